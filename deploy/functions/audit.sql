@@ -1,0 +1,258 @@
+-- Deploy pymem:functions/audit to pg
+-- requires: tables/events
+-- requires: tables/transitions
+-- requires: tables/links
+-- requires: tables/settings
+
+begin;
+
+set local role memory_owner;
+
+create function memory.audit_transition()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_memory_type text := tg_argv[0];
+  v_from text := case tg_op when 'INSERT' then '[*]' else old.lifecycle_state end;
+  v_to text := case tg_op when 'DELETE' then '[*]' else new.lifecycle_state end;
+  v_id uuid := case tg_op when 'DELETE' then old.id else new.id end;
+begin
+  perform memory.write_transition(
+    case tg_op when 'DELETE' then old.tenant_id else new.tenant_id end,
+    v_memory_type, v_id, 'lifecycle_state', v_from, v_to
+  );
+  return null;
+end;
+$$;
+
+comment on function memory.audit_transition() is
+'Trigger: refuses a change of lifecycle_state that memory.transitions does not declare and writes the event '
+'of one that it does. Argument: the memory type. Errors: PM003.';
+
+create function memory.audit_maturity()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform memory.write_transition(
+    new.tenant_id, 'rule', new.id, 'maturity', old.maturity, new.maturity
+  );
+  return null;
+end;
+$$;
+
+comment on function memory.audit_maturity() is
+'Trigger: the same as audit_transition for the maturity of a rule. Errors: PM003.';
+
+create function memory.write_transition(
+  tenant_id text,
+  memory_type text,
+  memory_id uuid,
+  aspect text,
+  from_state text,
+  to_state text
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_event_type text;
+begin
+  select t.event_type into v_event_type
+  from memory.transitions as t
+  where t.memory_type = write_transition.memory_type
+    and t.aspect = write_transition.aspect
+    and t.from_state = write_transition.from_state
+    and t.to_state = write_transition.to_state;
+  if not found then
+    raise exception '% % cannot go from % to %', memory_type, memory_id, from_state, to_state
+      using errcode = 'PM003',
+        hint = coalesce(
+          'From ' || from_state || ' it can go to: ' || (
+            select string_agg(t.to_state, ', ' order by t.to_state)
+            from memory.transitions as t
+            where t.memory_type = write_transition.memory_type
+              and t.aspect = write_transition.aspect
+              and t.from_state = write_transition.from_state
+          ) || '.',
+          'Nothing leads on from ' || from_state || '.'
+        );
+  end if;
+  perform memory.write_event(
+    tenant_id, v_event_type, memory_type, memory_id,
+    jsonb_build_object('from', from_state, 'to', to_state)
+  );
+end;
+$$;
+
+comment on function memory.write_transition(text, text, uuid, text, text, text) is
+'Writes the event that memory.transitions declares for an edge. Errors: PM003 undeclared edge.';
+
+create function memory.write_event(
+  tenant_id text,
+  event_type text,
+  memory_type text,
+  memory_id uuid,
+  payload jsonb
+)
+  returns void
+  language sql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  insert into memory.memory_events (tenant_id, event_type, memory_type, memory_id, payload)
+  values (tenant_id, event_type, memory_type, memory_id, payload);
+$$;
+
+comment on function memory.write_event(text, text, text, uuid, jsonb) is
+'Appends an event; actor, login, request id, reason and time come from the transaction.';
+
+create function memory.audit_event()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform memory.write_event(new.tenant_id, tg_argv[1], tg_argv[0], new.id, '{}');
+  return null;
+end;
+$$;
+
+comment on function memory.audit_event() is
+'Trigger: writes an event. Arguments: memory type, event type.';
+
+-- Called only where content changed or an operator intervened, so rendering the row is no burden.
+create function memory.audit_update()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform memory.write_event(
+    new.tenant_id, tg_argv[0] || '_updated', tg_argv[0], new.id,
+    jsonb_build_object('changed', (
+      select jsonb_agg(n.key order by n.key)
+      from jsonb_each(to_jsonb(new)) as n
+      join jsonb_each(to_jsonb(old)) as o on o.key = n.key
+      where n.value is distinct from o.value
+        and n.key not in ('search_vector', 'reference_count', 'last_referenced_at')
+    ))
+  );
+  return null;
+end;
+$$;
+
+comment on function memory.audit_update() is
+'Trigger: writes <type>_updated with the names of the changed columns. Argument: the memory type.';
+
+create function memory.audit_rule_application()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform memory.write_event(
+    new.tenant_id, 'rule_' || new.outcome, 'rule', new.rule_id,
+    jsonb_build_object('rule_application_id', new.id)
+  );
+  return null;
+end;
+$$;
+
+comment on function memory.audit_rule_application() is
+'Trigger: writes rule_helpful, rule_harmful, rule_neutral or rule_skipped.';
+
+create function memory.audit_link()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_link memory.memory_links;
+begin
+  v_link := case tg_op when 'DELETE' then old else new end;
+  perform memory.write_event(
+    v_link.tenant_id,
+    case tg_op when 'INSERT' then 'link_created' when 'DELETE' then 'link_deleted' else 'link_updated' end,
+    v_link.source_type, v_link.source_id,
+    jsonb_build_object(
+      'source_type', v_link.source_type, 'source_id', v_link.source_id,
+      'target_type', v_link.target_type, 'target_id', v_link.target_id,
+      'relation', v_link.relation
+    )
+  );
+  return null;
+end;
+$$;
+
+comment on function memory.audit_link() is
+'Trigger: writes link_created, link_updated or link_deleted with both ends and the relation.';
+
+create function memory.audit_settings()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_new jsonb := case when tg_op = 'DELETE' then '{}' else to_jsonb(new) end;
+  v_old jsonb := case when tg_op = 'INSERT' then '{}' else to_jsonb(old) end;
+begin
+  perform memory.write_event(
+    coalesce(v_new ->> 'tenant_id', v_old ->> 'tenant_id'),
+    tg_argv[0] || case tg_op
+      when 'INSERT' then '_created' when 'DELETE' then '_deleted' else '_updated'
+    end,
+    null, null,
+    jsonb_build_object(
+      'old', (
+        select coalesce(jsonb_object_agg(o.key, o.value), '{}') from jsonb_each(v_old) as o
+        where v_new -> o.key is distinct from o.value
+      ),
+      'new', (
+        select coalesce(jsonb_object_agg(n.key, n.value), '{}') from jsonb_each(v_new) as n
+        where v_old -> n.key is distinct from n.value
+      )
+    )
+  );
+  return null;
+end;
+$$;
+
+comment on function memory.audit_settings() is
+'Trigger: writes <name>_created, _updated or _deleted with the old and new values of what changed; for '
+'tables that hold configuration and no content. Argument: the name.';
+
+create function memory.refuse_change()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  raise exception '% is append-only: % refused', tg_table_name, tg_op
+    using errcode = 'PM006', hint = 'What happened stays as it was recorded; add a new row.';
+end;
+$$;
+
+comment on function memory.refuse_change() is
+'Trigger: refuses UPDATE, DELETE and TRUNCATE of an append-only table. Errors: PM006.';
+
+create function memory.refuse_truncate()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  raise exception 'TRUNCATE of % refused: it would leave no trace', tg_table_name
+    using errcode = 'PM006', hint = 'Delete rows through the functions of the schema memory.';
+end;
+$$;
+
+comment on function memory.refuse_truncate() is
+'Trigger: refuses TRUNCATE, which fires no row trigger and so would escape the audit. Errors: PM006.';
+
+commit;

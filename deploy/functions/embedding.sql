@@ -1,0 +1,393 @@
+-- Deploy pymem:functions/embedding to pg
+-- requires: tables/embedding_queue
+-- requires: tables/audit_triggers
+-- requires: functions/checks
+-- requires: functions/request
+
+begin;
+
+set local role memory_owner;
+
+create function memory.check_dimensions(dimensions integer)
+  returns void
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if dimensions is distinct from 384 then
+    raise exception 'vectors of % dimensions do not fit', coalesce(dimensions::text, 'NULL')
+      using errcode = 'PM002',
+        hint = 'The embedding columns hold 384 dimensions; docs/operations.md tells how to change that.';
+  end if;
+end;
+$$;
+
+comment on function memory.check_dimensions(integer) is
+'Refuses a vector length other than that of the embedding columns. Errors: PM002.';
+
+create function memory.check_embedding(embedding vector)
+  returns void
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform memory.check_dimensions(vector_dims(embedding));
+  -- A zero or huge vector has no cosine: it gives NaN, and NaN would top every ranking.
+  if vector_norm(embedding) not between 1e-6 and 1e6 then
+    raise exception 'the norm of the embedding is %', vector_norm(embedding)
+      using errcode = 'PM002', hint = 'Pass the vector of a text: its norm lies between 1e-6 and 1e6.';
+  end if;
+end;
+$$;
+
+comment on function memory.check_embedding(vector) is
+'Refuses a vector of the wrong length or without a direction. Errors: PM002.';
+
+create function memory.active_embedding_version()
+  returns table (
+    id uuid,
+    model text,
+    version text,
+    dimensions integer
+  )
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  return query
+  select v.id, v.model, v.version, v.dimensions
+  from memory.embedding_versions as v
+  where v.tenant_id = memory.current_tenant() and v.status = 'active';
+end;
+$$;
+
+comment on function memory.active_embedding_version() is
+'The version of the vectors that are searched; no row before any was registered.';
+
+create function memory.check_embedding_version(embedding_version_id uuid)
+  returns uuid
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_active record;
+begin
+  select v.* into v_active from memory.active_embedding_version() as v;
+  if not found then
+    raise exception 'no embedding model is registered'
+      using errcode = 'PM004', hint = 'Call memory.register_embedding_version(model, version) first.';
+  end if;
+  if embedding_version_id <> v_active.id then
+    raise exception 'the embedding is not of the active version, model % version %',
+      v_active.model, v_active.version
+      using errcode = 'PM004',
+        hint = 'Embed with that model, or leave the embedding out: the embedding worker fills it in.';
+  end if;
+  return v_active.id;
+end;
+$$;
+
+comment on function memory.check_embedding_version(uuid) is
+'The id of the active embedding version, after checking that a given one (NULL: not checked) is it. Errors: '
+'PM004 another version is active or none is registered.';
+
+create function memory.lock_embedding_version(
+  embedding vector,
+  embedding_version_id uuid
+)
+  returns uuid
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if embedding is null then
+    return null;
+  end if;
+  perform memory.check_embedding(embedding);
+  -- Waits for a switch that is running; the next statement sees what it did.
+  perform from memory.embedding_versions as v
+  where v.tenant_id = memory.current_tenant() and v.status in ('active', 'building')
+  order by v.id
+  for key share;
+  return memory.check_embedding_version(embedding_version_id);
+end;
+$$;
+
+comment on function memory.lock_embedding_version(vector, uuid) is
+'The version of a vector that is about to be stored: the active one, which stays active until the end of the '
+'transaction; NULL for no vector. Errors: PM002 malformed vector, PM004 vector of another version.';
+
+create function memory.register_embedding_version(
+  model text,
+  version text,
+  dimensions integer default 384
+)
+  returns uuid
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_id uuid;
+  v_active record;
+begin
+  perform memory.check_text('model', model, 256);
+  perform memory.check_text('version', version, 128);
+  perform memory.check_dimensions(dimensions);
+
+  -- Whoever comes second in a race finds the winner's row below.
+  insert into memory.embedding_versions (tenant_id, model, version, dimensions, status)
+  select
+    v_tenant_id, register_embedding_version.model, register_embedding_version.version,
+    register_embedding_version.dimensions, 'active'
+  where not exists (
+    select from memory.embedding_versions as v where v.tenant_id = v_tenant_id and v.status = 'active'
+  )
+  on conflict do nothing;
+
+  select v.id into v_id
+  from memory.embedding_versions as v
+  where v.tenant_id = v_tenant_id
+    and v.model = register_embedding_version.model
+    and v.version = register_embedding_version.version;
+  if not found then
+    select v.* into v_active from memory.active_embedding_version() as v;
+    raise exception 'the vectors of this memory are of model % version %, not of % version %',
+      v_active.model, v_active.version,
+      register_embedding_version.model, register_embedding_version.version
+      using errcode = 'PM004',
+        hint = 'Embed with that model, or change the model with memory.start_reembedding.';
+  end if;
+  return v_id;
+end;
+$$;
+
+comment on function memory.register_embedding_version(text, text, integer) is
+'Returns the id of the version of an embedding model; the first one a tenant registers becomes the active '
+'one. Errors: PM004 another model is active, PM002 dimensions other than 384.';
+
+create function memory.claim_unembedded(
+  embedding_version_id uuid default null,
+  batch_size integer default 32,
+  lease interval default '5 minutes',
+  as_of timestamptz default now()
+)
+  returns table (
+    memory_type text,
+    memory_id uuid,
+    content text
+  )
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_target text := 'active';
+begin
+  perform memory.check_number('batch_size', batch_size, 1, 10000);
+  perform memory.check_time('as_of', as_of);
+  if lease is null or lease <= interval '0' or lease > interval '1 day' then
+    raise exception 'lease is %', coalesce(lease::text, 'NULL')
+      using errcode = 'PM002', hint = 'Pass a lease of more than nothing and at most a day.';
+  end if;
+  if embedding_version_id is not null then
+    v_target := memory.embedding_version_status(embedding_version_id);
+  end if;
+
+  return query
+  with free as (
+    select q.memory_type, q.memory_id, q.attempts, q.enqueued_at
+    from memory.embedding_queue as q
+    where q.tenant_id = v_tenant_id
+      and q.target = v_target
+      and (q.claimed_until is null or q.claimed_until <= as_of)
+    order by q.attempts, q.enqueued_at, q.memory_type, q.memory_id
+    limit claim_unembedded.batch_size
+    for update skip locked
+  ),
+  claimed as (
+    update memory.embedding_queue as q
+    set claimed_until = as_of + lease, attempts = q.attempts + 1
+    from free as f
+    where q.tenant_id = v_tenant_id
+      and q.target = v_target
+      and q.memory_type = f.memory_type
+      and q.memory_id = f.memory_id
+    returning q.memory_type, q.memory_id, f.attempts, f.enqueued_at
+  )
+  select
+    c.memory_type,
+    c.memory_id,
+    memory.render_memory(
+      c.memory_type, coalesce(e.content, f.content, r.content), f.subject, f.predicate
+    )
+  from claimed as c
+  left join memory.episodes as e
+    on c.memory_type = 'episode' and e.tenant_id = v_tenant_id and e.id = c.memory_id
+  left join memory.facts as f
+    on c.memory_type = 'fact' and f.tenant_id = v_tenant_id and f.id = c.memory_id
+  left join memory.rules as r
+    on c.memory_type = 'rule' and r.tenant_id = v_tenant_id and r.id = c.memory_id
+  order by c.attempts, c.enqueued_at, c.memory_type, c.memory_id;
+end;
+$$;
+
+comment on function memory.claim_unembedded(uuid, integer, interval, timestamptz) is
+'Hands out memories that lack a vector of a version (default: the active one) with the text to embed. They '
+'are this worker''s until the lease ends; those tried least come first. Errors: PM001 unknown version, '
+'PM002, PM004 a retired version.';
+
+create function memory.embedding_version_status(embedding_version_id uuid)
+  returns text
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_status text;
+begin
+  -- The lock keeps the version from being switched while its vector is written.
+  select v.status into v_status
+  from memory.embedding_versions as v
+  where v.tenant_id = memory.current_tenant() and v.id = embedding_version_id
+  for key share;
+  if not found then
+    raise exception 'no embedding version has id %', embedding_version_id
+      using errcode = 'PM001', hint = 'Call memory.register_embedding_version(model, version) for the id.';
+  end if;
+  if v_status = 'retired' then
+    raise exception 'embedding version % is retired', embedding_version_id
+      using errcode = 'PM004', hint = 'Embed with the model of memory.active_embedding_version().';
+  end if;
+  return v_status;
+end;
+$$;
+
+comment on function memory.embedding_version_status(uuid) is
+'active or building, locked until the end of the transaction. Errors: PM001 unknown, PM004 retired.';
+
+create function memory.set_embedding(
+  memory_type text,
+  memory_id uuid,
+  embedding vector,
+  embedding_version_id uuid default null
+)
+  returns boolean
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_version_id uuid := coalesce(
+    set_embedding.embedding_version_id, memory.check_embedding_version(null)
+  );
+  v_status text := memory.embedding_version_status(v_version_id);
+  v_found boolean;
+begin
+  perform memory.check_word('memory_type', memory_type, '{episode,fact,rule}');
+  if embedding is null then
+    raise exception 'embedding is NULL'
+      using errcode = 'PM002', hint = 'Pass the vector of the text that claim_unembedded returned.';
+  end if;
+  perform memory.check_embedding(embedding);
+
+  if v_status = 'building' then
+    v_found := memory.memory_exists(v_tenant_id, memory_type, memory_id);
+    if v_found then
+      insert into memory.staged_embeddings
+        (tenant_id, memory_type, memory_id, embedding_version_id, embedding)
+      values (
+        v_tenant_id, set_embedding.memory_type, set_embedding.memory_id, v_version_id,
+        set_embedding.embedding
+      )
+      on conflict (tenant_id, memory_type, memory_id)
+      do update set embedding = excluded.embedding, embedding_version_id = excluded.embedding_version_id;
+    end if;
+  else
+    case memory_type
+      when 'episode' then
+        update memory.episodes as e
+        set embedding = set_embedding.embedding, embedding_version_id = v_version_id
+        where e.tenant_id = v_tenant_id and e.id = memory_id;
+      when 'fact' then
+        update memory.facts as f
+        set embedding = set_embedding.embedding, embedding_version_id = v_version_id
+        where f.tenant_id = v_tenant_id and f.id = memory_id;
+      else
+        update memory.rules as r
+        set embedding = set_embedding.embedding, embedding_version_id = v_version_id
+        where r.tenant_id = v_tenant_id and r.id = memory_id;
+    end case;
+    v_found := found;
+  end if;
+
+  delete from memory.embedding_queue as q
+  where q.tenant_id = v_tenant_id
+    and q.target = v_status
+    and q.memory_type = set_embedding.memory_type
+    and q.memory_id = set_embedding.memory_id;
+  return v_found;
+end;
+$$;
+
+comment on function memory.set_embedding(text, uuid, vector, uuid) is
+'Gives a memory its vector of a version (default: the active one) and takes it off the queue. A vector of '
+'the version under construction waits beside the active one until the switch. Returns false when the memory '
+'is gone. Errors: PM002 malformed vector, PM001 unknown or PM004 retired version.';
+
+create function memory.embedding_backlog(as_of timestamptz default now())
+  returns table (
+    embedding_version_id uuid,
+    model text,
+    version text,
+    status text,
+    pending bigint,
+    claimed bigint,
+    oldest_at timestamptz
+  )
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_tenant_id text := memory.current_tenant();
+begin
+  return query
+  select
+    v.id, v.model, v.version, t.target, count(q.memory_id),
+    count(q.memory_id) filter (where q.claimed_until > as_of), min(q.enqueued_at)
+  from (values ('active'), ('building')) as t (target)
+  left join memory.embedding_versions as v on v.tenant_id = v_tenant_id and v.status = t.target
+  left join memory.embedding_queue as q on q.tenant_id = v_tenant_id and q.target = t.target
+  group by v.id, v.model, v.version, t.target
+  having v.id is not null or count(q.memory_id) > 0
+  order by t.target;
+end;
+$$;
+
+comment on function memory.embedding_backlog(timestamptz) is
+'How many memories wait for a vector, per current embedding version: pending in all, claimed by a worker at '
+'as_of, and since when the oldest waits. The version is NULL before any was registered.';
+
+commit;

@@ -1,0 +1,166 @@
+-- Deploy pymem:functions/recall to pg
+-- requires: functions/search
+
+begin;
+
+set local role memory_owner;
+
+create function memory.rank_memories(
+  topic text,
+  scope text default null,
+  max_results integer default 10,
+  types text[] default null,
+  min_confidence float8 default null,
+  embedding vector default null,
+  embedding_version_id uuid default null,
+  as_of timestamptz default now()
+)
+  returns setof memory.ranked_memory
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_settings memory.settings := memory.current_settings();
+  v_types text[] := memory.check_types(types);
+  v_min_confidence float8 := coalesce(rank_memories.min_confidence, v_settings.min_confidence);
+  v_limit integer := memory.check_limit(max_results);
+begin
+  perform memory.check_number('min_confidence', v_min_confidence, 0, 1);
+  perform memory.check_query(topic);
+  perform memory.check_query_embedding(embedding, embedding_version_id);
+  perform memory.check_time('as_of', as_of);
+
+  return query
+  select m.*
+  from memory.find_memories(
+    v_types, 'hybrid', topic, embedding, scope, greatest(v_limit, v_settings.candidate_pool),
+    v_min_confidence, v_settings.keyword_match, true, as_of
+  ) as m
+  order by m.score desc, m.created_at desc, array_position(v_types, m.memory_type), m.id
+  limit v_limit;
+end;
+$$;
+
+comment on function memory.rank_memories(
+  text, text, integer, text[], float8, vector, uuid, timestamptz
+) is
+'What memory.recall would return, without counting it as a reference: changes nothing, may look at any time '
+'(as_of), and gives the same rows for the same data, arguments and time. Errors: PM002, PM004.';
+
+create function memory.count_references(
+  episode_ids uuid[],
+  fact_ids uuid[],
+  rule_ids uuid[],
+  as_of timestamptz
+)
+  returns void
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_tenant_id text := memory.current_tenant();
+begin
+  -- Locked in the order of the ids, so that two readers of the same memories cannot deadlock.
+  if episode_ids <> '{}' then
+    with locked as (
+      select e.id
+      from memory.episodes as e
+      where e.tenant_id = v_tenant_id and e.id = any (episode_ids)
+      order by e.id
+      for no key update
+    )
+    update memory.episodes as e
+    set reference_count = e.reference_count + 1, last_referenced_at = as_of
+    from locked as l
+    where e.tenant_id = v_tenant_id and e.id = l.id;
+  end if;
+  if fact_ids <> '{}' then
+    with locked as (
+      select f.id
+      from memory.facts as f
+      where f.tenant_id = v_tenant_id and f.id = any (fact_ids)
+      order by f.id
+      for no key update
+    )
+    update memory.facts as f
+    set reference_count = f.reference_count + 1, last_referenced_at = as_of
+    from locked as l
+    where f.tenant_id = v_tenant_id and f.id = l.id;
+  end if;
+  if rule_ids <> '{}' then
+    with locked as (
+      select r.id
+      from memory.rules as r
+      where r.tenant_id = v_tenant_id and r.id = any (rule_ids)
+      order by r.id
+      for no key update
+    )
+    update memory.rules as r
+    set reference_count = r.reference_count + 1, last_referenced_at = as_of
+    from locked as l
+    where r.tenant_id = v_tenant_id and r.id = l.id;
+  end if;
+end;
+$$;
+
+comment on function memory.count_references(uuid[], uuid[], uuid[], timestamptz) is
+'Counts one reference, at as_of, to each of some memories. Bookkeeping: no event.';
+
+create function memory.recall(
+  topic text,
+  scope text default null,
+  max_results integer default 10,
+  types text[] default null,
+  min_confidence float8 default null,
+  embedding vector default null,
+  embedding_version_id uuid default null,
+  as_of timestamptz default now()
+)
+  returns setof memory.ranked_memory
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_memory memory.ranked_memory;
+  v_episodes uuid[] := '{}';
+  v_facts uuid[] := '{}';
+  v_rules uuid[] := '{}';
+begin
+  perform memory.check_write_time('as_of', as_of);
+
+  for v_memory in
+    select m.*
+    from memory.rank_memories(
+      topic, scope, max_results, types, min_confidence, embedding, embedding_version_id, as_of
+    ) as m
+  loop
+    return next v_memory;
+    case v_memory.memory_type
+      when 'episode' then v_episodes := v_episodes || v_memory.id;
+      when 'fact' then v_facts := v_facts || v_memory.id;
+      else v_rules := v_rules || v_memory.id;
+    end case;
+  end loop;
+
+  -- Recalling must work on a standby too, where nothing can be counted.
+  if current_setting('transaction_read_only') = 'off' then
+    perform memory.count_references(v_episodes, v_facts, v_rules, as_of);
+  end if;
+end;
+$$;
+
+comment on function memory.recall(
+  text, text, integer, text[], float8, vector, uuid, timestamptz
+) is
+'The memories that matter for a topic, best first: candidates of hybrid search, candidate_pool deep for each '
+'type, ordered by the composite score of relevance, importance, recency and effective confidence. Counts as '
+'a reference to what it returns; the rows show the state before. scope, types, min_confidence: as in '
+'memory.search. Errors: PM002, PM004 vector of another embedding version.';
+
+commit;

@@ -1,0 +1,268 @@
+-- Deploy pymem:functions/search to pg
+-- requires: functions/candidates
+-- requires: functions/embedding
+
+begin;
+
+set local role memory_owner;
+
+create function memory.check_limit(max_results integer)
+  returns integer
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if max_results is null or max_results < 1 then
+    raise exception 'max_results is %', coalesce(max_results::text, 'NULL')
+      using errcode = 'PM002', hint = 'Pass max_results of 1 or more; answers hold at most 1000.';
+  end if;
+  return least(max_results, 1000);
+end;
+$$;
+
+comment on function memory.check_limit(integer) is
+'Refuses a limit below 1 and caps it at 1000. Errors: PM002.';
+
+create function memory.check_query_embedding(
+  embedding vector,
+  embedding_version_id uuid
+)
+  returns void
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if embedding is not null then
+    perform memory.check_embedding(embedding);
+  end if;
+  if embedding_version_id is not null then
+    perform memory.check_embedding_version(embedding_version_id);
+  end if;
+end;
+$$;
+
+comment on function memory.check_query_embedding(vector, uuid) is
+'Refuses a malformed query vector, or one of another embedding version than the active one. Errors: PM002, '
+'PM004.';
+
+create function memory.semantic_search(
+  memory_type text,
+  embedding vector,
+  scope text default null,
+  max_results integer default 10,
+  embedding_version_id uuid default null,
+  as_of timestamptz default now()
+)
+  returns setof memory.ranked_memory
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_limit integer := memory.check_limit(max_results);
+begin
+  perform memory.check_word('memory_type', memory_type, '{episode,fact,rule}');
+  perform memory.check_time('as_of', as_of);
+  if embedding is null then
+    raise exception 'embedding is NULL'
+      using errcode = 'PM002', hint = 'Pass the vector of the query, or use memory.keyword_search.';
+  end if;
+  perform memory.check_query_embedding(embedding, embedding_version_id);
+
+  return query
+  select m.*
+  from memory.find_memories(
+    array[memory_type], 'semantic', null, embedding, scope, v_limit, 0, null, false, as_of
+  ) as m
+  order by m.score desc, m.created_at desc, m.id
+  limit v_limit;
+end;
+$$;
+
+comment on function memory.semantic_search(text, vector, text, integer, uuid, timestamptz) is
+'The live memories of one type nearest in meaning: by cosine similarity to the query''s vector, best first. '
+'scope: facts and rules of it and of global, episodes of that butler; NULL: all. Errors: PM002, PM004 vector '
+'of another embedding version.';
+
+create function memory.keyword_search(
+  memory_type text,
+  query text,
+  scope text default null,
+  max_results integer default 10,
+  keyword_match text default 'all',
+  as_of timestamptz default now()
+)
+  returns setof memory.ranked_memory
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_limit integer := memory.check_limit(max_results);
+begin
+  perform memory.check_word('memory_type', memory_type, '{episode,fact,rule}');
+  perform memory.check_word('keyword_match', keyword_match, '{any,all}');
+  perform memory.check_query(query);
+  perform memory.check_time('as_of', as_of);
+
+  return query
+  select m.*
+  from memory.find_memories(
+    array[memory_type], 'keyword', query, null, scope, v_limit, 0, keyword_match, false, as_of
+  ) as m
+  order by m.score desc, m.created_at desc, m.id
+  limit v_limit;
+end;
+$$;
+
+comment on function memory.keyword_search(text, text, text, integer, text, timestamptz) is
+'The live memories of one type that hold the words of the query, by ts_rank, best first. keyword_match '
+'"all": every word (plainto_tsquery); "any": at least one. An empty query finds nothing. Errors: PM002.';
+
+create function memory.hybrid_search(
+  memory_type text,
+  query text,
+  embedding vector default null,
+  scope text default null,
+  max_results integer default 10,
+  keyword_match text default null,
+  embedding_version_id uuid default null,
+  as_of timestamptz default now()
+)
+  returns setof memory.ranked_memory
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_settings memory.settings := memory.current_settings();
+  v_keyword_match text := coalesce(hybrid_search.keyword_match, v_settings.keyword_match);
+  v_limit integer := memory.check_limit(max_results);
+begin
+  perform memory.check_word('memory_type', memory_type, '{episode,fact,rule}');
+  perform memory.check_word('keyword_match', v_keyword_match, '{any,all}');
+  perform memory.check_query(query);
+  perform memory.check_query_embedding(embedding, embedding_version_id);
+  perform memory.check_time('as_of', as_of);
+
+  return query
+  select m.*
+  from memory.find_memories(
+    array[memory_type], 'hybrid', query, embedding, scope, v_limit, 0, v_keyword_match, false, as_of
+  ) as m
+  order by m.score desc, m.semantic_rank, m.created_at desc, m.id
+  limit v_limit;
+end;
+$$;
+
+comment on function memory.hybrid_search(
+  text, text, vector, text, integer, text, uuid, timestamptz
+) is
+'The live memories of one type nearest in meaning and in words: reciprocal rank fusion of the semantic and '
+'the keyword list, each max_results deep; a memory in one list only ranks max_results + 1 in the other. '
+'Without an embedding it is keyword search. Errors: PM002, PM004 vector of another embedding version.';
+
+create function memory.search(
+  query text,
+  types text[] default null,
+  scope text default null,
+  mode text default null,
+  max_results integer default 10,
+  min_confidence float8 default null,
+  embedding vector default null,
+  embedding_version_id uuid default null,
+  as_of timestamptz default now()
+)
+  returns setof memory.ranked_memory
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_settings memory.settings := memory.current_settings();
+  v_types text[] := memory.check_types(types);
+  v_mode text := coalesce(search.mode, v_settings.retrieval_mode);
+  v_min_confidence float8 := coalesce(search.min_confidence, v_settings.min_confidence);
+  v_limit integer := memory.check_limit(max_results);
+begin
+  perform memory.check_word('mode', v_mode, '{hybrid,semantic,keyword}');
+  perform memory.check_number('min_confidence', v_min_confidence, 0, 1);
+  perform memory.check_query(query);
+  perform memory.check_query_embedding(embedding, embedding_version_id);
+  perform memory.check_time('as_of', as_of);
+  if v_mode = 'semantic' and embedding is null then
+    raise exception 'semantic search without an embedding'
+      using errcode = 'PM002', hint = 'Pass the vector of the query, or use mode hybrid or keyword.';
+  end if;
+
+  return query
+  select m.*
+  from memory.find_memories(
+    v_types, v_mode, query, embedding, scope, v_limit, v_min_confidence,
+    v_settings.keyword_match, false, as_of
+  ) as m
+  order by
+    m.score desc, m.semantic_rank, m.created_at desc, array_position(v_types, m.memory_type), m.id
+  limit v_limit;
+end;
+$$;
+
+comment on function memory.search(
+  text, text[], text, text, integer, float8, vector, uuid, timestamptz
+) is
+'Searches several types (NULL: episode, fact, rule), each as by itself, and returns the best of all. mode: '
+'hybrid, semantic or keyword (NULL: the setting). Facts and rules whose effective confidence at as_of is '
+'below min_confidence (NULL: the setting) are left out before anything is counted. Errors: PM002, PM004 '
+'vector of another embedding version.';
+
+create function memory.check_types(types text[])
+  returns text[]
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_all text[] := '{episode,fact,rule}';
+begin
+  if types is null then
+    return v_all;
+  end if;
+  if types = '{}' or array_position(types, null) is not null or not types <@ v_all then
+    raise exception 'unknown memory types: %', left(types::text, 200)
+      using errcode = 'PM002', hint = 'Pass some of episode, fact, rule, or nothing for all of them.';
+  end if;
+  -- Each type once, always in the same order.
+  return array(select t.type from unnest(v_all) as t (type) where t.type = any (types));
+end;
+$$;
+
+comment on function memory.check_types(text[]) is
+'The memory types to search, in their fixed order: NULL means all. Errors: PM002 unknown or no type.';
+
+create function memory.check_query(query text)
+  returns void
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if octet_length(query) > 65536 then
+    raise exception 'the query is % octets long', octet_length(query)
+      using errcode = 'PM002', hint = 'Pass a query of at most 64 KiB.';
+  end if;
+end;
+$$;
+
+comment on function memory.check_query(text) is
+'Refuses an oversized query. Errors: PM002.';
+
+commit;

@@ -1,0 +1,165 @@
+-- Deploy pymem:functions/settings to pg
+-- requires: tables/settings
+-- requires: tables/episodes
+-- requires: tables/facts
+-- requires: tables/rules
+-- requires: functions/request
+
+begin;
+
+set local role memory_owner;
+
+create function memory.default_settings(tenant_id text)
+  returns memory.settings
+  language sql
+  stable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select jsonb_populate_record(null::memory.settings, jsonb_build_object(
+    'tenant_id', tenant_id,
+    'retrieval_mode', 'hybrid',
+    'retrieval_limit', 20,
+    'candidate_pool', 50,
+    'min_confidence', 0.2,
+    'weight_relevance', 0.4,
+    'weight_importance', 0.3,
+    'weight_recency', 0.2,
+    'weight_confidence', 0.1,
+    'rrf_k', 60,
+    'keyword_match', 'any',
+    'text_search_config', 'english',
+    'recency_half_life_days', 7,
+    'recency_null', 'zero',
+    'exact_scan_limit', 10000,
+    'fading_threshold', 0.2,
+    'episode_ttl_days', 7,
+    'context_token_budget', 3000,
+    'context_chars_per_token', 4,
+    'context_facts_share', 0.60,
+    'context_rules_share', 0.25,
+    'context_warnings_share', 0.05,
+    'context_episodes_share', 0.10,
+    'context_confidence', 'effective',
+    'context_counts_references', false
+  ));
+$$;
+
+comment on function memory.default_settings(text) is
+'The settings a tenant has before anyone configures it.';
+
+create function memory.current_settings()
+  returns memory.settings
+  language plpgsql
+  stable
+  parallel safe
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_settings memory.settings;
+begin
+  select s.* into v_settings from memory.settings as s where s.tenant_id = v_tenant_id;
+  if not found then
+    v_settings := memory.default_settings(v_tenant_id);
+  end if;
+  return v_settings;
+end;
+$$;
+
+comment on function memory.current_settings() is
+'The settings of the current tenant, defaults included. Errors: 28000 no tenant.';
+
+create function memory.configure(settings jsonb)
+  returns memory.settings
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_old memory.settings := memory.current_settings();
+  v_new memory.settings;
+  v_unknown text;
+begin
+  if jsonb_typeof(configure.settings) is distinct from 'object' then
+    raise exception 'settings are not a JSON object'
+      using errcode = 'PM002', hint = 'Pass an object such as {"retrieval_limit": 20}.';
+  end if;
+
+  select string_agg(quote_ident(k.key), ', ' order by k.key) into v_unknown
+  from jsonb_object_keys(configure.settings) as k (key)
+  where k.key = 'tenant_id' or not to_jsonb(v_old) ? k.key;
+  if v_unknown is not null then
+    raise exception 'unknown setting: %', v_unknown
+      using errcode = 'PM002',
+        hint = 'Known settings: ' || (
+          select string_agg(k.key, ', ' order by k.key)
+          from jsonb_object_keys(to_jsonb(v_old)) as k (key)
+          where k.key <> 'tenant_id'
+        );
+  end if;
+
+  begin
+    v_new := jsonb_populate_record(v_old, configure.settings);
+    if not exists (
+      select from pg_ts_config as c
+      where c.cfgname = v_new.text_search_config and pg_ts_config_is_visible(c.oid)
+    ) then
+      raise exception 'unknown text search configuration %', quote_nullable(v_new.text_search_config)
+        using errcode = 'PM002',
+          hint = 'Known: ' || (
+            select string_agg(c.cfgname, ', ' order by c.cfgname)
+            from pg_ts_config as c
+            where pg_ts_config_is_visible(c.oid)
+          );
+    end if;
+
+    insert into memory.settings as s
+    select v_new.*
+    on conflict (tenant_id) do update
+      set (
+        retrieval_mode, retrieval_limit, candidate_pool, min_confidence,
+        weight_relevance, weight_importance, weight_recency, weight_confidence,
+        rrf_k, keyword_match, text_search_config, recency_half_life_days, recency_null,
+        exact_scan_limit, fading_threshold, episode_ttl_days,
+        context_token_budget, context_chars_per_token, context_facts_share, context_rules_share,
+        context_warnings_share, context_episodes_share, context_confidence, context_counts_references
+      ) = (
+        excluded.retrieval_mode, excluded.retrieval_limit, excluded.candidate_pool,
+        excluded.min_confidence, excluded.weight_relevance, excluded.weight_importance,
+        excluded.weight_recency, excluded.weight_confidence, excluded.rrf_k,
+        excluded.keyword_match, excluded.text_search_config, excluded.recency_half_life_days,
+        excluded.recency_null, excluded.exact_scan_limit, excluded.fading_threshold,
+        excluded.episode_ttl_days, excluded.context_token_budget,
+        excluded.context_chars_per_token, excluded.context_facts_share,
+        excluded.context_rules_share, excluded.context_warnings_share,
+        excluded.context_episodes_share, excluded.context_confidence,
+        excluded.context_counts_references
+      );
+  exception
+    when check_violation or not_null_violation or data_exception then
+      raise exception 'a setting is out of its range: %', sqlerrm
+        using errcode = 'PM002', hint = 'The comments on the columns of memory.settings give the ranges.';
+  end;
+
+  -- Texts and queries must be read in the same language, so the tenant's texts are indexed anew.
+  if v_new.text_search_config <> v_old.text_search_config then
+    update memory.episodes as e set text_search_config = v_new.text_search_config
+    where e.tenant_id = v_new.tenant_id;
+    update memory.facts as f set text_search_config = v_new.text_search_config
+    where f.tenant_id = v_new.tenant_id;
+    update memory.rules as r set text_search_config = v_new.text_search_config
+    where r.tenant_id = v_new.tenant_id;
+  end if;
+  return v_new;
+end;
+$$;
+
+comment on function memory.configure(jsonb) is
+'Changes settings of the current tenant: an object of setting names and values; what it leaves out keeps '
+'its value. A new text_search_config indexes all texts of the tenant anew. Returns all settings. Errors: PM002 unknown setting or value out of range, 28000 no tenant.';
+
+commit;

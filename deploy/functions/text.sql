@@ -1,0 +1,183 @@
+-- Deploy pymem:functions/text to pg
+-- requires: schema
+
+begin;
+
+set local role memory_owner;
+
+create function memory.truncate_utf8(
+  content text,
+  max_octets integer
+)
+  returns text
+  language plpgsql
+  immutable
+  strict
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_octets bytea;
+  v_length integer := max_octets;
+begin
+  if octet_length(content) <= max_octets then
+    return content;
+  end if;
+  v_octets := convert_to(content, 'UTF8');
+  -- The octets of a codepoint after its first all have the form 10xxxxxx.
+  while v_length > 0 and get_byte(v_octets, v_length) & 192 = 128 loop
+    v_length := v_length - 1;
+  end loop;
+  return convert_from(substring(v_octets from 1 for v_length), 'UTF8');
+end;
+$$;
+
+comment on function memory.truncate_utf8(text, integer) is
+'Cuts a text to at most max_octets octets of UTF-8, never inside a codepoint.';
+
+-- The class names every Unicode space itself, so that the result does not depend on the locale.
+create function memory.collapse_whitespace(content text)
+  returns text
+  language sql
+  immutable
+  strict
+  parallel safe
+  return btrim(regexp_replace(
+    content collate "C",
+    '[\s\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+', ' ', 'g'
+  ), ' ');
+
+comment on function memory.collapse_whitespace(text) is
+'Turns each run of whitespace (any Unicode space, tab or line break) into one space and strips the ends.';
+
+create function memory.preprocess_text(content text)
+  returns text
+  language sql
+  immutable
+  strict
+  parallel safe
+  return memory.truncate_utf8(memory.collapse_whitespace(content), 1048576);
+
+comment on function memory.preprocess_text(text) is
+'Prepares stored text for indexing: whitespace collapsed, ends stripped, cut to 1 MiB (1,048,576 octets) '
+'between codepoints. A PostgreSQL text holds no NUL; clients strip it before sending.';
+
+create function memory.preprocess_search_query(query text)
+  returns text
+  language sql
+  immutable
+  parallel safe
+  return coalesce(memory.collapse_whitespace(query), '');
+
+comment on function memory.preprocess_search_query(text) is
+'Prepares a search query: whitespace collapsed, ends stripped, never cut. NULL gives an empty text.';
+
+create function memory.render_memory(
+  memory_type text,
+  content text,
+  subject text default null,
+  predicate text default null
+)
+  returns text
+  language sql
+  immutable
+  parallel safe
+  return memory.truncate_utf8(
+    memory.preprocess_text(
+      case memory_type
+        when 'fact' then concat_ws(' ', subject, predicate, content)
+        else content
+      end
+    ),
+    262144
+  );
+
+comment on function memory.render_memory(text, text, text, text) is
+'The one text of a memory that is indexed for keyword search and embedded: the content of an episode or '
+'rule, "subject predicate content" of a fact. At most 256 KiB, because to_tsvector refuses more than '
+'1 MiB of lexemes and positions, and text can grow threefold on its way there.';
+
+create function memory.to_search_vector(
+  text_search_config text,
+  rendered text
+)
+  returns tsvector
+  language sql
+  immutable
+  parallel safe
+  return to_tsvector(text_search_config::regconfig, rendered);
+
+comment on function memory.to_search_vector(text, text) is
+'The search vector of a rendered text under the named text search configuration.';
+
+create function memory.hash_terms(
+  tenant_id text,
+  lexemes text[]
+)
+  returns bigint[]
+  language sql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select coalesce(array_agg(hashtextextended(l.lexeme, hashtextextended(tenant_id, 0))), '{}')
+  from unnest(lexemes) as l (lexeme);
+$$;
+
+comment on function memory.hash_terms(text, text[]) is
+'One 64-bit key per lexeme, seeded with the tenant: the keys of two tenants never meet in an index, '
+'so a search costs what its own tenant stored. A collision costs a recheck, never a wrong answer.';
+
+create function memory.search_terms(
+  tenant_id text,
+  search_vector tsvector
+)
+  returns bigint[]
+  language sql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select memory.hash_terms(tenant_id, tsvector_to_array(search_vector));
+$$;
+
+comment on function memory.search_terms(text, tsvector) is
+'The keys under which the GIN indexes file a search vector: hash_terms of its lexemes.';
+
+create function memory.query_lexemes(
+  text_search_config text,
+  query text
+)
+  returns text[]
+  language sql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+  set client_min_messages = warning -- no NOTICE about words too long to index
+as $$
+  select coalesce(array_agg(t.lexeme order by t.positions[1], t.lexeme), '{}')
+  from unnest(
+    to_tsvector(text_search_config::regconfig, memory.preprocess_search_query(query))
+  ) as t;
+$$;
+
+comment on function memory.query_lexemes(text, text) is
+'The distinct lexemes of free text in order of appearance; no stop words.';
+
+create function memory.any_lexeme(lexemes text[])
+  returns tsquery
+  language sql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select string_agg(
+    '''' || replace(replace(l.lexeme, '\', '\\'), '''', '''''') || '''', ' | ' order by l.position
+  )::tsquery
+  from unnest(lexemes) with ordinality as l (lexeme, position);
+$$;
+
+comment on function memory.any_lexeme(text[]) is
+'The tsquery that matches a text with any of the lexemes; NULL for none.';
+
+commit;

@@ -1,0 +1,135 @@
+-- Deploy pymem:privileges to pg
+-- requires: row_security
+-- requires: functions/context
+-- requires: functions/events
+-- requires: functions/lifecycle
+-- requires: functions/links
+-- requires: functions/reembedding
+-- requires: functions/store
+-- requires: functions/vector_indexes
+-- requires: functions/version
+
+begin;
+
+set local role memory_owner;
+
+grant usage on schema memory
+to memory_writer, memory_worker, memory_reader, memory_admin, memory_gateway;
+
+-- Ranked retrieval belongs to memory_search, which may read what it ranks and nothing else. What it
+-- owns is called by the functions of memory_owner only.
+
+grant select on memory.episodes, memory.facts, memory.rules, memory.live_memories to memory_search;
+
+grant execute on function
+memory.current_tenant(),
+memory.current_settings(),
+memory.collapse_whitespace(text),
+memory.preprocess_search_query(text),
+memory.query_lexemes(text, text),
+memory.any_lexeme(text []),
+memory.hash_terms(text, text []),
+memory.search_terms(text, tsvector),
+memory.days_between(timestamptz, timestamptz),
+memory.effective_confidence(float8, float8, timestamptz, timestamptz),
+memory.recency_score(timestamptz, float8, timestamptz),
+memory.rrf_score(bigint, bigint, bigint, integer),
+memory.relevance_score(float8, integer),
+memory.composite_score(float8, float8, float8, float8, float8, float8, float8, float8)
+to memory_search;
+
+set local role memory_search;
+grant execute on function
+memory.find_memories(
+  text [], text, text, vector, text, integer, float8, text, boolean, timestamptz
+),
+memory.largest_tenant_size()
+to memory_owner;
+set local role memory_owner;
+
+-- Everybody who works with a memory
+
+grant execute on function
+memory.set_request(text, text, text, text),
+memory.require_tenant(text),
+memory.current_tenant(),
+memory.current_actor(),
+memory.current_request_id(),
+memory.current_reason(),
+memory.current_settings(),
+memory.version()
+to memory_writer, memory_worker, memory_reader, memory_admin;
+
+-- The audit stream and provenance
+
+grant execute on function
+memory.list_events(uuid, text, timestamptz, bigint, integer),
+memory.get_links(text, uuid, text)
+to memory_writer, memory_reader, memory_admin;
+
+-- Agents and applications
+
+grant execute on function
+memory.store_episode(
+  text, text, uuid, float8, jsonb, vector, uuid, text, timestamptz, timestamptz
+),
+memory.store_fact(
+  text, text, text, float8, text, text, jsonb, uuid, float8, text, uuid, jsonb, vector, uuid, text,
+  timestamptz
+),
+memory.store_rule(
+  text, text, jsonb, float8, float8, text, uuid, jsonb, vector, uuid, text, timestamptz
+),
+memory.create_link(text, uuid, text, uuid, text),
+memory.get_memory(text, uuid, timestamptz),
+memory.confirm_memory(text, uuid, timestamptz),
+memory.forget_memory(text, uuid, timestamptz),
+memory.semantic_search(text, vector, text, integer, uuid, timestamptz),
+memory.keyword_search(text, text, text, integer, text, timestamptz),
+memory.hybrid_search(text, text, vector, text, integer, text, uuid, timestamptz),
+memory.search(text, text [], text, text, integer, float8, vector, uuid, timestamptz),
+memory.rank_memories(text, text, integer, text [], float8, vector, uuid, timestamptz),
+memory.recall(text, text, integer, text [], float8, vector, uuid, timestamptz),
+memory.context(text, text, integer, boolean, vector, uuid, timestamptz)
+to memory_writer;
+
+-- Formulas and text functions: no data behind them
+
+grant execute on function
+memory.preprocess_text(text),
+memory.preprocess_search_query(text),
+memory.render_memory(text, text, text, text),
+memory.decay_rate_of(text),
+memory.days_between(timestamptz, timestamptz),
+memory.effective_confidence(float8, float8, timestamptz, timestamptz),
+memory.recency_score(timestamptz, float8, timestamptz),
+memory.rrf_score(bigint, bigint, bigint, integer),
+memory.relevance_score(float8, integer),
+memory.composite_score(float8, float8, float8, float8, float8, float8, float8, float8)
+to memory_writer, memory_worker, memory_reader, memory_admin;
+
+-- Embeddings
+
+grant execute on function
+memory.register_embedding_version(text, text, integer),
+memory.active_embedding_version(),
+memory.embedding_backlog(timestamptz)
+to memory_writer, memory_worker, memory_admin;
+
+grant execute on function
+memory.claim_unembedded(uuid, integer, interval, timestamptz),
+memory.set_embedding(text, uuid, vector, uuid)
+to memory_worker;
+
+-- Administration of a tenant
+
+grant execute on function
+memory.configure(jsonb),
+memory.default_settings(text),
+memory.start_reembedding(text, text, integer),
+memory.cancel_reembedding(),
+memory.switch_embedding_version(),
+memory.rebuild_vector_indexes(text)
+to memory_admin;
+
+commit;

@@ -1,0 +1,53 @@
+-- Deploy pymem:schema to pg
+-- requires: roles
+
+begin;
+
+do $$
+begin
+  if current_setting('server_version_num')::integer < 150000 then
+    raise exception 'PostgreSQL % is too old for pymem', current_setting('server_version')
+      using errcode = '0A000', hint = 'Use PostgreSQL 15 or later.';
+  end if;
+  if current_setting('server_encoding') <> 'UTF8' then
+    raise exception 'the encoding of database % is %', current_database(), current_setting('server_encoding')
+      using errcode = '0A000', hint = 'Create the database with encoding UTF8.';
+  end if;
+end;
+$$;
+
+create extension if not exists vector with schema public;
+
+do $$
+declare
+  v_version text;
+  v_schema name;
+begin
+  select e.extversion, n.nspname into v_version, v_schema
+  from pg_catalog.pg_extension as e
+  join pg_catalog.pg_namespace as n on n.oid = e.extnamespace
+  where e.extname = 'vector';
+
+  if string_to_array(v_version, '.')::integer[] < array[0, 7] then
+    raise exception 'pgvector % is too old for pymem', v_version
+      using errcode = '0A000', hint = 'Install pgvector 0.7 or later, then: alter extension vector update;';
+  end if;
+  -- Functions pin their search_path, so they must know where the type lives.
+  if v_schema <> 'public' then
+    raise exception 'the extension vector is installed in schema %', v_schema
+      using errcode = '0A000', hint = 'Move it: alter extension vector set schema public;';
+  end if;
+end;
+$$;
+
+create schema memory authorization memory_owner;
+
+comment on schema memory is
+'Long-term memory for AI agents: episodes, facts and rules, with provenance, decay, search and audit.';
+
+-- PUBLIC gets nothing, now or later; deploy/privileges.sql grants what each role needs.
+revoke all on schema memory from public;
+alter default privileges for role memory_owner, memory_search revoke execute on functions from public;
+alter default privileges for role memory_owner revoke usage on types from public;
+
+commit;

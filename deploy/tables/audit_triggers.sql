@@ -1,0 +1,248 @@
+-- Deploy pymem:tables/audit_triggers to pg
+-- requires: functions/audit
+-- requires: tables/settings
+
+begin;
+
+set local role memory_owner;
+
+-- Episodes
+
+create trigger audit_created
+after insert on memory.episodes
+for each row execute function memory.audit_transition('episode');
+
+create trigger audit_transition
+after update of consolidation_status, consolidated on memory.episodes
+for each row when (old.lifecycle_state is distinct from new.lifecycle_state)
+execute function memory.audit_transition('episode');
+
+create trigger audit_expired
+after update of expires_at on memory.episodes
+for each row when (new.expires_at < old.expires_at or old.expires_at is null and new.expires_at is not null)
+execute function memory.audit_event('episode', 'episode_expired');
+
+create trigger audit_updated
+after update of
+importance, consolidation_attempts, last_consolidation_error, next_consolidation_retry_at,
+expires_at, metadata, idempotency_key, text_search_config
+on memory.episodes
+for each row when (
+  (
+    new.importance, new.consolidation_attempts, new.last_consolidation_error,
+    new.next_consolidation_retry_at, new.metadata, new.idempotency_key, new.text_search_config
+  ) is distinct from (
+    old.importance, old.consolidation_attempts, old.last_consolidation_error,
+    old.next_consolidation_retry_at, old.metadata, old.idempotency_key, old.text_search_config
+  )
+  or new.expires_at > old.expires_at or new.expires_at is null and old.expires_at is not null
+)
+execute function memory.audit_update('episode');
+
+create trigger audit_deleted
+after delete on memory.episodes
+for each row execute function memory.audit_transition('episode');
+
+create trigger refuse_truncate
+before truncate on memory.episodes
+for each statement execute function memory.refuse_truncate();
+
+-- Facts
+
+create trigger audit_created
+after insert on memory.facts
+for each row execute function memory.audit_transition('fact');
+
+create trigger audit_transition
+after update of validity, metadata on memory.facts
+for each row when (old.lifecycle_state is distinct from new.lifecycle_state)
+execute function memory.audit_transition('fact');
+
+create trigger audit_confirmed
+after update of last_confirmed_at on memory.facts
+for each row when (old.last_confirmed_at is distinct from new.last_confirmed_at)
+execute function memory.audit_event('fact', 'fact_confirmed');
+
+-- The foreign keys that empty source_episode_id and supersedes_id follow from a deletion that has an
+-- event of its own.
+create trigger audit_updated
+after update of
+importance, confidence, decay_rate, permanence, source_butler, source_episode_id, supersedes_id,
+entity_id, scope, tags, metadata, idempotency_key, text_search_config
+on memory.facts
+for each row when (
+  (
+    new.importance, new.confidence, new.decay_rate, new.permanence, new.source_butler,
+    new.entity_id, new.scope, new.tags, new.metadata - 'status', new.idempotency_key,
+    new.text_search_config
+  ) is distinct from (
+    old.importance, old.confidence, old.decay_rate, old.permanence, old.source_butler,
+    old.entity_id, old.scope, old.tags, old.metadata - 'status', old.idempotency_key,
+    old.text_search_config
+  )
+  or new.source_episode_id is not null and new.source_episode_id is distinct from old.source_episode_id
+  or new.supersedes_id is not null and new.supersedes_id is distinct from old.supersedes_id
+)
+execute function memory.audit_update('fact');
+
+create trigger audit_deleted
+after delete on memory.facts
+for each row execute function memory.audit_transition('fact');
+
+create trigger refuse_truncate
+before truncate on memory.facts
+for each statement execute function memory.refuse_truncate();
+
+-- Rules
+
+create trigger audit_created
+after insert on memory.rules
+for each row execute function memory.audit_transition('rule');
+
+create trigger audit_transition
+after update of metadata on memory.rules
+for each row when (old.lifecycle_state is distinct from new.lifecycle_state)
+execute function memory.audit_transition('rule');
+
+create trigger audit_maturity
+after update of maturity on memory.rules
+for each row when (old.maturity is distinct from new.maturity)
+execute function memory.audit_maturity();
+
+create trigger audit_confirmed
+after update of last_confirmed_at on memory.rules
+for each row when (old.last_confirmed_at is distinct from new.last_confirmed_at)
+execute function memory.audit_event('rule', 'rule_confirmed');
+
+create trigger audit_updated
+after update of
+content, scope, importance, confidence, decay_rate, permanence, source_episode_id, source_butler,
+tags, metadata, idempotency_key, text_search_config
+on memory.rules
+for each row when (
+  (
+    new.content, new.scope, new.importance, new.confidence, new.decay_rate, new.permanence,
+    new.source_butler, new.tags, new.metadata - '{status,forgotten}'::text [],
+    new.idempotency_key, new.text_search_config
+  ) is distinct from (
+    old.content, old.scope, old.importance, old.confidence, old.decay_rate, old.permanence,
+    old.source_butler, old.tags, old.metadata - '{status,forgotten}'::text [],
+    old.idempotency_key, old.text_search_config
+  )
+  or new.source_episode_id is not null and new.source_episode_id is distinct from old.source_episode_id
+)
+execute function memory.audit_update('rule');
+
+-- Counters and evaluation times change with an application, whose own event says so. Whoever changes
+-- them without one leaves this event.
+create trigger audit_counted
+after update of
+effectiveness_score, applied_count, success_count, harmful_count, last_applied_at, last_evaluated_at
+on memory.rules
+for each row when (
+  (
+    new.effectiveness_score, new.applied_count, new.success_count, new.harmful_count
+  ) is distinct from (
+    old.effectiveness_score, old.applied_count, old.success_count, old.harmful_count
+  )
+)
+execute function memory.audit_update('rule');
+
+create trigger audit_deleted
+after delete on memory.rules
+for each row execute function memory.audit_transition('rule');
+
+create trigger refuse_truncate
+before truncate on memory.rules
+for each statement execute function memory.refuse_truncate();
+
+create trigger audit_created
+after insert on memory.rule_applications
+for each row execute function memory.audit_rule_application();
+
+create trigger refuse_change
+before update or delete on memory.rule_applications
+for each row execute function memory.refuse_change();
+
+create trigger refuse_truncate
+before truncate on memory.rule_applications
+for each statement execute function memory.refuse_truncate();
+
+-- Entities
+
+create trigger audit_created
+after insert on memory.entities
+for each row execute function memory.audit_transition('entity');
+
+create trigger audit_transition
+after update of metadata on memory.entities
+for each row when (old.lifecycle_state is distinct from new.lifecycle_state)
+execute function memory.audit_transition('entity');
+
+create trigger audit_updated
+after update on memory.entities
+for each row when (
+  (new.canonical_name, new.entity_type, new.aliases, new.metadata - 'merged_into')
+  is distinct from (old.canonical_name, old.entity_type, old.aliases, old.metadata - 'merged_into')
+)
+execute function memory.audit_update('entity');
+
+create trigger audit_deleted
+after delete on memory.entities
+for each row execute function memory.audit_transition('entity');
+
+create trigger refuse_truncate
+before truncate on memory.entities
+for each statement execute function memory.refuse_truncate();
+
+-- Links
+
+create trigger audit
+after insert or update or delete on memory.memory_links
+for each row execute function memory.audit_link();
+
+create trigger refuse_truncate
+before truncate on memory.memory_links
+for each statement execute function memory.refuse_truncate();
+
+-- Configuration
+
+create trigger audit
+after insert or update or delete on memory.settings
+for each row execute function memory.audit_settings('settings');
+
+create trigger refuse_truncate
+before truncate on memory.settings
+for each statement execute function memory.refuse_truncate();
+
+create trigger audit
+after insert or update or delete on memory.tenant_logins
+for each row execute function memory.audit_settings('tenant_login');
+
+create trigger refuse_truncate
+before truncate on memory.tenant_logins
+for each statement execute function memory.refuse_truncate();
+
+create trigger audit
+after insert or update or delete on memory.embedding_versions
+for each row execute function memory.audit_settings('embedding_version');
+
+create trigger refuse_truncate
+before truncate on memory.embedding_versions
+for each statement execute function memory.refuse_truncate();
+
+-- The audit stream itself. ALWAYS: also for a session that replays replicated changes.
+
+create trigger refuse_change
+before update or delete on memory.memory_events
+for each row execute function memory.refuse_change();
+
+alter table memory.memory_events enable always trigger refuse_change;
+
+create trigger refuse_truncate
+before truncate on memory.memory_events
+for each statement execute function memory.refuse_change();
+
+alter table memory.memory_events enable always trigger refuse_truncate;
+
+commit;

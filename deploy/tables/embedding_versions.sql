@@ -1,0 +1,38 @@
+-- Deploy pymem:tables/embedding_versions to pg
+-- requires: schema
+
+begin;
+
+set local role memory_owner;
+
+create table memory.embedding_versions (
+  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  id uuid not null default gen_random_uuid(),
+  model text not null check (model <> '' and octet_length(model) <= 256),
+  version text not null check (version <> '' and octet_length(version) <= 128),
+  dimensions integer not null default 384
+  constraint embedding_versions_dimensions_of_the_columns check (dimensions = 384),
+  status text not null check (status in ('active', 'building', 'retired')),
+  created_at timestamptz not null default now() check (isfinite(created_at)),
+  primary key (tenant_id, id),
+  constraint embedding_versions_model_version_key unique (tenant_id, model, version)
+);
+
+create unique index embedding_versions_one_active_key
+on memory.embedding_versions (tenant_id) where status = 'active';
+
+create unique index embedding_versions_one_building_key
+on memory.embedding_versions (tenant_id) where status = 'building';
+
+comment on table memory.embedding_versions is
+'Which model made a vector. Vectors of two versions cannot be compared: those in the embedding columns are '
+'all of the active version, those of a version under construction wait in staged_embeddings.';
+comment on column memory.embedding_versions.model is
+'Name of the model, such as sentence-transformers/all-MiniLM-L6-v2.';
+comment on column memory.embedding_versions.version is 'Version of the model: for local models a digest of the weights.';
+comment on column memory.embedding_versions.dimensions is
+'Length of the vectors: that of the embedding columns.';
+comment on column memory.embedding_versions.status is
+'active: searched. building: being filled in beside it. retired: replaced.';
+
+commit;

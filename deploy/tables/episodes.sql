@@ -1,0 +1,146 @@
+-- Deploy pymem:tables/episodes to pg
+-- requires: functions/text
+-- requires: tables/embedding_versions
+
+begin;
+
+set local role memory_owner;
+
+create table memory.episodes (
+  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  id uuid not null default gen_random_uuid(),
+  butler text not null check (butler <> '' and octet_length(butler) <= 128),
+  session_id uuid,
+  content text not null check (content <> '' and octet_length(content) <= 1048576),
+  embedding public.vector(384)
+  constraint episodes_embedding_norm_check
+  check (public.vector_norm(embedding) between 1e-6 and 1e6),
+  embedding_version_id uuid,
+  text_search_config text not null default 'english',
+  search_vector tsvector not null,
+  importance float8 not null default 5.0 check (importance between 0 and 10),
+  reference_count integer not null default 0 check (reference_count >= 0),
+  consolidated boolean not null default false,
+  consolidation_status varchar(20) not null default 'pending'
+  check (consolidation_status in ('pending', 'consolidated', 'failed', 'dead_letter')),
+  consolidation_attempts integer not null default 0 check (consolidation_attempts >= 0),
+  retry_count integer generated always as (consolidation_attempts) stored,
+  last_consolidation_error text check (octet_length(last_consolidation_error) <= 8192),
+  last_error text generated always as (last_consolidation_error) stored,
+  next_consolidation_retry_at timestamptz check (isfinite(next_consolidation_retry_at)),
+  lifecycle_state text generated always as (consolidation_status) stored,
+  created_at timestamptz not null default now()
+  check (isfinite(created_at) and created_at <= now() + interval '1 day'),
+  last_referenced_at timestamptz
+  check (isfinite(last_referenced_at) and last_referenced_at <= now() + interval '1 day'),
+  expires_at timestamptz default now() + interval '7 days' check (isfinite(expires_at)),
+  metadata jsonb not null default '{}'
+  check (jsonb_typeof(metadata) = 'object' and octet_length(metadata::text) <= 65536),
+  idempotency_key text check (idempotency_key <> '' and octet_length(idempotency_key) <= 200),
+  primary key (tenant_id, id),
+  foreign key (tenant_id, embedding_version_id)
+  references memory.embedding_versions (tenant_id, id),
+  constraint episodes_consolidated_agrees_check
+  check (consolidated = (consolidation_status = 'consolidated')),
+  constraint episodes_embedding_has_version_check
+  check ((embedding is null) = (embedding_version_id is null))
+) with (fillfactor = 90, toast_tuple_target = 8160);
+
+-- The vector stays in the row: fetching it from TOAST triples the cost of an exact scan.
+alter table memory.episodes alter column embedding set storage plain;
+
+create unique index episodes_idempotency_key
+on memory.episodes (tenant_id, idempotency_key) where idempotency_key is not null;
+
+create index episodes_butler_created_idx
+on memory.episodes (tenant_id, butler, created_at desc, id);
+
+create index episodes_expires_idx
+on memory.episodes (tenant_id, expires_at) where expires_at is not null;
+
+create index episodes_pending_idx
+on memory.episodes (tenant_id, butler, created_at, id) where consolidation_status = 'pending';
+
+create index episodes_search_idx
+on memory.episodes using gin (memory.search_terms(tenant_id, search_vector));
+
+-- Exact semantic search reads this index alone: a tenant's vectors lie side by side in it.
+create index episodes_vectors_idx
+on memory.episodes (tenant_id, created_at, id)
+include (butler, expires_at, embedding) where embedding is not null;
+
+create index episodes_embedding_version_idx
+on memory.episodes (tenant_id, embedding_version_id) where embedding_version_id is not null;
+
+comment on table memory.episodes is
+'What happened: observations of agent sessions, append-only and short-lived. Consolidation turns them into facts and rules.';
+comment on column memory.episodes.butler is 'The agent that observed it; also the scope that filters episodes.';
+comment on column memory.episodes.session_id is 'The agent session it comes from.';
+comment on column memory.episodes.content is 'The observation, at most 1 MiB. Never changes.';
+comment on column memory.episodes.embedding is
+'Vector of memory.render_memory by the active embedding version; NULL until the embedding worker has come by.';
+comment on column memory.episodes.search_vector is
+'Lexemes of memory.render_memory, kept by trigger and not as a generated column: a table with a BEFORE '
+'UPDATE trigger recomputes its generated columns on every update, also on a mere bump of reference_count.';
+comment on column memory.episodes.text_search_config is 'Text search configuration of search_vector.';
+comment on column memory.episodes.importance is 'How much it matters, 0..10.';
+comment on column memory.episodes.reference_count is 'How often recall or get returned it.';
+comment on column memory.episodes.consolidated is 'Whether consolidation is done; follows consolidation_status.';
+comment on column memory.episodes.consolidation_status is 'pending, consolidated, failed (is due again) or dead_letter.';
+comment on column memory.episodes.consolidation_attempts is 'Failed attempts to consolidate it.';
+comment on column memory.episodes.retry_count is 'Same as consolidation_attempts.';
+comment on column memory.episodes.last_error is 'Same as last_consolidation_error.';
+comment on column memory.episodes.lifecycle_state is 'Same as consolidation_status; see memory.transitions.';
+comment on column memory.episodes.created_at is 'When it happened.';
+comment on column memory.episodes.expires_at is 'From then on it is not found any more, and cleanup may delete it.';
+comment on column memory.episodes.metadata is 'Whatever the caller wants to keep with it, at most 64 KiB.';
+comment on column memory.episodes.idempotency_key is 'Storing again under the same key returns the first row.';
+
+create function memory.prepare_episode()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+  set client_min_messages = warning -- no NOTICE about words too long to index
+as $$
+begin
+  if tg_op = 'UPDATE' then
+    if (new.tenant_id, new.id, new.butler, new.session_id, new.content, new.created_at)
+      is distinct from (old.tenant_id, old.id, old.butler, old.session_id, old.content, old.created_at)
+    then
+      raise exception 'episode % is append-only', old.id
+        using errcode = 'PM006', hint = 'Store another episode, and forget this one if it is wrong.';
+    end if;
+    -- Either of the two may be set; consolidation_status is the truth.
+    if new.consolidation_status is not distinct from old.consolidation_status
+      and new.consolidated and not old.consolidated
+    then
+      new.consolidation_status := 'consolidated';
+    end if;
+  elsif new.consolidated and new.consolidation_status = 'pending' then
+    new.consolidation_status := 'consolidated';
+  end if;
+  new.consolidated := new.consolidation_status = 'consolidated';
+
+  if tg_op = 'INSERT'
+    or (new.text_search_config, new.search_vector)
+      is distinct from (old.text_search_config, old.search_vector)
+  then
+    new.search_vector := memory.to_search_vector(
+      new.text_search_config, memory.render_memory('episode', new.content)
+    );
+  end if;
+  return new;
+end;
+$$;
+
+comment on function memory.prepare_episode() is
+'Trigger: keeps content as it was stored, the two consolidation columns equal and the search vector true.';
+
+create trigger prepare
+before insert or update of
+tenant_id, id, butler, session_id, content, created_at, consolidated, consolidation_status,
+text_search_config, search_vector
+on memory.episodes
+for each row execute function memory.prepare_episode();
+
+commit;

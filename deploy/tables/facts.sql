@@ -1,0 +1,218 @@
+-- Deploy pymem:tables/facts to pg
+-- requires: tables/episodes
+-- requires: tables/entities
+
+begin;
+
+set local role memory_owner;
+
+create function memory.decay_rate_of(permanence text)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return case permanence
+    when 'permanent' then 0.0
+    when 'stable' then 0.002
+    when 'standard' then 0.008
+    when 'volatile' then 0.03
+    when 'ephemeral' then 0.1
+  end;
+
+comment on function memory.decay_rate_of(text) is
+'Decay rate per day of a permanence: permanent 0, stable 0.002, standard 0.008, volatile 0.03, ephemeral 0.1; '
+'NULL for any other word.';
+
+create table memory.facts (
+  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  id uuid not null default gen_random_uuid(),
+  subject text not null check (subject <> '' and octet_length(subject) <= 512),
+  predicate text not null check (predicate <> '' and octet_length(predicate) <= 512),
+  content text not null check (content <> '' and octet_length(content) <= 1048576),
+  embedding public.vector(384)
+  constraint facts_embedding_norm_check
+  check (public.vector_norm(embedding) between 1e-6 and 1e6),
+  embedding_version_id uuid,
+  text_search_config text not null default 'english',
+  search_vector tsvector not null,
+  importance float8 not null default 5.0 check (importance between 0 and 10),
+  confidence float8 not null default 1.0 check (confidence between 0 and 1),
+  decay_rate float8 not null default 0.008,
+  permanence text not null default 'standard'
+  constraint facts_permanence_check
+  check (permanence in ('permanent', 'stable', 'standard', 'volatile', 'ephemeral')),
+  source_butler text check (source_butler <> '' and octet_length(source_butler) <= 128),
+  source_episode_id uuid,
+  supersedes_id uuid,
+  entity_id uuid,
+  validity text not null default 'active'
+  constraint facts_validity_check
+  check (validity in ('active', 'superseded', 'expired', 'retracted')),
+  lifecycle_state text generated always as (
+    case when validity = 'active' and metadata ->> 'status' = 'fading' then 'fading' else validity end
+  ) stored,
+  scope text not null default 'global' check (scope <> '' and octet_length(scope) <= 128),
+  reference_count integer not null default 0 check (reference_count >= 0),
+  created_at timestamptz not null default now()
+  check (isfinite(created_at) and created_at <= now() + interval '1 day'),
+  last_referenced_at timestamptz
+  check (isfinite(last_referenced_at) and last_referenced_at <= now() + interval '1 day'),
+  last_confirmed_at timestamptz
+  check (isfinite(last_confirmed_at) and last_confirmed_at <= now() + interval '1 day'),
+  tags jsonb not null default '[]'
+  check (
+    jsonb_typeof(tags) = 'array'
+    and not tags @? '$[*] ? (@.type() != "string")'
+    and octet_length(tags::text) <= 16384
+  ),
+  metadata jsonb not null default '{}'
+  check (jsonb_typeof(metadata) = 'object' and octet_length(metadata::text) <= 65536),
+  idempotency_key text check (idempotency_key <> '' and octet_length(idempotency_key) <= 200),
+  primary key (tenant_id, id),
+  foreign key (tenant_id, embedding_version_id)
+  references memory.embedding_versions (tenant_id, id),
+  foreign key (tenant_id, source_episode_id)
+  references memory.episodes (tenant_id, id) on delete set null (source_episode_id),
+  foreign key (tenant_id, supersedes_id)
+  references memory.facts (tenant_id, id) on delete set null (supersedes_id),
+  foreign key (tenant_id, entity_id)
+  references memory.entities (tenant_id, id) on delete restrict,
+  constraint facts_decay_rate_of_permanence_check
+  check (decay_rate = memory.decay_rate_of(permanence)),
+  constraint facts_embedding_has_version_check
+  check ((embedding is null) = (embedding_version_id is null))
+) with (fillfactor = 90, toast_tuple_target = 8160);
+
+-- The vector stays in the row: fetching it from TOAST triples the cost of an exact scan.
+alter table memory.facts alter column embedding set storage plain;
+
+create unique index facts_active_subject_key
+on memory.facts (tenant_id, scope, subject, predicate)
+where entity_id is null and validity = 'active';
+
+create unique index facts_active_entity_key
+on memory.facts (tenant_id, entity_id, scope, predicate)
+where entity_id is not null and validity = 'active';
+
+create unique index facts_idempotency_key
+on memory.facts (tenant_id, idempotency_key) where idempotency_key is not null;
+
+create index facts_scope_active_idx
+on memory.facts (tenant_id, scope, validity) where validity = 'active';
+
+create index facts_subject_predicate_idx on memory.facts (tenant_id, subject, predicate);
+
+create index facts_search_idx
+on memory.facts using gin (memory.search_terms(tenant_id, search_vector))
+where validity = 'active';
+
+create index facts_tags_idx on memory.facts using gin (tags);
+
+-- Exact semantic search reads this index alone: a tenant's vectors lie side by side in it.
+create index facts_vectors_idx
+on memory.facts (tenant_id, created_at, id)
+include (scope, confidence, decay_rate, last_confirmed_at, embedding)
+where validity = 'active' and embedding is not null;
+
+create index facts_embedding_version_idx
+on memory.facts (tenant_id, embedding_version_id) where embedding_version_id is not null;
+
+create index facts_source_episode_idx
+on memory.facts (tenant_id, source_episode_id) where source_episode_id is not null;
+
+create index facts_supersedes_idx
+on memory.facts (tenant_id, supersedes_id) where supersedes_id is not null;
+
+create index facts_entity_idx on memory.facts (tenant_id, entity_id) where entity_id is not null;
+
+comment on table memory.facts is
+'What is known: subject, predicate, content. One active fact per key; a newer one supersedes it.';
+comment on column memory.facts.subject is 'Who or what it is about.';
+comment on column memory.facts.predicate is 'Which property or relation.';
+comment on column memory.facts.content is 'What is known, at most 1 MiB. Never changes: a correction supersedes.';
+comment on column memory.facts.embedding is
+'Vector of memory.render_memory by the active embedding version; NULL until the embedding worker has come by.';
+comment on column memory.facts.search_vector is 'Lexemes of memory.render_memory, kept by trigger.';
+comment on column memory.facts.text_search_config is 'Text search configuration of search_vector.';
+comment on column memory.facts.importance is 'How much it matters, 0..10.';
+comment on column memory.facts.confidence is 'How sure it was when last confirmed, 0..1; decays from there.';
+comment on column memory.facts.decay_rate is 'Decay per day, that of the permanence.';
+comment on column memory.facts.permanence is 'How lasting it is: permanent, stable, standard, volatile or ephemeral.';
+comment on column memory.facts.source_butler is 'The agent that stored it.';
+comment on column memory.facts.source_episode_id is
+'The episode it was drawn from; NULL once that is deleted (the derived_from link stays).';
+comment on column memory.facts.supersedes_id is 'The fact it replaced.';
+comment on column memory.facts.entity_id is 'The entity it is about: then the key is (entity_id, scope, predicate).';
+comment on column memory.facts.validity is
+'active, superseded, expired or retracted. An incoming "forgotten" is stored as retracted, "fading" as '
+'active with metadata.status = fading.';
+comment on column memory.facts.lifecycle_state is
+'active, fading, superseded, expired or retracted; see memory.transitions.';
+comment on column memory.facts.scope is 'global, or the role it is for.';
+comment on column memory.facts.reference_count is 'How often recall or get returned it.';
+comment on column memory.facts.last_confirmed_at is 'Where its decay starts; storing it is the first confirmation.';
+comment on column memory.facts.tags is 'JSON array of labels.';
+comment on column memory.facts.metadata is
+'Whatever the caller wants to keep with it, at most 64 KiB; the key "status" is the lifecycle''s.';
+comment on column memory.facts.idempotency_key is 'Storing again under the same key returns the first row.';
+
+create function memory.prepare_fact()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+  set client_min_messages = warning -- no NOTICE about words too long to index
+as $$
+begin
+  if new.validity = 'forgotten' then
+    new.validity := 'retracted';
+  elsif new.validity = 'fading' then
+    new.validity := 'active';
+    new.metadata := new.metadata || '{"status": "fading"}';
+  end if;
+
+  if tg_op = 'INSERT' then
+    new.last_confirmed_at := coalesce(new.last_confirmed_at, new.created_at);
+  elsif (new.tenant_id, new.id, new.subject, new.predicate, new.content, new.created_at)
+    is distinct from (old.tenant_id, old.id, old.subject, old.predicate, old.content, old.created_at)
+  then
+    raise exception 'fact % cannot be edited', old.id
+      using errcode = 'PM006', hint = 'Store the corrected fact: it supersedes this one.';
+  end if;
+
+  if tg_op = 'INSERT'
+    or (new.text_search_config, new.search_vector)
+      is distinct from (old.text_search_config, old.search_vector)
+  then
+    new.search_vector := memory.to_search_vector(
+      new.text_search_config,
+      memory.render_memory('fact', new.content, new.subject, new.predicate)
+    );
+  end if;
+  return new;
+end;
+$$;
+
+comment on function memory.prepare_fact() is
+'Trigger: maps the legacy validities, fills the confirmation time of imports, keeps content as it was '
+'stored and the search vector true.';
+
+create trigger prepare
+before insert or update of
+tenant_id, id, subject, predicate, content, created_at, validity, text_search_config, search_vector
+on memory.facts
+for each row execute function memory.prepare_fact();
+
+create table memory.fact_keys (
+  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  scope text not null,
+  anchor text not null,
+  predicate text not null,
+  primary key (tenant_id, scope, anchor, predicate)
+);
+
+comment on table memory.fact_keys is
+'One row per key a fact was ever stored under. Locking it puts concurrent stores of the same key in a row; '
+'locking the old fact would not do, because the winner''s new fact is another row.';
+comment on column memory.fact_keys.anchor is 'subject:<subject>, or entity:<id> for a fact about an entity.';
+
+commit;

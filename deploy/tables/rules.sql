@@ -1,0 +1,182 @@
+-- Deploy pymem:tables/rules to pg
+-- requires: tables/episodes
+
+begin;
+
+set local role memory_owner;
+
+create table memory.rules (
+  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  id uuid not null default gen_random_uuid(),
+  content text not null check (content <> '' and octet_length(content) <= 1048576),
+  embedding public.vector(384)
+  constraint rules_embedding_norm_check
+  check (public.vector_norm(embedding) between 1e-6 and 1e6),
+  embedding_version_id uuid,
+  text_search_config text not null default 'english',
+  search_vector tsvector not null,
+  scope text not null default 'global' check (scope <> '' and octet_length(scope) <= 128),
+  maturity text not null default 'candidate'
+  constraint rules_maturity_check
+  check (maturity in ('candidate', 'established', 'proven', 'anti_pattern')),
+  importance float8 not null default 5.0 check (importance between 0 and 10),
+  confidence float8 not null default 0.5 check (confidence between 0 and 1),
+  decay_rate float8 not null default 0.008 check (decay_rate between 0 and 100),
+  permanence text not null default 'standard'
+  constraint rules_permanence_check
+  check (permanence in ('permanent', 'stable', 'standard', 'volatile', 'ephemeral')),
+  effectiveness_score float8 not null default 0.0 check (effectiveness_score between 0 and 1),
+  applied_count integer not null default 0 check (applied_count >= 0),
+  success_count integer not null default 0 check (success_count >= 0),
+  harmful_count integer not null default 0 check (harmful_count >= 0),
+  source_episode_id uuid,
+  source_butler text check (source_butler <> '' and octet_length(source_butler) <= 128),
+  lifecycle_state text generated always as (
+    case
+      when metadata @> '{"forgotten": true}' then 'retracted'
+      when metadata ->> 'status' = 'fading' then 'fading'
+      else 'active'
+    end
+  ) stored,
+  reference_count integer not null default 0 check (reference_count >= 0),
+  created_at timestamptz not null default now()
+  check (isfinite(created_at) and created_at <= now() + interval '1 day'),
+  last_applied_at timestamptz
+  check (isfinite(last_applied_at) and last_applied_at <= now() + interval '1 day'),
+  last_evaluated_at timestamptz
+  check (isfinite(last_evaluated_at) and last_evaluated_at <= now() + interval '1 day'),
+  last_confirmed_at timestamptz
+  check (isfinite(last_confirmed_at) and last_confirmed_at <= now() + interval '1 day'),
+  last_referenced_at timestamptz
+  check (isfinite(last_referenced_at) and last_referenced_at <= now() + interval '1 day'),
+  tags jsonb not null default '[]'
+  check (
+    jsonb_typeof(tags) = 'array'
+    and not tags @? '$[*] ? (@.type() != "string")'
+    and octet_length(tags::text) <= 16384
+  ),
+  metadata jsonb not null default '{}'
+  check (jsonb_typeof(metadata) = 'object' and octet_length(metadata::text) <= 65536),
+  idempotency_key text check (idempotency_key <> '' and octet_length(idempotency_key) <= 200),
+  primary key (tenant_id, id),
+  foreign key (tenant_id, embedding_version_id)
+  references memory.embedding_versions (tenant_id, id),
+  foreign key (tenant_id, source_episode_id)
+  references memory.episodes (tenant_id, id) on delete set null (source_episode_id),
+  constraint rules_outcomes_within_applications_check
+  check (success_count + harmful_count <= applied_count),
+  constraint rules_embedding_has_version_check
+  check ((embedding is null) = (embedding_version_id is null))
+) with (fillfactor = 90, toast_tuple_target = 8160);
+
+-- The vector stays in the row: fetching it from TOAST triples the cost of an exact scan.
+alter table memory.rules alter column embedding set storage plain;
+
+create unique index rules_idempotency_key
+on memory.rules (tenant_id, idempotency_key) where idempotency_key is not null;
+
+create index rules_scope_idx on memory.rules (tenant_id, scope, maturity);
+
+create index rules_search_idx
+on memory.rules using gin (memory.search_terms(tenant_id, search_vector))
+where lifecycle_state <> 'retracted';
+
+create index rules_tags_idx on memory.rules using gin (tags);
+
+-- Exact semantic search reads this index alone: a tenant's vectors lie side by side in it.
+create index rules_vectors_idx
+on memory.rules (tenant_id, created_at, id)
+include (scope, confidence, decay_rate, last_confirmed_at, embedding)
+where lifecycle_state <> 'retracted' and embedding is not null;
+
+create index rules_embedding_version_idx
+on memory.rules (tenant_id, embedding_version_id) where embedding_version_id is not null;
+
+create index rules_source_episode_idx
+on memory.rules (tenant_id, source_episode_id) where source_episode_id is not null;
+
+comment on table memory.rules is
+'What to do: guidance that earns trust by outcomes, from candidate to established to proven, or ends as a warning.';
+comment on column memory.rules.content is 'The guidance, at most 1 MiB.';
+comment on column memory.rules.embedding is
+'Vector of memory.render_memory by the active embedding version; NULL until the embedding worker has come by.';
+comment on column memory.rules.search_vector is 'Lexemes of memory.render_memory, kept by trigger.';
+comment on column memory.rules.text_search_config is 'Text search configuration of search_vector.';
+comment on column memory.rules.scope is 'global, or the role it is for.';
+comment on column memory.rules.maturity is 'candidate, established, proven or anti_pattern.';
+comment on column memory.rules.importance is 'How much it matters, 0..10, for the composite score.';
+comment on column memory.rules.confidence is 'How sure it was when last confirmed, 0..1; decays from there.';
+comment on column memory.rules.decay_rate is 'Decay per day.';
+comment on column memory.rules.effectiveness_score is 'Share of good outcomes, 0..1, harm weighing more.';
+comment on column memory.rules.applied_count is 'Outcomes reported.';
+comment on column memory.rules.success_count is 'Helpful outcomes reported.';
+comment on column memory.rules.harmful_count is 'Harmful outcomes reported.';
+comment on column memory.rules.source_episode_id is
+'The episode it was drawn from; NULL once that is deleted (the derived_from link stays).';
+comment on column memory.rules.lifecycle_state is 'active, fading or retracted (forgotten); see memory.transitions.';
+comment on column memory.rules.last_confirmed_at is 'Where its decay starts; storing it is the first confirmation.';
+comment on column memory.rules.tags is 'JSON array of labels.';
+comment on column memory.rules.metadata is
+'Whatever the caller wants to keep with it, at most 64 KiB; the keys status, forgotten, needs_inversion, '
+'harmful_reasons and original_content are the lifecycle''s.';
+comment on column memory.rules.idempotency_key is 'Storing again under the same key returns the first row.';
+
+create function memory.prepare_rule()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+  set client_min_messages = warning -- no NOTICE about words too long to index
+as $$
+begin
+  if tg_op = 'INSERT' then
+    new.last_confirmed_at := coalesce(new.last_confirmed_at, new.created_at);
+  elsif (new.tenant_id, new.id, new.created_at) is distinct from (old.tenant_id, old.id, old.created_at)
+  then
+    raise exception 'rule % keeps its identity', old.id
+      using errcode = 'PM006', hint = 'Store another rule, and forget this one.';
+  end if;
+
+  if tg_op = 'INSERT'
+    or (new.content, new.text_search_config, new.search_vector)
+      is distinct from (old.content, old.text_search_config, old.search_vector)
+  then
+    new.search_vector := memory.to_search_vector(
+      new.text_search_config, memory.render_memory('rule', new.content)
+    );
+  end if;
+  return new;
+end;
+$$;
+
+comment on function memory.prepare_rule() is
+'Trigger: fills the confirmation time of imports, keeps the identity as stored and the search vector true.';
+
+create trigger prepare
+before insert or update of
+tenant_id, id, content, created_at, text_search_config, search_vector
+on memory.rules
+for each row execute function memory.prepare_rule();
+
+create table memory.rule_applications (
+  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  id uuid not null default gen_random_uuid(),
+  rule_id uuid not null,
+  outcome text not null
+  constraint rule_applications_outcome_check
+  check (outcome in ('helpful', 'harmful', 'neutral', 'skipped')),
+  context jsonb not null default '{}'
+  check (jsonb_typeof(context) = 'object' and octet_length(context::text) <= 65536),
+  created_at timestamptz not null default now()
+  check (isfinite(created_at) and created_at <= now() + interval '1 day'),
+  primary key (tenant_id, id),
+  foreign key (tenant_id, rule_id) references memory.rules (tenant_id, id) on delete restrict
+);
+
+create index rule_applications_rule_idx
+on memory.rule_applications (tenant_id, rule_id, created_at desc, id);
+
+comment on table memory.rule_applications is 'How each application of a rule turned out.';
+comment on column memory.rule_applications.outcome is 'helpful, harmful, neutral or skipped.';
+comment on column memory.rule_applications.context is 'What the caller tells about the application.';
+
+commit;

@@ -1,0 +1,91 @@
+-- Deploy pymem:tables/settings to pg
+-- requires: schema
+
+begin;
+
+set local role memory_owner;
+
+-- No column defaults: memory.default_settings() is the one place that knows them, also for a tenant
+-- that has no row yet.
+create table memory.settings (
+  tenant_id text primary key check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+
+  retrieval_mode text not null check (retrieval_mode in ('hybrid', 'semantic', 'keyword')),
+  retrieval_limit integer not null check (retrieval_limit between 1 and 1000),
+  candidate_pool integer not null check (candidate_pool between 1 and 10000),
+  min_confidence float8 not null check (min_confidence between 0 and 1),
+  weight_relevance float8 not null check (weight_relevance between 0 and 1),
+  weight_importance float8 not null check (weight_importance between 0 and 1),
+  weight_recency float8 not null check (weight_recency between 0 and 1),
+  weight_confidence float8 not null check (weight_confidence between 0 and 1),
+  rrf_k integer not null check (rrf_k between 1 and 10000),
+  keyword_match text not null check (keyword_match in ('any', 'all')),
+  text_search_config text not null check (text_search_config <> ''),
+  recency_half_life_days float8 not null check (recency_half_life_days between 0.001 and 100000),
+  recency_null text not null check (recency_null in ('zero', 'created_at')),
+  exact_scan_limit integer not null check (exact_scan_limit >= 0),
+
+  fading_threshold float8 not null check (fading_threshold between 0 and 1),
+  episode_ttl_days float8 not null check (episode_ttl_days between 0.001 and 100000),
+
+  context_token_budget integer not null check (context_token_budget between 5 and 1000000),
+  context_chars_per_token float8 not null check (context_chars_per_token between 0.5 and 4),
+  context_facts_share float8 not null check (context_facts_share between 0 and 1),
+  context_rules_share float8 not null check (context_rules_share between 0 and 1),
+  context_warnings_share float8 not null check (context_warnings_share between 0 and 1),
+  context_episodes_share float8 not null check (context_episodes_share between 0 and 1),
+  context_confidence text not null check (context_confidence in ('effective', 'base')),
+  context_counts_references boolean not null,
+
+  constraint settings_weights_not_all_zero check (
+    weight_relevance + weight_importance + weight_recency + weight_confidence > 0
+  ),
+  constraint settings_context_shares_at_most_one check (
+    context_facts_share + context_rules_share + context_warnings_share + context_episodes_share
+    <= 1.000001
+  )
+);
+
+comment on table memory.settings is
+'How a tenant''s memory behaves. A tenant without a row has the values of memory.default_settings().';
+comment on column memory.settings.retrieval_mode is 'Search mode when a call names none.';
+comment on column memory.settings.retrieval_limit is 'Facts, and rules, that memory.context considers.';
+comment on column memory.settings.candidate_pool is
+'How deep recall reads each ranked list before it scores: a pool deeper than the answer lets importance, '
+'recency and confidence choose among relevant candidates only.';
+comment on column memory.settings.min_confidence is
+'Effective confidence below which recall and context leave a memory out. Range 0..1.';
+comment on column memory.settings.weight_relevance is 'Weight of relevance in the composite score.';
+comment on column memory.settings.weight_importance is 'Weight of importance / 10 in the composite score.';
+comment on column memory.settings.weight_recency is 'Weight of recency in the composite score.';
+comment on column memory.settings.weight_confidence is
+'Weight of effective confidence in the composite score.';
+comment on column memory.settings.rrf_k is
+'Constant k of reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009).';
+comment on column memory.settings.keyword_match is
+'Keyword side of hybrid search, recall and context: "any" word of the query, ranked, or "all" words.';
+comment on column memory.settings.text_search_config is
+'Text search configuration (language) under which texts are indexed and queries are read.';
+comment on column memory.settings.recency_half_life_days is 'Half-life of the recency score, days.';
+comment on column memory.settings.recency_null is
+'Recency of a memory never referenced: "zero", or counted from "created_at".';
+comment on column memory.settings.exact_scan_limit is
+'Up to so many memories of a type, semantic search compares all of them even if an approximate index exists.';
+comment on column memory.settings.fading_threshold is
+'Effective confidence below which a memory fades; confirming it above clears the mark. Range 0..1.';
+comment on column memory.settings.episode_ttl_days is 'Days an episode lives unless its store says otherwise.';
+comment on column memory.settings.context_token_budget is 'Tokens of memory.context when a call names none.';
+comment on column memory.settings.context_chars_per_token is
+'Characters counted as one token. At most 4, so that the text never exceeds 4 characters per token.';
+comment on column memory.settings.context_facts_share is 'Share of the context budget first offered to facts.';
+comment on column memory.settings.context_rules_share is 'Share of the context budget first offered to rules.';
+comment on column memory.settings.context_warnings_share is
+'Share of the context budget first offered to anti-pattern rules.';
+comment on column memory.settings.context_episodes_share is
+'Share of the context budget first offered to recent episodes, when they are asked for.';
+comment on column memory.settings.context_confidence is
+'Confidence that context prints: "effective" at the time of the call, or "base" as stored.';
+comment on column memory.settings.context_counts_references is
+'Whether context counts as a reference to what it shows. Off, so that a repeated call gives the same text.';
+
+commit;

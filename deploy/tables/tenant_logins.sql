@@ -1,0 +1,19 @@
+-- Deploy pymem:tables/tenant_logins to pg
+-- requires: schema
+
+begin;
+
+set local role memory_owner;
+
+create table memory.tenant_logins (
+  login name primary key,
+  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  created_at timestamptz not null default now() check (isfinite(created_at))
+);
+
+comment on table memory.tenant_logins is
+'The tenant a database login is bound to. A bound login acts for that tenant whatever settings it forges.';
+comment on column memory.tenant_logins.login is
+'Name of the login role (session_user).';
+
+commit;

@@ -1,0 +1,77 @@
+-- Deploy pymem:tables/transitions to pg
+-- requires: schema
+
+begin;
+
+set local role memory_owner;
+
+-- Reference data, the same for every tenant: the one table without a tenant_id.
+create table memory.transitions (
+  memory_type text not null check (memory_type in ('episode', 'fact', 'rule', 'entity')),
+  aspect text not null check (aspect in ('lifecycle_state', 'maturity')),
+  from_state text not null check (from_state <> ''),
+  to_state text not null check (to_state <> ''),
+  event_type text not null check (event_type <> ''),
+  primary key (memory_type, aspect, from_state, to_state),
+  check (from_state <> to_state)
+);
+
+comment on table memory.transitions is
+'Every allowed lifecycle edge. A trigger refuses a change of state that has no row here, and writes the '
+'event of the row that it has.';
+comment on column memory.transitions.aspect is 'The column that holds the state.';
+comment on column memory.transitions.from_state is 'State before; [*] for a row that is being created.';
+comment on column memory.transitions.to_state is 'State after; [*] for a row that is being deleted.';
+comment on column memory.transitions.event_type is 'Type of the event in memory_events.';
+
+insert into memory.transitions (memory_type, aspect, from_state, to_state, event_type)
+values
+('episode', 'lifecycle_state', '[*]', 'pending', 'episode_created'),
+('episode', 'lifecycle_state', 'pending', 'consolidated', 'episode_consolidated'),
+('episode', 'lifecycle_state', 'pending', 'failed', 'episode_failed'),
+('episode', 'lifecycle_state', 'pending', 'dead_letter', 'episode_dead_lettered'),
+('episode', 'lifecycle_state', 'failed', 'consolidated', 'episode_consolidated'),
+('episode', 'lifecycle_state', 'failed', 'dead_letter', 'episode_dead_lettered'),
+('episode', 'lifecycle_state', 'failed', 'pending', 'episode_requeued'),
+('episode', 'lifecycle_state', 'dead_letter', 'pending', 'episode_requeued'),
+('episode', 'lifecycle_state', 'pending', '[*]', 'episode_deleted'),
+('episode', 'lifecycle_state', 'consolidated', '[*]', 'episode_deleted'),
+('episode', 'lifecycle_state', 'failed', '[*]', 'episode_deleted'),
+('episode', 'lifecycle_state', 'dead_letter', '[*]', 'episode_deleted'),
+
+('fact', 'lifecycle_state', '[*]', 'active', 'fact_created'),
+('fact', 'lifecycle_state', '[*]', 'fading', 'fact_created'),
+('fact', 'lifecycle_state', '[*]', 'superseded', 'fact_created'),
+('fact', 'lifecycle_state', '[*]', 'expired', 'fact_created'),
+('fact', 'lifecycle_state', '[*]', 'retracted', 'fact_created'),
+('fact', 'lifecycle_state', 'active', 'fading', 'fact_fading'),
+('fact', 'lifecycle_state', 'fading', 'active', 'fact_recovered'),
+('fact', 'lifecycle_state', 'active', 'superseded', 'fact_superseded'),
+('fact', 'lifecycle_state', 'fading', 'superseded', 'fact_superseded'),
+('fact', 'lifecycle_state', 'active', 'expired', 'fact_expired'),
+('fact', 'lifecycle_state', 'fading', 'expired', 'fact_expired'),
+('fact', 'lifecycle_state', 'active', 'retracted', 'fact_retracted'),
+('fact', 'lifecycle_state', 'fading', 'retracted', 'fact_retracted'),
+('fact', 'lifecycle_state', 'superseded', 'retracted', 'fact_retracted'),
+('fact', 'lifecycle_state', 'expired', 'retracted', 'fact_retracted'),
+
+('rule', 'lifecycle_state', '[*]', 'active', 'rule_created'),
+('rule', 'lifecycle_state', '[*]', 'fading', 'rule_created'),
+('rule', 'lifecycle_state', '[*]', 'retracted', 'rule_created'),
+('rule', 'lifecycle_state', 'active', 'fading', 'rule_fading'),
+('rule', 'lifecycle_state', 'fading', 'active', 'rule_recovered'),
+('rule', 'lifecycle_state', 'active', 'retracted', 'rule_retracted'),
+('rule', 'lifecycle_state', 'fading', 'retracted', 'rule_retracted'),
+
+('rule', 'maturity', 'candidate', 'established', 'rule_promoted'),
+('rule', 'maturity', 'established', 'proven', 'rule_promoted'),
+('rule', 'maturity', 'established', 'candidate', 'rule_demoted'),
+('rule', 'maturity', 'proven', 'established', 'rule_demoted'),
+('rule', 'maturity', 'candidate', 'anti_pattern', 'rule_inverted'),
+('rule', 'maturity', 'established', 'anti_pattern', 'rule_inverted'),
+('rule', 'maturity', 'proven', 'anti_pattern', 'rule_inverted'),
+
+('entity', 'lifecycle_state', '[*]', 'active', 'entity_created'),
+('entity', 'lifecycle_state', 'active', 'merged', 'entity_merge');
+
+commit;

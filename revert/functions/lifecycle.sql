@@ -1,0 +1,9 @@
+-- Revert pymem:functions/lifecycle from pg
+
+begin;
+
+drop function memory.get_memory(text, uuid, timestamptz);
+drop function memory.forget_memory(text, uuid, timestamptz);
+drop function memory.confirm_memory(text, uuid, timestamptz);
+
+commit;

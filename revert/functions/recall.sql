@@ -1,0 +1,13 @@
+-- Revert pymem:functions/recall from pg
+
+begin;
+
+drop function memory.recall(
+  text, text, integer, text [], float8, vector, uuid, timestamptz
+);
+drop function memory.count_references(uuid [], uuid [], uuid [], timestamptz);
+drop function memory.rank_memories(
+  text, text, integer, text [], float8, vector, uuid, timestamptz
+);
+
+commit;

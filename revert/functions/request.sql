@@ -1,0 +1,12 @@
+-- Revert pymem:functions/request from pg
+
+begin;
+
+drop function memory.set_request(text, text, text, text);
+drop function memory.require_tenant(text);
+drop function memory.current_reason();
+drop function memory.current_request_id();
+drop function memory.current_actor();
+drop function memory.current_tenant();
+
+commit;

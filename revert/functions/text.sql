@@ -1,0 +1,16 @@
+-- Revert pymem:functions/text from pg
+
+begin;
+
+drop function memory.any_lexeme(text []);
+drop function memory.query_lexemes(text, text);
+drop function memory.search_terms(text, tsvector);
+drop function memory.hash_terms(text, text []);
+drop function memory.to_search_vector(text, text);
+drop function memory.render_memory(text, text, text, text);
+drop function memory.preprocess_search_query(text);
+drop function memory.preprocess_text(text);
+drop function memory.collapse_whitespace(text);
+drop function memory.truncate_utf8(text, integer);
+
+commit;

@@ -1,0 +1,7 @@
+-- Revert pymem:functions/version from pg
+
+begin;
+
+drop function memory.version();
+
+commit;

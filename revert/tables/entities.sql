@@ -1,0 +1,7 @@
+-- Revert pymem:tables/entities from pg
+
+begin;
+
+drop table memory.entities;
+
+commit;

@@ -1,0 +1,9 @@
+-- Revert pymem:tables/rules from pg
+
+begin;
+
+drop table memory.rule_applications;
+drop table memory.rules;
+drop function memory.prepare_rule();
+
+commit;

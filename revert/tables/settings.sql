@@ -1,0 +1,7 @@
+-- Revert pymem:tables/settings from pg
+
+begin;
+
+drop table memory.settings;
+
+commit;

@@ -1,0 +1,7 @@
+-- Revert pymem:tables/tenant_logins from pg
+
+begin;
+
+drop table memory.tenant_logins;
+
+commit;

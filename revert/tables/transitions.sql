@@ -1,0 +1,7 @@
+-- Revert pymem:tables/transitions from pg
+
+begin;
+
+drop table memory.transitions;
+
+commit;

@@ -1,0 +1,16 @@
+-- Verify pymem:functions/audit on pg
+
+begin;
+select
+  'memory.audit_transition()'::regprocedure,
+  'memory.audit_maturity()'::regprocedure,
+  'memory.write_transition(text, text, uuid, text, text, text)'::regprocedure,
+  'memory.write_event(text, text, text, uuid, jsonb)'::regprocedure,
+  'memory.audit_event()'::regprocedure,
+  'memory.audit_update()'::regprocedure,
+  'memory.audit_rule_application()'::regprocedure,
+  'memory.audit_link()'::regprocedure,
+  'memory.audit_settings()'::regprocedure,
+  'memory.refuse_change()'::regprocedure,
+  'memory.refuse_truncate()'::regprocedure;
+rollback;

@@ -1,0 +1,15 @@
+-- Verify pymem:functions/embedding on pg
+
+begin;
+select
+  'memory.check_dimensions(integer)'::regprocedure,
+  'memory.check_embedding(vector)'::regprocedure,
+  'memory.active_embedding_version()'::regprocedure,
+  'memory.check_embedding_version(uuid)'::regprocedure,
+  'memory.lock_embedding_version(vector, uuid)'::regprocedure,
+  'memory.register_embedding_version(text, text, integer)'::regprocedure,
+  'memory.claim_unembedded(uuid, integer, interval, timestamptz)'::regprocedure,
+  'memory.embedding_version_status(uuid)'::regprocedure,
+  'memory.set_embedding(text, uuid, vector, uuid)'::regprocedure,
+  'memory.embedding_backlog(timestamptz)'::regprocedure;
+rollback;

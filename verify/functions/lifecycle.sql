@@ -1,0 +1,8 @@
+-- Verify pymem:functions/lifecycle on pg
+
+begin;
+select
+  'memory.confirm_memory(text, uuid, timestamptz)'::regprocedure,
+  'memory.forget_memory(text, uuid, timestamptz)'::regprocedure,
+  'memory.get_memory(text, uuid, timestamptz)'::regprocedure;
+rollback;

@@ -1,0 +1,8 @@
+-- Verify pymem:functions/recall on pg
+
+begin;
+select
+  'memory.rank_memories(text, text, integer, text[], float8, vector, uuid, timestamptz)'::regprocedure,
+  'memory.count_references(uuid[], uuid[], uuid[], timestamptz)'::regprocedure,
+  'memory.recall(text, text, integer, text[], float8, vector, uuid, timestamptz)'::regprocedure;
+rollback;

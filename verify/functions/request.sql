@@ -1,0 +1,11 @@
+-- Verify pymem:functions/request on pg
+
+begin;
+select
+  'memory.current_tenant()'::regprocedure,
+  'memory.current_actor()'::regprocedure,
+  'memory.current_request_id()'::regprocedure,
+  'memory.current_reason()'::regprocedure,
+  'memory.set_request(text, text, text, text)'::regprocedure,
+  'memory.require_tenant(text)'::regprocedure;
+rollback;

@@ -1,0 +1,15 @@
+-- Verify pymem:functions/text on pg
+
+begin;
+select
+  'memory.truncate_utf8(text, integer)'::regprocedure,
+  'memory.collapse_whitespace(text)'::regprocedure,
+  'memory.preprocess_text(text)'::regprocedure,
+  'memory.preprocess_search_query(text)'::regprocedure,
+  'memory.render_memory(text, text, text, text)'::regprocedure,
+  'memory.to_search_vector(text, text)'::regprocedure,
+  'memory.hash_terms(text, text[])'::regprocedure,
+  'memory.search_terms(text, tsvector)'::regprocedure,
+  'memory.query_lexemes(text, text)'::regprocedure,
+  'memory.any_lexeme(text[])'::regprocedure;
+rollback;

@@ -1,0 +1,5 @@
+-- Verify pymem:functions/version on pg
+
+begin;
+select 'memory.version()'::regprocedure;
+rollback;
