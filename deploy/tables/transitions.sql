@@ -72,6 +72,7 @@ values
 ('rule', 'maturity', 'proven', 'anti_pattern', 'rule_inverted'),
 
 ('entity', 'lifecycle_state', '[*]', 'active', 'entity_created'),
+('entity', 'lifecycle_state', '[*]', 'merged', 'entity_created'),
 ('entity', 'lifecycle_state', 'active', 'merged', 'entity_merge');
 
 commit;

@@ -1,0 +1,79 @@
+-- Included (\ir) by every test after begin: helpers that vanish with the rollback.
+
+\set ON_ERROR_STOP on
+set local client_min_messages = warning;
+set local search_path = memory_test, tap, public;
+
+create schema memory_test;
+grant usage on schema memory_test to public;
+
+-- The vector along one of the 384 axes: vectors of two axes have cosine similarity 0.
+create function memory_test.axis(number integer)
+  returns vector
+  language sql
+  immutable
+  return (
+    select array_agg((i = number)::integer order by i)::vector
+    from generate_series(1, 384) as i
+  );
+
+-- A unit vector whose cosine similarity to axis 1 is the argument.
+create function memory_test.near(similarity float8)
+  returns vector
+  language sql
+  immutable
+  return (
+    select array_agg(
+      case i when 1 then similarity when 2 then sqrt(1 - similarity * similarity) else 0 end order by i
+    )::vector
+    from generate_series(1, 384) as i
+  );
+
+-- From here to the end of the transaction the superuser who runs the tests acts for a tenant.
+create function memory_test.as_tenant(tenant_id text)
+  returns void
+  language sql
+  begin atomic
+    select set_config('memory.tenant_id', tenant_id, true);
+  end;
+
+-- A login of one tenant, for tests that must not run as superuser: set session authorization.
+create function memory_test.a_login(
+  login name,
+  tenant_id text,
+  roles text
+)
+  returns void
+  language plpgsql
+as $$
+begin
+  execute format('create role %I login', login);
+  execute format('grant %s to %I', roles, login);
+  if tenant_id is not null then
+    insert into memory.tenant_logins (login, tenant_id) values (a_login.login, a_login.tenant_id);
+  end if;
+end;
+$$;
+
+-- pgTAP keeps its results in temporary tables of whoever called plan().
+create function memory_test.share_results()
+  returns void
+  language plpgsql
+as $$
+begin
+  grant all on __tcache__, __tcache___id_seq, __tresults___numb_seq to public;
+end;
+$$;
+
+-- The event types of a memory, oldest first.
+create function memory_test.events_of(memory_id uuid)
+  returns text[]
+  language sql
+  stable
+  return (
+    select coalesce(array_agg(e.event_type order by e.seq), '{}')
+    from memory.memory_events as e
+    where e.memory_id = events_of.memory_id
+  );
+
+select memory_test.as_tenant('a');
