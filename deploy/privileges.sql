@@ -96,6 +96,8 @@ to memory_writer;
 -- Formulas and text functions: no data behind them
 
 grant execute on function
+memory.truncate_utf8(text, integer),
+memory.collapse_whitespace(text),
 memory.preprocess_text(text),
 memory.preprocess_search_query(text),
 memory.render_memory(text, text, text, text),

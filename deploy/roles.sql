@@ -23,7 +23,7 @@ begin
 
   -- A deployer who is no superuser (managed services) creates objects as these two roles.
   if not (select r.rolsuper from pg_catalog.pg_roles as r where r.rolname = current_user) then
-    execute format('grant memory_owner, memory_search to %I', current_user);
+    execute format('grant memory_owner, memory_search, memory_gateway to %I', current_user);
   end if;
 end;
 $$;

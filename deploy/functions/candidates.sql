@@ -28,6 +28,7 @@ create function memory.exact_neighbours(
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
   set plan_cache_mode = force_generic_plan -- planning would cost more than searching
+  set jit = off -- and compiling more still
 as $$
 declare
   v_tenant_id text := memory.current_tenant();
@@ -69,6 +70,7 @@ create function memory.approximate_neighbours(
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
   set plan_cache_mode = force_custom_plan -- the limit decides whether an index pays
+  set jit = off
 as $$
 declare
   v_tenant_id text := memory.current_tenant();
@@ -122,6 +124,7 @@ create function memory.keyword_matches(
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
   set plan_cache_mode = force_generic_plan -- planning would cost more than searching
+  set jit = off -- and compiling more still
 as $$
 declare
   v_tenant_id text := memory.current_tenant();
@@ -274,6 +277,7 @@ create function memory.find_memories(
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
   set plan_cache_mode = force_generic_plan -- planning would cost more than searching
+  set jit = off -- and compiling more still
 as $$
 #variable_conflict use_column
 declare

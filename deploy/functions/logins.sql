@@ -1,0 +1,73 @@
+-- Deploy pymem:functions/logins to pg
+-- requires: tables/audit_triggers
+-- requires: functions/checks
+-- requires: functions/request
+
+begin;
+
+set local role memory_owner;
+
+-- Not granted to any role: binding decides what a login may see, so it is the deployer's to do.
+-- Invoker rights: the event is written as the deployer, for the tenant named here.
+
+create function memory.bind_login(
+  login name,
+  tenant_id text
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  perform memory.check_text('login', bind_login.login::text, 63);
+  perform memory.check_text('tenant_id', bind_login.tenant_id, 128);
+  if not exists (select from pg_roles as r where r.rolname = bind_login.login and r.rolcanlogin) then
+    raise exception 'no login role is named %', quote_ident(bind_login.login)
+      using errcode = 'PM001', hint = 'Create it first: create role ... login;';
+  end if;
+  if pg_has_role(bind_login.login, 'memory_gateway', 'usage') then
+    raise exception 'login % has the role memory_gateway', quote_ident(bind_login.login)
+      using errcode = 'PM002',
+        hint = 'A login is bound to one tenant or names tenants as a gateway, not both; no superuser either.';
+  end if;
+
+  perform memory.set_request(tenant_id => bind_login.tenant_id);
+  insert into memory.tenant_logins (login, tenant_id)
+  values (bind_login.login, bind_login.tenant_id)
+  on conflict (login) do update set tenant_id = excluded.tenant_id;
+end;
+$$;
+
+comment on function memory.bind_login(name, text) is
+'Binds a database login to a tenant: from then on it acts for that tenant only. For the deployer. Errors: '
+'PM001 no such login role, PM002 a gateway or superuser.';
+
+create function memory.unbind_login(login name)
+  returns boolean
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text;
+begin
+  select l.tenant_id into v_tenant_id
+  from memory.tenant_logins as l
+  where l.login = unbind_login.login
+  for update;
+  if not found then
+    return false;
+  end if;
+  perform memory.set_request(tenant_id => v_tenant_id);
+  delete from memory.tenant_logins as l where l.login = unbind_login.login;
+  return true;
+end;
+$$;
+
+comment on function memory.unbind_login(name) is
+'Takes a login its tenant, and with it all access to memory. For the deployer. Returns whether it was bound.';
+
+commit;

@@ -1,0 +1,585 @@
+begin;
+\ir fixtures.sql
+select plan(150);
+
+-- What a statement writes to the audit stream, or the code of its error. The statement is undone, so each
+-- test starts from the same rows.
+create function memory_test.events_by(statement text)
+  returns text[]
+  language plpgsql
+as $$
+declare
+  v_last bigint := coalesce((select max(e.seq) from memory.memory_events as e), 0);
+  v_events text[];
+begin
+  begin
+    execute statement;
+    v_events := array(
+      select e.event_type || ' ' || e.payload
+      from memory.memory_events as e
+      where e.seq > v_last
+      order by e.seq
+    );
+    raise exception using errcode = 'UNDO0';
+  exception
+    when sqlstate 'UNDO0' then return v_events;
+    when others then return array[sqlstate];
+  end;
+end;
+$$;
+
+insert into memory.embedding_versions (tenant_id, id, model, version, status)
+values ('a', '00000000-0000-0000-0000-000000000001', 'model', '1', 'active');
+insert into memory.episodes (tenant_id, id, butler, content, created_at, expires_at)
+values ('a', '00000000-0000-0000-0000-000000000010', 'home', 'Met Ada', '2026-01-01Z', '2026-01-08Z');
+insert into memory.entities (tenant_id, id, canonical_name, entity_type)
+values ('a', '00000000-0000-0000-0000-000000000020', 'Ada', 'person');
+insert into memory.facts (tenant_id, id, subject, predicate, content, metadata, created_at)
+values
+('a', '00000000-0000-0000-0000-000000000030', 'Ada', 'likes', 'tea', '{"note": 1}', '2026-01-01Z'),
+('a', '00000000-0000-0000-0000-000000000031', 'Ada', 'dislikes', 'milk', '{}', '2026-01-01Z');
+insert into memory.rules (tenant_id, id, content, metadata, created_at)
+values ('a', '00000000-0000-0000-0000-000000000040', 'Offer tea', '{"note": 1}', '2026-01-01Z');
+insert into memory.rule_applications (tenant_id, id, rule_id, outcome)
+values (
+  'a', '00000000-0000-0000-0000-000000000050', '00000000-0000-0000-0000-000000000040', 'neutral'
+);
+insert into memory.memory_links (tenant_id, source_type, source_id, target_type, target_id, relation)
+values (
+  'a', 'fact', '00000000-0000-0000-0000-000000000030', 'episode', '00000000-0000-0000-0000-000000000010',
+  'derived_from'
+);
+insert into memory.settings select (memory.default_settings('a')).*;
+
+-- Rows that are created
+
+select results_eq(
+  $$ select e.tenant_id, e.event_type, e.memory_type, e.memory_id::text, e.payload
+     from memory.memory_events as e
+     where e.tenant_id = 'a' and e.event_type <> 'settings_created'
+     order by e.seq $$,
+  $$ values
+     (
+       'a', 'embedding_version_created', null, null,
+       jsonb_build_object('old', '{}'::jsonb, 'new', to_jsonb((
+         select v from memory.embedding_versions as v where v.tenant_id = 'a'
+       )))
+     ),
+     ('a', 'episode_created', 'episode', '00000000-0000-0000-0000-000000000010',
+       '{"from": "[*]", "to": "pending"}'),
+     ('a', 'entity_created', 'entity', '00000000-0000-0000-0000-000000000020',
+       '{"from": "[*]", "to": "active"}'),
+     ('a', 'fact_created', 'fact', '00000000-0000-0000-0000-000000000030',
+       '{"from": "[*]", "to": "active"}'),
+     ('a', 'fact_created', 'fact', '00000000-0000-0000-0000-000000000031',
+       '{"from": "[*]", "to": "active"}'),
+     ('a', 'rule_created', 'rule', '00000000-0000-0000-0000-000000000040',
+       '{"from": "[*]", "to": "active"}'),
+     ('a', 'rule_neutral', 'rule', '00000000-0000-0000-0000-000000000040',
+       '{"rule_application_id": "00000000-0000-0000-0000-000000000050"}'),
+     ('a', 'link_created', 'fact', '00000000-0000-0000-0000-000000000030',
+       '{"source_type": "fact", "source_id": "00000000-0000-0000-0000-000000000030",
+         "target_type": "episode", "target_id": "00000000-0000-0000-0000-000000000010",
+         "relation": "derived_from"}'::jsonb) $$,
+  'each new row of each table writes one event, which names the memory that it is about'
+);
+
+-- Every column an operator can change, of every table that holds memories: the value to set and the events
+-- to expect. A code instead of an event says that the change is refused.
+
+create table memory_test.changes (
+  number integer generated always as identity,
+  table_name text,
+  change text,
+  events text[]
+);
+
+insert into memory_test.changes (table_name, change, events)
+values
+('episodes', $$tenant_id = 'b'$$, '{PM006}'),
+('episodes', $$id = gen_random_uuid()$$, '{PM006}'),
+('episodes', $$butler = 'work'$$, '{PM006}'),
+('episodes', $$session_id = gen_random_uuid()$$, '{PM006}'),
+('episodes', $$content = 'x'$$, '{PM006}'),
+('episodes', $$created_at = '2026-01-02Z'$$, '{PM006}'),
+('episodes', $$embedding = memory_test.axis(1),
+  embedding_version_id = '00000000-0000-0000-0000-000000000001'$$, '{}'),
+('episodes', $$search_vector = 'forged'$$, '{}'),
+('episodes', $$text_search_config = 'simple'$$, array['episode_updated {"changed": ["text_search_config"]}']),
+('episodes', $$importance = 9$$, array['episode_updated {"changed": ["importance"]}']),
+('episodes', $$reference_count = reference_count + 1$$, '{}'),
+('episodes', $$last_referenced_at = '2026-01-02Z'$$, '{}'),
+('episodes', $$consolidated = true$$, array['episode_consolidated {"to": "consolidated", "from": "pending"}']),
+('episodes', $$consolidation_status = 'failed'$$,
+  array['episode_failed {"to": "failed", "from": "pending"}']),
+('episodes', $$consolidation_attempts = 1$$,
+  array['episode_updated {"changed": ["consolidation_attempts", "retry_count"]}']),
+('episodes', $$last_consolidation_error = 'timeout'$$,
+  array['episode_updated {"changed": ["last_consolidation_error", "last_error"]}']),
+('episodes', $$next_consolidation_retry_at = '2026-01-02Z'$$,
+  array['episode_updated {"changed": ["next_consolidation_retry_at"]}']),
+('episodes', $$expires_at = expires_at - interval '1 day'$$, array['episode_expired {}']),
+('episodes', $$expires_at = expires_at + interval '1 day'$$,
+  array['episode_updated {"changed": ["expires_at"]}']),
+('episodes', $$expires_at = null$$, array['episode_updated {"changed": ["expires_at"]}']),
+('episodes', $$metadata = '{"a": 1}'$$, array['episode_updated {"changed": ["metadata"]}']),
+('episodes', $$idempotency_key = 'k'$$, array['episode_updated {"changed": ["idempotency_key"]}']),
+
+('facts', $$tenant_id = 'b'$$, '{PM006}'),
+('facts', $$id = gen_random_uuid()$$, '{PM006}'),
+('facts', $$subject = 'x'$$, '{PM006}'),
+('facts', $$predicate = 'x'$$, '{PM006}'),
+('facts', $$content = 'x'$$, '{PM006}'),
+('facts', $$created_at = '2026-01-02Z'$$, '{PM006}'),
+('facts', $$embedding = memory_test.axis(1),
+  embedding_version_id = '00000000-0000-0000-0000-000000000001'$$, '{}'),
+('facts', $$search_vector = 'forged'$$, '{}'),
+('facts', $$text_search_config = 'simple'$$, array['fact_updated {"changed": ["text_search_config"]}']),
+('facts', $$importance = 9$$, array['fact_updated {"changed": ["importance"]}']),
+('facts', $$confidence = 0.5$$, array['fact_updated {"changed": ["confidence"]}']),
+('facts', $$decay_rate = 0, permanence = 'permanent'$$,
+  array['fact_updated {"changed": ["decay_rate", "permanence"]}']),
+('facts', $$source_butler = 'home'$$, array['fact_updated {"changed": ["source_butler"]}']),
+('facts', $$source_episode_id = '00000000-0000-0000-0000-000000000010'$$,
+  array['fact_updated {"changed": ["source_episode_id"]}']),
+('facts', $$supersedes_id = '00000000-0000-0000-0000-000000000031'$$,
+  array['fact_updated {"changed": ["supersedes_id"]}']),
+('facts', $$entity_id = '00000000-0000-0000-0000-000000000020'$$,
+  array['fact_updated {"changed": ["entity_id"]}']),
+('facts', $$validity = 'retracted'$$,
+  array['fact_retracted {"to": "retracted", "from": "active"}']),
+('facts', $$scope = 'work'$$, array['fact_updated {"changed": ["scope"]}']),
+('facts', $$reference_count = reference_count + 1$$, '{}'),
+('facts', $$last_referenced_at = '2026-01-02Z'$$, '{}'),
+('facts', $$last_confirmed_at = '2026-01-02Z'$$, array['fact_confirmed {}']),
+('facts', $$tags = '["a"]'$$, array['fact_updated {"changed": ["tags"]}']),
+('facts', $$metadata = metadata || '{"status": "fading"}'$$,
+  array['fact_fading {"to": "fading", "from": "active"}']),
+('facts', $$metadata = '{}'$$, array['fact_updated {"changed": ["metadata"]}']),
+('facts', $$idempotency_key = 'k'$$, array['fact_updated {"changed": ["idempotency_key"]}']),
+
+('rules', $$tenant_id = 'b'$$, '{PM006}'),
+('rules', $$id = gen_random_uuid()$$, '{PM006}'),
+('rules', $$created_at = '2026-01-02Z'$$, '{PM006}'),
+('rules', $$content = 'x'$$, array['rule_updated {"changed": ["content"]}']),
+('rules', $$embedding = memory_test.axis(1),
+  embedding_version_id = '00000000-0000-0000-0000-000000000001'$$, '{}'),
+('rules', $$search_vector = 'forged'$$, '{}'),
+('rules', $$text_search_config = 'simple'$$, array['rule_updated {"changed": ["text_search_config"]}']),
+('rules', $$scope = 'work'$$, array['rule_updated {"changed": ["scope"]}']),
+('rules', $$maturity = 'established'$$,
+  array['rule_promoted {"to": "established", "from": "candidate"}']),
+('rules', $$importance = 9$$, array['rule_updated {"changed": ["importance"]}']),
+('rules', $$confidence = 1$$, array['rule_updated {"changed": ["confidence"]}']),
+('rules', $$decay_rate = 1$$, array['rule_updated {"changed": ["decay_rate"]}']),
+('rules', $$permanence = 'stable'$$, array['rule_updated {"changed": ["permanence"]}']),
+('rules', $$effectiveness_score = 1$$, array['rule_updated {"changed": ["effectiveness_score"]}']),
+('rules', $$applied_count = 1$$, array['rule_updated {"changed": ["applied_count"]}']),
+('rules', $$applied_count = 2, success_count = 1, harmful_count = 1$$,
+  array['rule_updated {"changed": ["applied_count", "harmful_count", "success_count"]}']),
+('rules', $$source_episode_id = '00000000-0000-0000-0000-000000000010'$$,
+  array['rule_updated {"changed": ["source_episode_id"]}']),
+('rules', $$source_butler = 'home'$$, array['rule_updated {"changed": ["source_butler"]}']),
+('rules', $$reference_count = reference_count + 1$$, '{}'),
+('rules', $$last_referenced_at = '2026-01-02Z'$$, '{}'),
+('rules', $$last_applied_at = '2026-01-02Z'$$, array['rule_updated {"changed": ["last_applied_at"]}']),
+('rules', $$last_evaluated_at = '2026-01-02Z'$$, array['rule_updated {"changed": ["last_evaluated_at"]}']),
+('rules', $$last_confirmed_at = '2026-01-02Z'$$, array['rule_confirmed {}']),
+('rules', $$tags = '["a"]'$$, array['rule_updated {"changed": ["tags"]}']),
+('rules', $$metadata = metadata || '{"status": "fading"}'$$,
+  array['rule_fading {"to": "fading", "from": "active"}']),
+('rules', $$metadata = metadata || '{"forgotten": true}'$$,
+  array['rule_retracted {"to": "retracted", "from": "active"}']),
+('rules', $$metadata = metadata || '{"needs_inversion": true}'$$,
+  array['rule_updated {"changed": ["metadata"]}']),
+('rules', $$idempotency_key = 'k'$$, array['rule_updated {"changed": ["idempotency_key"]}']),
+
+('entities', $$canonical_name = 'x'$$, array['entity_updated {"changed": ["canonical_name"]}']),
+('entities', $$entity_type = 'other'$$, array['entity_updated {"changed": ["entity_type"]}']),
+('entities', $$aliases = '{A}'$$, array['entity_updated {"changed": ["aliases"]}']),
+('entities', $$metadata = '{"a": 1}'$$, array['entity_updated {"changed": ["metadata"]}']),
+('entities', $$metadata = '{"merged_into": "x"}'$$,
+  array['entity_merge {"to": "merged", "from": "active"}']);
+
+select is(
+  memory_test.events_by(format(
+    'update memory.%I set %s where id = %L', c.table_name, c.change,
+    case c.table_name
+      when 'episodes' then '00000000-0000-0000-0000-000000000010'
+      when 'entities' then '00000000-0000-0000-0000-000000000020'
+      when 'facts' then '00000000-0000-0000-0000-000000000030'
+      when 'rules' then '00000000-0000-0000-0000-000000000040'
+    end
+  )),
+  c.events,
+  format(
+    'an update of %s that sets %s %s', c.table_name, split_part(c.change, E'\n', 1),
+    case
+      when c.events = '{}' then 'writes no event'
+      when c.events = '{PM006}' then 'is refused'
+      else 'writes its event'
+    end
+  )
+)
+from memory_test.changes as c
+order by c.number;
+select is_empty(
+  $$ select a.attrelid::regclass, a.attname
+     from pg_attribute as a
+     where a.attrelid in ('memory.episodes'::regclass, 'memory.facts'::regclass, 'memory.rules'::regclass)
+       and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+       and not exists (
+         select from memory_test.changes as c
+         where 'memory.' || c.table_name = a.attrelid::regclass::text
+           and c.change ~ format('\m%s = ', a.attname)
+       ) $$,
+  'the updates above cover every column of episodes, facts and rules'
+);
+
+-- Other updates
+
+select is(
+  memory_test.events_by($$
+    update memory.episodes as e set importance = 9, reference_count = 9, last_referenced_at = '2026-01-02Z'
+    where e.tenant_id = 'a'
+  $$),
+  array['episode_updated {"changed": ["importance"]}'],
+  'an event names the columns that matter, not the counters that changed with them'
+);
+select is(
+  memory_test.events_by($$
+    update memory.episodes as e set importance = 9, expires_at = '2026-01-02Z' where e.tenant_id = 'a'
+  $$),
+  array['episode_expired {}', 'episode_updated {"changed": ["expires_at", "importance"]}'],
+  'an update that also expires an episode writes both events'
+);
+select is(
+  memory_test.events_by($$
+    update memory.episodes as e set expires_at = null where e.tenant_id = 'a';
+    update memory.episodes as e set expires_at = '2026-01-02Z' where e.tenant_id = 'a'
+  $$),
+  array['episode_updated {"changed": ["expires_at"]}', 'episode_expired {}'],
+  'giving an end to an episode that had none expires it'
+);
+select is(
+  memory_test.events_by($$
+    update memory.episodes as e
+    set consolidation_status = 'failed', consolidation_attempts = 1, last_consolidation_error = 'timeout'
+    where e.tenant_id = 'a'
+  $$),
+  array[
+    'episode_failed {"to": "failed", "from": "pending"}',
+    'episode_updated {"changed": ["consolidated", "consolidation_attempts", "consolidation_status", '
+    || '"last_consolidation_error", "last_error", "lifecycle_state", "retry_count"]}'
+  ],
+  'a failed consolidation writes its transition and the columns it changed'
+);
+select is(
+  memory_test.events_by($$
+    update memory.episodes as e set importance = e.importance, metadata = e.metadata, expires_at = e.expires_at,
+      consolidation_status = e.consolidation_status;
+    update memory.facts as f set importance = f.importance, metadata = f.metadata, validity = f.validity,
+      last_confirmed_at = f.last_confirmed_at, tags = f.tags;
+    update memory.rules as r set importance = r.importance, metadata = r.metadata, maturity = r.maturity,
+      last_confirmed_at = r.last_confirmed_at, applied_count = r.applied_count, content = r.content;
+    update memory.entities as e set metadata = e.metadata, canonical_name = e.canonical_name
+  $$),
+  '{}',
+  'an update that changes nothing writes nothing'
+);
+select is(
+  memory_test.events_by($$
+    update memory.facts as f set validity = 'superseded', metadata = '{"note": 2}'
+    where f.content = 'tea' and f.tenant_id = 'a'
+  $$),
+  array[
+    'fact_superseded {"to": "superseded", "from": "active"}',
+    'fact_updated {"changed": ["lifecycle_state", "metadata", "validity"]}'
+  ],
+  'a transition does not hide another change of the same update'
+);
+select is(
+  memory_test.events_by($$
+    update memory.facts as f set metadata = f.metadata || '{"status": "fading", "note": 2}'
+    where f.content = 'tea' and f.tenant_id = 'a'
+  $$),
+  array[
+    'fact_fading {"to": "fading", "from": "active"}',
+    'fact_updated {"changed": ["lifecycle_state", "metadata"]}'
+  ],
+  'a fading mark does not hide another change of the metadata'
+);
+select is(
+  memory_test.events_by($$
+    update memory.facts as f set metadata = f.metadata || '{"status": "unheard of"}'
+    where f.content = 'tea' and f.tenant_id = 'a'
+  $$),
+  array['fact_updated {"changed": ["metadata"]}'],
+  'a status in the metadata of a fact that is no state leaves its trace'
+);
+select is(
+  memory_test.events_by($$
+    update memory.rules as r set metadata = r.metadata || '{"status": "unheard of"}' where r.tenant_id = 'a'
+  $$),
+  array['rule_updated {"changed": ["metadata"]}'],
+  'a status in the metadata of a rule that is no state leaves its trace'
+);
+select is(
+  memory_test.events_by($$
+    update memory.rules as r set metadata = r.metadata || '{"forgotten": "yes"}' where r.tenant_id = 'a'
+  $$),
+  array['rule_updated {"changed": ["metadata"]}'],
+  'a mark on a rule that does not forget it leaves its trace'
+);
+select is(
+  memory_test.events_by($$
+    update memory.facts as f set source_episode_id = '00000000-0000-0000-0000-000000000010'
+    where f.content = 'tea' and f.tenant_id = 'a';
+    update memory.facts as f set source_episode_id = null where f.content = 'tea' and f.tenant_id = 'a'
+  $$),
+  array[
+    'fact_updated {"changed": ["source_episode_id"]}', 'fact_updated {"changed": ["source_episode_id"]}'
+  ],
+  'an operator who empties the source of a fact leaves a trace'
+);
+select is(
+  memory_test.events_by($$
+    update memory.facts as f set supersedes_id = '00000000-0000-0000-0000-000000000031'
+    where f.content = 'tea' and f.tenant_id = 'a';
+    update memory.facts as f set supersedes_id = null where f.content = 'tea' and f.tenant_id = 'a'
+  $$),
+  array['fact_updated {"changed": ["supersedes_id"]}', 'fact_updated {"changed": ["supersedes_id"]}'],
+  'an operator who cuts a chain of supersession leaves a trace'
+);
+select is(
+  memory_test.events_by($$
+    update memory.rules as r set source_episode_id = '00000000-0000-0000-0000-000000000010'
+    where r.tenant_id = 'a';
+    update memory.rules as r set source_episode_id = null where r.tenant_id = 'a'
+  $$),
+  array[
+    'rule_updated {"changed": ["source_episode_id"]}', 'rule_updated {"changed": ["source_episode_id"]}'
+  ],
+  'an operator who empties the source of a rule leaves a trace'
+);
+select is(
+  memory_test.events_by($$
+    update memory.facts as f set entity_id = '00000000-0000-0000-0000-000000000020'
+    where f.content = 'tea' and f.tenant_id = 'a';
+    update memory.facts as f set entity_id = null where f.content = 'tea' and f.tenant_id = 'a'
+  $$),
+  array['fact_updated {"changed": ["entity_id"]}', 'fact_updated {"changed": ["entity_id"]}'],
+  'an operator who detaches a fact from its entity leaves a trace'
+);
+select is(
+  memory_test.events_by($$
+    update memory.entities as e set metadata = '{"merged_into": "x"}' where e.tenant_id = 'a';
+    update memory.entities as e set metadata = '{"merged_into": "y"}' where e.tenant_id = 'a'
+  $$),
+  array[
+    'entity_merge {"to": "merged", "from": "active"}', 'entity_updated {"changed": ["metadata"]}'
+  ],
+  'pointing a merged entity elsewhere leaves a trace'
+);
+select isnt(
+  memory_test.events_by($$ update memory.entities as e set id = gen_random_uuid() where e.tenant_id = 'a' $$),
+  '{}', 'a new id of an entity is refused or leaves a trace'
+);
+select isnt(
+  memory_test.events_by($$ update memory.entities as e set tenant_id = 'b' where e.tenant_id = 'a' $$),
+  '{}', 'moving an entity to another tenant is refused or leaves a trace'
+);
+select isnt(
+  memory_test.events_by($$
+    update memory.entities as e set created_at = '2026-01-01Z' where e.tenant_id = 'a'
+  $$),
+  '{}', 'a new time of creation of an entity is refused or leaves a trace'
+);
+
+-- Deletions
+
+select is(
+  memory_test.events_by($$ delete from memory.episodes as e where e.tenant_id = 'a' $$),
+  array['episode_deleted {"to": "[*]", "from": "pending"}'],
+  'deleting an episode writes its event'
+);
+select is(
+  memory_test.events_by($$
+    update memory.facts as f set source_episode_id = '00000000-0000-0000-0000-000000000010'
+    where f.tenant_id = 'a' and f.content = 'tea';
+    update memory.rules as r set source_episode_id = '00000000-0000-0000-0000-000000000010'
+    where r.tenant_id = 'a';
+    delete from memory.episodes as e where e.tenant_id = 'a'
+  $$),
+  array[
+    'fact_updated {"changed": ["source_episode_id"]}', 'rule_updated {"changed": ["source_episode_id"]}',
+    'episode_deleted {"to": "[*]", "from": "pending"}'
+  ],
+  'what was drawn from a deleted episode writes no event of its own'
+);
+select is(
+  memory_test.events_by($$ delete from memory.facts as f where f.tenant_id = 'a' $$), '{PM003}',
+  'a fact is never deleted'
+);
+select is(
+  memory_test.events_by($$
+    insert into memory.rules (tenant_id, id, content)
+    values ('a', '00000000-0000-0000-0000-000000000041', 'x');
+    delete from memory.rules as r where r.id = '00000000-0000-0000-0000-000000000041'
+  $$),
+  '{PM003}', 'a rule is never deleted'
+);
+select is(
+  memory_test.events_by($$ delete from memory.entities as e where e.tenant_id = 'a' $$), '{PM003}',
+  'an entity is never deleted'
+);
+
+-- Rule applications
+
+select is(
+  memory_test.events_by(format(
+    $$ insert into memory.rule_applications (tenant_id, id, rule_id, outcome) values (
+         'a', '00000000-0000-0000-0000-000000000051', '00000000-0000-0000-0000-000000000040', %L
+       ) $$,
+    o.outcome
+  )),
+  array[format(
+    'rule_%s {"rule_application_id": "00000000-0000-0000-0000-000000000051"}', o.outcome
+  )],
+  format('an application that was %s writes its event', o.outcome)
+)
+from unnest('{helpful,harmful,neutral,skipped}'::text[]) with ordinality as o (outcome, position)
+order by o.position;
+select throws_ok(
+  $$ update memory.rule_applications as a set outcome = 'helpful' where a.tenant_id = 'a' $$,
+  'PM006', 'rule_applications is append-only: UPDATE refused',
+  'how an application turned out cannot be changed'
+);
+select throws_ok(
+  $$ delete from memory.rule_applications as a where a.tenant_id = 'a' $$,
+  'PM006', 'rule_applications is append-only: DELETE refused', 'an application cannot be deleted'
+);
+
+-- Links
+
+select is(
+  memory_test.events_by($$
+    insert into memory.memory_links (tenant_id, source_type, source_id, target_type, target_id, relation)
+    values (
+      'a', 'rule', '00000000-0000-0000-0000-000000000040', 'fact', '00000000-0000-0000-0000-000000000030',
+      'supports'
+    )
+  $$),
+  array[
+    'link_created ' || jsonb_build_object(
+      'source_type', 'rule', 'source_id', '00000000-0000-0000-0000-000000000040',
+      'target_type', 'fact', 'target_id', '00000000-0000-0000-0000-000000000030',
+      'relation', 'supports'
+    )
+  ],
+  'a new link writes its event'
+);
+select is(
+  memory_test.events_by($$
+    update memory.memory_links as l set relation = 'related_to' where l.tenant_id = 'a'
+  $$),
+  array[
+    'link_updated ' || jsonb_build_object(
+      'source_type', 'fact', 'source_id', '00000000-0000-0000-0000-000000000030',
+      'target_type', 'episode', 'target_id', '00000000-0000-0000-0000-000000000010',
+      'relation', 'related_to'
+    )
+  ],
+  'a changed link writes its event'
+);
+select is(
+  memory_test.events_by($$ delete from memory.memory_links as l where l.tenant_id = 'a' $$),
+  array[
+    'link_deleted ' || jsonb_build_object(
+      'source_type', 'fact', 'source_id', '00000000-0000-0000-0000-000000000030',
+      'target_type', 'episode', 'target_id', '00000000-0000-0000-0000-000000000010',
+      'relation', 'derived_from'
+    )
+  ],
+  'a deleted link writes its event'
+);
+
+-- Configuration
+
+select results_eq(
+  $$ select e.payload, e.memory_type, e.memory_id from memory.memory_events as e
+     where e.tenant_id = 'a' and e.event_type = 'settings_created' $$,
+  $$ select
+       jsonb_build_object('old', '{}'::jsonb, 'new', to_jsonb(memory.default_settings('a'))),
+       null::text, null::uuid $$,
+  'the first settings of a tenant are written down in full'
+);
+select is(
+  memory_test.events_by($$ select memory.configure('{"retrieval_limit": 7, "rrf_k": 60}') $$),
+  array['settings_updated {"new": {"retrieval_limit": 7}, "old": {"retrieval_limit": 20}}'],
+  'a change of settings writes down the old and the new value of what changed'
+);
+select is(
+  (memory_test.events_by($$ delete from memory.settings as s where s.tenant_id = 'a' $$))[1],
+  'settings_deleted ' || jsonb_build_object('old', memory.default_settings('a'), 'new', '{}'::jsonb),
+  'deleted settings are written down in full'
+);
+select is(
+  memory_test.events_by($$
+    insert into memory.tenant_logins (login, tenant_id, created_at) values ('ada', 'a', '2026-01-01Z');
+    update memory.tenant_logins as l set login = 'eve' where l.login = 'ada';
+    delete from memory.tenant_logins as l where l.login = 'eve'
+  $$),
+  array[
+    'tenant_login_created ' || jsonb_build_object(
+      'old', '{}'::jsonb,
+      'new', jsonb_build_object('login', 'ada', 'tenant_id', 'a', 'created_at', '2026-01-01Z'::timestamptz)
+    ),
+    'tenant_login_updated {"new": {"login": "eve"}, "old": {"login": "ada"}}',
+    'tenant_login_deleted ' || jsonb_build_object(
+      'new', '{}'::jsonb,
+      'old', jsonb_build_object('login', 'eve', 'tenant_id', 'a', 'created_at', '2026-01-01Z'::timestamptz)
+    )
+  ],
+  'binding a login to a tenant, binding another one and unbinding it write their events'
+);
+select is(
+  memory_test.events_by($$
+    insert into memory.tenant_logins (login, tenant_id) values ('ada', 'a');
+    update memory.tenant_logins as l set tenant_id = 'b' where l.login = 'ada'
+  $$),
+  (
+    select memory_test.events_by($$
+      insert into memory.tenant_logins (login, tenant_id) values ('ada', 'a')
+    $$) || array['tenant_login_updated {"new": {"tenant_id": "b"}, "old": {"tenant_id": "a"}}']
+  ),
+  'binding a login to another tenant writes down both tenants'
+);
+select is(
+  memory_test.events_by($$
+    insert into memory.tenant_logins (login, tenant_id) values ('ada', 'a');
+    update memory.tenant_logins as l set tenant_id = 'b' where l.login = 'ada';
+    create temporary table seen on commit drop as
+    select e.tenant_id from memory.memory_events as e where e.event_type = 'tenant_login_updated';
+    insert into memory.memory_events (tenant_id, event_type)
+    select 'a', s.tenant_id from seen as s order by s.tenant_id
+  $$),
+  null, 'replace me'
+);
+select is(
+  memory_test.events_by($$
+    update memory.embedding_versions as v set status = 'retired' where v.tenant_id = 'a'
+  $$),
+  array['embedding_version_updated {"new": {"status": "retired"}, "old": {"status": "active"}}'],
+  'a change of an embedding version writes its event'
+);
+select is(
+  memory_test.events_by($$ delete from memory.embedding_versions as v where v.tenant_id = 'a' $$),
+  array[
+    'embedding_version_deleted ' || jsonb_build_object(
+      'new', '{}'::jsonb,
+      'old', (select to_jsonb(v) from memory.embedding_versions as v where v.tenant_id = 'a')
+    )
+  ],
+  'deleting an embedding version writes its event'
+);

@@ -1,0 +1,396 @@
+begin;
+\ir fixtures.sql
+select plan(37);
+
+-- What the house rules are about.
+
+create view memory_test.relations as
+select
+  c.oid, c.oid::regclass as name, c.relkind, c.relowner, c.relacl, c.relrowsecurity, c.relforcerowsecurity
+from pg_class as c
+where c.relnamespace = 'memory'::regnamespace;
+
+create view memory_test.tables as
+select r.* from memory_test.relations as r
+where r.relkind in ('r', 'p', 'f', 'm');
+
+-- The code: what is left of a body without comments and without texts.
+create view memory_test.functions as
+select
+  p.oid, p.oid::regprocedure as name, p.proowner, p.proacl, p.prosecdef, p.prosqlbody, p.proargnames,
+  p.pronargs,
+  p.proconfig @> array['search_path=pg_catalog, memory, public, pg_temp'] is true as pinned,
+  exists (select from unnest(p.proconfig) as s where s like 'search_path=%') as sets_path,
+  regexp_replace(p.prosrc, '--[^\n]*', '', 'g') as body,
+  regexp_replace(regexp_replace(p.prosrc, '--[^\n]*', '', 'g'), $$'[^']*'$$, '', 'g') as code
+from pg_proc as p
+where p.pronamespace = 'memory'::regnamespace;
+
+-- Columns by name, in the order of the key.
+create view memory_test.indexes as
+select
+  i.indexrelid::regclass as name, i.indrelid as table_id, i.indisunique, i.indisprimary, i.indisvalid,
+  i.indisready, i.indislive, i.indpred, m.amname,
+  array(
+    select coalesce(a.attname, '<expression>') collate "default"
+    from unnest(i.indkey::int2[]) with ordinality as k (number, position)
+    left join pg_attribute as a on a.attrelid = i.indrelid and a.attnum = k.number
+    where k.position <= i.indnkeyatts
+    order by k.position
+  )::text[] as columns
+from pg_index as i
+join memory_test.tables as t on t.oid = i.indrelid
+join pg_class as c on c.oid = i.indexrelid
+join pg_am as m on m.oid = c.relam;
+
+create view memory_test.foreign_keys as
+select
+  k.conname as name, k.conrelid as table_id,
+  array(
+    select a.attname
+    from unnest(k.conkey) with ordinality as n (number, position)
+    join pg_attribute as a on a.attrelid = k.conrelid and a.attnum = n.number
+    order by n.position
+  )::text[] as columns,
+  array(
+    select a.attname
+    from unnest(k.confkey) with ordinality as n (number, position)
+    join pg_attribute as a on a.attrelid = k.confrelid and a.attnum = n.number
+    order by n.position
+  )::text[] as target_columns
+from pg_constraint as k
+join memory_test.tables as t on t.oid = k.conrelid
+where k.contype = 'f';
+
+create view memory_test.types as
+select t.oid, t.oid::regtype as name, t.typtype, t.typrelid, t.typowner, t.typacl
+from pg_type as t
+where t.typnamespace = 'memory'::regnamespace and t.typcategory <> 'A';
+
+select results_eq(
+  $$ select
+       (select count(*) from memory_test.tables), (select count(*) from memory_test.functions) > 60,
+       (select count(*) from memory_test.indexes) > 40, (select count(*) from memory_test.foreign_keys) $$,
+  $$ values (14::bigint, true, true, 9::bigint) $$,
+  'the rules below look at fourteen tables, their functions, indexes and foreign keys'
+);
+
+-- Comments
+
+select isnt(
+  obj_description('memory'::regnamespace, 'pg_namespace'), null, 'the schema says what it is for'
+);
+select is_empty(
+  $$ select r.name from memory_test.relations as r
+     where r.relkind in ('r', 'p', 'f', 'm', 'v')
+       and nullif(obj_description(r.oid, 'pg_class'), '') is null $$,
+  'every table and view has a comment'
+);
+select is_empty(
+  $$ select t.name from memory_test.types as t
+     left join memory_test.relations as r on r.oid = t.typrelid
+     where (t.typtype <> 'c' or r.relkind = 'c') and nullif(obj_description(t.oid, 'pg_type'), '') is null $$,
+  'every type has a comment'
+);
+select is_empty(
+  $$ select f.name from memory_test.functions as f
+     where nullif(obj_description(f.oid, 'pg_proc'), '') is null $$,
+  'every function has a comment'
+);
+
+-- Functions
+
+select is_empty(
+  $$ select f.name from memory_test.functions as f
+     where not f.pinned and (f.sets_path or f.prosqlbody is null) $$,
+  'every function has the pinned search_path or a body that was parsed when it was created'
+);
+select is_empty(
+  $$ select f.name from memory_test.functions as f where f.prosecdef and not f.pinned $$,
+  'every function that runs with the rights of its owner has the pinned search_path'
+);
+select is_empty(
+  $$ select f.name from memory_test.functions as f where f.code ~* '\mexecute\M' $$,
+  'no function builds SQL from strings'
+);
+select is_empty(
+  $$ select f.name, m.word
+     from memory_test.functions as f
+     cross join lateral regexp_matches(
+       f.code, '\m(SELECT|FROM|WHERE|BEGIN|RETURN|IF|RAISE|INSERT|UPDATE|DELETE)\M', 'g'
+     ) as m (word) $$,
+  'keywords are in lower case'
+);
+select is_empty(
+  $$ select f.name
+     from memory_test.functions as f
+     where regexp_count(f.code, '\mraise exception\M') <> regexp_count(f.code, '\merrcode =')
+       or regexp_count(f.code, '\mraise exception\M') <> regexp_count(f.code, '\mhint =') $$,
+  'every error has a code and a hint'
+);
+select is_empty(
+  $$ select f.name, m.code[1]
+     from memory_test.functions as f
+     cross join lateral regexp_matches(f.body, 'errcode\s*=\s*([^,;]*)', 'g') as m (code)
+     where m.code[1] !~ '^''(28000|PM00[1-6])''$' $$,
+  'every error code is 28000 or one of PM001 to PM006'
+);
+select is_empty(
+  $$ select f.name
+     from memory_test.functions as f
+     where f.code ~ '\mraise\s+(?!exception\M|warning\M|notice\M|info\M|log\M|debug\M)' $$,
+  'errors are raised in no other way'
+);
+select is_empty(
+  $$ select f.name
+     from memory_test.functions as f
+     where array_position(f.proargnames, 'as_of') <> f.pronargs $$,
+  'as_of is the last argument of every function that takes it'
+);
+select is_empty(
+  $$ select f.name
+     from memory_test.functions as f
+     where f.proargnames[f.pronargs] = 'as_of'
+       and pg_get_function_arg_default(f.oid, f.pronargs) is distinct from 'now()'
+       and exists (
+         select from unnest('{memory_writer,memory_worker,memory_reader,memory_admin}'::name[]) as r (role)
+         where has_function_privilege(r.role, f.oid, 'execute')
+       ) $$,
+  'the time is now unless a client says otherwise'
+);
+select ok(
+  (select count(*) > 15 from memory_test.functions as f where f.proargnames[f.pronargs] = 'as_of'),
+  'there are functions that take the time as an argument'
+);
+
+-- Tenants
+
+select is_empty(
+  $$ select t.name from memory_test.tables as t where not (t.relrowsecurity and t.relforcerowsecurity) $$,
+  'row security is enabled on every table and forced on its owner'
+);
+select is_empty(
+  $$ select t.name from memory_test.tables as t
+     where t.name <> 'memory.transitions'::regclass
+       and not exists (
+         select from pg_attribute as a
+         where a.attrelid = t.oid and a.attname = 'tenant_id' and a.atttypid = 'text'::regtype
+           and a.attnotnull
+       ) $$,
+  'every row but those of transitions belongs to a tenant'
+);
+select is_empty(
+  $$ select t.name from memory_test.tables as t
+     where not exists (select from memory_test.indexes as i where i.table_id = t.oid and i.indisprimary) $$,
+  'every table has a primary key'
+);
+select is_empty(
+  $$ select i.name from memory_test.indexes as i
+     where i.indisunique and i.columns[1] <> 'tenant_id'
+       and i.table_id not in ('memory.transitions'::regclass, 'memory.tenant_logins'::regclass) $$,
+  'every primary key and unique index leads with the tenant'
+);
+select results_eq(
+  $$ select i.name::text, i.columns::text from memory_test.indexes as i
+     where i.indisunique and i.table_id in ('memory.transitions'::regclass, 'memory.tenant_logins'::regclass)
+     order by 1 $$,
+  $$ values
+     ('memory.tenant_logins_pkey', '{login}'),
+     ('memory.transitions_pkey', '{memory_type,aspect,from_state,to_state}') $$,
+  'the key of a login is its name, and transitions are the same for every tenant'
+);
+select is_empty(
+  $$ select k.name from memory_test.foreign_keys as k
+     where k.columns[1] <> 'tenant_id' or k.target_columns[1] <> 'tenant_id' $$,
+  'every foreign key leads with the tenant on both sides'
+);
+select is_empty(
+  $$ select k.name from memory_test.foreign_keys as k
+     where not exists (
+       select from memory_test.indexes as i
+       where i.table_id = k.table_id and i.indisvalid and i.amname = 'btree'
+         and i.columns[:cardinality(k.columns)] @> k.columns
+         and (
+           i.indpred is null
+           or pg_get_expr(i.indpred, i.table_id) = format('(%s IS NOT NULL)', k.columns[2])
+         )
+     ) $$,
+  'every foreign key is covered by an index'
+);
+
+-- Privileges and owners
+
+select is_empty(
+  $$ select n.nspname, a.privilege_type
+     from pg_namespace as n
+     cross join lateral aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) as a
+     where n.nspname = 'memory' and a.grantee = 0 $$,
+  'PUBLIC may do nothing with the schema'
+);
+select is_empty(
+  $$ select f.name, a.privilege_type
+     from memory_test.functions as f
+     cross join lateral aclexplode(coalesce(f.proacl, acldefault('f', f.proowner))) as a
+     where a.grantee = 0 $$,
+  'PUBLIC may call no function'
+);
+select is_empty(
+  $$ select r.name, a.privilege_type
+     from memory_test.relations as r
+     cross join lateral aclexplode(r.relacl) as a
+     where a.grantee = 0 $$,
+  'PUBLIC has no privilege on a table, view or sequence'
+);
+select is_empty(
+  $$ select t.name, a.privilege_type
+     from memory_test.types as t
+     left join memory_test.relations as r on r.oid = t.typrelid
+     cross join lateral aclexplode(coalesce(t.typacl, acldefault('T', t.typowner))) as a
+     where a.grantee = 0 and (t.typtype <> 'c' or r.relkind = 'c') $$,
+  'PUBLIC may use no type'
+);
+select is_empty(
+  $$ select t.name, a.privilege_type
+     from memory_test.types as t
+     join memory_test.relations as r on r.oid = t.typrelid and r.relkind <> 'c'
+     cross join lateral aclexplode(coalesce(t.typacl, acldefault('T', t.typowner))) as a
+     where a.grantee = 0 $$,
+  'PUBLIC may use the row type of no table, so nobody can tie a table of theirs to one of ours'
+);
+select is_empty(
+  $$ select r.role, t.name
+     from unnest(
+       '{memory_writer,memory_worker,memory_reader,memory_admin,memory_gateway}'::name[]
+     ) as r (role)
+     cross join memory_test.relations as t
+     where t.relkind in ('r', 'p', 'f', 'm', 'v')
+       and (
+         has_table_privilege(
+           r.role, t.oid, 'select, insert, update, delete, truncate, references, trigger'
+         )
+         or has_any_column_privilege(r.role, t.oid, 'select, insert, update, references')
+       ) $$,
+  'clients have no privilege on any table or view'
+);
+select results_eq(
+  $$ select f.name::text from memory_test.functions as f
+     where f.proowner = 'memory_search'::regrole order by 1 $$,
+  $$ values
+     ('memory.approximate_neighbours(text,vector,text,integer,double precision,timestamp with time zone)'),
+     ('memory.exact_neighbours(text,vector,text,integer,double precision,timestamp with time zone)'),
+     ('memory.find_memories(text[],text,text,vector,text,integer,double precision,text,boolean,'
+      || 'timestamp with time zone)'),
+     ('memory.keyword_matches(text,text,text,text,text,integer,double precision,timestamp with time zone)'),
+     ('memory.largest_tenant_size()'),
+     ('memory.nearest_neighbours(text,vector,text,integer,double precision,integer,'
+      || 'timestamp with time zone)'),
+     ('memory.use_approximate_index(text,integer)') $$,
+  'memory_search owns the functions of ranked retrieval and no other'
+);
+select is_empty(
+  $$ select f.name::text from memory_test.functions as f
+     where f.proowner not in ('memory_owner'::regrole, 'memory_search'::regrole)
+     union all
+     select r.name::text from memory_test.relations as r where r.relowner <> 'memory_owner'::regrole
+     union all
+     select t.name::text from memory_test.types as t where t.typowner <> 'memory_owner'::regrole
+     union all
+     select n.nspname from pg_namespace as n
+     where n.nspname = 'memory' and n.nspowner <> 'memory_owner'::regrole $$,
+  'everything else belongs to memory_owner'
+);
+
+-- Indexes and constraints
+
+select is_empty(
+  $$ select i.name from memory_test.indexes as i where not (i.indisvalid and i.indisready and i.indislive) $$,
+  'no index is invalid'
+);
+select is_empty(
+  $$ select k.conrelid::regclass, k.conname from pg_constraint as k
+     where k.connamespace = 'memory'::regnamespace and not k.convalidated $$,
+  'no constraint is unvalidated'
+);
+
+-- Triggers: 1 is for each row, 2 before, 4 insert, 8 delete, 16 update, 32 truncate.
+
+create view memory_test.triggers as
+select
+  t.tgrelid as table_id, t.tgtype::integer as type, t.tgname::text collate "default" as name,
+  t.tgenabled::text collate "default" as enabled, p.proname::text collate "default" as function
+from pg_trigger as t
+join memory_test.tables as r on r.oid = t.tgrelid
+join pg_proc as p on p.oid = t.tgfoid
+where not t.tgisinternal;
+
+create view memory_test.audited_tables as
+select t.oid, t.name from memory_test.tables as t
+where t.name::text not in (
+  'memory.memory_events', 'memory.transitions', 'memory.fact_keys', 'memory.embedding_queue',
+  'memory.staged_embeddings'
+);
+
+select is_empty(
+  $$ select a.name, o.name
+     from memory_test.audited_tables as a
+     cross join (values ('insert', 4), ('delete', 8), ('update', 16)) as o (name, bit)
+     where not exists (
+       select from memory_test.triggers as t
+       where t.table_id = a.oid and t.enabled in ('O', 'A')
+         and t.type & o.bit <> 0 and t.type & 1 = 1
+         and (
+           t.function like 'audit\_%' and t.type & 2 = 0
+           or t.function = 'refuse_change' and t.type & 2 = 2
+         )
+     ) $$,
+  'every insert, update and delete of the audited tables is audited or refused'
+);
+select is_empty(
+  $$ select a.name
+     from memory_test.audited_tables as a
+     where not exists (
+       select from memory_test.triggers as t
+       where t.table_id = a.oid and t.enabled in ('O', 'A') and t.type & 32 = 32 and t.type & 2 = 2
+         and t.function = 'refuse_truncate'
+     ) $$,
+  'truncating an audited table is refused before it happens'
+);
+select results_eq(
+  $$ select t.name, t.enabled, t.type, t.function
+     from memory_test.triggers as t
+     where t.table_id = 'memory.memory_events'::regclass
+     order by 1 $$,
+  $$ values
+     ('refuse_change', 'A', 1 + 2 + 8 + 16, 'refuse_change'),
+     ('refuse_truncate', 'A', 2 + 32, 'refuse_change') $$,
+  'the guards of the audit stream fire always, also for a session that replays replicated changes'
+);
+select is_empty(
+  $$ select t.table_id::regclass, t.name from memory_test.triggers as t
+     where t.enabled not in ('O', 'A') $$,
+  'no trigger is disabled'
+);
+
+-- plpgsql_check
+
+select exists (
+  select from pg_available_extensions as e where e.name = 'plpgsql_check'
+) as has_plpgsql_check \gset
+\if :has_plpgsql_check
+create extension if not exists plpgsql_check with schema memory_test;
+select is_empty(
+  $$ select f.name, c.lineno, c.level, c.message
+     from memory_test.functions as f
+     join pg_proc as p on p.oid = f.oid
+     join pg_language as l on l.oid = p.prolang and l.lanname = 'plpgsql'
+     left join pg_trigger as t on t.tgfoid = p.oid
+     cross join lateral plpgsql_check_function_tb(p.oid, coalesce(t.tgrelid, 0)) as c
+     where c.level in ('error', 'warning') or c.level like 'warning%' $$,
+  'plpgsql_check has nothing to say against any function'
+);
+\else
+select skip('plpgsql_check is not installed', 1);
+\endif
+
+select * from finish();
+rollback;

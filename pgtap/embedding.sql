@@ -1,0 +1,573 @@
+begin;
+\ir fixtures.sql
+select plan(110);
+
+-- What waits for a vector, oldest first.
+create function memory_test.queue()
+  returns table (target text, memory_type text, memory_id uuid, claimed_until timestamptz, attempts integer)
+  language sql
+  stable
+  begin atomic
+    select q.target, q.memory_type, q.memory_id, q.claimed_until, q.attempts
+    from memory.embedding_queue as q
+    where q.tenant_id = memory.current_tenant()
+    order by q.target, q.enqueued_at, q.memory_type, q.memory_id;
+  end;
+
+-- The error code of a statement, or none; what it did is undone.
+create function memory_test.code_of(statement text)
+  returns text
+  language plpgsql
+as $$
+begin
+  execute statement;
+  set constraints all immediate;
+  raise exception using errcode = 'ZZ000';
+exception
+  when sqlstate 'ZZ000' then
+    return 'none';
+  when others then
+    return sqlstate;
+end;
+$$;
+
+-- Before any model is registered
+
+select is_empty(
+  $$ select * from memory.active_embedding_version() $$, 'at first no embedding model is active'
+);
+select is_empty($$ select * from memory.embedding_backlog() $$, 'and nothing waits for a vector');
+select memory.store_episode('Early', 'home') as early_id \gset
+select results_eq(
+  $$ select b.embedding_version_id, b.model, b.version, b.status, b.pending, b.claimed, b.oldest_at
+     from memory.embedding_backlog() as b $$,
+  $$ values (null::uuid, null::text, null::text, 'active', 1::bigint, 0::bigint, now()) $$,
+  'memories wait for the model that will be registered'
+);
+select throws_ok(
+  format($$ select memory.set_embedding('episode', %L, memory_test.axis(1)) $$, :'early_id'),
+  'PM004', 'no embedding model is registered', 'no vector can be set before a model is registered'
+);
+select throws_ok(
+  $$ select memory.check_embedding_version(null) $$, 'PM004', 'no embedding model is registered',
+  'no vector can be stored before a model is registered'
+);
+select ok(
+  memory.lock_embedding_version(null, null) is null, 'what is stored without a vector needs no model'
+);
+select throws_ok(
+  $$ select memory.claim_unembedded('00000000-0000-0000-0000-000000000001') $$,
+  'PM001', 'no embedding version has id 00000000-0000-0000-0000-000000000001',
+  'nothing can be claimed for a version that does not exist'
+);
+
+-- register_embedding_version
+
+select throws_ok(
+  $$ select memory.register_embedding_version('', '1') $$, 'PM002', null, 'a model without a name is refused'
+);
+select throws_ok(
+  $$ select memory.register_embedding_version(null, '1') $$, 'PM002', null, 'a NULL model is refused'
+);
+select throws_ok(
+  $$ select memory.register_embedding_version(repeat('m', 257), '1') $$, 'PM002', null,
+  'a model beyond 256 octets is refused'
+);
+select throws_ok(
+  $$ select memory.register_embedding_version('model', ' ') $$, 'PM002', null, 'a blank version is refused'
+);
+select throws_ok(
+  $$ select memory.register_embedding_version('model', null) $$, 'PM002', null, 'a NULL version is refused'
+);
+select throws_ok(
+  $$ select memory.register_embedding_version('model', repeat('1', 129)) $$, 'PM002', null,
+  'a version beyond 128 octets is refused'
+);
+select throws_ok(
+  $$ select memory.register_embedding_version('model', '1', 768) $$,
+  'PM002', 'vectors of 768 dimensions do not fit', 'a model of other dimensions is refused'
+);
+select throws_ok(
+  $$ select memory.register_embedding_version('model', '1', null) $$,
+  'PM002', 'vectors of NULL dimensions do not fit', 'a model of NULL dimensions is refused'
+);
+select is_empty(
+  $$ select v.id from memory.embedding_versions as v $$, 'a model that is refused is not registered'
+);
+select memory.register_embedding_version('model', '1') as version_id \gset
+select results_eq(
+  $$ select v.id, v.model, v.version, v.dimensions from memory.active_embedding_version() as v $$,
+  format($$ values (%L::uuid, 'model', '1', 384) $$, :'version_id'),
+  'the first model that is registered becomes the active one'
+);
+select is(
+  memory.register_embedding_version('model', '1', 384), :'version_id'::uuid,
+  'registering it again gives its id again'
+);
+select is(
+  (
+    select count(*) from memory.memory_events as e
+    where e.tenant_id = 'a' and e.event_type = 'embedding_version_created'
+      and e.payload -> 'new' ->> 'id' = :'version_id'
+  ),
+  1::bigint, 'registering writes one event'
+);
+select throws_ok(
+  $$ select memory.register_embedding_version('other', '1') $$,
+  'PM004', 'the vectors of this memory are of model model version 1, not of other version 1',
+  'a second model is refused'
+);
+select throws_ok(
+  $$ select memory.register_embedding_version('model', '2') $$,
+  'PM004', 'the vectors of this memory are of model model version 1, not of model version 2',
+  'another version of the model is refused'
+);
+select is(
+  (select count(*) from memory.embedding_versions as v), 1::bigint, 'and not registered'
+);
+select memory_test.as_tenant('b') \g /dev/null
+select is_empty($$ select * from memory.active_embedding_version() $$, 'another tenant has no model yet');
+select memory.register_embedding_version('other', '9') as foreign_version_id \gset
+select is(
+  (select v.model from memory.active_embedding_version() as v), 'other', 'and may register another one'
+);
+select memory.store_fact('foreign', 'fact', 'of b') as foreign_id \gset
+select memory_test.as_tenant('a') \g /dev/null
+select is(
+  (select v.model from memory.active_embedding_version() as v), 'model',
+  'which leaves the first tenant its own'
+);
+select memory_test.as_tenant('long') \g /dev/null
+select memory.register_embedding_version(repeat('m', 256), repeat('1', 128)) \g /dev/null
+select is(
+  (select octet_length(v.model) from memory.active_embedding_version() as v), 256,
+  'the longest name of a model is registered'
+);
+select memory_test.as_tenant('a') \g /dev/null
+select throws_ok(
+  $$ insert into memory.embedding_versions (tenant_id, model, version, status)
+     values ('a', 'other', '1', 'active') $$,
+  '23505', null, 'the database holds one active version per tenant'
+);
+select throws_ok(
+  $$ insert into memory.embedding_versions (tenant_id, model, version, dimensions, status)
+     values ('a', 'other', '1', 768, 'retired') $$,
+  '23514', null, 'the database holds no version of other dimensions'
+);
+
+-- Which vectors may be stored
+
+select is(
+  memory.check_embedding_version(null), :'version_id'::uuid,
+  'a vector of no named version is of the active one'
+);
+select is(
+  memory.check_embedding_version(:'version_id'), :'version_id'::uuid,
+  'a vector of the active version is accepted'
+);
+select throws_ok(
+  format($$ select memory.check_embedding_version(%L) $$, :'foreign_version_id'),
+  'PM004', 'the embedding is not of the active version, model model version 1',
+  'a vector of another version is refused'
+);
+select is(
+  memory.lock_embedding_version(memory_test.axis(1), null), :'version_id'::uuid,
+  'a vector is stored under the active version'
+);
+select throws_ok(
+  format($$ select memory.store_rule('x', embedding => memory_test.axis(1), embedding_version_id => %L) $$,
+    :'foreign_version_id'),
+  'PM004', null, 'a vector of another version cannot be stored'
+);
+select lives_ok($$ select memory.check_embedding(memory_test.axis(7)) $$, 'a unit vector is a vector');
+select throws_ok($$ select memory.check_embedding(null) $$, 'PM002', null, 'NULL is no vector');
+select throws_ok(
+  $$ select memory.check_embedding('[1,2,3]') $$, 'PM002', 'vectors of 3 dimensions do not fit',
+  'a vector of 3 dimensions is refused'
+);
+select throws_ok(
+  $$ select memory.check_embedding(array_fill(1, array[385])::vector) $$,
+  'PM002', 'vectors of 385 dimensions do not fit', 'a vector of one dimension more is refused'
+);
+select throws_ok(
+  $$ select memory.check_embedding(array_fill(0, array[384])::vector) $$,
+  'PM002', 'the norm of the embedding is 0', 'a vector without direction is refused'
+);
+select throws_ok(
+  $$ select memory.check_embedding(array_fill(1e-9, array[384])::vector) $$,
+  'PM002', null, 'a vector whose norm is next to nothing is refused'
+);
+select throws_ok(
+  $$ select memory.check_embedding(array_fill(1e6, array[384])::vector) $$, 'PM002', null,
+  'a vector whose norm is huge is refused'
+);
+select throws_ok(
+  $$ select memory.check_embedding(array_fill(3e38, array[384])::vector) $$, 'PM002', null,
+  'a vector of the largest numbers is refused'
+);
+select lives_ok(
+  $$ select memory.check_embedding(array_fill(1e4, array[384])::vector),
+       memory.check_embedding(array_fill(1e-6, array[384])::vector) $$,
+  'a long or a short vector is accepted'
+);
+
+-- What is queued
+
+select memory.store_episode('Met Ada', 'home') as episode_id \gset
+select memory.store_fact('user', 'likes', 'tea') as fact_id \gset
+select memory.store_rule('Ask first') as rule_id \gset
+select results_eq(
+  $$ select q.target, q.memory_type, q.memory_id, q.claimed_until, q.attempts from memory_test.queue() as q
+     order by q.memory_type, q.memory_id $$,
+  format(
+    $$ select 'active', m.memory_type, m.memory_id, null::timestamptz, 0
+       from (values
+         ('episode', %L::uuid), ('episode', %L), ('fact', %L), ('rule', %L)
+       ) as m (memory_type, memory_id)
+       order by m.memory_type, m.memory_id $$,
+    :'early_id', :'episode_id', :'fact_id', :'rule_id'
+  ),
+  'a memory that is stored without a vector is queued for one'
+);
+select memory.store_episode('Met Bob', 'home', embedding => memory_test.axis(2)) as embedded_episode_id \gset
+select memory.store_fact('user', 'hates', 'rain', embedding => memory_test.axis(2)) as embedded_fact_id \gset
+select memory.store_rule(
+  'Bring cake', embedding => memory_test.axis(2), embedding_version_id => :'version_id'
+) as embedded_rule_id \gset
+select is(
+  (select count(*) from memory_test.queue() as q), 4::bigint, 'a memory that is stored with a vector is not'
+);
+
+-- claim_unembedded: what it refuses
+
+select throws_ok(
+  $$ select memory.claim_unembedded(batch_size => 0) $$, 'PM002', null, 'a claim of nothing is refused'
+);
+select throws_ok(
+  $$ select memory.claim_unembedded(batch_size => 10001) $$, 'PM002', null,
+  'a claim of more than 10000 is refused'
+);
+select throws_ok(
+  $$ select memory.claim_unembedded(batch_size => null) $$, 'PM002', null, 'a claim of NULL is refused'
+);
+select throws_ok(
+  $$ select memory.claim_unembedded(lease => null) $$, 'PM002', 'lease is NULL', 'a NULL lease is refused'
+);
+select throws_ok(
+  $$ select memory.claim_unembedded(lease => '0') $$, 'PM002', null, 'a lease of no time is refused'
+);
+select throws_ok(
+  $$ select memory.claim_unembedded(lease => '-1 minute') $$, 'PM002', null, 'a negative lease is refused'
+);
+select throws_ok(
+  $$ select memory.claim_unembedded(lease => '24:00:01') $$, 'PM002', null, 'a lease beyond a day is refused'
+);
+select throws_ok(
+  $$ select memory.claim_unembedded(as_of => null) $$, 'PM002', null, 'a claim at no time is refused'
+);
+select throws_ok(
+  $$ select memory.claim_unembedded(as_of => 'infinity') $$, 'PM002', null,
+  'a claim at an infinite time is refused'
+);
+select throws_ok(
+  $$ select memory.claim_unembedded(as_of => now() + interval '2 days') $$, 'PM002', null,
+  'a claim in the future, which would keep the memories from every worker until then, is refused'
+);
+select throws_ok(
+  format($$ select memory.claim_unembedded(%L) $$, :'foreign_version_id'), 'PM001', null,
+  'a claim for the version of another tenant is refused'
+);
+select is(
+  (select sum(q.attempts) from memory_test.queue() as q), 0::bigint, 'a claim that is refused claims nothing'
+);
+
+-- claim_unembedded: order, batches and leases
+
+update memory.embedding_queue as q set enqueued_at = '2026-01-01T00:00Z' where q.memory_id = :'rule_id';
+update memory.embedding_queue as q set enqueued_at = '2026-01-01T00:01Z' where q.memory_id = :'fact_id';
+update memory.embedding_queue as q set enqueued_at = '2026-01-01T00:02Z' where q.memory_id = :'episode_id';
+update memory.embedding_queue as q set enqueued_at = '2026-01-01T00:03Z' where q.memory_id = :'early_id';
+select results_eq(
+  $$ select c.memory_type, c.memory_id, c.content
+     from memory.claim_unembedded(batch_size => 2, as_of => '2026-01-02T00:00Z') as c $$,
+  format(
+    $$ values ('rule', %L::uuid, 'Ask first'), ('fact', %L, 'user likes tea') $$, :'rule_id', :'fact_id'
+  ),
+  'a worker claims as many as it asks for, the oldest first, each with the text to embed'
+);
+select results_eq(
+  $$ select q.memory_type, q.claimed_until, q.attempts from memory_test.queue() as q limit 3 $$,
+  $$ values
+    ('rule', '2026-01-02T00:05Z'::timestamptz, 1), ('fact', '2026-01-02T00:05Z', 1), ('episode', null, 0) $$,
+  'they are its own for five minutes unless it says otherwise'
+);
+select results_eq(
+  $$ select c.memory_id, c.content
+     from memory.claim_unembedded(null, 2, '10 minutes', '2026-01-02T00:01Z') as c $$,
+  format($$ values (%L::uuid, 'Met Ada'), (%L, 'Early') $$, :'episode_id', :'early_id'),
+  'a second worker claims others'
+);
+select is_empty(
+  $$ select c.memory_id from memory.claim_unembedded(as_of => '2026-01-02T00:04:59Z') as c $$,
+  'while all are claimed there is nothing to claim'
+);
+select results_eq(
+  $$ select b.pending, b.claimed, b.oldest_at from memory.embedding_backlog('2026-01-02T00:04:59Z') as b $$,
+  $$ values (4::bigint, 4::bigint, '2026-01-01T00:00Z'::timestamptz) $$,
+  'the backlog tells how many wait, how many of them are claimed, and since when the oldest waits'
+);
+select results_eq(
+  $$ select b.pending, b.claimed from memory.embedding_backlog('2026-01-02T00:05Z') as b $$,
+  $$ values (4::bigint, 2::bigint) $$,
+  'a lease that has ended is no claim any more'
+);
+select memory.store_fact('user', 'plays', 'chess') as late_id \gset
+select results_eq(
+  $$ select c.memory_id from memory.claim_unembedded(as_of => '2026-01-02T00:05Z') as c $$,
+  format($$ values (%L::uuid), (%L), (%L) $$, :'late_id', :'rule_id', :'fact_id'),
+  'when a lease ends its memories are free again, after those that were tried less'
+);
+select results_eq(
+  $$ select c.memory_id from memory.claim_unembedded(lease => '1 day', as_of => '2026-01-02T01:00Z') as c $$,
+  format(
+    $$ values (%L::uuid), (%L), (%L), (%L), (%L) $$,
+    :'episode_id', :'early_id', :'late_id', :'rule_id', :'fact_id'
+  ),
+  'a claim without a size takes up to 32, the least tried first'
+);
+select results_eq(
+  $$ select q.claimed_until, q.attempts from memory_test.queue() as q $$,
+  $$ values
+    ('2026-01-03T01:00Z'::timestamptz, 3), ('2026-01-03T01:00Z', 3), ('2026-01-03T01:00Z', 2),
+    ('2026-01-03T01:00Z', 2), ('2026-01-03T01:00Z', 2) $$,
+  'each claim counts, and a lease may last a day'
+);
+select memory_test.as_tenant('busy') \g /dev/null
+select memory.store_episode('Note ' || i, 'home') from generate_series(1, 40) as i \g /dev/null
+select is(
+  (select count(*) from memory.claim_unembedded(as_of => '2026-01-02Z') as c), 32::bigint,
+  'of a long queue 32 are claimed at once'
+);
+select is(
+  (select count(*) from memory.claim_unembedded(batch_size => 10000, as_of => '2026-01-02Z') as c), 8::bigint,
+  'and the rest by whoever comes next'
+);
+select memory_test.as_tenant('b') \g /dev/null
+select results_eq(
+  $$ select c.memory_id, c.content from memory.claim_unembedded(as_of => '2026-01-02Z') as c $$,
+  format($$ values (%L::uuid, 'foreign fact of b') $$, :'foreign_id'),
+  'a worker claims memories of its own tenant only'
+);
+select memory_test.as_tenant('a') \g /dev/null
+select memory.store_episode(repeat('x', 300000), 'home') as long_id \gset
+select is(
+  (select octet_length(c.content) from memory.claim_unembedded(:'version_id', as_of => '2026-01-02Z') as c),
+  262144, 'of a long text the first 256 KiB are to be embedded'
+);
+
+-- set_embedding
+
+select throws_ok(
+  format($$ select memory.set_embedding('thing', %L, memory_test.axis(1)) $$, :'fact_id'), 'PM002', null,
+  'a vector of an unknown type of memory is refused'
+);
+select throws_ok(
+  format($$ select memory.set_embedding(null, %L, memory_test.axis(1)) $$, :'fact_id'), 'PM002', null,
+  'a vector of a NULL type of memory is refused'
+);
+select throws_ok(
+  format($$ select memory.set_embedding('fact', %L, null) $$, :'fact_id'), 'PM002', 'embedding is NULL',
+  'a NULL vector is refused'
+);
+select throws_ok(
+  format($$ select memory.set_embedding('fact', %L, '[1,2,3]') $$, :'fact_id'), 'PM002', null,
+  'a vector of other dimensions cannot be set'
+);
+select throws_ok(
+  format($$ select memory.set_embedding('fact', %L, array_fill(0, array[384])::vector) $$, :'fact_id'),
+  'PM002', null, 'a zero vector cannot be set'
+);
+select throws_ok(
+  format($$ select memory.set_embedding('fact', %L, array_fill(1e6, array[384])::vector) $$, :'fact_id'),
+  'PM002', null, 'a vector of a huge norm cannot be set'
+);
+select throws_ok(
+  format(
+    $$ select memory.set_embedding('fact', %L, memory_test.axis(1), '00000000-0000-0000-0000-000000000001') $$,
+    :'fact_id'
+  ),
+  'PM001', 'no embedding version has id 00000000-0000-0000-0000-000000000001',
+  'a vector of an unknown version is refused'
+);
+select throws_ok(
+  format(
+    $$ select memory.set_embedding('fact', %L, memory_test.axis(1), %L) $$, :'fact_id', :'foreign_version_id'
+  ),
+  'PM001', null, 'a vector of the version of another tenant is refused'
+);
+insert into memory.embedding_versions (tenant_id, model, version, status)
+values ('a', 'old', '0', 'retired')
+returning id as retired_version_id \gset
+select throws_ok(
+  format(
+    $$ select memory.set_embedding('fact', %L, memory_test.axis(1), %L) $$, :'fact_id', :'retired_version_id'
+  ),
+  'PM004', format('embedding version %s is retired', :'retired_version_id'),
+  'a vector of a retired version is refused'
+);
+select throws_ok(
+  format($$ select memory.claim_unembedded(%L) $$, :'retired_version_id'), 'PM004', null,
+  'nothing can be claimed for a retired version'
+);
+select is(
+  (select count(*) from memory.facts as f where f.id = :'fact_id' and f.embedding is null), 1::bigint,
+  'a vector that is refused is not set'
+);
+select memory.set_embedding('episode', :'episode_id', memory_test.axis(3)) as set_episode \gset
+select memory.set_embedding('fact', :'fact_id', memory_test.axis(4), :'version_id') as set_fact \gset
+select memory.set_embedding('rule', :'rule_id', memory_test.axis(5), null) as set_rule \gset
+select results_eq(
+  format(
+    $$ select %L::boolean, e.embedding = memory_test.axis(3), e.embedding_version_id
+       from memory.episodes as e where e.id = %L $$,
+    :'set_episode', :'episode_id'
+  ),
+  format($$ values (true, true, %L::uuid) $$, :'version_id'),
+  'an episode is given its vector'
+);
+select results_eq(
+  format(
+    $$ select %L::boolean, f.embedding = memory_test.axis(4), f.embedding_version_id
+       from memory.facts as f where f.id = %L $$,
+    :'set_fact', :'fact_id'
+  ),
+  format($$ values (true, true, %L::uuid) $$, :'version_id'),
+  'a fact is given its vector'
+);
+select results_eq(
+  format(
+    $$ select %L::boolean, r.embedding = memory_test.axis(5), r.embedding_version_id
+       from memory.rules as r where r.id = %L $$,
+    :'set_rule', :'rule_id'
+  ),
+  format($$ values (true, true, %L::uuid) $$, :'version_id'),
+  'a rule is given its vector'
+);
+select is(
+  (select array_agg(q.memory_id order by q.memory_id) from memory_test.queue() as q),
+  (select array_agg(m.id order by m.id) from unnest(array[:'early_id', :'late_id', :'long_id']::uuid[]) as m (id)),
+  'and none of them waits any more, while the others do'
+);
+select results_eq(
+  $$ select m.id from memory.semantic_search('fact', memory_test.axis(4), max_results => 1) as m $$,
+  format($$ values (%L::uuid) $$, :'fact_id'),
+  'a fact that was given its vector is found by meaning'
+);
+select is(memory_test.events_of(:'fact_id'), '{fact_created}', 'giving it is no event of the fact');
+select memory.set_embedding('fact', :'fact_id', memory_test.axis(6)) as set_again \gset
+select is(
+  (select f.embedding from memory.facts as f where :'set_again'::boolean and f.id = :'fact_id'),
+  memory_test.axis(6), 'a vector may be replaced by another one of the same version'
+);
+select is(
+  memory.set_embedding('rule', :'late_id', memory_test.axis(1)), false,
+  'a fact is no rule: there is none to give a vector'
+);
+select is(
+  (select count(*) from memory_test.queue() as q where q.memory_id = :'late_id'), 1::bigint,
+  'and the fact still waits'
+);
+select is(
+  memory.set_embedding('fact', :'foreign_id', memory_test.axis(1)), false,
+  'there is no fact of another tenant to give a vector'
+);
+select is(
+  (select f.embedding::text from memory.facts as f where f.id = :'foreign_id'), null,
+  'and it is given none'
+);
+select is(
+  (select count(*) from memory.embedding_queue as q where q.memory_id = :'foreign_id'), 1::bigint,
+  'but still waits for it'
+);
+select is(memory.set_embedding('rule', null, memory_test.axis(1)), false, 'there is no memory without an id');
+insert into memory.embedding_queue (tenant_id, target, memory_type, memory_id)
+values ('a', 'active', 'rule', '00000000-0000-0000-0000-000000000001');
+select memory.set_embedding('rule', '00000000-0000-0000-0000-000000000001', memory_test.axis(1)) as set_gone \gset
+select is(:'set_gone'::boolean, false, 'a memory that is gone is given no vector');
+select is_empty(
+  $$ select q.memory_id from memory.embedding_queue as q
+     where q.memory_id = '00000000-0000-0000-0000-000000000001' $$,
+  'and waits no more'
+);
+
+-- embedding_backlog
+
+select results_eq(
+  $$ select b.embedding_version_id, b.model, b.version, b.status, b.pending, b.claimed, b.oldest_at
+     from memory.embedding_backlog('2026-01-02Z') as b $$,
+  format(
+    $$ values (
+      %L::uuid, 'model', '1', 'active', 3::bigint, 3::bigint, '2026-01-01T00:03Z'::timestamptz
+    ) $$,
+    :'version_id'
+  ),
+  'the backlog is that of the active version and of the tenant'
+);
+delete from memory.episodes as e where e.id = :'early_id';
+select is_empty(
+  format($$ select q.memory_id from memory.embedding_queue as q where q.memory_id = %L $$, :'early_id'),
+  'an episode that is deleted waits no more'
+);
+select is(
+  (select array_agg(q.memory_id order by q.memory_id) from memory_test.queue() as q),
+  (select array_agg(m.id order by m.id) from unnest(array[:'late_id', :'long_id']::uuid[]) as m (id)),
+  'while the others do'
+);
+select memory.set_embedding('episode', :'long_id', memory_test.axis(7)) \g /dev/null
+select memory.set_embedding('fact', :'late_id', memory_test.axis(8)) \g /dev/null
+select results_eq(
+  $$ select b.model, b.pending, b.claimed, b.oldest_at from memory.embedding_backlog() as b $$,
+  $$ values ('model', 0::bigint, 0::bigint, null::timestamptz) $$,
+  'when nothing waits the backlog of the active version is empty'
+);
+
+-- What the columns hold
+
+select is_empty(
+  $$ select t.name, v.problem
+     from unnest('{episodes,facts,rules}'::text[]) as t (name),
+       (values
+         ('zero', array_fill(0, array[384])::vector), ('tiny', array_fill(1e-9, array[384])::vector),
+         ('huge', array_fill(1e6, array[384])::vector)
+       ) as v (problem, embedding)
+     where memory_test.code_of(format('update memory.%I set embedding = %L', t.name, v.embedding)) <> '23514' $$,
+  'no table holds a vector without direction or of a norm out of range'
+);
+select is_empty(
+  $$ select t.name from unnest('{episodes,facts,rules}'::text[]) as t (name)
+     where memory_test.code_of(format('update memory.%I set embedding_version_id = null', t.name)) <> '23514' $$,
+  'no table holds a vector without its version'
+);
+select is_empty(
+  $$ select t.name from unnest('{episodes,facts,rules}'::text[]) as t (name)
+     where memory_test.code_of(format('update memory.%I set embedding = null', t.name)) <> '23514' $$,
+  'no table holds a version without a vector'
+);
+select is_empty(
+  format(
+    $$ select t.name from unnest('{episodes,facts,rules}'::text[]) as t (name)
+       where memory_test.code_of(
+         format('update memory.%%I set embedding_version_id = %%L where tenant_id = ''a''', t.name, %L)
+       ) <> '23503' $$,
+    :'foreign_version_id'
+  ),
+  'no table holds a vector of a version of another tenant'
+);
+select is_empty(
+  $$ select t.name from unnest('{episodes,facts,rules}'::text[]) as t (name)
+     where memory_test.code_of(format('update memory.%I set embedding = ''[1,2,3]''', t.name)) <> '22000' $$,
+  'no table holds a vector of other dimensions'
+);
+
+select * from finish();
+rollback;

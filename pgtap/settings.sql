@@ -1,0 +1,476 @@
+begin;
+\ir fixtures.sql
+select plan(61);
+
+-- The error code of a statement, or none; what it did is undone.
+create function memory_test.code_of(statement text)
+  returns text
+  language plpgsql
+as $$
+begin
+  execute statement;
+  raise exception using errcode = 'ZZ000';
+exception
+  when sqlstate 'ZZ000' then
+    return 'none';
+  when others then
+    return sqlstate;
+end;
+$$;
+
+-- Another value for a setting, within its range.
+create function memory_test.other_value(
+  setting text,
+  value jsonb
+)
+  returns jsonb
+  language sql
+  return case
+    when jsonb_typeof(value) = 'boolean' then to_jsonb(not value::boolean)
+    when jsonb_typeof(value) = 'number' and value::numeric > 1 then to_jsonb(value::numeric - 1)
+    when jsonb_typeof(value) = 'number' then to_jsonb(value::numeric / 2)
+    else to_jsonb(case setting
+      when 'retrieval_mode' then 'keyword'
+      when 'keyword_match' then 'all'
+      when 'text_search_config' then 'german'
+      when 'recency_null' then 'created_at'
+      when 'context_confidence' then 'base'
+      else 'no other value known'
+    end)
+  end;
+
+-- Changes every setting of the current tenant, one after another, and returns those that configure
+-- does not return changed, that do not read back changed, or that change another setting too.
+create function memory_test.settings_that_do_not_change()
+  returns setof text
+  language plpgsql
+as $$
+declare
+  v_setting text;
+  v_change jsonb;
+  v_expected jsonb;
+  v_answer jsonb;
+begin
+  for v_setting in
+    select k.key
+    from jsonb_object_keys(to_jsonb(memory.current_settings())) as k (key)
+    where k.key <> 'tenant_id'
+  loop
+    v_expected := to_jsonb(memory.current_settings());
+    v_change := jsonb_build_object(
+      v_setting, memory_test.other_value(v_setting, v_expected -> v_setting)
+    );
+    v_expected := v_expected || v_change;
+    begin
+      v_answer := to_jsonb(memory.configure(v_change));
+    exception
+      when others then
+        return next v_setting || ': ' || sqlerrm;
+    end;
+    if v_answer is distinct from v_expected
+      or to_jsonb(memory.current_settings()) is distinct from v_expected
+    then
+      return next v_setting;
+    end if;
+  end loop;
+end;
+$$;
+
+-- Defaults
+
+select is(
+  to_jsonb(memory.default_settings('t')),
+  '{
+    "tenant_id": "t",
+    "retrieval_mode": "hybrid", "retrieval_limit": 20, "candidate_pool": 50, "min_confidence": 0.2,
+    "weight_relevance": 0.4, "weight_importance": 0.3, "weight_recency": 0.2, "weight_confidence": 0.1,
+    "rrf_k": 60, "keyword_match": "any", "text_search_config": "english",
+    "recency_half_life_days": 7, "recency_null": "zero", "exact_scan_limit": 10000,
+    "fading_threshold": 0.2, "episode_ttl_days": 7,
+    "context_token_budget": 3000, "context_chars_per_token": 4,
+    "context_facts_share": 0.6, "context_rules_share": 0.25, "context_warnings_share": 0.05,
+    "context_episodes_share": 0.1, "context_confidence": "effective", "context_counts_references": false
+  }'::jsonb,
+  'the settings have the documented defaults'
+);
+select is_empty(
+  $$ select d.key from jsonb_each(to_jsonb(memory.default_settings('t'))) as d where d.value = 'null' $$,
+  'every setting has a default'
+);
+select is(
+  memory_test.code_of($$ insert into memory.settings select (memory.default_settings('t')).* $$), 'none',
+  'the defaults are within their ranges'
+);
+select is(
+  to_jsonb(memory.current_settings()), to_jsonb(memory.default_settings('a')),
+  'a tenant that was never configured has the defaults'
+);
+select is_empty(
+  $$ select s.tenant_id from memory.settings as s where s.tenant_id = 'a' $$,
+  'and reading them stores nothing'
+);
+
+-- configure
+
+select to_jsonb(memory.configure('{"retrieval_limit": 7}')) as answer \gset
+select is(
+  :'answer'::jsonb, to_jsonb(memory.default_settings('a')) || '{"retrieval_limit": 7}',
+  'configure returns all settings of the tenant'
+);
+select is(
+  to_jsonb(memory.current_settings()), :'answer'::jsonb,
+  'a setting reads back as configured, the others as the defaults'
+);
+select results_eq(
+  $$ select e.event_type, e.memory_id is null, e.payload -> 'old', e.payload -> 'new'
+     from memory.memory_events as e where e.tenant_id = 'a' $$,
+  $$ values (
+    'settings_created', true, '{}'::jsonb,
+    to_jsonb(memory.default_settings('a')) || '{"retrieval_limit": 7}'
+  ) $$,
+  'the first configuration writes an event with all settings'
+);
+select memory.configure('{"rrf_k": 30, "keyword_match": "all"}') \g /dev/null
+select is(
+  to_jsonb(memory.current_settings()),
+  to_jsonb(memory.default_settings('a')) || '{"retrieval_limit": 7, "rrf_k": 30, "keyword_match": "all"}',
+  'several settings change at once, and what was configured before stays'
+);
+select results_eq(
+  $$ select e.payload from memory.memory_events as e
+     where e.tenant_id = 'a' and e.event_type = 'settings_updated' $$,
+  $$ values ('{
+       "old": {"rrf_k": 60, "keyword_match": "any"}, "new": {"rrf_k": 30, "keyword_match": "all"}
+     }'::jsonb) $$,
+  'a later one writes an event with the old and new values of what changed'
+);
+select memory.configure('{}') \g /dev/null
+select is(
+  to_jsonb(memory.current_settings()),
+  to_jsonb(memory.default_settings('a')) || '{"retrieval_limit": 7, "rrf_k": 30, "keyword_match": "all"}',
+  'an empty object changes nothing'
+);
+select memory_test.as_tenant('b') \g /dev/null
+select is(
+  to_jsonb(memory.current_settings()), to_jsonb(memory.default_settings('b')),
+  'another tenant keeps the defaults'
+);
+select memory.configure('{"retrieval_limit": 9}') \g /dev/null
+select is((memory.current_settings()).retrieval_limit, 9, 'each tenant has its own settings');
+select memory_test.as_tenant('a') \g /dev/null
+select is((memory.current_settings()).retrieval_limit, 7, 'whatever another tenant configures');
+select is_empty(
+  $$ select memory_test.settings_that_do_not_change() $$,
+  'every setting of a configured tenant can be changed alone, and reads back'
+);
+select is(
+  (
+    select count(*)
+    from jsonb_each(to_jsonb(memory.current_settings())) as c
+    join jsonb_each(to_jsonb(memory.default_settings('a'))) as d on d.key = c.key
+    where c.value = d.value and c.key not in ('tenant_id', 'rrf_k', 'keyword_match')
+  ),
+  0::bigint, 'and has a value other than the default then'
+);
+select memory_test.as_tenant('c') \g /dev/null
+select is(
+  to_jsonb(memory.configure((
+    select jsonb_object_agg(d.key, memory_test.other_value(d.key, d.value))
+    from jsonb_each(to_jsonb(memory.default_settings('c'))) as d
+    where d.key <> 'tenant_id'
+  ))),
+  (
+    select jsonb_object_agg(d.key, memory_test.other_value(d.key, d.value))
+    from jsonb_each(to_jsonb(memory.default_settings('c'))) as d
+    where d.key <> 'tenant_id'
+  ) || '{"tenant_id": "c"}',
+  'every setting of a new tenant can be changed at once'
+);
+select memory_test.as_tenant('a') \g /dev/null
+delete from memory.settings as s where s.tenant_id = 'a';
+select is(
+  to_jsonb(memory.current_settings()), to_jsonb(memory.default_settings('a')),
+  'a tenant whose row is removed has the defaults again'
+);
+select is(
+  (
+    select count(*) from memory.memory_events as e
+    where e.tenant_id = 'a' and e.event_type = 'settings_deleted' and e.payload -> 'new' = '{}'
+      and e.payload -> 'old' ->> 'retrieval_mode' = 'keyword'
+  ),
+  1::bigint, 'and an event says so'
+);
+
+-- What configure refuses
+
+select throws_ok(
+  $$ select memory.configure('{"retrieval_limti": 7}') $$, 'PM002', 'unknown setting: retrieval_limti',
+  'an unknown setting is refused'
+);
+select throws_ok(
+  $$ select memory.configure('{"zzz": 1, "retrieval_limit": 7, "Aaa": null}') $$,
+  'PM002', 'unknown setting: "Aaa", zzz', 'all unknown settings are named'
+);
+select throws_ok(
+  $$ select memory.configure('{"tenant_id": "b"}') $$, 'PM002', 'unknown setting: tenant_id',
+  'the tenant is no setting'
+);
+select throws_ok(
+  $$ select memory.configure('{"tenant_id": "a"}') $$, 'PM002', null, 'not even its own name can be set'
+);
+select throws_ok(
+  $$ select memory.configure(null) $$, 'PM002', 'settings are not a JSON object', 'NULL settings are refused'
+);
+select is_empty(
+  $$ select s.settings from unnest('{null,[],"\"rrf_k\"",7,true}'::text[]) as s (settings)
+     where memory_test.code_of(format('select memory.configure(%L)', s.settings)) <> 'PM002' $$,
+  'settings that are no object are refused'
+);
+select is_empty(
+  $$ select k.key from jsonb_object_keys(to_jsonb(memory.default_settings('a'))) as k (key)
+     where k.key <> 'tenant_id'
+       and memory_test.code_of(
+         format('select memory.configure(%L)', jsonb_build_object(k.key, null))
+       ) <> 'PM002' $$,
+  'no setting can be set to NULL'
+);
+select is_empty(
+  $$ select k.key from jsonb_object_keys(to_jsonb(memory.default_settings('a'))) as k (key)
+     where k.key <> 'tenant_id'
+       and memory_test.code_of(
+         format('select memory.configure(%L)', jsonb_build_object(k.key, '{"a": [1]}'::jsonb))
+       ) <> 'PM002' $$,
+  'no setting can be set to an object'
+);
+select is_empty(
+  $$ select d.key from jsonb_each(to_jsonb(memory.default_settings('a'))) as d
+     where d.key <> 'tenant_id'
+       and memory_test.code_of(
+         format('select memory.configure(%L)', jsonb_build_object(d.key, 'many'))
+       ) <> 'PM002' $$,
+  'no setting takes any word'
+);
+select is_empty(
+  $$ select d.key, n.value from jsonb_each(to_jsonb(memory.default_settings('a'))) as d,
+       unnest('{NaN,Infinity,-Infinity,1e400,-1}'::text[]) as n (value)
+     where jsonb_typeof(d.value) = 'number'
+       and memory_test.code_of(
+         format('select memory.configure(%L)', jsonb_build_object(d.key, n.value))
+       ) <> 'PM002' $$,
+  'no number can be NaN, infinite, too large to store or negative'
+);
+select is_empty(
+  $$ select r.setting, r.value
+     from (values
+       ('retrieval_limit', '0'), ('retrieval_limit', '1001'), ('retrieval_limit', '1.5'),
+       ('candidate_pool', '0'), ('candidate_pool', '10001'),
+       ('min_confidence', '-0.01'), ('min_confidence', '1.01'),
+       ('weight_relevance', '-0.01'), ('weight_relevance', '1.01'),
+       ('weight_importance', '-0.01'), ('weight_importance', '1.01'),
+       ('weight_recency', '-0.01'), ('weight_recency', '1.01'),
+       ('weight_confidence', '-0.01'), ('weight_confidence', '1.01'),
+       ('rrf_k', '0'), ('rrf_k', '10001'), ('rrf_k', '99999999999'),
+       ('recency_half_life_days', '0'), ('recency_half_life_days', '100001'),
+       ('exact_scan_limit', '-1'), ('exact_scan_limit', '2147483648'),
+       ('fading_threshold', '-0.01'), ('fading_threshold', '1.01'),
+       ('episode_ttl_days', '0'), ('episode_ttl_days', '100001'),
+       ('context_token_budget', '4'), ('context_token_budget', '1000001'),
+       ('context_chars_per_token', '0.4'), ('context_chars_per_token', '4.1'),
+       ('context_facts_share', '-0.01'), ('context_facts_share', '1.01'),
+       ('context_rules_share', '-0.01'), ('context_rules_share', '1.01'),
+       ('context_warnings_share', '-0.01'), ('context_warnings_share', '1.01'),
+       ('context_episodes_share', '-0.01'), ('context_episodes_share', '1.01'),
+       ('context_counts_references', '2'),
+       ('retrieval_mode', '"any"'), ('keyword_match', '"hybrid"'), ('recency_null', '"one"'),
+       ('context_confidence', '"none"'), ('retrieval_mode', '""'), ('text_search_config', '""')
+     ) as r (setting, value)
+     where memory_test.code_of(
+       format('select memory.configure(%L)', jsonb_build_object(r.setting, r.value::jsonb))
+     ) <> 'PM002' $$,
+  'a value just outside its range is refused'
+);
+select is_empty(
+  $$ select r.settings
+     from (values
+       ('{"retrieval_limit": 1}'), ('{"retrieval_limit": 1000}'),
+       ('{"candidate_pool": 1}'), ('{"candidate_pool": 10000}'),
+       ('{"min_confidence": 0}'), ('{"min_confidence": 1}'),
+       ('{"weight_relevance": 0}'), ('{"weight_relevance": 1}'),
+       ('{"weight_importance": 0}'), ('{"weight_importance": 1}'),
+       ('{"weight_recency": 0}'), ('{"weight_recency": 1}'),
+       ('{"weight_confidence": 0}'), ('{"weight_confidence": 1}'),
+       ('{"rrf_k": 1}'), ('{"rrf_k": 10000}'),
+       ('{"recency_half_life_days": 0.001}'), ('{"recency_half_life_days": 100000}'),
+       ('{"exact_scan_limit": 0}'), ('{"exact_scan_limit": 2147483647}'),
+       ('{"fading_threshold": 0}'), ('{"fading_threshold": 1}'),
+       ('{"episode_ttl_days": 0.001}'), ('{"episode_ttl_days": 100000}'),
+       ('{"context_token_budget": 5}'), ('{"context_token_budget": 1000000}'),
+       ('{"context_chars_per_token": 0.5}'), ('{"context_chars_per_token": 4}'),
+       ('{"retrieval_mode": "hybrid"}'), ('{"retrieval_mode": "semantic"}'),
+       ('{"retrieval_mode": "keyword"}'),
+       ('{"keyword_match": "any"}'), ('{"keyword_match": "all"}'),
+       ('{"recency_null": "zero"}'), ('{"recency_null": "created_at"}'),
+       ('{"context_confidence": "effective"}'), ('{"context_confidence": "base"}'),
+       ('{"context_counts_references": true}'), ('{"text_search_config": "simple"}')
+     ) as r (settings)
+     where memory_test.code_of(format('select memory.configure(%L)', r.settings)) <> 'none' $$,
+  'both ends of each range, and each word, are accepted'
+);
+select throws_ok(
+  $$ select memory.configure('{
+       "weight_relevance": 0, "weight_importance": 0, "weight_recency": 0, "weight_confidence": 0
+     }') $$,
+  'PM002', null, 'weights that are all zero are refused'
+);
+select lives_ok(
+  $$ select memory.configure('{
+       "weight_relevance": 0, "weight_importance": 0, "weight_recency": 0, "weight_confidence": 0.001
+     }') $$,
+  'one weight above zero is enough'
+);
+select throws_ok(
+  $$ select memory.configure('{"context_facts_share": 0.61}') $$, 'PM002', null,
+  'shares of the context that add up to more than all of it are refused'
+);
+select lives_ok(
+  $$ select memory.configure('{"context_facts_share": 0.7, "context_rules_share": 0.15}') $$,
+  'shares that change together need to add up together only'
+);
+select lives_ok(
+  $$ select memory.configure('{
+       "context_facts_share": 0, "context_rules_share": 0, "context_warnings_share": 0,
+       "context_episodes_share": 0
+     }') $$,
+  'shares may leave all of the context to whoever comes first'
+);
+select throws_ok(
+  $$ select memory.configure('{"text_search_config": "klingon"}') $$,
+  'PM002', $$unknown text search configuration 'klingon'$$, 'an unknown text search configuration is refused'
+);
+select throws_ok(
+  $$ select memory.configure('{"text_search_config": null}') $$,
+  'PM002', 'unknown text search configuration NULL', 'a NULL text search configuration is refused'
+);
+select throws_ok(
+  $$ select memory.configure('{"text_search_config": "pg_catalog.english"}') $$, 'PM002', null,
+  'a text search configuration goes by its bare name'
+);
+create text search configuration public."Odd one" (copy = pg_catalog.simple);
+select ok(
+  memory_test.code_of(
+    $$ select memory.configure('{"text_search_config": "Odd one"}'), memory.store_rule('Speak clearly') $$
+  ) in ('none', 'PM002'),
+  'a text search configuration that is accepted can be used, whatever its name'
+);
+create schema hidden_text_search;
+create text search configuration hidden_text_search.hidden (copy = pg_catalog.simple);
+select throws_ok(
+  $$ select memory.configure('{"text_search_config": "hidden"}') $$, 'PM002', null,
+  'a text search configuration of a schema that is not searched is unknown'
+);
+select to_jsonb(memory.current_settings()) as before \gset
+select throws_ok(
+  $$ select memory.configure('{"retrieval_limit": 3, "rrf_k": 0}') $$, 'PM002', null,
+  'one bad value refuses the whole configuration'
+);
+select is(
+  to_jsonb(memory.current_settings()), :'before'::jsonb, 'and leaves every setting as it was'
+);
+
+-- Changing the language indexes the texts anew
+
+select memory.configure('{"text_search_config": "english"}') \g /dev/null
+select memory.store_episode('Ada was running', 'home') as episode_id \gset
+select memory.store_fact('dogs', 'like', 'running') as fact_id \gset
+select memory.store_rule('Avoid running') as rule_id \gset
+select memory.store_fact('cats', 'like', 'running') as retracted_id \gset
+select memory.forget_memory('fact', :'retracted_id') \g /dev/null
+select memory_test.as_tenant('d') \g /dev/null
+select memory.store_fact('dogs', 'like', 'running') as foreign_id \gset
+select memory_test.as_tenant('a') \g /dev/null
+select results_eq(
+  $$ select m.id from memory.keyword_search('fact', 'runs') as m $$,
+  format($$ values (%L::uuid) $$, :'fact_id'),
+  'an English search finds other forms of a word'
+);
+select to_jsonb(memory.configure('{"text_search_config": "simple"}')) ->> 'text_search_config' as config \gset
+select is(:'config'::text, 'simple', 'the language of the texts can be changed');
+select is(
+  (select e.search_vector from memory.episodes as e where e.id = :'episode_id'),
+  to_tsvector('simple', 'Ada was running'), 'episodes are indexed anew in it'
+);
+select is(
+  (select f.search_vector from memory.facts as f where f.id = :'fact_id'),
+  to_tsvector('simple', 'dogs like running'), 'and facts'
+);
+select is(
+  (select r.search_vector from memory.rules as r where r.id = :'rule_id'),
+  to_tsvector('simple', 'Avoid running'), 'and rules'
+);
+select is(
+  (select f.search_vector from memory.facts as f where f.id = :'retracted_id'),
+  to_tsvector('simple', 'cats like running'), 'and facts that are found no more'
+);
+select results_eq(
+  format(
+    $$ select e.text_search_config from memory.episodes as e where e.id = %L
+       union all select f.text_search_config from memory.facts as f where f.id = %L
+       union all select r.text_search_config from memory.rules as r where r.id = %L $$,
+    :'episode_id', :'fact_id', :'rule_id'
+  ),
+  $$ values ('simple'), ('simple'), ('simple') $$,
+  'each memory tells the language of its index'
+);
+select is_empty(
+  $$ select m.id from memory.keyword_search('fact', 'runs') as m $$,
+  'a search in the new language does not find other forms of the word'
+);
+select results_eq(
+  $$ select m.id from memory.keyword_search('fact', 'Running') as m $$,
+  format($$ values (%L::uuid) $$, :'fact_id'),
+  'but the word itself'
+);
+select is(
+  memory_test.events_of(:'fact_id'), '{fact_created,fact_updated}', 'indexing a fact anew is on its record'
+);
+select is(
+  memory_test.events_of(:'episode_id'), '{episode_created,episode_updated}', 'and an episode'
+);
+select is(memory_test.events_of(:'rule_id'), '{rule_created,rule_updated}', 'and a rule');
+select is(
+  (
+    select e.payload from memory.memory_events as e
+    where e.memory_id = :'fact_id' and e.event_type = 'fact_updated'
+  ),
+  '{"changed": ["text_search_config"]}'::jsonb, 'which says that nothing else changed'
+);
+select is(
+  (
+    select f.text_search_config || ' ' || f.search_vector::text from memory.facts as f
+    where f.id = :'foreign_id'
+  ),
+  'english ' || to_tsvector('english', 'dogs like running')::text,
+  'the texts of another tenant are left alone'
+);
+select memory.configure('{"text_search_config": "simple", "rrf_k": 30}') \g /dev/null
+select is(
+  memory_test.events_of(:'fact_id'), '{fact_created,fact_updated}', 'the same language again indexes nothing'
+);
+select memory.store_fact('birds', 'like', 'singing') as bird_id \gset
+select is(
+  (select f.search_vector from memory.facts as f where f.id = :'bird_id'),
+  to_tsvector('simple', 'birds like singing'), 'what is stored from then on is indexed in the new language'
+);
+
+-- No tenant, no settings
+
+select memory_test.as_tenant('') \g /dev/null
+select throws_ok(
+  $$ select memory.current_settings() $$, '28000', null, 'there are no settings without a tenant'
+);
+select throws_ok(
+  $$ select memory.configure('{"rrf_k": 10}') $$, '28000', null, 'and nothing to configure'
+);
+
+select * from finish();
+rollback;

@@ -1,0 +1,336 @@
+begin;
+\ir fixtures.sql
+select plan(80);
+
+-- truncate_utf8
+
+select results_eq(
+  $$ select n, memory.truncate_utf8(U&'a\00e9b', n) from generate_series(0, 5) as n $$,
+  $$ values (0, ''), (1, 'a'), (2, 'a'), (3, U&'a\00e9'), (4, U&'a\00e9b'), (5, U&'a\00e9b') $$,
+  'a character of two octets is kept whole or not at all'
+);
+select results_eq(
+  $$ select n, memory.truncate_utf8(U&'a\20acb', n) from generate_series(0, 6) as n $$,
+  $$ values (0, ''), (1, 'a'), (2, 'a'), (3, 'a'), (4, U&'a\20ac'), (5, U&'a\20acb'), (6, U&'a\20acb') $$,
+  'a character of three octets is kept whole or not at all'
+);
+select results_eq(
+  $$ select n, memory.truncate_utf8(U&'a\+01F600b', n) from generate_series(0, 7) as n $$,
+  $$ values
+    (0, ''), (1, 'a'), (2, 'a'), (3, 'a'), (4, 'a'), (5, U&'a\+01F600'), (6, U&'a\+01F600b'),
+    (7, U&'a\+01F600b') $$,
+  'a character of four octets is kept whole or not at all'
+);
+select results_eq(
+  $$ select n, memory.truncate_utf8(U&'\+01F600\+01F600', n) from unnest('{3,4,7,8}'::integer[]) as n $$,
+  $$ values (3, ''), (4, U&'\+01F600'), (7, U&'\+01F600'), (8, U&'\+01F600\+01F600') $$,
+  'the cut falls between two characters of four octets'
+);
+select is(memory.truncate_utf8('', 0), '', 'nothing is cut off an empty text');
+select ok(memory.truncate_utf8(null, 5) is null, 'a NULL text stays NULL');
+select is_empty(
+  $$ with mixed as (
+       select string_agg(U&'x\00e9\20ac\+01F600\05E9', '') as content from generate_series(1, 20)
+     ), cut as (
+       select m.content, n, memory.truncate_utf8(m.content, n) as kept
+       from mixed as m, generate_series(0, octet_length(m.content)) as n
+     )
+     select c.n from cut as c
+     where c.kept <> left(c.content, length(c.kept))
+       or octet_length(c.kept) > c.n
+       or c.n < octet_length(c.content) and octet_length(left(c.content, length(c.kept) + 1)) <= c.n $$,
+  'the longest beginning of whole characters that fits is kept, wherever the cut falls'
+);
+
+-- collapse_whitespace
+
+select is(
+  memory.collapse_whitespace('one  two   three'), 'one two three', 'each run of spaces becomes one space'
+);
+select is(
+  memory.collapse_whitespace(E'one \t\r\n\u00a0 two'), 'one two',
+  'a mixed run of whitespace becomes one space'
+);
+select is(memory.collapse_whitespace(E' \n one two \t '), 'one two', 'whitespace at the ends is stripped');
+select is(
+  memory.collapse_whitespace(U&'\3000one\2003'), 'one', 'Unicode whitespace at the ends is stripped'
+);
+select is(memory.collapse_whitespace(E' \n\t '), '', 'whitespace alone collapses to nothing');
+select is(memory.collapse_whitespace(''), '', 'an empty text stays empty');
+select ok(memory.collapse_whitespace(null) is null, 'whitespace of a NULL text collapses to NULL');
+select results_eq(
+  $$ select to_hex(i) from generate_series(1, 65535) as i
+     where i not between 55296 and 57343 and memory.collapse_whitespace('a' || chr(i) || 'b') = 'a b'
+     order by i $$,
+  $$ select c from unnest(
+       '{9,a,b,c,d,20,85,a0,1680,2000,2001,2002,2003,2004,2005,2006,2007,2008,2009,200a,2028,2029,
+         202f,205f,3000}'::text[]
+     ) with ordinality as s (c, position)
+     order by position $$,
+  'exactly the 25 Unicode space characters count as whitespace'
+);
+select is_empty(
+  $$ select to_hex(i) from generate_series(65536, 131071) as i
+     where memory.collapse_whitespace('a' || chr(i) || 'b') <> 'a' || chr(i) || 'b' $$,
+  'no emoji or other character beyond the basic plane is taken for whitespace'
+);
+
+-- preprocess_text
+
+select is(
+  memory.preprocess_text(U&'\000a Met\00a0\00a0Ada \2028 at  noon '), 'Met Ada at noon',
+  'stored text is indexed with its whitespace collapsed and its ends stripped'
+);
+select is(memory.preprocess_text(E' \t'), '', 'blank text is indexed as nothing');
+select ok(memory.preprocess_text(null) is null, 'NULL text stays NULL');
+select is(
+  memory.preprocess_text(repeat('x', 1048576)), repeat('x', 1048576), 'text of 1 MiB is not cut'
+);
+select is(
+  octet_length(memory.preprocess_text(repeat('x', 1048577))), 1048576, 'text beyond 1 MiB is cut to 1 MiB'
+);
+select is(
+  octet_length(memory.preprocess_text(repeat(U&'\00e9', 600000))), 1048576,
+  'the limit counts octets and not characters'
+);
+select is(
+  octet_length(memory.preprocess_text('x' || repeat(U&'\00e9', 600000))), 1048575,
+  'the limit does not cut a character apart'
+);
+select is(
+  memory.preprocess_text('a' || repeat(' ', 1048576) || 'b'), 'a b',
+  'whitespace is collapsed before the text is cut'
+);
+
+-- preprocess_search_query
+
+select is(
+  memory.preprocess_search_query(U&'  where\3000is\000aAda '), 'where is Ada',
+  'a query is read with its whitespace collapsed and its ends stripped'
+);
+select is(memory.preprocess_search_query(null), '', 'a NULL query is an empty one');
+select is(memory.preprocess_search_query(''), '', 'an empty query stays empty');
+select is(memory.preprocess_search_query(E' \n '), '', 'a blank query is an empty one');
+select is(
+  octet_length(memory.preprocess_search_query(repeat('x', 1048577))), 1048577, 'a query is never cut'
+);
+
+-- render_memory
+
+select is(
+  memory.render_memory('episode', 'Met Ada'), 'Met Ada', 'an episode is indexed as its content'
+);
+select is(
+  memory.render_memory('rule', 'Ask first'), 'Ask first', 'a rule is indexed as its content'
+);
+select is(
+  memory.render_memory('fact', 'green', 'user', 'favorite_color'), 'user favorite_color green',
+  'a fact is indexed as subject, predicate and content'
+);
+select is(
+  memory.render_memory('episode', 'Met Ada', 'user', 'likes'), 'Met Ada',
+  'subject and predicate are no part of an episode'
+);
+select is(
+  memory.render_memory('rule', 'Ask first', 'user', 'likes'), 'Ask first',
+  'subject and predicate are no part of a rule'
+);
+select is(
+  memory.render_memory('fact', 'green', null, 'favorite_color'), 'favorite_color green',
+  'a part that is missing leaves no gap'
+);
+select is(
+  memory.render_memory('fact', E' dark\n green ', E'user\t', ' color '), 'user color dark green',
+  'whitespace is collapsed across the parts of a fact'
+);
+select ok(
+  memory.render_memory('episode', null) is null, 'an episode without content has no text'
+);
+select is(
+  memory.render_memory('episode', repeat('x', 262144)), repeat('x', 262144),
+  'a text of 256 KiB is indexed in full'
+);
+select is(
+  memory.render_memory('episode', repeat('x', 262144) || 'y'), repeat('x', 262144),
+  'of a longer episode the first 256 KiB are indexed'
+);
+select is(
+  memory.render_memory('rule', repeat('x', 262144) || 'y'), repeat('x', 262144),
+  'of a longer rule the first 256 KiB are indexed'
+);
+select is(
+  memory.render_memory('fact', repeat('x', 262144), 'user', 'says'), 'user says ' || repeat('x', 262134),
+  'subject and predicate of a longer fact are within its first 256 KiB'
+);
+select is(
+  memory.render_memory('episode', 'x' || repeat(U&'\20ac', 100000)), 'x' || repeat(U&'\20ac', 87381),
+  'the 256 KiB end before a character that would not fit'
+);
+
+-- to_search_vector
+
+select is(
+  memory.to_search_vector('english', 'The dogs were running'), '''dog'':2 ''run'':4'::tsvector,
+  'a text is indexed by the stems of its words and without stop words'
+);
+select is(
+  memory.to_search_vector('simple', 'The dogs'), '''dogs'':2 ''the'':1'::tsvector,
+  'the text search configuration decides what the words are'
+);
+select is(memory.to_search_vector('english', ''), ''::tsvector, 'an empty text has an empty search vector');
+select throws_ok(
+  $$ select memory.to_search_vector('klingon', 'x') $$, '42704', null,
+  'an unknown text search configuration is refused'
+);
+
+-- query_lexemes
+
+select is(
+  memory.query_lexemes('english', 'The zebras were running after the aardvark'), '{zebra,run,aardvark}',
+  'the words of a query are stemmed, stripped of stop words and in order of appearance'
+);
+select is(
+  memory.query_lexemes('english', 'run dogs running dog runs'), '{run,dog}',
+  'each word of a query counts once'
+);
+select is(
+  memory.query_lexemes('simple', 'The running'), '{the,running}',
+  'a query is read under the text search configuration that is named'
+);
+select is(memory.query_lexemes('english', null), '{}', 'a NULL query has no words');
+select is(memory.query_lexemes('english', ''), '{}', 'an empty query has no words');
+select is(memory.query_lexemes('english', 'the of and'), '{}', 'a query of stop words has no words');
+select is(
+  memory.query_lexemes('english', E' & | ! ( ) :* <-> '' " \\ % '), '{}',
+  'a query of punctuation has no words'
+);
+select is(
+  memory.query_lexemes('english', E'cat & !dog | (fish:*) ''bird\\'), '{cat,dog,fish,bird}',
+  'operators in a query are no operators, its words count'
+);
+select is(
+  memory.query_lexemes('english', U&'cat\00a0dog\3000fish'), '{cat,dog,fish}',
+  'Unicode spaces separate the words of a query'
+);
+select is(
+  memory.query_lexemes('english', repeat('x', 3000) || ' dog'), '{dog}',
+  'a word too long to index is left out'
+);
+select ok(
+  'dog' = any (memory.query_lexemes('english', repeat('cat ', 300000) || 'dog')),
+  'a word beyond the first megabyte of a query counts'
+);
+
+-- any_lexeme
+
+select is(memory.any_lexeme('{cat}'), '''cat'''::tsquery, 'one word gives a query for it');
+select is(
+  memory.any_lexeme('{zebra,cat,dog}')::text, '''zebra'' | ''cat'' | ''dog''',
+  'several words give a query for any of them, in their order'
+);
+select ok(memory.any_lexeme('{}') is null, 'no words give no query');
+select ok(memory.any_lexeme(null) is null, 'NULL words give no query');
+create temporary table odd_lexemes as
+select l.lexeme
+from unnest(array[
+  '''', 'o''brien', '''''', '\', 'c:\dir', '\''', '''\', '\\', 'a\', ':', ':*', 'cat:*', 'cat:A', '&', '|',
+  '!', '!cat', '(', ')', '<->', '<2>', 'a & b', 'a | b', ' ', ' a', E'a\nb', '"', '%', '$$', '*',
+  U&'\0627\0644', U&'\+01F600'
+]) as l (lexeme);
+select is_empty(
+  $$ select o.lexeme from odd_lexemes as o
+     where numnode(memory.any_lexeme(array[o.lexeme])) <> 1
+       or not array_to_tsvector(array[o.lexeme]) @@ memory.any_lexeme(array[o.lexeme]) $$,
+  'a word of quotes, backslashes or query syntax is looked for as it is'
+);
+select is_empty(
+  $$ select o.lexeme, p.lexeme from odd_lexemes as o, odd_lexemes as p
+     where o.lexeme <> p.lexeme
+       and array_to_tsvector(array[p.lexeme]) @@ memory.any_lexeme(array[o.lexeme]) $$,
+  'and finds no other word'
+);
+select is(
+  numnode((select memory.any_lexeme(array_agg(o.lexeme)) from odd_lexemes as o)),
+  (select 2 * count(*) - 1 from odd_lexemes as o)::integer,
+  'a query for any of many odd words has one operand for each'
+);
+select ok(
+  not array_to_tsvector('{category}') @@ memory.any_lexeme('{cat:*}'),
+  'a word cannot turn into the search for a prefix'
+);
+select ok(
+  array_to_tsvector('{dog}') @@ memory.any_lexeme('{cat,dog}'), 'a text with one of the words matches'
+);
+select ok(
+  not array_to_tsvector('{fish}') @@ memory.any_lexeme('{cat,dog}'), 'a text with none of the words does not'
+);
+
+-- hash_terms, search_terms
+
+create temporary table many_lexemes as
+select array_agg('word' || i) as lexemes from generate_series(1, 10000) as i;
+select is(
+  (
+    select count(distinct t.term)
+    from many_lexemes as m, unnest(memory.hash_terms('a', m.lexemes)) as t (term)
+  ),
+  10000::bigint, 'ten thousand words have ten thousand keys'
+);
+select ok(
+  not (
+    select memory.hash_terms('a', m.lexemes) && memory.hash_terms('b', m.lexemes) from many_lexemes as m
+  ),
+  'two tenants share no key, though all their words are the same'
+);
+select ok(
+  not memory.hash_terms('ab', '{c,bc}') && memory.hash_terms('a', '{bc,c}'),
+  'tenant and word do not run into each other'
+);
+select is(
+  memory.hash_terms('a', '{cat,dog}'), memory.hash_terms('a', '{cat}') || memory.hash_terms('a', '{dog}'),
+  'the key of a word does not depend on the words beside it'
+);
+select is(cardinality(memory.hash_terms('a', '{cat,dog}')), 2, 'each word has one key');
+select is(memory.hash_terms('a', '{}'), '{}', 'no words have no keys');
+select is(memory.hash_terms('a', null), '{}', 'NULL words have no keys');
+select ok(
+  memory.search_terms('a', '''cat'':1 ''dog'':2,3'::tsvector) @> memory.hash_terms('a', '{cat,dog}')
+  and memory.search_terms('a', '''cat'':1 ''dog'':2,3'::tsvector) <@ memory.hash_terms('a', '{cat,dog}'),
+  'a text is filed under the keys of its words'
+);
+select is(
+  cardinality(memory.search_terms('a', '''cat'':1 ''dog'':2,3'::tsvector)), 2,
+  'and under each of them once'
+);
+select is(memory.search_terms('a', ''::tsvector), '{}', 'an empty text is filed under no key');
+select ok(
+  memory.search_terms('a', memory.to_search_vector('english', 'The dogs were running'))
+  @> memory.hash_terms('a', memory.query_lexemes('english', 'a running dog')),
+  'the keys of a query are those of a text with its words'
+);
+select ok(
+  not memory.search_terms('b', memory.to_search_vector('english', 'The dogs were running'))
+  && memory.hash_terms('a', memory.query_lexemes('english', 'a running dog')),
+  'the keys of a query of one tenant meet no text of another'
+);
+
+-- Purity
+
+select is(
+  (
+    select array_agg(p.proname::text order by p.proname)
+    from pg_proc as p
+    where p.pronamespace = 'memory'::regnamespace
+      and p.provolatile = 'i' and p.proparallel = 's'
+      and p.proname in (
+        'truncate_utf8', 'collapse_whitespace', 'preprocess_text', 'preprocess_search_query',
+        'render_memory', 'to_search_vector', 'hash_terms', 'search_terms', 'query_lexemes', 'any_lexeme'
+      )
+  ),
+  '{any_lexeme,collapse_whitespace,hash_terms,preprocess_search_query,preprocess_text,query_lexemes,'
+  'render_memory,search_terms,to_search_vector,truncate_utf8}',
+  'the text functions are immutable and parallel safe'
+);
+
+select * from finish();
+rollback;

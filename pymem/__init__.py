@@ -1,0 +1,61 @@
+"""Long-term memory for AI agents that lives inside PostgreSQL.
+
+The memory itself, its rules and its ranking are functions of the schema ``memory``. This package
+computes embeddings, calls those functions and offers them as tools.
+"""
+
+from pymem.config import MemoryModuleConfig, RetrievalConfig, load_config
+from pymem.database import Database, Request
+from pymem.embedding import EmbeddingEngine, get_embedding_engine
+from pymem.errors import (
+    ConflictError,
+    ImmutableError,
+    IntegrityError,
+    InvalidArgumentError,
+    InvalidTransitionError,
+    NotFoundError,
+    PymemError,
+    TenantDeniedError,
+    UnavailableError,
+)
+from pymem.memory import Memory
+from pymem.models import (
+    EmbeddingBacklog,
+    EmbeddingVersion,
+    Event,
+    Link,
+    RankedMemory,
+    Settings,
+    StoredLink,
+    Unembedded,
+)
+from pymem.version import __version__
+
+__all__ = [
+    "ConflictError",
+    "Database",
+    "EmbeddingBacklog",
+    "EmbeddingEngine",
+    "EmbeddingVersion",
+    "Event",
+    "ImmutableError",
+    "IntegrityError",
+    "InvalidArgumentError",
+    "InvalidTransitionError",
+    "Link",
+    "Memory",
+    "MemoryModuleConfig",
+    "NotFoundError",
+    "PymemError",
+    "RankedMemory",
+    "Request",
+    "RetrievalConfig",
+    "Settings",
+    "StoredLink",
+    "TenantDeniedError",
+    "UnavailableError",
+    "Unembedded",
+    "__version__",
+    "get_embedding_engine",
+    "load_config",
+]

@@ -1,0 +1,160 @@
+"""Configuration in the ``[modules.memory]`` section of a butler.toml."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pymem.embedding import DEFAULT_MODEL
+from pymem.errors import InvalidArgumentError
+from pymem.models import KeywordMatch, Mode
+
+Share = float
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class ScoreWeights(_Section):
+    """Weights of the parts of the composite score."""
+
+    relevance: float = Field(0.4, ge=0, le=1)
+    importance: float = Field(0.3, ge=0, le=1)
+    recency: float = Field(0.2, ge=0, le=1)
+    confidence: float = Field(0.1, ge=0, le=1)
+
+
+class RetrievalConfig(_Section):
+    """``[modules.memory.retrieval]``: search, recall and context."""
+
+    context_token_budget: int = Field(3000, ge=5, le=1_000_000)
+    default_limit: int = Field(20, ge=1, le=1000)
+    default_mode: Mode = "hybrid"
+    score_weights: ScoreWeights = ScoreWeights()
+    candidate_pool: int = Field(50, ge=1, le=10_000)
+    min_confidence: float = Field(0.2, ge=0, le=1)
+    rrf_k: int = Field(60, ge=1, le=10_000)
+    keyword_match: KeywordMatch = "any"
+    text_search_config: str = "english"
+    recency_half_life_days: float = Field(7, ge=0.001, le=100_000)
+    recency_null: Literal["zero", "created_at"] = "zero"
+    exact_scan_limit: int = Field(10_000, ge=0)
+
+
+class ContextConfig(_Section):
+    """``[modules.memory.context]``: how the budget of a context is shared."""
+
+    facts_share: Share = Field(0.60, ge=0, le=1)
+    rules_share: Share = Field(0.25, ge=0, le=1)
+    warnings_share: Share = Field(0.05, ge=0, le=1)
+    episodes_share: Share = Field(0.10, ge=0, le=1)
+    chars_per_token: float = Field(4, ge=0.5, le=4)
+    confidence: Literal["effective", "base"] = "effective"
+    counts_references: bool = False
+
+
+class EpisodesConfig(_Section):
+    """``[modules.memory.episodes]``: how long episodes live."""
+
+    default_ttl_days: float = Field(7, ge=0.001, le=100_000)
+
+
+class ConfidenceConfig(_Section):
+    """``[modules.memory.confidence]``: thresholds of decay."""
+
+    fading_threshold: float = Field(0.2, ge=0, le=1)
+
+
+class EmbeddingConfig(_Section):
+    """``[modules.memory.embedding]``: which model makes the vectors."""
+
+    model: str = DEFAULT_MODEL
+    dimensions: Literal[384] = 384
+
+
+class MemoryModuleConfig(_Section):
+    """``[modules.memory]``: everything about the memory of one butler."""
+
+    embedding: EmbeddingConfig = EmbeddingConfig()
+    retrieval: RetrievalConfig = RetrievalConfig()
+    context: ContextConfig = ContextConfig()
+    episodes: EpisodesConfig = EpisodesConfig()
+    confidence: ConfidenceConfig = ConfidenceConfig()
+
+    def settings(self) -> dict[str, Any]:
+        """Return what the configuration says explicitly, for ``memory.configure``.
+
+        What it does not mention is left out, so that a value set in the database stays.
+        """
+        return {
+            setting: value
+            for path, setting in _SETTINGS.items()
+            if (value := _explicit(self, path)) is not None
+        }
+
+
+_SETTINGS = {
+    "retrieval.context_token_budget": "context_token_budget",
+    "retrieval.default_limit": "retrieval_limit",
+    "retrieval.default_mode": "retrieval_mode",
+    "retrieval.score_weights.relevance": "weight_relevance",
+    "retrieval.score_weights.importance": "weight_importance",
+    "retrieval.score_weights.recency": "weight_recency",
+    "retrieval.score_weights.confidence": "weight_confidence",
+    "retrieval.candidate_pool": "candidate_pool",
+    "retrieval.min_confidence": "min_confidence",
+    "retrieval.rrf_k": "rrf_k",
+    "retrieval.keyword_match": "keyword_match",
+    "retrieval.text_search_config": "text_search_config",
+    "retrieval.recency_half_life_days": "recency_half_life_days",
+    "retrieval.recency_null": "recency_null",
+    "retrieval.exact_scan_limit": "exact_scan_limit",
+    "context.facts_share": "context_facts_share",
+    "context.rules_share": "context_rules_share",
+    "context.warnings_share": "context_warnings_share",
+    "context.episodes_share": "context_episodes_share",
+    "context.chars_per_token": "context_chars_per_token",
+    "context.confidence": "context_confidence",
+    "context.counts_references": "context_counts_references",
+    "episodes.default_ttl_days": "episode_ttl_days",
+    "confidence.fading_threshold": "fading_threshold",
+}
+
+
+def _explicit(section: BaseModel, path: str) -> Any:
+    head, _, rest = path.partition(".")
+    if head not in section.model_fields_set:
+        return None
+    value = getattr(section, head)
+    return _explicit(value, rest) if rest else value
+
+
+def load_config(path: str | Path) -> MemoryModuleConfig:
+    """Read ``[modules.memory]`` of a TOML file; a file without it gives the defaults.
+
+    Raises:
+        InvalidArgumentError: The file cannot be read, is no TOML, or holds an unknown or invalid
+            setting; the message names it.
+    """
+    try:
+        document = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InvalidArgumentError(
+            f"{path} cannot be read: {error}", hint="Pass the path of a butler.toml."
+        ) from error
+    modules = document.get("modules", {})
+    section = modules.get("memory", {}) if isinstance(modules, dict) else {}
+    try:
+        return MemoryModuleConfig.model_validate(section)
+    except ValidationError as error:
+        problems = "; ".join(
+            f"modules.memory.{'.'.join(str(part) for part in item['loc'])}: {item['msg']}"
+            for item in error.errors()
+        )
+        raise InvalidArgumentError(
+            f"{path}: {problems}", hint="docs/configuration.md lists the settings."
+        ) from error

@@ -1,0 +1,221 @@
+"""Connections, and one call of an SQL function as one transaction."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any, Self, TypeVar
+from uuid import UUID
+
+import psycopg
+from pgvector import Vector
+from pgvector.psycopg import register_vector_async
+from psycopg import sql
+from psycopg.rows import AsyncRowFactory, class_row, scalar_row
+from psycopg.types.json import Jsonb
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from pymem.errors import RETRYABLE, InvalidArgumentError, translate
+from pymem.sanitize import clean_json, clean_text, dump_json
+
+_ATTEMPTS = 4
+
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """On whose behalf a call is made; kept on the audit events it causes.
+
+    Attributes:
+        tenant_id: The tenant, for a login that may name one (memory_gateway); a login bound to a
+            tenant leaves it out.
+        actor: Who acts, such as ``assistant`` or ``user:42``.
+        request_id: Identifier for tracing, at most 128 characters.
+        reason: Reason code, such as ``user_request``.
+    """
+
+    tenant_id: str | None = None
+    actor: str | None = None
+    request_id: str | None = None
+    reason: str | None = None
+
+    def is_empty(self) -> bool:
+        """Return whether there is nothing to tell the database."""
+        return not (self.tenant_id or self.actor or self.request_id or self.reason)
+
+
+class Database:
+    """A pool of connections to a database that holds the schema ``memory``.
+
+    Args:
+        url: Connection string of an ordinary login: ``postgresql://...``.
+        min_size: Connections kept open.
+        max_size: Connections opened at most.
+        timeout: Seconds to wait for a connection before UnavailableError.
+    """
+
+    def __init__(
+        self, url: str, *, min_size: int = 1, max_size: int = 10, timeout: float = 10
+    ) -> None:
+        self.url = url
+        self._pool: AsyncConnectionPool[psycopg.AsyncConnection[Any]] = AsyncConnectionPool(
+            url,
+            min_size=min_size,
+            max_size=max_size,
+            timeout=timeout,
+            open=False,
+            kwargs={"autocommit": True},
+            configure=_configure,
+            check=AsyncConnectionPool.check_connection,
+            name="pymem",
+        )
+
+    async def open(self) -> Self:
+        """Connect, so that a wrong address shows now and not at the first call."""
+        try:
+            # The pool retries in the background; a first connection of our own says why.
+            probe = await psycopg.AsyncConnection.connect(self.url, autocommit=True)
+            try:
+                await _configure(probe)
+            finally:
+                await probe.close()
+            await self._pool.open(wait=True)
+        except (psycopg.Error, PoolTimeout) as error:
+            raise translate(error) from error
+        return self
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._pool.close()
+
+    async def __aenter__(self) -> Self:
+        return await self.open()
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def value(self, request: Request, function: str, /, **arguments: Any) -> Any:
+        """Call a function that returns one value. Arguments that are None are left out."""
+        call, parameters = _call(function, arguments)
+        query = sql.SQL("select {}").format(call)
+        [value] = await self._execute(request, query, [parameters], scalar_row)
+        return value
+
+    async def values(
+        self, request: Request, function: str, calls: Sequence[dict[str, Any]]
+    ) -> list[Any]:
+        """Call a function once for each set of arguments, in one transaction and one round trip.
+
+        All sets name the same arguments.
+        """
+        if not calls:
+            return []
+        prepared = [_call(function, arguments) for arguments in calls]
+        query = sql.SQL("select {}").format(prepared[0][0])
+        return await self._execute(request, query, [call[1] for call in prepared], scalar_row)
+
+    async def rows(
+        self, request: Request, row: type[Row], function: str, /, **arguments: Any
+    ) -> list[Row]:
+        """Call a function that returns a set. Arguments that are None are left out."""
+        call, parameters = _call(function, arguments)
+        names = [sql.Identifier(field.name) for field in fields(row)]  # type: ignore[arg-type]
+        columns = sql.SQL(", ").join(names)
+        query = sql.SQL("select {} from {}").format(columns, call)
+        return await self._execute(request, query, [parameters], class_row(row))
+
+    async def _execute(
+        self,
+        request: Request,
+        query: sql.Composed,
+        parameter_sets: list[dict[str, Any]],
+        row_factory: AsyncRowFactory[Any],
+    ) -> list[Any]:
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                return await self._execute_once(request, query, parameter_sets, row_factory)
+            except (psycopg.Error, PoolTimeout) as error:
+                sqlstate = getattr(error, "sqlstate", None)
+                if sqlstate not in RETRYABLE or attempt == _ATTEMPTS:
+                    raise translate(error) from error
+                await asyncio.sleep(random.uniform(0.01, 0.05) * 2**attempt)  # noqa: S311
+        raise AssertionError("unreachable")
+
+    async def _execute_once(
+        self,
+        request: Request,
+        query: sql.Composed,
+        parameter_sets: list[dict[str, Any]],
+        row_factory: AsyncRowFactory[Any],
+    ) -> list[Any]:
+        async with self._pool.connection() as connection:
+            if request.is_empty() and len(parameter_sets) == 1:
+                cursor = connection.cursor(row_factory=row_factory)
+                await cursor.execute(query, parameter_sets[0])
+                return await cursor.fetchall()
+
+            found: list[Any] = []
+            async with connection.transaction(), connection.pipeline():
+                if not request.is_empty():
+                    await connection.execute(
+                        "select memory.set_request(%s, %s, %s, %s)",
+                        (request.tenant_id, request.actor, request.request_id, request.reason),
+                    )
+                cursors = []
+                for parameters in parameter_sets:
+                    cursor = connection.cursor(row_factory=row_factory)
+                    await cursor.execute(query, parameters)
+                    cursors.append(cursor)
+                for cursor in cursors:
+                    found += await cursor.fetchall()
+            return found
+
+
+async def _configure(connection: psycopg.AsyncConnection[Any]) -> None:
+    """Teach a new connection the type vector."""
+    await register_vector_async(connection)
+
+
+_JSON_ARGUMENTS = frozenset({"metadata", "settings", "tags"})
+
+
+def _call(function: str, arguments: dict[str, Any]) -> tuple[sql.Composed, dict[str, Any]]:
+    """Return ``memory.function(name => %(name)s, ...)`` and its parameters."""
+    parameters = {
+        name: _argument(name, value) for name, value in arguments.items() if value is not None
+    }
+    named = (
+        sql.SQL("{} => {}").format(sql.Identifier(name), sql.Placeholder(name))
+        for name in parameters
+    )
+    call = sql.SQL("memory.{}({})").format(sql.Identifier(function), sql.SQL(", ").join(named))
+    return call, parameters
+
+
+def _argument(name: str, value: Any) -> Any:
+    """Return an argument as psycopg should send it.
+
+    Numbers and ids go as text, so that the server reads them as the type of the parameter and an
+    overflow or a typing error is reported as such, not as an unknown function.
+    """
+    if name in _JSON_ARGUMENTS:
+        return Jsonb(clean_json(name, value), dumps=dump_json)
+    if name == "embedding":
+        return Vector(value)
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int | float | UUID):
+        return str(value)
+    if isinstance(value, datetime) and value.tzinfo is None:
+        raise InvalidArgumentError(
+            f"{name} has no time zone: {value}", hint="Pass an aware datetime."
+        )
+    if isinstance(value, list | tuple):
+        return [clean_text(str(item)) for item in value]
+    return value

@@ -1,0 +1,149 @@
+"""Exceptions, and the one table that says which SQLSTATE becomes which of them."""
+
+from __future__ import annotations
+
+import psycopg
+from psycopg import errors as pg_errors
+from psycopg_pool import PoolTimeout
+
+
+class PymemError(Exception):
+    """What went wrong, with a code and what to do next.
+
+    Attributes:
+        message: What is wrong, naming the offending value.
+        code: SQLSTATE of the error, such as ``PM002``; errors found before the database was asked
+            carry the same codes.
+        hint: What the caller can do about it, or None.
+    """
+
+    code = "PM000"
+
+    def __init__(self, message: str, *, code: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        if code is not None:
+            self.code = code
+
+    def __str__(self) -> str:
+        return self.message if self.hint is None else f"{self.message} ({self.hint})"
+
+
+class NotFoundError(PymemError, ValueError):
+    """No memory, entity or embedding version has this id (PM001)."""
+
+    code = "PM001"
+
+
+class InvalidArgumentError(PymemError, ValueError):
+    """An argument is missing, malformed or out of its range (PM002, SQLSTATE class 22)."""
+
+    code = "PM002"
+
+
+class InvalidTransitionError(PymemError):
+    """The memory is in a state from which this is not possible (PM003)."""
+
+    code = "PM003"
+
+
+class ConflictError(PymemError, ValueError):
+    """It contradicts what is stored: a reused key, another embedding model (PM004)."""
+
+    code = "PM004"
+
+
+class TenantDeniedError(PymemError):
+    """No tenant, another tenant, or no privilege (PM005, 28000, 42501)."""
+
+    code = "PM005"
+
+
+class ImmutableError(PymemError):
+    """It was stored for good and cannot be edited (PM006)."""
+
+    code = "PM006"
+
+
+class IntegrityError(PymemError):
+    """A constraint of the database refused it (SQLSTATE class 23); nothing was stored."""
+
+    code = "23000"
+
+
+class UnavailableError(PymemError):
+    """The database cannot be reached, is overloaded or cancelled the statement; try again later."""
+
+    code = "08000"
+
+
+class DatabaseError(PymemError):
+    """The database failed in a way that is nobody's argument: a bug or a broken installation."""
+
+    code = "XX000"
+
+
+# The first prefix that matches an SQLSTATE decides.
+_BY_SQLSTATE: tuple[tuple[str, type[PymemError]], ...] = (
+    ("PM001", NotFoundError),
+    ("PM002", InvalidArgumentError),
+    ("PM003", InvalidTransitionError),
+    ("PM004", ConflictError),
+    ("PM005", TenantDeniedError),
+    ("PM006", ImmutableError),
+    ("28", TenantDeniedError),
+    ("42501", TenantDeniedError),
+    ("22", InvalidArgumentError),
+    ("23", IntegrityError),
+    ("54", InvalidArgumentError),  # limits of the server: nesting too deep, text too large
+    ("08", UnavailableError),  # connection
+    ("40", UnavailableError),  # serialization failure, deadlock
+    ("53", UnavailableError),  # disk full, out of memory, too many connections
+    ("55P03", UnavailableError),  # lock not available
+    ("57", UnavailableError),  # cancelled, shutting down, starting up
+    ("58", UnavailableError),  # input/output error
+)
+
+RETRYABLE = frozenset({"40001", "40P01", "55P03"})
+"""SQLSTATEs after which the same transaction may simply be tried again."""
+
+
+def translate(error: psycopg.Error | PoolTimeout) -> PymemError:
+    """Return the exception of this package for one of psycopg, to be raised ``from`` it."""
+    if isinstance(error, PoolTimeout):
+        return UnavailableError(
+            "no database connection became free", code="53300", hint="Try again later."
+        )
+    if error.sqlstate is None:
+        if isinstance(error, pg_errors.DataError):
+            return InvalidArgumentError(str(error))
+        return UnavailableError(
+            f"the database cannot be reached: {_first_line(error)}",
+            hint="Check that the server runs (pymem up) and that its address is right.",
+        )
+    kind: type[PymemError] = DatabaseError
+    for prefix, candidate in _BY_SQLSTATE:
+        if error.sqlstate.startswith(prefix):
+            kind = candidate
+            break
+    return kind(
+        error.diag.message_primary or _first_line(error),
+        code=error.sqlstate,
+        hint=error.diag.message_hint or _HINTS.get(error.sqlstate[:2]),
+    )
+
+
+_HINTS = {
+    "22": "Check the form of the arguments.",
+    "23": "Nothing was stored; correct the values.",
+    "40": "Try again: another session was in the way.",
+    "42": "Check that the schema memory is deployed (pymem deploy) and the login has its roles.",
+    "53": "Try again later.",
+    "57": "Try again later.",
+}
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error).strip()
+    return text.splitlines()[0] if text else type(error).__name__

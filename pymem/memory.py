@@ -1,0 +1,689 @@
+"""One method per SQL function, with the same names."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, Self, TypeVar
+from uuid import UUID
+
+from pymem.database import Database, Request
+from pymem.embedding import EmbeddingEngine
+from pymem.errors import ConflictError, InvalidArgumentError
+from pymem.models import (
+    Direction,
+    EmbeddingBacklog,
+    EmbeddingVersion,
+    Event,
+    KeywordMatch,
+    Link,
+    MemoryType,
+    Mode,
+    RankedMemory,
+    Relation,
+    Settings,
+    StoredLink,
+    Unembedded,
+)
+
+logger = logging.getLogger(__name__)
+
+Embedding = Sequence[float]
+
+Row = TypeVar("Row")
+
+
+class Memory:
+    """A tenant's memory.
+
+    Arguments that are left out (None) take the defaults of the SQL functions, whose comments (see
+    docs/sql.md) say what each function does and guarantees.
+
+    With an engine, texts and queries are embedded here on their way to the database. Without one,
+    memories are stored without a vector, for the embedding worker, and search works by keyword.
+
+    Args:
+        database: An open database.
+        engine: Makes vectors; None for a client that computes none.
+        request: On whose behalf calls are made.
+
+    Raises:
+        PymemError: Each method raises its subclasses; docs/errors.md lists the codes.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        engine: EmbeddingEngine | None = None,
+        request: Request | None = None,
+    ) -> None:
+        self._database = database
+        self._engine = engine
+        self._request = request or Request()
+        # Shared by the copies of for_request that act for the same tenant.
+        self._versions: dict[str | None, UUID | None] = {}
+
+    @classmethod
+    async def connect(
+        cls,
+        url: str,
+        *,
+        engine: EmbeddingEngine | None = None,
+        request: Request | None = None,
+        **pool: Any,
+    ) -> Self:
+        """Connect to a database; use as ``async with await Memory.connect(url) as memory``."""
+        return cls(await Database(url, **pool).open(), engine=engine, request=request)
+
+    async def close(self) -> None:
+        """Close the database connections."""
+        await self._database.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def for_request(
+        self,
+        *,
+        tenant_id: str | None = None,
+        actor: str | None = None,
+        request_id: str | None = None,
+        reason: str | None = None,
+    ) -> Self:
+        """Return the same memory acting on behalf of a request; what is None stays as it is."""
+        changes = {
+            "tenant_id": tenant_id,
+            "actor": actor,
+            "request_id": request_id,
+            "reason": reason,
+        }
+        copy = type(self)(
+            self._database,
+            engine=self._engine,
+            request=replace(self._request, **{k: v for k, v in changes.items() if v is not None}),
+        )
+        copy._versions = self._versions
+        return copy
+
+    # Writing
+
+    async def store_episode(
+        self,
+        content: str,
+        butler: str,
+        *,
+        session_id: UUID | str | None = None,
+        importance: float | None = None,
+        metadata: dict[str, Any] | None = None,
+        embedding: Embedding | None = None,
+        embedding_version_id: UUID | None = None,
+        idempotency_key: str | None = None,
+        created_at: datetime | None = None,
+        as_of: datetime | None = None,
+    ) -> UUID:
+        """Store an observation and return its id."""
+        return await self._store(
+            "episode",
+            embedding,
+            embedding_version_id,
+            content=content,
+            butler=butler,
+            session_id=session_id,
+            importance=importance,
+            metadata=metadata,
+            idempotency_key=idempotency_key,
+            created_at=created_at,
+            as_of=as_of,
+        )
+
+    async def store_episodes(self, episodes: Sequence[dict[str, Any]]) -> list[UUID]:
+        """Store several episodes in one transaction, without vectors; return their ids.
+
+        Args:
+            episodes: Arguments of store_episode, the same ones for each.
+        """
+        return await self._database.values(self._request, "store_episode", episodes)
+
+    async def store_fact(
+        self,
+        subject: str,
+        predicate: str,
+        content: str,
+        *,
+        importance: float | None = None,
+        permanence: str | None = None,
+        scope: str | None = None,
+        tags: list[str] | None = None,
+        entity_id: UUID | str | None = None,
+        confidence: float | None = None,
+        source_butler: str | None = None,
+        source_episode_id: UUID | str | None = None,
+        metadata: dict[str, Any] | None = None,
+        embedding: Embedding | None = None,
+        embedding_version_id: UUID | None = None,
+        idempotency_key: str | None = None,
+        as_of: datetime | None = None,
+    ) -> UUID:
+        """Store what is known, superseding the active fact of the same key; return its id."""
+        return await self._store(
+            "fact",
+            embedding,
+            embedding_version_id,
+            subject=subject,
+            predicate=predicate,
+            content=content,
+            importance=importance,
+            permanence=permanence,
+            scope=scope,
+            tags=tags,
+            entity_id=entity_id,
+            confidence=confidence,
+            source_butler=source_butler,
+            source_episode_id=source_episode_id,
+            metadata=metadata,
+            idempotency_key=idempotency_key,
+            as_of=as_of,
+        )
+
+    async def store_rule(
+        self,
+        content: str,
+        *,
+        scope: str | None = None,
+        tags: list[str] | None = None,
+        confidence: float | None = None,
+        importance: float | None = None,
+        source_butler: str | None = None,
+        source_episode_id: UUID | str | None = None,
+        metadata: dict[str, Any] | None = None,
+        embedding: Embedding | None = None,
+        embedding_version_id: UUID | None = None,
+        idempotency_key: str | None = None,
+        as_of: datetime | None = None,
+    ) -> UUID:
+        """Store guidance as a candidate rule and return its id."""
+        return await self._store(
+            "rule",
+            embedding,
+            embedding_version_id,
+            content=content,
+            scope=scope,
+            tags=tags,
+            confidence=confidence,
+            importance=importance,
+            source_butler=source_butler,
+            source_episode_id=source_episode_id,
+            metadata=metadata,
+            idempotency_key=idempotency_key,
+            as_of=as_of,
+        )
+
+    async def create_link(
+        self,
+        source_type: MemoryType,
+        source_id: UUID | str,
+        target_type: MemoryType,
+        target_id: UUID | str,
+        relation: Relation,
+    ) -> StoredLink:
+        """Link a memory to another one; a pair that is linked already keeps its relation."""
+        [link] = await self._rows(
+            StoredLink,
+            "create_link",
+            source_type=source_type,
+            source_id=source_id,
+            target_type=target_type,
+            target_id=target_id,
+            relation=relation,
+        )
+        return link
+
+    # Reading
+
+    async def get_memory(
+        self, memory_type: MemoryType, memory_id: UUID | str, *, as_of: datetime | None = None
+    ) -> dict[str, Any] | None:
+        """Return one memory in any state, counting as a reference; None if there is none."""
+        result: dict[str, Any] | None = await self._value(
+            "get_memory", memory_type=memory_type, memory_id=memory_id, as_of=as_of
+        )
+        return result
+
+    async def get_links(
+        self,
+        memory_type: MemoryType,
+        memory_id: UUID | str,
+        *,
+        direction: Direction | None = None,
+    ) -> list[Link]:
+        """Return the links of a memory, oldest first."""
+        return await self._rows(
+            Link, "get_links", memory_type=memory_type, memory_id=memory_id, direction=direction
+        )
+
+    async def list_events(
+        self,
+        *,
+        memory_id: UUID | str | None = None,
+        event_type: str | None = None,
+        before_at: datetime | None = None,
+        before_seq: int | None = None,
+        max_results: int | None = None,
+    ) -> list[Event]:
+        """Return the audit stream, newest first."""
+        return await self._rows(
+            Event,
+            "list_events",
+            memory_id=memory_id,
+            event_type=event_type,
+            before_at=before_at,
+            before_seq=before_seq,
+            max_results=max_results,
+        )
+
+    async def semantic_search(
+        self,
+        memory_type: MemoryType,
+        query: str | None = None,
+        *,
+        embedding: Embedding | None = None,
+        scope: str | None = None,
+        max_results: int | None = None,
+        as_of: datetime | None = None,
+    ) -> list[RankedMemory]:
+        """Return the memories of one type nearest in meaning to a query or its vector."""
+        embedding, version_id = await self._embedded_query(embedding, query)
+        if embedding is None:
+            raise InvalidArgumentError(
+                "semantic search needs a vector",
+                hint="Connect with an engine of the active embedding version, or pass embedding.",
+            )
+        return await self._rows(
+            RankedMemory,
+            "semantic_search",
+            memory_type=memory_type,
+            embedding=embedding,
+            scope=scope,
+            max_results=max_results,
+            embedding_version_id=version_id,
+            as_of=as_of,
+        )
+
+    async def keyword_search(
+        self,
+        memory_type: MemoryType,
+        query: str,
+        *,
+        scope: str | None = None,
+        max_results: int | None = None,
+        keyword_match: KeywordMatch | None = None,
+        as_of: datetime | None = None,
+    ) -> list[RankedMemory]:
+        """Return the memories of one type that hold the words of a query."""
+        return await self._rows(
+            RankedMemory,
+            "keyword_search",
+            memory_type=memory_type,
+            query=query,
+            scope=scope,
+            max_results=max_results,
+            keyword_match=keyword_match,
+            as_of=as_of,
+        )
+
+    async def hybrid_search(
+        self,
+        memory_type: MemoryType,
+        query: str,
+        *,
+        embedding: Embedding | None = None,
+        scope: str | None = None,
+        max_results: int | None = None,
+        keyword_match: KeywordMatch | None = None,
+        as_of: datetime | None = None,
+    ) -> list[RankedMemory]:
+        """Return the memories of one type nearest in meaning and in words."""
+        embedding, version_id = await self._embedded_query(embedding, query)
+        return await self._rows(
+            RankedMemory,
+            "hybrid_search",
+            memory_type=memory_type,
+            query=query,
+            embedding=embedding,
+            scope=scope,
+            max_results=max_results,
+            keyword_match=keyword_match,
+            embedding_version_id=version_id,
+            as_of=as_of,
+        )
+
+    async def search(
+        self,
+        query: str,
+        *,
+        types: Sequence[str] | None = None,
+        scope: str | None = None,
+        mode: Mode | None = None,
+        max_results: int | None = None,
+        min_confidence: float | None = None,
+        embedding: Embedding | None = None,
+        as_of: datetime | None = None,
+    ) -> list[RankedMemory]:
+        """Search several types and return the best of all."""
+        if mode != "keyword":
+            embedding, version_id = await self._embedded_query(embedding, query)
+        else:
+            version_id = None
+        return await self._rows(
+            RankedMemory,
+            "search",
+            query=query,
+            types=types,
+            scope=scope,
+            mode=mode,
+            max_results=max_results,
+            min_confidence=min_confidence,
+            embedding=embedding,
+            embedding_version_id=version_id,
+            as_of=as_of,
+        )
+
+    async def rank_memories(
+        self,
+        topic: str,
+        *,
+        scope: str | None = None,
+        max_results: int | None = None,
+        types: Sequence[str] | None = None,
+        min_confidence: float | None = None,
+        embedding: Embedding | None = None,
+        as_of: datetime | None = None,
+    ) -> list[RankedMemory]:
+        """Return what recall would return, without counting references; any time will do."""
+        return await self._recall_with(
+            "rank_memories",
+            topic,
+            embedding,
+            scope=scope,
+            max_results=max_results,
+            types=types,
+            min_confidence=min_confidence,
+            as_of=as_of,
+        )
+
+    async def recall(
+        self,
+        topic: str,
+        *,
+        scope: str | None = None,
+        max_results: int | None = None,
+        types: Sequence[str] | None = None,
+        min_confidence: float | None = None,
+        embedding: Embedding | None = None,
+        as_of: datetime | None = None,
+    ) -> list[RankedMemory]:
+        """Return the memories that matter for a topic, best first, counting references."""
+        return await self._recall_with(
+            "recall",
+            topic,
+            embedding,
+            scope=scope,
+            max_results=max_results,
+            types=types,
+            min_confidence=min_confidence,
+            as_of=as_of,
+        )
+
+    async def context(
+        self,
+        trigger_prompt: str,
+        butler: str,
+        *,
+        token_budget: int | None = None,
+        include_recent_episodes: bool | None = None,
+        embedding: Embedding | None = None,
+        as_of: datetime | None = None,
+    ) -> str:
+        """Return memory as text for a prompt, within a budget of tokens."""
+        embedding, version_id = await self._embedded_query(embedding, trigger_prompt)
+        result: str = await self._value(
+            "context",
+            trigger_prompt=trigger_prompt,
+            butler=butler,
+            token_budget=token_budget,
+            include_recent_episodes=include_recent_episodes,
+            embedding=embedding,
+            embedding_version_id=version_id,
+            as_of=as_of,
+        )
+        return result
+
+    # Lifecycle
+
+    async def confirm_memory(
+        self, memory_type: MemoryType, memory_id: UUID | str, *, as_of: datetime | None = None
+    ) -> bool:
+        """Let the decay of a fact or rule start again; False if there is none."""
+        result: bool = await self._value(
+            "confirm_memory", memory_type=memory_type, memory_id=memory_id, as_of=as_of
+        )
+        return result
+
+    async def forget_memory(
+        self, memory_type: MemoryType, memory_id: UUID | str, *, as_of: datetime | None = None
+    ) -> bool:
+        """Forget a memory: it is found no more; False if there is none."""
+        result: bool = await self._value(
+            "forget_memory", memory_type=memory_type, memory_id=memory_id, as_of=as_of
+        )
+        return result
+
+    # Embeddings
+
+    async def register_embedding_version(
+        self, model: str, version: str, *, dimensions: int | None = None
+    ) -> UUID:
+        """Return the id of a model's version; a tenant's first one becomes its active one."""
+        result: UUID = await self._value(
+            "register_embedding_version", model=model, version=version, dimensions=dimensions
+        )
+        return result
+
+    async def active_embedding_version(self) -> EmbeddingVersion | None:
+        """Return the version of the vectors that are searched, None before any is registered."""
+        found = await self._rows(EmbeddingVersion, "active_embedding_version")
+        return found[0] if found else None
+
+    async def embedding_backlog(self, *, as_of: datetime | None = None) -> list[EmbeddingBacklog]:
+        """Return how many memories wait for a vector, per current version."""
+        return await self._rows(EmbeddingBacklog, "embedding_backlog", as_of=as_of)
+
+    async def claim_unembedded(
+        self,
+        *,
+        embedding_version_id: UUID | None = None,
+        batch_size: int | None = None,
+        lease: timedelta | None = None,
+        as_of: datetime | None = None,
+    ) -> list[Unembedded]:
+        """Claim memories that lack a vector, with the text to embed."""
+        return await self._rows(
+            Unembedded,
+            "claim_unembedded",
+            embedding_version_id=embedding_version_id,
+            batch_size=batch_size,
+            lease=lease,
+            as_of=as_of,
+        )
+
+    async def set_embedding(
+        self,
+        memory_type: MemoryType,
+        memory_id: UUID | str,
+        embedding: Embedding,
+        *,
+        embedding_version_id: UUID | None = None,
+    ) -> bool:
+        """Give a memory its vector; False if it is gone."""
+        result: bool = await self._value(
+            "set_embedding",
+            memory_type=memory_type,
+            memory_id=memory_id,
+            embedding=embedding,
+            embedding_version_id=embedding_version_id,
+        )
+        return result
+
+    async def set_embeddings(
+        self,
+        memories: Sequence[tuple[str, UUID]],
+        embeddings: Sequence[Embedding],
+        *,
+        embedding_version_id: UUID,
+    ) -> list[bool]:
+        """Give several memories their vectors in one transaction."""
+        return await self._database.values(
+            self._request,
+            "set_embedding",
+            [
+                {
+                    "memory_type": memory_type,
+                    "memory_id": memory_id,
+                    "embedding": embedding,
+                    "embedding_version_id": embedding_version_id,
+                }
+                for (memory_type, memory_id), embedding in zip(memories, embeddings, strict=True)
+            ],
+        )
+
+    # Administration
+
+    async def configure(self, settings: dict[str, Any]) -> Settings:
+        """Change settings of the tenant and return all of them."""
+        [configured] = await self._rows(Settings, "configure", settings=settings)
+        return configured
+
+    async def current_settings(self) -> Settings:
+        """Return the settings of the tenant, defaults included."""
+        [settings] = await self._rows(Settings, "current_settings")
+        return settings
+
+    async def start_reembedding(
+        self, model: str, version: str, *, dimensions: int | None = None
+    ) -> UUID:
+        """Begin a change of embedding model; return the id of the new version."""
+        result: UUID = await self._value(
+            "start_reembedding", model=model, version=version, dimensions=dimensions
+        )
+        return result
+
+    async def switch_embedding_version(self) -> UUID:
+        """End a change of embedding model: the new vectors replace the old ones."""
+        result: UUID = await self._value("switch_embedding_version")
+        return result
+
+    async def cancel_reembedding(self) -> bool:
+        """End a change of embedding model and discard its vectors; False if none is under way."""
+        result: bool = await self._value("cancel_reembedding")
+        return result
+
+    async def rebuild_vector_indexes(self, method: str | None = None) -> str:
+        """Choose and build how vectors are found; return the method."""
+        result: str = await self._value("rebuild_vector_indexes", method=method)
+        return result
+
+    # How the methods above reach the database
+
+    async def _value(self, function: str, /, **arguments: Any) -> Any:
+        return await self._database.value(self._request, function, **arguments)
+
+    async def _rows(self, row: type[Row], function: str, /, **arguments: Any) -> list[Row]:
+        return await self._database.rows(self._request, row, function, **arguments)
+
+    async def _store(
+        self,
+        memory_type: MemoryType,
+        embedding: Embedding | None,
+        embedding_version_id: UUID | None,
+        /,
+        **arguments: Any,
+    ) -> UUID:
+        embedded_here = False
+        if embedding is None and (version_id := await self._version_id()) is not None:
+            text = await self._value(
+                "render_memory",
+                memory_type=memory_type,
+                content=arguments["content"],
+                subject=arguments.get("subject"),
+                predicate=arguments.get("predicate"),
+            )
+            embedding, embedding_version_id = await self._embed(text), version_id
+            embedded_here = True
+        function = f"store_{memory_type}"
+        try:
+            result: UUID = await self._value(
+                function,
+                embedding=embedding,
+                embedding_version_id=embedding_version_id,
+                **arguments,
+            )
+        except ConflictError:
+            if not embedded_here:
+                raise
+            # Perhaps the embedding version was switched meanwhile: then nothing is lost, the
+            # embedding worker makes the vector. Any other conflict is raised again here.
+            self._versions.pop(self._request.tenant_id, None)
+            result = await self._value(function, **arguments)
+        return result
+
+    async def _recall_with(
+        self, function: str, topic: str, embedding: Embedding | None, /, **arguments: Any
+    ) -> list[RankedMemory]:
+        embedding, version_id = await self._embedded_query(embedding, topic)
+        return await self._rows(
+            RankedMemory,
+            function,
+            topic=topic,
+            embedding=embedding,
+            embedding_version_id=version_id,
+            **arguments,
+        )
+
+    async def _embedded_query(
+        self, embedding: Embedding | None, query: str | None
+    ) -> tuple[Embedding | None, UUID | None]:
+        if embedding is not None or not query or not query.strip():
+            return embedding, None
+        version_id = await self._version_id()
+        if version_id is None:
+            return None, None
+        return await self._embed(query), version_id
+
+    async def _embed(self, text: str) -> Embedding:
+        assert self._engine is not None  # noqa: S101 - there is no version without an engine
+        return await asyncio.to_thread(self._engine.embed, text)
+
+    async def _version_id(self) -> UUID | None:
+        """Return the id of the engine's version, None if it is not the one that is searched."""
+        if self._engine is None:
+            return None
+        tenant_id = self._request.tenant_id
+        if tenant_id not in self._versions:
+            version = await asyncio.to_thread(lambda engine: engine.version, self._engine)
+            try:
+                version_id = await self.register_embedding_version(self._engine.model, version)
+                active = await self.active_embedding_version()
+            except ConflictError as error:
+                logger.warning("searching by keyword, storing without vectors: %s", error)
+                active = None
+            self._versions[tenant_id] = (
+                version_id if active is not None and active.id == version_id else None
+            )
+        return self._versions[tenant_id]

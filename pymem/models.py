@@ -1,0 +1,163 @@
+"""What the functions of the schema return."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+MemoryType = Literal["episode", "fact", "rule"]
+Mode = Literal["hybrid", "semantic", "keyword"]
+KeywordMatch = Literal["any", "all"]
+Direction = Literal["outgoing", "incoming", "both"]
+Relation = Literal["derived_from", "supports", "contradicts", "supersedes", "related_to"]
+
+
+@dataclass(frozen=True, slots=True)
+class RankedMemory:
+    """A memory that was found, with every part of its score (``memory.ranked_memory``)."""
+
+    memory_type: str
+    id: UUID
+    scope: str
+    subject: str | None
+    predicate: str | None
+    content: str
+    importance: float
+    confidence: float
+    effective_confidence: float
+    permanence: str | None
+    maturity: str | None
+    effectiveness_score: float | None
+    entity_id: UUID | None
+    session_id: UUID | None
+    tags: list[str]
+    metadata: dict[str, Any]
+    created_at: datetime
+    last_confirmed_at: datetime | None
+    last_referenced_at: datetime | None
+    reference_count: int
+    similarity: float | None
+    semantic_rank: int | None
+    rank: float | None
+    keyword_rank: int | None
+    rrf_score: float | None
+    relevance: float | None
+    recency: float | None
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A provenance edge."""
+
+    source_type: str
+    source_id: UUID
+    target_type: str
+    target_id: UUID
+    relation: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLink:
+    """What create_link found or made: the relation that is stored, and whether it is new."""
+
+    created: bool
+    stored_relation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A row of the audit stream."""
+
+    seq: int
+    id: UUID
+    event_type: str
+    memory_type: str | None
+    memory_id: UUID | None
+    actor: str
+    login: str
+    request_id: str | None
+    reason: str | None
+    payload: dict[str, Any]
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingVersion:
+    """The model whose vectors are searched."""
+
+    id: UUID
+    model: str
+    version: str
+    dimensions: int
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingBacklog:
+    """How many memories wait for a vector of one embedding version."""
+
+    embedding_version_id: UUID | None
+    model: str | None
+    version: str | None
+    status: str
+    pending: int
+    claimed: int
+    oldest_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unembedded:
+    """A memory this worker has claimed, with the text to embed."""
+
+    memory_type: str
+    memory_id: UUID
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a tenant's memory behaves; the comments on memory.settings explain each value."""
+
+    tenant_id: str
+    retrieval_mode: str
+    retrieval_limit: int
+    candidate_pool: int
+    min_confidence: float
+    weight_relevance: float
+    weight_importance: float
+    weight_recency: float
+    weight_confidence: float
+    rrf_k: int
+    keyword_match: str
+    text_search_config: str
+    recency_half_life_days: float
+    recency_null: str
+    exact_scan_limit: int
+    fading_threshold: float
+    episode_ttl_days: float
+    context_token_budget: int
+    context_chars_per_token: float
+    context_facts_share: float
+    context_rules_share: float
+    context_warnings_share: float
+    context_episodes_share: float
+    context_confidence: str
+    context_counts_references: bool
+
+
+def to_json(value: Any) -> Any:
+    """Return a result as JSON values: ids as text, times in ISO 8601, no vectors."""
+    if isinstance(value, UUID):
+        return str(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, list | tuple):
+        return [to_json(item) for item in value]
+    if isinstance(value, dict):
+        return {key: to_json(item) for key, item in value.items()}
+    if hasattr(value, "__dataclass_fields__"):
+        return to_json(asdict(value))
+    return value

@@ -1,0 +1,63 @@
+"""What a PostgreSQL text or jsonb value cannot hold is taken out before it is sent."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from pymem.errors import InvalidArgumentError
+
+MAX_JSON_DEPTH = 32
+
+
+def clean_text(text: str) -> str:
+    """Return a text without NUL, which PostgreSQL cannot store, and without lone surrogates.
+
+    A lone surrogate is half of a character, left over where somebody cut an escaped text; it
+    becomes U+FFFD, the replacement character.
+    """
+    if "\x00" in text:
+        text = text.replace("\x00", "")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def clean_json(name: str, value: Any, *, depth: int = 0) -> Any:
+    """Return a JSON value with each text cleaned.
+
+    Raises:
+        InvalidArgumentError: NaN or infinity, nesting deeper than 32, or a value that is no JSON.
+    """
+    if depth > MAX_JSON_DEPTH:
+        raise InvalidArgumentError(
+            f"{name} is nested too deeply", hint=f"Nest at most {MAX_JSON_DEPTH} levels."
+        )
+    if isinstance(value, str):
+        return clean_text(value)
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise InvalidArgumentError(
+                f"{name} holds {value}", hint="JSON knows only finite numbers."
+            )
+        return value
+    if isinstance(value, dict):
+        return {
+            clean_text(str(key)): clean_json(name, item, depth=depth + 1)
+            for key, item in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [clean_json(name, item, depth=depth + 1) for item in value]
+    raise InvalidArgumentError(
+        f"{name} holds a {type(value).__name__}", hint="Pass JSON values only."
+    )
+
+
+def dump_json(value: Any) -> str:
+    """Return the JSON text of a cleaned value."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

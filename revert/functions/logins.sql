@@ -1,0 +1,8 @@
+-- Revert pymem:functions/logins from pg
+
+begin;
+
+drop function memory.unbind_login(name);
+drop function memory.bind_login(name, text);
+
+commit;

@@ -1,0 +1,7 @@
+-- Verify pymem:functions/logins on pg
+
+begin;
+select
+  'memory.bind_login(name, text)'::regprocedure,
+  'memory.unbind_login(name)'::regprocedure;
+rollback;
