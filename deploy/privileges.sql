@@ -73,6 +73,7 @@ grant execute on function
 memory.store_episode(
   text, text, uuid, float8, jsonb, vector, uuid, text, timestamptz, timestamptz
 ),
+memory.store_episodes(jsonb, timestamptz),
 memory.store_fact(
   text, text, text, float8, text, text, jsonb, uuid, float8, text, uuid, jsonb, vector, uuid, text,
   timestamptz

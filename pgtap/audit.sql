@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(150);
+select plan(171);
 
 -- What a statement writes to the audit stream, or the code of its error. The statement is undone, so each
 -- test starts from the same rows.
@@ -109,7 +109,8 @@ values
 ('episodes', $$importance = 9$$, array['episode_updated {"changed": ["importance"]}']),
 ('episodes', $$reference_count = reference_count + 1$$, '{}'),
 ('episodes', $$last_referenced_at = '2026-01-02Z'$$, '{}'),
-('episodes', $$consolidated = true$$, array['episode_consolidated {"to": "consolidated", "from": "pending"}']),
+('episodes', $$consolidated = true$$,
+  array['episode_consolidated {"to": "consolidated", "from": "pending"}']),
 ('episodes', $$consolidation_status = 'failed'$$,
   array['episode_failed {"to": "failed", "from": "pending"}']),
 ('episodes', $$consolidation_attempts = 1$$,
@@ -269,15 +270,15 @@ select is(
   $$),
   array[
     'episode_failed {"to": "failed", "from": "pending"}',
-    'episode_updated {"changed": ["consolidated", "consolidation_attempts", "consolidation_status", '
+    'episode_updated {"changed": ["consolidation_attempts", "consolidation_status", '
     || '"last_consolidation_error", "last_error", "lifecycle_state", "retry_count"]}'
   ],
   'a failed consolidation writes its transition and the columns it changed'
 );
 select is(
   memory_test.events_by($$
-    update memory.episodes as e set importance = e.importance, metadata = e.metadata, expires_at = e.expires_at,
-      consolidation_status = e.consolidation_status;
+    update memory.episodes as e set importance = e.importance, metadata = e.metadata,
+      expires_at = e.expires_at, consolidation_status = e.consolidation_status;
     update memory.facts as f set importance = f.importance, metadata = f.metadata, validity = f.validity,
       last_confirmed_at = f.last_confirmed_at, tags = f.tags;
     update memory.rules as r set importance = r.importance, metadata = r.metadata, maturity = r.maturity,
@@ -475,7 +476,7 @@ select is(
       'source_type', 'rule', 'source_id', '00000000-0000-0000-0000-000000000040',
       'target_type', 'fact', 'target_id', '00000000-0000-0000-0000-000000000030',
       'relation', 'supports'
-    )
+    )::text
   ],
   'a new link writes its event'
 );
@@ -488,7 +489,7 @@ select is(
       'source_type', 'fact', 'source_id', '00000000-0000-0000-0000-000000000030',
       'target_type', 'episode', 'target_id', '00000000-0000-0000-0000-000000000010',
       'relation', 'related_to'
-    )
+    )::text
   ],
   'a changed link writes its event'
 );
@@ -499,7 +500,7 @@ select is(
       'source_type', 'fact', 'source_id', '00000000-0000-0000-0000-000000000030',
       'target_type', 'episode', 'target_id', '00000000-0000-0000-0000-000000000010',
       'relation', 'derived_from'
-    )
+    )::text
   ],
   'a deleted link writes its event'
 );
@@ -521,7 +522,7 @@ select is(
 );
 select is(
   (memory_test.events_by($$ delete from memory.settings as s where s.tenant_id = 'a' $$))[1],
-  'settings_deleted ' || jsonb_build_object('old', memory.default_settings('a'), 'new', '{}'::jsonb),
+  'settings_deleted ' || jsonb_build_object('old', memory.default_settings('a'), 'new', '{}'::jsonb)::text,
   'deleted settings are written down in full'
 );
 select is(
@@ -534,37 +535,24 @@ select is(
     'tenant_login_created ' || jsonb_build_object(
       'old', '{}'::jsonb,
       'new', jsonb_build_object('login', 'ada', 'tenant_id', 'a', 'created_at', '2026-01-01Z'::timestamptz)
-    ),
+    )::text,
     'tenant_login_updated {"new": {"login": "eve"}, "old": {"login": "ada"}}',
     'tenant_login_deleted ' || jsonb_build_object(
       'new', '{}'::jsonb,
       'old', jsonb_build_object('login', 'eve', 'tenant_id', 'a', 'created_at', '2026-01-01Z'::timestamptz)
-    )
+    )::text
   ],
   'binding a login to a tenant, binding another one and unbinding it write their events'
 );
 select is(
-  memory_test.events_by($$
-    insert into memory.tenant_logins (login, tenant_id) values ('ada', 'a');
-    update memory.tenant_logins as l set tenant_id = 'b' where l.login = 'ada'
-  $$),
   (
-    select memory_test.events_by($$
-      insert into memory.tenant_logins (login, tenant_id) values ('ada', 'a')
-    $$) || array['tenant_login_updated {"new": {"tenant_id": "b"}, "old": {"tenant_id": "a"}}']
-  ),
+    memory_test.events_by($$
+      insert into memory.tenant_logins (login, tenant_id) values ('ada', 'a');
+      update memory.tenant_logins as l set tenant_id = 'b' where l.login = 'ada'
+    $$)
+  )[2],
+  'tenant_login_updated {"new": {"tenant_id": "b"}, "old": {"tenant_id": "a"}}',
   'binding a login to another tenant writes down both tenants'
-);
-select is(
-  memory_test.events_by($$
-    insert into memory.tenant_logins (login, tenant_id) values ('ada', 'a');
-    update memory.tenant_logins as l set tenant_id = 'b' where l.login = 'ada';
-    create temporary table seen on commit drop as
-    select e.tenant_id from memory.memory_events as e where e.event_type = 'tenant_login_updated';
-    insert into memory.memory_events (tenant_id, event_type)
-    select 'a', s.tenant_id from seen as s order by s.tenant_id
-  $$),
-  null, 'replace me'
 );
 select is(
   memory_test.events_by($$
@@ -579,7 +567,324 @@ select is(
     'embedding_version_deleted ' || jsonb_build_object(
       'new', '{}'::jsonb,
       'old', (select to_jsonb(v) from memory.embedding_versions as v where v.tenant_id = 'a')
-    )
+    )::text
   ],
   'deleting an embedding version writes its event'
 );
+-- Bookkeeping
+
+select is(
+  memory_test.events_by($$
+    insert into memory.embedding_queue (tenant_id, target, memory_type, memory_id)
+    values ('a', 'building', 'fact', '00000000-0000-0000-0000-000000000030');
+    update memory.embedding_queue as q set attempts = q.attempts + 1;
+    delete from memory.embedding_queue;
+    insert into memory.staged_embeddings (tenant_id, memory_type, memory_id, embedding_version_id, embedding)
+    values (
+      'a', 'fact', '00000000-0000-0000-0000-000000000030', '00000000-0000-0000-0000-000000000001',
+      memory_test.axis(1)
+    );
+    delete from memory.staged_embeddings;
+    insert into memory.fact_keys (tenant_id, scope, anchor, predicate) values ('a', 's', 'subject:x', 'p')
+  $$),
+  '{}', 'queues, waiting vectors and locks write no event'
+);
+select is(
+  memory_test.events_by($$
+    select memory.set_embedding('fact', '00000000-0000-0000-0000-000000000030', memory_test.axis(1));
+    select memory.get_memory('fact', '00000000-0000-0000-0000-000000000030');
+    select from memory.recall('tea')
+  $$),
+  '{}', 'embedding, getting and recalling a memory write no event'
+);
+
+-- Who, and why
+
+select results_eq(
+  $$ select distinct e.actor, e.login::text collate "default", e.request_id, e.reason
+     from memory.memory_events as e $$,
+  $$ select
+       session_user::text collate "default", session_user::text collate "default", null::text, null::text $$,
+  'without more ado the login is the actor, and there is no request and no reason'
+);
+select memory.set_request(actor => 'assistant', request_id => 'req-1', reason => 'user_request');
+select memory.store_rule('Who') as who_id \gset
+select results_eq(
+  format(
+    $$ select e.actor, e.login::text collate "default", e.request_id, e.reason, e.created_at
+       from memory.memory_events as e where e.memory_id = %L $$,
+    :'who_id'
+  ),
+  $$ select 'assistant', session_user::text collate "default", 'req-1', 'user_request', now() $$,
+  'an event carries the actor, request and reason of set_request, the login and the server''s time'
+);
+select memory.set_request(reason => 'retention');
+select memory.forget_memory('rule', :'who_id');
+select results_eq(
+  format(
+    $$ select e.actor, e.request_id, e.reason from memory.memory_events as e
+       where e.memory_id = %L and e.event_type = 'rule_retracted' $$,
+    :'who_id'
+  ),
+  $$ values ('assistant', 'req-1', 'retention') $$,
+  'set_request keeps what it is not told to change'
+);
+select throws_ok(
+  $$ select memory.set_request(actor => repeat('x', 129)) $$,
+  'PM002', 'actor is not a name of at most 128 octets',
+  'an actor of more than 128 octets is refused'
+);
+select throws_ok(
+  $$ select memory.set_request(actor => E'a\nb') $$, 'PM002', 'actor is not a name of at most 128 octets',
+  'an actor of two lines is refused'
+);
+select throws_ok(
+  $$ select memory.set_request(request_id => 'two words') $$, 'PM002', 'request_id is not an identifier',
+  'a request id of two words is refused'
+);
+select throws_ok(
+  $$ select memory.set_request(request_id => repeat('x', 129)) $$, 'PM002', 'request_id is not an identifier',
+  'a request id of more than 128 characters is refused'
+);
+select throws_ok(
+  $$ select memory.set_request(request_id => '') $$, 'PM002', 'request_id is not an identifier',
+  'an empty request id is refused'
+);
+select throws_ok(
+  $$ select memory.set_request(reason => 'Ada asked for it') $$, 'PM002', 'reason is not a reason code',
+  'a reason that could hold personal content is refused'
+);
+select throws_ok(
+  $$ select memory.set_request(reason => repeat('x', 65)) $$, 'PM002', 'reason is not a reason code',
+  'a reason of more than 64 characters is refused'
+);
+select results_eq(
+  $$ select memory.current_actor(), memory.current_request_id(), memory.current_reason() $$,
+  $$ values ('assistant', 'req-1', 'retention') $$,
+  'a refused set_request changes nothing'
+);
+
+select memory_test.a_login('audit_agent', 'agents', 'memory_writer');
+select memory_test.share_results();
+set local session authorization audit_agent;
+select memory.store_rule('Mine') as mine_id \gset
+select results_eq(
+  $$ select e.tenant_id, e.actor, e.login::text collate "default"
+     from memory.list_events(event_type => 'rule_created') as e $$,
+  $$ values ('agents', 'assistant', 'audit_agent') $$,
+  'the login of an event is who logged in, whatever the actor says and whoever owns the function'
+);
+select throws_ok(
+  $$ select memory.set_request(tenant_id => 'a') $$,
+  'PM005', 'tenant ''a'' is not the tenant of this request',
+  'a bound login cannot name another tenant'
+);
+select lives_ok(
+  $$ select memory.set_request(tenant_id => 'agents') $$, 'a bound login may repeat its tenant'
+);
+set local session authorization default;
+
+-- Content never gets into the stream
+
+select memory_test.as_tenant('marked');
+select memory.register_embedding_version('model', '1') as marked_version_id \gset
+select memory.store_episode('zebra', 'zebra', metadata => '{"zebra": "zebra"}', idempotency_key => 'zebra')
+as marked_episode_id \gset
+select memory.store_rule('zebra', 'zebra', '["zebra"]', metadata => '{"zebra": "zebra"}',
+  source_butler => 'zebra', source_episode_id => :'marked_episode_id', idempotency_key => 'zebra')
+as marked_rule_id \gset
+insert into memory.entities (tenant_id, id, canonical_name, entity_type, aliases, metadata)
+values ('marked', '00000000-0000-0000-0000-000000000021', 'zebra', 'other', '{zebra}', '{"zebra": "zebra"}');
+select memory.store_fact('zebra', 'zebra', 'zebra', tags => '["zebra"]', scope => 'zebra',
+  entity_id => '00000000-0000-0000-0000-000000000021', source_butler => 'zebra',
+  source_episode_id => :'marked_episode_id', metadata => '{"zebra": "zebra"}', idempotency_key => 'zebra')
+as marked_fact_id \gset
+select memory.store_fact('zebra', 'zebra', 'zebra2', scope => 'zebra',
+  entity_id => '00000000-0000-0000-0000-000000000021', as_of => '2026-01-01Z') as marked_new_id \gset
+select memory.confirm_memory('fact', :'marked_new_id');
+select memory.set_embedding('fact', :'marked_new_id', memory_test.axis(1));
+select from memory.recall('zebra', embedding => memory_test.axis(1));
+select memory.get_memory('fact', :'marked_fact_id') \g /dev/null
+select memory.context('zebra', 'zebra', include_recent_episodes => true) \g /dev/null
+select from memory.create_link('rule', :'marked_rule_id', 'fact', :'marked_fact_id', 'supports');
+insert into memory.rule_applications (tenant_id, rule_id, outcome, context)
+values ('marked', :'marked_rule_id', 'harmful', '{"zebra": "zebra"}');
+update memory.episodes as e
+set metadata = '{"zebra2": "zebra2"}', idempotency_key = 'zebra2', last_consolidation_error = 'zebra',
+  consolidation_status = 'failed', importance = 1
+where e.id = :'marked_episode_id';
+update memory.facts as f
+set metadata = '{"zebra2": "zebra2", "status": "fading"}', tags = '["zebra2"]', scope = 'zebra2',
+  idempotency_key = 'zebra2', source_butler = 'zebra2'
+where f.id = :'marked_new_id';
+update memory.rules as r
+set content = 'zebra2', metadata = '{"original_content": "zebra"}', tags = '["zebra2"]', scope = 'zebra2',
+  maturity = 'anti_pattern', source_butler = 'zebra2', applied_count = 1
+where r.id = :'marked_rule_id';
+update memory.entities as e
+set canonical_name = 'zebra2', aliases = '{zebra2}', metadata = '{"zebra2": "zebra2"}'
+where e.tenant_id = 'marked';
+update memory.entities as e set metadata = '{"merged_into": "zebra"}' where e.tenant_id = 'marked';
+select memory.forget_memory('rule', :'marked_rule_id');
+select memory.forget_memory('fact', :'marked_new_id');
+select memory.forget_memory('episode', :'marked_episode_id');
+delete from memory.episodes as e where e.tenant_id = 'marked';
+select results_eq(
+  $$ select e.event_type, count(*) from memory.memory_events as e
+     where e.tenant_id = 'marked' group by 1 order by e.event_type collate "C" $$,
+  $$ values
+     ('embedding_version_created', 1::bigint), ('entity_created', 1), ('entity_merge', 1),
+     ('entity_updated', 2), ('episode_created', 1), ('episode_deleted', 1), ('episode_expired', 1),
+     ('episode_failed', 1), ('episode_updated', 1), ('fact_confirmed', 1), ('fact_created', 2),
+     ('fact_fading', 1), ('fact_retracted', 1), ('fact_superseded', 1), ('fact_updated', 1),
+     ('link_created', 4), ('rule_created', 1), ('rule_harmful', 1), ('rule_inverted', 1),
+     ('rule_retracted', 1), ('rule_updated', 2) $$,
+  'a memory that was changed in every way has its events'
+);
+select is_empty(
+  $$ select e.* from memory.memory_events as e where e.tenant_id = 'marked' and e::text like '%zebra%' $$,
+  'and none of them holds a word of it'
+);
+
+-- The stream itself
+
+select throws_ok(
+  $$ update memory.memory_events as e set event_type = 'x' where e.tenant_id = 'a' $$,
+  'PM006', 'memory_events is append-only: UPDATE refused', 'an event cannot be changed'
+);
+select throws_ok(
+  $$ delete from memory.memory_events as e where e.tenant_id = 'a' $$,
+  'PM006', 'memory_events is append-only: DELETE refused', 'an event cannot be deleted'
+);
+select throws_ok(
+  $$ truncate memory.memory_events $$,
+  'PM006', 'memory_events is append-only: TRUNCATE refused', 'the stream cannot be truncated'
+);
+set local session_replication_role = replica;
+select throws_ok(
+  $$ update memory.memory_events as e set event_type = 'x' where e.tenant_id = 'a' $$,
+  'PM006', 'memory_events is append-only: UPDATE refused',
+  'an event cannot be changed in a session that replays replicated changes'
+);
+select throws_ok(
+  $$ delete from memory.memory_events as e where e.tenant_id = 'a' $$,
+  'PM006', 'memory_events is append-only: DELETE refused',
+  'an event cannot be deleted in a session that replays replicated changes'
+);
+select throws_ok(
+  $$ truncate memory.memory_events $$,
+  'PM006', 'memory_events is append-only: TRUNCATE refused',
+  'the stream cannot be truncated in a session that replays replicated changes'
+);
+set local session_replication_role = origin;
+select throws_ok(
+  $$ insert into memory.memory_events (tenant_id, event_type, payload) values ('a', 'x', '[]') $$,
+  '23514', null, 'the payload of an event is an object'
+);
+select throws_ok(
+  format('truncate memory.%I cascade', t.name),
+  'PM006', format('TRUNCATE of %s refused: it would leave no trace', t.name),
+  format('%s cannot be truncated', t.name)
+)
+from unnest(
+  '{embedding_versions,entities,episodes,facts,memory_links,rule_applications,rules,settings,tenant_logins}'
+  ::text[]
+) with ordinality as t (name, position)
+order by t.position;
+
+-- list_events
+
+select memory_test.as_tenant('listed');
+insert into memory.memory_events (tenant_id, event_type, memory_type, memory_id, created_at)
+overriding user value
+select
+  'listed', case when n % 2 = 0 then 'even' else 'odd' end, 'fact',
+  format('00000000-0000-0000-0000-%s', lpad((n % 3)::text, 12, '0'))::uuid,
+  '2026-01-01Z'::timestamptz + (n / 3) * interval '1 hour'
+from generate_series(1, 12) as n
+order by n;
+-- What is listed, by the number it was inserted as.
+create function memory_test.numbers_of(seqs bigint[])
+  returns bigint[]
+  language sql
+  stable
+  return (
+    select array_agg(n.number order by s.position)
+    from unnest(seqs) with ordinality as s (seq, position)
+    join (
+      select e.seq, row_number() over (order by e.seq) as number
+      from memory.memory_events as e where e.tenant_id = 'listed'
+    ) as n on n.seq = s.seq
+  );
+select is(
+  memory_test.numbers_of(array(select e.seq from memory.list_events() as e)),
+  '{12,11,10,9,8,7,6,5,4,3,2,1}', 'events are listed newest first, by time and then in their order'
+);
+select is(
+  memory_test.numbers_of(array(
+    select e.seq from memory.list_events('00000000-0000-0000-0000-000000000001') as e
+  )),
+  '{10,7,4,1}', 'the events of one memory are listed'
+);
+select is(
+  memory_test.numbers_of(array(select e.seq from memory.list_events(event_type => 'even') as e)),
+  '{12,10,8,6,4,2}', 'the events of one type are listed'
+);
+select is(
+  memory_test.numbers_of(array(
+    select e.seq from memory.list_events('00000000-0000-0000-0000-000000000001', 'even') as e
+  )),
+  '{10,4}', 'the events of one memory and one type are listed'
+);
+select is_empty(
+  $$ select e.* from memory.list_events(event_type => 'neither') as e $$, 'an unknown type of event has none'
+);
+select is_empty(
+  $$ select e.* from memory.list_events('00000000-0000-0000-0000-000000000009') as e $$,
+  'an unknown memory has no events'
+);
+select is(
+  memory_test.numbers_of(array(select e.seq from memory.list_events(before_at => '2026-01-01T02:00Z') as e)),
+  '{5,4,3,2,1}', 'the events before a time are listed, without those at that time'
+);
+select is(
+  memory_test.numbers_of(array(select e.seq from memory.list_events(max_results => 5) as e)),
+  '{12,11,10,9,8}', 'a page holds at most max_results events'
+);
+select is(
+  (
+    with recursive pages as (
+      (select e.created_at, e.seq, 1 as page from memory.list_events(max_results => 5) as e)
+      union all
+      select e.created_at, e.seq, p.page + 1
+      from (select * from pages order by created_at, seq limit 1) as p
+      cross join lateral memory.list_events(
+        before_at => p.created_at, before_seq => p.seq, max_results => 5
+      ) as e
+    )
+    select memory_test.numbers_of(array_agg(p.seq order by p.page, p.created_at desc, p.seq desc))
+    from pages as p
+  ),
+  '{12,11,10,9,8,7,6,5,4,3,2,1}',
+  'reading on from the last event of each page gives every event once'
+);
+select is(
+  (select count(*) from memory.list_events(max_results => 10000)), 12::bigint,
+  'a page of ten thousand events is allowed'
+);
+select throws_ok(
+  format('select * from memory.list_events(max_results => %L)', n.value), 'PM002', null,
+  format('a page of %s events is refused', coalesce(n.value, 'NULL'))
+)
+from unnest('{0,-1,10001,null}'::text[]) with ordinality as n (value, position)
+order by n.position;
+select memory_test.as_tenant('unlisted');
+select is_empty($$ select e.* from memory.list_events() as e $$, 'another tenant sees none of these events');
+select memory_test.as_tenant('');
+select throws_ok(
+  $$ select e.* from memory.list_events() as e $$, '28000', 'this transaction names no tenant',
+  'whoever names no tenant sees no events'
+);
+
+select * from finish();
+rollback;

@@ -26,6 +26,7 @@ from pymem.models import (
     Link,
     RankedMemory,
     Settings,
+    StoredEpisode,
     StoredLink,
     Unembedded,
 )
@@ -51,6 +52,7 @@ __all__ = [
     "Request",
     "RetrievalConfig",
     "Settings",
+    "StoredEpisode",
     "StoredLink",
     "TenantDeniedError",
     "UnavailableError",

@@ -74,8 +74,16 @@ class Database:
             name="pymem",
         )
 
-    async def open(self) -> Self:
-        """Connect, so that a wrong address shows now and not at the first call."""
+    async def open(self, *, wait: bool = True) -> Self:
+        """Connect.
+
+        Args:
+            wait: Whether to make sure now that the address is right. If not, connecting goes on in
+                the background, and calls raise UnavailableError while the database is away.
+        """
+        if not wait:
+            await self._pool.open()
+            return self
         try:
             # The pool retries in the background; a first connection of our own says why.
             probe = await psycopg.AsyncConnection.connect(self.url, autocommit=True)
@@ -180,7 +188,7 @@ async def _configure(connection: psycopg.AsyncConnection[Any]) -> None:
     await register_vector_async(connection)
 
 
-_JSON_ARGUMENTS = frozenset({"metadata", "settings", "tags"})
+_JSON_ARGUMENTS = frozenset({"episodes", "metadata", "settings", "tags"})
 
 
 def _call(function: str, arguments: dict[str, Any]) -> tuple[sql.Composed, dict[str, Any]]:

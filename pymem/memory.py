@@ -25,6 +25,7 @@ from pymem.models import (
     RankedMemory,
     Relation,
     Settings,
+    StoredEpisode,
     StoredLink,
     Unembedded,
 )
@@ -74,10 +75,20 @@ class Memory:
         *,
         engine: EmbeddingEngine | None = None,
         request: Request | None = None,
+        wait: bool = True,
         **pool: Any,
     ) -> Self:
-        """Connect to a database; use as ``async with await Memory.connect(url) as memory``."""
-        return cls(await Database(url, **pool).open(), engine=engine, request=request)
+        """Connect to a database; use as ``async with await Memory.connect(url) as memory``.
+
+        Args:
+            url: Connection string of an ordinary login.
+            engine: Makes vectors; None for a client that computes none.
+            request: On whose behalf calls are made.
+            wait: As in Database.open.
+            pool: Sizes and timeout of the pool, as in Database.
+        """
+        database = await Database(url, **pool).open(wait=wait)
+        return cls(database, engine=engine, request=request)
 
     async def close(self) -> None:
         """Close the database connections."""
@@ -112,6 +123,10 @@ class Memory:
         copy._versions = self._versions
         return copy
 
+    async def require_tenant(self, tenant_id: str) -> None:
+        """Refuse a tenant named by a caller unless it is the one these calls act for."""
+        await self._value("require_tenant", tenant_id=tenant_id)
+
     # Writing
 
     async def store_episode(
@@ -143,13 +158,19 @@ class Memory:
             as_of=as_of,
         )
 
-    async def store_episodes(self, episodes: Sequence[dict[str, Any]]) -> list[UUID]:
-        """Store several episodes in one transaction, without vectors; return their ids.
+    async def store_episodes(
+        self, episodes: Sequence[dict[str, Any]], *, as_of: datetime | None = None
+    ) -> list[StoredEpisode]:
+        """Store many episodes at once, or none; their vectors are the embedding worker's work.
 
         Args:
-            episodes: Arguments of store_episode, the same ones for each.
+            episodes: Objects with content, butler and, if wanted, session_id, importance,
+                metadata, idempotency_key and created_at (ISO 8601).
+            as_of: When they are stored.
         """
-        return await self._database.values(self._request, "store_episode", episodes)
+        return await self._rows(
+            StoredEpisode, "store_episodes", episodes=list(episodes), as_of=as_of
+        )
 
     async def store_fact(
         self,

@@ -61,6 +61,15 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredEpisode:
+    """What became of an element of a batch: its id, and whether it is new."""
+
+    ordinal: int
+    id: UUID
+    created: bool
+
+
+@dataclass(frozen=True, slots=True)
 class StoredLink:
     """What create_link found or made: the relation that is stored, and whether it is new."""
 

@@ -13,6 +13,8 @@ drop function memory.store_fact(
   text, text, text, float8, text, text, jsonb, uuid, float8, text, uuid, jsonb, vector, uuid, text,
   timestamptz
 );
+drop function memory.store_episodes(jsonb, timestamptz);
+drop function memory.read_episodes(jsonb, timestamptz);
 drop function memory.store_episode(
   text, text, uuid, float8, jsonb, vector, uuid, text, timestamptz, timestamptz
 );

@@ -1,0 +1,202 @@
+"""What the commands share: options, connecting, errors, printing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from pymem import display
+from pymem.database import Request
+from pymem.embedding import embeddings_installed, get_embedding_engine
+from pymem.errors import NotFoundError, PymemError, UnavailableError
+from pymem.memory import Memory
+from pymem.models import to_json
+from pymem.server import EmbeddedServer
+from pymem.version import __version__
+
+T = TypeVar("T")
+
+DATABASE = "pymem"
+LOGIN = "pymem"
+TENANT = "default"
+
+EXIT_REFUSED = 1
+EXIT_UNAVAILABLE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is the same for every command."""
+
+    database_url: str | None
+    data: Path | None
+    tenant: str | None
+    actor: str | None
+
+    def server(self) -> EmbeddedServer:
+        """Return the embedded server of this user."""
+        return EmbeddedServer(self.data)
+
+    def url(self) -> str:
+        """Return the database to use: the one named, else the embedded server's."""
+        if self.database_url:
+            return self.database_url
+        server = self.server()
+        if not server.is_running():
+            raise UnavailableError(
+                "no memory is running",
+                hint="Start the embedded one with `pymem up`, or set PYMEM_DATABASE_URL.",
+            )
+        return server.url(DATABASE, LOGIN)
+
+
+class _Group(click.Group):
+    """Turns errors of the memory into one line and an exit code."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except PymemError as error:
+            click.echo(f"error: {error.message} [{error.code}]", err=True)
+            if error.hint:
+                click.echo(f"hint: {error.hint}", err=True)
+            code = EXIT_UNAVAILABLE if isinstance(error, UnavailableError) else EXIT_REFUSED
+            ctx.exit(code)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="pymem")
+@click.option(
+    "--database-url",
+    envvar="PYMEM_DATABASE_URL",
+    help="Connection string of the memory; default: the embedded server (pymem up).",
+)
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, file_okay=False),
+    envvar="PYMEM_DATA",
+    help="Folder of the embedded server.",
+)
+@click.option(
+    "--tenant", envvar="PYMEM_TENANT", help="Tenant, for a login that serves several of them."
+)
+@click.option("--actor", envvar="PYMEM_ACTOR", help="Who acts, for the audit; default: the login.")
+@click.option("--verbose", is_flag=True, help="Say what happens, on standard error.")
+@click.pass_context
+def main(
+    ctx: click.Context,
+    database_url: str | None,
+    data: Path | None,
+    tenant: str | None,
+    actor: str | None,
+    verbose: bool,
+) -> None:
+    """Long-term memory for AI agents, inside PostgreSQL.
+
+    Exit codes: 0 done, 1 refused (the message says why), 2 wrong usage, 3 the memory cannot be
+    reached.
+    """
+    logging.basicConfig(
+        level=logging.INFO if verbose else logging.WARNING, format="%(levelname)s: %(message)s"
+    )
+    ctx.obj = Options(database_url, data, tenant, actor)
+
+
+pass_options = click.make_pass_decorator(Options)
+as_json = click.option("--json", "json_", is_flag=True, help="Print JSON, for programs.")
+types_option = click.option(
+    "--type",
+    "types",
+    type=click.Choice(["episode", "fact", "rule"]),
+    multiple=True,
+    help="Only this type; may be repeated.",
+)
+scope_option = click.option("--scope", help="Only this role's memories and global ones.")
+limit_option = click.option("--limit", type=int, default=10, show_default=True)
+min_confidence_option = click.option(
+    "--min-confidence", type=float, help="Leave out what has decayed below it, 0 to 1."
+)
+
+
+class _Time(click.ParamType[datetime]):
+    name = "time"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> datetime:
+        if isinstance(value, datetime):
+            return value
+        try:
+            parsed = datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(f"{value!r} is no time such as 2026-03-01 or 2026-03-01T12:00Z", param, ctx)
+        return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+
+
+as_of_option = click.option("--as-of", type=_Time(), help="As if it were this time (UTC).")
+
+
+def run(
+    options: Options,
+    work: Callable[[Memory], Awaitable[T]],
+    *,
+    embed: bool = False,
+) -> T:
+    """Connect, run something on the memory and disconnect."""
+    engine = get_embedding_engine() if embed and embeddings_installed() else None
+    request = Request(tenant_id=options.tenant, actor=options.actor)
+
+    async def connected() -> T:
+        async with await Memory.connect(
+            options.url(), engine=engine, request=request, max_size=4
+        ) as memory:
+            return await work(memory)
+
+    return asyncio.run(connected())
+
+
+def print_table(value: Any) -> None:
+    """Print something as rich draws it."""
+    display.make_console().print(value)
+
+
+def print_json(value: Any) -> None:
+    """Print a result for a program."""
+    click.echo(json.dumps(to_json(value), ensure_ascii=False, indent=2))
+
+
+def start_progress(description: str, total: float, unit: str) -> tuple[Progress, Any]:
+    """Return a progress bar, to be entered, and its task; silent without a terminal."""
+    progress = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.completed:,.0f}" + unit),
+        TimeRemainingColumn(),
+        console=display.make_console(stderr=True),
+        disable=not sys.stderr.isatty(),
+    )
+    return progress, progress.add_task(description, total=total)
+
+
+memory_type_argument = click.argument(
+    "memory_type", type=click.Choice(["episode", "fact", "rule"]), metavar="TYPE"
+)
+memory_id_argument = click.argument("memory_id", metavar="ID")
+
+
+def no_memory(memory_type: str, memory_id: str) -> NotFoundError:
+    """Return the error for an id that is not there."""
+    return NotFoundError(
+        f"no {memory_type} has id {memory_id}", hint="Find ids with `pymem search`."
+    )

@@ -1,0 +1,198 @@
+"""Commands that find and show memories and what happened to them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import click
+
+from pymem import display
+from pymem.cli.base import (
+    Options,
+    as_json,
+    as_of_option,
+    limit_option,
+    main,
+    memory_id_argument,
+    memory_type_argument,
+    min_confidence_option,
+    no_memory,
+    pass_options,
+    print_json,
+    print_table,
+    run,
+    scope_option,
+    types_option,
+)
+from pymem.memory import Memory
+
+
+@main.command()
+@click.argument("query")
+@click.option("--mode", type=click.Choice(["hybrid", "semantic", "keyword"]))
+@types_option
+@scope_option
+@limit_option
+@min_confidence_option
+@as_of_option
+@as_json
+@pass_options
+def search(
+    options: Options,
+    query: str,
+    mode: Any,
+    types: tuple[str, ...],
+    scope: str | None,
+    limit: int,
+    min_confidence: float | None,
+    as_of: datetime | None,
+    json_: bool,
+) -> None:
+    """Search by meaning, by words or both."""
+    memories = run(
+        options,
+        lambda memory: memory.search(
+            query,
+            mode=mode,
+            types=types or None,
+            scope=scope,
+            max_results=limit,
+            min_confidence=min_confidence,
+            as_of=as_of,
+        ),
+        embed=mode != "keyword",
+    )
+    if json_:
+        print_json(memories)
+    elif memories:
+        print_table(display.found(memories))
+    else:
+        click.echo("nothing found")
+
+
+@main.command()
+@click.argument("topic")
+@click.option("--explain", is_flag=True, help="Show the parts of each score.")
+@types_option
+@scope_option
+@limit_option
+@min_confidence_option
+@as_of_option
+@as_json
+@pass_options
+def recall(
+    options: Options,
+    topic: str,
+    explain: bool,
+    types: tuple[str, ...],
+    scope: str | None,
+    limit: int,
+    min_confidence: float | None,
+    as_of: datetime | None,
+    json_: bool,
+) -> None:
+    """Recall what matters for a topic.
+
+    Counts as a reference to what it returns, except with --as-of, which only looks.
+    """
+
+    async def work(memory: Memory) -> Any:
+        rank = memory.recall if as_of is None else memory.rank_memories
+        memories = await rank(
+            topic,
+            types=types or None,
+            scope=scope,
+            max_results=limit,
+            min_confidence=min_confidence,
+            as_of=as_of,
+        )
+        return memories, await memory.current_settings()
+
+    memories, settings = run(options, work, embed=True)
+    if json_:
+        print_json(memories)
+    elif not memories:
+        click.echo("nothing recalled")
+    elif explain:
+        print_table(display.explained(memories, settings))
+    else:
+        print_table(display.found(memories))
+
+
+@main.command()
+@click.argument("prompt")
+@click.option("--butler", required=True, help="Name of the agent; also the scope.")
+@click.option("--budget", type=int, help="Tokens at most; default: the setting.")
+@click.option("--episodes", is_flag=True, help="Add the agent's newest episodes.")
+@as_of_option
+@as_json
+@pass_options
+def context(
+    options: Options,
+    prompt: str,
+    butler: str,
+    budget: int | None,
+    episodes: bool,
+    as_of: datetime | None,
+    json_: bool,
+) -> None:
+    """Print memory as text for the system prompt of a session that starts with PROMPT."""
+    text = run(
+        options,
+        lambda memory: memory.context(
+            prompt, butler, token_budget=budget, include_recent_episodes=episodes, as_of=as_of
+        ),
+        embed=True,
+    )
+    if json_:
+        print_json({"context": text})
+    else:
+        click.echo(text, nl=False)
+
+
+@main.command()
+@memory_type_argument
+@memory_id_argument
+@as_json
+@pass_options
+def get(options: Options, memory_type: Any, memory_id: str, json_: bool) -> None:
+    """Show one memory, in whatever state, and its links."""
+
+    async def work(memory: Memory) -> Any:
+        found = await memory.get_memory(memory_type, memory_id)
+        return found, await memory.get_links(memory_type, memory_id)
+
+    found, links = run(options, work)
+    if found is None:
+        raise no_memory(memory_type, memory_id)
+    if json_:
+        print_json({**found, "links": links})
+        return
+    print_table(display.record(found))
+    if links:
+        print_table(display.links(links))
+
+
+@main.command()
+@click.option("--memory", "memory_id", help="Only events of the memory with this id.")
+@click.option("--event-type", help="Only this type, such as fact_superseded.")
+@click.option("--limit", type=int, default=50, show_default=True)
+@as_json
+@pass_options
+def events(
+    options: Options, memory_id: str | None, event_type: str | None, limit: int, json_: bool
+) -> None:
+    """Show the audit stream, newest first."""
+    rows = run(
+        options,
+        lambda memory: memory.list_events(
+            memory_id=memory_id, event_type=event_type, max_results=limit
+        ),
+    )
+    if json_:
+        print_json(rows)
+    elif rows:
+        print_table(display.events(rows))
+    else:
+        click.echo("no events")

@@ -1,0 +1,93 @@
+"""Commands that run servers: the embedded one, the schema, MCP."""
+
+from __future__ import annotations
+
+import asyncio
+
+import click
+
+from pymem import schema
+from pymem.cli.base import (
+    DATABASE,
+    LOGIN,
+    TENANT,
+    Options,
+    as_json,
+    main,
+    pass_options,
+    print_json,
+)
+from pymem.database import Request
+from pymem.embedding import embeddings_installed, get_embedding_engine
+from pymem.errors import InvalidArgumentError
+from pymem.memory import Memory
+from pymem.version import __version__
+
+LOGIN_ROLES = ("memory_writer", "memory_worker", "memory_reader", "memory_admin")
+
+
+@main.command()
+@as_json
+@pass_options
+def up(options: Options, json_: bool) -> None:
+    """Start the embedded server and print its connection string.
+
+    The string is that of an ordinary login, bound to the tenant "default".
+    """
+    server = options.server()
+    server.start()
+    schema.create_database(server.url(), DATABASE)
+    schema.deploy(server.url(DATABASE))
+    schema.create_login(server.url(DATABASE), LOGIN, TENANT, LOGIN_ROLES)
+    url = server.url(DATABASE, LOGIN)
+    if json_:
+        print_json({"database_url": url, "data": str(server.folder), "tenant": TENANT})
+    else:
+        click.echo(url)
+
+
+@main.command()
+@pass_options
+def down(options: Options) -> None:
+    """Stop the embedded server; the data stay."""
+    click.echo("stopped" if options.server().stop() else "was not running")
+
+
+@main.command()
+@click.option("--login", help="Give this login the use of the memory (made if missing).")
+@click.option("--login-tenant", default=TENANT, show_default=True, help="Tenant of that login.")
+@pass_options
+def deploy(options: Options, login: str | None, login_tenant: str) -> None:
+    """Deploy the schema memory into --database-url, as a superuser or its like.
+
+    A database that has it already stays as it is.
+    """
+    if options.database_url is None:
+        raise InvalidArgumentError(
+            "no database to deploy into",
+            hint="Pass --database-url of a superuser; the embedded server deploys in `pymem up`.",
+        )
+    fresh = schema.deploy(options.database_url)
+    click.echo(f"version {__version__} {'deployed' if fresh else 'was deployed already'}")
+    if login is not None:
+        schema.create_login(options.database_url, login, login_tenant, LOGIN_ROLES)
+        click.echo(f"login {login} bound to tenant {login_tenant}")
+
+
+@main.command()
+@pass_options
+def mcp(options: Options) -> None:
+    """Serve the tools to an MCP host over standard input and output."""
+    from pymem.mcp_server import serve_stdio
+
+    engine = get_embedding_engine() if embeddings_installed() else None
+    request = Request(tenant_id=options.tenant, actor=options.actor or "mcp")
+
+    async def serve() -> None:
+        # A database that is away must not keep the host from starting.
+        memory = await Memory.connect(
+            options.url(), engine=engine, request=request, wait=False, timeout=5
+        )
+        await serve_stdio(memory)
+
+    asyncio.run(serve())

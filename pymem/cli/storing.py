@@ -1,0 +1,239 @@
+"""Commands that put memories in and give them vectors."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pymem.cli.base import (
+    EXIT_REFUSED,
+    Options,
+    as_json,
+    main,
+    pass_options,
+    print_json,
+    run,
+    start_progress,
+)
+from pymem.embedding import EmbeddingWorker, embeddings_installed, get_embedding_engine
+from pymem.errors import InvalidArgumentError
+from pymem.ingest import ingest as ingest_file
+from pymem.memory import Memory
+
+
+@main.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--no-embed", is_flag=True, help="Leave the vectors to `pymem embed`.")
+@as_json
+@pass_options
+def ingest(options: Options, file: Path, no_embed: bool, json_: bool) -> None:
+    r"""Store episodes from FILE, one JSON object a line; running it again adds nothing.
+
+    \b
+    Each line: {"butler": "...", "content": "...",               required
+                "session_id": "<uuid>", "created_at": "<ISO 8601>",
+                "importance": 0..10, "metadata": {...}, "idempotency_key": "..."}
+    """
+    embed = not no_embed and embeddings_installed()
+    size = file.stat().st_size if file.is_file() else 0
+
+    async def work(memory: Memory) -> dict[str, Any]:
+        progress, task = start_progress("storing", size, " B")
+        with progress:
+            report = await ingest_file(
+                memory, file, progress=lambda octets: progress.advance(task, octets)
+            )
+        embedded = await _embed_all(memory) if embed else 0
+        return {
+            "stored": report.stored,
+            "known": report.known,
+            "embedded": embedded,
+            "broken": [{"line": line, "reason": reason} for line, reason in report.broken],
+        }
+
+    result = run(options, work)
+    if json_:
+        print_json(result)
+    else:
+        for item in result["broken"]:
+            click.echo(f"line {item['line']}: {item['reason']}", err=True)
+        click.echo(
+            f"{result['stored']} stored, {result['known']} already there, "
+            f"{len(result['broken'])} broken; {result['embedded']} embedded"
+        )
+        if not embed:
+            click.echo("Vectors are missing: run `pymem embed`.", err=True)
+    if result["broken"]:
+        sys.exit(EXIT_REFUSED)
+
+
+async def _embed_all(memory: Memory, batch_size: int = 64) -> int:
+    worker = EmbeddingWorker(memory, get_embedding_engine(), batch_size=batch_size)
+    total = sum(backlog.pending for backlog in await memory.embedding_backlog())
+    progress, task = start_progress("embedding", total, "")
+    with progress:
+        return await worker.run_until_empty(lambda count: progress.advance(task, count))
+
+
+@main.group()
+def store() -> None:
+    """Store one memory."""
+
+
+def _stored(options: Options, json_: bool, memory_type: str, stored: Any) -> None:
+    if json_:
+        print_json({"memory_type": memory_type, "id": stored})
+    else:
+        click.echo(str(stored))
+
+
+metadata_option = click.option("--metadata", help="JSON object to keep with it.")
+importance_option = click.option("--importance", type=float, help="0 to 10; default 5.")
+tags_option = click.option("--tag", "tags", multiple=True, help="Label; may be repeated.")
+
+
+def _metadata(text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidArgumentError(
+            f"--metadata is no JSON: {error}", hint='Pass an object such as {"source": "email"}.'
+        ) from error
+    if not isinstance(value, dict):
+        raise InvalidArgumentError(
+            "--metadata is no JSON object", hint='Pass an object such as {"source": "email"}.'
+        )
+    return value
+
+
+@store.command("episode")
+@click.argument("content")
+@click.option("--butler", required=True, help="The agent that observed it.")
+@click.option("--session", "session_id", help="UUID of the session.")
+@importance_option
+@metadata_option
+@as_json
+@pass_options
+def store_episode(
+    options: Options,
+    content: str,
+    butler: str,
+    session_id: str | None,
+    importance: float | None,
+    metadata: str | None,
+    json_: bool,
+) -> None:
+    """Store what happened."""
+    parsed = _metadata(metadata)
+    stored = run(
+        options,
+        lambda memory: memory.store_episode(
+            content, butler, session_id=session_id, importance=importance, metadata=parsed
+        ),
+        embed=True,
+    )
+    _stored(options, json_, "episode", stored)
+
+
+@store.command("fact")
+@click.argument("subject")
+@click.argument("predicate")
+@click.argument("content")
+@click.option("--permanence", help="permanent, stable, standard (default), volatile or ephemeral.")
+@click.option("--scope", help="global (default), or the role it is for.")
+@importance_option
+@click.option("--confidence", type=float, help="0 to 1; default 1.")
+@tags_option
+@metadata_option
+@as_json
+@pass_options
+def store_fact(
+    options: Options,
+    subject: str,
+    predicate: str,
+    content: str,
+    permanence: str | None,
+    scope: str | None,
+    importance: float | None,
+    confidence: float | None,
+    tags: tuple[str, ...],
+    metadata: str | None,
+    json_: bool,
+) -> None:
+    """Store what is known; replaces the fact of the same subject and predicate."""
+    parsed = _metadata(metadata)
+    stored = run(
+        options,
+        lambda memory: memory.store_fact(
+            subject,
+            predicate,
+            content,
+            permanence=permanence,
+            scope=scope,
+            importance=importance,
+            confidence=confidence,
+            tags=list(tags) or None,
+            metadata=parsed,
+        ),
+        embed=True,
+    )
+    _stored(options, json_, "fact", stored)
+
+
+@store.command("rule")
+@click.argument("content")
+@click.option("--scope", help="global (default), or the role it is for.")
+@tags_option
+@metadata_option
+@as_json
+@pass_options
+def store_rule(
+    options: Options,
+    content: str,
+    scope: str | None,
+    tags: tuple[str, ...],
+    metadata: str | None,
+    json_: bool,
+) -> None:
+    """Store guidance."""
+    parsed = _metadata(metadata)
+    stored = run(
+        options,
+        lambda memory: memory.store_rule(
+            content, scope=scope, tags=list(tags) or None, metadata=parsed
+        ),
+        embed=True,
+    )
+    _stored(options, json_, "rule", stored)
+
+
+@main.command()
+@click.option("--batch-size", type=click.IntRange(1, 10_000), default=64, show_default=True)
+@click.option("--watch", is_flag=True, help="Go on until interrupted.")
+@as_json
+@pass_options
+def embed(options: Options, batch_size: int, watch: bool, json_: bool) -> None:
+    """Give memories the vectors they lack."""
+
+    async def work(memory: Memory) -> int:
+        count = await _embed_all(memory, batch_size)
+        if watch:
+            await EmbeddingWorker(
+                memory, get_embedding_engine(), batch_size=batch_size
+            ).run_forever()
+        return count
+
+    try:
+        count = run(options, work)
+    except KeyboardInterrupt:
+        return
+    if json_:
+        print_json({"embedded": count})
+    else:
+        click.echo(f"{count} embedded")

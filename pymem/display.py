@@ -1,0 +1,162 @@
+"""Results as tables a person reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape as rich_escape
+from rich.table import Table
+
+from pymem.models import Event, Link, RankedMemory, Settings
+
+
+def make_console(*, stderr: bool = False) -> Console:
+    """Return a console that keeps its width when the output goes to a file."""
+    console = Console(stderr=stderr, highlight=False, soft_wrap=False)
+    if not console.is_terminal:
+        console.width = 120
+    return console
+
+
+def table(
+    *columns: str, title: str | None = None, right: Sequence[str] = (), whole: Sequence[str] = ()
+) -> Table:
+    """Return an empty table; the columns in right are numbers, those in whole do not wrap."""
+    result = Table(
+        title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False
+    )
+    for column in columns:
+        result.add_column(
+            column,
+            justify="right" if column in right else "left",
+            no_wrap=column in right or column in whole,
+            overflow="fold",
+        )
+    return result
+
+
+def one_line(text: str, width: int = 200) -> str:
+    """Return a text without line breaks, cut to a width."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= width else flat[: width - 1] + "…"
+
+
+def what(memory: RankedMemory) -> str:
+    """Return a memory as one line."""
+    if memory.memory_type == "fact":
+        return one_line(f"[{memory.subject}] [{memory.predicate}]: {memory.content}")
+    return one_line(memory.content)
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """Return a number, or a dash for none."""
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def moment(value: datetime | None) -> str:
+    """Return a time to the minute, in UTC."""
+    return "–" if value is None else value.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def escape(text: str) -> str:
+    """Return a text that rich prints as it is."""
+    return rich_escape(text)
+
+
+def found(memories: Sequence[RankedMemory], *, title: str | None = None) -> Table:
+    """Return search results: what was found and the score it is ordered by."""
+    result = table(
+        "#", "type", "memory", "score", "id", title=title, right=("#", "score"), whole=("type",)
+    )
+    for position, memory in enumerate(memories, 1):
+        result.add_row(
+            str(position),
+            memory.memory_type,
+            escape(what(memory)),
+            number(memory.score, 4),
+            str(memory.id),
+        )
+    return result
+
+
+def explained(
+    memories: Sequence[RankedMemory], settings: Settings, *, title: str | None = None
+) -> Table:
+    """Return recalled memories with the four parts, weighted, that add up to each score."""
+    parts = ("relevance", "importance", "recency", "confidence")
+    numbers = ("score", *parts, "meaning", "words")
+    result = table(
+        "#", "type", "memory", *numbers, title=title, right=("#", *numbers), whole=("type",)
+    )
+    result.columns[2].min_width = 30
+    for position, memory in enumerate(memories, 1):
+        result.add_row(
+            str(position),
+            memory.memory_type,
+            escape(what(memory)),
+            number(memory.score),
+            number(settings.weight_relevance * (memory.relevance or 0)),
+            number(settings.weight_importance * memory.importance / 10),
+            number(settings.weight_recency * (memory.recency or 0)),
+            number(settings.weight_confidence * memory.effective_confidence),
+            _place(memory.semantic_rank, memory.similarity, 2),
+            _place(memory.keyword_rank, memory.rank, 3),
+        )
+    result.caption = (
+        "score = relevance + importance + recency + confidence; "
+        "meaning and words: rank in that list (similarity, keyword rank)"
+    )
+    result.caption_justify = "left"
+    return result
+
+
+def _place(rank: int | None, weight: float | None, digits: int) -> str:
+    return "–" if rank is None else f"{rank}. ({number(weight, digits)})"
+
+
+def events(rows: Sequence[Event], *, title: str | None = None) -> Table:
+    """Return the audit stream."""
+    result = table(
+        "time (UTC)", "event", "actor", "login", "request", "details", "memory", title=title
+    )
+    for event in rows:
+        details = ", ".join(
+            f"{key}: {value if isinstance(value, str) else json.dumps(value)}"
+            for key, value in event.payload.items()
+        )
+        result.add_row(
+            moment(event.created_at),
+            event.event_type,
+            escape(event.actor),
+            escape(event.login),
+            escape(event.request_id or "–"),
+            escape(details),
+            str(event.memory_id or "–"),
+        )
+    return result
+
+
+def record(values: dict[str, Any], *, title: str | None = None) -> Table:
+    """Return one object, a line per value."""
+    result = table("field", "value", title=title)
+    for key, value in values.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        result.add_row(key, escape(text))
+    return result
+
+
+def links(rows: Sequence[Link], *, title: str | None = None) -> Table:
+    """Return links, one sentence each."""
+    result = table("source", "relation", "target", title=title)
+    for link in rows:
+        result.add_row(
+            f"{link.source_type} {link.source_id}",
+            link.relation,
+            f"{link.target_type} {link.target_id}",
+        )
+    return result
