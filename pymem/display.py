@@ -93,7 +93,7 @@ def explained(
     result = table(
         "#", "type", "memory", *numbers, title=title, right=("#", *numbers), whole=("type",)
     )
-    result.columns[2].min_width = 30
+    result.columns[2].min_width = 24
     for position, memory in enumerate(memories, 1):
         result.add_row(
             str(position),
@@ -104,19 +104,19 @@ def explained(
             number(settings.weight_importance * memory.importance / 10),
             number(settings.weight_recency * (memory.recency or 0)),
             number(settings.weight_confidence * memory.effective_confidence),
-            _place(memory.semantic_rank, memory.similarity, 2),
-            _place(memory.keyword_rank, memory.rank, 3),
+            _place(memory.semantic_rank),
+            _place(memory.keyword_rank),
         )
     result.caption = (
         "score = relevance + importance + recency + confidence; "
-        "meaning and words: rank in that list (similarity, keyword rank)"
+        "meaning and words: rank in that list"
     )
     result.caption_justify = "left"
     return result
 
 
-def _place(rank: int | None, weight: float | None, digits: int) -> str:
-    return "–" if rank is None else f"{rank}. ({number(weight, digits)})"
+def _place(rank: int | None) -> str:
+    return "–" if rank is None else f"{rank}."
 
 
 def events(rows: Sequence[Event], *, title: str | None = None) -> Table:

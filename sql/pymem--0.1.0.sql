@@ -1546,11 +1546,12 @@ create function memory.audit_settings()
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
-  v_new jsonb := case when tg_op = 'DELETE' then '{}' else to_jsonb(new) end;
-  v_old jsonb := case when tg_op = 'INSERT' then '{}' else to_jsonb(old) end;
+  v_said text[] := '{tenant_id,created_at}'; -- by the event itself
+  v_new jsonb := case when tg_op = 'DELETE' then '{}' else to_jsonb(new) - v_said end;
+  v_old jsonb := case when tg_op = 'INSERT' then '{}' else to_jsonb(old) - v_said end;
 begin
   perform memory.write_event(
-    coalesce(v_new ->> 'tenant_id', v_old ->> 'tenant_id'),
+    case when tg_op = 'DELETE' then old.tenant_id else new.tenant_id end,
     tg_argv[0] || case tg_op
       when 'INSERT' then '_created' when 'DELETE' then '_deleted' else '_updated'
     end,
@@ -2316,9 +2317,10 @@ begin
   end if;
 
   perform memory.set_request(tenant_id => bind_login.tenant_id);
-  insert into memory.tenant_logins (login, tenant_id)
+  insert into memory.tenant_logins as l (login, tenant_id)
   values (bind_login.login, bind_login.tenant_id)
-  on conflict (login) do update set tenant_id = excluded.tenant_id;
+  on conflict (login) do update set tenant_id = excluded.tenant_id
+  where l.tenant_id <> excluded.tenant_id;
 end;
 $$;
 

@@ -34,9 +34,10 @@ begin
   end if;
 
   perform memory.set_request(tenant_id => bind_login.tenant_id);
-  insert into memory.tenant_logins (login, tenant_id)
+  insert into memory.tenant_logins as l (login, tenant_id)
   values (bind_login.login, bind_login.tenant_id)
-  on conflict (login) do update set tenant_id = excluded.tenant_id;
+  on conflict (login) do update set tenant_id = excluded.tenant_id
+  where l.tenant_id <> excluded.tenant_id;
 end;
 $$;
 
