@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(104);
+select plan(109);
 
 -- What waits for a vector, oldest first.
 create function memory_test.queue()
@@ -174,6 +174,10 @@ select is(
   'a vector is stored under the active version'
 );
 select throws_ok(
+  $$ select memory.lock_embedding_version('[1,2,3]', null) $$, 'PM002', null,
+  'a vector of the wrong length is stored under no version'
+);
+select throws_ok(
   format($$ select memory.store_rule('x', embedding => memory_test.axis(1), embedding_version_id => %L) $$,
     :'foreign_version_id'),
   'PM004', null, 'a vector of another version cannot be stored'
@@ -322,9 +326,14 @@ select results_eq(
 );
 select memory.store_fact('user', 'plays', 'chess') as late_id \gset
 select results_eq(
+  $$ select c.memory_id from memory.claim_unembedded(batch_size => 1, as_of => '2026-01-02T00:05Z') as c $$,
+  format($$ values (%L::uuid) $$, :'late_id'),
+  'a memory that was not tried yet comes before older ones that were'
+);
+select results_eq(
   $$ select c.memory_id from memory.claim_unembedded(as_of => '2026-01-02T00:05Z') as c $$,
-  format($$ values (%L::uuid), (%L), (%L) $$, :'late_id', :'rule_id', :'fact_id'),
-  'when a lease ends its memories are free again, after those that were tried less'
+  format($$ values (%L::uuid), (%L) $$, :'rule_id', :'fact_id'),
+  'when a lease ends its memories are free again'
 );
 select results_eq(
   $$ select c.memory_id from memory.claim_unembedded(lease => '1 day', as_of => '2026-01-02T01:00Z') as c $$,
@@ -407,6 +416,11 @@ select throws_ok(
 insert into memory.embedding_versions (tenant_id, model, version, status)
 values ('a', 'old', '0', 'retired')
 returning id as retired_version_id \gset
+select results_eq(
+  $$ select v.id from memory.active_embedding_version() as v $$,
+  format($$ values (%L::uuid) $$, :'version_id'),
+  'a retired version is not the active one'
+);
 select throws_ok(
   format(
     $$ select memory.set_embedding('fact', %L, memory_test.axis(1), %L) $$, :'fact_id', :'retired_version_id'
@@ -459,6 +473,21 @@ select is(
     from unnest(array[:'early_id', :'late_id', :'long_id']::uuid[]) as m (id)
   ),
   'and none of them waits any more, while the others do'
+);
+select results_eq(
+  format(
+    $$ select e.embedding = memory_test.axis(2), f.embedding = memory_test.axis(2),
+         r.embedding = memory_test.axis(2)
+       from memory.episodes as e, memory.facts as f, memory.rules as r
+       where e.id = %L and f.id = %L and r.id = %L $$,
+    :'embedded_episode_id', :'embedded_fact_id', :'embedded_rule_id'
+  ),
+  $$ values (true, true, true) $$,
+  'another memory keeps the vector it has'
+);
+select is(
+  (select count(*) from memory.episodes as e where e.id = :'early_id' and e.embedding is null), 1::bigint,
+  'or has none'
 );
 select results_eq(
   $$ select m.id from memory.semantic_search('fact', memory_test.axis(4), max_results => 1) as m $$,
@@ -543,7 +572,7 @@ select is_empty(
          ('huge', array_fill(1e6, array[384])::vector)
        ) as v (problem, embedding)
      where memory_test.code_of(
-       format('update memory.%I set embedding = %L', t.name, v.embedding)
+       format('update memory.%I set embedding = %L where embedding is not null', t.name, v.embedding)
      ) <> '23514' $$,
   'no table holds a vector without direction or of a norm out of range'
 );

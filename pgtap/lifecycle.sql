@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(103);
+select plan(107);
 
 -- What general search finds, best first.
 create function memory_test.found(
@@ -42,6 +42,15 @@ create function memory_test.keys_of(object text)
 
 select gen_random_uuid() as random_id \gset
 select memory.register_embedding_version('model', '1') as version_id \gset
+
+-- Memories that nobody names: they must look the same in the end.
+select memory.store_episode('Bystander', 'home', as_of => '2026-01-01Z') as bystander_episode_id \gset
+select memory.store_fact('by', 'stands', 'fact', as_of => '2026-01-01Z') as bystander_fact_id \gset
+select memory.store_rule('Stand by', as_of => '2026-01-01Z') as bystander_rule_id \gset
+select e::text || f::text || r::text as bystanders
+from memory.episodes as e, memory.facts as f, memory.rules as r
+where e.id = :'bystander_episode_id' and f.id = :'bystander_fact_id' and r.id = :'bystander_rule_id' \gset
+
 select memory_test.as_tenant('b') \g /dev/null
 select memory.store_episode('Foreign episode', 'home', as_of => '2026-01-01Z') as foreign_episode_id \gset
 select memory.store_fact('foreign', 'is', 'fact', as_of => '2026-01-01Z') as foreign_fact_id \gset
@@ -281,8 +290,13 @@ select is(
   memory_test.events_of(:'parrot_id'), '{episode_created,episode_expired}',
   'forgetting an episode writes an event'
 );
+select e.ctid as place from memory.episodes as e where e.id = :'parrot_id' \gset
 select memory.forget_memory('episode', :'parrot_id', '2026-01-05Z') as forgotten \gset
 select is(:'forgotten'::boolean, true, 'an episode can be forgotten again');
+select is(
+  (select e.ctid::text from memory.episodes as e where e.id = :'parrot_id'), :'place',
+  'which leaves its row alone'
+);
 select memory.forget_memory('episode', :'parrot_id', '2026-01-07Z') as forgotten \gset
 select is(
   (select e.expires_at from memory.episodes as e where :'forgotten'::boolean and e.id = :'parrot_id'),
@@ -333,11 +347,16 @@ select is(
   memory_test.events_of(:'bird_id'), '{fact_created,fact_fading,fact_retracted}',
   'forgetting a fact writes an event'
 );
+select f.ctid as place from memory.facts as f where f.id = :'bird_id' \gset
 select memory.forget_memory('fact', :'bird_id') as forgotten \gset
 select is(:'forgotten'::boolean, true, 'a fact can be forgotten again');
 select is(
+  (select f.ctid::text from memory.facts as f where f.id = :'bird_id'), :'place',
+  'which leaves its row alone'
+);
+select is(
   memory_test.events_of(:'bird_id'), '{fact_created,fact_fading,fact_retracted}',
-  'which changes nothing and is no event'
+  'and is no event'
 );
 select memory.forget_memory('fact', :'superseded_id') as forgotten \gset
 select results_eq(
@@ -381,11 +400,16 @@ select is(
   memory_test.events_of(:'budgie_id'), '{rule_created,rule_fading,rule_retracted}',
   'forgetting a rule writes an event'
 );
+select r.ctid as place from memory.rules as r where r.id = :'budgie_id' \gset
 select memory.forget_memory('rule', :'budgie_id') as forgotten \gset
 select is(:'forgotten'::boolean, true, 'a rule can be forgotten again');
 select is(
+  (select r.ctid::text from memory.rules as r where r.id = :'budgie_id'), :'place',
+  'which leaves its row alone'
+);
+select is(
   memory_test.events_of(:'budgie_id'), '{rule_created,rule_fading,rule_retracted}',
-  'which changes nothing and is no event'
+  'and is no event'
 );
 
 -- What forget_memory refuses or does not find
@@ -560,6 +584,15 @@ select throws_ok(
 select throws_ok(
   format($$ select memory.get_memory('fact', %L, null) $$, :'fact_id'), 'PM002', null,
   'a memory cannot be read at no time'
+);
+select is(
+  (
+    select e::text || f::text || r::text
+    from memory.episodes as e, memory.facts as f, memory.rules as r
+    where e.id = :'bystander_episode_id' and f.id = :'bystander_fact_id' and r.id = :'bystander_rule_id'
+  ),
+  :'bystanders',
+  'whatever is confirmed, forgotten or read, other memories stay as they are'
 );
 
 -- Without a tenant

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(67);
+select plan(70);
 
 -- The whole error of linking two memories as a client sees it, every id replaced by <id>.
 create function memory_test.error_of_link(
@@ -141,6 +141,24 @@ select results_eq(
   $$ values (true, 'contradicts') $$,
   'and may hold the same relation'
 );
+select memory.store_fact('third', 'is', 'fact') as fact3_id \gset
+select memory.store_fact('fourth', 'is', 'fact') as fact4_id \gset
+select memory.store_fact('fifth', 'is', 'fact') as fact5_id \gset
+select memory.create_link('fact', :'fact3_id', 'fact', :'fact4_id', 'supports') \g /dev/null
+select results_eq(
+  format(
+    $$ select * from memory.create_link('fact', %L, 'fact', %L, 'contradicts') $$, :'fact5_id', :'fact4_id'
+  ),
+  $$ values (true, 'contradicts') $$,
+  'links of several sources to one target have their own relations'
+);
+select results_eq(
+  format(
+    $$ select * from memory.create_link('fact', %L, 'fact', %L, 'related_to') $$, :'fact5_id', :'fact3_id'
+  ),
+  $$ values (true, 'related_to') $$,
+  'and so have those of one source to several targets'
+);
 
 -- What create_link refuses
 
@@ -243,7 +261,7 @@ select throws_ok(
   'PM001', null, 'two memories of another tenant cannot be linked'
 );
 select is(
-  (select count(*) from memory.memory_links as l), 8::bigint, 'what is refused is not stored'
+  (select count(*) from memory.memory_links as l), 11::bigint, 'what is refused is not stored'
 );
 
 -- get_links
@@ -293,6 +311,21 @@ select results_eq(
     ('episode', 'fact', 'supports'), ('rule', 'fact', 'contradicts'), ('fact', 'episode', 'derived_from'),
     ('fact', 'rule', 'contradicts'), ('fact', 'fact', 'supersedes') $$,
   'both are the incoming and the outgoing ones in one order, those of the same time by type'
+);
+insert into memory.rules (tenant_id, id, content)
+values ('a', '00000000-0000-0000-0000-000000000001', 'Of the lowest id');
+insert into memory.episodes (tenant_id, id, butler, content)
+values ('a', 'ffffffff-ffff-ffff-ffff-ffffffffffff', 'home', 'Of the highest id');
+select memory.create_link(
+  'rule', '00000000-0000-0000-0000-000000000001', 'fact', :'fact4_id', 'supports'
+) \g /dev/null
+select memory.create_link(
+  'episode', 'ffffffff-ffff-ffff-ffff-ffffffffffff', 'fact', :'fact4_id', 'supports'
+) \g /dev/null
+select results_eq(
+  format($$ select l.source_type from memory.get_links('fact', %L, 'incoming') as l $$, :'fact4_id'),
+  $$ values ('episode'), ('fact'), ('fact'), ('rule') $$,
+  'whatever their ids'
 );
 select set_eq(
   format($$ select * from memory.get_links('fact', %L) $$, :'fact_id'),
@@ -364,7 +397,7 @@ select is(
     select count(*) from memory.memory_events as e
     where e.tenant_id = 'a' and e.event_type = 'link_created'
   ),
-  8::bigint, 'each link writes one'
+  13::bigint, 'each link writes one'
 );
 update memory.memory_links as l set relation = 'related_to' where l.source_id = :'fact2_id';
 select is(

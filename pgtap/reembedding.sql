@@ -23,7 +23,7 @@ rollback;
 
 begin;
 \ir fixtures.sql
-select plan(88);
+select plan(92);
 
 -- A search by meaning for facts: content and similarity.
 create function memory_test.found(embedding vector)
@@ -299,6 +299,13 @@ select results_eq(
   $$ select * from memory_test.found(memory_test.axis(5)) $$, $$ values ('a bike', 1.000000) $$,
   'what is stored with a vector during the change is found by it at once'
 );
+select results_eq(
+  format(
+    $$ select c.memory_id from memory.claim_unembedded(%L, 2, as_of => '2026-01-01Z') as c $$, :'old_id'
+  ),
+  format($$ values (%L::uuid), (%L) $$, :'during_id', :'during_rule_id'),
+  'a worker of the old model gets as many as it asks for, whatever waits for the new version'
+);
 delete from memory.embedding_queue as q where q.target = 'building' and q.memory_id = :'during_id';
 select is(
   memory.start_reembedding('model', '2'), :'new_id'::uuid,
@@ -331,7 +338,7 @@ select is_empty(
 -- Switch
 
 select memory.set_embedding('episode', :'episode_id', memory_test.axis(11), :'new_id') \g /dev/null
-select memory.set_embedding('fact', :'retracted_id', memory_test.axis(14), :'new_id') \g /dev/null
+select memory.set_embedding('rule', :'rule_id', memory_test.axis(13), :'new_id') \g /dev/null
 select memory.set_embedding('fact', :'during_embedded_id', memory_test.axis(15), :'new_id') \g /dev/null
 select throws_ok(
   $$ select memory.switch_embedding_version() $$,
@@ -342,8 +349,15 @@ select results_eq(
   $$ select * from memory_test.versions() $$, $$ values ('model 1', 'active'), ('model 2', 'building') $$,
   'a switch that is refused changes nothing'
 );
-select memory.set_embedding('rule', :'rule_id', memory_test.axis(13), :'new_id') \g /dev/null
+select memory.set_embedding('fact', :'retracted_id', memory_test.axis(14), :'new_id') \g /dev/null
 select memory.set_embedding('fact', :'waiting_id', memory_test.axis(17), :'new_id') \g /dev/null
+select is(
+  :'waiting_id' = any (memory_test.waiting('active')), true,
+  'a memory that has its vector of the new version waits on for that of the old one'
+);
+select is(
+  :'waiting_id' = any (memory_test.waiting('building')), false, 'but no more for that of the new one'
+);
 select memory.switch_embedding_version() as switched_id \gset
 select is(:'switched_id'::uuid, :'new_id'::uuid, 'when none is missing the switch returns the new version');
 select results_eq(
@@ -531,6 +545,22 @@ select memory.register_embedding_version('model', '1') \g /dev/null
 select is(
   (select v.model from memory.active_embedding_version() as v), 'model',
   'the first model that is registered becomes the active one, even after a change to it was cancelled'
+);
+
+-- A vector that was left beside its memory by another version, by a worker that outran a cancellation
+
+select memory_test.as_tenant('e') \g /dev/null
+select memory.register_embedding_version('model', '1') \g /dev/null
+select memory.store_fact('user', 'likes', 'tea', embedding => memory_test.axis(1)) as left_id \gset
+select memory.start_reembedding('model', '2') as left_version_id \gset
+select memory.cancel_reembedding() \g /dev/null
+insert into memory.staged_embeddings (tenant_id, memory_type, memory_id, embedding_version_id, embedding)
+values ('e', 'fact', :'left_id', :'left_version_id', memory_test.axis(2));
+select memory.start_reembedding('model', '3') \g /dev/null
+select throws_ok(
+  $$ select memory.switch_embedding_version() $$,
+  'PM004', '1 memories have no vector of the new version yet',
+  'a vector of a version that was cancelled does not pass for one of the new version'
 );
 
 select * from finish();

@@ -1,6 +1,185 @@
 begin;
 \ir fixtures.sql
-select plan(200);
+select plan(270);
+
+-- Approximate indexes. They come first, because an index that is built after rows of this transaction were
+-- updated is not used before the next one. Three tenants share them: vectors with four random coordinates,
+-- the same ones in every run.
+
+select setseed(0.25);
+create table memory_test.vectors as
+select n as number, r.embedding::vector as embedding
+from generate_series(1, 1900) as n
+cross join lateral (
+  select array_agg(case when i <= 4 then random() * 2 - 1 else 0 end order by i) as embedding
+  from generate_series(1, 384) as i
+  where n > 0
+) as r;
+insert into memory.embedding_versions (tenant_id, id, model, version, status)
+select t.tenant_id, '00000000-0000-0000-0000-0000000000f1', 'model', '1', 'active'
+from unnest('{big,middle,tiny}'::text[]) as t (tenant_id);
+insert into memory.facts
+  (tenant_id, subject, predicate, content, scope, created_at, embedding, embedding_version_id)
+select
+  case when v.number % 300 = 0 then 'tiny' when v.number % 8 = 0 then 'middle' else 'big' end,
+  'vector', v.number::text, 'x', case when v.number % 2 = 0 then 'global' else 'odd' end, '2026-01-01Z',
+  v.embedding, '00000000-0000-0000-0000-0000000000f1'
+from memory_test.vectors as v
+where v.number <= 1500;
+insert into memory.rules (tenant_id, content, created_at, embedding, embedding_version_id)
+select
+  case when v.number % 8 = 0 then 'middle' else 'big' end, v.number::text, '2026-01-01Z', v.embedding,
+  '00000000-0000-0000-0000-0000000000f1'
+from memory_test.vectors as v
+where v.number between 1501 and 1700;
+insert into memory.episodes
+  (tenant_id, butler, content, created_at, expires_at, embedding, embedding_version_id)
+select
+  case when v.number % 8 = 0 then 'middle' else 'big' end, 'home', v.number::text, '2026-01-01Z', null,
+  v.embedding, '00000000-0000-0000-0000-0000000000f1'
+from memory_test.vectors as v
+where v.number between 1701 and 1900;
+analyze memory.facts, memory.rules, memory.episodes;
+
+create view memory_test.numbers as
+select 'fact' as type, f.tenant_id, f.predicate::integer as number, f.scope
+from memory.facts as f where f.subject = 'vector'
+union all
+select 'rule', r.tenant_id, r.content::integer, 'global' from memory.rules as r
+where r.tenant_id in ('big', 'middle', 'tiny')
+union all
+select 'episode', e.tenant_id, e.content::integer, e.butler from memory.episodes as e
+where e.tenant_id in ('big', 'middle', 'tiny');
+
+-- Where the answers of the schema differ from a plain comparison of all vectors of the tenant.
+create function memory_test.differences(max_results integer, scope text default null)
+  returns table (tenant_id text, type text, query integer)
+  language plpgsql
+as $$
+declare
+  v_query record;
+begin
+  for v_query in
+    select t.tenant_id, y.type, v.number, v.embedding,
+      array(
+        select n.number
+        from memory_test.numbers as n
+        join memory_test.vectors as o on o.number = n.number
+        where n.tenant_id = t.tenant_id and n.type = y.type
+          and (differences.scope is null or n.scope in (differences.scope, 'global'))
+        order by 1 - (o.embedding <=> v.embedding) desc
+        limit max_results
+      ) as expected
+    from unnest('{big,middle,tiny}'::text[]) as t (tenant_id)
+    cross join unnest('{fact,rule,episode}'::text[]) as y (type)
+    join memory_test.vectors as v on v.number in (3, 500, 1600, 1800)
+  loop
+    perform memory_test.as_tenant(v_query.tenant_id);
+    if not v_query.expected = array(
+      select coalesce(m.predicate, m.content)::integer
+      from memory.semantic_search(
+        v_query.type, v_query.embedding, differences.scope, max_results, as_of => '2026-01-02Z'
+      ) as m
+    ) then
+      return query select v_query.tenant_id, v_query.type, v_query.number;
+    end if;
+  end loop;
+end;
+$$;
+
+select memory_test.as_tenant(t.tenant_id), memory.configure('{"exact_scan_limit": 0}')
+from unnest('{big,middle,tiny}'::text[]) as t (tenant_id) \g /dev/null
+select results_eq(
+  $$ select n.tenant_id, n.type, count(*) from memory_test.numbers as n group by 1, 2 order by 1, 2 $$,
+  $$ values
+     ('big', 'episode', 175::bigint), ('big', 'fact', 1310), ('big', 'rule', 175),
+     ('middle', 'episode', 25), ('middle', 'fact', 185), ('middle', 'rule', 25), ('tiny', 'fact', 5) $$,
+  'a big, a middle and a tiny tenant share the tables'
+);
+
+create function memory_test.index_scans(type text)
+  returns bigint
+  language sql
+  return pg_stat_get_xact_numscans(('memory.' || type || 's_embedding_idx')::regclass);
+
+select is(
+  memory.use_approximate_index('fact', 0), false, 'without an approximate index every vector is compared'
+);
+select is_empty(
+  format('select * from memory_test.differences(%s, %L)', d.max_results, d.scope),
+  format('before any index is built, %s', d.what)
+)
+from (values
+  (1, 10, null, 'ten results are the ten nearest of the tenant'),
+  (2, 1000, null, 'an answer holds all vectors of a small tenant, a thousand of a big one'),
+  (3, 10, 'odd', 'a scope is full too')
+) as d (position, max_results, scope, what)
+order by d.position;
+
+-- The planner would rather sort so few rows.
+set local enable_seqscan = off;
+set local enable_sort = off;
+
+select memory.rebuild_vector_indexes('ivfflat');
+select is_empty(
+  format('select * from memory_test.differences(%s, %L)', d.max_results, d.scope),
+  format('with an IVFFlat index %s', d.what)
+)
+from (values
+  (1, 10, null, 'ten results are the ten nearest of the tenant'),
+  (2, 1000, null, 'an answer holds all vectors of a small tenant, a thousand of a big one'),
+  (3, 10, 'odd', 'a scope is full too')
+) as d (position, max_results, scope, what)
+order by d.position;
+select cmp_ok(
+  memory_test.index_scans(t.type), '>', 0::bigint, format('the IVFFlat index of %ss was used', t.type)
+)
+from unnest('{episode,fact,rule}'::text[]) as t (type);
+
+select memory.rebuild_vector_indexes('hnsw');
+select is_empty(
+  format('select * from memory_test.differences(%s, %L)', d.max_results, d.scope),
+  format('with an HNSW index %s', d.what)
+)
+from (values
+  (1, 10, null, 'ten results are the ten nearest of the tenant'),
+  (2, 1000, null, 'an answer holds all vectors of a small tenant, a thousand of a big one'),
+  (3, 10, 'odd', 'a scope is full too')
+) as d (position, max_results, scope, what)
+order by d.position;
+select cmp_ok(
+  memory_test.index_scans(t.type), '>', 0::bigint, format('the HNSW index of %ss was used', t.type)
+)
+from unnest('{episode,fact,rule}'::text[]) as t (type);
+
+-- When an approximate index is used
+
+select memory_test.as_tenant('middle');
+select is(
+  memory.use_approximate_index(t.type, l.exact_scan_limit), l.expected,
+  format('the index of %ss is %s by a tenant of %s and a limit of %s', t.type,
+    case when l.expected then 'used' else 'not used' end, t.count, l.exact_scan_limit)
+)
+from (values (1, 'fact', 185), (2, 'rule', 25), (3, 'episode', 25)) as t (position, type, count)
+cross join lateral (values (t.count - 1, true), (t.count, false)) as l (exact_scan_limit, expected)
+order by t.position, l.exact_scan_limit;
+update pg_index as i set indisvalid = false where i.indexrelid = 'memory.facts_embedding_idx'::regclass;
+select is(memory.use_approximate_index('fact', 0), false, 'an index that is not valid is not used');
+update pg_index as i set indisvalid = true where i.indexrelid = 'memory.facts_embedding_idx'::regclass;
+select is(memory.use_approximate_index('fact', 0), true, 'an index is used once it is valid');
+select memory_test.as_tenant('nobody');
+select is(memory.use_approximate_index('fact', 0), false, 'a tenant without vectors needs no index');
+
+select memory.rebuild_vector_indexes('auto');
+set local enable_seqscan = on;
+set local enable_sort = on;
+select is_empty(
+  format('select * from memory_test.differences(%s)', d.max_results),
+  format('with the indexes chosen automatically, %s results are the nearest', d.max_results)
+)
+from unnest('{10,1000}'::integer[]) as d (max_results)
+order by 1;
+select memory_test.as_tenant('a');
 
 select memory.register_embedding_version('model', '1') as version_id \gset
 select memory.store_fact(
@@ -338,3 +517,644 @@ select set_eq(
 from (values (1, 'fox dog'), (2, 'lazy days'), (3, 'foxes and hounds'), (4, 'tea')) as q (position, query)
 cross join unnest('{all,any}'::text[]) as k (keyword_match)
 order by q.position, k.keyword_match;
+-- Dictionaries that give alternatives for a word
+
+create text search dictionary public.search_test_ispell (
+  template = ispell, dictfile = ispell_sample, afffile = ispell_sample
+);
+create text search configuration public.search_test (copy = english);
+alter text search configuration public.search_test
+alter mapping for asciiword with search_test_ispell, english_stem;
+select memory_test.as_tenant('ispell');
+select memory.configure('{"text_search_config": "search_test"}') \g /dev/null
+select memory.store_rule('the book') as book_id \gset
+select memory.store_rule('the book and the fox') as book_fox_id \gset
+select results_eq(
+  $$ select m.content from memory.keyword_search('rule', 'bookings') as m order by 1 $$,
+  $$ values ('the book'), ('the book and the fox') $$,
+  'any of the alternatives that a dictionary gives for a word will do'
+);
+select results_eq(
+  $$ select m.content from memory.keyword_search('rule', 'bookings fox') as m $$,
+  $$ values ('the book and the fox') $$,
+  'but every word must occur in one of its alternatives'
+);
+
+-- hybrid_search
+
+select memory_test.as_tenant('fused');
+select memory.register_embedding_version('model', '1') as fused_version_id \gset
+insert into memory.rules (tenant_id, scope, content, embedding, embedding_version_id)
+select 'fused', v.name, v.content, memory_test.near(v.similarity), :'fused_version_id'
+from (values
+  ('meaning', 'coffee', 0.9), ('both', 'tea', 0.8), ('both again', 'tea and tea', 0.7),
+  ('neither', 'wine', 0.1)
+) as v (name, content, similarity);
+insert into memory.rules (tenant_id, scope, content) values ('fused', 'words', 'tea tea tea tea');
+
+select results_eq(
+  $$ select m.scope, m.semantic_rank, m.keyword_rank, m.score
+     from memory.hybrid_search('rule', 'tea', memory_test.axis(1), max_results => 5) as m $$,
+  $$ values
+     ('both', 2::bigint, 3::bigint, 1.0::float8 / 62 + 1.0::float8 / 63),
+     ('both again', 3, 2, 1.0::float8 / 63 + 1.0::float8 / 62),
+     ('meaning', 1, null, 1.0::float8 / 61 + 1.0::float8 / 66),
+     ('words', null, 1, 1.0::float8 / 66 + 1.0::float8 / 61),
+     ('neither', 4, null, 1.0::float8 / 64 + 1.0::float8 / 66) $$,
+  'hybrid search adds the reciprocal ranks, a missing rank being the limit and one'
+);
+select results_eq(
+  $$ select m.scope, m.rrf_score = m.score, round(m.similarity::numeric, 5), m.rank is null
+     from memory.hybrid_search('rule', 'tea', memory_test.axis(1), max_results => 5) as m $$,
+  $$ values
+     ('both', true, 0.80000, false), ('both again', true, 0.70000, false), ('meaning', true, 0.90000, true),
+     ('words', true, null, false), ('neither', true, 0.10000, true) $$,
+  'a memory of one list has no part of the other'
+);
+select results_eq(
+  $$ select m.scope, m.semantic_rank, m.keyword_rank, m.score
+     from memory.hybrid_search('rule', 'tea', memory_test.axis(1), max_results => 2) as m $$,
+  $$ values
+     ('meaning', 1::bigint, null::bigint, 1.0::float8 / 61 + 1.0::float8 / 63),
+     ('words', null, 1, 1.0::float8 / 63 + 1.0::float8 / 61) $$,
+  'a smaller limit reads less of both lists and makes the missing rank smaller'
+);
+select results_eq(
+  $$ select m.relevance, m.recency
+     from memory.hybrid_search('rule', 'tea', memory_test.axis(1), max_results => 1) as m $$,
+  $$ values (null::float8, null::float8) $$,
+  'hybrid search says nothing of relevance and recency'
+);
+select results_eq(
+  $$ select m.scope, m.keyword_rank, m.semantic_rank, m.score
+     from memory.hybrid_search('rule', 'tea', max_results => 2) as m $$,
+  $$ values
+     ('words', 1::bigint, null::bigint, 1.0::float8 / 63 + 1.0::float8 / 61),
+     ('both again', 2, null, 1.0::float8 / 63 + 1.0::float8 / 62) $$,
+  'without an embedding hybrid search is keyword search'
+);
+select results_eq(
+  $$ select m.scope from memory.hybrid_search('rule', '', memory_test.axis(1), max_results => 2) as m $$,
+  $$ values ('meaning'), ('both') $$,
+  'without words hybrid search is semantic search'
+);
+select is_empty(
+  $$ select m.scope from memory.hybrid_search('rule', '', max_results => 2) as m $$,
+  'without words and an embedding hybrid search finds nothing'
+);
+select results_eq(
+  $$ select m.scope from memory.hybrid_search('rule', 'tea coffee') as m order by 1 $$,
+  $$ values ('both'), ('both again'), ('meaning'), ('words') $$,
+  'any word will do in hybrid search, as the setting says'
+);
+select is_empty(
+  $$ select m.scope from memory.hybrid_search('rule', 'tea coffee', keyword_match => 'all') as m $$,
+  'unless a call asks for all words'
+);
+select memory.configure('{"keyword_match": "all"}') \g /dev/null
+select is_empty(
+  $$ select m.scope from memory.hybrid_search('rule', 'tea coffee') as m $$,
+  'the setting may ask for all words'
+);
+select is_empty(
+  $$ select m.scope from memory.search('tea coffee', mode => 'keyword') as m $$,
+  'and the general search follows the setting'
+);
+select is(
+  (select count(*) from memory.hybrid_search('rule', 'tea coffee', keyword_match => 'any')), 4::bigint,
+  'unless a call asks for any word'
+);
+select memory.configure('{"keyword_match": "any", "rrf_k": 1}') \g /dev/null
+select results_eq(
+  $$ select m.scope, m.score
+     from memory.hybrid_search('rule', 'tea', memory_test.axis(1), max_results => 3) as m $$,
+  $$ values
+     ('meaning', 1.0::float8 / 2 + 1.0::float8 / 5), ('words', 1.0::float8 / 5 + 1.0::float8 / 2),
+     ('both', 1.0::float8 / 3 + 1.0::float8 / 4) $$,
+  'the constant of the fusion is a setting'
+);
+
+-- Ties
+
+select memory_test.as_tenant('tied');
+select memory.register_embedding_version('model', '1') as tied_version_id \gset
+insert into memory.rules (tenant_id, id, scope, content, embedding, embedding_version_id, created_at)
+select 'tied', v.id, v.name, 'tea', memory_test.axis(1), :'tied_version_id', v.created_at
+from (values
+  ('00000000-0000-0000-0000-000000000003'::uuid, 'third', '2026-01-02Z'::timestamptz),
+  ('00000000-0000-0000-0000-000000000001', 'oldest', '2026-01-01Z'),
+  ('00000000-0000-0000-0000-000000000002', 'second', '2026-01-02Z'),
+  ('00000000-0000-0000-0000-000000000004', 'newest', '2026-01-03Z')
+) as v (id, name, created_at);
+create function memory_test.tied(method text)
+  returns text
+  language sql
+  stable
+  return array_to_string(
+    case method
+      when 'semantic' then array(select m.scope from memory.semantic_search('rule', memory_test.axis(1)) as m)
+      when 'keyword' then array(select m.scope from memory.keyword_search('rule', 'tea') as m)
+      when 'hybrid' then array(
+        select m.scope from memory.hybrid_search('rule', 'tea', memory_test.axis(1)) as m
+      )
+      when 'general' then array(
+        select m.scope
+        from memory.search(
+          'tea', embedding => memory_test.axis(1), min_confidence => 0, as_of => '2026-01-04Z'
+        ) as m
+      )
+    end, ' '
+  );
+select is(
+  memory_test.tied(m.method), 'newest second third oldest',
+  m.method || ' search orders equals by age, the newest first, and then by id'
+)
+from unnest('{semantic,keyword,hybrid,general}'::text[]) with ordinality as m (method, position)
+order by m.position;
+update memory.rules as r set reference_count = 1 where r.scope = 'newest';
+update memory.rules as r set reference_count = 1 where r.scope = 'second';
+select is(
+  memory_test.tied(m.method), 'newest second third oldest',
+  m.method || ' search gives the same order again, wherever the rows lie'
+)
+from unnest('{semantic,keyword,hybrid,general}'::text[]) with ordinality as m (method, position)
+order by m.position;
+select results_eq(
+  $$ select m.scope, m.semantic_rank, m.keyword_rank
+     from memory.hybrid_search('rule', 'tea', memory_test.axis(1), max_results => 2) as m $$,
+  $$ values ('newest', 1::bigint, 1::bigint), ('second', 2, 2) $$,
+  'the limit cuts equals in the same order'
+);
+-- Equal scores, one by meaning and words, one by words and meaning.
+select memory_test.as_tenant('mirrored');
+select memory.register_embedding_version('model', '1') as mirrored_version_id \gset
+insert into memory.rules (tenant_id, scope, content, embedding, embedding_version_id, created_at)
+values
+('mirrored', 'words first', 'tea tea tea', memory_test.near(0.5), :'mirrored_version_id', '2026-01-02Z'),
+('mirrored', 'meaning first', 'tea', memory_test.near(0.6), :'mirrored_version_id', '2026-01-01Z');
+select results_eq(
+  $$ select m.scope, m.semantic_rank, m.keyword_rank
+     from memory.hybrid_search('rule', 'tea', memory_test.axis(1)) as m $$,
+  $$ values ('meaning first', 1::bigint, 2::bigint), ('words first', 2, 1) $$,
+  'of equal fusions the nearer in meaning comes first, though it is older'
+);
+select results_eq(
+  $$ select m.scope
+     from memory.search(
+       'tea', embedding => memory_test.axis(1), min_confidence => 0, as_of => '2026-01-03Z'
+     ) as m $$,
+  $$ values ('meaning first'), ('words first') $$,
+  'and so it does in the general search'
+);
+
+-- search: several types
+
+select memory_test.as_tenant('types');
+insert into memory.rules (tenant_id, id, content, created_at)
+values ('types', '00000000-0000-0000-0000-000000000001', 'tea', '2026-01-01Z');
+insert into memory.facts (tenant_id, id, subject, predicate, content, created_at)
+values ('types', '00000000-0000-0000-0000-000000000002', 'tea', 'tea', 'tea', '2026-01-01Z');
+insert into memory.episodes (tenant_id, id, butler, content, expires_at, created_at)
+values ('types', '00000000-0000-0000-0000-000000000003', 'home', 'tea', null, '2026-01-01Z');
+select results_eq(
+  $$ select m.memory_type, m.score from memory.search('tea', as_of => '2026-01-02Z') as m $$,
+  $$ values
+     ('episode', 1.0::float8 / 71 + 1.0::float8 / 61), ('fact', 1.0::float8 / 71 + 1.0::float8 / 61),
+     ('rule', 1.0::float8 / 71 + 1.0::float8 / 61) $$,
+  'each type is searched as by itself; equals of several types come as episode, fact and rule'
+);
+update memory.facts as f set reference_count = 1 where f.tenant_id = 'types';
+insert into memory.rules (tenant_id, id, content, created_at)
+values ('types', '00000000-0000-0000-0000-000000000004', 'green tea', '2026-01-01Z');
+select results_eq(
+  $$ select m.memory_type, m.content from memory.search('green tea', as_of => '2026-01-02Z') as m $$,
+  $$ values ('episode', 'tea'), ('fact', 'tea'), ('rule', 'green tea'), ('rule', 'tea') $$,
+  'the first of each type comes before the second of any'
+);
+select results_eq(
+  $$ select m.memory_type, m.content
+     from memory.search('green tea', mode => 'keyword', as_of => '2026-01-02Z') as m limit 1 $$,
+  $$ values ('rule', 'green tea') $$,
+  'a search by words compares the ranks of all types'
+);
+select results_eq(
+  $$ select m.memory_type from memory.search('tea', types => '{rule,fact}', as_of => '2026-01-02Z') as m $$,
+  $$ values ('fact'), ('rule'), ('rule') $$,
+  'only the named types are searched, whatever the order they are named in'
+);
+select results_eq(
+  $$ select m.memory_type from memory.search('tea', types => '{fact,fact}', as_of => '2026-01-02Z') as m $$,
+  $$ values ('fact') $$,
+  'a type named twice is searched once'
+);
+select is(
+  (select count(*) from memory.search('tea', types => '{rule}', as_of => '2026-01-02Z')), 2::bigint,
+  'one type can be searched alone'
+);
+select throws_ok(
+  format('select * from memory.search(''tea'', types => %L)', t.types), 'PM002', null,
+  format('the types %s are refused', t.types)
+)
+from unnest(
+  array['{}', '{link}', '{fact,NULL}', '{Fact}', '{fact,rule,episode,link}', '{{fact},{rule}}']
+) with ordinality as t (types, position)
+order by t.position;
+select results_eq(
+  $$ select m.memory_type from memory.search('tea', max_results => 2, as_of => '2026-01-02Z') as m $$,
+  $$ values ('episode'), ('fact') $$,
+  'max_results counts all types together'
+);
+
+-- search: modes
+
+select memory_test.as_tenant('modes');
+select memory.register_embedding_version('model', '1') as modes_version_id \gset
+select memory.store_rule('tea', 'near', embedding => memory_test.near(0.9), as_of => '2026-01-01Z')
+as modes_near_id \gset
+select memory.store_rule('tea tea', 'far', embedding => memory_test.near(0.1), as_of => '2026-01-02Z')
+as modes_far_id \gset
+select results_eq(
+  $$ select m.scope, round(m.score::numeric, 5)
+     from memory.search(
+       'tea', mode => 'semantic', embedding => memory_test.axis(1), as_of => '2026-01-03Z'
+     ) as m $$,
+  $$ values ('near', 0.90000), ('far', 0.10000) $$,
+  'mode semantic orders by similarity'
+);
+select results_eq(
+  $$ select m.scope, m.score
+     from memory.search(
+       'tea', mode => 'keyword', embedding => memory_test.axis(1), as_of => '2026-01-03Z'
+     ) as m $$,
+  $$ values
+     ('far', ts_rank(to_tsvector('english', 'tea tea'), 'tea')::float8),
+     ('near', ts_rank(to_tsvector('english', 'tea'), 'tea')::float8) $$,
+  'mode keyword orders by ts_rank and does not mind an embedding'
+);
+select results_eq(
+  $$ select m.scope, m.score
+     from memory.search(
+       'tea', mode => 'hybrid', embedding => memory_test.axis(1), as_of => '2026-01-03Z'
+     ) as m $$,
+  $$ values
+     ('near', 1.0::float8 / 61 + 1.0::float8 / 62), ('far', 1.0::float8 / 62 + 1.0::float8 / 61) $$,
+  'mode hybrid orders by the fusion of both'
+);
+select results_eq(
+  $$ select m.score
+     from memory.search('tea', embedding => memory_test.axis(1), as_of => '2026-01-03Z') as m $$,
+  $$ values (1.0::float8 / 61 + 1.0::float8 / 62), (1.0::float8 / 62 + 1.0::float8 / 61) $$,
+  'the mode is hybrid unless a setting says otherwise'
+);
+select memory.configure('{"retrieval_mode": "semantic"}') \g /dev/null
+select results_eq(
+  $$ select round(m.score::numeric, 5)
+     from memory.search('tea', embedding => memory_test.axis(1), as_of => '2026-01-03Z') as m $$,
+  $$ values (0.90000), (0.10000) $$,
+  'the mode follows the setting'
+);
+select throws_ok(
+  $$ select * from memory.search('tea') $$, 'PM002', 'semantic search without an embedding',
+  'a setting of mode semantic needs an embedding too'
+);
+select throws_ok(
+  $$ select * from memory.search('tea', mode => 'psychic') $$, 'PM002', 'unknown mode: ''psychic''',
+  'an unknown mode is refused'
+);
+select throws_ok(
+  $$ select * from memory.search('tea', mode => 'semantic') $$,
+  'PM002', 'semantic search without an embedding',
+  'semantic mode without an embedding is refused'
+);
+
+-- Scope
+
+select memory_test.as_tenant('scopes');
+select memory.register_embedding_version('model', '1') as scopes_version_id \gset
+insert into memory.facts (tenant_id, subject, predicate, content, scope, embedding, embedding_version_id)
+select 'scopes', 'tea', 'p', 'tea', s.scope, memory_test.axis(1), :'scopes_version_id'
+from unnest('{global,home,work}'::text[]) as s (scope);
+insert into memory.rules (tenant_id, content, scope, embedding, embedding_version_id)
+select 'scopes', 'tea', s.scope, memory_test.axis(1), :'scopes_version_id'
+from unnest('{global,home,work}'::text[]) as s (scope);
+insert into memory.episodes (tenant_id, content, butler, embedding, embedding_version_id)
+select 'scopes', 'tea', s.scope, memory_test.axis(1), :'scopes_version_id'
+from unnest('{global,home,work}'::text[]) as s (scope);
+create function memory_test.scopes(method text, scope text)
+  returns text
+  language sql
+  stable
+  return (
+    select string_agg(m.memory_type || ':' || m.scope, ' ' order by m.memory_type, m.scope)
+    from unnest('{episode,fact,rule}'::text[]) as t (type)
+    cross join lateral (
+      select * from memory.semantic_search(t.type, memory_test.axis(1), scopes.scope)
+      where scopes.method = 'semantic'
+      union all
+      select * from memory.keyword_search(t.type, 'tea', scopes.scope)
+      where scopes.method = 'keyword'
+      union all
+      select * from memory.hybrid_search(t.type, 'tea', memory_test.axis(1), scopes.scope)
+      where scopes.method = 'hybrid'
+      union all
+      select * from memory.search('tea', array[t.type], scopes.scope, embedding => memory_test.axis(1))
+      where scopes.method = 'general'
+    ) as m
+  );
+select is(
+  memory_test.scopes(m.method, s.scope), s.expected,
+  format('%s search in %s', m.method, s.what)
+)
+from unnest('{semantic,keyword,hybrid,general}'::text[]) with ordinality as m (method, position)
+cross join (values
+  (
+    1, 'work', 'episode:work fact:global fact:work rule:global rule:work',
+    'a scope finds facts and rules of it and of global, and episodes of that butler'
+  ),
+  (2, 'global', 'episode:global fact:global rule:global', 'scope global finds what is global only'),
+  (3, 'nowhere', 'fact:global rule:global', 'an unknown scope finds what is global'),
+  (
+    4, null, 'episode:global episode:home episode:work fact:global fact:home fact:work '
+    'rule:global rule:home rule:work', 'no scope finds everything'
+  )
+) as s (position, scope, expected, what)
+order by m.position, s.position;
+
+-- min_confidence
+
+select memory_test.as_tenant('faded');
+select memory.register_embedding_version('model', '1') as faded_version_id \gset
+insert into memory.facts
+  (tenant_id, subject, predicate, content, confidence, created_at, embedding, embedding_version_id)
+select 'faded', 'faded', i::text, 'tea tea tea', 1, '2026-01-01Z', memory_test.near(0.9), :'faded_version_id'
+from generate_series(1, 40) as i;
+insert into memory.facts
+  (tenant_id, subject, predicate, content, confidence, permanence, decay_rate, created_at, embedding,
+   embedding_version_id)
+select 'faded', 'lasting', i::text, 'tea', 0.5, 'permanent', 0, '2026-01-01Z', memory_test.near(0.5),
+  :'faded_version_id'
+from generate_series(1, 5) as i;
+select results_eq(
+  format(
+    $$ select m.subject, count(*)
+       from memory.search(
+         'tea', mode => %L, max_results => 5, embedding => memory_test.axis(1), as_of => '2026-01-02Z'
+       ) as m group by 1 $$,
+    o.mode
+  ),
+  $$ values ('faded', 5::bigint) $$,
+  format('what is nearer fills a %s search while it is fresh', o.mode)
+)
+from unnest('{semantic,keyword,hybrid}'::text[]) with ordinality as o (mode, position)
+order by o.position;
+select results_eq(
+  format(
+    $$ select m.subject, count(*)
+       from memory.search(
+         'tea', mode => %L, max_results => 5, embedding => memory_test.axis(1), as_of => '2026-12-01Z'
+       ) as m group by 1 $$,
+    o.mode
+  ),
+  $$ values ('lasting', 5::bigint) $$,
+  format('once it has faded it takes no place of a %s search from what has not', o.mode)
+)
+from unnest('{semantic,keyword,hybrid}'::text[]) with ordinality as o (mode, position)
+order by o.position;
+select results_eq(
+  $$ select m.subject, m.semantic_rank, m.keyword_rank
+     from memory.search(
+       'tea', max_results => 1, embedding => memory_test.axis(1), as_of => '2026-12-01Z'
+     ) as m $$,
+  $$ values ('lasting', 1::bigint, 1::bigint) $$,
+  'what has faded takes no rank either'
+);
+select is(
+  (
+    select count(*) from memory.search(
+      'tea', max_results => 100, embedding => memory_test.axis(1), min_confidence => 0, as_of => '2026-12-01Z'
+    )
+  ),
+  45::bigint, 'a min_confidence of 0 finds what has faded'
+);
+select is(
+  (
+    select count(*) from memory.search(
+      'tea', max_results => 100, min_confidence => c.min_confidence, as_of => '2026-12-01Z'
+    )
+  ),
+  c.expected, format('a confidence of 0.5 %s a min_confidence of %s', c.what, c.min_confidence)
+)
+from (values
+  (1, 0.5::float8, 5::bigint, 'passes'), (2, 0.5000001, 0, 'does not pass'), (3, 1, 0, 'does not pass')
+) as c (position, min_confidence, expected, what)
+order by c.position;
+select memory.configure('{"min_confidence": 0.6}') \g /dev/null
+select is(
+  (select count(*) from memory.search('tea', max_results => 100, as_of => '2026-12-01Z')), 0::bigint,
+  'min_confidence follows the setting'
+);
+select is(
+  (select count(*) from memory.keyword_search('fact', 'tea', max_results => 100, as_of => '2026-12-01Z')),
+  45::bigint, 'a search of one type by words leaves out nothing that has faded'
+);
+select is(
+  (
+    select count(*) from memory.semantic_search(
+      'fact', memory_test.axis(1), max_results => 100, as_of => '2026-12-01Z'
+    )
+  ),
+  45::bigint, 'nor does one by meaning'
+);
+select is(
+  (
+    select count(*) from memory.hybrid_search(
+      'fact', 'tea', memory_test.axis(1), max_results => 100, as_of => '2026-12-01Z'
+    )
+  ),
+  45::bigint, 'nor does one by both'
+);
+update memory.facts as f set last_confirmed_at = null where f.subject = 'faded';
+select is(
+  (
+    select count(*)
+    from memory.search('tea', max_results => 100, min_confidence => 0.01, as_of => '2026-01-01Z')
+  ),
+  5::bigint, 'a fact that was never confirmed has no confidence'
+);
+insert into memory.episodes (tenant_id, butler, content, expires_at, created_at)
+values ('faded', 'home', 'tea', null, '2000-01-01Z');
+select is(
+  (
+    select string_agg(m.memory_type, ' ')
+    from memory.search('tea', max_results => 100, min_confidence => 1, as_of => '2026-12-01Z') as m
+  ),
+  'episode', 'an episode does not fade'
+);
+
+-- Arguments
+
+select memory_test.as_tenant('a');
+select throws_ok(
+  format('select * from %s', replace(f.call, '%', 'max_results => ' || coalesce(n.value, 'null'))),
+  'PM002', null,
+  format('%s of %s results is refused', split_part(f.call, '(', 1), coalesce(n.value, 'NULL'))
+)
+from (values
+  (1, $$memory.semantic_search('fact', memory_test.axis(1), %)$$),
+  (2, $$memory.keyword_search('fact', 'x', %)$$), (3, $$memory.hybrid_search('fact', 'x', %)$$),
+  (4, $$memory.search('x', %)$$)
+) as f (position, call)
+cross join unnest('{0,-1,null}'::text[]) with ordinality as n (value, position)
+order by f.position, n.position;
+select is(
+  (select count(*) from memory.semantic_search('fact', memory_test.axis(1), max_results => 1000000000)),
+  6::bigint, 'semantic search of a billion results returns what there is'
+);
+select memory_test.as_tenant('many');
+insert into memory.rules (tenant_id, content) select 'many', 'tea' from generate_series(1, 1001);
+select is(
+  (select count(*) from memory.keyword_search('rule', 'tea', max_results => 1000000000)), 1000::bigint,
+  'keyword search of a billion results returns a thousand'
+);
+select is(
+  (select count(*) from memory.hybrid_search('rule', 'tea', max_results => 1000000000)), 1000::bigint,
+  'hybrid search of a billion results returns a thousand'
+);
+select is(
+  (select count(*) from memory.search('tea', max_results => 1000000000)), 1000::bigint,
+  'search of a billion results returns a thousand'
+);
+select is(
+  (select count(*) from memory.keyword_search('rule', 'tea')), 10::bigint, 'an answer holds ten unless asked'
+);
+
+select memory_test.as_tenant('a');
+select throws_ok(
+  format('select * from %s', replace(f.call, '%', 'as_of => ' || quote_nullable(n.value))), 'PM002', null,
+  format('%s at the time %s is refused', split_part(f.call, '(', 1), coalesce(n.value, 'NULL'))
+)
+from (values
+  (1, $$memory.semantic_search('fact', memory_test.axis(1), %)$$),
+  (2, $$memory.keyword_search('fact', 'x', %)$$), (3, $$memory.hybrid_search('fact', 'x', %)$$),
+  (4, $$memory.search('x', %)$$)
+) as f (position, call)
+cross join unnest('{null,infinity,-infinity}'::text[]) with ordinality as n (value, position)
+order by f.position, n.position;
+select throws_ok(
+  format('select * from %s', replace(f.call, '%', quote_nullable(n.value))), 'PM002',
+  'unknown memory_type: ' || quote_nullable(n.value),
+  format('%s of the type %s is refused', split_part(f.call, '(', 1), coalesce(n.value, 'NULL'))
+)
+from (values
+  (1, $$memory.semantic_search(%, memory_test.axis(1))$$), (2, $$memory.keyword_search(%, 'x')$$),
+  (3, $$memory.hybrid_search(%, 'x')$$)
+) as f (position, call)
+cross join unnest('{link,null}'::text[]) with ordinality as n (value, position)
+order by f.position, n.position;
+select throws_ok(
+  $$ select * from memory.keyword_search('fact', 'x', keyword_match => 'some') $$,
+  'PM002', 'unknown keyword_match: ''some''', 'keyword search for some of the words is refused'
+);
+select throws_ok(
+  $$ select * from memory.keyword_search('fact', 'x', keyword_match => null) $$,
+  'PM002', 'unknown keyword_match: NULL', 'keyword search needs to know how many words must match'
+);
+select throws_ok(
+  $$ select * from memory.hybrid_search('fact', 'x', keyword_match => 'some') $$,
+  'PM002', 'unknown keyword_match: ''some''', 'hybrid search for some of the words is refused'
+);
+select throws_ok(
+  format('select * from %s', replace(f.call, '%', $$repeat('x', 65537)$$)),
+  'PM002', 'the query is 65537 octets long',
+  format('%s with a query beyond 64 KiB is refused', split_part(f.call, '(', 1))
+)
+from (values
+  (1, $$memory.keyword_search('fact', %)$$), (2, $$memory.hybrid_search('fact', %)$$),
+  (3, $$memory.search(%)$$)
+) as f (position, call)
+order by f.position;
+select lives_ok(
+  format('select * from %s', replace(f.call, '%', $$repeat('word ', 13107)$$)),
+  format('%s with a query of 64 KiB is answered', split_part(f.call, '(', 1))
+)
+from (values
+  (1, $$memory.keyword_search('fact', %)$$), (2, $$memory.hybrid_search('fact', %)$$),
+  (3, $$memory.search(%)$$)
+) as f (position, call)
+order by f.position;
+select throws_ok(
+  format('select * from memory.search(''x'', min_confidence => %L)', n.value), 'PM002', null,
+  format('a min_confidence of %s is refused', n.value)
+)
+from unnest('{-0.1,1.1,NaN,Infinity}'::text[]) with ordinality as n (value, position)
+order by n.position;
+
+-- Query vectors
+
+select throws_ok(
+  $$ select * from memory.semantic_search('fact', null) $$, 'PM002', 'embedding is NULL',
+  'semantic search without a vector is refused'
+);
+select throws_ok(
+  format('select * from %s', replace(f.call, '%', v.value)), 'PM002', null,
+  format('%s with %s is refused', split_part(f.call, '(', 1), v.what)
+)
+from (values
+  (1, $$memory.semantic_search('fact', %)$$), (2, $$memory.hybrid_search('fact', 'x', %)$$),
+  (3, $$memory.search('x', embedding => %)$$), (4, $$memory.search('x', mode => 'semantic', embedding => %)$$)
+) as f (position, call)
+cross join (values
+  (1, $$'[1,2,3]'$$, 'a short vector'),
+  (2, $$array_fill(0, array[384])::vector$$, 'a zero vector'),
+  (3, $$array_fill(1e-9, array[384])::vector$$, 'a vector of hardly any length'),
+  (4, $$array_fill(1e9, array[384])::vector$$, 'a vector of enormous length')
+) as v (position, value, what)
+order by f.position, v.position;
+select memory.start_reembedding('model', '2') as building_version_id \gset
+select throws_ok(
+  format('select * from %s', replace(f.call, '%', quote_literal(v.id))), 'PM004',
+  'the embedding is not of the active version, model model version 1',
+  format('%s with a vector of %s is refused', split_part(f.call, '(', 1), v.what)
+)
+from (values
+  (1, $$memory.semantic_search('fact', memory_test.axis(1), embedding_version_id => %)$$),
+  (2, $$memory.hybrid_search('fact', 'x', memory_test.axis(1), embedding_version_id => %)$$),
+  (3, $$memory.search('x', embedding => memory_test.axis(1), embedding_version_id => %)$$)
+) as f (position, call)
+cross join (values
+  (1, :'building_version_id', 'the version under construction'),
+  (2, :'live_version_id', 'the version of another tenant'),
+  (3, '00000000-0000-0000-0000-000000000001', 'an unknown version')
+) as v (position, id, what)
+order by f.position, v.position;
+select is(
+  (
+    select count(*)
+    from memory.semantic_search('fact', memory_test.axis(1), embedding_version_id => :'version_id')
+  ),
+  6::bigint, 'a vector of the active version is compared'
+);
+select memory_test.as_tenant('unregistered');
+select throws_ok(
+  $$ select * from memory.semantic_search(
+       'fact', memory_test.axis(1), embedding_version_id => '00000000-0000-0000-0000-000000000001'
+     ) $$,
+  'PM004', 'no embedding model is registered', 'a version of a tenant that has none is refused'
+);
+select is_empty(
+  $$ select * from memory.semantic_search('fact', memory_test.axis(1)) $$,
+  'without any vector semantic search finds nothing'
+);
+select memory_test.as_tenant('');
+select throws_ok(
+  format('select * from %s', f.call), '28000', 'this transaction names no tenant',
+  format('%s without a tenant is refused', split_part(f.call, '(', 1))
+)
+from (values
+  (1, $$memory.semantic_search('fact', memory_test.axis(1))$$), (2, $$memory.keyword_search('fact', 'x')$$),
+  (3, $$memory.hybrid_search('fact', 'x')$$), (4, $$memory.search('x')$$)
+) as f (position, call)
+order by f.position;
+
+select * from finish();
+rollback;

@@ -1,0 +1,185 @@
+"""One server for the run, one database for each test, made from a template deployed with sqitch.
+
+The server is the embedded one, unless PYMEM_TEST_DATABASE_URL names another (as superuser) or
+PYMEM_TEST_SERVER=docker asks for the official pgvector image.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import conninfo, sql
+
+from pymem import EmbeddingEngine, get_embedding_engine
+from pymem.server import EmbeddedServer
+
+ROOT = Path(__file__).parent.parent
+
+ALL_ROLES = "memory_writer, memory_worker, memory_reader, memory_admin"
+
+
+@dataclass(frozen=True)
+class Server:
+    """A PostgreSQL of which the tests are superuser."""
+
+    superuser_url: str
+
+    def url(self, database: str, user: str | None = None) -> str:
+        changes: dict[str, Any] = {"dbname": database}
+        if user is not None:
+            # Logins of the tests have a password, for servers that ask for one.
+            changes |= {"user": user, "password": "test"}
+        return conninfo.make_conninfo(self.superuser_url, **changes)
+
+    def execute(self, statement: sql.Composable, database: str = "postgres") -> None:
+        with psycopg.connect(self.url(database), autocommit=True) as connection:
+            connection.execute(statement)
+
+
+@dataclass(frozen=True)
+class Database:
+    """A database with the schema memory."""
+
+    server: Server
+    name: str
+
+    @property
+    def superuser_url(self) -> str:
+        return self.server.url(self.name)
+
+    def login(self, tenant: str | None = "a", *, name: str | None = None, roles: str = ALL_ROLES) -> str:
+        """Return the connection string of a login bound to a tenant (None: of a gateway)."""
+        login = name or f"pymem_test_{tenant or 'gateway'}"
+        if tenant is None and name is None:
+            roles += ", memory_gateway"
+        with psycopg.connect(self.superuser_url, autocommit=True) as connection:
+            found = connection.execute("select from pg_roles where rolname = %s", (login,))
+            if found.fetchone() is None:
+                connection.execute(
+                    sql.SQL("create role {} login password 'test'").format(sql.Identifier(login))
+                )
+            connection.execute(
+                sql.SQL("grant {} to {}").format(
+                    sql.SQL(roles),  # type: ignore[arg-type]
+                    sql.Identifier(login),
+                )
+            )
+            if tenant is not None:
+                connection.execute("select memory.bind_login(%s, %s)", (login, tenant))
+        return self.server.url(self.name, login)
+
+    def query(self, statement: str, *parameters: Any, tenant: str = "a") -> list[tuple[Any, ...]]:
+        """Run a statement as superuser acting for a tenant."""
+        with psycopg.connect(self.superuser_url, autocommit=True) as connection:
+            connection.execute("select set_config('memory.tenant_id', %s, false)", (tenant,))
+            cursor = connection.execute(statement, parameters)  # type: ignore[arg-type]
+            return cursor.fetchall() if cursor.description else []
+
+    def value(self, statement: str, *parameters: Any, tenant: str = "a") -> Any:
+        return self.query(statement, *parameters, tenant=tenant)[0][0]
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    if url := os.environ.get("PYMEM_TEST_DATABASE_URL"):
+        yield Server(url)
+    elif os.environ.get("PYMEM_TEST_SERVER") == "docker":
+        from testcontainers.postgres import PostgresContainer
+
+        with PostgresContainer("pgvector/pgvector:pg17", driver=None) as container:
+            yield Server(container.get_connection_url())
+    else:
+        folder = tempfile.mkdtemp(prefix="pymem-test-")
+        embedded = EmbeddedServer(folder, settings={"fsync": "off", "max_connections": "200"})
+        embedded.start()
+        try:
+            yield Server(embedded.url())
+        finally:
+            embedded.stop()
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def sqitch(server: Server, database: str, *arguments: str) -> str:
+    """Run sqitch on a database and return its output."""
+    target = conninfo.conninfo_to_dict(server.url(database))
+    environment = {
+        **os.environ,
+        "PGHOST": str(target.get("host", "")),
+        "PGPORT": str(target.get("port", "5432")),
+        "PGUSER": str(target.get("user", "")),
+        "PGPASSWORD": str(target.get("password", "")),
+        "SQITCH_FULLNAME": "pymem tests",
+        "SQITCH_EMAIL": "tests@pymem.invalid",
+        "TZ": "UTC",
+        "LC_ALL": "C.UTF-8",
+        # Shadowed variables and their like are errors, not habits.
+        "PGOPTIONS": "-c plpgsql.extra_errors=all",
+    }
+    command, *rest = arguments
+    done = subprocess.run(
+        ["sqitch", command, *rest, f"db:pg:{database}"],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def create_database(server: Server, name: str, template: str = "template0") -> None:
+    server.execute(sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name)))
+    server.execute(
+        sql.SQL("create database {} template {}").format(sql.Identifier(name), sql.Identifier(template))
+    )
+
+
+@pytest.fixture(scope="session")
+def template(server: Server) -> str:
+    name = "pymem_test_template"
+    create_database(server, name)
+    sqitch(server, name, "deploy", "--verify")
+    return name
+
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture
+def empty_database(server: Server) -> Iterator[Database]:
+    """A database without the schema."""
+    name = f"pymem_test_{os.getpid()}_{next(_numbers)}"
+    create_database(server, name)
+    yield Database(server, name)
+    server.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+
+
+@pytest.fixture
+def database(server: Server, template: str) -> Iterator[Database]:
+    """A database with the schema and nothing in it."""
+    name = f"pymem_test_{os.getpid()}_{next(_numbers)}"
+    create_database(server, name, template)
+    yield Database(server, name)
+    server.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+
+
+@pytest.fixture(scope="session")
+def engine() -> EmbeddingEngine:
+    """The real model, loaded once."""
+    return get_embedding_engine()
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"

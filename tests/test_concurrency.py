@@ -1,0 +1,363 @@
+"""Many connections at once."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from pymem import ConflictError, Memory, PymemError
+from pymem.models import MemoryType
+from tests.conftest import Database
+
+pytestmark = pytest.mark.anyio
+
+SESSIONS = 8
+
+
+async def together(
+    database: Database, work: Callable[[Memory, int], Awaitable[Any]], sessions: int = SESSIONS
+) -> list[Any]:
+    """Run work in several sessions at once, each with a connection of its own."""
+    url = database.login("a")
+    async with AsyncExitStack() as stack:
+        memories = [
+            await stack.enter_async_context(await Memory.connect(url, max_size=1))
+            for _ in range(sessions)
+        ]
+        return await asyncio.gather(*(work(memory, n) for n, memory in enumerate(memories)))
+
+
+def assert_unbroken_chain(database: Database, subject: str, stored: int) -> None:
+    """One active fact, and behind it one chain of all the others, without forks."""
+    [(active,)] = database.query(
+        "select count(*) from memory.facts where subject = %s and validity = 'active'", subject
+    )
+    assert active == 1
+    [(length, superseded)] = database.query(
+        """with recursive chain as (
+             select id, supersedes_id, validity from memory.facts
+             where subject = %s and validity = 'active'
+             union all
+             select f.id, f.supersedes_id, f.validity
+             from chain as c join memory.facts as f on f.id = c.supersedes_id
+           )
+           select count(*), count(*) filter (where validity = 'superseded') from chain""",
+        subject,
+    )
+    assert length == stored
+    assert superseded == stored - 1
+    assert database.value(
+        """select count(*) from memory.memory_links as l
+           join memory.facts as f on f.id = l.source_id
+           where l.relation = 'supersedes' and f.subject = %s and l.target_id = f.supersedes_id""",
+        subject,
+    ) == stored - 1
+
+
+async def test_sessions_that_store_one_key_make_one_chain(database: Database) -> None:
+    each = 40
+
+    async def store(memory: Memory, session: int) -> None:
+        for n in range(each):
+            await memory.store_fact("user", "mood", f"{session}/{n}")
+
+    await together(database, store)
+
+    assert_unbroken_chain(database, "user", SESSIONS * each)
+    assert database.value(
+        "select count(*) from memory.memory_events where event_type = 'fact_created'"
+    ) == SESSIONS * each
+    assert database.value(
+        "select count(*) from memory.memory_events where event_type = 'fact_superseded'"
+    ) == SESSIONS * each - 1
+
+
+async def test_sessions_that_store_a_new_key_at_once_make_one_chain(database: Database) -> None:
+    async def store(memory: Memory, session: int) -> None:
+        for n in range(20):
+            await memory.store_fact(f"user {n}", "mood", str(session))
+
+    await together(database, store)
+
+    for n in range(20):
+        assert_unbroken_chain(database, f"user {n}", SESSIONS)
+
+
+async def test_sessions_that_store_and_forget_one_key_never_fail(database: Database) -> None:
+    async def store(memory: Memory, session: int) -> None:
+        for n in range(20):
+            fact = await memory.store_fact("user", "mood", f"{session}/{n}")
+            if session % 2:
+                await memory.forget_memory("fact", fact)
+            else:
+                await memory.recall("mood")
+
+    await together(database, store)
+
+    assert database.value(
+        "select count(*) from memory.facts where validity = 'active'"
+    ) in (0, 1)
+    assert database.value("select count(*) from memory.facts") == SESSIONS * 20
+
+
+async def test_the_same_idempotency_key_gives_all_sessions_the_same_row(database: Database) -> None:
+    async def store(memory: Memory, _: int) -> list[UUID]:
+        return [
+            await memory.store_episode("once", "home", idempotency_key=f"e{n}")
+            for n in range(10)
+        ] + [
+            await memory.store_fact("once", f"p{n}", "c", idempotency_key=f"f{n}")
+            for n in range(10)
+        ] + [await memory.store_rule("once", idempotency_key=f"r{n}") for n in range(10)]
+
+    answers = await together(database, store)
+
+    assert all(answer == answers[0] for answer in answers)
+    assert database.value("select count(*) from memory.episodes") == 10
+    assert database.value("select count(*) from memory.facts") == 10
+    assert database.value("select count(*) from memory.rules") == 10
+
+
+async def test_batches_with_common_keys_in_any_order_do_not_deadlock(database: Database) -> None:
+    episodes = [
+        {"content": f"episode {n}", "butler": "home", "idempotency_key": f"k{n}"}
+        for n in range(50)
+    ]
+
+    async def store(memory: Memory, session: int) -> int:
+        shuffled = random.Random(session).sample(episodes, len(episodes))
+        stored = await memory.store_episodes(shuffled)
+        return sum(episode.created for episode in stored)
+
+    created = await together(database, store)
+
+    assert sum(created) == len(episodes)
+    assert database.value("select count(*) from memory.episodes") == len(episodes)
+
+
+async def test_readers_of_the_same_memories_do_not_deadlock_or_lose_counts(
+    database: Database,
+) -> None:
+    async def recall(memory: Memory, _: int) -> int:
+        return sum([len(await memory.recall("tea", max_results=20)) for _ in range(15)])
+
+    for n in range(20):
+        database.query("select memory.store_fact(%s, 'likes', 'tea')", f"user {n}")
+
+    returned = await together(database, recall)
+
+    assert database.value("select sum(reference_count) from memory.facts") == sum(returned)
+
+
+async def test_workers_claim_every_memory_once(database: Database) -> None:
+    database.query("select memory.register_embedding_version('model', '1')")
+    for n in range(60):
+        database.query("select memory.store_rule(%s)", f"rule {n}")
+
+    async def claim(memory: Memory, _: int) -> list[tuple[str, UUID]]:
+        claimed = []
+        while batch := await memory.claim_unembedded(batch_size=7):
+            claimed += [(found.memory_type, found.memory_id) for found in batch]
+            await memory.set_embeddings(
+                [(found.memory_type, found.memory_id) for found in batch],
+                [[1.0] * 384] * len(batch),
+                embedding_version_id=await memory.register_embedding_version("model", "1"),
+            )
+        return claimed
+
+    claims = [claim for claims in await together(database, claim) for claim in claims]
+
+    assert len(claims) == len(set(claims)) == 60
+    assert database.value("select count(*) from memory.embedding_queue") == 0
+    assert database.value("select count(*) from memory.rules where embedding is null") == 0
+
+
+async def test_the_first_registration_has_one_winner(database: Database) -> None:
+    async def register(memory: Memory, session: int) -> UUID | None:
+        try:
+            return await memory.register_embedding_version(f"model {session % 2}", "1")
+        except ConflictError:
+            return None
+
+    answers = await together(database, register)
+
+    winners = {answer for answer in answers if answer is not None}
+    assert len(winners) == 1
+    assert answers.count(None) == SESSIONS // 2
+
+
+async def test_a_switch_of_the_model_leaves_no_vector_of_the_old_one(database: Database) -> None:
+    database.query("select memory.register_embedding_version('old', '1')")
+    old, new = [1.0] * 384, [1.0] + [0.0] * 383
+
+    async def store(memory: Memory, session: int) -> None:
+        for n in range(30):
+            await memory.store_fact(f"{session}/{n}", "p", "c", embedding=old)
+
+    async def switch(memory: Memory) -> None:
+        version = await memory.start_reembedding("new", "1")
+        for _ in range(200):
+            await memory.start_reembedding("new", "1")
+            while batch := await memory.claim_unembedded(embedding_version_id=version):
+                await memory.set_embeddings(
+                    [(found.memory_type, found.memory_id) for found in batch],
+                    [new] * len(batch),
+                    embedding_version_id=version,
+                )
+            try:
+                await memory.switch_embedding_version()
+            except ConflictError:
+                continue
+            return
+        pytest.fail("the switch never succeeded")
+
+    async def work(memory: Memory, session: int) -> None:
+        await (switch(memory) if session == 0 else store(memory, session))
+
+    await together(database, work)
+
+    assert database.value(
+        """select count(*) from memory.facts as f
+           where f.embedding is not null and f.embedding_version_id <>
+             (select v.id from memory.embedding_versions as v where v.status = 'active')"""
+    ) == 0
+    assert database.value("select count(*) from memory.staged_embeddings") == 0
+
+
+async def test_a_store_that_names_its_version_cannot_slip_past_a_switch(database: Database) -> None:
+    """The store holds the version until it commits, so the switch waits for it and sees it."""
+    old = database.value("select memory.register_embedding_version('old', '1')")
+    new = database.value("select memory.start_reembedding('new', '1')")
+    with (
+        psycopg.connect(database.superuser_url) as storing,
+        psycopg.connect(database.superuser_url, autocommit=True) as switching,
+    ):
+        storing.execute("select set_config('memory.tenant_id', 'a', false)")
+        switching.execute("select set_config('memory.tenant_id', 'a', false)")
+        storing.execute(
+            "select memory.store_fact('user', 'likes', 'tea', embedding => %s::vector, embedding_version_id => %s)",
+            (str([1.0] * 384), old),
+        )
+        switching.execute("set lock_timeout = '200ms'")
+        with pytest.raises(psycopg.errors.LockNotAvailable):
+            switching.execute("select memory.switch_embedding_version()")
+        storing.commit()
+        with pytest.raises(psycopg.Error, match="1 memories have no vector"):
+            switching.execute("select memory.switch_embedding_version()")
+
+    [(claimed_type, claimed_id)] = database.query(
+        "select memory_type, memory_id from memory.claim_unembedded(%s)", new
+    )
+    assert claimed_type == "fact"
+    database.query(
+        "select memory.set_embedding('fact', %s, %s::vector, %s)", claimed_id, str([1.0] * 384), new
+    )
+    assert database.value("select memory.switch_embedding_version()") == new
+    with pytest.raises(psycopg.Error, match="not of the active version"):
+        database.query(
+            "select memory.store_fact('user', 'likes', 'tea', embedding => %s::vector, embedding_version_id => %s)",
+            str([1.0] * 384),
+            old,
+        )
+
+
+async def test_the_switch_is_refused_where_it_could_not_see_what_it_waited_for(
+    database: Database,
+) -> None:
+    with psycopg.connect(database.superuser_url) as connection:
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        connection.execute("select set_config('memory.tenant_id', 'a', true)")
+        with pytest.raises(psycopg.Error, match="repeatable read") as raised:
+            connection.execute("select memory.switch_embedding_version()")
+        assert raised.value.sqlstate == "PM002"
+
+
+@pytest.mark.parametrize("level", ["REPEATABLE READ", "SERIALIZABLE"])
+async def test_stricter_isolation_never_makes_two_active_facts(
+    database: Database, level: str
+) -> None:
+    """There a store may fail with 40001, to be tried again; integrity holds."""
+    url = database.login("a")
+
+    async def store(session: int) -> int:
+        stored = 0
+        connection = await psycopg.AsyncConnection.connect(url, autocommit=True)
+        async with connection:
+            await connection.execute(
+                sql.SQL("set default_transaction_isolation to {}").format(sql.Literal(level.lower()))
+            )
+            for n in range(20):
+                try:
+                    await connection.execute(
+                        "select memory.store_fact('user', 'mood', %s)", (f"{session}/{n}",)
+                    )
+                    stored += 1
+                except psycopg.Error as error:
+                    assert error.sqlstate == "40001", error
+        return stored
+
+    stored = sum(await asyncio.gather(*(store(session) for session in range(SESSIONS))))
+
+    assert_unbroken_chain(database, "user", stored)
+
+
+async def test_links_made_at_once_are_one_link(database: Database) -> None:
+    one = database.value("select memory.store_rule('one')")
+    two = database.value("select memory.store_rule('two')")
+    rule: MemoryType = "rule"
+
+    async def link(memory: Memory, session: int) -> bool:
+        relation = "supports" if session % 2 else "related_to"
+        made = await memory.create_link(rule, one, rule, two, relation)  # type: ignore[arg-type]
+        return made.created
+
+    assert (await together(database, link)).count(True) == 1
+    assert database.value("select count(*) from memory.memory_links") == 1
+
+
+async def test_a_tenant_that_holds_advisory_locks_delays_nobody(database: Database) -> None:
+    """Stores wait for key rows, which only the functions can lock."""
+    database.query("select memory.store_fact('user', 'mood', 'fine')")
+    with psycopg.connect(database.login("b")) as attacker:
+        for key in range(1000):
+            attacker.execute("select pg_advisory_lock(%s)", (key,))
+        async with await Memory.connect(database.login("a")) as memory:
+            async with asyncio.timeout(5):
+                await memory.store_fact("user", "mood", "still fine")
+
+
+async def test_a_killed_session_leaves_nothing_half_written(database: Database) -> None:
+    url = database.login("a")
+    for _ in range(5):
+        with psycopg.connect(url) as connection:
+            connection.execute("select memory.store_fact('user', 'mood', 'never committed')")
+            pid = connection.info.backend_pid
+            database.query("select pg_terminate_backend(%s)", pid)
+            with pytest.raises(psycopg.OperationalError):
+                connection.execute("select 1")
+    for table in ("facts", "memory_links", "memory_events", "embedding_queue"):
+        where = "where event_type like 'fact%%'" if table == "memory_events" else ""
+        assert database.value(f"select count(*) from memory.{table} {where}") == 0, table
+
+
+async def test_the_pool_recovers_from_killed_connections(database: Database) -> None:
+    async with await Memory.connect(database.login("a"), min_size=2, max_size=2) as memory:
+        await memory.store_rule("Water the tomatoes")
+        database.query(
+            "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'pymem_test_a'"
+        )
+        for _ in range(3):
+            try:
+                await memory.store_rule("Water the roses")
+                break
+            except PymemError:
+                await asyncio.sleep(0.1)
+        assert len(await memory.search("roses")) == 1

