@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(70);
+select plan(71);
 
 -- The whole error of linking two memories as a client sees it, every id replaced by <id>.
 create function memory_test.error_of_link(
@@ -158,6 +158,13 @@ select results_eq(
   ),
   $$ values (true, 'related_to') $$,
   'and so have those of one source to several targets'
+);
+select results_eq(
+  format(
+    $$ select * from memory.create_link('fact', %L, 'fact', %L, 'supports') $$, :'fact5_id', :'fact4_id'
+  ),
+  $$ values (false, 'contradicts') $$,
+  'each of which is told by its own'
 );
 
 -- What create_link refuses

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pymem.errors import InvalidArgumentError, PymemError, UnavailableError
 from pymem.memory import Memory
+from pymem.sanitize import clean_json
 
 BATCH_SIZE = 200
 MAX_LINE = 4 << 20
@@ -110,8 +112,11 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
 def _episode(raw: bytes, seen: Counter[bytes]) -> dict[str, Any]:
     if len(raw) > MAX_LINE:
         raise InvalidArgumentError(f"the line is longer than {MAX_LINE >> 20} MiB")
+    value = clean_json("the line", _parse(raw))
+    if not isinstance(value, dict):
+        raise InvalidArgumentError("the line is no JSON object")
     try:
-        line = EpisodeLine.model_validate_json(raw)
+        line = EpisodeLine.model_validate(value)
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in problem["loc"])
@@ -126,12 +131,23 @@ def _episode(raw: bytes, seen: Counter[bytes]) -> dict[str, Any]:
         zoned = line.created_at if line.created_at.tzinfo else line.created_at.replace(tzinfo=UTC)
         episode["created_at"] = zoned.isoformat()
     if line.idempotency_key is None:
-        digest = hashlib.sha256(
-            line.model_dump_json(exclude_none=True).encode("utf-8", "surrogatepass")
-        ).digest()[:16]
+        digest = hashlib.sha256(line.model_dump_json(exclude_none=True).encode()).digest()[:16]
         seen[digest] += 1
         episode["idempotency_key"] = f"line:{digest.hex()}:{seen[digest]}"
     return episode
+
+
+def _parse(raw: bytes) -> Any:
+    try:
+        return json.loads(raw.decode("utf-8-sig"), parse_constant=_refuse_constant)
+    except RecursionError as error:
+        raise InvalidArgumentError("the line is nested too deeply") from error
+    except ValueError as error:
+        raise InvalidArgumentError(f"Invalid JSON: {error}") from error
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON number")
 
 
 async def _store(

@@ -114,9 +114,9 @@ create function memory.truncate_utf8(
 as $$
 declare
   v_octets bytea;
-  v_length integer := max_octets;
+  v_length integer := greatest(max_octets, 0);
 begin
-  if octet_length(content) <= max_octets then
+  if octet_length(content) <= v_length then
     return content;
   end if;
   v_octets := convert_to(content, 'UTF8');
@@ -152,7 +152,7 @@ create function memory.preprocess_text(content text)
   immutable
   strict
   parallel safe
-  return memory.truncate_utf8(memory.collapse_whitespace(content), 1048576);
+  return rtrim(memory.truncate_utf8(memory.collapse_whitespace(content), 1048576), ' ');
 
 comment on function memory.preprocess_text(text) is
 'Prepares stored text for indexing: whitespace collapsed, ends stripped, cut to 1 MiB (1,048,576 octets) '
@@ -178,14 +178,17 @@ create function memory.render_memory(
   language sql
   immutable
   parallel safe
-  return memory.truncate_utf8(
-    memory.preprocess_text(
-      case memory_type
-        when 'fact' then concat_ws(' ', subject, predicate, content)
-        else content
-      end
+  return rtrim(
+    memory.truncate_utf8(
+      memory.preprocess_text(
+        case memory_type
+          when 'fact' then concat_ws(' ', subject, predicate, content)
+          else content
+        end
+      ),
+      262144
     ),
-    262144
+    ' '
   );
 
 comment on function memory.render_memory(text, text, text, text) is
@@ -342,12 +345,49 @@ comment on function memory.current_tenant() is
 'The tenant of this transaction: that of the bound login, else the one a member of memory_gateway named '
 'with set_request. Errors: 28000 no tenant.';
 
+-- Anybody can set memory.actor and the like without set_request, so what is malformed there counts as
+-- not set: the audit stream holds nothing that these do not allow.
+
+create function memory.is_actor(actor text)
+  returns boolean
+  language sql
+  immutable
+  parallel safe
+  return octet_length(actor) between 1 and 128 and actor !~ '[[:cntrl:]]';
+
+comment on function memory.is_actor(text) is
+'Whether a text may name an actor: 1 to 128 octets without control characters.';
+
+create function memory.is_request_id(request_id text)
+  returns boolean
+  language sql
+  immutable
+  parallel safe
+  return request_id ~ '^[A-Za-z0-9_.:/+=@-]{1,128}$';
+
+comment on function memory.is_request_id(text) is
+'Whether a text is a request id: 1 to 128 characters out of A-Z a-z 0-9 _ . : / + = @ -';
+
+create function memory.is_reason(reason text)
+  returns boolean
+  language sql
+  immutable
+  parallel safe
+  return reason ~ '^[a-z0-9_.:-]{1,64}$';
+
+comment on function memory.is_reason(text) is
+'Whether a text is a reason code: 1 to 64 characters out of a-z 0-9 _ . : - A reason stays in the audit '
+'stream for ever, so it cannot hold personal content.';
+
 create function memory.current_actor()
   returns text
   language sql
   stable
   parallel safe
-  return coalesce(nullif(current_setting('memory.actor', true), ''), session_user);
+  return case
+    when memory.is_actor(current_setting('memory.actor', true)) then current_setting('memory.actor', true)
+    else session_user::text
+  end;
 
 comment on function memory.current_actor() is
 'Who acts in this transaction, as the client says (set_request), else the login. Kept on audit events.';
@@ -357,7 +397,10 @@ create function memory.current_request_id()
   language sql
   stable
   parallel safe
-  return nullif(current_setting('memory.request_id', true), '');
+  return case
+    when memory.is_request_id(current_setting('memory.request_id', true))
+    then current_setting('memory.request_id', true)
+  end;
 
 comment on function memory.current_request_id() is
 'The request id of this transaction (set_request) or NULL. Kept on audit events.';
@@ -367,7 +410,9 @@ create function memory.current_reason()
   language sql
   stable
   parallel safe
-  return nullif(current_setting('memory.reason', true), '');
+  return case
+    when memory.is_reason(current_setting('memory.reason', true)) then current_setting('memory.reason', true)
+  end;
 
 comment on function memory.current_reason() is
 'The reason code of this transaction (set_request) or NULL. Kept on audit events.';
@@ -385,16 +430,15 @@ create function memory.set_request(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  if octet_length(actor) > 128 or actor ~ '[[:cntrl:]]' then
-    raise exception 'actor is not a name of at most 128 octets'
+  if not memory.is_actor(actor) then
+    raise exception 'actor is not a name of 1 to 128 octets'
       using errcode = 'PM002', hint = 'Pass a short name such as "assistant" or "user:42".';
   end if;
-  if request_id !~ '^[A-Za-z0-9_.:/+=@-]{1,128}$' then
+  if not memory.is_request_id(request_id) then
     raise exception 'request_id is not an identifier'
       using errcode = 'PM002', hint = 'Use 1 to 128 characters out of A-Z a-z 0-9 _ . : / + = @ -';
   end if;
-  -- A reason stays in the audit stream for ever, so it is a code and cannot hold personal content.
-  if reason !~ '^[a-z0-9_.:-]{1,64}$' then
+  if not memory.is_reason(reason) then
     raise exception 'reason is not a reason code'
       using errcode = 'PM002', hint = 'Use 1 to 64 characters out of a-z 0-9 _ . : - such as "user_request".';
   end if;
@@ -572,10 +616,10 @@ create table memory.memory_events (
   event_type text not null check (event_type <> ''),
   memory_type text,
   memory_id uuid,
-  actor text default memory.current_actor(),
+  actor text default memory.current_actor() check (memory.is_actor(actor)),
   login name not null default session_user,
-  request_id text default memory.current_request_id(),
-  reason text default memory.current_reason(),
+  request_id text default memory.current_request_id() check (memory.is_request_id(request_id)),
+  reason text default memory.current_reason() check (memory.is_reason(reason)),
   payload jsonb not null default '{}' check (jsonb_typeof(payload) = 'object'),
   created_at timestamptz not null default now() check (isfinite(created_at)),
   primary key (tenant_id, id)
@@ -1550,6 +1594,16 @@ declare
   v_new jsonb := case when tg_op = 'DELETE' then '{}' else to_jsonb(new) - v_said end;
   v_old jsonb := case when tg_op = 'INSERT' then '{}' else to_jsonb(old) - v_said end;
 begin
+  -- What moves from one tenant to another ends for the one and begins for the other.
+  if tg_op = 'UPDATE' and new.tenant_id <> old.tenant_id then
+    perform memory.write_event(
+      old.tenant_id, tg_argv[0] || '_deleted', null, null, jsonb_build_object('old', v_old, 'new', '{}'::jsonb)
+    );
+    perform memory.write_event(
+      new.tenant_id, tg_argv[0] || '_created', null, null, jsonb_build_object('old', '{}'::jsonb, 'new', v_new)
+    );
+    return null;
+  end if;
   perform memory.write_event(
     case when tg_op = 'DELETE' then old.tenant_id else new.tenant_id end,
     tg_argv[0] || case tg_op
@@ -1898,6 +1952,7 @@ comment on table memory.staged_embeddings is
 'Vectors of the embedding version under construction, until memory.switch_embedding_version moves them '
 'into the memories.';
 
+-- The lock makes a switch or the end of a change of model wait for this transaction.
 create function memory.enqueue_embedding()
   returns trigger
   language plpgsql
@@ -1911,7 +1966,8 @@ begin
   insert into memory.embedding_queue (tenant_id, target, memory_type, memory_id)
   select v.tenant_id, v.status, tg_argv[0], new.id
   from memory.embedding_versions as v
-  where v.tenant_id = new.tenant_id and v.status = 'building';
+  where v.tenant_id = new.tenant_id and v.status = 'building'
+  for key share of v;
   return null;
 end;
 $$;
@@ -2434,7 +2490,8 @@ create function memory.configure(settings jsonb)
 as $$
 #variable_conflict use_column
 declare
-  v_old memory.settings := memory.current_settings();
+  v_tenant_id text := memory.current_tenant();
+  v_old memory.settings := memory.default_settings(v_tenant_id);
   v_new memory.settings;
   v_unknown text;
 begin
@@ -2456,57 +2513,38 @@ begin
         );
   end if;
 
-  begin
-    v_new := jsonb_populate_record(v_old, configure.settings);
-    if not exists (
-      select from pg_ts_config as c
-      where c.cfgname = v_new.text_search_config and pg_ts_config_is_visible(c.oid)
-    ) then
-      raise exception 'unknown text search configuration %', quote_nullable(v_new.text_search_config)
-        using errcode = 'PM002',
-          hint = 'Known: ' || (
-            select string_agg(c.cfgname, ', ' order by c.cfgname)
-            from pg_ts_config as c
-            where pg_ts_config_is_visible(c.oid)
-          );
-    end if;
+  if configure.settings ? 'text_search_config' then
+    perform memory.check_text_search_config(configure.settings ->> 'text_search_config');
+  end if;
 
+  begin
+    -- The row is locked before it is read, so that two changes at once are both kept.
     insert into memory.settings as s
-    select v_new.*
-    on conflict (tenant_id) do update
-      set (
-        retrieval_mode, retrieval_limit, candidate_pool, min_confidence,
-        weight_relevance, weight_importance, weight_recency, weight_confidence,
-        rrf_k, keyword_match, text_search_config, recency_half_life_days, recency_null,
-        exact_scan_limit, fading_threshold, episode_ttl_days,
-        context_token_budget, context_chars_per_token, context_facts_share, context_rules_share,
-        context_warnings_share, context_episodes_share, context_confidence, context_counts_references
-      ) = (
-        excluded.retrieval_mode, excluded.retrieval_limit, excluded.candidate_pool,
-        excluded.min_confidence, excluded.weight_relevance, excluded.weight_importance,
-        excluded.weight_recency, excluded.weight_confidence, excluded.rrf_k,
-        excluded.keyword_match, excluded.text_search_config, excluded.recency_half_life_days,
-        excluded.recency_null, excluded.exact_scan_limit, excluded.fading_threshold,
-        excluded.episode_ttl_days, excluded.context_token_budget,
-        excluded.context_chars_per_token, excluded.context_facts_share,
-        excluded.context_rules_share, excluded.context_warnings_share,
-        excluded.context_episodes_share, excluded.context_confidence,
-        excluded.context_counts_references
-      );
+    select (jsonb_populate_record(v_old, configure.settings)).*
+    on conflict (tenant_id) do nothing
+    returning s.* into v_new;
+    if not found then
+      select s.* into v_old from memory.settings as s where s.tenant_id = v_tenant_id for update;
+      v_new := jsonb_populate_record(v_old, configure.settings);
+      if v_new is distinct from v_old then
+        perform memory.write_settings(v_new);
+      end if;
+    end if;
   exception
     when check_violation or not_null_violation or data_exception then
       raise exception 'a setting is out of its range: %', sqlerrm
         using errcode = 'PM002', hint = 'The comments on the columns of memory.settings give the ranges.';
   end;
 
-  -- Texts and queries must be read in the same language, so the tenant's texts are indexed anew.
-  if v_new.text_search_config <> v_old.text_search_config then
+  -- Texts and queries must be read in the same language, so the tenant's texts are indexed anew. Also
+  -- when the language is the same: a store that ran beside the change may have missed it.
+  if configure.settings ? 'text_search_config' then
     update memory.episodes as e set text_search_config = v_new.text_search_config
-    where e.tenant_id = v_new.tenant_id;
+    where e.tenant_id = v_tenant_id and e.text_search_config <> v_new.text_search_config;
     update memory.facts as f set text_search_config = v_new.text_search_config
-    where f.tenant_id = v_new.tenant_id;
+    where f.tenant_id = v_tenant_id and f.text_search_config <> v_new.text_search_config;
     update memory.rules as r set text_search_config = v_new.text_search_config
-    where r.tenant_id = v_new.tenant_id;
+    where r.tenant_id = v_tenant_id and r.text_search_config <> v_new.text_search_config;
   end if;
   return v_new;
 end;
@@ -2514,7 +2552,74 @@ $$;
 
 comment on function memory.configure(jsonb) is
 'Changes settings of the current tenant: an object of setting names and values; what it leaves out keeps '
-'its value. A new text_search_config indexes all texts of the tenant anew. Returns all settings. Errors: PM002 unknown setting or value out of range, 28000 no tenant.';
+'its value. Naming text_search_config indexes anew all texts of the tenant that are indexed under another '
+'one. Returns all settings. Errors: PM002 unknown setting or value out of range, 28000 no tenant.';
+
+create function memory.check_text_search_config(text_search_config text)
+  returns void
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  -- A name that needs quotes would not survive the cast to regconfig.
+  if not exists (
+    select from pg_ts_config as c
+    where c.cfgname = text_search_config
+      and quote_ident(c.cfgname) = c.cfgname
+      and pg_ts_config_is_visible(c.oid)
+  ) then
+    raise exception 'unknown text search configuration %', quote_nullable(text_search_config)
+      using errcode = 'PM002',
+        hint = 'Known: ' || (
+          select string_agg(c.cfgname, ', ' order by c.cfgname)
+          from pg_ts_config as c
+          where quote_ident(c.cfgname) = c.cfgname and pg_ts_config_is_visible(c.oid)
+        );
+  end if;
+end;
+$$;
+
+comment on function memory.check_text_search_config(text) is
+'Refuses a text search configuration that does not exist or whose name needs quotes. Errors: PM002.';
+
+create function memory.write_settings(settings memory.settings)
+  returns void
+  language sql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  update memory.settings as s
+  set
+    retrieval_mode = settings.retrieval_mode,
+    retrieval_limit = settings.retrieval_limit,
+    candidate_pool = settings.candidate_pool,
+    min_confidence = settings.min_confidence,
+    weight_relevance = settings.weight_relevance,
+    weight_importance = settings.weight_importance,
+    weight_recency = settings.weight_recency,
+    weight_confidence = settings.weight_confidence,
+    rrf_k = settings.rrf_k,
+    keyword_match = settings.keyword_match,
+    text_search_config = settings.text_search_config,
+    recency_half_life_days = settings.recency_half_life_days,
+    recency_null = settings.recency_null,
+    exact_scan_limit = settings.exact_scan_limit,
+    fading_threshold = settings.fading_threshold,
+    episode_ttl_days = settings.episode_ttl_days,
+    context_token_budget = settings.context_token_budget,
+    context_chars_per_token = settings.context_chars_per_token,
+    context_facts_share = settings.context_facts_share,
+    context_rules_share = settings.context_rules_share,
+    context_warnings_share = settings.context_warnings_share,
+    context_episodes_share = settings.context_episodes_share,
+    context_confidence = settings.context_confidence,
+    context_counts_references = settings.context_counts_references
+  where s.tenant_id = settings.tenant_id;
+$$;
+
+comment on function memory.write_settings(memory.settings) is
+'Replaces the settings of a tenant that has a row.';
 
 -- Deploy pymem:functions/scoring to pg
 -- requires: schema
@@ -2781,21 +2886,42 @@ begin
   perform memory.check_text('version', version, 128);
   perform memory.check_dimensions(dimensions);
 
-  -- Whoever comes second in a race finds the winner's row below.
-  insert into memory.embedding_versions (tenant_id, model, version, dimensions, status)
-  select
-    v_tenant_id, register_embedding_version.model, register_embedding_version.version,
-    register_embedding_version.dimensions, 'active'
-  where not exists (
+  select v.id into v_id
+  from memory.embedding_versions as v
+  where v.tenant_id = v_tenant_id
+    and v.model = register_embedding_version.model
+    and v.version = register_embedding_version.version
+    and v.status in ('active', 'building');
+  if found then
+    return v_id;
+  end if;
+
+  if not exists (
     select from memory.embedding_versions as v where v.tenant_id = v_tenant_id and v.status = 'active'
-  )
-  on conflict do nothing;
+  ) then
+    update memory.embedding_versions as v set status = 'active'
+    where v.tenant_id = v_tenant_id
+      and v.model = register_embedding_version.model
+      and v.version = register_embedding_version.version
+    returning v.id into v_id;
+    if found then
+      return v_id;
+    end if;
+    -- Whoever comes second in a race finds the winner's row below.
+    insert into memory.embedding_versions (tenant_id, model, version, dimensions, status)
+    values (
+      v_tenant_id, register_embedding_version.model, register_embedding_version.version,
+      register_embedding_version.dimensions, 'active'
+    )
+    on conflict do nothing;
+  end if;
 
   select v.id into v_id
   from memory.embedding_versions as v
   where v.tenant_id = v_tenant_id
     and v.model = register_embedding_version.model
-    and v.version = register_embedding_version.version;
+    and v.version = register_embedding_version.version
+    and v.status in ('active', 'building');
   if not found then
     select v.* into v_active from memory.active_embedding_version() as v;
     raise exception 'the vectors of this memory are of model % version %, not of % version %',
@@ -2809,8 +2935,8 @@ end;
 $$;
 
 comment on function memory.register_embedding_version(text, text, integer) is
-'Returns the id of the version of an embedding model; the first one a tenant registers becomes the active '
-'one. Errors: PM004 another model is active, PM002 dimensions other than 384.';
+'Returns the id of the version of an embedding model, active or under construction; the first one a tenant '
+'registers becomes the active one. Errors: PM004 another model is active, PM002 dimensions other than 384.';
 
 create function memory.claim_unembedded(
   embedding_version_id uuid default null,
@@ -2834,7 +2960,7 @@ declare
   v_target text := 'active';
 begin
   perform memory.check_number('batch_size', batch_size, 1, 10000);
-  perform memory.check_time('as_of', as_of);
+  perform memory.check_write_time('as_of', as_of);
   if lease is null or lease <= interval '0' or lease > interval '1 day' then
     raise exception 'lease is %', coalesce(lease::text, 'NULL')
       using errcode = 'PM002', hint = 'Pass a lease of more than nothing and at most a day.';
@@ -3090,6 +3216,12 @@ begin
   perform memory.check_text('version', version, 128);
   perform memory.check_dimensions(dimensions);
 
+  -- One start at a time; stores, which hold key-share locks, go on.
+  perform from memory.embedding_versions as v
+  where v.tenant_id = v_tenant_id
+  order by v.id
+  for no key update;
+
   select v.* into v_version
   from memory.embedding_versions as v
   where v.tenant_id = v_tenant_id and v.status = 'building';
@@ -3138,6 +3270,10 @@ as $$
 declare
   v_tenant_id text := memory.current_tenant();
 begin
+  -- Waits for vectors of this version that are just being stored, so that none stays behind.
+  perform from memory.embedding_versions as v
+  where v.tenant_id = v_tenant_id and v.status = 'building'
+  for update;
   update memory.embedding_versions as v set status = 'retired'
   where v.tenant_id = v_tenant_id and v.status = 'building';
   if not found then
@@ -3203,6 +3339,7 @@ begin
     and not exists (
       select from memory.staged_embeddings as s
       where s.tenant_id = v_tenant_id and s.memory_type = m.memory_type and s.memory_id = m.id
+        and s.embedding_version_id = v_new_id
     );
   if v_waiting > 0 then
     raise exception '% memories have no vector of the new version yet', v_waiting
@@ -3218,24 +3355,25 @@ begin
   update memory.episodes as e
   set embedding = s.embedding, embedding_version_id = s.embedding_version_id
   from memory.staged_embeddings as s
-  where s.tenant_id = v_tenant_id and s.memory_type = 'episode'
+  where s.tenant_id = v_tenant_id and s.memory_type = 'episode' and s.embedding_version_id = v_new_id
     and e.tenant_id = v_tenant_id and e.id = s.memory_id;
   update memory.facts as f
   set embedding = s.embedding, embedding_version_id = s.embedding_version_id
   from memory.staged_embeddings as s
-  where s.tenant_id = v_tenant_id and s.memory_type = 'fact'
+  where s.tenant_id = v_tenant_id and s.memory_type = 'fact' and s.embedding_version_id = v_new_id
     and f.tenant_id = v_tenant_id and f.id = s.memory_id;
   update memory.rules as r
   set embedding = s.embedding, embedding_version_id = s.embedding_version_id
   from memory.staged_embeddings as s
-  where s.tenant_id = v_tenant_id and s.memory_type = 'rule'
+  where s.tenant_id = v_tenant_id and s.memory_type = 'rule' and s.embedding_version_id = v_new_id
     and r.tenant_id = v_tenant_id and r.id = s.memory_id;
 
   -- What got its vector here waits no more; what has none yet waits for one of the new version.
   delete from memory.embedding_queue as q
   using memory.staged_embeddings as s
   where q.tenant_id = v_tenant_id and q.target = 'active'
-    and s.tenant_id = v_tenant_id and s.memory_type = q.memory_type and s.memory_id = q.memory_id;
+    and s.tenant_id = v_tenant_id and s.memory_type = q.memory_type and s.memory_id = q.memory_id
+    and s.embedding_version_id = v_new_id;
   delete from memory.embedding_queue as q where q.tenant_id = v_tenant_id and q.target = 'building';
   delete from memory.staged_embeddings as s where s.tenant_id = v_tenant_id;
   get diagnostics v_count = row_count;
@@ -4016,17 +4154,17 @@ begin
   case memory_type
     when 'episode' then
       update memory.episodes as e
-      set reference_count = e.reference_count + 1, last_referenced_at = as_of
+      set reference_count = e.reference_count + 1, last_referenced_at = greatest(e.last_referenced_at, as_of)
       where e.tenant_id = v_tenant_id and e.id = memory_id
       returning to_jsonb(e) - v_hidden into v_memory;
     when 'fact' then
       update memory.facts as f
-      set reference_count = f.reference_count + 1, last_referenced_at = as_of
+      set reference_count = f.reference_count + 1, last_referenced_at = greatest(f.last_referenced_at, as_of)
       where f.tenant_id = v_tenant_id and f.id = memory_id
       returning to_jsonb(f) - v_hidden into v_memory;
     else
       update memory.rules as r
-      set reference_count = r.reference_count + 1, last_referenced_at = as_of
+      set reference_count = r.reference_count + 1, last_referenced_at = greatest(r.last_referenced_at, as_of)
       where r.tenant_id = v_tenant_id and r.id = memory_id
       returning to_jsonb(r) - v_hidden into v_memory;
   end case;
@@ -4813,7 +4951,7 @@ begin
       for no key update
     )
     update memory.episodes as e
-    set reference_count = e.reference_count + 1, last_referenced_at = as_of
+    set reference_count = e.reference_count + 1, last_referenced_at = greatest(e.last_referenced_at, as_of)
     from locked as l
     where e.tenant_id = v_tenant_id and e.id = l.id;
   end if;
@@ -4826,7 +4964,7 @@ begin
       for no key update
     )
     update memory.facts as f
-    set reference_count = f.reference_count + 1, last_referenced_at = as_of
+    set reference_count = f.reference_count + 1, last_referenced_at = greatest(f.last_referenced_at, as_of)
     from locked as l
     where f.tenant_id = v_tenant_id and f.id = l.id;
   end if;
@@ -4839,7 +4977,7 @@ begin
       for no key update
     )
     update memory.rules as r
-    set reference_count = r.reference_count + 1, last_referenced_at = as_of
+    set reference_count = r.reference_count + 1, last_referenced_at = greatest(r.last_referenced_at, as_of)
     from locked as l
     where r.tenant_id = v_tenant_id and r.id = l.id;
   end if;
@@ -5312,6 +5450,9 @@ grant execute on function
 memory.set_request(text, text, text, text),
 memory.require_tenant(text),
 memory.current_tenant(),
+memory.is_actor(text),
+memory.is_request_id(text),
+memory.is_reason(text),
 memory.current_actor(),
 memory.current_request_id(),
 memory.current_reason(),

@@ -203,6 +203,16 @@ declare
   v_new jsonb := case when tg_op = 'DELETE' then '{}' else to_jsonb(new) - v_said end;
   v_old jsonb := case when tg_op = 'INSERT' then '{}' else to_jsonb(old) - v_said end;
 begin
+  -- What moves from one tenant to another ends for the one and begins for the other.
+  if tg_op = 'UPDATE' and new.tenant_id <> old.tenant_id then
+    perform memory.write_event(
+      old.tenant_id, tg_argv[0] || '_deleted', null, null, jsonb_build_object('old', v_old, 'new', '{}'::jsonb)
+    );
+    perform memory.write_event(
+      new.tenant_id, tg_argv[0] || '_created', null, null, jsonb_build_object('old', '{}'::jsonb, 'new', v_new)
+    );
+    return null;
+  end if;
   perform memory.write_event(
     case when tg_op = 'DELETE' then old.tenant_id else new.tenant_id end,
     tg_argv[0] || case tg_op

@@ -148,21 +148,42 @@ begin
   perform memory.check_text('version', version, 128);
   perform memory.check_dimensions(dimensions);
 
-  -- Whoever comes second in a race finds the winner's row below.
-  insert into memory.embedding_versions (tenant_id, model, version, dimensions, status)
-  select
-    v_tenant_id, register_embedding_version.model, register_embedding_version.version,
-    register_embedding_version.dimensions, 'active'
-  where not exists (
+  select v.id into v_id
+  from memory.embedding_versions as v
+  where v.tenant_id = v_tenant_id
+    and v.model = register_embedding_version.model
+    and v.version = register_embedding_version.version
+    and v.status in ('active', 'building');
+  if found then
+    return v_id;
+  end if;
+
+  if not exists (
     select from memory.embedding_versions as v where v.tenant_id = v_tenant_id and v.status = 'active'
-  )
-  on conflict do nothing;
+  ) then
+    update memory.embedding_versions as v set status = 'active'
+    where v.tenant_id = v_tenant_id
+      and v.model = register_embedding_version.model
+      and v.version = register_embedding_version.version
+    returning v.id into v_id;
+    if found then
+      return v_id;
+    end if;
+    -- Whoever comes second in a race finds the winner's row below.
+    insert into memory.embedding_versions (tenant_id, model, version, dimensions, status)
+    values (
+      v_tenant_id, register_embedding_version.model, register_embedding_version.version,
+      register_embedding_version.dimensions, 'active'
+    )
+    on conflict do nothing;
+  end if;
 
   select v.id into v_id
   from memory.embedding_versions as v
   where v.tenant_id = v_tenant_id
     and v.model = register_embedding_version.model
-    and v.version = register_embedding_version.version;
+    and v.version = register_embedding_version.version
+    and v.status in ('active', 'building');
   if not found then
     select v.* into v_active from memory.active_embedding_version() as v;
     raise exception 'the vectors of this memory are of model % version %, not of % version %',
@@ -176,8 +197,8 @@ end;
 $$;
 
 comment on function memory.register_embedding_version(text, text, integer) is
-'Returns the id of the version of an embedding model; the first one a tenant registers becomes the active '
-'one. Errors: PM004 another model is active, PM002 dimensions other than 384.';
+'Returns the id of the version of an embedding model, active or under construction; the first one a tenant '
+'registers becomes the active one. Errors: PM004 another model is active, PM002 dimensions other than 384.';
 
 create function memory.claim_unembedded(
   embedding_version_id uuid default null,
@@ -201,7 +222,7 @@ declare
   v_target text := 'active';
 begin
   perform memory.check_number('batch_size', batch_size, 1, 10000);
-  perform memory.check_time('as_of', as_of);
+  perform memory.check_write_time('as_of', as_of);
   if lease is null or lease <= interval '0' or lease > interval '1 day' then
     raise exception 'lease is %', coalesce(lease::text, 'NULL')
       using errcode = 'PM002', hint = 'Pass a lease of more than nothing and at most a day.';

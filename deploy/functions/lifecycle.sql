@@ -145,17 +145,17 @@ begin
   case memory_type
     when 'episode' then
       update memory.episodes as e
-      set reference_count = e.reference_count + 1, last_referenced_at = as_of
+      set reference_count = e.reference_count + 1, last_referenced_at = greatest(e.last_referenced_at, as_of)
       where e.tenant_id = v_tenant_id and e.id = memory_id
       returning to_jsonb(e) - v_hidden into v_memory;
     when 'fact' then
       update memory.facts as f
-      set reference_count = f.reference_count + 1, last_referenced_at = as_of
+      set reference_count = f.reference_count + 1, last_referenced_at = greatest(f.last_referenced_at, as_of)
       where f.tenant_id = v_tenant_id and f.id = memory_id
       returning to_jsonb(f) - v_hidden into v_memory;
     else
       update memory.rules as r
-      set reference_count = r.reference_count + 1, last_referenced_at = as_of
+      set reference_count = r.reference_count + 1, last_referenced_at = greatest(r.last_referenced_at, as_of)
       where r.tenant_id = v_tenant_id and r.id = memory_id
       returning to_jsonb(r) - v_hidden into v_memory;
   end case;

@@ -74,7 +74,7 @@ begin
       for no key update
     )
     update memory.episodes as e
-    set reference_count = e.reference_count + 1, last_referenced_at = as_of
+    set reference_count = e.reference_count + 1, last_referenced_at = greatest(e.last_referenced_at, as_of)
     from locked as l
     where e.tenant_id = v_tenant_id and e.id = l.id;
   end if;
@@ -87,7 +87,7 @@ begin
       for no key update
     )
     update memory.facts as f
-    set reference_count = f.reference_count + 1, last_referenced_at = as_of
+    set reference_count = f.reference_count + 1, last_referenced_at = greatest(f.last_referenced_at, as_of)
     from locked as l
     where f.tenant_id = v_tenant_id and f.id = l.id;
   end if;
@@ -100,7 +100,7 @@ begin
       for no key update
     )
     update memory.rules as r
-    set reference_count = r.reference_count + 1, last_referenced_at = as_of
+    set reference_count = r.reference_count + 1, last_referenced_at = greatest(r.last_referenced_at, as_of)
     from locked as l
     where r.tenant_id = v_tenant_id and r.id = l.id;
   end if;

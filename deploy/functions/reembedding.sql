@@ -67,6 +67,12 @@ begin
   perform memory.check_text('version', version, 128);
   perform memory.check_dimensions(dimensions);
 
+  -- One start at a time; stores, which hold key-share locks, go on.
+  perform from memory.embedding_versions as v
+  where v.tenant_id = v_tenant_id
+  order by v.id
+  for no key update;
+
   select v.* into v_version
   from memory.embedding_versions as v
   where v.tenant_id = v_tenant_id and v.status = 'building';
@@ -115,6 +121,10 @@ as $$
 declare
   v_tenant_id text := memory.current_tenant();
 begin
+  -- Waits for vectors of this version that are just being stored, so that none stays behind.
+  perform from memory.embedding_versions as v
+  where v.tenant_id = v_tenant_id and v.status = 'building'
+  for update;
   update memory.embedding_versions as v set status = 'retired'
   where v.tenant_id = v_tenant_id and v.status = 'building';
   if not found then
@@ -180,6 +190,7 @@ begin
     and not exists (
       select from memory.staged_embeddings as s
       where s.tenant_id = v_tenant_id and s.memory_type = m.memory_type and s.memory_id = m.id
+        and s.embedding_version_id = v_new_id
     );
   if v_waiting > 0 then
     raise exception '% memories have no vector of the new version yet', v_waiting
@@ -195,24 +206,25 @@ begin
   update memory.episodes as e
   set embedding = s.embedding, embedding_version_id = s.embedding_version_id
   from memory.staged_embeddings as s
-  where s.tenant_id = v_tenant_id and s.memory_type = 'episode'
+  where s.tenant_id = v_tenant_id and s.memory_type = 'episode' and s.embedding_version_id = v_new_id
     and e.tenant_id = v_tenant_id and e.id = s.memory_id;
   update memory.facts as f
   set embedding = s.embedding, embedding_version_id = s.embedding_version_id
   from memory.staged_embeddings as s
-  where s.tenant_id = v_tenant_id and s.memory_type = 'fact'
+  where s.tenant_id = v_tenant_id and s.memory_type = 'fact' and s.embedding_version_id = v_new_id
     and f.tenant_id = v_tenant_id and f.id = s.memory_id;
   update memory.rules as r
   set embedding = s.embedding, embedding_version_id = s.embedding_version_id
   from memory.staged_embeddings as s
-  where s.tenant_id = v_tenant_id and s.memory_type = 'rule'
+  where s.tenant_id = v_tenant_id and s.memory_type = 'rule' and s.embedding_version_id = v_new_id
     and r.tenant_id = v_tenant_id and r.id = s.memory_id;
 
   -- What got its vector here waits no more; what has none yet waits for one of the new version.
   delete from memory.embedding_queue as q
   using memory.staged_embeddings as s
   where q.tenant_id = v_tenant_id and q.target = 'active'
-    and s.tenant_id = v_tenant_id and s.memory_type = q.memory_type and s.memory_id = q.memory_id;
+    and s.tenant_id = v_tenant_id and s.memory_type = q.memory_type and s.memory_id = q.memory_id
+    and s.embedding_version_id = v_new_id;
   delete from memory.embedding_queue as q where q.tenant_id = v_tenant_id and q.target = 'building';
   delete from memory.staged_embeddings as s where s.tenant_id = v_tenant_id;
   get diagnostics v_count = row_count;

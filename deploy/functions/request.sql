@@ -50,12 +50,49 @@ comment on function memory.current_tenant() is
 'The tenant of this transaction: that of the bound login, else the one a member of memory_gateway named '
 'with set_request. Errors: 28000 no tenant.';
 
+-- Anybody can set memory.actor and the like without set_request, so what is malformed there counts as
+-- not set: the audit stream holds nothing that these do not allow.
+
+create function memory.is_actor(actor text)
+  returns boolean
+  language sql
+  immutable
+  parallel safe
+  return octet_length(actor) between 1 and 128 and actor !~ '[[:cntrl:]]';
+
+comment on function memory.is_actor(text) is
+'Whether a text may name an actor: 1 to 128 octets without control characters.';
+
+create function memory.is_request_id(request_id text)
+  returns boolean
+  language sql
+  immutable
+  parallel safe
+  return request_id ~ '^[A-Za-z0-9_.:/+=@-]{1,128}$';
+
+comment on function memory.is_request_id(text) is
+'Whether a text is a request id: 1 to 128 characters out of A-Z a-z 0-9 _ . : / + = @ -';
+
+create function memory.is_reason(reason text)
+  returns boolean
+  language sql
+  immutable
+  parallel safe
+  return reason ~ '^[a-z0-9_.:-]{1,64}$';
+
+comment on function memory.is_reason(text) is
+'Whether a text is a reason code: 1 to 64 characters out of a-z 0-9 _ . : - A reason stays in the audit '
+'stream for ever, so it cannot hold personal content.';
+
 create function memory.current_actor()
   returns text
   language sql
   stable
   parallel safe
-  return coalesce(nullif(current_setting('memory.actor', true), ''), session_user);
+  return case
+    when memory.is_actor(current_setting('memory.actor', true)) then current_setting('memory.actor', true)
+    else session_user::text
+  end;
 
 comment on function memory.current_actor() is
 'Who acts in this transaction, as the client says (set_request), else the login. Kept on audit events.';
@@ -65,7 +102,10 @@ create function memory.current_request_id()
   language sql
   stable
   parallel safe
-  return nullif(current_setting('memory.request_id', true), '');
+  return case
+    when memory.is_request_id(current_setting('memory.request_id', true))
+    then current_setting('memory.request_id', true)
+  end;
 
 comment on function memory.current_request_id() is
 'The request id of this transaction (set_request) or NULL. Kept on audit events.';
@@ -75,7 +115,9 @@ create function memory.current_reason()
   language sql
   stable
   parallel safe
-  return nullif(current_setting('memory.reason', true), '');
+  return case
+    when memory.is_reason(current_setting('memory.reason', true)) then current_setting('memory.reason', true)
+  end;
 
 comment on function memory.current_reason() is
 'The reason code of this transaction (set_request) or NULL. Kept on audit events.';
@@ -93,16 +135,15 @@ create function memory.set_request(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  if octet_length(actor) > 128 or actor ~ '[[:cntrl:]]' then
-    raise exception 'actor is not a name of at most 128 octets'
+  if not memory.is_actor(actor) then
+    raise exception 'actor is not a name of 1 to 128 octets'
       using errcode = 'PM002', hint = 'Pass a short name such as "assistant" or "user:42".';
   end if;
-  if request_id !~ '^[A-Za-z0-9_.:/+=@-]{1,128}$' then
+  if not memory.is_request_id(request_id) then
     raise exception 'request_id is not an identifier'
       using errcode = 'PM002', hint = 'Use 1 to 128 characters out of A-Z a-z 0-9 _ . : / + = @ -';
   end if;
-  -- A reason stays in the audit stream for ever, so it is a code and cannot hold personal content.
-  if reason !~ '^[a-z0-9_.:-]{1,64}$' then
+  if not memory.is_reason(reason) then
     raise exception 'reason is not a reason code'
       using errcode = 'PM002', hint = 'Use 1 to 64 characters out of a-z 0-9 _ . : - such as "user_request".';
   end if;

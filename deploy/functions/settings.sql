@@ -80,7 +80,8 @@ create function memory.configure(settings jsonb)
 as $$
 #variable_conflict use_column
 declare
-  v_old memory.settings := memory.current_settings();
+  v_tenant_id text := memory.current_tenant();
+  v_old memory.settings := memory.default_settings(v_tenant_id);
   v_new memory.settings;
   v_unknown text;
 begin
@@ -102,57 +103,38 @@ begin
         );
   end if;
 
-  begin
-    v_new := jsonb_populate_record(v_old, configure.settings);
-    if not exists (
-      select from pg_ts_config as c
-      where c.cfgname = v_new.text_search_config and pg_ts_config_is_visible(c.oid)
-    ) then
-      raise exception 'unknown text search configuration %', quote_nullable(v_new.text_search_config)
-        using errcode = 'PM002',
-          hint = 'Known: ' || (
-            select string_agg(c.cfgname, ', ' order by c.cfgname)
-            from pg_ts_config as c
-            where pg_ts_config_is_visible(c.oid)
-          );
-    end if;
+  if configure.settings ? 'text_search_config' then
+    perform memory.check_text_search_config(configure.settings ->> 'text_search_config');
+  end if;
 
+  begin
+    -- The row is locked before it is read, so that two changes at once are both kept.
     insert into memory.settings as s
-    select v_new.*
-    on conflict (tenant_id) do update
-      set (
-        retrieval_mode, retrieval_limit, candidate_pool, min_confidence,
-        weight_relevance, weight_importance, weight_recency, weight_confidence,
-        rrf_k, keyword_match, text_search_config, recency_half_life_days, recency_null,
-        exact_scan_limit, fading_threshold, episode_ttl_days,
-        context_token_budget, context_chars_per_token, context_facts_share, context_rules_share,
-        context_warnings_share, context_episodes_share, context_confidence, context_counts_references
-      ) = (
-        excluded.retrieval_mode, excluded.retrieval_limit, excluded.candidate_pool,
-        excluded.min_confidence, excluded.weight_relevance, excluded.weight_importance,
-        excluded.weight_recency, excluded.weight_confidence, excluded.rrf_k,
-        excluded.keyword_match, excluded.text_search_config, excluded.recency_half_life_days,
-        excluded.recency_null, excluded.exact_scan_limit, excluded.fading_threshold,
-        excluded.episode_ttl_days, excluded.context_token_budget,
-        excluded.context_chars_per_token, excluded.context_facts_share,
-        excluded.context_rules_share, excluded.context_warnings_share,
-        excluded.context_episodes_share, excluded.context_confidence,
-        excluded.context_counts_references
-      );
+    select (jsonb_populate_record(v_old, configure.settings)).*
+    on conflict (tenant_id) do nothing
+    returning s.* into v_new;
+    if not found then
+      select s.* into v_old from memory.settings as s where s.tenant_id = v_tenant_id for update;
+      v_new := jsonb_populate_record(v_old, configure.settings);
+      if v_new is distinct from v_old then
+        perform memory.write_settings(v_new);
+      end if;
+    end if;
   exception
     when check_violation or not_null_violation or data_exception then
       raise exception 'a setting is out of its range: %', sqlerrm
         using errcode = 'PM002', hint = 'The comments on the columns of memory.settings give the ranges.';
   end;
 
-  -- Texts and queries must be read in the same language, so the tenant's texts are indexed anew.
-  if v_new.text_search_config <> v_old.text_search_config then
+  -- Texts and queries must be read in the same language, so the tenant's texts are indexed anew. Also
+  -- when the language is the same: a store that ran beside the change may have missed it.
+  if configure.settings ? 'text_search_config' then
     update memory.episodes as e set text_search_config = v_new.text_search_config
-    where e.tenant_id = v_new.tenant_id;
+    where e.tenant_id = v_tenant_id and e.text_search_config <> v_new.text_search_config;
     update memory.facts as f set text_search_config = v_new.text_search_config
-    where f.tenant_id = v_new.tenant_id;
+    where f.tenant_id = v_tenant_id and f.text_search_config <> v_new.text_search_config;
     update memory.rules as r set text_search_config = v_new.text_search_config
-    where r.tenant_id = v_new.tenant_id;
+    where r.tenant_id = v_tenant_id and r.text_search_config <> v_new.text_search_config;
   end if;
   return v_new;
 end;
@@ -160,6 +142,73 @@ $$;
 
 comment on function memory.configure(jsonb) is
 'Changes settings of the current tenant: an object of setting names and values; what it leaves out keeps '
-'its value. A new text_search_config indexes all texts of the tenant anew. Returns all settings. Errors: PM002 unknown setting or value out of range, 28000 no tenant.';
+'its value. Naming text_search_config indexes anew all texts of the tenant that are indexed under another '
+'one. Returns all settings. Errors: PM002 unknown setting or value out of range, 28000 no tenant.';
+
+create function memory.check_text_search_config(text_search_config text)
+  returns void
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  -- A name that needs quotes would not survive the cast to regconfig.
+  if not exists (
+    select from pg_ts_config as c
+    where c.cfgname = text_search_config
+      and quote_ident(c.cfgname) = c.cfgname
+      and pg_ts_config_is_visible(c.oid)
+  ) then
+    raise exception 'unknown text search configuration %', quote_nullable(text_search_config)
+      using errcode = 'PM002',
+        hint = 'Known: ' || (
+          select string_agg(c.cfgname, ', ' order by c.cfgname)
+          from pg_ts_config as c
+          where quote_ident(c.cfgname) = c.cfgname and pg_ts_config_is_visible(c.oid)
+        );
+  end if;
+end;
+$$;
+
+comment on function memory.check_text_search_config(text) is
+'Refuses a text search configuration that does not exist or whose name needs quotes. Errors: PM002.';
+
+create function memory.write_settings(settings memory.settings)
+  returns void
+  language sql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  update memory.settings as s
+  set
+    retrieval_mode = settings.retrieval_mode,
+    retrieval_limit = settings.retrieval_limit,
+    candidate_pool = settings.candidate_pool,
+    min_confidence = settings.min_confidence,
+    weight_relevance = settings.weight_relevance,
+    weight_importance = settings.weight_importance,
+    weight_recency = settings.weight_recency,
+    weight_confidence = settings.weight_confidence,
+    rrf_k = settings.rrf_k,
+    keyword_match = settings.keyword_match,
+    text_search_config = settings.text_search_config,
+    recency_half_life_days = settings.recency_half_life_days,
+    recency_null = settings.recency_null,
+    exact_scan_limit = settings.exact_scan_limit,
+    fading_threshold = settings.fading_threshold,
+    episode_ttl_days = settings.episode_ttl_days,
+    context_token_budget = settings.context_token_budget,
+    context_chars_per_token = settings.context_chars_per_token,
+    context_facts_share = settings.context_facts_share,
+    context_rules_share = settings.context_rules_share,
+    context_warnings_share = settings.context_warnings_share,
+    context_episodes_share = settings.context_episodes_share,
+    context_confidence = settings.context_confidence,
+    context_counts_references = settings.context_counts_references
+  where s.tenant_id = settings.tenant_id;
+$$;
+
+comment on function memory.write_settings(memory.settings) is
+'Replaces the settings of a tenant that has a row.';
 
 commit;

@@ -18,9 +18,9 @@ create function memory.truncate_utf8(
 as $$
 declare
   v_octets bytea;
-  v_length integer := max_octets;
+  v_length integer := greatest(max_octets, 0);
 begin
-  if octet_length(content) <= max_octets then
+  if octet_length(content) <= v_length then
     return content;
   end if;
   v_octets := convert_to(content, 'UTF8');
@@ -56,7 +56,7 @@ create function memory.preprocess_text(content text)
   immutable
   strict
   parallel safe
-  return memory.truncate_utf8(memory.collapse_whitespace(content), 1048576);
+  return rtrim(memory.truncate_utf8(memory.collapse_whitespace(content), 1048576), ' ');
 
 comment on function memory.preprocess_text(text) is
 'Prepares stored text for indexing: whitespace collapsed, ends stripped, cut to 1 MiB (1,048,576 octets) '
@@ -82,14 +82,17 @@ create function memory.render_memory(
   language sql
   immutable
   parallel safe
-  return memory.truncate_utf8(
-    memory.preprocess_text(
-      case memory_type
-        when 'fact' then concat_ws(' ', subject, predicate, content)
-        else content
-      end
+  return rtrim(
+    memory.truncate_utf8(
+      memory.preprocess_text(
+        case memory_type
+          when 'fact' then concat_ws(' ', subject, predicate, content)
+          else content
+        end
+      ),
+      262144
     ),
-    262144
+    ' '
   );
 
 comment on function memory.render_memory(text, text, text, text) is

@@ -50,6 +50,7 @@ comment on table memory.staged_embeddings is
 'Vectors of the embedding version under construction, until memory.switch_embedding_version moves them '
 'into the memories.';
 
+-- The lock makes a switch or the end of a change of model wait for this transaction.
 create function memory.enqueue_embedding()
   returns trigger
   language plpgsql
@@ -63,7 +64,8 @@ begin
   insert into memory.embedding_queue (tenant_id, target, memory_type, memory_id)
   select v.tenant_id, v.status, tg_argv[0], new.id
   from memory.embedding_versions as v
-  where v.tenant_id = new.tenant_id and v.status = 'building';
+  where v.tenant_id = new.tenant_id and v.status = 'building'
+  for key share of v;
   return null;
 end;
 $$;

@@ -12,10 +12,10 @@ create table memory.memory_events (
   event_type text not null check (event_type <> ''),
   memory_type text,
   memory_id uuid,
-  actor text default memory.current_actor(),
+  actor text default memory.current_actor() check (memory.is_actor(actor)),
   login name not null default session_user,
-  request_id text default memory.current_request_id(),
-  reason text default memory.current_reason(),
+  request_id text default memory.current_request_id() check (memory.is_request_id(request_id)),
+  reason text default memory.current_reason() check (memory.is_reason(reason)),
   payload jsonb not null default '{}' check (jsonb_typeof(payload) = 'object'),
   created_at timestamptz not null default now() check (isfinite(created_at)),
   primary key (tenant_id, id)

@@ -7,6 +7,9 @@ drop function memory.require_tenant(text);
 drop function memory.current_reason();
 drop function memory.current_request_id();
 drop function memory.current_actor();
+drop function memory.is_reason(text);
+drop function memory.is_request_id(text);
+drop function memory.is_actor(text);
 drop function memory.current_tenant();
 
 commit;

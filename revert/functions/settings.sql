@@ -2,6 +2,8 @@
 
 begin;
 
+drop function memory.write_settings(memory.settings);
+drop function memory.check_text_search_config(text);
 drop function memory.configure(jsonb);
 drop function memory.current_settings();
 drop function memory.default_settings(text);

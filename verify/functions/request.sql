@@ -3,6 +3,9 @@
 begin;
 select
   'memory.current_tenant()'::regprocedure,
+  'memory.is_actor(text)'::regprocedure,
+  'memory.is_request_id(text)'::regprocedure,
+  'memory.is_reason(text)'::regprocedure,
   'memory.current_actor()'::regprocedure,
   'memory.current_request_id()'::regprocedure,
   'memory.current_reason()'::regprocedure,
