@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(171);
+select plan(176);
 
 -- What a statement writes to the audit stream, or the code of its error. The statement is undone, so each
 -- test starts from the same rows.
@@ -61,9 +61,8 @@ select results_eq(
   $$ values
      (
        'a', 'embedding_version_created', null, null,
-       jsonb_build_object('old', '{}'::jsonb, 'new', to_jsonb((
-         select v from memory.embedding_versions as v where v.tenant_id = 'a'
-       )))
+       '{"old": {}, "new": {"id": "00000000-0000-0000-0000-000000000001", "model": "model", "version": "1",
+         "dimensions": 384, "status": "active"}}'::jsonb
      ),
      ('a', 'episode_created', 'episode', '00000000-0000-0000-0000-000000000010',
        '{"from": "[*]", "to": "pending"}'),
@@ -511,7 +510,7 @@ select results_eq(
   $$ select e.payload, e.memory_type, e.memory_id from memory.memory_events as e
      where e.tenant_id = 'a' and e.event_type = 'settings_created' $$,
   $$ select
-       jsonb_build_object('old', '{}'::jsonb, 'new', to_jsonb(memory.default_settings('a'))),
+       jsonb_build_object('old', '{}'::jsonb, 'new', to_jsonb(memory.default_settings('a')) - 'tenant_id'),
        null::text, null::uuid $$,
   'the first settings of a tenant are written down in full'
 );
@@ -522,37 +521,34 @@ select is(
 );
 select is(
   (memory_test.events_by($$ delete from memory.settings as s where s.tenant_id = 'a' $$))[1],
-  'settings_deleted ' || jsonb_build_object('old', memory.default_settings('a'), 'new', '{}'::jsonb)::text,
+  'settings_deleted ' || jsonb_build_object(
+    'old', to_jsonb(memory.default_settings('a')) - 'tenant_id', 'new', '{}'::jsonb
+  )::text,
   'deleted settings are written down in full'
 );
 select is(
   memory_test.events_by($$
-    insert into memory.tenant_logins (login, tenant_id, created_at) values ('ada', 'a', '2026-01-01Z');
+    insert into memory.tenant_logins (login, tenant_id) values ('ada', 'a');
     update memory.tenant_logins as l set login = 'eve' where l.login = 'ada';
     delete from memory.tenant_logins as l where l.login = 'eve'
   $$),
   array[
-    'tenant_login_created ' || jsonb_build_object(
-      'old', '{}'::jsonb,
-      'new', jsonb_build_object('login', 'ada', 'tenant_id', 'a', 'created_at', '2026-01-01Z'::timestamptz)
-    )::text,
+    'tenant_login_created {"new": {"login": "ada"}, "old": {}}',
     'tenant_login_updated {"new": {"login": "eve"}, "old": {"login": "ada"}}',
-    'tenant_login_deleted ' || jsonb_build_object(
-      'new', '{}'::jsonb,
-      'old', jsonb_build_object('login', 'eve', 'tenant_id', 'a', 'created_at', '2026-01-01Z'::timestamptz)
-    )::text
+    'tenant_login_deleted {"new": {}, "old": {"login": "eve"}}'
   ],
   'binding a login to a tenant, binding another one and unbinding it write their events'
 );
-select is(
-  (
-    memory_test.events_by($$
-      insert into memory.tenant_logins (login, tenant_id) values ('ada', 'a');
-      update memory.tenant_logins as l set tenant_id = 'b' where l.login = 'ada'
-    $$)
-  )[2],
-  'tenant_login_updated {"new": {"tenant_id": "b"}, "old": {"tenant_id": "a"}}',
-  'binding a login to another tenant writes down both tenants'
+insert into memory.tenant_logins (login, tenant_id) values ('ada', 'left');
+update memory.tenant_logins as l set tenant_id = 'joined' where l.login = 'ada';
+select results_eq(
+  $$ select e.tenant_id, e.event_type, e.payload from memory.memory_events as e
+     where e.tenant_id in ('left', 'joined') order by e.seq $$,
+  $$ values
+     ('left', 'tenant_login_created', '{"new": {"login": "ada"}, "old": {}}'::jsonb),
+     ('left', 'tenant_login_deleted', '{"new": {}, "old": {"login": "ada"}}'),
+     ('joined', 'tenant_login_created', '{"new": {"login": "ada"}, "old": {}}') $$,
+  'a login that moves from one tenant to another leaves the one and joins the other'
 );
 select is(
   memory_test.events_by($$
@@ -566,7 +562,10 @@ select is(
   array[
     'embedding_version_deleted ' || jsonb_build_object(
       'new', '{}'::jsonb,
-      'old', (select to_jsonb(v) from memory.embedding_versions as v where v.tenant_id = 'a')
+      'old', (
+        select to_jsonb(v) - '{tenant_id,created_at}'::text[]
+        from memory.embedding_versions as v where v.tenant_id = 'a'
+      )
     )::text
   ],
   'deleting an embedding version writes its event'
@@ -631,11 +630,11 @@ select results_eq(
 );
 select throws_ok(
   $$ select memory.set_request(actor => repeat('x', 129)) $$,
-  'PM002', 'actor is not a name of at most 128 octets',
+  'PM002', 'actor is not a name of 1 to 128 octets',
   'an actor of more than 128 octets is refused'
 );
 select throws_ok(
-  $$ select memory.set_request(actor => E'a\nb') $$, 'PM002', 'actor is not a name of at most 128 octets',
+  $$ select memory.set_request(actor => E'a\nb') $$, 'PM002', 'actor is not a name of 1 to 128 octets',
   'an actor of two lines is refused'
 );
 select throws_ok(
@@ -658,11 +657,32 @@ select throws_ok(
   $$ select memory.set_request(reason => repeat('x', 65)) $$, 'PM002', 'reason is not a reason code',
   'a reason of more than 64 characters is refused'
 );
+select throws_ok(
+  $$ select memory.set_request(actor => '') $$, 'PM002', 'actor is not a name of 1 to 128 octets',
+  'an empty actor is refused'
+);
 select results_eq(
   $$ select memory.current_actor(), memory.current_request_id(), memory.current_reason() $$,
   $$ values ('assistant', 'req-1', 'retention') $$,
   'a refused set_request changes nothing'
 );
+
+savepoint before_forging;
+select
+  set_config('memory.actor', E'a\nb', true), set_config('memory.request_id', 'two words', true),
+  set_config('memory.reason', 'Ada asked for it', true) \g /dev/null
+select memory.store_rule('Forged') as forged_id \gset
+select e.actor = session_user and e.request_id is null and e.reason is null as forgery_ignored
+from memory.memory_events as e where e.memory_id = :'forged_id' \gset
+rollback to savepoint before_forging;
+select ok(:'forgery_ignored', 'what set_request would refuse counts as not set, however it was set');
+select throws_ok(
+  format('insert into memory.memory_events (tenant_id, event_type, %s) values (''a'', ''x'', %L)', c.name, c.value),
+  '23514', null, format('an event holds no malformed %s', c.name)
+)
+from (values (1, 'actor', E'a\nb'), (2, 'request_id', 'two words'), (3, 'reason', 'Ada asked for it'))
+as c (position, name, value)
+order by c.position;
 
 select memory_test.a_login('audit_agent', 'agents', 'memory_writer');
 select memory_test.share_results();

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import importlib.util
 import logging
+import os
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -120,8 +121,11 @@ def get_embedding_engine(model: str = DEFAULT_MODEL) -> EmbeddingEngine:
 
 
 def embeddings_installed() -> bool:
-    """Return whether the default model can be loaded, without loading it."""
-    return all(
+    """Return whether the default model can be loaded, without loading it.
+
+    The environment variable ``PYMEM_NO_EMBEDDINGS`` makes a client do without.
+    """
+    return not os.environ.get("PYMEM_NO_EMBEDDINGS") and all(
         importlib.util.find_spec(name) is not None
         for name in (_PACKAGED_WEIGHTS, "sentence_transformers")
     )

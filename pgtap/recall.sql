@@ -1,0 +1,464 @@
+begin;
+\ir fixtures.sql
+select plan(80);
+
+select memory.register_embedding_version('model', '1') as version_id \gset
+
+-- Memories about tea, each good at something else. Seen ten days later.
+
+insert into memory.facts
+  (tenant_id, id, subject, predicate, content, importance, confidence, permanence, decay_rate, created_at,
+   last_referenced_at, embedding, embedding_version_id)
+values
+(
+  'a', '00000000-0000-0000-0000-000000000001', 'f', 'relevant', 'tea tea tea', 0, 0.5, 'standard', 0.008,
+  '2026-01-01Z', null, memory_test.near(0.9), :'version_id'
+),
+(
+  'a', '00000000-0000-0000-0000-000000000002', 'f', 'important', 'tea tea', 10, 0.5, 'stable', 0.002,
+  '2026-01-01Z', null, memory_test.near(0.8), :'version_id'
+);
+insert into memory.rules
+  (tenant_id, id, content, scope, importance, confidence, created_at, last_referenced_at, embedding,
+   embedding_version_id)
+values (
+  'a', '00000000-0000-0000-0000-000000000003', 'tea', 'recent', 5, 1, '2026-01-01Z', '2026-01-10Z',
+  memory_test.near(0.7), :'version_id'
+);
+insert into memory.episodes
+  (tenant_id, id, content, butler, importance, created_at, last_referenced_at, expires_at)
+values (
+  'a', '00000000-0000-0000-0000-000000000004', 'tea', 'certain', 2, '2026-01-01Z', '2026-01-04Z', null
+);
+
+select results_eq(
+  $$ select m.memory_type, coalesce(m.predicate, m.scope), m.semantic_rank, m.keyword_rank,
+       round(m.relevance::numeric, 9), round(m.recency::numeric, 9), m.importance,
+       round(m.effective_confidence::numeric, 9), round(m.score::numeric, 9)
+     from memory.rank_memories('tea', embedding => memory_test.axis(1), as_of => '2026-01-11Z') as m $$,
+  $$ select v.memory_type, v.name, v.semantic_rank, v.keyword_rank, round(v.relevance::numeric, 9),
+       round(v.recency::numeric, 9), v.importance, round(v.confidence::numeric, 9),
+       round((0.4 * v.relevance + 0.3 * v.importance / 10 + 0.2 * v.recency + 0.1 * v.confidence)::numeric, 9)
+     from (values
+       ('rule', 'recent', 1::bigint, 1::bigint, 1.0::float8, exp(-ln(2::float8) / 7), 5::float8,
+         exp(-0.08::float8)),
+       ('fact', 'important', 2, 2, (2.0::float8 / 62) / (2.0::float8 / 61), 0, 10, 0.5 * exp(-0.02::float8)),
+       ('episode', 'certain', null, 1, (1.0::float8 / 61 + 1.0::float8 / 111) / (2.0::float8 / 61), 0.5, 2,
+         1),
+       ('fact', 'relevant', 1, 1, 1, 0, 0, 0.5 * exp(-0.08::float8))
+     ) as v (
+       memory_type, name, semantic_rank, keyword_rank, relevance, recency, importance, confidence
+     ) $$,
+  'memories are ordered by the composite score of relevance, importance, recency and confidence'
+);
+select results_eq(
+  $$ select m.predicate, round(m.similarity::numeric, 5), m.rank, m.rrf_score
+     from memory.rank_memories(
+       'tea', types => '{fact}', embedding => memory_test.axis(1), as_of => '2026-01-11Z'
+     ) as m $$,
+  $$ values
+     ('important', 0.80000, ts_rank(to_tsvector('english', 'f important tea tea'), 'tea')::float8,
+       2.0::float8 / 62),
+     ('relevant', 0.90000, ts_rank(to_tsvector('english', 'f relevant tea tea tea'), 'tea')::float8,
+       2.0::float8 / 61) $$,
+  'an answer holds every part of the score'
+);
+select results_eq(
+  $$ select m.memory_type, m.id::text, m.scope, m.subject, m.predicate, m.content, m.importance, m.confidence,
+       m.permanence, m.maturity, m.effectiveness_score, m.entity_id, m.session_id, m.tags, m.metadata,
+       m.created_at, m.last_confirmed_at, m.last_referenced_at, m.reference_count
+     from memory.rank_memories(
+       'tea', types => '{fact}', embedding => memory_test.axis(1), max_results => 1, as_of => '2026-01-11Z'
+     ) as m $$,
+  $$ values (
+    'fact', '00000000-0000-0000-0000-000000000002', 'global', 'f', 'important', 'tea tea', 10::float8,
+    0.5::float8, 'stable', null::text, null::float8, null::uuid, null::uuid, '[]'::jsonb, '{}'::jsonb,
+    '2026-01-01Z'::timestamptz, '2026-01-01Z'::timestamptz, null::timestamptz, 0
+  ) $$,
+  'and the memory as it is'
+);
+
+-- Pure
+
+select results_eq(
+  $$ select m.*
+     from memory.rank_memories('tea', embedding => memory_test.axis(1), as_of => '2026-01-11Z') as m $$,
+  $$ select m.*
+     from memory.rank_memories('tea', embedding => memory_test.axis(1), as_of => '2026-01-11Z') as m $$,
+  'the same question at the same time has the same answer, to the last digit'
+);
+select is_empty(
+  $$ select m.id from memory.live_memories as m
+     where m.tenant_id = 'a' and (m.reference_count <> 0 or m.last_referenced_at > '2026-01-10Z') $$,
+  'ranking is no reference'
+);
+select results_eq(
+  $$ select m.id from memory.recall('tea', embedding => memory_test.axis(1), as_of => '2026-01-11Z') as m $$,
+  $$ values
+     ('00000000-0000-0000-0000-000000000003'::uuid), ('00000000-0000-0000-0000-000000000002'),
+     ('00000000-0000-0000-0000-000000000004'), ('00000000-0000-0000-0000-000000000001') $$,
+  'recall answers as rank_memories does'
+);
+select results_eq(
+  $$ select m.id, m.reference_count, m.last_referenced_at from memory.live_memories as m
+     where m.tenant_id = 'a' order by m.id $$,
+  $$ values
+     ('00000000-0000-0000-0000-000000000001'::uuid, 1, '2026-01-11Z'::timestamptz),
+     ('00000000-0000-0000-0000-000000000002', 1, '2026-01-11Z'),
+     ('00000000-0000-0000-0000-000000000003', 1, '2026-01-11Z'),
+     ('00000000-0000-0000-0000-000000000004', 1, '2026-01-11Z') $$,
+  'and counts as one reference to each memory that it returns, at its time'
+);
+select results_eq(
+  $$ select m.reference_count, m.last_referenced_at, m.recency
+     from memory.recall(
+       'tea', types => '{fact}', max_results => 1, embedding => memory_test.axis(1), as_of => '2026-01-18Z'
+     ) as m $$,
+  $$ values (1, '2026-01-11Z'::timestamptz, exp(-ln(2.0::float8) / 7 * 7)) $$,
+  'what recall returns is the state before it'
+);
+select results_eq(
+  $$ select m.id, m.reference_count, m.last_referenced_at from memory.live_memories as m
+     where m.tenant_id = 'a' order by m.id $$,
+  $$ values
+     ('00000000-0000-0000-0000-000000000001'::uuid, 1, '2026-01-11Z'::timestamptz),
+     ('00000000-0000-0000-0000-000000000002', 2, '2026-01-18Z'),
+     ('00000000-0000-0000-0000-000000000003', 1, '2026-01-11Z'),
+     ('00000000-0000-0000-0000-000000000004', 1, '2026-01-11Z') $$,
+  'what recall does not return is not counted'
+);
+select is_empty(
+  $$ select m.id from memory.recall('nothing of the kind', as_of => '2026-01-18Z') as m $$,
+  'a topic that nothing is about recalls nothing'
+);
+select is(
+  (select sum(m.reference_count) from memory.live_memories as m where m.tenant_id = 'a'), 5::bigint,
+  'and counts nothing'
+);
+
+-- A read-only transaction
+
+savepoint before_reading;
+set local transaction_read_only = on;
+select m.predicate as read_only_answer
+from memory.recall(
+  'tea', types => '{fact}', max_results => 1, embedding => memory_test.axis(1), as_of => '2026-01-18Z'
+) as m \gset
+release savepoint before_reading;
+select is(:'read_only_answer'::text, 'important', 'a read-only transaction recalls');
+select is(
+  (select sum(m.reference_count) from memory.live_memories as m where m.tenant_id = 'a'), 5::bigint,
+  'without counting'
+);
+
+-- The time
+
+select lives_ok(
+  $$ select memory.rank_memories('tea', as_of => now() + interval '10 years') $$,
+  'rank_memories may look ahead'
+);
+select results_eq(
+  $$ select m.recency < 1e-6
+     from memory.rank_memories(
+       'tea', types => '{fact}', min_confidence => 0, as_of => now() + interval '10 years'
+     ) as m $$,
+  $$ values (true), (true) $$,
+  'and sees how its answer will have aged'
+);
+select throws_ok(
+  $$ select * from memory.recall('tea', as_of => now() + interval '2 days') $$, 'PM002', null,
+  'recall cannot refer to a memory in the future'
+);
+select lives_ok(
+  $$ select * from memory.recall('tea', as_of => now() + interval '1 hour') $$,
+  'recall bears with a clock that is ahead'
+);
+select throws_ok(
+  format('select * from memory.%s(''tea'', as_of => %L)', f.name, t.value), 'PM002', null,
+  format('%s at the time %s is refused', f.name, coalesce(t.value, 'NULL'))
+)
+from unnest('{rank_memories,recall}'::text[]) with ordinality as f (name, position)
+cross join unnest('{null,infinity,-infinity}'::text[]) with ordinality as t (value, position)
+order by f.position, t.position;
+
+-- Settings
+
+select memory_test.as_tenant('pool');
+select memory.register_embedding_version('model', '1') as pool_version_id \gset
+-- Thirty memories, the least relevant the most important.
+insert into memory.rules
+  (tenant_id, scope, content, importance, confidence, created_at, embedding, embedding_version_id)
+select
+  'pool', lpad(n::text, 2, '0'), 'tea', case when n = 30 then 10 when n = 3 then 5 else 0 end, 1,
+  '2026-01-01Z', memory_test.near(1 - n / 100.0), :'pool_version_id'
+from generate_series(1, 30) as n;
+select results_eq(
+  $$ select m.scope from memory.rank_memories(
+       '', max_results => 1, embedding => memory_test.axis(1), as_of => '2026-01-01Z'
+     ) as m $$,
+  $$ values ('30') $$,
+  'of fifty candidates importance chooses the last'
+);
+select memory.configure('{"candidate_pool": 3}') \g /dev/null
+select results_eq(
+  $$ select m.scope, m.semantic_rank, m.rrf_score
+     from memory.rank_memories(
+       '', max_results => 1, embedding => memory_test.axis(1), as_of => '2026-01-01Z'
+     ) as m $$,
+  $$ values ('03', 3::bigint, 1.0::float8 / 63 + 1.0::float8 / 64) $$,
+  'a pool of three candidates leaves importance to choose among three, and makes the missing rank four'
+);
+select results_eq(
+  $$ select count(*), min(m.rrf_score)
+     from memory.rank_memories(
+       '', max_results => 5, embedding => memory_test.axis(1), as_of => '2026-01-01Z'
+     ) as m $$,
+  $$ values (5::bigint, 1.0::float8 / 65 + 1.0::float8 / 66) $$,
+  'the pool is never smaller than the answer'
+);
+select memory.configure('{"candidate_pool": 50, "weight_relevance": 1, "weight_importance": 0}') \g /dev/null
+select results_eq(
+  $$ select m.scope, m.score
+     from memory.rank_memories(
+       '', max_results => 1, embedding => memory_test.axis(1), as_of => '2026-01-01Z'
+     ) as m $$,
+  $$ values ('01', 1.0 * ((1.0::float8 / 61 + 1.0::float8 / 111) * 61 / 2.0) + 0.1::float8) $$,
+  'relevance and importance weigh what the settings say'
+);
+select memory.configure('{"weight_relevance": 0, "weight_recency": 1, "weight_confidence": 0}') \g /dev/null
+update memory.rules as r set last_referenced_at = '2026-01-01Z' where r.tenant_id = 'pool' and r.scope = '07';
+update memory.rules as r set confidence = 0.5
+where r.tenant_id = 'pool' and r.scope in ('07', '08');
+select results_eq(
+  $$ select m.scope, m.score
+     from memory.rank_memories(
+       '', max_results => 1, embedding => memory_test.axis(1), as_of => '2026-01-08Z'
+     ) as m $$,
+  $$ values ('07', exp(-ln(2.0::float8) / 7 * 7)) $$,
+  'recency weighs what the settings say'
+);
+select memory.configure('{"recency_half_life_days": 14}') \g /dev/null
+select results_eq(
+  $$ select m.scope, m.recency
+     from memory.rank_memories(
+       '', max_results => 1, embedding => memory_test.axis(1), as_of => '2026-01-15Z'
+     ) as m $$,
+  $$ values ('07', exp(-ln(2.0::float8) / 14 * 14)) $$,
+  'the half-life of recency is a setting'
+);
+select memory.configure('{"weight_recency": 0, "weight_confidence": 1, "rrf_k": 10}') \g /dev/null
+update memory.rules as r set confidence = 0.9 where r.tenant_id = 'pool' and r.scope <> '09';
+select results_eq(
+  $$ select m.scope, m.score, m.rrf_score, m.relevance
+     from memory.rank_memories(
+       '', max_results => 1, embedding => memory_test.axis(1), as_of => '2026-01-01Z'
+     ) as m $$,
+  $$ values (
+    '09', 1.0::float8, 1.0::float8 / 19 + 1.0::float8 / 61,
+    (1.0::float8 / 19 + 1.0::float8 / 61) * 11 / 2.0
+  ) $$,
+  'confidence weighs what the settings say, and relevance is relative to the best fusion for its constant'
+);
+
+select is(
+  (select count(*) from memory.rank_memories('tea for two', as_of => '2026-01-01Z')), 10::bigint,
+  'any word of the topic will do'
+);
+select memory.configure('{"keyword_match": "all"}') \g /dev/null
+select is_empty(
+  $$ select m.* from memory.rank_memories('tea for two', as_of => '2026-01-01Z') as m $$,
+  'unless the setting asks for all of them'
+);
+
+-- A memory that was never referenced
+
+select memory_test.as_tenant('fresh');
+select memory.store_rule('tea', 'old', as_of => '2026-01-01Z') as old_id \gset
+select memory.store_rule('tea', 'new', as_of => '2026-01-08Z') as new_id \gset
+update memory.rules as r set last_referenced_at = '2026-01-15Z' where r.id = :'old_id';
+select results_eq(
+  $$ select m.scope, m.recency
+     from memory.rank_memories('tea', as_of => '2026-01-15Z') as m order by m.scope $$,
+  $$ values ('new', 0::float8), ('old', 1) $$,
+  'the recency of a memory never referenced is 0'
+);
+select memory.configure('{"recency_null": "created_at"}') \g /dev/null
+select results_eq(
+  $$ select m.scope, m.recency
+     from memory.rank_memories('tea', as_of => '2026-01-15Z') as m order by m.scope $$,
+  $$ values ('new', exp(-ln(2.0::float8) / 7 * 7)), ('old', 1) $$,
+  'or counts from its creation, if the setting says so'
+);
+
+-- Confidence
+
+select memory_test.as_tenant('confident');
+insert into memory.rules (tenant_id, scope, content, confidence, decay_rate, created_at)
+values
+('confident', 'none', 'tea', 0, 0, '2026-01-01Z'), ('confident', 'little', 'tea', 0.19, 0, '2026-01-01Z'),
+('confident', 'enough', 'tea', 0.2, 0, '2026-01-01Z'), ('confident', 'all', 'tea', 1, 0, '2026-01-01Z'),
+('confident', 'faded', 'tea', 1, 0.01, '2020-01-01Z');
+select results_eq(
+  $$ select m.scope from memory.rank_memories('tea', as_of => '2026-01-02Z') as m order by 1 $$,
+  $$ values ('all'), ('enough') $$,
+  'what has less confidence than 0.2 is not recalled'
+);
+select results_eq(
+  $$ select m.scope from memory.rank_memories('tea', min_confidence => 0, as_of => '2026-01-02Z') as m
+     order by 1 $$,
+  $$ values ('all'), ('enough'), ('faded'), ('little'), ('none') $$,
+  'unless a call asks for less'
+);
+select results_eq(
+  $$ select m.scope from memory.recall('tea', min_confidence => 0.5, as_of => '2026-01-02Z') as m $$,
+  $$ values ('all') $$,
+  'or for more'
+);
+select memory.configure('{"min_confidence": 0.19}') \g /dev/null
+select results_eq(
+  $$ select m.scope from memory.recall('tea', as_of => '2026-01-02Z') as m order by 1 $$,
+  $$ values ('all'), ('enough'), ('little') $$,
+  'or the setting does'
+);
+select throws_ok(
+  format('select * from memory.%s(''tea'', min_confidence => %L)', f.name, n.value), 'PM002', null,
+  format('%s with a min_confidence of %s is refused', f.name, n.value)
+)
+from unnest('{rank_memories,recall}'::text[]) with ordinality as f (name, position)
+cross join unnest('{-0.1,1.1,NaN}'::text[]) with ordinality as n (value, position)
+order by f.position, n.position;
+
+-- Ties
+
+select memory_test.as_tenant('tied');
+insert into memory.rules (tenant_id, id, content, scope, confidence, decay_rate, created_at)
+select 'tied', v.id, 'tea', v.name, 1, 0, v.created_at
+from (values
+  ('00000000-0000-0000-0000-000000000006'::uuid, 'second', '2026-01-02Z'::timestamptz),
+  ('00000000-0000-0000-0000-000000000005', 'first', '2026-01-02Z'),
+  ('00000000-0000-0000-0000-000000000001', 'older', '2026-01-01Z'),
+  ('00000000-0000-0000-0000-000000000009', 'newest', '2026-01-03Z')
+) as v (id, name, created_at);
+select memory.configure('{"weight_relevance": 0}') \g /dev/null
+select results_eq(
+  $$ select m.scope from memory.rank_memories('tea', as_of => '2026-01-04Z') as m $$,
+  $$ values ('newest'), ('first'), ('second'), ('older') $$,
+  'equal scores are ordered by age, the newest first, and then by id'
+);
+insert into memory.facts
+  (tenant_id, id, subject, predicate, content, scope, confidence, permanence, decay_rate, created_at)
+values (
+  'tied', '00000000-0000-0000-0000-000000000007', 's', 'p', 'tea', 'fact', 1, 'permanent', 0, '2026-01-03Z'
+);
+insert into memory.episodes (tenant_id, id, butler, content, expires_at, created_at)
+values ('tied', '00000000-0000-0000-0000-000000000008', 'episode', 'tea', null, '2026-01-03Z');
+select results_eq(
+  $$ select m.scope from memory.rank_memories('tea', as_of => '2026-01-04Z') as m $$,
+  $$ values ('episode'), ('fact'), ('newest'), ('first'), ('second'), ('older') $$,
+  'of equals of one age episodes come first, then facts, then rules'
+);
+select results_eq(
+  $$ select m.scope from memory.recall('tea', max_results => 2, as_of => '2026-01-04Z') as m $$,
+  $$ values ('episode'), ('fact') $$,
+  'the limit cuts equals in the same order'
+);
+
+-- Types and scope
+
+select results_eq(
+  $$ select m.scope from memory.recall('tea', types => '{fact,episode}', as_of => '2026-01-04Z') as m
+     order by 1 $$,
+  $$ values ('episode'), ('fact') $$,
+  'recall keeps to the named types'
+);
+select throws_ok(
+  format('select * from memory.%s(''tea'', types => %L)', f.name, t.types), 'PM002', null,
+  format('%s of the types %s is refused', f.name, t.types)
+)
+from unnest('{rank_memories,recall}'::text[]) with ordinality as f (name, position)
+cross join unnest(array['{}', '{link}', '{fact,NULL}']) with ordinality as t (types, position)
+order by f.position, t.position;
+insert into memory.rules (tenant_id, content, confidence) values ('tied', 'tea', 1);
+select results_eq(
+  $$ select m.memory_type, m.scope from memory.recall('tea', scope => 'fact') as m order by 1, 2 $$,
+  $$ values ('fact', 'fact'), ('rule', 'global') $$,
+  'recall keeps to the scope and what is global'
+);
+select results_eq(
+  $$ select m.memory_type, m.scope from memory.recall('tea', scope => 'episode') as m order by 1, 2 $$,
+  $$ values ('episode', 'episode'), ('rule', 'global') $$,
+  'the scope of an episode is its butler'
+);
+select is(
+  (select count(*) from memory.recall('tea', scope => null)), 7::bigint,
+  'without a scope recall looks everywhere'
+);
+
+-- Other arguments
+
+select throws_ok(
+  format('select * from memory.%s(''tea'', max_results => %s)', f.name, coalesce(n.value, 'null')),
+  'PM002', null, format('%s of %s results is refused', f.name, coalesce(n.value, 'NULL'))
+)
+from unnest('{rank_memories,recall}'::text[]) with ordinality as f (name, position)
+cross join unnest('{0,-1,null}'::text[]) with ordinality as n (value, position)
+order by f.position, n.position;
+select throws_ok(
+  format('select * from memory.%s(%s)', f.name, a.arguments), 'PM002', null,
+  format('%s with %s is refused', f.name, a.what)
+)
+from unnest('{rank_memories,recall}'::text[]) with ordinality as f (name, position)
+cross join (values
+  (1, $$repeat('x', 65537)$$, 'a topic beyond 64 KiB'),
+  (2, $$'tea', embedding => '[1,2,3]'$$, 'a short vector'),
+  (3, $$'tea', embedding => array_fill(0, array[384])::vector$$, 'a zero vector')
+) as a (position, arguments, what)
+order by f.position, a.position;
+select lives_ok(
+  $$ select memory.rank_memories(rpad(repeat('word ', 13107), 65536, 'x')) $$, 'a topic of 64 KiB is answered'
+);
+select is_empty(
+  $$ select * from memory.rank_memories(null) $$, 'no topic finds nothing'
+);
+select throws_ok(
+  format(
+    'select * from memory.%s(''tea'', embedding => memory_test.axis(1), embedding_version_id => %L)',
+    f.name, v.id
+  ),
+  'PM004', null, format('%s with a vector of %s is refused', f.name, v.what)
+)
+from unnest('{rank_memories,recall}'::text[]) with ordinality as f (name, position)
+cross join (values
+  (1, :'version_id', 'the version of another tenant'),
+  (2, '00000000-0000-0000-0000-000000000001', 'an unknown version')
+) as v (position, id, what)
+order by f.position, v.position;
+select memory_test.as_tenant('pool');
+select is(
+  (
+    select count(*) from memory.rank_memories(
+      'tea', max_results => 1000000000, embedding => memory_test.axis(1),
+      embedding_version_id => :'pool_version_id', as_of => '2026-01-01Z'
+    )
+  ),
+  30::bigint, 'a billion results are what there is'
+);
+select is(
+  (select count(*) from memory.rank_memories('tea', as_of => '2026-01-01Z')), 10::bigint,
+  'an answer holds ten unless asked'
+);
+select memory_test.as_tenant('stranger');
+select is_empty(
+  $$ select * from memory.recall('tea', embedding => memory_test.axis(1), min_confidence => 0) $$,
+  'another tenant recalls nothing of all this'
+);
+select memory_test.as_tenant('');
+select throws_ok(
+  format('select * from memory.%s(''tea'')', f.name), '28000', 'this transaction names no tenant',
+  format('%s without a tenant is refused', f.name)
+)
+from unnest('{rank_memories,recall}'::text[]) with ordinality as f (name, position)
+order by f.position;
+
+select * from finish();
+rollback;

@@ -1,0 +1,234 @@
+"""The command pymem, as a process, against the real database."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from tests.conftest import Database
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def command(*arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "pymem.cli", *arguments],
+        env={**os.environ, "COLUMNS": "120", **(env or {})},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.fixture
+def pymem(database: Database) -> Run:
+    """Run pymem against the database, without loading the embedding model."""
+    url = database.login("a")
+
+    def run(*arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+        done = command("--database-url", url, *arguments, env={"PYMEM_NO_EMBEDDINGS": "1"})
+        assert done.returncode == code, done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+        return done
+
+    return run
+
+
+def parsed(done: subprocess.CompletedProcess[str]) -> Any:
+    return json.loads(done.stdout)
+
+
+def test_a_fact_is_stored_found_shown_and_forgotten(pymem: Run) -> None:
+    stored = pymem("store", "fact", "user", "favorite_color", "green", "--tag", "taste").stdout.strip()
+
+    found = pymem("search", "green")
+    assert "[user] [favorite_color]: green" in found.stdout
+    assert stored in found.stdout
+
+    shown = parsed(pymem("get", "fact", stored, "--json"))
+    assert (shown["content"], shown["tags"], shown["validity"]) == ("green", ["taste"], "active")
+    assert "embedding" not in shown
+
+    assert pymem("forget", "fact", stored).stdout == "forgotten\n"
+    assert pymem("search", "green").stdout == "nothing found\n"
+
+
+def test_episodes_and_rules_are_stored(pymem: Run) -> None:
+    session = str(uuid4())
+    pymem(
+        *("store", "episode", "Ada called", "--butler", "home", "--session", session),
+        *("--importance", "8", "--metadata", '{"mood": "good"}'),
+    )
+    pymem("store", "rule", "Call Ada back", "--scope", "home")
+
+    found = parsed(pymem("search", "Ada", "--json"))
+
+    assert {memory["memory_type"] for memory in found} == {"episode", "rule"}
+    [episode] = [memory for memory in found if memory["memory_type"] == "episode"]
+    assert (episode["session_id"], episode["importance"]) == (session, 8)
+    assert episode["metadata"] == {"mood": "good"}
+
+
+def test_recall_explains_its_scores(pymem: Run) -> None:
+    pymem("store", "fact", "user", "likes", "tea")
+
+    table = pymem("recall", "tea", "--explain").stdout
+    [found] = parsed(pymem("recall", "tea", "--json"))
+
+    for heading in ("relevance", "importance", "recency", "confidence", "meaning", "words"):
+        assert heading in table
+    assert found["reference_count"] == 1
+
+
+def test_recall_at_another_time_only_looks(pymem: Run) -> None:
+    pymem("store", "fact", "user", "had_for_lunch", "noodles", "--permanence", "ephemeral")
+    later = (datetime.now(UTC) + timedelta(days=60)).date().isoformat()
+
+    assert pymem("recall", "noodles", "--as-of", later).stdout == "nothing recalled\n"
+    [found] = parsed(pymem("recall", "noodles", "--as-of", later, "--min-confidence", "0", "--json"))
+
+    assert found["effective_confidence"] < 0.01
+    assert parsed(pymem("search", "noodles", "--json"))[0]["reference_count"] == 0
+
+
+def test_context_is_printed_as_it_is(pymem: Run) -> None:
+    pymem("store", "fact", "user", "likes", "tea")
+
+    text = pymem("context", "tea", "--butler", "home").stdout
+
+    assert text == "# Memory Context\n\n## Key Facts\n- [user] [likes]: tea (confidence: 1.00)\n"
+    assert parsed(pymem("context", "tea", "--butler", "home", "--json")) == {"context": text}
+
+
+def test_events_show_what_happened(pymem: Run) -> None:
+    stored = pymem("--actor", "tester", "store", "fact", "user", "likes", "tea").stdout.strip()
+    pymem("store", "fact", "user", "likes", "coffee")
+
+    events = parsed(pymem("events", "--memory", stored, "--json"))
+    table = pymem("events").stdout
+
+    assert [event["event_type"] for event in events] == ["fact_superseded", "fact_created"]
+    assert events[1]["actor"] == "tester"
+    assert "link_created" in table
+
+
+def test_settings_come_from_a_butler_toml(pymem: Run, tmp_path: Path) -> None:
+    file = tmp_path / "butler.toml"
+    file.write_text("[modules.memory.retrieval]\ndefault_limit = 5\nkeyword_match = 'all'\n")
+
+    after = parsed(pymem("configure", str(file), "--json"))
+
+    assert (after["retrieval_limit"], after["keyword_match"]) == (5, "all")
+    assert parsed(pymem("configure", "--json")) == after
+
+
+def test_ingest_reports_broken_lines_and_ends_with_an_error(pymem: Run, tmp_path: Path) -> None:
+    file = tmp_path / "episodes.jsonl"
+    file.write_text('{"butler": "home", "content": "one"}\n{broken\n{"butler": "home", "content": "two"}\n')
+
+    done = pymem("ingest", str(file), code=1)
+
+    assert "line 2: Invalid JSON" in done.stderr
+    assert "2 stored, 0 already there, 1 broken" in done.stdout
+    again = parsed(pymem("ingest", str(file), "--json", code=1))
+    assert (again["stored"], again["known"], len(again["broken"])) == (0, 2, 1)
+
+
+def test_embedding_is_done_by_the_command_too(database: Database) -> None:
+    url = database.login("a")
+    assert command(
+        *("--database-url", url, "store", "fact", "user", "pet", "a dog"),
+        env={"PYMEM_NO_EMBEDDINGS": "1"},
+    ).returncode == 0
+
+    assert command("--database-url", url, "embed").stdout == "1 embedded\n"
+    found = command("--database-url", url, "search", "Which animal?", "--mode", "semantic", "--json")
+
+    assert json.loads(found.stdout)[0]["content"] == "a dog"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("search", "x", "--limit", "0"), 1, "max_results is 0"),
+        (("search", "x", "--limit", "-5"), 1, "max_results is -5"),
+        (("search", "x", "--limit", "99999999999"), 1, "out of range"),
+        (("search", "x", "--min-confidence", "2"), 1, "min_confidence is 2"),
+        (("search", "x", "--min-confidence", "nan"), 1, "min_confidence is NaN"),
+        (("search", "x", "--mode", "psychic"), 2, "psychic"),
+        (("search", "x", "--type", "dream"), 2, "dream"),
+        (("search", "x", "--mode", "semantic"), 1, "embedding"),
+        (("recall", "x", "--as-of", "yesterday"), 2, "no time"),
+        (("get", "fact", "abc"), 1, "abc"),
+        (("get", "fact", "00000000-0000-0000-0000-000000000000"), 1, "no fact has id"),
+        (("get", "dream", "00000000-0000-0000-0000-000000000000"), 2, "dream"),
+        (("forget", "rule", "00000000-0000-0000-0000-000000000000"), 1, "no rule has id"),
+        (("store", "fact", "", "p", "c"), 1, "subject is empty"),
+        (("store", "fact", "s", "p", "c", "--permanence", "eternal"), 1, "eternal"),
+        (("store", "fact", "s", "p", "c", "--confidence", "7"), 1, "confidence is 7"),
+        (("store", "fact", "s", "p", "c", "--metadata", "{oops"), 1, "--metadata is no JSON"),
+        (("store", "fact", "s", "p", "c", "--metadata", "[1]"), 1, "no JSON object"),
+        (("store", "fact", "s", "p", "c", "--metadata", "[" * 100_000), 1, "--metadata is no JSON"),
+        (("store", "episode", "x", "--butler", "b", "--session", "s1"), 1, "s1"),
+        (("store", "episode", "x"), 2, "--butler"),
+        (("context", "x", "--butler", "home", "--budget", "1"), 1, "token_budget"),
+        (("ingest", "/nowhere.jsonl"), 1, "cannot be read"),
+        (("configure", "/nowhere.toml"), 1, "cannot be read"),
+        (("events", "--limit", "0"), 1, "max_results"),
+        (("--actor", "a\nb", "search", "x"), 1, "actor"),
+        (("--tenant", "other", "search", "x"), 1, "tenant"),
+        (("--database-url", "postgresql://nobody@localhost:1/x", "search", "x"), 3, "cannot be reached"),
+        (("--database-url", "nonsense", "search", "x"), 3, "cannot be reached"),
+    ],
+)
+def test_mistakes_get_one_line_and_an_exit_code(
+    pymem: Run, arguments: tuple[str, ...], code: int, message: str
+) -> None:
+    done = pymem(*arguments, code=code)
+
+    assert done.stdout == ""
+    assert message in done.stderr
+    if code != 2:
+        assert len(done.stderr.strip().splitlines()) <= 2
+
+
+def test_without_a_server_it_says_how_to_start_one(tmp_path: Path) -> None:
+    done = command("--data", str(tmp_path), "search", "x", env={"PYMEM_DATABASE_URL": ""})
+
+    assert done.returncode == 3
+    assert "pymem up" in done.stderr
+
+
+def test_deploy_makes_a_database_ready(empty_database: Database) -> None:
+    arguments = (
+        *("--database-url", empty_database.superuser_url, "deploy"),
+        *("--login", "pymem_test_deployed", "--login-tenant", "acme"),
+    )
+    first, second = command(*arguments), command(*arguments)
+
+    assert "deployed" in first.stdout
+    assert "was deployed already" in second.stdout
+    assert first.returncode == second.returncode == 0, first.stderr + second.stderr
+    assert empty_database.value(
+        "select tenant_id from memory.tenant_logins where login = 'pymem_test_deployed'"
+    ) == "acme"
+
+
+def test_every_command_has_help() -> None:
+    listed = command("--help").stdout
+    for name in (
+        *("up", "down", "deploy", "ingest", "store", "search", "recall", "context"),
+        *("get", "forget", "embed", "events", "configure", "mcp"),
+    ):
+        assert f"  {name} " in listed
+        assert command(name, "--help").returncode == 0

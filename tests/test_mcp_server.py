@@ -1,0 +1,309 @@
+"""The tools, through the official client and a real server process."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters
+
+from pymem.tools import TOOLS
+from tests.conftest import Database
+
+pytestmark = pytest.mark.anyio
+
+NAMES = {
+    "memory_store_episode",
+    "memory_store_fact",
+    "memory_store_rule",
+    "memory_search",
+    "memory_recall",
+    "memory_get",
+    "memory_confirm",
+    "memory_forget",
+    "memory_context",
+}
+
+
+@asynccontextmanager
+async def connected(
+    url: str, *options: str, embeddings: bool = False
+) -> AsyncIterator[Client]:
+    """A client of a server process of its own."""
+    environment = {**os.environ, "PYMEM_DATABASE_URL": url}
+    if not embeddings:
+        environment["PYMEM_NO_EMBEDDINGS"] = "1"
+    server = StdioServerParameters(
+        command=sys.executable, args=["-m", "pymem.cli", *options, "mcp"], env=environment
+    )
+    async with Client(server, read_timeout_seconds=60) as client:
+        yield client
+
+
+async def call(client: Client, name: str, /, **arguments: Any) -> dict[str, Any]:
+    """Call a tool that should succeed and return its answer."""
+    result = await client.call_tool(name, arguments)
+    assert not result.is_error, result
+    answer: dict[str, Any] = json.loads(result.content[0].text)  # type: ignore[union-attr]
+    assert result.structured_content == answer
+    return answer
+
+
+async def refused(client: Client, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Call a tool that should refuse and return the error."""
+    result = await client.call_tool(name, arguments)
+    assert result.is_error, result
+    answer = json.loads(result.content[0].text)  # type: ignore[union-attr]
+    error: dict[str, Any] = answer["error"]
+    assert set(error) == {"code", "message", "hint"}
+    assert error["message"]
+    for internal in ("Traceback", "psycopg", "select ", "SELECT", "/work", "site-packages"):
+        assert internal not in json.dumps(answer)
+    return error
+
+
+async def test_the_tools_are_listed_with_their_arguments(database: Database) -> None:
+    async with connected(database.login("a")) as client:
+        listed = (await client.list_tools()).tools
+
+    assert {tool.name for tool in listed} == {tool.name for tool in TOOLS} == NAMES
+    for tool in listed:
+        assert tool.description
+        assert not {"pool", "embedding_engine", "memory"} & set(tool.input_schema["properties"])
+        assert "request_context" in tool.input_schema["properties"]
+    schemas = {tool.name: tool.input_schema for tool in listed}
+    assert set(schemas["memory_store_episode"]["required"]) == {"content", "butler"}
+    assert schemas["memory_store_episode"]["properties"]["importance"]["default"] == 5.0
+    assert set(schemas["memory_store_fact"]["required"]) == {"subject", "predicate", "content"}
+    fact = schemas["memory_store_fact"]["properties"]
+    assert (fact["importance"]["default"], fact["permanence"]["default"], fact["scope"]["default"]) == (
+        5.0,
+        "standard",
+        "global",
+    )
+    assert schemas["memory_store_rule"]["required"] == ["content"]
+    search = schemas["memory_search"]["properties"]
+    assert (search["mode"]["default"], search["limit"]["default"]) == ("hybrid", 10)
+    assert search["min_confidence"]["default"] == 0.2
+    assert schemas["memory_recall"]["required"] == ["topic"]
+    assert set(schemas["memory_get"]["required"]) == {"memory_type", "memory_id"}
+    assert set(schemas["memory_context"]["required"]) == {"trigger_prompt", "butler"}
+
+
+async def test_a_session_of_an_agent(database: Database) -> None:
+    async with connected(database.login("a"), embeddings=True) as client:
+        episode = await call(
+            client, "memory_store_episode", content="Ada asked for green tea", butler="home"
+        )
+        green = await call(
+            client, "memory_store_fact", subject="Ada", predicate="drink", content="green tea"
+        )
+        black = await call(
+            client,
+            "memory_store_fact",
+            subject="Ada",
+            predicate="drink",
+            content="black tea",
+            tags=["kitchen"],
+            source_episode_id=episode["id"],
+        )
+        rule = await call(client, "memory_store_rule", content="Offer tea at four")
+
+        found = await call(client, "memory_search", query="What does she like to drink?")
+        recalled = await call(client, "memory_recall", topic="tea")
+        context = await call(
+            client, "memory_context", trigger_prompt="Ada comes for tea", butler="home"
+        )
+        old = await call(client, "memory_get", memory_type="fact", memory_id=green["id"])
+        confirmed = await call(client, "memory_confirm", memory_type="fact", memory_id=black["id"])
+        forgotten = await call(client, "memory_forget", memory_type="rule", memory_id=rule["id"])
+        left = await call(client, "memory_search", query="tea", types=["rule"])
+
+    assert {memory["id"] for memory in found["results"]} == {episode["id"], black["id"], rule["id"]}
+    assert found["count"] == 3
+    assert black["id"] in {memory["id"] for memory in recalled["results"]}
+    assert context["context"].startswith("# Memory Context\n\n## Key Facts\n- [Ada] [drink]: black tea")
+    assert old["memory"]["validity"] == "superseded"
+    assert confirmed["confirmed"] is True
+    assert forgotten["forgotten"] is True
+    assert left == {"results": [], "count": 0}
+
+
+async def test_answers_hold_plain_json_and_no_vectors(database: Database) -> None:
+    async with connected(database.login("a"), embeddings=True) as client:
+        stored = await call(
+            client, "memory_store_fact", subject="Ada", predicate="drink", content="tea"
+        )
+        one = await call(client, "memory_get", memory_type="fact", memory_id=stored["id"])
+        many = await call(client, "memory_search", query="tea")
+
+    for memory in (one["memory"], many["results"][0]):
+        assert UUID(memory["id"])
+        assert datetime.fromisoformat(memory["created_at"]).tzinfo is not None
+        assert "embedding" not in memory
+        assert "search_vector" not in memory
+
+
+async def test_a_request_id_comes_back_and_stays_in_the_audit(database: Database) -> None:
+    async with connected(database.login("a"), "--actor", "claude") as client:
+        stored = await call(
+            client,
+            "memory_store_rule",
+            content="Offer tea",
+            request_context={"request_id": "req-7", "whatever": "else"},
+        )
+        failed = await client.call_tool(
+            "memory_get",
+            {
+                "memory_type": "rule",
+                "memory_id": str(uuid4()),
+                "request_context": {"request_id": "req-8"},
+            },
+        )
+
+    assert stored["request_id"] == "req-7"
+    assert json.loads(failed.content[0].text)["request_id"] == "req-8"  # type: ignore[union-attr]
+    assert database.query(
+        "select actor, request_id from memory.memory_events where memory_id = %s", stored["id"]
+    ) == [("claude", "req-7")]
+
+
+async def test_the_tenant_is_the_server_s_and_no_argument_changes_it(database: Database) -> None:
+    database.query("select memory.store_rule('Offer tea')", tenant="b")
+    gateway = database.login(None)
+    forged = {"request_context": {"tenant_id": "b"}}
+    for url, options in ((database.login("a"), ()), (gateway, ("--tenant", "a"))):
+        async with connected(url, *options) as client:
+            error = await refused(client, "memory_search", {"query": "tea", **forged})
+            assert error["code"] == "PM005"
+            error = await refused(client, "memory_search", {"query": "tea", "tenant_id": "b"})
+            assert error["code"] == "PM002"
+            own = {"request_context": {"tenant_id": "a"}}
+            assert (await call(client, "memory_search", query="tea", **own))["count"] == 0
+    async with connected(gateway) as client:
+        assert (await refused(client, "memory_search", {"query": "tea"}))["code"] == "28000"
+        assert (await refused(client, "memory_search", {"query": "tea", **forged}))["code"] == "28000"
+
+
+ID = "00000000-0000-0000-0000-000000000000"
+
+BAD: list[tuple[str, dict[str, Any], str]] = [
+    ("memory_store_episode", {}, "PM002"),
+    ("memory_store_episode", {"content": "", "butler": "home"}, "PM002"),
+    ("memory_store_episode", {"content": "x", "butler": ""}, "PM002"),
+    ("memory_store_episode", {"content": "\u0000", "butler": "home"}, "PM002"),
+    ("memory_store_episode", {"content": "x" * (1 << 20) + "x", "butler": "home"}, "PM002"),
+    ("memory_store_episode", {"content": "x", "butler": "home", "importance": 11}, "PM002"),
+    ("memory_store_episode", {"content": "x", "butler": "home", "session_id": "s1"}, "PM002"),
+    ("memory_store_episode", {"content": ["x"], "butler": "home"}, "PM002"),
+    ("memory_store_episode", {"content": "x", "butler": "home", "colour": "red"}, "PM002"),
+    ("memory_store_fact", {"subject": "s", "predicate": "p"}, "PM002"),
+    (
+        "memory_store_fact",
+        {"subject": "s", "predicate": "p", "content": "c", "permanence": "eternal"},
+        "PM002",
+    ),
+    (
+        "memory_store_fact",
+        {"subject": "s", "predicate": "p", "content": "c", "entity_id": ID},
+        "PM001",
+    ),
+    (
+        "memory_store_fact",
+        {"subject": "s", "predicate": "p", "content": "c", "confidence": -1},
+        "PM002",
+    ),
+    (
+        "memory_store_fact",
+        {"subject": "s" * 600, "predicate": "p", "content": "c"},
+        "PM002",
+    ),
+    (
+        "memory_store_fact",
+        {"subject": "s", "predicate": "p", "content": "c", "metadata": {"status": "fading"}},
+        "PM002",
+    ),
+    ("memory_store_rule", {"content": None}, "PM002"),
+    ("memory_search", {"query": "x", "limit": 0}, "PM002"),
+    ("memory_search", {"query": "x", "limit": -1}, "PM002"),
+    ("memory_search", {"query": "x", "limit": 10**12}, "22003"),
+    ("memory_search", {"query": "x", "types": ["dream"]}, "PM002"),
+    ("memory_search", {"query": "x", "types": []}, "PM002"),
+    ("memory_search", {"query": "x", "mode": "psychic"}, "PM002"),
+    ("memory_search", {"query": "x", "min_confidence": 3}, "PM002"),
+    ("memory_search", {"query": "x " * 50_000}, "PM002"),
+    ("memory_recall", {"topic": 7}, "PM002"),
+    ("memory_get", {"memory_type": "dream", "memory_id": ID}, "PM002"),
+    ("memory_get", {"memory_type": "fact", "memory_id": ID}, "PM001"),
+    ("memory_get", {"memory_type": "fact", "memory_id": ID[:-1]}, "PM002"),
+    ("memory_get", {"memory_type": "fact", "memory_id": "' or 1=1 --"}, "PM002"),
+    ("memory_confirm", {"memory_type": "episode", "memory_id": ID}, "PM002"),
+    ("memory_forget", {"memory_type": "fact", "memory_id": ID}, "PM001"),
+    ("memory_context", {"trigger_prompt": "x", "butler": "home", "token_budget": 1}, "PM002"),
+    (
+        "memory_search",
+        {"query": "x", "request_context": {"request_id": "not an id; drop table"}},
+        "PM002",
+    ),
+    ("memory_search", {"query": "x", "request_context": "req-1"}, "PM002"),
+    ("memory_fly", {}, "PM001"),
+]
+
+
+async def test_bad_input_gets_an_answer_and_the_server_lives(database: Database) -> None:
+    async with connected(database.login("a")) as client:
+        for name, arguments, code in BAD:
+            error = await refused(client, name, arguments)
+            assert error["code"] == code, (name, arguments, error)
+            assert error["hint"], (name, arguments, error)
+        assert (await call(client, "memory_search", query="x"))["count"] == 0
+    for table in ("episodes", "facts", "rules"):
+        assert database.value(f"select count(*) from memory.{table}") == 0
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["%", "_%_", "a & | ! ( ) :* <->", "'; drop table memory.facts; --", "\\", "''", "😀", "\u202eabc", "-"],
+)
+async def test_odd_queries_are_only_queries(database: Database, query: str) -> None:
+    database.query("select memory.store_rule('Offer tea')")
+    async with connected(database.login("a")) as client:
+        assert (await call(client, "memory_search", query=query, mode="keyword"))["count"] == 0
+        assert (await call(client, "memory_search", query=query))["count"] == 0
+
+
+async def test_the_server_starts_and_answers_while_the_database_is_away(database: Database) -> None:
+    url = database.login("a")
+    with psycopg.connect(database.server.url("postgres"), autocommit=True) as connection:
+        connection.execute(f"alter database {database.name} with allow_connections false")
+        async with connected(url) as client:
+            assert len((await client.list_tools()).tools) == len(TOOLS)
+            error = await refused(client, "memory_search", {"query": "tea"})
+            assert error["hint"]
+            connection.execute(f"alter database {database.name} with allow_connections true")
+            for _ in range(20):
+                result = await client.call_tool("memory_search", {"query": "tea"})
+                if not result.is_error:
+                    break
+            assert not result.is_error
+
+
+async def test_a_broken_installation_is_not_told_to_the_agent(database: Database) -> None:
+    with psycopg.connect(database.superuser_url, autocommit=True) as connection:
+        connection.execute("drop function memory.one_line(text) cascade")
+    async with connected(database.login("a")) as client:
+        database.query("select memory.store_rule('Offer tea')")
+        error = await refused(
+            client, "memory_context", {"trigger_prompt": "tea", "butler": "home"}
+        )
+        assert error["message"] == "the memory failed"
+        assert (await call(client, "memory_search", query="tea"))["count"] == 1
