@@ -677,7 +677,9 @@ from memory.memory_events as e where e.memory_id = :'forged_id' \gset
 rollback to savepoint before_forging;
 select ok(:'forgery_ignored', 'what set_request would refuse counts as not set, however it was set');
 select throws_ok(
-  format('insert into memory.memory_events (tenant_id, event_type, %s) values (''a'', ''x'', %L)', c.name, c.value),
+  format(
+    'insert into memory.memory_events (tenant_id, event_type, %s) values (''a'', ''x'', %L)', c.name, c.value
+  ),
   '23514', null, format('an event holds no malformed %s', c.name)
 )
 from (values (1, 'actor', E'a\nb'), (2, 'request_id', 'two words'), (3, 'reason', 'Ada asked for it'))

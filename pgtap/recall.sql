@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(80);
+select plan(83);
 
 select memory.register_embedding_version('model', '1') as version_id \gset
 
@@ -127,6 +127,41 @@ select results_eq(
      ('00000000-0000-0000-0000-000000000004', 1, '2026-01-11Z') $$,
   'what recall does not return is not counted'
 );
+select memory_test.as_tenant('counted');
+insert into memory.episodes (tenant_id, butler, content, importance, created_at, expires_at)
+select 'counted', 'home', v.content, v.importance, '2026-01-01Z', null
+from (values ('tea first', 9), ('tea second', 1)) as v (content, importance);
+insert into memory.facts (tenant_id, subject, predicate, content, importance, created_at)
+select 'counted', 's', v.content, v.content, v.importance, '2026-01-01Z'
+from (values ('tea first', 9), ('tea second', 1)) as v (content, importance);
+insert into memory.rules (tenant_id, content, importance, created_at)
+select 'counted', v.content, v.importance, '2026-01-01Z'
+from (values ('tea first', 9), ('tea second', 1)) as v (content, importance);
+select m.content
+from unnest('{episode,fact,rule}'::text[]) as t (type)
+cross join lateral memory.recall(
+  'tea', types => array[t.type], max_results => 1, as_of => '2026-01-05Z'
+) as m \g /dev/null
+select results_eq(
+  $$ select m.memory_type, m.content, m.reference_count, m.last_referenced_at from memory.live_memories as m
+     where m.tenant_id = 'counted' order by 1, 2 $$,
+  $$ values
+     ('episode', 'tea first', 1, '2026-01-05Z'::timestamptz), ('episode', 'tea second', 0, null),
+     ('fact', 'tea first', 1, '2026-01-05Z'), ('fact', 'tea second', 0, null),
+     ('rule', 'tea first', 1, '2026-01-05Z'), ('rule', 'tea second', 0, null) $$,
+  'of each type only what is returned counts as referenced'
+);
+select m.content from memory.recall('tea', max_results => 6, as_of => '2026-01-03Z') as m \g /dev/null
+select results_eq(
+  $$ select m.content, m.reference_count, m.last_referenced_at from memory.live_memories as m
+     where m.tenant_id = 'counted' order by m.content, m.memory_type $$,
+  $$ values
+     ('tea first', 2, '2026-01-05Z'::timestamptz), ('tea first', 2, '2026-01-05Z'),
+     ('tea first', 2, '2026-01-05Z'), ('tea second', 1, '2026-01-03Z'), ('tea second', 1, '2026-01-03Z'),
+     ('tea second', 1, '2026-01-03Z') $$,
+  'a recall of an earlier time counts, and does not take back the time of a later one'
+);
+select memory_test.as_tenant('a');
 select is_empty(
   $$ select m.id from memory.recall('nothing of the kind', as_of => '2026-01-18Z') as m $$,
   'a topic that nothing is about recalls nothing'
@@ -363,8 +398,19 @@ select results_eq(
   'the limit cuts equals in the same order'
 );
 
+select memory_test.as_tenant('many tied');
+insert into memory.rules (tenant_id, content, confidence, decay_rate, created_at)
+select 'many tied', repeat('tea ', n % 5 + 1), 1, 0, '2026-01-01Z' from generate_series(1, 40) as n;
+select memory.configure('{"weight_relevance": 0}') \g /dev/null
+select results_eq(
+  $$ select m.id from memory.rank_memories('tea', max_results => 40, as_of => '2026-01-04Z') as m $$,
+  $$ select r.id from memory.rules as r where r.tenant_id = 'many tied' order by r.id $$,
+  'forty equals of one age are ordered by their ids'
+);
+
 -- Types and scope
 
+select memory_test.as_tenant('tied');
 select results_eq(
   $$ select m.scope from memory.recall('tea', types => '{fact,episode}', as_of => '2026-01-04Z') as m
      order by 1 $$,

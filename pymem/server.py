@@ -277,8 +277,6 @@ class EmbeddedServer:
                     hint=f"See {self._data / 'log'}, or end the process.",
                 )
             time.sleep(0.1)
-        if pid is None:
-            return
         # Orphaned backends still use the data; they end by themselves when they notice.
         while orphans := _processes_in(self._data):
             if time.monotonic() > deadline:
@@ -287,6 +285,7 @@ class EmbeddedServer:
                 deadline += 5
             time.sleep(0.1)
         lock.unlink(missing_ok=True)
+        (self._socket_folder() / ".s.PGSQL.5432.lock").unlink(missing_ok=True)
 
     def _run(self, command: list[str | Path], account: _Account, *, what: str) -> None:
         identity: dict[str, Any] = (

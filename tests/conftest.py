@@ -57,7 +57,9 @@ class Database:
     def superuser_url(self) -> str:
         return self.server.url(self.name)
 
-    def login(self, tenant: str | None = "a", *, name: str | None = None, roles: str = ALL_ROLES) -> str:
+    def login(
+        self, tenant: str | None = "a", *, name: str | None = None, roles: str = ALL_ROLES
+    ) -> str:
         """Return the connection string of a login bound to a tenant (None: of a gateway)."""
         login = name or f"pymem_test_{tenant or 'gateway'}"
         if tenant is None and name is None:
@@ -141,7 +143,9 @@ def sqitch(server: Server, database: str, *arguments: str) -> str:
 def create_database(server: Server, name: str, template: str = "template0") -> None:
     server.execute(sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name)))
     server.execute(
-        sql.SQL("create database {} template {}").format(sql.Identifier(name), sql.Identifier(template))
+        sql.SQL("create database {} template {}").format(
+            sql.Identifier(name), sql.Identifier(template)
+        )
     )
 
 

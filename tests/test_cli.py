@@ -49,7 +49,9 @@ def parsed(done: subprocess.CompletedProcess[str]) -> Any:
 
 
 def test_a_fact_is_stored_found_shown_and_forgotten(pymem: Run) -> None:
-    stored = pymem("store", "fact", "user", "favorite_color", "green", "--tag", "taste").stdout.strip()
+    stored = pymem(
+        "store", "fact", "user", "favorite_color", "green", "--tag", "taste"
+    ).stdout.strip()
 
     found = pymem("search", "green")
     assert "[user] [favorite_color]: green" in found.stdout
@@ -95,7 +97,9 @@ def test_recall_at_another_time_only_looks(pymem: Run) -> None:
     later = (datetime.now(UTC) + timedelta(days=60)).date().isoformat()
 
     assert pymem("recall", "noodles", "--as-of", later).stdout == "nothing recalled\n"
-    [found] = parsed(pymem("recall", "noodles", "--as-of", later, "--min-confidence", "0", "--json"))
+    [found] = parsed(
+        pymem("recall", "noodles", "--as-of", later, "--min-confidence", "0", "--json")
+    )
 
     assert found["effective_confidence"] < 0.01
     assert parsed(pymem("search", "noodles", "--json"))[0]["reference_count"] == 0
@@ -134,7 +138,9 @@ def test_settings_come_from_a_butler_toml(pymem: Run, tmp_path: Path) -> None:
 
 def test_ingest_reports_broken_lines_and_ends_with_an_error(pymem: Run, tmp_path: Path) -> None:
     file = tmp_path / "episodes.jsonl"
-    file.write_text('{"butler": "home", "content": "one"}\n{broken\n{"butler": "home", "content": "two"}\n')
+    file.write_text(
+        '{"butler": "home", "content": "one"}\n{broken\n{"butler": "home", "content": "two"}\n'
+    )
 
     done = pymem("ingest", str(file), code=1)
 
@@ -146,13 +152,18 @@ def test_ingest_reports_broken_lines_and_ends_with_an_error(pymem: Run, tmp_path
 
 def test_embedding_is_done_by_the_command_too(database: Database) -> None:
     url = database.login("a")
-    assert command(
-        *("--database-url", url, "store", "fact", "user", "pet", "a dog"),
-        env={"PYMEM_NO_EMBEDDINGS": "1"},
-    ).returncode == 0
+    assert (
+        command(
+            *("--database-url", url, "store", "fact", "user", "pet", "a dog"),
+            env={"PYMEM_NO_EMBEDDINGS": "1"},
+        ).returncode
+        == 0
+    )
 
     assert command("--database-url", url, "embed").stdout == "1 embedded\n"
-    found = command("--database-url", url, "search", "Which animal?", "--mode", "semantic", "--json")
+    found = command(
+        "--database-url", url, "search", "Which animal?", "--mode", "semantic", "--json"
+    )
 
     assert json.loads(found.stdout)[0]["content"] == "a dog"
 
@@ -187,7 +198,11 @@ def test_embedding_is_done_by_the_command_too(database: Database) -> None:
         (("events", "--limit", "0"), 1, "max_results"),
         (("--actor", "a\nb", "search", "x"), 1, "actor"),
         (("--tenant", "other", "search", "x"), 1, "tenant"),
-        (("--database-url", "postgresql://nobody@localhost:1/x", "search", "x"), 3, "cannot be reached"),
+        (
+            ("--database-url", "postgresql://nobody@localhost:1/x", "search", "x"),
+            3,
+            "cannot be reached",
+        ),
         (("--database-url", "nonsense", "search", "x"), 3, "cannot be reached"),
     ],
 )
@@ -219,9 +234,12 @@ def test_deploy_makes_a_database_ready(empty_database: Database) -> None:
     assert "deployed" in first.stdout
     assert "was deployed already" in second.stdout
     assert first.returncode == second.returncode == 0, first.stderr + second.stderr
-    assert empty_database.value(
-        "select tenant_id from memory.tenant_logins where login = 'pymem_test_deployed'"
-    ) == "acme"
+    assert (
+        empty_database.value(
+            "select tenant_id from memory.tenant_logins where login = 'pymem_test_deployed'"
+        )
+        == "acme"
+    )
 
 
 def test_every_command_has_help() -> None:

@@ -54,12 +54,15 @@ def assert_unbroken_chain(database: Database, subject: str, stored: int) -> None
     )
     assert length == stored
     assert superseded == stored - 1
-    assert database.value(
-        """select count(*) from memory.memory_links as l
+    assert (
+        database.value(
+            """select count(*) from memory.memory_links as l
            join memory.facts as f on f.id = l.source_id
            where l.relation = 'supersedes' and f.subject = %s and l.target_id = f.supersedes_id""",
-        subject,
-    ) == stored - 1
+            subject,
+        )
+        == stored - 1
+    )
 
 
 async def test_sessions_that_store_one_key_make_one_chain(database: Database) -> None:
@@ -72,12 +75,18 @@ async def test_sessions_that_store_one_key_make_one_chain(database: Database) ->
     await together(database, store)
 
     assert_unbroken_chain(database, "user", SESSIONS * each)
-    assert database.value(
-        "select count(*) from memory.memory_events where event_type = 'fact_created'"
-    ) == SESSIONS * each
-    assert database.value(
-        "select count(*) from memory.memory_events where event_type = 'fact_superseded'"
-    ) == SESSIONS * each - 1
+    assert (
+        database.value(
+            "select count(*) from memory.memory_events where event_type = 'fact_created'"
+        )
+        == SESSIONS * each
+    )
+    assert (
+        database.value(
+            "select count(*) from memory.memory_events where event_type = 'fact_superseded'"
+        )
+        == SESSIONS * each - 1
+    )
 
 
 async def test_sessions_that_store_a_new_key_at_once_make_one_chain(database: Database) -> None:
@@ -102,21 +111,20 @@ async def test_sessions_that_store_and_forget_one_key_never_fail(database: Datab
 
     await together(database, store)
 
-    assert database.value(
-        "select count(*) from memory.facts where validity = 'active'"
-    ) in (0, 1)
+    assert database.value("select count(*) from memory.facts where validity = 'active'") in (0, 1)
     assert database.value("select count(*) from memory.facts") == SESSIONS * 20
 
 
 async def test_the_same_idempotency_key_gives_all_sessions_the_same_row(database: Database) -> None:
     async def store(memory: Memory, _: int) -> list[UUID]:
-        return [
-            await memory.store_episode("once", "home", idempotency_key=f"e{n}")
-            for n in range(10)
-        ] + [
-            await memory.store_fact("once", f"p{n}", "c", idempotency_key=f"f{n}")
-            for n in range(10)
-        ] + [await memory.store_rule("once", idempotency_key=f"r{n}") for n in range(10)]
+        return (
+            [await memory.store_episode("once", "home", idempotency_key=f"e{n}") for n in range(10)]
+            + [
+                await memory.store_fact("once", f"p{n}", "c", idempotency_key=f"f{n}")
+                for n in range(10)
+            ]
+            + [await memory.store_rule("once", idempotency_key=f"r{n}") for n in range(10)]
+        )
 
     answers = await together(database, store)
 
@@ -128,8 +136,7 @@ async def test_the_same_idempotency_key_gives_all_sessions_the_same_row(database
 
 async def test_batches_with_common_keys_in_any_order_do_not_deadlock(database: Database) -> None:
     episodes = [
-        {"content": f"episode {n}", "butler": "home", "idempotency_key": f"k{n}"}
-        for n in range(50)
+        {"content": f"episode {n}", "butler": "home", "idempotency_key": f"k{n}"} for n in range(50)
     ]
 
     async def store(memory: Memory, session: int) -> int:
@@ -224,11 +231,14 @@ async def test_a_switch_of_the_model_leaves_no_vector_of_the_old_one(database: D
 
     await together(database, work)
 
-    assert database.value(
-        """select count(*) from memory.facts as f
+    assert (
+        database.value(
+            """select count(*) from memory.facts as f
            where f.embedding is not null and f.embedding_version_id <>
              (select v.id from memory.embedding_versions as v where v.status = 'active')"""
-    ) == 0
+        )
+        == 0
+    )
     assert database.value("select count(*) from memory.staged_embeddings") == 0
 
 
@@ -292,7 +302,9 @@ async def test_stricter_isolation_never_makes_two_active_facts(
         connection = await psycopg.AsyncConnection.connect(url, autocommit=True)
         async with connection:
             await connection.execute(
-                sql.SQL("set default_transaction_isolation to {}").format(sql.Literal(level.lower()))
+                sql.SQL("set default_transaction_isolation to {}").format(
+                    sql.Literal(level.lower())
+                )
             )
             for n in range(20):
                 try:

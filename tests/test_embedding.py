@@ -73,7 +73,9 @@ def test_odd_texts_have_a_vector_too(engine: EmbeddingEngine, text: str) -> None
 
 def test_the_engine_is_one_object_for_all() -> None:
     engines = []
-    threads = [threading.Thread(target=lambda: engines.append(get_embedding_engine())) for _ in range(8)]
+    threads = [
+        threading.Thread(target=lambda: engines.append(get_embedding_engine())) for _ in range(8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -99,9 +101,7 @@ def test_the_model_needs_no_network() -> None:
         "socket.getaddrinfo = refuse\n"
         "import pymem; print(len(pymem.get_embedding_engine().embed('hello')))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "384"
 
 
@@ -132,9 +132,9 @@ async def test_the_worker_fills_in_what_is_missing(
         active = await memory.active_embedding_version()
         assert active is not None
         assert (active.model, active.version) == (engine.model, engine.version)
-        assert database.value(
-            "select count(*) from memory.live_memories where embedding is null"
-        ) == 0
+        assert (
+            database.value("select count(*) from memory.live_memories where embedding is null") == 0
+        )
         [best, *_] = await memory.semantic_search("fact", embedding=engine.embed("user pet a dog"))
         assert best.similarity == pytest.approx(1, abs=1e-5)
 
@@ -192,11 +192,17 @@ async def test_the_whole_memory_moves_to_another_model(
 
         assert embedded == 2
         assert found_during[0].content == "a dog"
-        assert database.value(
-            "select count(*) from memory.facts where embedding_version_id = %s", new
-        ) == 2
-        assert database.value("select status from memory.embedding_versions where id <> %s", new) == "retired"
-        assert [event.event_type for event in await memory.list_events(max_results=1)] == ["reembedded"]
+        assert (
+            database.value("select count(*) from memory.facts where embedding_version_id = %s", new)
+            == 2
+        )
+        assert (
+            database.value("select status from memory.embedding_versions where id <> %s", new)
+            == "retired"
+        )
+        assert [event.event_type for event in await memory.list_events(max_results=1)] == [
+            "reembedded"
+        ]
 
     async with await Memory.connect(database.login("a"), engine=other) as memory:
         [best, *_] = await memory.search("Which vehicle?", mode="semantic")

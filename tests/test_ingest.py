@@ -37,7 +37,9 @@ def write(path: Path, *lines: Any) -> Path:
     return path
 
 
-async def test_each_line_becomes_an_episode(memory: Memory, database: Database, tmp_path: Path) -> None:
+async def test_each_line_becomes_an_episode(
+    memory: Memory, database: Database, tmp_path: Path
+) -> None:
     file = write(
         tmp_path / "episodes.jsonl",
         {
@@ -64,7 +66,9 @@ async def test_each_line_becomes_an_episode(memory: Memory, database: Database, 
     assert metadata == {"speaker": "Ada"}
 
 
-async def test_running_it_twice_adds_nothing(memory: Memory, database: Database, tmp_path: Path) -> None:
+async def test_running_it_twice_adds_nothing(
+    memory: Memory, database: Database, tmp_path: Path
+) -> None:
     file = write(
         tmp_path / "episodes.jsonl",
         *({"butler": "home", "content": f"episode {n}"} for n in range(BATCH_SIZE * 2 + 1)),
@@ -151,7 +155,9 @@ async def test_a_broken_line_is_reported_and_the_rest_goes_in(
     ]
 
 
-async def test_odd_but_sound_lines_are_stored(memory: Memory, database: Database, tmp_path: Path) -> None:
+async def test_odd_but_sound_lines_are_stored(
+    memory: Memory, database: Database, tmp_path: Path
+) -> None:
     file = write(
         tmp_path / "episodes.jsonl",
         "",
@@ -167,7 +173,8 @@ async def test_odd_but_sound_lines_are_stored(memory: Memory, database: Database
 
     assert report.broken == []
     contents = [
-        content for (content,) in database.query("select content from memory.episodes order by content")
+        content
+        for (content,) in database.query("select content from memory.episodes order by content")
     ]
     assert contents == [
         "emoji 😀 and مرحبا",
@@ -178,7 +185,9 @@ async def test_odd_but_sound_lines_are_stored(memory: Memory, database: Database
     ]
 
 
-async def test_a_file_without_a_last_line_break_is_read_whole(memory: Memory, tmp_path: Path) -> None:
+async def test_a_file_without_a_last_line_break_is_read_whole(
+    memory: Memory, tmp_path: Path
+) -> None:
     file = tmp_path / "episodes.jsonl"
     file.write_text('{"butler": "home", "content": "one"}\n{"butler": "home", "content": "two"}')
 
@@ -200,7 +209,9 @@ async def test_a_key_used_for_something_else_is_reported(memory: Memory, tmp_pat
 
 
 @pytest.mark.parametrize("name", ["missing.jsonl", "."])
-async def test_a_file_that_cannot_be_read_is_an_error(memory: Memory, tmp_path: Path, name: str) -> None:
+async def test_a_file_that_cannot_be_read_is_an_error(
+    memory: Memory, tmp_path: Path, name: str
+) -> None:
     with pytest.raises(InvalidArgumentError, match="cannot be read"):
         await ingest(memory, tmp_path / name)
 
@@ -219,7 +230,9 @@ async def test_a_database_that_goes_away_stops_it_with_what_is_stored(
             nonlocal read
             read += octets
             if read > file.stat().st_size / 2:
-                with psycopg.connect(database.server.url("postgres"), autocommit=True) as connection:
+                with psycopg.connect(
+                    database.server.url("postgres"), autocommit=True
+                ) as connection:
                     connection.execute(
                         f"alter database {database.name} with allow_connections false"
                     )
@@ -261,7 +274,5 @@ async def main():
 
 asyncio.run(main())
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert int(done.stdout) < 15_000  # KiB

@@ -35,9 +35,7 @@ NAMES = {
 
 
 @asynccontextmanager
-async def connected(
-    url: str, *options: str, embeddings: bool = False
-) -> AsyncIterator[Client]:
+async def connected(url: str, *options: str, embeddings: bool = False) -> AsyncIterator[Client]:
     """A client of a server process of its own."""
     environment = {**os.environ, "PYMEM_DATABASE_URL": url}
     if not embeddings:
@@ -85,7 +83,11 @@ async def test_the_tools_are_listed_with_their_arguments(database: Database) -> 
     assert schemas["memory_store_episode"]["properties"]["importance"]["default"] == 5.0
     assert set(schemas["memory_store_fact"]["required"]) == {"subject", "predicate", "content"}
     fact = schemas["memory_store_fact"]["properties"]
-    assert (fact["importance"]["default"], fact["permanence"]["default"], fact["scope"]["default"]) == (
+    assert (
+        fact["importance"]["default"],
+        fact["permanence"]["default"],
+        fact["scope"]["default"],
+    ) == (
         5.0,
         "standard",
         "global",
@@ -131,7 +133,9 @@ async def test_a_session_of_an_agent(database: Database) -> None:
     assert {memory["id"] for memory in found["results"]} == {episode["id"], black["id"], rule["id"]}
     assert found["count"] == 3
     assert black["id"] in {memory["id"] for memory in recalled["results"]}
-    assert context["context"].startswith("# Memory Context\n\n## Key Facts\n- [Ada] [drink]: black tea")
+    assert context["context"].startswith(
+        "# Memory Context\n\n## Key Facts\n- [Ada] [drink]: black tea"
+    )
     assert old["memory"]["validity"] == "superseded"
     assert confirmed["confirmed"] is True
     assert forgotten["forgotten"] is True
@@ -191,7 +195,9 @@ async def test_the_tenant_is_the_server_s_and_no_argument_changes_it(database: D
             assert (await call(client, "memory_search", query="tea", **own))["count"] == 0
     async with connected(gateway) as client:
         assert (await refused(client, "memory_search", {"query": "tea"}))["code"] == "28000"
-        assert (await refused(client, "memory_search", {"query": "tea", **forged}))["code"] == "28000"
+        assert (await refused(client, "memory_search", {"query": "tea", **forged}))[
+            "code"
+        ] == "28000"
 
 
 ID = "00000000-0000-0000-0000-000000000000"
@@ -272,7 +278,17 @@ async def test_bad_input_gets_an_answer_and_the_server_lives(database: Database)
 
 @pytest.mark.parametrize(
     "query",
-    ["%", "_%_", "a & | ! ( ) :* <->", "'; drop table memory.facts; --", "\\", "''", "😀", "\u202eabc", "-"],
+    [
+        "%",
+        "_%_",
+        "a & | ! ( ) :* <->",
+        "'; drop table memory.facts; --",
+        "\\",
+        "''",
+        "😀",
+        "\u202eabc",
+        "-",
+    ],
 )
 async def test_odd_queries_are_only_queries(database: Database, query: str) -> None:
     database.query("select memory.store_rule('Offer tea')")
@@ -302,8 +318,6 @@ async def test_a_broken_installation_is_not_told_to_the_agent(database: Database
         connection.execute("drop function memory.one_line(text) cascade")
     async with connected(database.login("a")) as client:
         database.query("select memory.store_rule('Offer tea')")
-        error = await refused(
-            client, "memory_context", {"trigger_prompt": "tea", "butler": "home"}
-        )
+        error = await refused(client, "memory_context", {"trigger_prompt": "tea", "butler": "home"})
         assert error["message"] == "the memory failed"
         assert (await call(client, "memory_search", query="tea"))["count"] == 1

@@ -225,7 +225,10 @@ async def test_a_client_without_an_engine_leaves_the_vector_to_the_worker(
 
 
 async def test_a_client_of_another_model_stores_and_searches_by_keyword(
-    memory: Memory, database: conftest.Database, engine: EmbeddingEngine, caplog: pytest.LogCaptureFixture
+    memory: Memory,
+    database: conftest.Database,
+    engine: EmbeddingEngine,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     await memory.register_embedding_version("another-model", "1")
 
@@ -359,9 +362,7 @@ async def test_a_wrong_address_is_reported_at_once() -> None:
 async def test_a_database_without_the_schema_is_reported(
     empty_database: conftest.Database,
 ) -> None:
-    empty_database.server.execute(
-        psycopg.sql.SQL("create extension vector"), empty_database.name
-    )
+    empty_database.server.execute(psycopg.sql.SQL("create extension vector"), empty_database.name)
     async with await Memory.connect(empty_database.superuser_url) as memory:
         with pytest.raises(PymemError, match="schema"):
             await memory.search("tea")

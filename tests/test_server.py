@@ -1,0 +1,266 @@
+"""The embedded server: starts, stops, survives what happens to processes and folders."""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from pymem import UnavailableError
+from pymem.server import EmbeddedServer
+
+pytest.importorskip("pgserver", reason="the embedded server is not installed")
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder outside of pytest's own, which is private to the user who runs the tests."""
+    path = Path(tempfile.mkdtemp(prefix="pymem-test-"))
+    path.chmod(0o755)
+    yield path
+    EmbeddedServer(path).stop()
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def postmaster(server: EmbeddedServer) -> int:
+    return int((server.folder / "postgres" / "postmaster.pid").read_text().split("\n", 1)[0])
+
+
+def ask(server: EmbeddedServer) -> str:
+    with psycopg.connect(server.url()) as connection:
+        row = connection.execute("select version()").fetchone()
+        assert row is not None
+        return str(row[0])
+
+
+def pymem(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYMEM_DATABASE_URL": "", "PYMEM_NO_EMBEDDINGS": "1"}
+    return subprocess.run(
+        [sys.executable, "-m", "pymem.cli", "--data", str(folder), *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_it_starts_stops_and_keeps_its_data(folder: Path) -> None:
+    server = EmbeddedServer(folder)
+    assert not server.is_running()
+
+    server.start()
+    assert server.is_running()
+    with psycopg.connect(server.url(), autocommit=True) as connection:
+        connection.execute("create table kept as select 7 as number")
+    server.start()
+    assert server.stop()
+    assert not server.is_running()
+    assert not server.stop()
+
+    EmbeddedServer(folder).start()
+    with psycopg.connect(server.url()) as connection:
+        assert connection.execute("select number from kept").fetchone() == (7,)
+
+
+def test_up_prints_an_ordinary_login_and_down_stops(folder: Path) -> None:
+    first = pymem(folder, "up")
+    assert first.returncode == 0, first.stderr
+    url = first.stdout.strip()
+
+    with psycopg.connect(url) as connection:
+        row = connection.execute(
+            "select current_user, memory.current_tenant(), memory.version(), "
+            "current_setting('is_superuser')"
+        ).fetchone()
+    assert row is not None
+    assert row[:2] == ("pymem", "default")
+    assert row[3] == "off"
+
+    again = json.loads(pymem(folder, "up", "--json").stdout)
+    assert again["database_url"] == url
+    stored = pymem(folder, "store", "rule", "Offer tea")
+    assert stored.returncode == 0, stored.stderr
+    assert pymem(folder, "down").stdout == "stopped\n"
+    assert pymem(folder, "down").stdout == "was not running\n"
+    assert pymem(folder, "up").stdout.strip() == url
+    assert "Offer tea" in pymem(folder, "search", "tea").stdout
+
+
+def test_the_server_outlives_whoever_started_it(folder: Path) -> None:
+    code = f"import os; from pymem.server import EmbeddedServer; EmbeddedServer({str(folder)!r}).start(); os.kill(os.getpid(), 9)"
+    subprocess.run([sys.executable, "-c", code], check=False)
+
+    server = EmbeddedServer(folder)
+    assert server.is_running()
+    assert server.stop()
+
+
+def test_after_a_kill_it_starts_again_with_what_was_committed(folder: Path) -> None:
+    server = EmbeddedServer(folder)
+    server.start()
+    for number in range(3):
+        with psycopg.connect(server.url(), autocommit=True) as connection:
+            connection.execute("create table if not exists kept (number integer)")
+            connection.execute("insert into kept values (%s)", (number,))
+        os.kill(postmaster(server), signal.SIGKILL)
+        server.start()
+    with psycopg.connect(server.url()) as connection:
+        assert connection.execute(
+            "select array_agg(number order by number) from kept"
+        ).fetchone() == ([0, 1, 2],)
+
+
+def test_a_zombie_is_not_taken_for_a_server(folder: Path) -> None:
+    """As in a container whose first process reaps nobody."""
+    server = EmbeddedServer(folder)
+    server.start()
+    server.stop()
+    child = subprocess.Popen([sys.executable, "-c", "pass"])
+    while Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
+        time.sleep(0.01)
+    lock = folder / "postgres" / "postmaster.pid"
+    lock.write_text(
+        f"{child.pid}\n{folder / 'postgres'}\n1\n5432\n{folder / 'run'}\n\n\nready   \n"
+    )
+    owner = (folder / "postgres").stat()
+    os.chown(lock, owner.st_uid, owner.st_gid)
+
+    server.start()
+
+    assert "PostgreSQL" in ask(server)
+    child.wait()
+
+
+def test_a_stale_lock_of_another_process_does_not_stop_it(folder: Path) -> None:
+    server = EmbeddedServer(folder)
+    server.start()
+    server.stop()
+    child = subprocess.Popen([sys.executable, "-c", "pass"])
+    child.wait()
+    lock = folder / "postgres" / "postmaster.pid"
+    lock.write_text(f"{child.pid}\n{folder / 'postgres'}\n1\n5432\n\n\n\nready   \n")
+
+    server.start()
+
+    assert server.is_running()
+
+
+def test_many_starts_at_once_make_one_server(folder: Path) -> None:
+    with ThreadPoolExecutor(6) as pool:
+        done = list(pool.map(lambda _: pymem(folder, "up"), range(6)))
+
+    assert [run.returncode for run in done] == [0] * 6, [run.stderr for run in done]
+    assert len({run.stdout for run in done}) == 1
+
+
+def test_an_interrupted_first_start_is_made_up_for(folder: Path) -> None:
+    half = folder / "postgres.new"
+    half.mkdir()
+    (half / "PG_VERSION").write_text("18\n")
+
+    EmbeddedServer(folder).start()
+
+    assert "PostgreSQL" in ask(EmbeddedServer(folder))
+
+
+def test_a_long_path_has_its_socket_elsewhere(folder: Path) -> None:
+    deep = folder / ("d" * 60) / ("e" * 60)
+    server = EmbeddedServer(deep)
+    server.start()
+    try:
+        assert "PostgreSQL" in ask(server)
+        assert str(deep) not in server.url()
+    finally:
+        server.stop()
+
+
+def test_the_folders_of_the_data_are_private(folder: Path) -> None:
+    parent_before = stat.S_IMODE(folder.parent.stat().st_mode)
+    EmbeddedServer(folder).start()
+
+    assert stat.S_IMODE((folder / "postgres").stat().st_mode) == 0o700
+    assert stat.S_IMODE((folder / "run").stat().st_mode) == 0o700
+    assert stat.S_IMODE(folder.parent.stat().st_mode) == parent_before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root is refused")
+def test_root_is_told_about_a_private_home_instead_of_opening_it(folder: Path) -> None:
+    home = folder / "home"
+    home.mkdir(mode=0o700)
+
+    with pytest.raises(UnavailableError, match="is private"):
+        EmbeddedServer(home / "data").start()
+
+    assert stat.S_IMODE(home.stat().st_mode) == 0o700
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
+def test_an_ordinary_user_needs_no_root(folder: Path) -> None:
+    nobody = pwd.getpwnam("nobody")
+    os.chown(folder, nobody.pw_uid, nobody.pw_gid)
+    readable = all(
+        parent.stat().st_mode & stat.S_IXOTH
+        for parent in [
+            *Path(sys.executable).resolve().parents,
+            *Path(sys.executable).parents,
+            *Path(psycopg.__file__).parents,
+        ]
+    )
+    if not readable:
+        pytest.skip("the installation lies in a private folder")
+    code = (
+        "from pymem.server import EmbeddedServer\n"
+        f"server = EmbeddedServer({str(folder)!r}); server.start(); print(server.is_running()); server.stop()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        user=nobody.pw_uid,
+        group=nobody.pw_gid,
+        extra_groups=[],
+        env={"PATH": os.environ["PATH"], "HOME": "/nonexistent"},
+        cwd="/",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.strip() == "True", done.stderr
+
+
+def test_a_failure_to_start_shows_the_reason(folder: Path) -> None:
+    server = EmbeddedServer(folder, settings={"shared_buffers": "'nonsense'"})
+
+    with pytest.raises(UnavailableError, match="shared_buffers"):
+        server.start()
+
+
+def test_a_folder_that_cannot_be_used_is_reported(folder: Path) -> None:
+    file = folder / "file"
+    file.write_text("")
+
+    done = pymem(file / "data", "up")
+
+    assert done.returncode == 3
+    assert "cannot use the folder" in done.stderr
+
+
+def test_it_suits_a_laptop(folder: Path) -> None:
+    server = EmbeddedServer(folder)
+    server.start()
+    with psycopg.connect(server.url()) as connection:
+        row = connection.execute(
+            "select pg_size_bytes(current_setting('shared_buffers')), current_setting('listen_addresses')"
+        ).fetchone()
+    assert row == (256 << 20, "")
