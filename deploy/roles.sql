@@ -7,40 +7,33 @@ begin;
 do $$
 declare
   v_role text;
+  v_comment text;
 begin
-  foreach v_role in array array[
-    'memory_owner', 'memory_search', 'memory_writer', 'memory_worker',
-    'memory_reader', 'memory_admin', 'memory_gateway'
-  ] loop
-    if not exists (select from pg_catalog.pg_roles as r where r.rolname = v_role) then
-      begin
-        execute format('create role %I nologin', v_role);
-      exception when duplicate_object or unique_violation then
-        null;
-      end;
-    end if;
+  for v_role, v_comment in
+    values
+      ('memory_owner', 'owns the schema memory. Never grant it to a login.'),
+      ('memory_search', 'owns ranked retrieval, reads every tenant. Never grant it to a login.'),
+      ('memory_writer', 'an agent or application: stores, recalls, confirms and forgets.'),
+      ('memory_worker', 'background work: fills in embeddings.'),
+      ('memory_reader', 'reads without changing anything: links and the audit stream.'),
+      ('memory_admin', 'settings of a tenant, change of embedding model, vector indexes.'),
+      ('memory_gateway', 'a pooled application that names the tenant of each transaction.')
+  loop
+    continue when exists (select from pg_catalog.pg_roles as r where r.rolname = v_role);
+    begin
+      execute format('create role %I nologin', v_role);
+      execute format('comment on role %I is %L', v_role, 'pymem: ' || v_comment);
+    exception when duplicate_object or unique_violation then
+      null;
+    end;
   end loop;
 
-  -- A deployer who is no superuser (managed services) creates objects as these two roles.
-  if not (select r.rolsuper from pg_catalog.pg_roles as r where r.rolname = current_user) then
-    execute format('grant memory_owner, memory_search, memory_gateway to %I', current_user);
-  end if;
+  -- A deployer who is no superuser (managed services) creates objects as these roles.
+  foreach v_role in array array['memory_owner', 'memory_search', 'memory_gateway'] loop
+    continue when pg_catalog.pg_has_role(current_user, v_role, 'usage');
+    execute format('grant %I to %I', v_role, current_user);
+  end loop;
 end;
 $$;
-
-comment on role memory_owner is
-'pymem: owns the schema memory. Never grant it to a login.';
-comment on role memory_search is
-'pymem: owns the ranked-retrieval functions, reads every tenant. Never grant it to a login.';
-comment on role memory_writer is
-'pymem: an agent or application: stores, recalls, confirms and forgets through functions.';
-comment on role memory_worker is
-'pymem: background work: fills in embeddings.';
-comment on role memory_reader is
-'pymem: reads without changing anything: links and the audit stream.';
-comment on role memory_admin is
-'pymem: settings of a tenant, change of embedding model, vector indexes.';
-comment on role memory_gateway is
-'pymem: a pooled application that serves several tenants and names the tenant per transaction.';
 
 commit;

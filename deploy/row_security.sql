@@ -38,7 +38,8 @@ begin
 
   foreach v_table in array array['episodes', 'facts', 'rules'] loop
     execute format(
-      'create policy ranked_retrieval on memory.%I for select to memory_search using (true)', v_table
+      'create policy ranked_retrieval on memory.%I for select to memory_search using (true)',
+      v_table
     );
   end loop;
 end;

@@ -10,7 +10,8 @@ begin
       using errcode = '0A000', hint = 'Use PostgreSQL 15 or later.';
   end if;
   if current_setting('server_encoding') <> 'UTF8' then
-    raise exception 'the encoding of database % is %', current_database(), current_setting('server_encoding')
+    raise exception 'the encoding of database % is %',
+      current_database(), current_setting('server_encoding')
       using errcode = '0A000', hint = 'Create the database with encoding UTF8.';
   end if;
 end;
@@ -30,7 +31,8 @@ begin
 
   if string_to_array(v_version, '.')::integer[] < array[0, 7] then
     raise exception 'pgvector % is too old for pymem', v_version
-      using errcode = '0A000', hint = 'Install pgvector 0.7 or later, then: alter extension vector update;';
+      using errcode = '0A000',
+        hint = 'Install pgvector 0.7 or later, then: alter extension vector update;';
   end if;
   -- Functions pin their search_path, so they must know where the type lives.
   if v_schema <> 'public' then
@@ -43,11 +45,13 @@ $$;
 create schema memory authorization memory_owner;
 
 comment on schema memory is
-'Long-term memory for AI agents: episodes, facts and rules, with provenance, decay, search and audit.';
+'Long-term memory for AI agents: episodes, facts and rules, with provenance, decay, search and '
+'audit.';
 
 -- PUBLIC gets nothing, now or later; deploy/privileges.sql grants what each role needs.
 revoke all on schema memory from public;
-alter default privileges for role memory_owner, memory_search revoke execute on functions from public;
+alter default privileges for role memory_owner, memory_search
+revoke execute on functions from public;
 alter default privileges for role memory_owner revoke usage on types from public;
 
 commit;

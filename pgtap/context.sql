@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(93);
+select plan(95);
 
 -- A small memory, all of it
 
@@ -319,6 +319,16 @@ select is(
   memory_test.shares(1000000),
   concat_ws(' ', 40, 20, 20, 20, 17 + (14 + 40 * 50) + (17 + 20 * 50) + (13 + 20 * 56) + (20 + 20 * 50)),
   'a budget for all tells all'
+);
+
+select memory.configure('{"context_chars_per_token": 1}') \g /dev/null
+select is(
+  memory_test.shares(17 + 14 + 3 * 50), concat_ws(' ', 3, 0, 0, 0, 17 + 14 + 3 * 50),
+  'a budget can be used up to the last character'
+);
+select is(
+  memory_test.shares(17 + 14 + 3 * 50 - 1), concat_ws(' ', 2, 0, 0, 0, 17 + 14 + 2 * 50),
+  'and not a character beyond it'
 );
 
 -- A line that does not fit

@@ -10,6 +10,9 @@ from datetime import datetime, timedelta
 from typing import Any, Self, TypeVar
 from uuid import UUID
 
+import numpy as np
+import numpy.typing as npt
+
 from pymem.database import Database, Request
 from pymem.embedding import EmbeddingEngine
 from pymem.errors import ConflictError, InvalidArgumentError
@@ -32,7 +35,7 @@ from pymem.models import (
 
 logger = logging.getLogger(__name__)
 
-Embedding = Sequence[float]
+Embedding = Sequence[float] | npt.NDArray[np.floating[Any]]
 
 Row = TypeVar("Row")
 

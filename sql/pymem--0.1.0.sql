@@ -10,41 +10,34 @@ begin;
 do $$
 declare
   v_role text;
+  v_comment text;
 begin
-  foreach v_role in array array[
-    'memory_owner', 'memory_search', 'memory_writer', 'memory_worker',
-    'memory_reader', 'memory_admin', 'memory_gateway'
-  ] loop
-    if not exists (select from pg_catalog.pg_roles as r where r.rolname = v_role) then
-      begin
-        execute format('create role %I nologin', v_role);
-      exception when duplicate_object or unique_violation then
-        null;
-      end;
-    end if;
+  for v_role, v_comment in
+    values
+      ('memory_owner', 'owns the schema memory. Never grant it to a login.'),
+      ('memory_search', 'owns ranked retrieval, reads every tenant. Never grant it to a login.'),
+      ('memory_writer', 'an agent or application: stores, recalls, confirms and forgets.'),
+      ('memory_worker', 'background work: fills in embeddings.'),
+      ('memory_reader', 'reads without changing anything: links and the audit stream.'),
+      ('memory_admin', 'settings of a tenant, change of embedding model, vector indexes.'),
+      ('memory_gateway', 'a pooled application that names the tenant of each transaction.')
+  loop
+    continue when exists (select from pg_catalog.pg_roles as r where r.rolname = v_role);
+    begin
+      execute format('create role %I nologin', v_role);
+      execute format('comment on role %I is %L', v_role, 'pymem: ' || v_comment);
+    exception when duplicate_object or unique_violation then
+      null;
+    end;
   end loop;
 
-  -- A deployer who is no superuser (managed services) creates objects as these two roles.
-  if not (select r.rolsuper from pg_catalog.pg_roles as r where r.rolname = current_user) then
-    execute format('grant memory_owner, memory_search, memory_gateway to %I', current_user);
-  end if;
+  -- A deployer who is no superuser (managed services) creates objects as these roles.
+  foreach v_role in array array['memory_owner', 'memory_search', 'memory_gateway'] loop
+    continue when pg_catalog.pg_has_role(current_user, v_role, 'usage');
+    execute format('grant %I to %I', v_role, current_user);
+  end loop;
 end;
 $$;
-
-comment on role memory_owner is
-'pymem: owns the schema memory. Never grant it to a login.';
-comment on role memory_search is
-'pymem: owns the ranked-retrieval functions, reads every tenant. Never grant it to a login.';
-comment on role memory_writer is
-'pymem: an agent or application: stores, recalls, confirms and forgets through functions.';
-comment on role memory_worker is
-'pymem: background work: fills in embeddings.';
-comment on role memory_reader is
-'pymem: reads without changing anything: links and the audit stream.';
-comment on role memory_admin is
-'pymem: settings of a tenant, change of embedding model, vector indexes.';
-comment on role memory_gateway is
-'pymem: a pooled application that serves several tenants and names the tenant per transaction.';
 
 -- Deploy pymem:schema to pg
 -- requires: roles
@@ -56,7 +49,8 @@ begin
       using errcode = '0A000', hint = 'Use PostgreSQL 15 or later.';
   end if;
   if current_setting('server_encoding') <> 'UTF8' then
-    raise exception 'the encoding of database % is %', current_database(), current_setting('server_encoding')
+    raise exception 'the encoding of database % is %',
+      current_database(), current_setting('server_encoding')
       using errcode = '0A000', hint = 'Create the database with encoding UTF8.';
   end if;
 end;
@@ -76,7 +70,8 @@ begin
 
   if string_to_array(v_version, '.')::integer[] < array[0, 7] then
     raise exception 'pgvector % is too old for pymem', v_version
-      using errcode = '0A000', hint = 'Install pgvector 0.7 or later, then: alter extension vector update;';
+      using errcode = '0A000',
+        hint = 'Install pgvector 0.7 or later, then: alter extension vector update;';
   end if;
   -- Functions pin their search_path, so they must know where the type lives.
   if v_schema <> 'public' then
@@ -89,11 +84,13 @@ $$;
 create schema memory authorization memory_owner;
 
 comment on schema memory is
-'Long-term memory for AI agents: episodes, facts and rules, with provenance, decay, search and audit.';
+'Long-term memory for AI agents: episodes, facts and rules, with provenance, decay, search and '
+'audit.';
 
 -- PUBLIC gets nothing, now or later; deploy/privileges.sql grants what each role needs.
 revoke all on schema memory from public;
-alter default privileges for role memory_owner, memory_search revoke execute on functions from public;
+alter default privileges for role memory_owner, memory_search
+revoke execute on functions from public;
 alter default privileges for role memory_owner revoke usage on types from public;
 
 -- Deploy pymem:functions/text to pg
@@ -144,7 +141,8 @@ create function memory.collapse_whitespace(content text)
   ), ' ');
 
 comment on function memory.collapse_whitespace(text) is
-'Turns each run of whitespace (any Unicode space, tab or line break) into one space and strips the ends.';
+'Turns each run of whitespace (any Unicode space, tab or line break) into one space and strips '
+'the ends.';
 
 create function memory.preprocess_text(content text)
   returns text
@@ -155,8 +153,8 @@ create function memory.preprocess_text(content text)
   return rtrim(memory.truncate_utf8(memory.collapse_whitespace(content), 1048576), ' ');
 
 comment on function memory.preprocess_text(text) is
-'Prepares stored text for indexing: whitespace collapsed, ends stripped, cut to 1 MiB (1,048,576 octets) '
-'between codepoints. A PostgreSQL text holds no NUL; clients strip it before sending.';
+'Prepares stored text for indexing: whitespace collapsed, ends stripped, cut to 1 MiB (1,048,576 '
+'octets) between codepoints. A PostgreSQL text holds no NUL; clients strip it before sending.';
 
 create function memory.preprocess_search_query(query text)
   returns text
@@ -166,7 +164,8 @@ create function memory.preprocess_search_query(query text)
   return coalesce(memory.collapse_whitespace(query), '');
 
 comment on function memory.preprocess_search_query(text) is
-'Prepares a search query: whitespace collapsed, ends stripped, never cut. NULL gives an empty text.';
+'Prepares a search query: whitespace collapsed, ends stripped, never cut. NULL gives an empty '
+'text.';
 
 create function memory.render_memory(
   memory_type text,
@@ -192,9 +191,9 @@ create function memory.render_memory(
   );
 
 comment on function memory.render_memory(text, text, text, text) is
-'The one text of a memory that is indexed for keyword search and embedded: the content of an episode or '
-'rule, "subject predicate content" of a fact. At most 256 KiB, because to_tsvector refuses more than '
-'1 MiB of lexemes and positions, and text can grow threefold on its way there.';
+'The one text of a memory that is indexed for keyword search and embedded: the content of an '
+'episode or rule, "subject predicate content" of a fact. At most 256 KiB, because to_tsvector '
+'refuses more than 1 MiB of lexemes and positions, and text can grow threefold on its way there.';
 
 create function memory.to_search_vector(
   text_search_config text,
@@ -224,8 +223,9 @@ as $$
 $$;
 
 comment on function memory.hash_terms(text, text[]) is
-'One 64-bit key per lexeme, seeded with the tenant: the keys of two tenants never meet in an index, '
-'so a search costs what its own tenant stored. A collision costs a recheck, never a wrong answer.';
+'One 64-bit key per lexeme, seeded with the tenant: the keys of two tenants never meet in an '
+'index, so a search costs what its own tenant stored. A collision costs a recheck, never a wrong '
+'answer.';
 
 create function memory.search_terms(
   tenant_id text,
@@ -291,7 +291,8 @@ create table memory.tenant_logins (
 );
 
 comment on table memory.tenant_logins is
-'The tenant a database login is bound to. A bound login acts for that tenant whatever settings it forges.';
+'The tenant a database login is bound to. A bound login acts for that tenant whatever settings '
+'it forges.';
 comment on column memory.tenant_logins.login is
 'Name of the login role (session_user).';
 
@@ -342,11 +343,11 @@ end;
 $$;
 
 comment on function memory.current_tenant() is
-'The tenant of this transaction: that of the bound login, else the one a member of memory_gateway named '
-'with set_request. Errors: 28000 no tenant.';
+'The tenant of this transaction: that of the bound login, else the one a member of '
+'memory_gateway named with set_request. Errors: 28000 no tenant.';
 
--- Anybody can set memory.actor and the like without set_request, so what is malformed there counts as
--- not set: the audit stream holds nothing that these do not allow.
+-- Anybody can set memory.actor and the like without set_request, so what is malformed there counts
+-- as not set: the audit stream holds nothing that these do not allow.
 
 create function memory.is_actor(actor text)
   returns boolean
@@ -376,8 +377,8 @@ create function memory.is_reason(reason text)
   return reason ~ '^[a-z0-9_.:-]{1,64}$';
 
 comment on function memory.is_reason(text) is
-'Whether a text is a reason code: 1 to 64 characters out of a-z 0-9 _ . : - A reason stays in the audit '
-'stream for ever, so it cannot hold personal content.';
+'Whether a text is a reason code: 1 to 64 characters out of a-z 0-9 _ . : - A reason stays in '
+'the audit stream for ever, so it cannot hold personal content.';
 
 create function memory.current_actor()
   returns text
@@ -385,12 +386,14 @@ create function memory.current_actor()
   stable
   parallel safe
   return case
-    when memory.is_actor(current_setting('memory.actor', true)) then current_setting('memory.actor', true)
+    when memory.is_actor(current_setting('memory.actor', true))
+    then current_setting('memory.actor', true)
     else session_user::text
   end;
 
 comment on function memory.current_actor() is
-'Who acts in this transaction, as the client says (set_request), else the login. Kept on audit events.';
+'Who acts in this transaction, as the client says (set_request), else the login. Kept on audit '
+'events.';
 
 create function memory.current_request_id()
   returns text
@@ -411,7 +414,8 @@ create function memory.current_reason()
   stable
   parallel safe
   return case
-    when memory.is_reason(current_setting('memory.reason', true)) then current_setting('memory.reason', true)
+    when memory.is_reason(current_setting('memory.reason', true))
+    then current_setting('memory.reason', true)
   end;
 
 comment on function memory.current_reason() is
@@ -440,7 +444,8 @@ begin
   end if;
   if not memory.is_reason(reason) then
     raise exception 'reason is not a reason code'
-      using errcode = 'PM002', hint = 'Use 1 to 64 characters out of a-z 0-9 _ . : - such as "user_request".';
+      using errcode = 'PM002',
+        hint = 'Use 1 to 64 characters out of a-z 0-9 _ . : - such as "user_request".';
   end if;
 
   if tenant_id is not null then
@@ -461,8 +466,9 @@ end;
 $$;
 
 comment on function memory.set_request(text, text, text, text) is
-'Names tenant, actor, request id and reason code for the rest of this transaction; NULL leaves a value as '
-'it is. Errors: PM002 malformed value, PM005 another tenant than that of the login, 28000 no tenant.';
+'Names tenant, actor, request id and reason code for the rest of this transaction; NULL leaves a '
+'value as it is. Errors: PM002 malformed value, PM005 another tenant than that of the login, '
+'28000 no tenant.';
 
 create function memory.require_tenant(tenant_id text)
   returns void
@@ -479,7 +485,8 @@ end;
 $$;
 
 comment on function memory.require_tenant(text) is
-'Refuses a tenant named in an argument unless it is the tenant of this transaction. Errors: PM005, 28000.';
+'Refuses a tenant named in an argument unless it is the tenant of this transaction. Errors: '
+'PM005, 28000.';
 
 -- Deploy pymem:tables/settings to pg
 -- requires: schema
@@ -528,38 +535,48 @@ create table memory.settings (
 );
 
 comment on table memory.settings is
-'How a tenant''s memory behaves. A tenant without a row has the values of memory.default_settings().';
+'How a tenant''s memory behaves. A tenant without a row has the values of '
+'memory.default_settings().';
 comment on column memory.settings.retrieval_mode is 'Search mode when a call names none.';
-comment on column memory.settings.retrieval_limit is 'Facts, and rules, that memory.context considers.';
+comment on column memory.settings.retrieval_limit is
+'Facts, and rules, that memory.context considers.';
 comment on column memory.settings.candidate_pool is
-'How deep recall reads each ranked list before it scores: a pool deeper than the answer lets importance, '
-'recency and confidence choose among relevant candidates only.';
+'How deep recall reads each ranked list before it scores: a pool deeper than the answer lets '
+'importance, recency and confidence choose among relevant candidates only.';
 comment on column memory.settings.min_confidence is
 'Effective confidence below which recall and context leave a memory out. Range 0..1.';
 comment on column memory.settings.weight_relevance is 'Weight of relevance in the composite score.';
-comment on column memory.settings.weight_importance is 'Weight of importance / 10 in the composite score.';
+comment on column memory.settings.weight_importance is
+'Weight of importance / 10 in the composite score.';
 comment on column memory.settings.weight_recency is 'Weight of recency in the composite score.';
 comment on column memory.settings.weight_confidence is
 'Weight of effective confidence in the composite score.';
 comment on column memory.settings.rrf_k is
 'Constant k of reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009).';
 comment on column memory.settings.keyword_match is
-'Keyword side of hybrid search, recall and context: "any" word of the query, ranked, or "all" words.';
+'Keyword side of hybrid search, recall and context: "any" word of the query, ranked, or "all" '
+'words.';
 comment on column memory.settings.text_search_config is
 'Text search configuration (language) under which texts are indexed and queries are read.';
 comment on column memory.settings.recency_half_life_days is 'Half-life of the recency score, days.';
 comment on column memory.settings.recency_null is
 'Recency of a memory never referenced: "zero", or counted from "created_at".';
 comment on column memory.settings.exact_scan_limit is
-'Up to so many memories of a type, semantic search compares all of them even if an approximate index exists.';
+'Up to so many memories of a type, semantic search compares all of them even if an approximate '
+'index exists.';
 comment on column memory.settings.fading_threshold is
 'Effective confidence below which a memory fades; confirming it above clears the mark. Range 0..1.';
-comment on column memory.settings.episode_ttl_days is 'Days an episode lives unless its store says otherwise.';
-comment on column memory.settings.context_token_budget is 'Tokens of memory.context when a call names none.';
+comment on column memory.settings.episode_ttl_days is
+'Days an episode lives unless its store says otherwise.';
+comment on column memory.settings.context_token_budget is
+'Tokens of memory.context when a call names none.';
 comment on column memory.settings.context_chars_per_token is
-'Characters counted as one token. At most 4, so that the text never exceeds 4 characters per token.';
-comment on column memory.settings.context_facts_share is 'Share of the context budget first offered to facts.';
-comment on column memory.settings.context_rules_share is 'Share of the context budget first offered to rules.';
+'Characters counted as one token. At most 4, so that the text never exceeds 4 characters per '
+'token.';
+comment on column memory.settings.context_facts_share is
+'Share of the context budget first offered to facts.';
+comment on column memory.settings.context_rules_share is
+'Share of the context budget first offered to rules.';
 comment on column memory.settings.context_warnings_share is
 'Share of the context budget first offered to anti-pattern rules.';
 comment on column memory.settings.context_episodes_share is
@@ -567,7 +584,8 @@ comment on column memory.settings.context_episodes_share is
 comment on column memory.settings.context_confidence is
 'Confidence that context prints: "effective" at the time of the call, or "base" as stored.';
 comment on column memory.settings.context_counts_references is
-'Whether context counts as a reference to what it shows. Off, so that a repeated call gives the same text.';
+'Whether context counts as a reference to what it shows. Off, so that a repeated call gives the '
+'same text.';
 
 -- Deploy pymem:tables/embedding_versions to pg
 -- requires: schema
@@ -594,11 +612,13 @@ create unique index embedding_versions_one_building_key
 on memory.embedding_versions (tenant_id) where status = 'building';
 
 comment on table memory.embedding_versions is
-'Which model made a vector. Vectors of two versions cannot be compared: those in the embedding columns are '
-'all of the active version, those of a version under construction wait in staged_embeddings.';
+'Which model made a vector. Vectors of two versions cannot be compared: those in the embedding '
+'columns are all of the active version, those of a version under construction wait in '
+'staged_embeddings.';
 comment on column memory.embedding_versions.model is
 'Name of the model, such as sentence-transformers/all-MiniLM-L6-v2.';
-comment on column memory.embedding_versions.version is 'Version of the model: for local models a digest of the weights.';
+comment on column memory.embedding_versions.version is
+'Version of the model: for local models a digest of the weights.';
 comment on column memory.embedding_versions.dimensions is
 'Length of the vectors: that of the embedding columns.';
 comment on column memory.embedding_versions.status is
@@ -636,19 +656,22 @@ on memory.memory_events (tenant_id, memory_id, created_at desc, seq desc)
 where memory_id is not null;
 
 comment on table memory.memory_events is
-'Append-only audit stream: every mutation and lifecycle transition of every table. Holds ids, states and '
-'names of changed columns, never content, so that erasing content needs no edit here.';
+'Append-only audit stream: every mutation and lifecycle transition of every table. Holds ids, '
+'states and names of changed columns, never content, so that erasing content needs no edit here.';
 comment on column memory.memory_events.seq is
 'Order of the events; rises within a transaction. Gaps are normal (rolled-back transactions).';
 comment on column memory.memory_events.event_type is 'What happened, such as fact_superseded.';
 comment on column memory.memory_events.memory_type is
 'episode, fact, rule or entity; NULL where the event is about none of them.';
-comment on column memory.memory_events.actor is 'Who acted, as the client said (memory.set_request), else the login.';
-comment on column memory.memory_events.login is 'The database login that acted; a client cannot choose it.';
+comment on column memory.memory_events.actor is
+'Who acted, as the client said (memory.set_request), else the login.';
+comment on column memory.memory_events.login is
+'The database login that acted; a client cannot choose it.';
 comment on column memory.memory_events.request_id is 'Request id the client passed, for tracing.';
 comment on column memory.memory_events.reason is 'Reason code the client or a worker passed.';
 comment on column memory.memory_events.payload is
-'Details: {"from", "to"} of a transition, {"changed"} columns of an update, ends and relation of a link.';
+'Details: {"from", "to"} of a transition, {"changed"} columns of an update, ends and relation of '
+'a link.';
 comment on column memory.memory_events.created_at is
 'Time of the transaction, from the server''s clock only.';
 
@@ -669,11 +692,13 @@ create table memory.transitions (
 );
 
 comment on table memory.transitions is
-'Every allowed lifecycle edge. A trigger refuses a change of state that has no row here, and writes the '
-'event of the row that it has.';
+'Every allowed lifecycle edge. A trigger refuses a change of state that has no row here, and '
+'writes the event of the row that it has.';
 comment on column memory.transitions.aspect is 'The column that holds the state.';
-comment on column memory.transitions.from_state is 'State before; [*] for a row that is being created.';
-comment on column memory.transitions.to_state is 'State after; [*] for a row that is being deleted.';
+comment on column memory.transitions.from_state is
+'State before; [*] for a row that is being created.';
+comment on column memory.transitions.to_state is
+'State after; [*] for a row that is being deleted.';
 comment on column memory.transitions.event_type is 'Type of the event in memory_events.';
 
 insert into memory.transitions (memory_type, aspect, from_state, to_state, event_type)
@@ -800,28 +825,39 @@ create index episodes_embedding_version_idx
 on memory.episodes (tenant_id, embedding_version_id) where embedding_version_id is not null;
 
 comment on table memory.episodes is
-'What happened: observations of agent sessions, append-only and short-lived. Consolidation turns them into facts and rules.';
-comment on column memory.episodes.butler is 'The agent that observed it; also the scope that filters episodes.';
+'What happened: observations of agent sessions, append-only and short-lived. Consolidation turns '
+'them into facts and rules.';
+comment on column memory.episodes.butler is
+'The agent that observed it; also the scope that filters episodes.';
 comment on column memory.episodes.session_id is 'The agent session it comes from.';
 comment on column memory.episodes.content is 'The observation, at most 1 MiB. Never changes.';
 comment on column memory.episodes.embedding is
-'Vector of memory.render_memory by the active embedding version; NULL until the embedding worker has come by.';
+'Vector of memory.render_memory by the active embedding version; NULL until the embedding worker '
+'has come by.';
 comment on column memory.episodes.search_vector is
-'Lexemes of memory.render_memory, kept by trigger and not as a generated column: a table with a BEFORE '
-'UPDATE trigger recomputes its generated columns on every update, also on a mere bump of reference_count.';
-comment on column memory.episodes.text_search_config is 'Text search configuration of search_vector.';
+'Lexemes of memory.render_memory, kept by trigger and not as a generated column: a table with a '
+'BEFORE UPDATE trigger recomputes its generated columns on every update, also on a mere bump of '
+'reference_count.';
+comment on column memory.episodes.text_search_config is
+'Text search configuration of search_vector.';
 comment on column memory.episodes.importance is 'How much it matters, 0..10.';
 comment on column memory.episodes.reference_count is 'How often recall or get returned it.';
-comment on column memory.episodes.consolidated is 'Whether consolidation is done; follows consolidation_status.';
-comment on column memory.episodes.consolidation_status is 'pending, consolidated, failed (is due again) or dead_letter.';
+comment on column memory.episodes.consolidated is
+'Whether consolidation is done; follows consolidation_status.';
+comment on column memory.episodes.consolidation_status is
+'pending, consolidated, failed (is due again) or dead_letter.';
 comment on column memory.episodes.consolidation_attempts is 'Failed attempts to consolidate it.';
 comment on column memory.episodes.retry_count is 'Same as consolidation_attempts.';
 comment on column memory.episodes.last_error is 'Same as last_consolidation_error.';
-comment on column memory.episodes.lifecycle_state is 'Same as consolidation_status; see memory.transitions.';
+comment on column memory.episodes.lifecycle_state is
+'Same as consolidation_status; see memory.transitions.';
 comment on column memory.episodes.created_at is 'When it happened.';
-comment on column memory.episodes.expires_at is 'From then on it is not found any more, and cleanup may delete it.';
-comment on column memory.episodes.metadata is 'Whatever the caller wants to keep with it, at most 64 KiB.';
-comment on column memory.episodes.idempotency_key is 'Storing again under the same key returns the first row.';
+comment on column memory.episodes.expires_at is
+'From then on it is not found any more, and cleanup may delete it.';
+comment on column memory.episodes.metadata is
+'Whatever the caller wants to keep with it, at most 64 KiB.';
+comment on column memory.episodes.idempotency_key is
+'Storing again under the same key returns the first row.';
 
 create function memory.prepare_episode()
   returns trigger
@@ -831,11 +867,14 @@ create function memory.prepare_episode()
 as $$
 begin
   if tg_op = 'UPDATE' then
-    if (new.tenant_id, new.id, new.butler, new.session_id, new.content, new.created_at)
-      is distinct from (old.tenant_id, old.id, old.butler, old.session_id, old.content, old.created_at)
-    then
+    if (
+      (new.tenant_id, new.id, new.butler, new.session_id, new.content, new.created_at)
+      is distinct from
+      (old.tenant_id, old.id, old.butler, old.session_id, old.content, old.created_at)
+    ) then
       raise exception 'episode % is append-only', old.id
-        using errcode = 'PM006', hint = 'Store another episode, and forget this one if it is wrong.';
+        using errcode = 'PM006',
+          hint = 'Store another episode, and forget this one if it is wrong.';
     end if;
     -- Either of the two may be set; consolidation_status is the truth.
     if new.consolidation_status is not distinct from old.consolidation_status
@@ -861,7 +900,8 @@ end;
 $$;
 
 comment on function memory.prepare_episode() is
-'Trigger: keeps content as it was stored, the two consolidation columns equal and the search vector true.';
+'Trigger: keeps content as it was stored, the two consolidation columns equal and the search '
+'vector true.';
 
 create trigger prepare
 before insert or update of
@@ -900,13 +940,15 @@ create index entities_aliases_idx on memory.entities using gin (aliases);
 create index entities_metadata_idx on memory.entities using gin (metadata);
 
 comment on table memory.entities is
-'Who and what facts are about: a stable identity where the same name may mean several people or things.';
+'Who and what facts are about: a stable identity where the same name may mean several people or '
+'things.';
 comment on column memory.entities.canonical_name is 'The one name it goes by.';
 comment on column memory.entities.entity_type is 'person, organization, place or other.';
 comment on column memory.entities.aliases is 'Other names it is known by.';
 comment on column memory.entities.metadata is
 'Whatever the caller wants to keep with it; merged_into names the entity it was merged into.';
-comment on column memory.entities.lifecycle_state is 'active, or merged into another; see memory.transitions.';
+comment on column memory.entities.lifecycle_state is
+'active, or merged into another; see memory.transitions.';
 
 -- Deploy pymem:tables/facts to pg
 -- requires: tables/episodes
@@ -928,8 +970,8 @@ create function memory.decay_rate_of(permanence text)
   end;
 
 comment on function memory.decay_rate_of(text) is
-'Decay rate per day of a permanence: permanent 0, stable 0.002, standard 0.008, volatile 0.03, ephemeral 0.1; '
-'NULL for any other word.';
+'Decay rate per day of a permanence: permanent 0, stable 0.002, standard 0.008, volatile 0.03, '
+'ephemeral 0.1; NULL for any other word.';
 
 create table memory.facts (
   tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
@@ -957,7 +999,10 @@ create table memory.facts (
   constraint facts_validity_check
   check (validity in ('active', 'superseded', 'expired', 'retracted')),
   lifecycle_state text generated always as (
-    case when validity = 'active' and metadata ->> 'status' = 'fading' then 'fading' else validity end
+    case
+      when validity = 'active' and metadata ->> 'status' = 'fading' then 'fading'
+      else validity
+    end
   ) stored,
   scope text not null default 'global' check (scope <> '' and octet_length(scope) <= 128),
   reference_count integer not null default 0 check (reference_count >= 0),
@@ -1037,32 +1082,39 @@ comment on table memory.facts is
 'What is known: subject, predicate, content. One active fact per key; a newer one supersedes it.';
 comment on column memory.facts.subject is 'Who or what it is about.';
 comment on column memory.facts.predicate is 'Which property or relation.';
-comment on column memory.facts.content is 'What is known, at most 1 MiB. Never changes: a correction supersedes.';
+comment on column memory.facts.content is
+'What is known, at most 1 MiB. Never changes: a correction supersedes.';
 comment on column memory.facts.embedding is
-'Vector of memory.render_memory by the active embedding version; NULL until the embedding worker has come by.';
+'Vector of memory.render_memory by the active embedding version; NULL until the embedding worker '
+'has come by.';
 comment on column memory.facts.search_vector is 'Lexemes of memory.render_memory, kept by trigger.';
 comment on column memory.facts.text_search_config is 'Text search configuration of search_vector.';
 comment on column memory.facts.importance is 'How much it matters, 0..10.';
-comment on column memory.facts.confidence is 'How sure it was when last confirmed, 0..1; decays from there.';
+comment on column memory.facts.confidence is
+'How sure it was when last confirmed, 0..1; decays from there.';
 comment on column memory.facts.decay_rate is 'Decay per day, that of the permanence.';
-comment on column memory.facts.permanence is 'How lasting it is: permanent, stable, standard, volatile or ephemeral.';
+comment on column memory.facts.permanence is
+'How lasting it is: permanent, stable, standard, volatile or ephemeral.';
 comment on column memory.facts.source_butler is 'The agent that stored it.';
 comment on column memory.facts.source_episode_id is
 'The episode it was drawn from; NULL once that is deleted (the derived_from link stays).';
 comment on column memory.facts.supersedes_id is 'The fact it replaced.';
-comment on column memory.facts.entity_id is 'The entity it is about: then the key is (entity_id, scope, predicate).';
+comment on column memory.facts.entity_id is
+'The entity it is about: then the key is (entity_id, scope, predicate).';
 comment on column memory.facts.validity is
-'active, superseded, expired or retracted. An incoming "forgotten" is stored as retracted, "fading" as '
-'active with metadata.status = fading.';
+'active, superseded, expired or retracted. An incoming "forgotten" is stored as retracted, '
+'"fading" as active with metadata.status = fading.';
 comment on column memory.facts.lifecycle_state is
 'active, fading, superseded, expired or retracted; see memory.transitions.';
 comment on column memory.facts.scope is 'global, or the role it is for.';
 comment on column memory.facts.reference_count is 'How often recall or get returned it.';
-comment on column memory.facts.last_confirmed_at is 'Where its decay starts; storing it is the first confirmation.';
+comment on column memory.facts.last_confirmed_at is
+'Where its decay starts; storing it is the first confirmation.';
 comment on column memory.facts.tags is 'JSON array of labels.';
 comment on column memory.facts.metadata is
 'Whatever the caller wants to keep with it, at most 64 KiB; the key "status" is the lifecycle''s.';
-comment on column memory.facts.idempotency_key is 'Storing again under the same key returns the first row.';
+comment on column memory.facts.idempotency_key is
+'Storing again under the same key returns the first row.';
 
 create function memory.prepare_fact()
   returns trigger
@@ -1080,9 +1132,11 @@ begin
 
   if tg_op = 'INSERT' then
     new.last_confirmed_at := coalesce(new.last_confirmed_at, new.created_at);
-  elsif (new.tenant_id, new.id, new.subject, new.predicate, new.content, new.created_at)
-    is distinct from (old.tenant_id, old.id, old.subject, old.predicate, old.content, old.created_at)
-  then
+  elsif (
+    (new.tenant_id, new.id, new.subject, new.predicate, new.content, new.created_at)
+    is distinct from
+    (old.tenant_id, old.id, old.subject, old.predicate, old.content, old.created_at)
+  ) then
     raise exception 'fact % cannot be edited', old.id
       using errcode = 'PM006', hint = 'Store the corrected fact: it supersedes this one.';
   end if;
@@ -1101,8 +1155,8 @@ end;
 $$;
 
 comment on function memory.prepare_fact() is
-'Trigger: maps the legacy validities, fills the confirmation time of imports, keeps content as it was '
-'stored and the search vector true.';
+'Trigger: maps the legacy validities, fills the confirmation time of imports, keeps content as '
+'it was stored and the search vector true.';
 
 create trigger prepare
 before insert or update of
@@ -1119,9 +1173,10 @@ create table memory.fact_keys (
 );
 
 comment on table memory.fact_keys is
-'One row per key a fact was ever stored under. Locking it puts concurrent stores of the same key in a row; '
-'locking the old fact would not do, because the winner''s new fact is another row.';
-comment on column memory.fact_keys.anchor is 'subject:<subject>, or entity:<id> for a fact about an entity.';
+'One row per key a fact was ever stored under. Locking it puts concurrent stores of the same key '
+'in a row; locking the old fact would not do, because the winner''s new fact is another row.';
+comment on column memory.fact_keys.anchor is
+'subject:<subject>, or entity:<id> for a fact about an entity.';
 
 -- Deploy pymem:tables/rules to pg
 -- requires: tables/episodes
@@ -1219,30 +1274,37 @@ create index rules_source_episode_idx
 on memory.rules (tenant_id, source_episode_id) where source_episode_id is not null;
 
 comment on table memory.rules is
-'What to do: guidance that earns trust by outcomes, from candidate to established to proven, or ends as a warning.';
+'What to do: guidance that earns trust by outcomes, from candidate to established to proven, or '
+'ends as a warning.';
 comment on column memory.rules.content is 'The guidance, at most 1 MiB.';
 comment on column memory.rules.embedding is
-'Vector of memory.render_memory by the active embedding version; NULL until the embedding worker has come by.';
+'Vector of memory.render_memory by the active embedding version; NULL until the embedding worker '
+'has come by.';
 comment on column memory.rules.search_vector is 'Lexemes of memory.render_memory, kept by trigger.';
 comment on column memory.rules.text_search_config is 'Text search configuration of search_vector.';
 comment on column memory.rules.scope is 'global, or the role it is for.';
 comment on column memory.rules.maturity is 'candidate, established, proven or anti_pattern.';
 comment on column memory.rules.importance is 'How much it matters, 0..10, for the composite score.';
-comment on column memory.rules.confidence is 'How sure it was when last confirmed, 0..1; decays from there.';
+comment on column memory.rules.confidence is
+'How sure it was when last confirmed, 0..1; decays from there.';
 comment on column memory.rules.decay_rate is 'Decay per day.';
-comment on column memory.rules.effectiveness_score is 'Share of good outcomes, 0..1, harm weighing more.';
+comment on column memory.rules.effectiveness_score is
+'Share of good outcomes, 0..1, harm weighing more.';
 comment on column memory.rules.applied_count is 'Outcomes reported.';
 comment on column memory.rules.success_count is 'Helpful outcomes reported.';
 comment on column memory.rules.harmful_count is 'Harmful outcomes reported.';
 comment on column memory.rules.source_episode_id is
 'The episode it was drawn from; NULL once that is deleted (the derived_from link stays).';
-comment on column memory.rules.lifecycle_state is 'active, fading or retracted (forgotten); see memory.transitions.';
-comment on column memory.rules.last_confirmed_at is 'Where its decay starts; storing it is the first confirmation.';
+comment on column memory.rules.lifecycle_state is
+'active, fading or retracted (forgotten); see memory.transitions.';
+comment on column memory.rules.last_confirmed_at is
+'Where its decay starts; storing it is the first confirmation.';
 comment on column memory.rules.tags is 'JSON array of labels.';
 comment on column memory.rules.metadata is
-'Whatever the caller wants to keep with it, at most 64 KiB; the keys status, forgotten, needs_inversion, '
-'harmful_reasons and original_content are the lifecycle''s.';
-comment on column memory.rules.idempotency_key is 'Storing again under the same key returns the first row.';
+'Whatever the caller wants to keep with it, at most 64 KiB; the keys status, forgotten, '
+'needs_inversion, harmful_reasons and original_content are the lifecycle''s.';
+comment on column memory.rules.idempotency_key is
+'Storing again under the same key returns the first row.';
 
 create function memory.prepare_rule()
   returns trigger
@@ -1253,8 +1315,9 @@ as $$
 begin
   if tg_op = 'INSERT' then
     new.last_confirmed_at := coalesce(new.last_confirmed_at, new.created_at);
-  elsif (new.tenant_id, new.id, new.created_at) is distinct from (old.tenant_id, old.id, old.created_at)
-  then
+  elsif (
+    (new.tenant_id, new.id, new.created_at) is distinct from (old.tenant_id, old.id, old.created_at)
+  ) then
     raise exception 'rule % keeps its identity', old.id
       using errcode = 'PM006', hint = 'Store another rule, and forget this one.';
   end if;
@@ -1272,7 +1335,8 @@ end;
 $$;
 
 comment on function memory.prepare_rule() is
-'Trigger: fills the confirmation time of imports, keeps the identity as stored and the search vector true.';
+'Trigger: fills the confirmation time of imports, keeps the identity as stored and the search '
+'vector true.';
 
 create trigger prepare
 before insert or update of
@@ -1300,7 +1364,8 @@ on memory.rule_applications (tenant_id, rule_id, created_at desc, id);
 
 comment on table memory.rule_applications is 'How each application of a rule turned out.';
 comment on column memory.rule_applications.outcome is 'helpful, harmful, neutral or skipped.';
-comment on column memory.rule_applications.context is 'What the caller tells about the application.';
+comment on column memory.rule_applications.context is
+'What the caller tells about the application.';
 
 -- Deploy pymem:tables/links to pg
 -- requires: tables/episodes
@@ -1329,8 +1394,8 @@ create index memory_links_target_idx
 on memory.memory_links (tenant_id, target_type, target_id, source_type, source_id);
 
 comment on table memory.memory_links is
-'Provenance: directed edges between memories, at most one per ordered pair. An edge outlives an episode '
-'that is deleted, so there is no foreign key; a trigger checks both ends when it is made.';
+'Provenance: directed edges between memories, at most one per ordered pair. An edge outlives an '
+'episode that is deleted, so there is no foreign key; a trigger checks both ends when it is made.';
 comment on column memory.memory_links.relation is
 'derived_from, supports, contradicts, supersedes or related_to: what the source is to the target.';
 
@@ -1385,7 +1450,8 @@ end;
 $$;
 
 comment on function memory.memory_exists(text, text, uuid) is
-'Whether an episode, fact or rule exists, locked against deletion until the end of the transaction.';
+'Whether an episode, fact or rule exists, locked against deletion until the end of the '
+'transaction.';
 
 create trigger check_ends
 before insert on memory.memory_links
@@ -1419,8 +1485,8 @@ end;
 $$;
 
 comment on function memory.audit_transition() is
-'Trigger: refuses a change of lifecycle_state that memory.transitions does not declare and writes the event '
-'of one that it does. Argument: the memory type. Errors: PM003.';
+'Trigger: refuses a change of lifecycle_state that memory.transitions does not declare and '
+'writes the event of one that it does. Argument: the memory type. Errors: PM003.';
 
 create function memory.audit_maturity()
   returns trigger
@@ -1569,7 +1635,9 @@ begin
   v_link := case tg_op when 'DELETE' then old else new end;
   perform memory.write_event(
     v_link.tenant_id,
-    case tg_op when 'INSERT' then 'link_created' when 'DELETE' then 'link_deleted' else 'link_updated' end,
+    case tg_op
+      when 'INSERT' then 'link_created' when 'DELETE' then 'link_deleted' else 'link_updated'
+    end,
     v_link.source_type, v_link.source_id,
     jsonb_build_object(
       'source_type', v_link.source_type, 'source_id', v_link.source_id,
@@ -1597,10 +1665,12 @@ begin
   -- What moves from one tenant to another ends for the one and begins for the other.
   if tg_op = 'UPDATE' and new.tenant_id <> old.tenant_id then
     perform memory.write_event(
-      old.tenant_id, tg_argv[0] || '_deleted', null, null, jsonb_build_object('old', v_old, 'new', '{}'::jsonb)
+      old.tenant_id, tg_argv[0] || '_deleted', null, null,
+      jsonb_build_object('old', v_old, 'new', '{}'::jsonb)
     );
     perform memory.write_event(
-      new.tenant_id, tg_argv[0] || '_created', null, null, jsonb_build_object('old', '{}'::jsonb, 'new', v_new)
+      new.tenant_id, tg_argv[0] || '_created', null, null,
+      jsonb_build_object('old', '{}'::jsonb, 'new', v_new)
     );
     return null;
   end if;
@@ -1626,8 +1696,8 @@ end;
 $$;
 
 comment on function memory.audit_settings() is
-'Trigger: writes <name>_created, _updated or _deleted with the old and new values of what changed; for '
-'tables that hold configuration and no content. Argument: the name.';
+'Trigger: writes <name>_created, _updated or _deleted with the old and new values of what '
+'changed; for tables that hold configuration and no content. Argument: the name.';
 
 create function memory.refuse_change()
   returns trigger
@@ -1655,7 +1725,8 @@ end;
 $$;
 
 comment on function memory.refuse_truncate() is
-'Trigger: refuses TRUNCATE, which fires no row trigger and so would escape the audit. Errors: PM006.';
+'Trigger: refuses TRUNCATE, which fires no row trigger and so would escape the audit. Errors: '
+'PM006.';
 
 -- Deploy pymem:tables/audit_triggers to pg
 -- requires: functions/audit
@@ -1676,7 +1747,9 @@ execute function memory.audit_transition('episode');
 
 create trigger audit_expired
 after update of expires_at on memory.episodes
-for each row when (new.expires_at < old.expires_at or old.expires_at is null and new.expires_at is not null)
+for each row when (
+  new.expires_at < old.expires_at or old.expires_at is null and new.expires_at is not null
+)
 execute function memory.audit_event('episode', 'episode_expired');
 
 create trigger audit_updated
@@ -1720,8 +1793,8 @@ after update of last_confirmed_at on memory.facts
 for each row when (old.last_confirmed_at is distinct from new.last_confirmed_at)
 execute function memory.audit_event('fact', 'fact_confirmed');
 
--- The foreign keys that empty source_episode_id and supersedes_id follow from a deletion that has an
--- event of its own.
+-- The foreign keys that empty source_episode_id and supersedes_id follow from a deletion that has
+-- an event of its own.
 create trigger audit_updated
 after update of
 importance, confidence, decay_rate, permanence, source_butler, source_episode_id, supersedes_id,
@@ -1737,7 +1810,8 @@ for each row when (
     old.entity_id, old.scope, old.tags, old.metadata - 'status', old.idempotency_key,
     old.text_search_config
   )
-  or new.source_episode_id is not null and new.source_episode_id is distinct from old.source_episode_id
+  or new.source_episode_id is not null
+  and new.source_episode_id is distinct from old.source_episode_id
   or new.supersedes_id is not null and new.supersedes_id is distinct from old.supersedes_id
 )
 execute function memory.audit_update('fact');
@@ -1786,12 +1860,13 @@ for each row when (
     old.source_butler, old.tags, old.metadata - '{status,forgotten}'::text [],
     old.idempotency_key, old.text_search_config
   )
-  or new.source_episode_id is not null and new.source_episode_id is distinct from old.source_episode_id
+  or new.source_episode_id is not null
+  and new.source_episode_id is distinct from old.source_episode_id
 )
 execute function memory.audit_update('rule');
 
--- Counters and evaluation times change with an application, whose own event says so. Whoever changes
--- them without one leaves this event.
+-- Counters and evaluation times change with an application, whose own event says so. Whoever
+-- changes them without one leaves this event.
 create trigger audit_counted
 after update of
 effectiveness_score, applied_count, success_count, harmful_count, last_applied_at, last_evaluated_at
@@ -1925,11 +2000,12 @@ create index embedding_queue_order_idx
 on memory.embedding_queue (tenant_id, target, attempts, enqueued_at, memory_type, memory_id);
 
 comment on table memory.embedding_queue is
-'Memories that lack a vector: of the active embedding version after a store without one, of the version '
-'under construction during a change of model. Kept by triggers.';
+'Memories that lack a vector: of the active embedding version after a store without one, of the '
+'version under construction during a change of model. Kept by triggers.';
 comment on column memory.embedding_queue.target is
 'Status of the embedding version whose vector is missing: active or building.';
-comment on column memory.embedding_queue.claimed_until is 'A worker has it until then; NULL or past: free.';
+comment on column memory.embedding_queue.claimed_until is
+'A worker has it until then; NULL or past: free.';
 comment on column memory.embedding_queue.attempts is 'How often it was claimed.';
 
 create table memory.staged_embeddings (
@@ -1949,8 +2025,8 @@ create index staged_embeddings_version_idx
 on memory.staged_embeddings (tenant_id, embedding_version_id);
 
 comment on table memory.staged_embeddings is
-'Vectors of the embedding version under construction, until memory.switch_embedding_version moves them '
-'into the memories.';
+'Vectors of the embedding version under construction, until memory.switch_embedding_version '
+'moves them into the memories.';
 
 -- The lock makes a switch or the end of a change of model wait for this transaction.
 create function memory.enqueue_embedding()
@@ -2105,8 +2181,9 @@ from memory.rules as r
 where r.lifecycle_state <> 'retracted';
 
 comment on view memory.live_memories is
-'Episodes, active facts and rules not forgotten, in one shape: what search reads. expires_at (episodes only) '
-'is for the reader to compare with its time. The scope of an episode is its butler.';
+'Episodes, active facts and rules not forgotten, in one shape: what search reads. expires_at '
+'(episodes only) is for the reader to compare with its time. The scope of an episode is its '
+'butler.';
 
 create type memory.candidate as (
   id uuid,
@@ -2151,15 +2228,20 @@ create type memory.ranked_memory as (
 comment on type memory.ranked_memory is
 'A memory that was found, with every part of its score.';
 comment on column memory.ranked_memory.scope is 'Scope of a fact or rule, butler of an episode.';
-comment on column memory.ranked_memory.effective_confidence is 'Confidence after decay, 0..1; 1 for an episode.';
+comment on column memory.ranked_memory.effective_confidence is
+'Confidence after decay, 0..1; 1 for an episode.';
 comment on column memory.ranked_memory.similarity is
 'Cosine similarity to the query, -1..1; NULL if not in the semantic list.';
-comment on column memory.ranked_memory.semantic_rank is 'Rank in the semantic list from 1; NULL if not in it.';
+comment on column memory.ranked_memory.semantic_rank is
+'Rank in the semantic list from 1; NULL if not in it.';
 comment on column memory.ranked_memory.rank is
 'ts_rank of the keyword match, from 0; NULL if not in the keyword list.';
-comment on column memory.ranked_memory.keyword_rank is 'Rank in the keyword list from 1; NULL if not in it.';
-comment on column memory.ranked_memory.rrf_score is 'Reciprocal rank fusion of both ranks; NULL outside hybrid mode.';
-comment on column memory.ranked_memory.relevance is 'rrf_score over its maximum, 0..1; NULL outside recall.';
+comment on column memory.ranked_memory.keyword_rank is
+'Rank in the keyword list from 1; NULL if not in it.';
+comment on column memory.ranked_memory.rrf_score is
+'Reciprocal rank fusion of both ranks; NULL outside hybrid mode.';
+comment on column memory.ranked_memory.relevance is
+'rrf_score over its maximum, 0..1; NULL outside recall.';
 comment on column memory.ranked_memory.recency is 'Recency score, 0..1; NULL outside recall.';
 comment on column memory.ranked_memory.score is
 'What the answer is ordered by: similarity, rank, rrf_score or, in recall, the composite score.';
@@ -2190,7 +2272,8 @@ begin
   end if;
   if octet_length(value) > max_octets then
     raise exception '% is % octets long', name, octet_length(value)
-      using errcode = 'PM002', hint = format('Pass %s of at most %s octets; split longer text.', name, max_octets);
+      using errcode = 'PM002',
+        hint = format('Pass %s of at most %s octets; split longer text.', name, max_octets);
   end if;
 end;
 $$;
@@ -2287,7 +2370,10 @@ begin
   if metadata ?| reserved then
     raise exception 'metadata uses a reserved key'
       using errcode = 'PM002',
-        hint = format('The lifecycle keeps its state under: %s. Choose another key.', array_to_string(reserved, ', '));
+        hint = format(
+          'The lifecycle keeps its state under: %s. Choose another key.',
+          array_to_string(reserved, ', ')
+        );
   end if;
 end;
 $$;
@@ -2331,7 +2417,7 @@ begin
   if value > now() + interval '1 day' then
     raise exception '% lies in the future: %', name, value
       using errcode = 'PM002',
-        hint = format('Pass %s of at most a day ahead; only functions that change nothing look further.', name);
+        hint = format('Pass %s of at most a day ahead; only pure functions look further.', name);
   end if;
 end;
 $$;
@@ -2362,14 +2448,16 @@ as $$
 begin
   perform memory.check_text('login', bind_login.login::text, 63);
   perform memory.check_text('tenant_id', bind_login.tenant_id, 128);
-  if not exists (select from pg_roles as r where r.rolname = bind_login.login and r.rolcanlogin) then
+  if not exists (
+    select from pg_roles as r where r.rolname = bind_login.login and r.rolcanlogin
+  ) then
     raise exception 'no login role is named %', quote_ident(bind_login.login)
       using errcode = 'PM001', hint = 'Create it first: create role ... login;';
   end if;
   if pg_has_role(bind_login.login, 'memory_gateway', 'usage') then
     raise exception 'login % has the role memory_gateway', quote_ident(bind_login.login)
       using errcode = 'PM002',
-        hint = 'A login is bound to one tenant or names tenants as a gateway, not both; no superuser either.';
+        hint = 'A login is bound to one tenant, or names tenants as a gateway or superuser.';
   end if;
 
   perform memory.set_request(tenant_id => bind_login.tenant_id);
@@ -2381,8 +2469,8 @@ end;
 $$;
 
 comment on function memory.bind_login(name, text) is
-'Binds a database login to a tenant: from then on it acts for that tenant only. For the deployer. Errors: '
-'PM001 no such login role, PM002 a gateway or superuser.';
+'Binds a database login to a tenant: from then on it acts for that tenant only. For the '
+'deployer. Errors: PM001 no such login role, PM002 a gateway or superuser.';
 
 create function memory.unbind_login(login name)
   returns boolean
@@ -2408,7 +2496,8 @@ end;
 $$;
 
 comment on function memory.unbind_login(name) is
-'Takes a login its tenant, and with it all access to memory. For the deployer. Returns whether it was bound.';
+'Takes a login its tenant, and with it all access to memory. For the deployer. Returns whether '
+'it was bound.';
 
 -- Deploy pymem:functions/settings to pg
 -- requires: tables/settings
@@ -2533,11 +2622,12 @@ begin
   exception
     when check_violation or not_null_violation or data_exception then
       raise exception 'a setting is out of its range: %', sqlerrm
-        using errcode = 'PM002', hint = 'The comments on the columns of memory.settings give the ranges.';
+        using errcode = 'PM002',
+          hint = 'The comments on the columns of memory.settings give the ranges.';
   end;
 
-  -- Texts and queries must be read in the same language, so the tenant's texts are indexed anew. Also
-  -- when the language is the same: a store that ran beside the change may have missed it.
+  -- Texts and queries must be read in the same language, so the tenant's texts are indexed anew.
+  -- Also when the language is the same: a store that ran beside the change may have missed it.
   if configure.settings ? 'text_search_config' then
     update memory.episodes as e set text_search_config = v_new.text_search_config
     where e.tenant_id = v_tenant_id and e.text_search_config <> v_new.text_search_config;
@@ -2551,9 +2641,10 @@ end;
 $$;
 
 comment on function memory.configure(jsonb) is
-'Changes settings of the current tenant: an object of setting names and values; what it leaves out keeps '
-'its value. Naming text_search_config indexes anew all texts of the tenant that are indexed under another '
-'one. Returns all settings. Errors: PM002 unknown setting or value out of range, 28000 no tenant.';
+'Changes settings of the current tenant: an object of setting names and values; what it leaves '
+'out keeps its value. Naming text_search_config indexes anew all texts of the tenant that are '
+'indexed under another one. Returns all settings. Errors: PM002 unknown setting or value out of '
+'range, 28000 no tenant.';
 
 create function memory.check_text_search_config(text_search_config text)
   returns void
@@ -2581,7 +2672,8 @@ end;
 $$;
 
 comment on function memory.check_text_search_config(text) is
-'Refuses a text search configuration that does not exist or whose name needs quotes. Errors: PM002.';
+'Refuses a text search configuration that does not exist or whose name needs quotes. Errors: '
+'PM002.';
 
 create function memory.write_settings(settings memory.settings)
   returns void
@@ -2656,13 +2748,14 @@ create function memory.effective_confidence(
     when decay_rate = 0 then confidence
     when last_confirmed_at is null then 0.0
     -- exp underflows below -745 and would raise.
-    else confidence * exp(greatest(-700.0, -decay_rate * memory.days_between(last_confirmed_at, as_of)))
+    else confidence
+      * exp(greatest(-700.0, -decay_rate * memory.days_between(last_confirmed_at, as_of)))
   end;
 
 comment on function memory.effective_confidence(float8, float8, timestamptz, timestamptz) is
-'Confidence after decay: confidence * exp(-decay_rate * days since last_confirmed_at) (the forgetting curve '
-'of Ebbinghaus). 0 when never confirmed; undiminished when decay_rate is 0 or the confirmation lies ahead. '
-'Range 0..confidence.';
+'Confidence after decay: confidence * exp(-decay_rate * days since last_confirmed_at) (the '
+'forgetting curve of Ebbinghaus). 0 when never confirmed; undiminished when decay_rate is 0 or '
+'the confirmation lies ahead. Range 0..confidence.';
 
 create function memory.recency_score(
   last_referenced_at timestamptz,
@@ -2681,7 +2774,8 @@ create function memory.recency_score(
   end;
 
 comment on function memory.recency_score(timestamptz, float8, timestamptz) is
-'Recency: halves every half_life_days since the last reference; 0 when never referenced. Range 0..1.';
+'Recency: halves every half_life_days since the last reference; 0 when never referenced. Range '
+'0..1.';
 
 create function memory.rrf_score(
   semantic_rank bigint,
@@ -2735,8 +2829,9 @@ create function memory.composite_score(
 comment on function memory.composite_score(
   float8, float8, float8, float8, float8, float8, float8, float8
 ) is
-'What recall orders by: 0.4 relevance + 0.3 importance/10 + 0.2 recency + 0.1 effective confidence, with '
-'the weights of the settings. Relevance, recency and confidence in 0..1, importance in 0..10.';
+'What recall orders by: 0.4 relevance + 0.3 importance/10 + 0.2 recency + 0.1 effective '
+'confidence, with the weights of the settings. Relevance, recency and confidence in 0..1, '
+'importance in 0..10.';
 
 -- Deploy pymem:functions/embedding to pg
 -- requires: tables/embedding_queue
@@ -2757,7 +2852,7 @@ begin
   if dimensions is distinct from 384 then
     raise exception 'vectors of % dimensions do not fit', coalesce(dimensions::text, 'NULL')
       using errcode = 'PM002',
-        hint = 'The embedding columns hold 384 dimensions; docs/operations.md tells how to change that.';
+        hint = 'The columns hold 384 dimensions; docs/operations.md tells how to change that.';
   end if;
 end;
 $$;
@@ -2777,7 +2872,8 @@ begin
   -- A zero or huge vector has no cosine: it gives NaN, and NaN would top every ranking.
   if vector_norm(embedding) not between 1e-6 and 1e6 then
     raise exception 'the norm of the embedding is %', vector_norm(embedding)
-      using errcode = 'PM002', hint = 'Pass the vector of a text: its norm lies between 1e-6 and 1e6.';
+      using errcode = 'PM002',
+        hint = 'Pass the vector of a text: its norm lies between 1e-6 and 1e6.';
   end if;
 end;
 $$;
@@ -2821,21 +2917,22 @@ begin
   select v.* into v_active from memory.active_embedding_version() as v;
   if not found then
     raise exception 'no embedding model is registered'
-      using errcode = 'PM004', hint = 'Call memory.register_embedding_version(model, version) first.';
+      using errcode = 'PM004',
+        hint = 'Call memory.register_embedding_version(model, version) first.';
   end if;
   if embedding_version_id <> v_active.id then
     raise exception 'the embedding is not of the active version, model % version %',
       v_active.model, v_active.version
       using errcode = 'PM004',
-        hint = 'Embed with that model, or leave the embedding out: the embedding worker fills it in.';
+        hint = 'Embed with that model, or leave the embedding out for the embedding worker.';
   end if;
   return v_active.id;
 end;
 $$;
 
 comment on function memory.check_embedding_version(uuid) is
-'The id of the active embedding version, after checking that a given one (NULL: not checked) is it. Errors: '
-'PM004 another version is active or none is registered.';
+'The id of the active embedding version, after checking that a given one (NULL: not checked) is '
+'it. Errors: PM004 another version is active or none is registered.';
 
 create function memory.lock_embedding_version(
   embedding vector,
@@ -2862,8 +2959,9 @@ end;
 $$;
 
 comment on function memory.lock_embedding_version(vector, uuid) is
-'The version of a vector that is about to be stored: the active one, which stays active until the end of the '
-'transaction; NULL for no vector. Errors: PM002 malformed vector, PM004 vector of another version.';
+'The version of a vector that is about to be stored: the active one, which stays active until '
+'the end of the transaction; NULL for no vector. Errors: PM002 malformed vector, PM004 vector of '
+'another version.';
 
 create function memory.register_embedding_version(
   model text,
@@ -2897,7 +2995,8 @@ begin
   end if;
 
   if not exists (
-    select from memory.embedding_versions as v where v.tenant_id = v_tenant_id and v.status = 'active'
+    select from memory.embedding_versions as v
+    where v.tenant_id = v_tenant_id and v.status = 'active'
   ) then
     update memory.embedding_versions as v set status = 'active'
     where v.tenant_id = v_tenant_id
@@ -2935,8 +3034,9 @@ end;
 $$;
 
 comment on function memory.register_embedding_version(text, text, integer) is
-'Returns the id of the version of an embedding model, active or under construction; the first one a tenant '
-'registers becomes the active one. Errors: PM004 another model is active, PM002 dimensions other than 384.';
+'Returns the id of the version of an embedding model, active or under construction; the first '
+'one a tenant registers becomes the active one. Errors: PM004 another model is active, PM002 '
+'dimensions other than 384.';
 
 create function memory.claim_unembedded(
   embedding_version_id uuid default null,
@@ -3008,9 +3108,9 @@ end;
 $$;
 
 comment on function memory.claim_unembedded(uuid, integer, interval, timestamptz) is
-'Hands out memories that lack a vector of a version (default: the active one) with the text to embed. They '
-'are this worker''s until the lease ends; those tried least come first. Errors: PM001 unknown version, '
-'PM002, PM004 a retired version.';
+'Hands out memories that lack a vector of a version (default: the active one) with the text to '
+'embed. They are this worker''s until the lease ends; those tried least come first. Errors: '
+'PM001 unknown version, PM002, PM004 a retired version.';
 
 create function memory.embedding_version_status(embedding_version_id uuid)
   returns text
@@ -3029,7 +3129,8 @@ begin
   for key share;
   if not found then
     raise exception 'no embedding version has id %', embedding_version_id
-      using errcode = 'PM001', hint = 'Call memory.register_embedding_version(model, version) for the id.';
+      using errcode = 'PM001',
+        hint = 'Call memory.register_embedding_version(model, version) for the id.';
   end if;
   if v_status = 'retired' then
     raise exception 'embedding version % is retired', embedding_version_id
@@ -3040,7 +3141,8 @@ end;
 $$;
 
 comment on function memory.embedding_version_status(uuid) is
-'active or building, locked until the end of the transaction. Errors: PM001 unknown, PM004 retired.';
+'active or building, locked until the end of the transaction. Errors: PM001 unknown, PM004 '
+'retired.';
 
 create function memory.set_embedding(
   memory_type text,
@@ -3080,7 +3182,9 @@ begin
         set_embedding.embedding
       )
       on conflict (tenant_id, memory_type, memory_id)
-      do update set embedding = excluded.embedding, embedding_version_id = excluded.embedding_version_id;
+      do update set
+        embedding = excluded.embedding,
+        embedding_version_id = excluded.embedding_version_id;
     end if;
   else
     case memory_type
@@ -3110,9 +3214,10 @@ end;
 $$;
 
 comment on function memory.set_embedding(text, uuid, vector, uuid) is
-'Gives a memory its vector of a version (default: the active one) and takes it off the queue. A vector of '
-'the version under construction waits beside the active one until the switch. Returns false when the memory '
-'is gone. Errors: PM002 malformed vector, PM001 unknown or PM004 retired version.';
+'Gives a memory its vector of a version (default: the active one) and takes it off the queue. A '
+'vector of the version under construction waits beside the active one until the switch. Returns '
+'false when the memory is gone. Errors: PM002 malformed vector, PM001 unknown or PM004 retired '
+'version.';
 
 create function memory.embedding_backlog(as_of timestamptz default now())
   returns table (
@@ -3146,8 +3251,9 @@ end;
 $$;
 
 comment on function memory.embedding_backlog(timestamptz) is
-'How many memories wait for a vector, per current embedding version: pending in all, claimed by a worker at '
-'as_of, and since when the oldest waits. The version is NULL before any was registered.';
+'How many memories wait for a vector, per current embedding version: pending in all, claimed by '
+'a worker at as_of, and since when the oldest waits. The version is NULL before any was '
+'registered.';
 
 -- Deploy pymem:functions/reembedding to pg
 -- requires: functions/embedding
@@ -3194,7 +3300,8 @@ end;
 $$;
 
 comment on function memory.enqueue_missing_embeddings(text, uuid) is
-'Queues every memory of a tenant that has no vector of the version under construction; returns how many wait.';
+'Queues every memory of a tenant that has no vector of the version under construction; returns '
+'how many wait.';
 
 create function memory.start_reembedding(
   model text,
@@ -3226,13 +3333,16 @@ begin
   from memory.embedding_versions as v
   where v.tenant_id = v_tenant_id and v.status = 'building';
   if found then
-    if (v_version.model, v_version.version) = (start_reembedding.model, start_reembedding.version) then
+    if v_version.model = start_reembedding.model
+      and v_version.version = start_reembedding.version
+    then
       perform memory.enqueue_missing_embeddings(v_tenant_id, v_version.id);
       return v_version.id;
     end if;
-    raise exception 're-embedding with model % version % is under way', v_version.model, v_version.version
+    raise exception 're-embedding with model % version % is under way',
+      v_version.model, v_version.version
       using errcode = 'PM004',
-        hint = 'Finish it with memory.switch_embedding_version or end it with memory.cancel_reembedding.';
+        hint = 'Finish it with memory.switch_embedding_version, or memory.cancel_reembedding.';
   end if;
 
   insert into memory.embedding_versions as v (tenant_id, model, version, dimensions, status)
@@ -3254,10 +3364,10 @@ end;
 $$;
 
 comment on function memory.start_reembedding(text, text, integer) is
-'Begins a change of embedding model: every memory is queued for the new version, whose vectors wait beside '
-'the old ones; searches go on with the old version. Returns the id of the new version; calling it again for '
-'the same version queues only what is missing. Errors: PM004 another change is under way or the version is active '
-'already, PM002 dimensions other than 384.';
+'Begins a change of embedding model: every memory is queued for the new version, whose vectors '
+'wait beside the old ones; searches go on with the old version. Returns the id of the new '
+'version; calling it again for the same version queues only what is missing. Errors: PM004 '
+'another change is under way or the version is active already, PM002 dimensions other than 384.';
 
 create function memory.cancel_reembedding()
   returns boolean
@@ -3306,8 +3416,10 @@ declare
   v_count bigint;
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
-    raise exception 'the switch cannot run in a % transaction', current_setting('transaction_isolation')
-      using errcode = 'PM002', hint = 'Run it at READ COMMITTED, where it sees every store it waited for.';
+    raise exception 'the switch cannot run in a % transaction',
+      current_setting('transaction_isolation')
+      using errcode = 'PM002',
+        hint = 'Run it at READ COMMITTED, where it sees every store it waited for.';
   end if;
 
   perform from memory.embedding_versions as v
@@ -3344,7 +3456,7 @@ begin
   if v_waiting > 0 then
     raise exception '% memories have no vector of the new version yet', v_waiting
       using errcode = 'PM004',
-        hint = 'Call memory.start_reembedding again to queue them, let the embedding worker finish, then switch.';
+        hint = 'Call memory.start_reembedding again, let the embedding worker finish, then switch.';
   end if;
 
   update memory.embedding_versions as v set status = 'retired'
@@ -3355,17 +3467,20 @@ begin
   update memory.episodes as e
   set embedding = s.embedding, embedding_version_id = s.embedding_version_id
   from memory.staged_embeddings as s
-  where s.tenant_id = v_tenant_id and s.memory_type = 'episode' and s.embedding_version_id = v_new_id
+  where s.tenant_id = v_tenant_id and s.embedding_version_id = v_new_id
+    and s.memory_type = 'episode'
     and e.tenant_id = v_tenant_id and e.id = s.memory_id;
   update memory.facts as f
   set embedding = s.embedding, embedding_version_id = s.embedding_version_id
   from memory.staged_embeddings as s
-  where s.tenant_id = v_tenant_id and s.memory_type = 'fact' and s.embedding_version_id = v_new_id
+  where s.tenant_id = v_tenant_id and s.embedding_version_id = v_new_id
+    and s.memory_type = 'fact'
     and f.tenant_id = v_tenant_id and f.id = s.memory_id;
   update memory.rules as r
   set embedding = s.embedding, embedding_version_id = s.embedding_version_id
   from memory.staged_embeddings as s
-  where s.tenant_id = v_tenant_id and s.memory_type = 'rule' and s.embedding_version_id = v_new_id
+  where s.tenant_id = v_tenant_id and s.embedding_version_id = v_new_id
+    and s.memory_type = 'rule'
     and r.tenant_id = v_tenant_id and r.id = s.memory_id;
 
   -- What got its vector here waits no more; what has none yet waits for one of the new version.
@@ -3387,9 +3502,9 @@ end;
 $$;
 
 comment on function memory.switch_embedding_version() is
-'Ends a change of embedding model in one transaction: the new vectors replace the old ones and the new '
-'version becomes the active one. Returns its id. Errors: PM004 no change is under way or memories still '
-'lack their new vector, PM002 not at READ COMMITTED.';
+'Ends a change of embedding model in one transaction: the new vectors replace the old ones and '
+'the new version becomes the active one. Returns its id. Errors: PM004 no change is under way or '
+'memories still lack their new vector, PM002 not at READ COMMITTED.';
 
 -- Deploy pymem:functions/store to pg
 -- requires: functions/embedding
@@ -3468,10 +3583,11 @@ $$;
 comment on function memory.store_episode(
   text, text, uuid, float8, jsonb, vector, uuid, text, timestamptz, timestamptz
 ) is
-'Stores an observation of an agent (butler) and returns its id. It happened at created_at (default as_of), is '
-'found for episode_ttl_days from as_of, and waits for consolidation. Without an embedding it is found by '
-'keyword at once and by meaning after the embedding worker has come by. The same idempotency_key again '
-'returns the first id. Errors: PM002 invalid argument, PM004 key used for another episode.';
+'Stores an observation of an agent (butler) and returns its id. It happened at created_at '
+'(default as_of), is found for episode_ttl_days from as_of, and waits for consolidation. Without '
+'an embedding it is found by keyword at once and by meaning after the embedding worker has come '
+'by. The same idempotency_key again returns the first id. Errors: PM002 invalid argument, PM004 '
+'key used for another episode.';
 
 create function memory.read_episodes(
   episodes jsonb,
@@ -3515,7 +3631,8 @@ as $$
 $$;
 
 comment on function memory.read_episodes(jsonb, timestamptz) is
-'The elements of the argument of store_episodes as rows, numbered from 1, with the defaults filled in.';
+'The elements of the argument of store_episodes as rows, numbered from 1, with the defaults '
+'filled in.';
 
 create function memory.store_episodes(
   episodes jsonb,
@@ -3541,7 +3658,8 @@ begin
   perform memory.check_write_time('as_of', as_of);
   if jsonb_typeof(episodes) is distinct from 'array' then
     raise exception 'episodes are not a JSON array'
-      using errcode = 'PM002', hint = 'Pass an array of objects such as {"butler": "home", "content": "..."}.';
+      using errcode = 'PM002',
+        hint = 'Pass an array of objects such as {"butler": "home", "content": "..."}.';
   end if;
   perform
     memory.check_text('content of episode ' || e.ordinal, e.content, 1048576),
@@ -3589,10 +3707,11 @@ end;
 $$;
 
 comment on function memory.store_episodes(jsonb, timestamptz) is
-'Stores many episodes at once, or none: an array of objects with content, butler and, if wanted, session_id, '
-'importance, metadata, idempotency_key and created_at. Returns, in their order, the id of each and whether '
-'it is new; one whose idempotency_key is known keeps its first id. Their vectors are the embedding worker''s '
-'work. Errors: PM002 invalid argument (the message tells which), PM004 key used for another episode.';
+'Stores many episodes at once, or none: an array of objects with content, butler and, if wanted, '
+'session_id, importance, metadata, idempotency_key and created_at. Returns, in their order, the '
+'id of each and whether it is new; one whose idempotency_key is known keeps its first id. Their '
+'vectors are the embedding worker''s work. Errors: PM002 invalid argument (the message tells '
+'which), PM004 key used for another episode.';
 
 create function memory.store_fact(
   subject text,
@@ -3662,9 +3781,9 @@ begin
     from memory.facts as f
     where f.tenant_id = v_tenant_id and f.idempotency_key = store_fact.idempotency_key;
     if found then
-      if (v_stored.scope, v_stored.subject, v_stored.predicate, v_stored.content, v_stored.entity_id)
-        is distinct from
-        (v_scope, v_subject, v_predicate, store_fact.content, store_fact.entity_id)
+      if (v_stored.scope, v_stored.subject, v_stored.predicate) <> (v_scope, v_subject, v_predicate)
+        or v_stored.content <> store_fact.content
+        or v_stored.entity_id is distinct from store_fact.entity_id
       then
         perform memory.refuse_reused_key(store_fact.idempotency_key);
       end if;
@@ -3700,7 +3819,9 @@ begin
   )
   returning id into v_id;
 
-  insert into memory.memory_links (tenant_id, source_type, source_id, target_type, target_id, relation)
+  insert into memory.memory_links
+
+    (tenant_id, source_type, source_id, target_type, target_id, relation)
   select v_tenant_id, 'fact', v_id, l.target_type, l.target_id, l.relation
   from (values
     ('fact', v_old_id, 'supersedes'),
@@ -3716,11 +3837,12 @@ comment on function memory.store_fact(
   text, text, text, float8, text, text, jsonb, uuid, float8, text, uuid, jsonb, vector, uuid, text,
   timestamptz
 ) is
-'Stores what is known and returns its id. An active fact of the same key, (scope, subject, predicate) or '
-'(entity_id, scope, predicate), is superseded in the same transaction, and linked. permanence sets how fast '
-'it decays: permanent, stable, standard, volatile, ephemeral. The same idempotency_key again returns the '
-'first id. Concurrent stores of one key wait for each other. Errors: PM002 invalid argument, PM001 unknown '
-'entity or source episode, PM003 entity merged away, PM004 key used for another fact.';
+'Stores what is known and returns its id. An active fact of the same key, (scope, subject, '
+'predicate) or (entity_id, scope, predicate), is superseded in the same transaction, and linked. '
+'permanence sets how fast it decays: permanent, stable, standard, volatile, ephemeral. The same '
+'idempotency_key again returns the first id. Concurrent stores of one key wait for each other. '
+'Errors: PM002 invalid argument, PM001 unknown entity or source episode, PM003 entity merged '
+'away, PM004 key used for another fact.';
 
 create function memory.store_rule(
   content text,
@@ -3793,7 +3915,8 @@ begin
   end if;
 
   if store_rule.source_episode_id is not null then
-    insert into memory.memory_links (tenant_id, source_type, source_id, target_type, target_id, relation)
+    insert into memory.memory_links
+      (tenant_id, source_type, source_id, target_type, target_id, relation)
     values (v_tenant_id, 'rule', v_id, 'episode', store_rule.source_episode_id, 'derived_from');
   end if;
   return v_id;
@@ -3803,9 +3926,9 @@ $$;
 comment on function memory.store_rule(
   text, text, jsonb, float8, float8, text, uuid, jsonb, vector, uuid, text, timestamptz
 ) is
-'Stores guidance and returns its id. A rule starts as a candidate with confidence 0.5 and decay 0.01 a day. '
-'The same idempotency_key again returns the first id. Errors: PM002 invalid argument, PM001 unknown source '
-'episode, PM004 key used for another rule.';
+'Stores guidance and returns its id. A rule starts as a candidate with confidence 0.5 and decay '
+'0.01 a day. The same idempotency_key again returns the first id. Errors: PM002 invalid '
+'argument, PM001 unknown source episode, PM004 key used for another rule.';
 
 create function memory.check_idempotency_key(idempotency_key text)
   returns void
@@ -3858,7 +3981,8 @@ begin
     and not memory.memory_exists(tenant_id, 'episode', source_episode_id)
   then
     raise exception 'no episode has id %', source_episode_id
-      using errcode = 'PM001', hint = 'Leave source_episode_id out, or pass the id that store_episode returned.';
+      using errcode = 'PM001',
+        hint = 'Leave source_episode_id out, or pass the id that store_episode returned.';
   end if;
 end;
 $$;
@@ -3899,8 +4023,8 @@ end;
 $$;
 
 comment on function memory.lock_entity(text, uuid) is
-'Keeps an entity from being merged or deleted until the end of the transaction; NULL is fine. Errors: PM001 '
-'unknown entity, PM003 merged away.';
+'Keeps an entity from being merged or deleted until the end of the transaction; NULL is fine. '
+'Errors: PM001 unknown entity, PM003 merged away.';
 
 -- Deploy pymem:functions/links to pg
 -- requires: tables/audit_triggers
@@ -3938,7 +4062,9 @@ begin
       using errcode = 'PM002', hint = 'Pass the ids of two memories as source_id and target_id.';
   end if;
 
-  insert into memory.memory_links (tenant_id, source_type, source_id, target_type, target_id, relation)
+  insert into memory.memory_links
+
+    (tenant_id, source_type, source_id, target_type, target_id, relation)
   values (
     v_tenant_id, create_link.source_type, create_link.source_id, create_link.target_type,
     create_link.target_id, create_link.relation
@@ -3958,9 +4084,10 @@ end;
 $$;
 
 comment on function memory.create_link(text, uuid, text, uuid, text) is
-'Links a memory to another one: the source is derived_from, supports, contradicts, supersedes or is '
-'related_to the target. An ordered pair holds one link: a second call changes nothing, and tells so with '
-'created = false and the relation that is stored. Errors: PM001 no such memory, PM002 invalid argument.';
+'Links a memory to another one: the source is derived_from, supports, contradicts, supersedes or '
+'is related_to the target. An ordered pair holds one link: a second call changes nothing, and '
+'tells so with created = false and the relation that is stored. Errors: PM001 no such memory, '
+'PM002 invalid argument.';
 
 create function memory.get_links(
   memory_type text,
@@ -4006,8 +4133,8 @@ end;
 $$;
 
 comment on function memory.get_links(text, uuid, text) is
-'Links of a memory: outgoing (it is the source), incoming (it is the target) or both, oldest first. No rows '
-'for an unknown id. Errors: PM002.';
+'Links of a memory: outgoing (it is the source), incoming (it is the target) or both, oldest '
+'first. No rows for an unknown id. Errors: PM002.';
 
 -- Deploy pymem:functions/lifecycle to pg
 -- requires: functions/scoring
@@ -4066,13 +4193,19 @@ begin
     update memory.facts as f
     set
       last_confirmed_at = greatest(f.last_confirmed_at, as_of),
-      metadata = case when f.confidence >= v_settings.fading_threshold then f.metadata - 'status' else f.metadata end
+      metadata = case
+        when f.confidence >= v_settings.fading_threshold then f.metadata - 'status'
+        else f.metadata
+      end
     where f.tenant_id = v_tenant_id and f.id = memory_id;
   else
     update memory.rules as r
     set
       last_confirmed_at = greatest(r.last_confirmed_at, as_of),
-      metadata = case when r.confidence >= v_settings.fading_threshold then r.metadata - 'status' else r.metadata end
+      metadata = case
+        when r.confidence >= v_settings.fading_threshold then r.metadata - 'status'
+        else r.metadata
+      end
     where r.tenant_id = v_tenant_id and r.id = memory_id;
   end if;
   return true;
@@ -4080,9 +4213,9 @@ end;
 $$;
 
 comment on function memory.confirm_memory(text, uuid, timestamptz) is
-'Confirms a fact or rule: its decay starts again at as_of, and a fading one recovers. Returns false when '
-'there is none with this id. Errors: PM002 an episode or invalid argument, PM003 superseded, expired, '
-'retracted or forgotten.';
+'Confirms a fact or rule: its decay starts again at as_of, and a fading one recovers. Returns '
+'false when there is none with this id. Errors: PM002 an episode or invalid argument, PM003 '
+'superseded, expired, retracted or forgotten.';
 
 create function memory.forget_memory(
   memory_type text,
@@ -4127,9 +4260,9 @@ end;
 $$;
 
 comment on function memory.forget_memory(text, uuid, timestamptz) is
-'Forgets a memory: an episode expires at as_of, a fact is retracted, a rule is marked forgotten. It is found '
-'no more and stays for audit. Forgetting again changes nothing and returns true; false means there is none '
-'with this id. Errors: PM002.';
+'Forgets a memory: an episode expires at as_of, a fact is retracted, a rule is marked forgotten. '
+'It is found no more and stays for audit. Forgetting again changes nothing and returns true; '
+'false means there is none with this id. Errors: PM002.';
 
 create function memory.get_memory(
   memory_type text,
@@ -4154,17 +4287,23 @@ begin
   case memory_type
     when 'episode' then
       update memory.episodes as e
-      set reference_count = e.reference_count + 1, last_referenced_at = greatest(e.last_referenced_at, as_of)
+      set
+        reference_count = e.reference_count + 1,
+        last_referenced_at = greatest(e.last_referenced_at, as_of)
       where e.tenant_id = v_tenant_id and e.id = memory_id
       returning to_jsonb(e) - v_hidden into v_memory;
     when 'fact' then
       update memory.facts as f
-      set reference_count = f.reference_count + 1, last_referenced_at = greatest(f.last_referenced_at, as_of)
+      set
+        reference_count = f.reference_count + 1,
+        last_referenced_at = greatest(f.last_referenced_at, as_of)
       where f.tenant_id = v_tenant_id and f.id = memory_id
       returning to_jsonb(f) - v_hidden into v_memory;
     else
       update memory.rules as r
-      set reference_count = r.reference_count + 1, last_referenced_at = greatest(r.last_referenced_at, as_of)
+      set
+        reference_count = r.reference_count + 1,
+        last_referenced_at = greatest(r.last_referenced_at, as_of)
       where r.tenant_id = v_tenant_id and r.id = memory_id
       returning to_jsonb(r) - v_hidden into v_memory;
   end case;
@@ -4173,8 +4312,9 @@ end;
 $$;
 
 comment on function memory.get_memory(text, uuid, timestamptz) is
-'One memory in any state as a JSON object of all its columns but the vectors, and counts as a reference to '
-'it; the counters are those after it. NULL when there is none with this id. Errors: PM002.';
+'One memory in any state as a JSON object of all its columns but the vectors, and counts as a '
+'reference to it; the counters are those after it. NULL when there is none with this id. Errors: '
+'PM002.';
 
 -- Deploy pymem:functions/events to pg
 -- requires: tables/events
@@ -4215,8 +4355,8 @@ end;
 $$;
 
 comment on function memory.list_events(uuid, text, timestamptz, bigint, integer) is
-'The audit stream of the current tenant, newest first, of one memory or one event type if named; before_at and '
-'before_seq, those of the last event seen, read on from there. Errors: PM002.';
+'The audit stream of the current tenant, newest first, of one memory or one event type if named; '
+'before_at and before_seq, those of the last event seen, read on from there. Errors: PM002.';
 
 -- Deploy pymem:functions/candidates to pg
 -- requires: tables/live_memories
@@ -4224,8 +4364,8 @@ comment on function memory.list_events(uuid, text, timestamptz, bigint, integer)
 -- requires: functions/settings
 
 -- The functions of this file belong to memory_search, whose row policy lets it see every tenant:
--- under a tenant policy the operators they need, which are not leakproof, could use no index. So each
--- query here names the tenant for each table itself.
+-- under a tenant policy the operators they need, which are not leakproof, could use no index. So
+-- each query here names the tenant for each table itself.
 
 set local role memory_owner;
 grant usage, create on schema memory to memory_search;
@@ -4323,7 +4463,9 @@ begin
 end;
 $$;
 
-comment on function memory.approximate_neighbours(text, vector, text, integer, float8, timestamptz) is
+comment on function memory.approximate_neighbours(
+  text, vector, text, integer, float8, timestamptz
+) is
 'The same through an HNSW or IVFFlat index, which may miss some and may come back short.';
 
 create function memory.keyword_matches(
@@ -4411,7 +4553,9 @@ declare
     when 'episode' then 'episodes' when 'fact' then 'facts' else 'rules'
   end || '_embedding_idx');
 begin
-  if v_index is null or not (select i.indisvalid from pg_index as i where i.indexrelid = v_index) then
+  if v_index is null
+    or not (select i.indisvalid from pg_index as i where i.indexrelid = v_index)
+  then
     return false;
   end if;
   return exact_scan_limit < (
@@ -4474,8 +4618,8 @@ $$;
 comment on function memory.nearest_neighbours(
   text, vector, text, integer, float8, integer, timestamptz
 ) is
-'The live memories of one type nearest to a vector: never fewer than there are, up to max_results, whatever '
-'the index.';
+'The live memories of one type nearest to a vector: never fewer than there are, up to '
+'max_results, whatever the index.';
 
 create function memory.find_memories(
   memory_types text[],
@@ -4586,8 +4730,8 @@ $$;
 comment on function memory.find_memories(
   text[], text, text, vector, text, integer, float8, text, boolean, timestamptz
 ) is
-'Reads both ranked lists of each type, depth deep, fuses them and returns every candidate with all parts of '
-'its score, in no order. The score is composite or that of the mode.';
+'Reads both ranked lists of each type, depth deep, fuses them and returns every candidate with '
+'all parts of its score, in no order. The score is composite or that of the mode.';
 
 -- The one query across tenants: it tells a number and no tenant's name.
 create function memory.largest_tenant_size()
@@ -4657,8 +4801,8 @@ end;
 $$;
 
 comment on function memory.check_query_embedding(vector, uuid) is
-'Refuses a malformed query vector, or one of another embedding version than the active one. Errors: PM002, '
-'PM004.';
+'Refuses a malformed query vector, or one of another embedding version than the active one. '
+'Errors: PM002, PM004.';
 
 create function memory.semantic_search(
   memory_type text,
@@ -4696,9 +4840,9 @@ end;
 $$;
 
 comment on function memory.semantic_search(text, vector, text, integer, uuid, timestamptz) is
-'The live memories of one type nearest in meaning: by cosine similarity to the query''s vector, best first. '
-'scope: facts and rules of it and of global, episodes of that butler; NULL: all. Errors: PM002, PM004 vector '
-'of another embedding version.';
+'The live memories of one type nearest in meaning: by cosine similarity to the query''s vector, '
+'best first. scope: facts and rules of it and of global, episodes of that butler; NULL: all. '
+'Errors: PM002, PM004 vector of another embedding version.';
 
 create function memory.keyword_search(
   memory_type text,
@@ -4733,8 +4877,9 @@ end;
 $$;
 
 comment on function memory.keyword_search(text, text, text, integer, text, timestamptz) is
-'The live memories of one type that hold the words of the query, by ts_rank, best first. keyword_match '
-'"all": every word (plainto_tsquery); "any": at least one. An empty query finds nothing. Errors: PM002.';
+'The live memories of one type that hold the words of the query, by ts_rank, best first. '
+'keyword_match "all": every word (plainto_tsquery); "any": at least one. An empty query finds '
+'nothing. Errors: PM002.';
 
 create function memory.hybrid_search(
   memory_type text,
@@ -4776,9 +4921,10 @@ $$;
 comment on function memory.hybrid_search(
   text, text, vector, text, integer, text, uuid, timestamptz
 ) is
-'The live memories of one type nearest in meaning and in words: reciprocal rank fusion of the semantic and '
-'the keyword list, each max_results deep; a memory in one list only ranks max_results + 1 in the other. '
-'Without an embedding it is keyword search. Errors: PM002, PM004 vector of another embedding version.';
+'The live memories of one type nearest in meaning and in words: reciprocal rank fusion of the '
+'semantic and the keyword list, each max_results deep; a memory in one list only ranks '
+'max_results + 1 in the other. Without an embedding it is keyword search. Errors: PM002, PM004 '
+'vector of another embedding version.';
 
 create function memory.search(
   query text,
@@ -4811,7 +4957,8 @@ begin
   perform memory.check_time('as_of', as_of);
   if v_mode = 'semantic' and embedding is null then
     raise exception 'semantic search without an embedding'
-      using errcode = 'PM002', hint = 'Pass the vector of the query, or use mode hybrid or keyword.';
+      using errcode = 'PM002',
+        hint = 'Pass the vector of the query, or use mode hybrid or keyword.';
   end if;
 
   return query
@@ -4829,10 +4976,10 @@ $$;
 comment on function memory.search(
   text, text[], text, text, integer, float8, vector, uuid, timestamptz
 ) is
-'Searches several types (NULL: episode, fact, rule), each as by itself, and returns the best of all. mode: '
-'hybrid, semantic or keyword (NULL: the setting). Facts and rules whose effective confidence at as_of is '
-'below min_confidence (NULL: the setting) are left out before anything is counted. Errors: PM002, PM004 '
-'vector of another embedding version.';
+'Searches several types (NULL: episode, fact, rule), each as by itself, and returns the best of '
+'all. mode: hybrid, semantic or keyword (NULL: the setting). Facts and rules whose effective '
+'confidence at as_of is below min_confidence (NULL: the setting) are left out before anything is '
+'counted. Errors: PM002, PM004 vector of another embedding version.';
 
 create function memory.check_types(types text[])
   returns text[]
@@ -4849,7 +4996,8 @@ begin
   end if;
   if types = '{}' or array_position(types, null) is not null or not types <@ v_all then
     raise exception 'unknown memory types: %', left(types::text, 200)
-      using errcode = 'PM002', hint = 'Pass some of episode, fact, rule, or nothing for all of them.';
+      using errcode = 'PM002',
+        hint = 'Pass some of episode, fact, rule, or nothing for all of them.';
   end if;
   -- Each type once, always in the same order.
   return array(select t.type from unnest(v_all) as t (type) where t.type = any (types));
@@ -4857,7 +5005,8 @@ end;
 $$;
 
 comment on function memory.check_types(text[]) is
-'The memory types to search, in their fixed order: NULL means all. Errors: PM002 unknown or no type.';
+'The memory types to search, in their fixed order: NULL means all. Errors: PM002 unknown or no '
+'type.';
 
 create function memory.check_query(query text)
   returns void
@@ -4923,8 +5072,9 @@ $$;
 comment on function memory.rank_memories(
   text, text, integer, text[], float8, vector, uuid, timestamptz
 ) is
-'What memory.recall would return, without counting it as a reference: changes nothing, may look at any time '
-'(as_of), and gives the same rows for the same data, arguments and time. Errors: PM002, PM004.';
+'What memory.recall would return, without counting it as a reference: changes nothing, may look '
+'at any time (as_of), and gives the same rows for the same data, arguments and time. Errors: '
+'PM002, PM004.';
 
 create function memory.count_references(
   episode_ids uuid[],
@@ -4951,7 +5101,9 @@ begin
       for no key update
     )
     update memory.episodes as e
-    set reference_count = e.reference_count + 1, last_referenced_at = greatest(e.last_referenced_at, as_of)
+    set
+      reference_count = e.reference_count + 1,
+      last_referenced_at = greatest(e.last_referenced_at, as_of)
     from locked as l
     where e.tenant_id = v_tenant_id and e.id = l.id;
   end if;
@@ -4964,7 +5116,9 @@ begin
       for no key update
     )
     update memory.facts as f
-    set reference_count = f.reference_count + 1, last_referenced_at = greatest(f.last_referenced_at, as_of)
+    set
+      reference_count = f.reference_count + 1,
+      last_referenced_at = greatest(f.last_referenced_at, as_of)
     from locked as l
     where f.tenant_id = v_tenant_id and f.id = l.id;
   end if;
@@ -4977,7 +5131,9 @@ begin
       for no key update
     )
     update memory.rules as r
-    set reference_count = r.reference_count + 1, last_referenced_at = greatest(r.last_referenced_at, as_of)
+    set
+      reference_count = r.reference_count + 1,
+      last_referenced_at = greatest(r.last_referenced_at, as_of)
     from locked as l
     where r.tenant_id = v_tenant_id and r.id = l.id;
   end if;
@@ -5035,10 +5191,11 @@ $$;
 comment on function memory.recall(
   text, text, integer, text[], float8, vector, uuid, timestamptz
 ) is
-'The memories that matter for a topic, best first: candidates of hybrid search, candidate_pool deep for each '
-'type, ordered by the composite score of relevance, importance, recency and effective confidence. Counts as '
-'a reference to what it returns; the rows show the state before. scope, types, min_confidence: as in '
-'memory.search. Errors: PM002, PM004 vector of another embedding version.';
+'The memories that matter for a topic, best first: candidates of hybrid search, candidate_pool '
+'deep for each type, ordered by the composite score of relevance, importance, recency and '
+'effective confidence. Counts as a reference to what it returns; the rows show the state before. '
+'scope, types, min_confidence: as in memory.search. Errors: PM002, PM004 vector of another '
+'embedding version.';
 
 -- Deploy pymem:functions/context to pg
 -- requires: functions/recall
@@ -5055,15 +5212,16 @@ create function memory.one_line(content text)
   return regexp_replace(
     btrim(regexp_replace(
       content collate "C",
-      '[\s\u0001-\u001f\u007f-\u00a0\u1680\u2000-\u200b\u2028-\u202f\u205f-\u2064\u2066-\u2069\u3000\ufeff]+',
+      '[\s\u0001-\u001f\u007f-\u00a0\u1680\u2000-\u200b\u2028-\u202f'
+      '\u205f-\u2064\u2066-\u2069\u3000\ufeff]+',
       ' ', 'g'
     ), ' '),
     '^([#>*+`-])', '\\\1'
   );
 
 comment on function memory.one_line(text) is
-'A text as part of one Markdown line: whitespace, line breaks, control and direction characters become '
-'single spaces, and a leading mark-up character is escaped.';
+'A text as part of one Markdown line: whitespace, line breaks, control and direction characters '
+'become single spaces, and a leading mark-up character is escaped.';
 
 create type memory.context_section as (
   heading text,
@@ -5151,7 +5309,10 @@ begin
           '- [%s] [%s]: %s (confidence: %s)',
           memory.one_line(f.subject), memory.one_line(f.predicate), memory.one_line(f.content),
           to_char(
-            case v_settings.context_confidence when 'base' then f.confidence else f.effective_confidence end,
+            case v_settings.context_confidence
+              when 'base' then f.confidence
+              else f.effective_confidence
+            end,
             'FM0.00'
           )
         )
@@ -5189,8 +5350,9 @@ begin
     )
   ]::memory.context_section[];
 
-  -- First each section takes lines within its share and what the sections before it left over, then
-  -- the sections share the rest in the same order. A section stops at the first line that does not fit.
+  -- First each section takes lines within its share and what the sections before it left over,
+  -- then the sections share the rest in the same order. A section stops at the first line that
+  -- does not fit.
   v_room := v_room - length(v_heading);
   v_used := 0;
   for v_pass in 1 .. 2 loop
@@ -5246,12 +5408,13 @@ end;
 $$;
 
 comment on function memory.context(text, text, integer, boolean, vector, uuid, timestamptz) is
-'Memory as text for a prompt, at most token_budget tokens (NULL: the setting) of context_chars_per_token '
-'characters: facts by score, rules by maturity and score, anti-patterns as warnings, on request the newest '
-'episodes of the butler. The butler is the scope. Each memory is one line, so stored text cannot forge a '
-'section. The same data, arguments and as_of give the same text, byte for byte. Of a prompt beyond 64 KiB '
-'the first 64 KiB count. Errors: PM002 budget without room for the heading or invalid argument, PM004 '
-'vector of another embedding version.';
+'Memory as text for a prompt, at most token_budget tokens (NULL: the setting) of '
+'context_chars_per_token characters: facts by score, rules by maturity and score, anti-patterns '
+'as warnings, on request the newest episodes of the butler. The butler is the scope. Each memory '
+'is one line, so stored text cannot forge a section. The same data, arguments and as_of give the '
+'same text, byte for byte. Of a prompt beyond 64 KiB the first 64 KiB count. Errors: PM002 '
+'budget without room for the heading or invalid argument, PM004 vector of another embedding '
+'version.';
 
 create function memory.context_rule_line(
   content text,
@@ -5289,7 +5452,8 @@ begin
   perform memory.check_word('method', method, '{auto,exact,ivfflat,hnsw}');
   if v_method = 'auto' then
     v_method := case
-      when memory.largest_tenant_size() > (memory.default_settings('auto')).exact_scan_limit then 'hnsw'
+      when memory.largest_tenant_size() > (memory.default_settings('auto')).exact_scan_limit
+      then 'hnsw'
       else 'exact'
     end;
   end if;
@@ -5322,10 +5486,10 @@ end;
 $$;
 
 comment on function memory.rebuild_vector_indexes(text) is
-'Chooses how semantic search finds vectors and builds what it needs; returns the method. exact: compares all '
-'vectors of the tenant, perfect recall, best up to exact_scan_limit. hnsw: an approximate index for tenants '
-'beyond that. ivfflat: 20 lists, all of them read. auto: hnsw if any tenant is that large, else exact. '
-'Blocks writers while it builds. Errors: PM002.';
+'Chooses how semantic search finds vectors and builds what it needs; returns the method. exact: '
+'compares all vectors of the tenant, perfect recall, best up to exact_scan_limit. hnsw: an '
+'approximate index for tenants beyond that. ivfflat: 20 lists, all of them read. auto: hnsw if '
+'any tenant is that large, else exact. Blocks writers while it builds. Errors: PM002.';
 
 -- Deploy pymem:functions/version to pg
 -- requires: schema
@@ -5380,7 +5544,8 @@ begin
 
   foreach v_table in array array['episodes', 'facts', 'rules'] loop
     execute format(
-      'create policy ranked_retrieval on memory.%I for select to memory_search using (true)', v_table
+      'create policy ranked_retrieval on memory.%I for select to memory_search using (true)',
+      v_table
     );
   end loop;
 end;

@@ -41,7 +41,7 @@ class Server:
             changes |= {"user": user, "password": "test"}
         return conninfo.make_conninfo(self.superuser_url, **changes)
 
-    def execute(self, statement: sql.Composable, database: str = "postgres") -> None:
+    def execute(self, statement: sql.SQL | sql.Composed, database: str = "postgres") -> None:
         with psycopg.connect(self.url(database), autocommit=True) as connection:
             connection.execute(statement)
 
@@ -72,7 +72,7 @@ class Database:
                 )
             connection.execute(
                 sql.SQL("grant {} to {}").format(
-                    sql.SQL(roles),  # type: ignore[arg-type]
+                    sql.SQL(roles),
                     sql.Identifier(login),
                 )
             )
@@ -84,7 +84,7 @@ class Database:
         """Run a statement as superuser acting for a tenant."""
         with psycopg.connect(self.superuser_url, autocommit=True) as connection:
             connection.execute("select set_config('memory.tenant_id', %s, false)", (tenant,))
-            cursor = connection.execute(statement, parameters)  # type: ignore[arg-type]
+            cursor = connection.execute(statement, parameters)
             return cursor.fetchall() if cursor.description else []
 
     def value(self, statement: str, *parameters: Any, tenant: str = "a") -> Any:

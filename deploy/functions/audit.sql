@@ -28,8 +28,8 @@ end;
 $$;
 
 comment on function memory.audit_transition() is
-'Trigger: refuses a change of lifecycle_state that memory.transitions does not declare and writes the event '
-'of one that it does. Argument: the memory type. Errors: PM003.';
+'Trigger: refuses a change of lifecycle_state that memory.transitions does not declare and '
+'writes the event of one that it does. Argument: the memory type. Errors: PM003.';
 
 create function memory.audit_maturity()
   returns trigger
@@ -178,7 +178,9 @@ begin
   v_link := case tg_op when 'DELETE' then old else new end;
   perform memory.write_event(
     v_link.tenant_id,
-    case tg_op when 'INSERT' then 'link_created' when 'DELETE' then 'link_deleted' else 'link_updated' end,
+    case tg_op
+      when 'INSERT' then 'link_created' when 'DELETE' then 'link_deleted' else 'link_updated'
+    end,
     v_link.source_type, v_link.source_id,
     jsonb_build_object(
       'source_type', v_link.source_type, 'source_id', v_link.source_id,
@@ -206,10 +208,12 @@ begin
   -- What moves from one tenant to another ends for the one and begins for the other.
   if tg_op = 'UPDATE' and new.tenant_id <> old.tenant_id then
     perform memory.write_event(
-      old.tenant_id, tg_argv[0] || '_deleted', null, null, jsonb_build_object('old', v_old, 'new', '{}'::jsonb)
+      old.tenant_id, tg_argv[0] || '_deleted', null, null,
+      jsonb_build_object('old', v_old, 'new', '{}'::jsonb)
     );
     perform memory.write_event(
-      new.tenant_id, tg_argv[0] || '_created', null, null, jsonb_build_object('old', '{}'::jsonb, 'new', v_new)
+      new.tenant_id, tg_argv[0] || '_created', null, null,
+      jsonb_build_object('old', '{}'::jsonb, 'new', v_new)
     );
     return null;
   end if;
@@ -235,8 +239,8 @@ end;
 $$;
 
 comment on function memory.audit_settings() is
-'Trigger: writes <name>_created, _updated or _deleted with the old and new values of what changed; for '
-'tables that hold configuration and no content. Argument: the name.';
+'Trigger: writes <name>_created, _updated or _deleted with the old and new values of what '
+'changed; for tables that hold configuration and no content. Argument: the name.';
 
 create function memory.refuse_change()
   returns trigger
@@ -264,6 +268,7 @@ end;
 $$;
 
 comment on function memory.refuse_truncate() is
-'Trigger: refuses TRUNCATE, which fires no row trigger and so would escape the audit. Errors: PM006.';
+'Trigger: refuses TRUNCATE, which fires no row trigger and so would escape the audit. Errors: '
+'PM006.';
 
 commit;

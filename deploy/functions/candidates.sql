@@ -6,8 +6,8 @@
 begin;
 
 -- The functions of this file belong to memory_search, whose row policy lets it see every tenant:
--- under a tenant policy the operators they need, which are not leakproof, could use no index. So each
--- query here names the tenant for each table itself.
+-- under a tenant policy the operators they need, which are not leakproof, could use no index. So
+-- each query here names the tenant for each table itself.
 
 set local role memory_owner;
 grant usage, create on schema memory to memory_search;
@@ -105,7 +105,9 @@ begin
 end;
 $$;
 
-comment on function memory.approximate_neighbours(text, vector, text, integer, float8, timestamptz) is
+comment on function memory.approximate_neighbours(
+  text, vector, text, integer, float8, timestamptz
+) is
 'The same through an HNSW or IVFFlat index, which may miss some and may come back short.';
 
 create function memory.keyword_matches(
@@ -193,7 +195,9 @@ declare
     when 'episode' then 'episodes' when 'fact' then 'facts' else 'rules'
   end || '_embedding_idx');
 begin
-  if v_index is null or not (select i.indisvalid from pg_index as i where i.indexrelid = v_index) then
+  if v_index is null
+    or not (select i.indisvalid from pg_index as i where i.indexrelid = v_index)
+  then
     return false;
   end if;
   return exact_scan_limit < (
@@ -256,8 +260,8 @@ $$;
 comment on function memory.nearest_neighbours(
   text, vector, text, integer, float8, integer, timestamptz
 ) is
-'The live memories of one type nearest to a vector: never fewer than there are, up to max_results, whatever '
-'the index.';
+'The live memories of one type nearest to a vector: never fewer than there are, up to '
+'max_results, whatever the index.';
 
 create function memory.find_memories(
   memory_types text[],
@@ -368,8 +372,8 @@ $$;
 comment on function memory.find_memories(
   text[], text, text, vector, text, integer, float8, text, boolean, timestamptz
 ) is
-'Reads both ranked lists of each type, depth deep, fuses them and returns every candidate with all parts of '
-'its score, in no order. The score is composite or that of the mode.';
+'Reads both ranked lists of each type, depth deep, fuses them and returns every candidate with '
+'all parts of its score, in no order. The score is composite or that of the mode.';
 
 -- The one query across tenants: it tells a number and no tenant's name.
 create function memory.largest_tenant_size()

@@ -26,7 +26,8 @@ begin
   end if;
   if octet_length(value) > max_octets then
     raise exception '% is % octets long', name, octet_length(value)
-      using errcode = 'PM002', hint = format('Pass %s of at most %s octets; split longer text.', name, max_octets);
+      using errcode = 'PM002',
+        hint = format('Pass %s of at most %s octets; split longer text.', name, max_octets);
   end if;
 end;
 $$;
@@ -123,7 +124,10 @@ begin
   if metadata ?| reserved then
     raise exception 'metadata uses a reserved key'
       using errcode = 'PM002',
-        hint = format('The lifecycle keeps its state under: %s. Choose another key.', array_to_string(reserved, ', '));
+        hint = format(
+          'The lifecycle keeps its state under: %s. Choose another key.',
+          array_to_string(reserved, ', ')
+        );
   end if;
 end;
 $$;
@@ -167,7 +171,7 @@ begin
   if value > now() + interval '1 day' then
     raise exception '% lies in the future: %', name, value
       using errcode = 'PM002',
-        hint = format('Pass %s of at most a day ahead; only functions that change nothing look further.', name);
+        hint = format('Pass %s of at most a day ahead; only pure functions look further.', name);
   end if;
 end;
 $$;

@@ -15,15 +15,16 @@ create function memory.one_line(content text)
   return regexp_replace(
     btrim(regexp_replace(
       content collate "C",
-      '[\s\u0001-\u001f\u007f-\u00a0\u1680\u2000-\u200b\u2028-\u202f\u205f-\u2064\u2066-\u2069\u3000\ufeff]+',
+      '[\s\u0001-\u001f\u007f-\u00a0\u1680\u2000-\u200b\u2028-\u202f'
+      '\u205f-\u2064\u2066-\u2069\u3000\ufeff]+',
       ' ', 'g'
     ), ' '),
     '^([#>*+`-])', '\\\1'
   );
 
 comment on function memory.one_line(text) is
-'A text as part of one Markdown line: whitespace, line breaks, control and direction characters become '
-'single spaces, and a leading mark-up character is escaped.';
+'A text as part of one Markdown line: whitespace, line breaks, control and direction characters '
+'become single spaces, and a leading mark-up character is escaped.';
 
 create type memory.context_section as (
   heading text,
@@ -111,7 +112,10 @@ begin
           '- [%s] [%s]: %s (confidence: %s)',
           memory.one_line(f.subject), memory.one_line(f.predicate), memory.one_line(f.content),
           to_char(
-            case v_settings.context_confidence when 'base' then f.confidence else f.effective_confidence end,
+            case v_settings.context_confidence
+              when 'base' then f.confidence
+              else f.effective_confidence
+            end,
             'FM0.00'
           )
         )
@@ -149,8 +153,9 @@ begin
     )
   ]::memory.context_section[];
 
-  -- First each section takes lines within its share and what the sections before it left over, then
-  -- the sections share the rest in the same order. A section stops at the first line that does not fit.
+  -- First each section takes lines within its share and what the sections before it left over,
+  -- then the sections share the rest in the same order. A section stops at the first line that
+  -- does not fit.
   v_room := v_room - length(v_heading);
   v_used := 0;
   for v_pass in 1 .. 2 loop
@@ -206,12 +211,13 @@ end;
 $$;
 
 comment on function memory.context(text, text, integer, boolean, vector, uuid, timestamptz) is
-'Memory as text for a prompt, at most token_budget tokens (NULL: the setting) of context_chars_per_token '
-'characters: facts by score, rules by maturity and score, anti-patterns as warnings, on request the newest '
-'episodes of the butler. The butler is the scope. Each memory is one line, so stored text cannot forge a '
-'section. The same data, arguments and as_of give the same text, byte for byte. Of a prompt beyond 64 KiB '
-'the first 64 KiB count. Errors: PM002 budget without room for the heading or invalid argument, PM004 '
-'vector of another embedding version.';
+'Memory as text for a prompt, at most token_budget tokens (NULL: the setting) of '
+'context_chars_per_token characters: facts by score, rules by maturity and score, anti-patterns '
+'as warnings, on request the newest episodes of the butler. The butler is the scope. Each memory '
+'is one line, so stored text cannot forge a section. The same data, arguments and as_of give the '
+'same text, byte for byte. Of a prompt beyond 64 KiB the first 64 KiB count. Errors: PM002 '
+'budget without room for the heading or invalid argument, PM004 vector of another embedding '
+'version.';
 
 create function memory.context_rule_line(
   content text,

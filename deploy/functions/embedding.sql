@@ -19,7 +19,7 @@ begin
   if dimensions is distinct from 384 then
     raise exception 'vectors of % dimensions do not fit', coalesce(dimensions::text, 'NULL')
       using errcode = 'PM002',
-        hint = 'The embedding columns hold 384 dimensions; docs/operations.md tells how to change that.';
+        hint = 'The columns hold 384 dimensions; docs/operations.md tells how to change that.';
   end if;
 end;
 $$;
@@ -39,7 +39,8 @@ begin
   -- A zero or huge vector has no cosine: it gives NaN, and NaN would top every ranking.
   if vector_norm(embedding) not between 1e-6 and 1e6 then
     raise exception 'the norm of the embedding is %', vector_norm(embedding)
-      using errcode = 'PM002', hint = 'Pass the vector of a text: its norm lies between 1e-6 and 1e6.';
+      using errcode = 'PM002',
+        hint = 'Pass the vector of a text: its norm lies between 1e-6 and 1e6.';
   end if;
 end;
 $$;
@@ -83,21 +84,22 @@ begin
   select v.* into v_active from memory.active_embedding_version() as v;
   if not found then
     raise exception 'no embedding model is registered'
-      using errcode = 'PM004', hint = 'Call memory.register_embedding_version(model, version) first.';
+      using errcode = 'PM004',
+        hint = 'Call memory.register_embedding_version(model, version) first.';
   end if;
   if embedding_version_id <> v_active.id then
     raise exception 'the embedding is not of the active version, model % version %',
       v_active.model, v_active.version
       using errcode = 'PM004',
-        hint = 'Embed with that model, or leave the embedding out: the embedding worker fills it in.';
+        hint = 'Embed with that model, or leave the embedding out for the embedding worker.';
   end if;
   return v_active.id;
 end;
 $$;
 
 comment on function memory.check_embedding_version(uuid) is
-'The id of the active embedding version, after checking that a given one (NULL: not checked) is it. Errors: '
-'PM004 another version is active or none is registered.';
+'The id of the active embedding version, after checking that a given one (NULL: not checked) is '
+'it. Errors: PM004 another version is active or none is registered.';
 
 create function memory.lock_embedding_version(
   embedding vector,
@@ -124,8 +126,9 @@ end;
 $$;
 
 comment on function memory.lock_embedding_version(vector, uuid) is
-'The version of a vector that is about to be stored: the active one, which stays active until the end of the '
-'transaction; NULL for no vector. Errors: PM002 malformed vector, PM004 vector of another version.';
+'The version of a vector that is about to be stored: the active one, which stays active until '
+'the end of the transaction; NULL for no vector. Errors: PM002 malformed vector, PM004 vector of '
+'another version.';
 
 create function memory.register_embedding_version(
   model text,
@@ -159,7 +162,8 @@ begin
   end if;
 
   if not exists (
-    select from memory.embedding_versions as v where v.tenant_id = v_tenant_id and v.status = 'active'
+    select from memory.embedding_versions as v
+    where v.tenant_id = v_tenant_id and v.status = 'active'
   ) then
     update memory.embedding_versions as v set status = 'active'
     where v.tenant_id = v_tenant_id
@@ -197,8 +201,9 @@ end;
 $$;
 
 comment on function memory.register_embedding_version(text, text, integer) is
-'Returns the id of the version of an embedding model, active or under construction; the first one a tenant '
-'registers becomes the active one. Errors: PM004 another model is active, PM002 dimensions other than 384.';
+'Returns the id of the version of an embedding model, active or under construction; the first '
+'one a tenant registers becomes the active one. Errors: PM004 another model is active, PM002 '
+'dimensions other than 384.';
 
 create function memory.claim_unembedded(
   embedding_version_id uuid default null,
@@ -270,9 +275,9 @@ end;
 $$;
 
 comment on function memory.claim_unembedded(uuid, integer, interval, timestamptz) is
-'Hands out memories that lack a vector of a version (default: the active one) with the text to embed. They '
-'are this worker''s until the lease ends; those tried least come first. Errors: PM001 unknown version, '
-'PM002, PM004 a retired version.';
+'Hands out memories that lack a vector of a version (default: the active one) with the text to '
+'embed. They are this worker''s until the lease ends; those tried least come first. Errors: '
+'PM001 unknown version, PM002, PM004 a retired version.';
 
 create function memory.embedding_version_status(embedding_version_id uuid)
   returns text
@@ -291,7 +296,8 @@ begin
   for key share;
   if not found then
     raise exception 'no embedding version has id %', embedding_version_id
-      using errcode = 'PM001', hint = 'Call memory.register_embedding_version(model, version) for the id.';
+      using errcode = 'PM001',
+        hint = 'Call memory.register_embedding_version(model, version) for the id.';
   end if;
   if v_status = 'retired' then
     raise exception 'embedding version % is retired', embedding_version_id
@@ -302,7 +308,8 @@ end;
 $$;
 
 comment on function memory.embedding_version_status(uuid) is
-'active or building, locked until the end of the transaction. Errors: PM001 unknown, PM004 retired.';
+'active or building, locked until the end of the transaction. Errors: PM001 unknown, PM004 '
+'retired.';
 
 create function memory.set_embedding(
   memory_type text,
@@ -342,7 +349,9 @@ begin
         set_embedding.embedding
       )
       on conflict (tenant_id, memory_type, memory_id)
-      do update set embedding = excluded.embedding, embedding_version_id = excluded.embedding_version_id;
+      do update set
+        embedding = excluded.embedding,
+        embedding_version_id = excluded.embedding_version_id;
     end if;
   else
     case memory_type
@@ -372,9 +381,10 @@ end;
 $$;
 
 comment on function memory.set_embedding(text, uuid, vector, uuid) is
-'Gives a memory its vector of a version (default: the active one) and takes it off the queue. A vector of '
-'the version under construction waits beside the active one until the switch. Returns false when the memory '
-'is gone. Errors: PM002 malformed vector, PM001 unknown or PM004 retired version.';
+'Gives a memory its vector of a version (default: the active one) and takes it off the queue. A '
+'vector of the version under construction waits beside the active one until the switch. Returns '
+'false when the memory is gone. Errors: PM002 malformed vector, PM001 unknown or PM004 retired '
+'version.';
 
 create function memory.embedding_backlog(as_of timestamptz default now())
   returns table (
@@ -408,7 +418,8 @@ end;
 $$;
 
 comment on function memory.embedding_backlog(timestamptz) is
-'How many memories wait for a vector, per current embedding version: pending in all, claimed by a worker at '
-'as_of, and since when the oldest waits. The version is NULL before any was registered.';
+'How many memories wait for a vector, per current embedding version: pending in all, claimed by '
+'a worker at as_of, and since when the oldest waits. The version is NULL before any was '
+'registered.';
 
 commit;

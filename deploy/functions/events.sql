@@ -39,7 +39,7 @@ end;
 $$;
 
 comment on function memory.list_events(uuid, text, timestamptz, bigint, integer) is
-'The audit stream of the current tenant, newest first, of one memory or one event type if named; before_at and '
-'before_seq, those of the last event seen, read on from there. Errors: PM002.';
+'The audit stream of the current tenant, newest first, of one memory or one event type if named; '
+'before_at and before_seq, those of the last event seen, read on from there. Errors: PM002.';
 
 commit;

@@ -57,13 +57,19 @@ begin
     update memory.facts as f
     set
       last_confirmed_at = greatest(f.last_confirmed_at, as_of),
-      metadata = case when f.confidence >= v_settings.fading_threshold then f.metadata - 'status' else f.metadata end
+      metadata = case
+        when f.confidence >= v_settings.fading_threshold then f.metadata - 'status'
+        else f.metadata
+      end
     where f.tenant_id = v_tenant_id and f.id = memory_id;
   else
     update memory.rules as r
     set
       last_confirmed_at = greatest(r.last_confirmed_at, as_of),
-      metadata = case when r.confidence >= v_settings.fading_threshold then r.metadata - 'status' else r.metadata end
+      metadata = case
+        when r.confidence >= v_settings.fading_threshold then r.metadata - 'status'
+        else r.metadata
+      end
     where r.tenant_id = v_tenant_id and r.id = memory_id;
   end if;
   return true;
@@ -71,9 +77,9 @@ end;
 $$;
 
 comment on function memory.confirm_memory(text, uuid, timestamptz) is
-'Confirms a fact or rule: its decay starts again at as_of, and a fading one recovers. Returns false when '
-'there is none with this id. Errors: PM002 an episode or invalid argument, PM003 superseded, expired, '
-'retracted or forgotten.';
+'Confirms a fact or rule: its decay starts again at as_of, and a fading one recovers. Returns '
+'false when there is none with this id. Errors: PM002 an episode or invalid argument, PM003 '
+'superseded, expired, retracted or forgotten.';
 
 create function memory.forget_memory(
   memory_type text,
@@ -118,9 +124,9 @@ end;
 $$;
 
 comment on function memory.forget_memory(text, uuid, timestamptz) is
-'Forgets a memory: an episode expires at as_of, a fact is retracted, a rule is marked forgotten. It is found '
-'no more and stays for audit. Forgetting again changes nothing and returns true; false means there is none '
-'with this id. Errors: PM002.';
+'Forgets a memory: an episode expires at as_of, a fact is retracted, a rule is marked forgotten. '
+'It is found no more and stays for audit. Forgetting again changes nothing and returns true; '
+'false means there is none with this id. Errors: PM002.';
 
 create function memory.get_memory(
   memory_type text,
@@ -145,17 +151,23 @@ begin
   case memory_type
     when 'episode' then
       update memory.episodes as e
-      set reference_count = e.reference_count + 1, last_referenced_at = greatest(e.last_referenced_at, as_of)
+      set
+        reference_count = e.reference_count + 1,
+        last_referenced_at = greatest(e.last_referenced_at, as_of)
       where e.tenant_id = v_tenant_id and e.id = memory_id
       returning to_jsonb(e) - v_hidden into v_memory;
     when 'fact' then
       update memory.facts as f
-      set reference_count = f.reference_count + 1, last_referenced_at = greatest(f.last_referenced_at, as_of)
+      set
+        reference_count = f.reference_count + 1,
+        last_referenced_at = greatest(f.last_referenced_at, as_of)
       where f.tenant_id = v_tenant_id and f.id = memory_id
       returning to_jsonb(f) - v_hidden into v_memory;
     else
       update memory.rules as r
-      set reference_count = r.reference_count + 1, last_referenced_at = greatest(r.last_referenced_at, as_of)
+      set
+        reference_count = r.reference_count + 1,
+        last_referenced_at = greatest(r.last_referenced_at, as_of)
       where r.tenant_id = v_tenant_id and r.id = memory_id
       returning to_jsonb(r) - v_hidden into v_memory;
   end case;
@@ -164,7 +176,8 @@ end;
 $$;
 
 comment on function memory.get_memory(text, uuid, timestamptz) is
-'One memory in any state as a JSON object of all its columns but the vectors, and counts as a reference to '
-'it; the counters are those after it. NULL when there is none with this id. Errors: PM002.';
+'One memory in any state as a JSON object of all its columns but the vectors, and counts as a '
+'reference to it; the counters are those after it. NULL when there is none with this id. Errors: '
+'PM002.';
 
 commit;

@@ -36,7 +36,9 @@ begin
       using errcode = 'PM002', hint = 'Pass the ids of two memories as source_id and target_id.';
   end if;
 
-  insert into memory.memory_links (tenant_id, source_type, source_id, target_type, target_id, relation)
+  insert into memory.memory_links
+
+    (tenant_id, source_type, source_id, target_type, target_id, relation)
   values (
     v_tenant_id, create_link.source_type, create_link.source_id, create_link.target_type,
     create_link.target_id, create_link.relation
@@ -56,9 +58,10 @@ end;
 $$;
 
 comment on function memory.create_link(text, uuid, text, uuid, text) is
-'Links a memory to another one: the source is derived_from, supports, contradicts, supersedes or is '
-'related_to the target. An ordered pair holds one link: a second call changes nothing, and tells so with '
-'created = false and the relation that is stored. Errors: PM001 no such memory, PM002 invalid argument.';
+'Links a memory to another one: the source is derived_from, supports, contradicts, supersedes or '
+'is related_to the target. An ordered pair holds one link: a second call changes nothing, and '
+'tells so with created = false and the relation that is stored. Errors: PM001 no such memory, '
+'PM002 invalid argument.';
 
 create function memory.get_links(
   memory_type text,
@@ -104,7 +107,7 @@ end;
 $$;
 
 comment on function memory.get_links(text, uuid, text) is
-'Links of a memory: outgoing (it is the source), incoming (it is the target) or both, oldest first. No rows '
-'for an unknown id. Errors: PM002.';
+'Links of a memory: outgoing (it is the source), incoming (it is the target) or both, oldest '
+'first. No rows for an unknown id. Errors: PM002.';
 
 commit;

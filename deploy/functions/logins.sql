@@ -23,14 +23,16 @@ as $$
 begin
   perform memory.check_text('login', bind_login.login::text, 63);
   perform memory.check_text('tenant_id', bind_login.tenant_id, 128);
-  if not exists (select from pg_roles as r where r.rolname = bind_login.login and r.rolcanlogin) then
+  if not exists (
+    select from pg_roles as r where r.rolname = bind_login.login and r.rolcanlogin
+  ) then
     raise exception 'no login role is named %', quote_ident(bind_login.login)
       using errcode = 'PM001', hint = 'Create it first: create role ... login;';
   end if;
   if pg_has_role(bind_login.login, 'memory_gateway', 'usage') then
     raise exception 'login % has the role memory_gateway', quote_ident(bind_login.login)
       using errcode = 'PM002',
-        hint = 'A login is bound to one tenant or names tenants as a gateway, not both; no superuser either.';
+        hint = 'A login is bound to one tenant, or names tenants as a gateway or superuser.';
   end if;
 
   perform memory.set_request(tenant_id => bind_login.tenant_id);
@@ -42,8 +44,8 @@ end;
 $$;
 
 comment on function memory.bind_login(name, text) is
-'Binds a database login to a tenant: from then on it acts for that tenant only. For the deployer. Errors: '
-'PM001 no such login role, PM002 a gateway or superuser.';
+'Binds a database login to a tenant: from then on it acts for that tenant only. For the '
+'deployer. Errors: PM001 no such login role, PM002 a gateway or superuser.';
 
 create function memory.unbind_login(login name)
   returns boolean
@@ -69,6 +71,7 @@ end;
 $$;
 
 comment on function memory.unbind_login(name) is
-'Takes a login its tenant, and with it all access to memory. For the deployer. Returns whether it was bound.';
+'Takes a login its tenant, and with it all access to memory. For the deployer. Returns whether '
+'it was bound.';
 
 commit;

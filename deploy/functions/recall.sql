@@ -46,8 +46,9 @@ $$;
 comment on function memory.rank_memories(
   text, text, integer, text[], float8, vector, uuid, timestamptz
 ) is
-'What memory.recall would return, without counting it as a reference: changes nothing, may look at any time '
-'(as_of), and gives the same rows for the same data, arguments and time. Errors: PM002, PM004.';
+'What memory.recall would return, without counting it as a reference: changes nothing, may look '
+'at any time (as_of), and gives the same rows for the same data, arguments and time. Errors: '
+'PM002, PM004.';
 
 create function memory.count_references(
   episode_ids uuid[],
@@ -74,7 +75,9 @@ begin
       for no key update
     )
     update memory.episodes as e
-    set reference_count = e.reference_count + 1, last_referenced_at = greatest(e.last_referenced_at, as_of)
+    set
+      reference_count = e.reference_count + 1,
+      last_referenced_at = greatest(e.last_referenced_at, as_of)
     from locked as l
     where e.tenant_id = v_tenant_id and e.id = l.id;
   end if;
@@ -87,7 +90,9 @@ begin
       for no key update
     )
     update memory.facts as f
-    set reference_count = f.reference_count + 1, last_referenced_at = greatest(f.last_referenced_at, as_of)
+    set
+      reference_count = f.reference_count + 1,
+      last_referenced_at = greatest(f.last_referenced_at, as_of)
     from locked as l
     where f.tenant_id = v_tenant_id and f.id = l.id;
   end if;
@@ -100,7 +105,9 @@ begin
       for no key update
     )
     update memory.rules as r
-    set reference_count = r.reference_count + 1, last_referenced_at = greatest(r.last_referenced_at, as_of)
+    set
+      reference_count = r.reference_count + 1,
+      last_referenced_at = greatest(r.last_referenced_at, as_of)
     from locked as l
     where r.tenant_id = v_tenant_id and r.id = l.id;
   end if;
@@ -158,9 +165,10 @@ $$;
 comment on function memory.recall(
   text, text, integer, text[], float8, vector, uuid, timestamptz
 ) is
-'The memories that matter for a topic, best first: candidates of hybrid search, candidate_pool deep for each '
-'type, ordered by the composite score of relevance, importance, recency and effective confidence. Counts as '
-'a reference to what it returns; the rows show the state before. scope, types, min_confidence: as in '
-'memory.search. Errors: PM002, PM004 vector of another embedding version.';
+'The memories that matter for a topic, best first: candidates of hybrid search, candidate_pool '
+'deep for each type, ordered by the composite score of relevance, importance, recency and '
+'effective confidence. Counts as a reference to what it returns; the rows show the state before. '
+'scope, types, min_confidence: as in memory.search. Errors: PM002, PM004 vector of another '
+'embedding version.';
 
 commit;

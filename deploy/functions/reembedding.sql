@@ -45,7 +45,8 @@ end;
 $$;
 
 comment on function memory.enqueue_missing_embeddings(text, uuid) is
-'Queues every memory of a tenant that has no vector of the version under construction; returns how many wait.';
+'Queues every memory of a tenant that has no vector of the version under construction; returns '
+'how many wait.';
 
 create function memory.start_reembedding(
   model text,
@@ -77,13 +78,16 @@ begin
   from memory.embedding_versions as v
   where v.tenant_id = v_tenant_id and v.status = 'building';
   if found then
-    if (v_version.model, v_version.version) = (start_reembedding.model, start_reembedding.version) then
+    if v_version.model = start_reembedding.model
+      and v_version.version = start_reembedding.version
+    then
       perform memory.enqueue_missing_embeddings(v_tenant_id, v_version.id);
       return v_version.id;
     end if;
-    raise exception 're-embedding with model % version % is under way', v_version.model, v_version.version
+    raise exception 're-embedding with model % version % is under way',
+      v_version.model, v_version.version
       using errcode = 'PM004',
-        hint = 'Finish it with memory.switch_embedding_version or end it with memory.cancel_reembedding.';
+        hint = 'Finish it with memory.switch_embedding_version, or memory.cancel_reembedding.';
   end if;
 
   insert into memory.embedding_versions as v (tenant_id, model, version, dimensions, status)
@@ -105,10 +109,10 @@ end;
 $$;
 
 comment on function memory.start_reembedding(text, text, integer) is
-'Begins a change of embedding model: every memory is queued for the new version, whose vectors wait beside '
-'the old ones; searches go on with the old version. Returns the id of the new version; calling it again for '
-'the same version queues only what is missing. Errors: PM004 another change is under way or the version is active '
-'already, PM002 dimensions other than 384.';
+'Begins a change of embedding model: every memory is queued for the new version, whose vectors '
+'wait beside the old ones; searches go on with the old version. Returns the id of the new '
+'version; calling it again for the same version queues only what is missing. Errors: PM004 '
+'another change is under way or the version is active already, PM002 dimensions other than 384.';
 
 create function memory.cancel_reembedding()
   returns boolean
@@ -157,8 +161,10 @@ declare
   v_count bigint;
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
-    raise exception 'the switch cannot run in a % transaction', current_setting('transaction_isolation')
-      using errcode = 'PM002', hint = 'Run it at READ COMMITTED, where it sees every store it waited for.';
+    raise exception 'the switch cannot run in a % transaction',
+      current_setting('transaction_isolation')
+      using errcode = 'PM002',
+        hint = 'Run it at READ COMMITTED, where it sees every store it waited for.';
   end if;
 
   perform from memory.embedding_versions as v
@@ -195,7 +201,7 @@ begin
   if v_waiting > 0 then
     raise exception '% memories have no vector of the new version yet', v_waiting
       using errcode = 'PM004',
-        hint = 'Call memory.start_reembedding again to queue them, let the embedding worker finish, then switch.';
+        hint = 'Call memory.start_reembedding again, let the embedding worker finish, then switch.';
   end if;
 
   update memory.embedding_versions as v set status = 'retired'
@@ -206,17 +212,20 @@ begin
   update memory.episodes as e
   set embedding = s.embedding, embedding_version_id = s.embedding_version_id
   from memory.staged_embeddings as s
-  where s.tenant_id = v_tenant_id and s.memory_type = 'episode' and s.embedding_version_id = v_new_id
+  where s.tenant_id = v_tenant_id and s.embedding_version_id = v_new_id
+    and s.memory_type = 'episode'
     and e.tenant_id = v_tenant_id and e.id = s.memory_id;
   update memory.facts as f
   set embedding = s.embedding, embedding_version_id = s.embedding_version_id
   from memory.staged_embeddings as s
-  where s.tenant_id = v_tenant_id and s.memory_type = 'fact' and s.embedding_version_id = v_new_id
+  where s.tenant_id = v_tenant_id and s.embedding_version_id = v_new_id
+    and s.memory_type = 'fact'
     and f.tenant_id = v_tenant_id and f.id = s.memory_id;
   update memory.rules as r
   set embedding = s.embedding, embedding_version_id = s.embedding_version_id
   from memory.staged_embeddings as s
-  where s.tenant_id = v_tenant_id and s.memory_type = 'rule' and s.embedding_version_id = v_new_id
+  where s.tenant_id = v_tenant_id and s.embedding_version_id = v_new_id
+    and s.memory_type = 'rule'
     and r.tenant_id = v_tenant_id and r.id = s.memory_id;
 
   -- What got its vector here waits no more; what has none yet waits for one of the new version.
@@ -238,8 +247,8 @@ end;
 $$;
 
 comment on function memory.switch_embedding_version() is
-'Ends a change of embedding model in one transaction: the new vectors replace the old ones and the new '
-'version becomes the active one. Returns its id. Errors: PM004 no change is under way or memories still '
-'lack their new vector, PM002 not at READ COMMITTED.';
+'Ends a change of embedding model in one transaction: the new vectors replace the old ones and '
+'the new version becomes the active one. Returns its id. Errors: PM004 no change is under way or '
+'memories still lack their new vector, PM002 not at READ COMMITTED.';
 
 commit;

@@ -47,11 +47,11 @@ end;
 $$;
 
 comment on function memory.current_tenant() is
-'The tenant of this transaction: that of the bound login, else the one a member of memory_gateway named '
-'with set_request. Errors: 28000 no tenant.';
+'The tenant of this transaction: that of the bound login, else the one a member of '
+'memory_gateway named with set_request. Errors: 28000 no tenant.';
 
--- Anybody can set memory.actor and the like without set_request, so what is malformed there counts as
--- not set: the audit stream holds nothing that these do not allow.
+-- Anybody can set memory.actor and the like without set_request, so what is malformed there counts
+-- as not set: the audit stream holds nothing that these do not allow.
 
 create function memory.is_actor(actor text)
   returns boolean
@@ -81,8 +81,8 @@ create function memory.is_reason(reason text)
   return reason ~ '^[a-z0-9_.:-]{1,64}$';
 
 comment on function memory.is_reason(text) is
-'Whether a text is a reason code: 1 to 64 characters out of a-z 0-9 _ . : - A reason stays in the audit '
-'stream for ever, so it cannot hold personal content.';
+'Whether a text is a reason code: 1 to 64 characters out of a-z 0-9 _ . : - A reason stays in '
+'the audit stream for ever, so it cannot hold personal content.';
 
 create function memory.current_actor()
   returns text
@@ -90,12 +90,14 @@ create function memory.current_actor()
   stable
   parallel safe
   return case
-    when memory.is_actor(current_setting('memory.actor', true)) then current_setting('memory.actor', true)
+    when memory.is_actor(current_setting('memory.actor', true))
+    then current_setting('memory.actor', true)
     else session_user::text
   end;
 
 comment on function memory.current_actor() is
-'Who acts in this transaction, as the client says (set_request), else the login. Kept on audit events.';
+'Who acts in this transaction, as the client says (set_request), else the login. Kept on audit '
+'events.';
 
 create function memory.current_request_id()
   returns text
@@ -116,7 +118,8 @@ create function memory.current_reason()
   stable
   parallel safe
   return case
-    when memory.is_reason(current_setting('memory.reason', true)) then current_setting('memory.reason', true)
+    when memory.is_reason(current_setting('memory.reason', true))
+    then current_setting('memory.reason', true)
   end;
 
 comment on function memory.current_reason() is
@@ -145,7 +148,8 @@ begin
   end if;
   if not memory.is_reason(reason) then
     raise exception 'reason is not a reason code'
-      using errcode = 'PM002', hint = 'Use 1 to 64 characters out of a-z 0-9 _ . : - such as "user_request".';
+      using errcode = 'PM002',
+        hint = 'Use 1 to 64 characters out of a-z 0-9 _ . : - such as "user_request".';
   end if;
 
   if tenant_id is not null then
@@ -166,8 +170,9 @@ end;
 $$;
 
 comment on function memory.set_request(text, text, text, text) is
-'Names tenant, actor, request id and reason code for the rest of this transaction; NULL leaves a value as '
-'it is. Errors: PM002 malformed value, PM005 another tenant than that of the login, 28000 no tenant.';
+'Names tenant, actor, request id and reason code for the rest of this transaction; NULL leaves a '
+'value as it is. Errors: PM002 malformed value, PM005 another tenant than that of the login, '
+'28000 no tenant.';
 
 create function memory.require_tenant(tenant_id text)
   returns void
@@ -184,6 +189,7 @@ end;
 $$;
 
 comment on function memory.require_tenant(text) is
-'Refuses a tenant named in an argument unless it is the tenant of this transaction. Errors: PM005, 28000.';
+'Refuses a tenant named in an argument unless it is the tenant of this transaction. Errors: '
+'PM005, 28000.';
 
 commit;

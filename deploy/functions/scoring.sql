@@ -35,13 +35,14 @@ create function memory.effective_confidence(
     when decay_rate = 0 then confidence
     when last_confirmed_at is null then 0.0
     -- exp underflows below -745 and would raise.
-    else confidence * exp(greatest(-700.0, -decay_rate * memory.days_between(last_confirmed_at, as_of)))
+    else confidence
+      * exp(greatest(-700.0, -decay_rate * memory.days_between(last_confirmed_at, as_of)))
   end;
 
 comment on function memory.effective_confidence(float8, float8, timestamptz, timestamptz) is
-'Confidence after decay: confidence * exp(-decay_rate * days since last_confirmed_at) (the forgetting curve '
-'of Ebbinghaus). 0 when never confirmed; undiminished when decay_rate is 0 or the confirmation lies ahead. '
-'Range 0..confidence.';
+'Confidence after decay: confidence * exp(-decay_rate * days since last_confirmed_at) (the '
+'forgetting curve of Ebbinghaus). 0 when never confirmed; undiminished when decay_rate is 0 or '
+'the confirmation lies ahead. Range 0..confidence.';
 
 create function memory.recency_score(
   last_referenced_at timestamptz,
@@ -60,7 +61,8 @@ create function memory.recency_score(
   end;
 
 comment on function memory.recency_score(timestamptz, float8, timestamptz) is
-'Recency: halves every half_life_days since the last reference; 0 when never referenced. Range 0..1.';
+'Recency: halves every half_life_days since the last reference; 0 when never referenced. Range '
+'0..1.';
 
 create function memory.rrf_score(
   semantic_rank bigint,
@@ -114,7 +116,8 @@ create function memory.composite_score(
 comment on function memory.composite_score(
   float8, float8, float8, float8, float8, float8, float8, float8
 ) is
-'What recall orders by: 0.4 relevance + 0.3 importance/10 + 0.2 recency + 0.1 effective confidence, with '
-'the weights of the settings. Relevance, recency and confidence in 0..1, importance in 0..10.';
+'What recall orders by: 0.4 relevance + 0.3 importance/10 + 0.2 recency + 0.1 effective '
+'confidence, with the weights of the settings. Relevance, recency and confidence in 0..1, '
+'importance in 0..10.';
 
 commit;

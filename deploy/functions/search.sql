@@ -45,8 +45,8 @@ end;
 $$;
 
 comment on function memory.check_query_embedding(vector, uuid) is
-'Refuses a malformed query vector, or one of another embedding version than the active one. Errors: PM002, '
-'PM004.';
+'Refuses a malformed query vector, or one of another embedding version than the active one. '
+'Errors: PM002, PM004.';
 
 create function memory.semantic_search(
   memory_type text,
@@ -84,9 +84,9 @@ end;
 $$;
 
 comment on function memory.semantic_search(text, vector, text, integer, uuid, timestamptz) is
-'The live memories of one type nearest in meaning: by cosine similarity to the query''s vector, best first. '
-'scope: facts and rules of it and of global, episodes of that butler; NULL: all. Errors: PM002, PM004 vector '
-'of another embedding version.';
+'The live memories of one type nearest in meaning: by cosine similarity to the query''s vector, '
+'best first. scope: facts and rules of it and of global, episodes of that butler; NULL: all. '
+'Errors: PM002, PM004 vector of another embedding version.';
 
 create function memory.keyword_search(
   memory_type text,
@@ -121,8 +121,9 @@ end;
 $$;
 
 comment on function memory.keyword_search(text, text, text, integer, text, timestamptz) is
-'The live memories of one type that hold the words of the query, by ts_rank, best first. keyword_match '
-'"all": every word (plainto_tsquery); "any": at least one. An empty query finds nothing. Errors: PM002.';
+'The live memories of one type that hold the words of the query, by ts_rank, best first. '
+'keyword_match "all": every word (plainto_tsquery); "any": at least one. An empty query finds '
+'nothing. Errors: PM002.';
 
 create function memory.hybrid_search(
   memory_type text,
@@ -164,9 +165,10 @@ $$;
 comment on function memory.hybrid_search(
   text, text, vector, text, integer, text, uuid, timestamptz
 ) is
-'The live memories of one type nearest in meaning and in words: reciprocal rank fusion of the semantic and '
-'the keyword list, each max_results deep; a memory in one list only ranks max_results + 1 in the other. '
-'Without an embedding it is keyword search. Errors: PM002, PM004 vector of another embedding version.';
+'The live memories of one type nearest in meaning and in words: reciprocal rank fusion of the '
+'semantic and the keyword list, each max_results deep; a memory in one list only ranks '
+'max_results + 1 in the other. Without an embedding it is keyword search. Errors: PM002, PM004 '
+'vector of another embedding version.';
 
 create function memory.search(
   query text,
@@ -199,7 +201,8 @@ begin
   perform memory.check_time('as_of', as_of);
   if v_mode = 'semantic' and embedding is null then
     raise exception 'semantic search without an embedding'
-      using errcode = 'PM002', hint = 'Pass the vector of the query, or use mode hybrid or keyword.';
+      using errcode = 'PM002',
+        hint = 'Pass the vector of the query, or use mode hybrid or keyword.';
   end if;
 
   return query
@@ -217,10 +220,10 @@ $$;
 comment on function memory.search(
   text, text[], text, text, integer, float8, vector, uuid, timestamptz
 ) is
-'Searches several types (NULL: episode, fact, rule), each as by itself, and returns the best of all. mode: '
-'hybrid, semantic or keyword (NULL: the setting). Facts and rules whose effective confidence at as_of is '
-'below min_confidence (NULL: the setting) are left out before anything is counted. Errors: PM002, PM004 '
-'vector of another embedding version.';
+'Searches several types (NULL: episode, fact, rule), each as by itself, and returns the best of '
+'all. mode: hybrid, semantic or keyword (NULL: the setting). Facts and rules whose effective '
+'confidence at as_of is below min_confidence (NULL: the setting) are left out before anything is '
+'counted. Errors: PM002, PM004 vector of another embedding version.';
 
 create function memory.check_types(types text[])
   returns text[]
@@ -237,7 +240,8 @@ begin
   end if;
   if types = '{}' or array_position(types, null) is not null or not types <@ v_all then
     raise exception 'unknown memory types: %', left(types::text, 200)
-      using errcode = 'PM002', hint = 'Pass some of episode, fact, rule, or nothing for all of them.';
+      using errcode = 'PM002',
+        hint = 'Pass some of episode, fact, rule, or nothing for all of them.';
   end if;
   -- Each type once, always in the same order.
   return array(select t.type from unnest(v_all) as t (type) where t.type = any (types));
@@ -245,7 +249,8 @@ end;
 $$;
 
 comment on function memory.check_types(text[]) is
-'The memory types to search, in their fixed order: NULL means all. Errors: PM002 unknown or no type.';
+'The memory types to search, in their fixed order: NULL means all. Errors: PM002 unknown or no '
+'type.';
 
 create function memory.check_query(query text)
   returns void

@@ -123,11 +123,12 @@ begin
   exception
     when check_violation or not_null_violation or data_exception then
       raise exception 'a setting is out of its range: %', sqlerrm
-        using errcode = 'PM002', hint = 'The comments on the columns of memory.settings give the ranges.';
+        using errcode = 'PM002',
+          hint = 'The comments on the columns of memory.settings give the ranges.';
   end;
 
-  -- Texts and queries must be read in the same language, so the tenant's texts are indexed anew. Also
-  -- when the language is the same: a store that ran beside the change may have missed it.
+  -- Texts and queries must be read in the same language, so the tenant's texts are indexed anew.
+  -- Also when the language is the same: a store that ran beside the change may have missed it.
   if configure.settings ? 'text_search_config' then
     update memory.episodes as e set text_search_config = v_new.text_search_config
     where e.tenant_id = v_tenant_id and e.text_search_config <> v_new.text_search_config;
@@ -141,9 +142,10 @@ end;
 $$;
 
 comment on function memory.configure(jsonb) is
-'Changes settings of the current tenant: an object of setting names and values; what it leaves out keeps '
-'its value. Naming text_search_config indexes anew all texts of the tenant that are indexed under another '
-'one. Returns all settings. Errors: PM002 unknown setting or value out of range, 28000 no tenant.';
+'Changes settings of the current tenant: an object of setting names and values; what it leaves '
+'out keeps its value. Naming text_search_config indexes anew all texts of the tenant that are '
+'indexed under another one. Returns all settings. Errors: PM002 unknown setting or value out of '
+'range, 28000 no tenant.';
 
 create function memory.check_text_search_config(text_search_config text)
   returns void
@@ -171,7 +173,8 @@ end;
 $$;
 
 comment on function memory.check_text_search_config(text) is
-'Refuses a text search configuration that does not exist or whose name needs quotes. Errors: PM002.';
+'Refuses a text search configuration that does not exist or whose name needs quotes. Errors: '
+'PM002.';
 
 create function memory.write_settings(settings memory.settings)
   returns void

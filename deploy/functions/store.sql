@@ -77,10 +77,11 @@ $$;
 comment on function memory.store_episode(
   text, text, uuid, float8, jsonb, vector, uuid, text, timestamptz, timestamptz
 ) is
-'Stores an observation of an agent (butler) and returns its id. It happened at created_at (default as_of), is '
-'found for episode_ttl_days from as_of, and waits for consolidation. Without an embedding it is found by '
-'keyword at once and by meaning after the embedding worker has come by. The same idempotency_key again '
-'returns the first id. Errors: PM002 invalid argument, PM004 key used for another episode.';
+'Stores an observation of an agent (butler) and returns its id. It happened at created_at '
+'(default as_of), is found for episode_ttl_days from as_of, and waits for consolidation. Without '
+'an embedding it is found by keyword at once and by meaning after the embedding worker has come '
+'by. The same idempotency_key again returns the first id. Errors: PM002 invalid argument, PM004 '
+'key used for another episode.';
 
 create function memory.read_episodes(
   episodes jsonb,
@@ -124,7 +125,8 @@ as $$
 $$;
 
 comment on function memory.read_episodes(jsonb, timestamptz) is
-'The elements of the argument of store_episodes as rows, numbered from 1, with the defaults filled in.';
+'The elements of the argument of store_episodes as rows, numbered from 1, with the defaults '
+'filled in.';
 
 create function memory.store_episodes(
   episodes jsonb,
@@ -150,7 +152,8 @@ begin
   perform memory.check_write_time('as_of', as_of);
   if jsonb_typeof(episodes) is distinct from 'array' then
     raise exception 'episodes are not a JSON array'
-      using errcode = 'PM002', hint = 'Pass an array of objects such as {"butler": "home", "content": "..."}.';
+      using errcode = 'PM002',
+        hint = 'Pass an array of objects such as {"butler": "home", "content": "..."}.';
   end if;
   perform
     memory.check_text('content of episode ' || e.ordinal, e.content, 1048576),
@@ -198,10 +201,11 @@ end;
 $$;
 
 comment on function memory.store_episodes(jsonb, timestamptz) is
-'Stores many episodes at once, or none: an array of objects with content, butler and, if wanted, session_id, '
-'importance, metadata, idempotency_key and created_at. Returns, in their order, the id of each and whether '
-'it is new; one whose idempotency_key is known keeps its first id. Their vectors are the embedding worker''s '
-'work. Errors: PM002 invalid argument (the message tells which), PM004 key used for another episode.';
+'Stores many episodes at once, or none: an array of objects with content, butler and, if wanted, '
+'session_id, importance, metadata, idempotency_key and created_at. Returns, in their order, the '
+'id of each and whether it is new; one whose idempotency_key is known keeps its first id. Their '
+'vectors are the embedding worker''s work. Errors: PM002 invalid argument (the message tells '
+'which), PM004 key used for another episode.';
 
 create function memory.store_fact(
   subject text,
@@ -271,9 +275,9 @@ begin
     from memory.facts as f
     where f.tenant_id = v_tenant_id and f.idempotency_key = store_fact.idempotency_key;
     if found then
-      if (v_stored.scope, v_stored.subject, v_stored.predicate, v_stored.content, v_stored.entity_id)
-        is distinct from
-        (v_scope, v_subject, v_predicate, store_fact.content, store_fact.entity_id)
+      if (v_stored.scope, v_stored.subject, v_stored.predicate) <> (v_scope, v_subject, v_predicate)
+        or v_stored.content <> store_fact.content
+        or v_stored.entity_id is distinct from store_fact.entity_id
       then
         perform memory.refuse_reused_key(store_fact.idempotency_key);
       end if;
@@ -309,7 +313,9 @@ begin
   )
   returning id into v_id;
 
-  insert into memory.memory_links (tenant_id, source_type, source_id, target_type, target_id, relation)
+  insert into memory.memory_links
+
+    (tenant_id, source_type, source_id, target_type, target_id, relation)
   select v_tenant_id, 'fact', v_id, l.target_type, l.target_id, l.relation
   from (values
     ('fact', v_old_id, 'supersedes'),
@@ -325,11 +331,12 @@ comment on function memory.store_fact(
   text, text, text, float8, text, text, jsonb, uuid, float8, text, uuid, jsonb, vector, uuid, text,
   timestamptz
 ) is
-'Stores what is known and returns its id. An active fact of the same key, (scope, subject, predicate) or '
-'(entity_id, scope, predicate), is superseded in the same transaction, and linked. permanence sets how fast '
-'it decays: permanent, stable, standard, volatile, ephemeral. The same idempotency_key again returns the '
-'first id. Concurrent stores of one key wait for each other. Errors: PM002 invalid argument, PM001 unknown '
-'entity or source episode, PM003 entity merged away, PM004 key used for another fact.';
+'Stores what is known and returns its id. An active fact of the same key, (scope, subject, '
+'predicate) or (entity_id, scope, predicate), is superseded in the same transaction, and linked. '
+'permanence sets how fast it decays: permanent, stable, standard, volatile, ephemeral. The same '
+'idempotency_key again returns the first id. Concurrent stores of one key wait for each other. '
+'Errors: PM002 invalid argument, PM001 unknown entity or source episode, PM003 entity merged '
+'away, PM004 key used for another fact.';
 
 create function memory.store_rule(
   content text,
@@ -402,7 +409,8 @@ begin
   end if;
 
   if store_rule.source_episode_id is not null then
-    insert into memory.memory_links (tenant_id, source_type, source_id, target_type, target_id, relation)
+    insert into memory.memory_links
+      (tenant_id, source_type, source_id, target_type, target_id, relation)
     values (v_tenant_id, 'rule', v_id, 'episode', store_rule.source_episode_id, 'derived_from');
   end if;
   return v_id;
@@ -412,9 +420,9 @@ $$;
 comment on function memory.store_rule(
   text, text, jsonb, float8, float8, text, uuid, jsonb, vector, uuid, text, timestamptz
 ) is
-'Stores guidance and returns its id. A rule starts as a candidate with confidence 0.5 and decay 0.01 a day. '
-'The same idempotency_key again returns the first id. Errors: PM002 invalid argument, PM001 unknown source '
-'episode, PM004 key used for another rule.';
+'Stores guidance and returns its id. A rule starts as a candidate with confidence 0.5 and decay '
+'0.01 a day. The same idempotency_key again returns the first id. Errors: PM002 invalid '
+'argument, PM001 unknown source episode, PM004 key used for another rule.';
 
 create function memory.check_idempotency_key(idempotency_key text)
   returns void
@@ -467,7 +475,8 @@ begin
     and not memory.memory_exists(tenant_id, 'episode', source_episode_id)
   then
     raise exception 'no episode has id %', source_episode_id
-      using errcode = 'PM001', hint = 'Leave source_episode_id out, or pass the id that store_episode returned.';
+      using errcode = 'PM001',
+        hint = 'Leave source_episode_id out, or pass the id that store_episode returned.';
   end if;
 end;
 $$;
@@ -508,7 +517,7 @@ end;
 $$;
 
 comment on function memory.lock_entity(text, uuid) is
-'Keeps an entity from being merged or deleted until the end of the transaction; NULL is fine. Errors: PM001 '
-'unknown entity, PM003 merged away.';
+'Keeps an entity from being merged or deleted until the end of the transaction; NULL is fine. '
+'Errors: PM001 unknown entity, PM003 merged away.';
 
 commit;

@@ -48,7 +48,8 @@ create function memory.collapse_whitespace(content text)
   ), ' ');
 
 comment on function memory.collapse_whitespace(text) is
-'Turns each run of whitespace (any Unicode space, tab or line break) into one space and strips the ends.';
+'Turns each run of whitespace (any Unicode space, tab or line break) into one space and strips '
+'the ends.';
 
 create function memory.preprocess_text(content text)
   returns text
@@ -59,8 +60,8 @@ create function memory.preprocess_text(content text)
   return rtrim(memory.truncate_utf8(memory.collapse_whitespace(content), 1048576), ' ');
 
 comment on function memory.preprocess_text(text) is
-'Prepares stored text for indexing: whitespace collapsed, ends stripped, cut to 1 MiB (1,048,576 octets) '
-'between codepoints. A PostgreSQL text holds no NUL; clients strip it before sending.';
+'Prepares stored text for indexing: whitespace collapsed, ends stripped, cut to 1 MiB (1,048,576 '
+'octets) between codepoints. A PostgreSQL text holds no NUL; clients strip it before sending.';
 
 create function memory.preprocess_search_query(query text)
   returns text
@@ -70,7 +71,8 @@ create function memory.preprocess_search_query(query text)
   return coalesce(memory.collapse_whitespace(query), '');
 
 comment on function memory.preprocess_search_query(text) is
-'Prepares a search query: whitespace collapsed, ends stripped, never cut. NULL gives an empty text.';
+'Prepares a search query: whitespace collapsed, ends stripped, never cut. NULL gives an empty '
+'text.';
 
 create function memory.render_memory(
   memory_type text,
@@ -96,9 +98,9 @@ create function memory.render_memory(
   );
 
 comment on function memory.render_memory(text, text, text, text) is
-'The one text of a memory that is indexed for keyword search and embedded: the content of an episode or '
-'rule, "subject predicate content" of a fact. At most 256 KiB, because to_tsvector refuses more than '
-'1 MiB of lexemes and positions, and text can grow threefold on its way there.';
+'The one text of a memory that is indexed for keyword search and embedded: the content of an '
+'episode or rule, "subject predicate content" of a fact. At most 256 KiB, because to_tsvector '
+'refuses more than 1 MiB of lexemes and positions, and text can grow threefold on its way there.';
 
 create function memory.to_search_vector(
   text_search_config text,
@@ -128,8 +130,9 @@ as $$
 $$;
 
 comment on function memory.hash_terms(text, text[]) is
-'One 64-bit key per lexeme, seeded with the tenant: the keys of two tenants never meet in an index, '
-'so a search costs what its own tenant stored. A collision costs a recheck, never a wrong answer.';
+'One 64-bit key per lexeme, seeded with the tenant: the keys of two tenants never meet in an '
+'index, so a search costs what its own tenant stored. A collision costs a recheck, never a wrong '
+'answer.';
 
 create function memory.search_terms(
   tenant_id text,

@@ -19,7 +19,8 @@ begin
   perform memory.check_word('method', method, '{auto,exact,ivfflat,hnsw}');
   if v_method = 'auto' then
     v_method := case
-      when memory.largest_tenant_size() > (memory.default_settings('auto')).exact_scan_limit then 'hnsw'
+      when memory.largest_tenant_size() > (memory.default_settings('auto')).exact_scan_limit
+      then 'hnsw'
       else 'exact'
     end;
   end if;
@@ -52,9 +53,9 @@ end;
 $$;
 
 comment on function memory.rebuild_vector_indexes(text) is
-'Chooses how semantic search finds vectors and builds what it needs; returns the method. exact: compares all '
-'vectors of the tenant, perfect recall, best up to exact_scan_limit. hnsw: an approximate index for tenants '
-'beyond that. ivfflat: 20 lists, all of them read. auto: hnsw if any tenant is that large, else exact. '
-'Blocks writers while it builds. Errors: PM002.';
+'Chooses how semantic search finds vectors and builds what it needs; returns the method. exact: '
+'compares all vectors of the tenant, perfect recall, best up to exact_scan_limit. hnsw: an '
+'approximate index for tenants beyond that. ivfflat: 20 lists, all of them read. auto: hnsw if '
+'any tenant is that large, else exact. Blocks writers while it builds. Errors: PM002.';
 
 commit;

@@ -19,7 +19,9 @@ execute function memory.audit_transition('episode');
 
 create trigger audit_expired
 after update of expires_at on memory.episodes
-for each row when (new.expires_at < old.expires_at or old.expires_at is null and new.expires_at is not null)
+for each row when (
+  new.expires_at < old.expires_at or old.expires_at is null and new.expires_at is not null
+)
 execute function memory.audit_event('episode', 'episode_expired');
 
 create trigger audit_updated
@@ -63,8 +65,8 @@ after update of last_confirmed_at on memory.facts
 for each row when (old.last_confirmed_at is distinct from new.last_confirmed_at)
 execute function memory.audit_event('fact', 'fact_confirmed');
 
--- The foreign keys that empty source_episode_id and supersedes_id follow from a deletion that has an
--- event of its own.
+-- The foreign keys that empty source_episode_id and supersedes_id follow from a deletion that has
+-- an event of its own.
 create trigger audit_updated
 after update of
 importance, confidence, decay_rate, permanence, source_butler, source_episode_id, supersedes_id,
@@ -80,7 +82,8 @@ for each row when (
     old.entity_id, old.scope, old.tags, old.metadata - 'status', old.idempotency_key,
     old.text_search_config
   )
-  or new.source_episode_id is not null and new.source_episode_id is distinct from old.source_episode_id
+  or new.source_episode_id is not null
+  and new.source_episode_id is distinct from old.source_episode_id
   or new.supersedes_id is not null and new.supersedes_id is distinct from old.supersedes_id
 )
 execute function memory.audit_update('fact');
@@ -129,12 +132,13 @@ for each row when (
     old.source_butler, old.tags, old.metadata - '{status,forgotten}'::text [],
     old.idempotency_key, old.text_search_config
   )
-  or new.source_episode_id is not null and new.source_episode_id is distinct from old.source_episode_id
+  or new.source_episode_id is not null
+  and new.source_episode_id is distinct from old.source_episode_id
 )
 execute function memory.audit_update('rule');
 
--- Counters and evaluation times change with an application, whose own event says so. Whoever changes
--- them without one leaves this event.
+-- Counters and evaluation times change with an application, whose own event says so. Whoever
+-- changes them without one leaves this event.
 create trigger audit_counted
 after update of
 effectiveness_score, applied_count, success_count, harmful_count, last_applied_at, last_evaluated_at

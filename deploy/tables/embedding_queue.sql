@@ -23,11 +23,12 @@ create index embedding_queue_order_idx
 on memory.embedding_queue (tenant_id, target, attempts, enqueued_at, memory_type, memory_id);
 
 comment on table memory.embedding_queue is
-'Memories that lack a vector: of the active embedding version after a store without one, of the version '
-'under construction during a change of model. Kept by triggers.';
+'Memories that lack a vector: of the active embedding version after a store without one, of the '
+'version under construction during a change of model. Kept by triggers.';
 comment on column memory.embedding_queue.target is
 'Status of the embedding version whose vector is missing: active or building.';
-comment on column memory.embedding_queue.claimed_until is 'A worker has it until then; NULL or past: free.';
+comment on column memory.embedding_queue.claimed_until is
+'A worker has it until then; NULL or past: free.';
 comment on column memory.embedding_queue.attempts is 'How often it was claimed.';
 
 create table memory.staged_embeddings (
@@ -47,8 +48,8 @@ create index staged_embeddings_version_idx
 on memory.staged_embeddings (tenant_id, embedding_version_id);
 
 comment on table memory.staged_embeddings is
-'Vectors of the embedding version under construction, until memory.switch_embedding_version moves them '
-'into the memories.';
+'Vectors of the embedding version under construction, until memory.switch_embedding_version '
+'moves them into the memories.';
 
 -- The lock makes a switch or the end of a change of model wait for this transaction.
 create function memory.enqueue_embedding()

@@ -30,12 +30,14 @@ create index entities_aliases_idx on memory.entities using gin (aliases);
 create index entities_metadata_idx on memory.entities using gin (metadata);
 
 comment on table memory.entities is
-'Who and what facts are about: a stable identity where the same name may mean several people or things.';
+'Who and what facts are about: a stable identity where the same name may mean several people or '
+'things.';
 comment on column memory.entities.canonical_name is 'The one name it goes by.';
 comment on column memory.entities.entity_type is 'person, organization, place or other.';
 comment on column memory.entities.aliases is 'Other names it is known by.';
 comment on column memory.entities.metadata is
 'Whatever the caller wants to keep with it; merged_into names the entity it was merged into.';
-comment on column memory.entities.lifecycle_state is 'active, or merged into another; see memory.transitions.';
+comment on column memory.entities.lifecycle_state is
+'active, or merged into another; see memory.transitions.';
 
 commit;

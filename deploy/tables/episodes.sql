@@ -73,28 +73,39 @@ create index episodes_embedding_version_idx
 on memory.episodes (tenant_id, embedding_version_id) where embedding_version_id is not null;
 
 comment on table memory.episodes is
-'What happened: observations of agent sessions, append-only and short-lived. Consolidation turns them into facts and rules.';
-comment on column memory.episodes.butler is 'The agent that observed it; also the scope that filters episodes.';
+'What happened: observations of agent sessions, append-only and short-lived. Consolidation turns '
+'them into facts and rules.';
+comment on column memory.episodes.butler is
+'The agent that observed it; also the scope that filters episodes.';
 comment on column memory.episodes.session_id is 'The agent session it comes from.';
 comment on column memory.episodes.content is 'The observation, at most 1 MiB. Never changes.';
 comment on column memory.episodes.embedding is
-'Vector of memory.render_memory by the active embedding version; NULL until the embedding worker has come by.';
+'Vector of memory.render_memory by the active embedding version; NULL until the embedding worker '
+'has come by.';
 comment on column memory.episodes.search_vector is
-'Lexemes of memory.render_memory, kept by trigger and not as a generated column: a table with a BEFORE '
-'UPDATE trigger recomputes its generated columns on every update, also on a mere bump of reference_count.';
-comment on column memory.episodes.text_search_config is 'Text search configuration of search_vector.';
+'Lexemes of memory.render_memory, kept by trigger and not as a generated column: a table with a '
+'BEFORE UPDATE trigger recomputes its generated columns on every update, also on a mere bump of '
+'reference_count.';
+comment on column memory.episodes.text_search_config is
+'Text search configuration of search_vector.';
 comment on column memory.episodes.importance is 'How much it matters, 0..10.';
 comment on column memory.episodes.reference_count is 'How often recall or get returned it.';
-comment on column memory.episodes.consolidated is 'Whether consolidation is done; follows consolidation_status.';
-comment on column memory.episodes.consolidation_status is 'pending, consolidated, failed (is due again) or dead_letter.';
+comment on column memory.episodes.consolidated is
+'Whether consolidation is done; follows consolidation_status.';
+comment on column memory.episodes.consolidation_status is
+'pending, consolidated, failed (is due again) or dead_letter.';
 comment on column memory.episodes.consolidation_attempts is 'Failed attempts to consolidate it.';
 comment on column memory.episodes.retry_count is 'Same as consolidation_attempts.';
 comment on column memory.episodes.last_error is 'Same as last_consolidation_error.';
-comment on column memory.episodes.lifecycle_state is 'Same as consolidation_status; see memory.transitions.';
+comment on column memory.episodes.lifecycle_state is
+'Same as consolidation_status; see memory.transitions.';
 comment on column memory.episodes.created_at is 'When it happened.';
-comment on column memory.episodes.expires_at is 'From then on it is not found any more, and cleanup may delete it.';
-comment on column memory.episodes.metadata is 'Whatever the caller wants to keep with it, at most 64 KiB.';
-comment on column memory.episodes.idempotency_key is 'Storing again under the same key returns the first row.';
+comment on column memory.episodes.expires_at is
+'From then on it is not found any more, and cleanup may delete it.';
+comment on column memory.episodes.metadata is
+'Whatever the caller wants to keep with it, at most 64 KiB.';
+comment on column memory.episodes.idempotency_key is
+'Storing again under the same key returns the first row.';
 
 create function memory.prepare_episode()
   returns trigger
@@ -104,11 +115,14 @@ create function memory.prepare_episode()
 as $$
 begin
   if tg_op = 'UPDATE' then
-    if (new.tenant_id, new.id, new.butler, new.session_id, new.content, new.created_at)
-      is distinct from (old.tenant_id, old.id, old.butler, old.session_id, old.content, old.created_at)
-    then
+    if (
+      (new.tenant_id, new.id, new.butler, new.session_id, new.content, new.created_at)
+      is distinct from
+      (old.tenant_id, old.id, old.butler, old.session_id, old.content, old.created_at)
+    ) then
       raise exception 'episode % is append-only', old.id
-        using errcode = 'PM006', hint = 'Store another episode, and forget this one if it is wrong.';
+        using errcode = 'PM006',
+          hint = 'Store another episode, and forget this one if it is wrong.';
     end if;
     -- Either of the two may be set; consolidation_status is the truth.
     if new.consolidation_status is not distinct from old.consolidation_status
@@ -134,7 +148,8 @@ end;
 $$;
 
 comment on function memory.prepare_episode() is
-'Trigger: keeps content as it was stored, the two consolidation columns equal and the search vector true.';
+'Trigger: keeps content as it was stored, the two consolidation columns equal and the search '
+'vector true.';
 
 create trigger prepare
 before insert or update of

@@ -32,19 +32,22 @@ on memory.memory_events (tenant_id, memory_id, created_at desc, seq desc)
 where memory_id is not null;
 
 comment on table memory.memory_events is
-'Append-only audit stream: every mutation and lifecycle transition of every table. Holds ids, states and '
-'names of changed columns, never content, so that erasing content needs no edit here.';
+'Append-only audit stream: every mutation and lifecycle transition of every table. Holds ids, '
+'states and names of changed columns, never content, so that erasing content needs no edit here.';
 comment on column memory.memory_events.seq is
 'Order of the events; rises within a transaction. Gaps are normal (rolled-back transactions).';
 comment on column memory.memory_events.event_type is 'What happened, such as fact_superseded.';
 comment on column memory.memory_events.memory_type is
 'episode, fact, rule or entity; NULL where the event is about none of them.';
-comment on column memory.memory_events.actor is 'Who acted, as the client said (memory.set_request), else the login.';
-comment on column memory.memory_events.login is 'The database login that acted; a client cannot choose it.';
+comment on column memory.memory_events.actor is
+'Who acted, as the client said (memory.set_request), else the login.';
+comment on column memory.memory_events.login is
+'The database login that acted; a client cannot choose it.';
 comment on column memory.memory_events.request_id is 'Request id the client passed, for tracing.';
 comment on column memory.memory_events.reason is 'Reason code the client or a worker passed.';
 comment on column memory.memory_events.payload is
-'Details: {"from", "to"} of a transition, {"changed"} columns of an update, ends and relation of a link.';
+'Details: {"from", "to"} of a transition, {"changed"} columns of an update, ends and relation of '
+'a link.';
 comment on column memory.memory_events.created_at is
 'Time of the transaction, from the server''s clock only.';
 

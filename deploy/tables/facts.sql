@@ -20,8 +20,8 @@ create function memory.decay_rate_of(permanence text)
   end;
 
 comment on function memory.decay_rate_of(text) is
-'Decay rate per day of a permanence: permanent 0, stable 0.002, standard 0.008, volatile 0.03, ephemeral 0.1; '
-'NULL for any other word.';
+'Decay rate per day of a permanence: permanent 0, stable 0.002, standard 0.008, volatile 0.03, '
+'ephemeral 0.1; NULL for any other word.';
 
 create table memory.facts (
   tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
@@ -49,7 +49,10 @@ create table memory.facts (
   constraint facts_validity_check
   check (validity in ('active', 'superseded', 'expired', 'retracted')),
   lifecycle_state text generated always as (
-    case when validity = 'active' and metadata ->> 'status' = 'fading' then 'fading' else validity end
+    case
+      when validity = 'active' and metadata ->> 'status' = 'fading' then 'fading'
+      else validity
+    end
   ) stored,
   scope text not null default 'global' check (scope <> '' and octet_length(scope) <= 128),
   reference_count integer not null default 0 check (reference_count >= 0),
@@ -129,32 +132,39 @@ comment on table memory.facts is
 'What is known: subject, predicate, content. One active fact per key; a newer one supersedes it.';
 comment on column memory.facts.subject is 'Who or what it is about.';
 comment on column memory.facts.predicate is 'Which property or relation.';
-comment on column memory.facts.content is 'What is known, at most 1 MiB. Never changes: a correction supersedes.';
+comment on column memory.facts.content is
+'What is known, at most 1 MiB. Never changes: a correction supersedes.';
 comment on column memory.facts.embedding is
-'Vector of memory.render_memory by the active embedding version; NULL until the embedding worker has come by.';
+'Vector of memory.render_memory by the active embedding version; NULL until the embedding worker '
+'has come by.';
 comment on column memory.facts.search_vector is 'Lexemes of memory.render_memory, kept by trigger.';
 comment on column memory.facts.text_search_config is 'Text search configuration of search_vector.';
 comment on column memory.facts.importance is 'How much it matters, 0..10.';
-comment on column memory.facts.confidence is 'How sure it was when last confirmed, 0..1; decays from there.';
+comment on column memory.facts.confidence is
+'How sure it was when last confirmed, 0..1; decays from there.';
 comment on column memory.facts.decay_rate is 'Decay per day, that of the permanence.';
-comment on column memory.facts.permanence is 'How lasting it is: permanent, stable, standard, volatile or ephemeral.';
+comment on column memory.facts.permanence is
+'How lasting it is: permanent, stable, standard, volatile or ephemeral.';
 comment on column memory.facts.source_butler is 'The agent that stored it.';
 comment on column memory.facts.source_episode_id is
 'The episode it was drawn from; NULL once that is deleted (the derived_from link stays).';
 comment on column memory.facts.supersedes_id is 'The fact it replaced.';
-comment on column memory.facts.entity_id is 'The entity it is about: then the key is (entity_id, scope, predicate).';
+comment on column memory.facts.entity_id is
+'The entity it is about: then the key is (entity_id, scope, predicate).';
 comment on column memory.facts.validity is
-'active, superseded, expired or retracted. An incoming "forgotten" is stored as retracted, "fading" as '
-'active with metadata.status = fading.';
+'active, superseded, expired or retracted. An incoming "forgotten" is stored as retracted, '
+'"fading" as active with metadata.status = fading.';
 comment on column memory.facts.lifecycle_state is
 'active, fading, superseded, expired or retracted; see memory.transitions.';
 comment on column memory.facts.scope is 'global, or the role it is for.';
 comment on column memory.facts.reference_count is 'How often recall or get returned it.';
-comment on column memory.facts.last_confirmed_at is 'Where its decay starts; storing it is the first confirmation.';
+comment on column memory.facts.last_confirmed_at is
+'Where its decay starts; storing it is the first confirmation.';
 comment on column memory.facts.tags is 'JSON array of labels.';
 comment on column memory.facts.metadata is
 'Whatever the caller wants to keep with it, at most 64 KiB; the key "status" is the lifecycle''s.';
-comment on column memory.facts.idempotency_key is 'Storing again under the same key returns the first row.';
+comment on column memory.facts.idempotency_key is
+'Storing again under the same key returns the first row.';
 
 create function memory.prepare_fact()
   returns trigger
@@ -172,9 +182,11 @@ begin
 
   if tg_op = 'INSERT' then
     new.last_confirmed_at := coalesce(new.last_confirmed_at, new.created_at);
-  elsif (new.tenant_id, new.id, new.subject, new.predicate, new.content, new.created_at)
-    is distinct from (old.tenant_id, old.id, old.subject, old.predicate, old.content, old.created_at)
-  then
+  elsif (
+    (new.tenant_id, new.id, new.subject, new.predicate, new.content, new.created_at)
+    is distinct from
+    (old.tenant_id, old.id, old.subject, old.predicate, old.content, old.created_at)
+  ) then
     raise exception 'fact % cannot be edited', old.id
       using errcode = 'PM006', hint = 'Store the corrected fact: it supersedes this one.';
   end if;
@@ -193,8 +205,8 @@ end;
 $$;
 
 comment on function memory.prepare_fact() is
-'Trigger: maps the legacy validities, fills the confirmation time of imports, keeps content as it was '
-'stored and the search vector true.';
+'Trigger: maps the legacy validities, fills the confirmation time of imports, keeps content as '
+'it was stored and the search vector true.';
 
 create trigger prepare
 before insert or update of
@@ -211,8 +223,9 @@ create table memory.fact_keys (
 );
 
 comment on table memory.fact_keys is
-'One row per key a fact was ever stored under. Locking it puts concurrent stores of the same key in a row; '
-'locking the old fact would not do, because the winner''s new fact is another row.';
-comment on column memory.fact_keys.anchor is 'subject:<subject>, or entity:<id> for a fact about an entity.';
+'One row per key a fact was ever stored under. Locking it puts concurrent stores of the same key '
+'in a row; locking the old fact would not do, because the winner''s new fact is another row.';
+comment on column memory.fact_keys.anchor is
+'subject:<subject>, or entity:<id> for a fact about an entity.';
 
 commit;

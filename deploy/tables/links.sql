@@ -27,8 +27,8 @@ create index memory_links_target_idx
 on memory.memory_links (tenant_id, target_type, target_id, source_type, source_id);
 
 comment on table memory.memory_links is
-'Provenance: directed edges between memories, at most one per ordered pair. An edge outlives an episode '
-'that is deleted, so there is no foreign key; a trigger checks both ends when it is made.';
+'Provenance: directed edges between memories, at most one per ordered pair. An edge outlives an '
+'episode that is deleted, so there is no foreign key; a trigger checks both ends when it is made.';
 comment on column memory.memory_links.relation is
 'derived_from, supports, contradicts, supersedes or related_to: what the source is to the target.';
 
@@ -83,7 +83,8 @@ end;
 $$;
 
 comment on function memory.memory_exists(text, text, uuid) is
-'Whether an episode, fact or rule exists, locked against deletion until the end of the transaction.';
+'Whether an episode, fact or rule exists, locked against deletion until the end of the '
+'transaction.';
 
 create trigger check_ends
 before insert on memory.memory_links

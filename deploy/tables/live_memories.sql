@@ -94,8 +94,9 @@ from memory.rules as r
 where r.lifecycle_state <> 'retracted';
 
 comment on view memory.live_memories is
-'Episodes, active facts and rules not forgotten, in one shape: what search reads. expires_at (episodes only) '
-'is for the reader to compare with its time. The scope of an episode is its butler.';
+'Episodes, active facts and rules not forgotten, in one shape: what search reads. expires_at '
+'(episodes only) is for the reader to compare with its time. The scope of an episode is its '
+'butler.';
 
 create type memory.candidate as (
   id uuid,
@@ -140,15 +141,20 @@ create type memory.ranked_memory as (
 comment on type memory.ranked_memory is
 'A memory that was found, with every part of its score.';
 comment on column memory.ranked_memory.scope is 'Scope of a fact or rule, butler of an episode.';
-comment on column memory.ranked_memory.effective_confidence is 'Confidence after decay, 0..1; 1 for an episode.';
+comment on column memory.ranked_memory.effective_confidence is
+'Confidence after decay, 0..1; 1 for an episode.';
 comment on column memory.ranked_memory.similarity is
 'Cosine similarity to the query, -1..1; NULL if not in the semantic list.';
-comment on column memory.ranked_memory.semantic_rank is 'Rank in the semantic list from 1; NULL if not in it.';
+comment on column memory.ranked_memory.semantic_rank is
+'Rank in the semantic list from 1; NULL if not in it.';
 comment on column memory.ranked_memory.rank is
 'ts_rank of the keyword match, from 0; NULL if not in the keyword list.';
-comment on column memory.ranked_memory.keyword_rank is 'Rank in the keyword list from 1; NULL if not in it.';
-comment on column memory.ranked_memory.rrf_score is 'Reciprocal rank fusion of both ranks; NULL outside hybrid mode.';
-comment on column memory.ranked_memory.relevance is 'rrf_score over its maximum, 0..1; NULL outside recall.';
+comment on column memory.ranked_memory.keyword_rank is
+'Rank in the keyword list from 1; NULL if not in it.';
+comment on column memory.ranked_memory.rrf_score is
+'Reciprocal rank fusion of both ranks; NULL outside hybrid mode.';
+comment on column memory.ranked_memory.relevance is
+'rrf_score over its maximum, 0..1; NULL outside recall.';
 comment on column memory.ranked_memory.recency is 'Recency score, 0..1; NULL outside recall.';
 comment on column memory.ranked_memory.score is
 'What the answer is ordered by: similarity, rank, rrf_score or, in recall, the composite score.';

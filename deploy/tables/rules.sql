@@ -96,30 +96,37 @@ create index rules_source_episode_idx
 on memory.rules (tenant_id, source_episode_id) where source_episode_id is not null;
 
 comment on table memory.rules is
-'What to do: guidance that earns trust by outcomes, from candidate to established to proven, or ends as a warning.';
+'What to do: guidance that earns trust by outcomes, from candidate to established to proven, or '
+'ends as a warning.';
 comment on column memory.rules.content is 'The guidance, at most 1 MiB.';
 comment on column memory.rules.embedding is
-'Vector of memory.render_memory by the active embedding version; NULL until the embedding worker has come by.';
+'Vector of memory.render_memory by the active embedding version; NULL until the embedding worker '
+'has come by.';
 comment on column memory.rules.search_vector is 'Lexemes of memory.render_memory, kept by trigger.';
 comment on column memory.rules.text_search_config is 'Text search configuration of search_vector.';
 comment on column memory.rules.scope is 'global, or the role it is for.';
 comment on column memory.rules.maturity is 'candidate, established, proven or anti_pattern.';
 comment on column memory.rules.importance is 'How much it matters, 0..10, for the composite score.';
-comment on column memory.rules.confidence is 'How sure it was when last confirmed, 0..1; decays from there.';
+comment on column memory.rules.confidence is
+'How sure it was when last confirmed, 0..1; decays from there.';
 comment on column memory.rules.decay_rate is 'Decay per day.';
-comment on column memory.rules.effectiveness_score is 'Share of good outcomes, 0..1, harm weighing more.';
+comment on column memory.rules.effectiveness_score is
+'Share of good outcomes, 0..1, harm weighing more.';
 comment on column memory.rules.applied_count is 'Outcomes reported.';
 comment on column memory.rules.success_count is 'Helpful outcomes reported.';
 comment on column memory.rules.harmful_count is 'Harmful outcomes reported.';
 comment on column memory.rules.source_episode_id is
 'The episode it was drawn from; NULL once that is deleted (the derived_from link stays).';
-comment on column memory.rules.lifecycle_state is 'active, fading or retracted (forgotten); see memory.transitions.';
-comment on column memory.rules.last_confirmed_at is 'Where its decay starts; storing it is the first confirmation.';
+comment on column memory.rules.lifecycle_state is
+'active, fading or retracted (forgotten); see memory.transitions.';
+comment on column memory.rules.last_confirmed_at is
+'Where its decay starts; storing it is the first confirmation.';
 comment on column memory.rules.tags is 'JSON array of labels.';
 comment on column memory.rules.metadata is
-'Whatever the caller wants to keep with it, at most 64 KiB; the keys status, forgotten, needs_inversion, '
-'harmful_reasons and original_content are the lifecycle''s.';
-comment on column memory.rules.idempotency_key is 'Storing again under the same key returns the first row.';
+'Whatever the caller wants to keep with it, at most 64 KiB; the keys status, forgotten, '
+'needs_inversion, harmful_reasons and original_content are the lifecycle''s.';
+comment on column memory.rules.idempotency_key is
+'Storing again under the same key returns the first row.';
 
 create function memory.prepare_rule()
   returns trigger
@@ -130,8 +137,9 @@ as $$
 begin
   if tg_op = 'INSERT' then
     new.last_confirmed_at := coalesce(new.last_confirmed_at, new.created_at);
-  elsif (new.tenant_id, new.id, new.created_at) is distinct from (old.tenant_id, old.id, old.created_at)
-  then
+  elsif (
+    (new.tenant_id, new.id, new.created_at) is distinct from (old.tenant_id, old.id, old.created_at)
+  ) then
     raise exception 'rule % keeps its identity', old.id
       using errcode = 'PM006', hint = 'Store another rule, and forget this one.';
   end if;
@@ -149,7 +157,8 @@ end;
 $$;
 
 comment on function memory.prepare_rule() is
-'Trigger: fills the confirmation time of imports, keeps the identity as stored and the search vector true.';
+'Trigger: fills the confirmation time of imports, keeps the identity as stored and the search '
+'vector true.';
 
 create trigger prepare
 before insert or update of
@@ -177,6 +186,7 @@ on memory.rule_applications (tenant_id, rule_id, created_at desc, id);
 
 comment on table memory.rule_applications is 'How each application of a rule turned out.';
 comment on column memory.rule_applications.outcome is 'helpful, harmful, neutral or skipped.';
-comment on column memory.rule_applications.context is 'What the caller tells about the application.';
+comment on column memory.rule_applications.context is
+'What the caller tells about the application.';
 
 commit;

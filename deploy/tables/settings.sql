@@ -47,38 +47,48 @@ create table memory.settings (
 );
 
 comment on table memory.settings is
-'How a tenant''s memory behaves. A tenant without a row has the values of memory.default_settings().';
+'How a tenant''s memory behaves. A tenant without a row has the values of '
+'memory.default_settings().';
 comment on column memory.settings.retrieval_mode is 'Search mode when a call names none.';
-comment on column memory.settings.retrieval_limit is 'Facts, and rules, that memory.context considers.';
+comment on column memory.settings.retrieval_limit is
+'Facts, and rules, that memory.context considers.';
 comment on column memory.settings.candidate_pool is
-'How deep recall reads each ranked list before it scores: a pool deeper than the answer lets importance, '
-'recency and confidence choose among relevant candidates only.';
+'How deep recall reads each ranked list before it scores: a pool deeper than the answer lets '
+'importance, recency and confidence choose among relevant candidates only.';
 comment on column memory.settings.min_confidence is
 'Effective confidence below which recall and context leave a memory out. Range 0..1.';
 comment on column memory.settings.weight_relevance is 'Weight of relevance in the composite score.';
-comment on column memory.settings.weight_importance is 'Weight of importance / 10 in the composite score.';
+comment on column memory.settings.weight_importance is
+'Weight of importance / 10 in the composite score.';
 comment on column memory.settings.weight_recency is 'Weight of recency in the composite score.';
 comment on column memory.settings.weight_confidence is
 'Weight of effective confidence in the composite score.';
 comment on column memory.settings.rrf_k is
 'Constant k of reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009).';
 comment on column memory.settings.keyword_match is
-'Keyword side of hybrid search, recall and context: "any" word of the query, ranked, or "all" words.';
+'Keyword side of hybrid search, recall and context: "any" word of the query, ranked, or "all" '
+'words.';
 comment on column memory.settings.text_search_config is
 'Text search configuration (language) under which texts are indexed and queries are read.';
 comment on column memory.settings.recency_half_life_days is 'Half-life of the recency score, days.';
 comment on column memory.settings.recency_null is
 'Recency of a memory never referenced: "zero", or counted from "created_at".';
 comment on column memory.settings.exact_scan_limit is
-'Up to so many memories of a type, semantic search compares all of them even if an approximate index exists.';
+'Up to so many memories of a type, semantic search compares all of them even if an approximate '
+'index exists.';
 comment on column memory.settings.fading_threshold is
 'Effective confidence below which a memory fades; confirming it above clears the mark. Range 0..1.';
-comment on column memory.settings.episode_ttl_days is 'Days an episode lives unless its store says otherwise.';
-comment on column memory.settings.context_token_budget is 'Tokens of memory.context when a call names none.';
+comment on column memory.settings.episode_ttl_days is
+'Days an episode lives unless its store says otherwise.';
+comment on column memory.settings.context_token_budget is
+'Tokens of memory.context when a call names none.';
 comment on column memory.settings.context_chars_per_token is
-'Characters counted as one token. At most 4, so that the text never exceeds 4 characters per token.';
-comment on column memory.settings.context_facts_share is 'Share of the context budget first offered to facts.';
-comment on column memory.settings.context_rules_share is 'Share of the context budget first offered to rules.';
+'Characters counted as one token. At most 4, so that the text never exceeds 4 characters per '
+'token.';
+comment on column memory.settings.context_facts_share is
+'Share of the context budget first offered to facts.';
+comment on column memory.settings.context_rules_share is
+'Share of the context budget first offered to rules.';
 comment on column memory.settings.context_warnings_share is
 'Share of the context budget first offered to anti-pattern rules.';
 comment on column memory.settings.context_episodes_share is
@@ -86,6 +96,7 @@ comment on column memory.settings.context_episodes_share is
 comment on column memory.settings.context_confidence is
 'Confidence that context prints: "effective" at the time of the call, or "base" as stored.';
 comment on column memory.settings.context_counts_references is
-'Whether context counts as a reference to what it shows. Off, so that a repeated call gives the same text.';
+'Whether context counts as a reference to what it shows. Off, so that a repeated call gives the '
+'same text.';
 
 commit;

@@ -17,11 +17,13 @@ create table memory.transitions (
 );
 
 comment on table memory.transitions is
-'Every allowed lifecycle edge. A trigger refuses a change of state that has no row here, and writes the '
-'event of the row that it has.';
+'Every allowed lifecycle edge. A trigger refuses a change of state that has no row here, and '
+'writes the event of the row that it has.';
 comment on column memory.transitions.aspect is 'The column that holds the state.';
-comment on column memory.transitions.from_state is 'State before; [*] for a row that is being created.';
-comment on column memory.transitions.to_state is 'State after; [*] for a row that is being deleted.';
+comment on column memory.transitions.from_state is
+'State before; [*] for a row that is being created.';
+comment on column memory.transitions.to_state is
+'State after; [*] for a row that is being deleted.';
 comment on column memory.transitions.event_type is 'Type of the event in memory_events.';
 
 insert into memory.transitions (memory_type, aspect, from_state, to_state, event_type)

@@ -4,9 +4,15 @@ begin;
 select
   'memory.exact_neighbours(text, vector, text, integer, float8, timestamptz)'::regprocedure,
   'memory.approximate_neighbours(text, vector, text, integer, float8, timestamptz)'::regprocedure,
-  'memory.keyword_matches(text, text, text, text, text, integer, float8, timestamptz)'::regprocedure,
+  'memory.keyword_matches(
+    text, text, text, text, text, integer, float8, timestamptz
+  )'::regprocedure,
   'memory.use_approximate_index(text, integer)'::regprocedure,
-  'memory.nearest_neighbours(text, vector, text, integer, float8, integer, timestamptz)'::regprocedure,
-  'memory.find_memories(text[], text, text, vector, text, integer, float8, text, boolean, timestamptz)'::regprocedure,
+  'memory.nearest_neighbours(
+    text, vector, text, integer, float8, integer, timestamptz
+  )'::regprocedure,
+  'memory.find_memories(
+    text[], text, text, vector, text, integer, float8, text, boolean, timestamptz
+  )'::regprocedure,
   'memory.largest_tenant_size()'::regprocedure;
 rollback;

@@ -2,7 +2,9 @@
 
 begin;
 select
-  'memory.rank_memories(text, text, integer, text[], float8, vector, uuid, timestamptz)'::regprocedure,
+  'memory.rank_memories(
+    text, text, integer, text[], float8, vector, uuid, timestamptz
+  )'::regprocedure,
   'memory.count_references(uuid[], uuid[], uuid[], timestamptz)'::regprocedure,
   'memory.recall(text, text, integer, text[], float8, vector, uuid, timestamptz)'::regprocedure;
 rollback;

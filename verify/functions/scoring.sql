@@ -7,5 +7,7 @@ select
   'memory.recency_score(timestamptz, float8, timestamptz)'::regprocedure,
   'memory.rrf_score(bigint, bigint, bigint, integer)'::regprocedure,
   'memory.relevance_score(float8, integer)'::regprocedure,
-  'memory.composite_score(float8, float8, float8, float8, float8, float8, float8, float8)'::regprocedure;
+  'memory.composite_score(
+    float8, float8, float8, float8, float8, float8, float8, float8
+  )'::regprocedure;
 rollback;

@@ -7,7 +7,9 @@ select
   'memory.semantic_search(text, vector, text, integer, uuid, timestamptz)'::regprocedure,
   'memory.keyword_search(text, text, text, integer, text, timestamptz)'::regprocedure,
   'memory.hybrid_search(text, text, vector, text, integer, text, uuid, timestamptz)'::regprocedure,
-  'memory.search(text, text[], text, text, integer, float8, vector, uuid, timestamptz)'::regprocedure,
+  'memory.search(
+    text, text[], text, text, integer, float8, vector, uuid, timestamptz
+  )'::regprocedure,
   'memory.check_types(text[])'::regprocedure,
   'memory.check_query(text)'::regprocedure;
 rollback;

@@ -1,0 +1,339 @@
+begin;
+\ir fixtures.sql
+select plan(34);
+
+-- Who may call what, decided here once more: a new function fails these tests until somebody decides.
+
+create table memory_test.decisions (
+  roles name[],
+  functions name[]
+);
+
+insert into memory_test.decisions (roles, functions)
+values
+-- everybody who works with a memory
+(
+  '{memory_admin,memory_reader,memory_worker,memory_writer}',
+  '{set_request,require_tenant,current_actor,current_request_id,current_reason,version,is_actor,
+    is_request_id,is_reason}'
+),
+(
+  '{memory_admin,memory_reader,memory_search,memory_worker,memory_writer}',
+  '{current_tenant,current_settings}'
+),
+-- formulas and text functions
+(
+  '{memory_admin,memory_reader,memory_worker,memory_writer}',
+  '{truncate_utf8,preprocess_text,render_memory,decay_rate_of}'
+),
+(
+  '{memory_admin,memory_reader,memory_search,memory_worker,memory_writer}',
+  '{collapse_whitespace,preprocess_search_query,days_between,effective_confidence,recency_score,rrf_score,
+    relevance_score,composite_score}'
+),
+-- the audit stream and provenance
+('{memory_admin,memory_reader,memory_writer}', '{list_events,get_links}'),
+-- agents and applications
+(
+  '{memory_writer}',
+  '{store_episode,store_episodes,store_fact,store_rule,create_link,get_memory,confirm_memory,forget_memory,
+    semantic_search,keyword_search,hybrid_search,search,rank_memories,recall,context}'
+),
+-- embeddings
+(
+  '{memory_admin,memory_worker,memory_writer}',
+  '{register_embedding_version,active_embedding_version,embedding_backlog}'
+),
+('{memory_worker}', '{claim_unembedded,set_embedding}'),
+-- administration of a tenant
+(
+  '{memory_admin}',
+  '{configure,default_settings,start_reembedding,cancel_reembedding,switch_embedding_version,
+    rebuild_vector_indexes}'
+),
+-- between the two owners
+('{memory_search}', '{query_lexemes,any_lexeme,hash_terms,search_terms}'),
+('{memory_owner}', '{find_memories,largest_tenant_size}'),
+-- nobody but their owner
+(
+  '{}',
+  '{approximate_neighbours,exact_neighbours,keyword_matches,nearest_neighbours,use_approximate_index,
+    audit_event,audit_link,audit_maturity,audit_rule_application,audit_settings,audit_transition,audit_update,
+    refuse_change,refuse_truncate,write_event,write_transition,prepare_episode,prepare_fact,prepare_rule,
+    check_link_ends,enqueue_embedding,forget_embedding,enqueue_missing_embeddings,bind_login,unbind_login,
+    check_dimensions,check_embedding,check_embedding_version,check_idempotency_key,check_limit,check_metadata,
+    check_number,check_query,check_query_embedding,check_source,check_tags,check_text,
+    check_text_search_config,check_time,check_types,check_word,check_write_time,context_rule_line,one_line,
+    count_references,embedding_version_status,lock_embedding_version,lock_entity,memory_exists,
+    read_episodes,refuse_reused_key,to_search_vector,write_settings}'
+);
+
+create view memory_test.decided as
+select f.name, r.role
+from memory_test.decisions as d
+cross join unnest(d.functions) as f (name)
+cross join unnest(d.roles) as r (role);
+
+create view memory_test.granted as
+select p.oid, p.proname as name, a.grantee, a.is_grantable,
+  case when a.grantee = 0 then 'public' else pg_get_userbyid(a.grantee) end as role
+from pg_proc as p
+cross join lateral aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) as a
+where p.pronamespace = 'memory'::regnamespace and a.grantee <> p.proowner;
+
+create view memory_test.roles as
+select r.role, r.position
+from unnest(
+  '{memory_owner,memory_search,memory_writer,memory_worker,memory_reader,memory_admin,memory_gateway}'::name[]
+) with ordinality as r (role, position);
+
+select is_empty(
+  $$ select f.name from memory_test.decisions as d cross join unnest(d.functions) as f (name)
+     group by 1 having count(*) > 1 $$,
+  'each function is decided once'
+);
+select is_empty(
+  $$ select p.proname from pg_proc as p
+     where p.pronamespace = 'memory'::regnamespace
+     group by 1 having count(*) > 1 $$,
+  'no function is overloaded, so its name says which it is'
+);
+select set_eq(
+  $$ select p.proname from pg_proc as p where p.pronamespace = 'memory'::regnamespace $$,
+  $$ select f.name from memory_test.decisions as d cross join unnest(d.functions) as f (name) $$,
+  'it is decided for every function who may call it'
+);
+select is_empty(
+  $$ select g.name, g.role from memory_test.granted as g
+     except
+     select d.name, d.role from memory_test.decided as d $$,
+  'nobody may call a function they were not meant to'
+);
+select is_empty(
+  $$ select d.name, d.role from memory_test.decided as d
+     except
+     select g.name, g.role from memory_test.granted as g $$,
+  'everybody may call the functions they were meant to'
+);
+select is_empty(
+  $$ select g.name, g.role from memory_test.granted as g where g.is_grantable $$,
+  'nobody may hand a privilege on'
+);
+select is_empty(
+  $$ select r.role, p.proname
+     from memory_test.roles as r
+     cross join pg_proc as p
+     where p.pronamespace = 'memory'::regnamespace
+       and has_function_privilege(r.role, p.oid, 'execute') <> (
+         pg_get_userbyid(p.proowner) = r.role
+         or exists (select from memory_test.decided as d where d.name = p.proname and d.role = r.role)
+       ) $$,
+  'no role gets a function by way of another role'
+);
+
+-- The same by calling: with NULLs, out of sight of the planner, which would not even call a strict function.
+-- All is undone.
+
+create function memory_test.called_as(role name, function oid)
+  returns text
+  language plpgsql
+as $$
+declare
+  v_call text := (
+    select format(
+      'select memory.%I(%s) from (select 1 %s offset 0) as v', p.proname,
+      string_agg('a' || t.position, ', ' order by t.position),
+      string_agg(', null::' || format_type(t.type, null) || ' as a' || t.position, '' order by t.position)
+    )
+    from pg_proc as p
+    left join lateral unnest(p.proargtypes) with ordinality as t (type, position) on true
+    where p.oid = called_as.function
+    group by p.proname
+  );
+begin
+  begin
+    execute format('set local role %I', role);
+    execute v_call;
+    raise exception using errcode = 'UNDO0';
+  exception when others then
+    return case sqlstate when '42501' then 'refused' else 'called' end;
+  end;
+end;
+$$;
+select is(
+  array(
+    select p.proname
+    from pg_proc as p
+    where p.pronamespace = 'memory'::regnamespace
+      and memory_test.called_as(r.role, p.oid) = 'called'
+    order by 1
+  ),
+  array(select d.name from memory_test.decided as d where d.role = r.role order by 1),
+  format('%s can call what was decided; anything else is refused with 42501', r.role)
+)
+from memory_test.roles as r
+where r.role not in ('memory_owner', 'memory_search')
+order by r.position;
+
+select memory_test.a_login('privileges_nobody', null, 'memory_gateway');
+select memory_test.a_login('privileges_writer', 'a', 'memory_writer');
+select memory_test.share_results();
+create role privileges_stranger;
+select is_empty(
+  $$ select p.proname from pg_proc as p
+     where p.pronamespace = 'memory'::regnamespace
+       and memory_test.called_as('privileges_stranger', p.oid) = 'called' $$,
+  'a role without any of these can call nothing'
+);
+set local session authorization privileges_nobody;
+select throws_ok(
+  $$ select memory.version() $$, '42501', 'permission denied for function version',
+  'a gateway that is nothing else can call nothing'
+);
+set local session authorization privileges_writer;
+select throws_ok(
+  $$ select memory.configure('{"rrf_k": 1}') $$, '42501', 'permission denied for function configure',
+  'an agent cannot change settings'
+);
+select throws_ok(
+  $$ select memory.write_event('a', 'x', null, null, '{}') $$, '42501',
+  'permission denied for function write_event', 'an agent cannot write events'
+);
+select throws_ok(
+  $$ select memory.bind_login('privileges_writer', 'b') $$, '42501',
+  'permission denied for function bind_login', 'an agent cannot bind itself to another tenant'
+);
+select throws_ok(
+  $$ select * from memory.facts $$, '42501', 'permission denied for table facts',
+  'an agent cannot read a table'
+);
+select throws_ok(
+  $$ set local role memory_owner $$, '42501', 'permission denied to set role "memory_owner"',
+  'an agent cannot become the owner'
+);
+select throws_ok(
+  $$ create function memory.mine() returns integer language sql return 1 $$, '42501',
+  'permission denied for schema memory', 'an agent cannot create anything in the schema'
+);
+select throws_ok(
+  $$ create temporary table mine (fact memory.facts) $$, '42501', null,
+  'an agent cannot tie a table of its own to one of ours'
+);
+set local session authorization default;
+
+-- Tables
+
+select is_empty(
+  $$ select r.role, c.oid::regclass, v.privilege
+     from memory_test.roles as r
+     cross join pg_class as c
+     cross join unnest('{select,insert,update,delete,truncate,references,trigger}'::text[]) as v (privilege)
+     where c.relnamespace = 'memory'::regnamespace and c.relkind in ('r', 'p', 'f', 'm', 'v')
+       and r.role <> 'memory_owner'
+       and has_table_privilege(r.role, c.oid, v.privilege) <> (
+         r.role = 'memory_search' and v.privilege = 'select'
+         and c.relname in ('episodes', 'facts', 'rules', 'live_memories')
+       ) $$,
+  'ranked retrieval may read four tables; beyond that no role may do anything with any'
+);
+select is_empty(
+  $$ select a.attrelid::regclass, a.attname
+     from pg_attribute as a
+     join pg_class as c on c.oid = a.attrelid
+     where c.relnamespace = 'memory'::regnamespace and a.attacl is not null $$,
+  'no privilege is hidden in a column'
+);
+select is_empty(
+  $$ select r.role, c.oid::regclass
+     from memory_test.roles as r
+     cross join pg_class as c
+     where c.relnamespace = 'memory'::regnamespace and c.relkind = 'S' and r.role <> 'memory_owner'
+       and has_sequence_privilege(r.role, c.oid, 'usage, select, update') $$,
+  'no role may touch a sequence'
+);
+select is_empty(
+  $$ select c.oid::regclass, a.privilege_type
+     from pg_class as c
+     cross join lateral aclexplode(c.relacl) as a
+     where c.relnamespace = 'memory'::regnamespace
+       and a.grantee not in ('memory_owner'::regrole, 'memory_search'::regrole) $$,
+  'nobody else has any privilege on a table, view or sequence'
+);
+
+-- Schema and types
+
+select results_eq(
+  $$ select a.grantee::regrole::text, string_agg(a.privilege_type, ' ' order by a.privilege_type)
+     from pg_namespace as n
+     cross join lateral aclexplode(n.nspacl) as a
+     where n.nspname = 'memory'
+     group by 1 order by 1 $$,
+  $$ values
+     ('memory_admin', 'USAGE'), ('memory_gateway', 'USAGE'), ('memory_owner', 'CREATE USAGE'),
+     ('memory_reader', 'USAGE'), ('memory_search', 'USAGE'), ('memory_worker', 'USAGE'),
+     ('memory_writer', 'USAGE') $$,
+  'every role may use the schema, and only its owner may create in it'
+);
+select results_eq(
+  $$ select t.oid::regtype::text, a.grantee::regrole::text
+     from pg_type as t
+     cross join lateral aclexplode(t.typacl) as a
+     where t.typnamespace = 'memory'::regnamespace and a.grantee <> t.typowner
+     order by 1, 2 $$,
+  $$ values ('memory.candidate', 'memory_search'), ('memory.ranked_memory', 'memory_search') $$,
+  'ranked retrieval uses two types'
+);
+
+-- What is created later
+
+set local role memory_owner;
+create function memory.created_later() returns integer language sql return 1;
+create type memory.type_created_later as (a integer);
+create table memory.table_created_later (a integer);
+reset role;
+select is(
+  (select p.proacl::text from pg_proc as p where p.oid = 'memory.created_later()'::regprocedure),
+  '{memory_owner=X/memory_owner}', 'a function that is added later is for its owner only'
+);
+select is(
+  (select t.typacl::text from pg_type as t where t.oid = 'memory.type_created_later'::regtype),
+  '{memory_owner=U/memory_owner}', 'and so is a type'
+);
+select is_empty(
+  $$ select r.role from memory_test.roles as r
+     where r.role <> 'memory_owner'
+       and has_table_privilege(r.role, 'memory.table_created_later', 'select, insert, update, delete') $$,
+  'and so is a table'
+);
+grant create on schema memory to memory_search;
+set local role memory_search;
+create function memory.ranking_created_later() returns integer language sql return 1;
+reset role;
+select is(
+  (select p.proacl::text from pg_proc as p where p.oid = 'memory.ranking_created_later()'::regprocedure),
+  '{memory_search=X/memory_search}', 'and so is a function of ranked retrieval'
+);
+
+-- Roles
+
+select is_empty(
+  $$ select r.role from memory_test.roles as r
+     left join pg_roles as p on p.rolname = r.role
+     where p.oid is null or p.rolcanlogin or p.rolsuper or p.rolbypassrls or p.rolcreaterole or p.rolcreatedb
+       or p.rolreplication $$,
+  'no role logs in, and none has a power over the cluster'
+);
+select is_empty(
+  $$ select m.member::regrole, m.roleid::regrole
+     from pg_auth_members as m
+     join memory_test.roles as r on r.role::regrole = m.member $$,
+  'no role is a member of another'
+);
+select is_empty(
+  $$ select r.role from memory_test.roles as r
+     where nullif(shobj_description(r.role::regrole, 'pg_authid'), '') is null $$,
+  'every role says what it is for'
+);
+
+select * from finish();
+rollback;

@@ -1,0 +1,183 @@
+begin;
+\ir fixtures.sql
+select plan(31);
+
+create view memory_test.vector_indexes as
+select
+  i.indexrelid::regclass::text as name, i.indrelid::regclass::text as table_name,
+  m.amname::text collate "default" as method, c.reloptions::text collate "default" as options,
+  o.opcname::text collate "default" as class,
+  pg_get_indexdef(i.indexrelid, 1, true) as expression,
+  pg_get_expr(i.indpred, i.indrelid) collate "default" as predicate,
+  i.indisvalid and i.indisready as valid
+from pg_index as i
+join pg_class as c on c.oid = i.indexrelid
+join pg_am as m on m.oid = c.relam
+join pg_opclass as o on o.oid = i.indclass[0]
+where c.relnamespace = 'memory'::regnamespace and m.amname in ('ivfflat', 'hnsw');
+
+-- Each method
+
+select is_empty($$ select * from memory_test.vector_indexes $$, 'a new schema has no approximate index');
+select is(
+  memory.rebuild_vector_indexes('ivfflat'), 'ivfflat', 'IVFFlat indexes can be built without any vector'
+);
+select results_eq(
+  $$ select * from memory_test.vector_indexes order by 1 $$,
+  $$ values
+     ('memory.episodes_embedding_idx', 'memory.episodes', 'ivfflat', '{lists=20}', 'vector_cosine_ops',
+       'embedding', null::text, true),
+     ('memory.facts_embedding_idx', 'memory.facts', 'ivfflat', '{lists=20}', 'vector_cosine_ops',
+       'embedding', '(validity = ''active''::text)', true),
+     ('memory.rules_embedding_idx', 'memory.rules', 'ivfflat', '{lists=20}', 'vector_cosine_ops',
+       'embedding', '(lifecycle_state <> ''retracted''::text)', true) $$,
+  'ivfflat builds three valid indexes of 20 lists for cosine distance, of what is live'
+);
+select is(memory.rebuild_vector_indexes('exact'), 'exact', 'exact gives its name');
+select is_empty($$ select * from memory_test.vector_indexes $$, 'and drops every approximate index');
+select is(memory.rebuild_vector_indexes('hnsw'), 'hnsw', 'HNSW indexes can be built without any vector');
+select results_eq(
+  $$ select * from memory_test.vector_indexes order by 1 $$,
+  $$ values
+     ('memory.episodes_embedding_idx', 'memory.episodes', 'hnsw', null::text, 'vector_cosine_ops',
+       'embedding', null::text, true),
+     ('memory.facts_embedding_idx', 'memory.facts', 'hnsw', null, 'vector_cosine_ops',
+       'embedding', '(validity = ''active''::text)', true),
+     ('memory.rules_embedding_idx', 'memory.rules', 'hnsw', null, 'vector_cosine_ops',
+       'embedding', '(lifecycle_state <> ''retracted''::text)', true) $$,
+  'hnsw builds three valid indexes for cosine distance, of what is live'
+);
+select memory.rebuild_vector_indexes('ivfflat');
+select results_eq(
+  $$ select method, count(*) from memory_test.vector_indexes group by 1 $$,
+  $$ values ('ivfflat', 3::bigint) $$,
+  'a rebuild replaces the indexes of another method'
+);
+select memory.rebuild_vector_indexes('ivfflat');
+select results_eq(
+  $$ select method, count(*) from memory_test.vector_indexes group by 1 $$,
+  $$ values ('ivfflat', 3::bigint) $$,
+  'and those of its own'
+);
+select is(
+  (
+    select count(*) from pg_index as i
+    where i.indexrelid::regclass::text in (
+      'memory.episodes_vectors_idx', 'memory.facts_vectors_idx', 'memory.rules_vectors_idx'
+    )
+    and i.indisvalid
+  ),
+  3::bigint, 'the indexes of exact search stay'
+);
+
+-- With vectors
+
+select memory.rebuild_vector_indexes('exact');
+select memory.register_embedding_version('model', '1') as version_id \gset
+insert into memory.facts (tenant_id, subject, predicate, content, embedding, embedding_version_id)
+select 'a', 's', n::text, 'x', memory_test.near(n / 50.0), :'version_id' from generate_series(1, 45) as n;
+insert into memory.facts (tenant_id, subject, predicate, content) values ('a', 's', 'none', 'x');
+insert into memory.facts
+  (tenant_id, subject, predicate, content, validity, embedding, embedding_version_id)
+values ('a', 's', 'gone', 'x', 'retracted', memory_test.axis(1), :'version_id');
+insert into memory.rules (tenant_id, content, embedding, embedding_version_id)
+select 'a', 'x', memory_test.near(n / 50.0), :'version_id' from generate_series(1, 5) as n;
+insert into memory.rules (tenant_id, content, metadata, embedding, embedding_version_id)
+values ('a', 'x', '{"forgotten": true}', memory_test.axis(1), :'version_id');
+insert into memory.episodes (tenant_id, butler, content, embedding, embedding_version_id)
+select 'a', 'home', 'x', memory_test.near(n / 50.0), :'version_id' from generate_series(1, 6) as n;
+select is(
+  memory.rebuild_vector_indexes(m.method), m.method, format('%s indexes can be built with vectors', m.method)
+)
+from unnest('{ivfflat,hnsw}'::text[]) with ordinality as m (method, position)
+order by m.position;
+select lives_ok(
+  $$ select memory.store_rule('y', embedding => memory_test.near(0.123)) $$, 'and memories stored then'
+);
+select is(
+  (select m.content from memory.semantic_search('rule', memory_test.near(0.123), max_results => 1) as m), 'y',
+  'and found'
+);
+
+-- auto
+
+select is(
+  memory.largest_tenant_size(), 45::bigint,
+  'the size of a tenant is that of its largest type, live vectors only'
+);
+insert into memory.embedding_versions (tenant_id, id, model, version, status)
+values ('b', '00000000-0000-0000-0000-0000000000b1', 'model', '1', 'active');
+insert into memory.episodes (tenant_id, butler, content, embedding, embedding_version_id)
+select 'b', 'home', 'x', memory_test.near(n / 100.0), '00000000-0000-0000-0000-0000000000b1'
+from generate_series(1, 60) as n;
+select is(memory.largest_tenant_size(), 60::bigint, 'and the largest tenant counts');
+select is(
+  memory.rebuild_vector_indexes(), 'exact', 'unless told, the method is chosen: exact for small tenants'
+);
+select is_empty($$ select * from memory_test.vector_indexes $$, 'and the indexes are dropped');
+create or replace function memory.largest_tenant_size()
+  returns bigint
+  language sql
+  return current_setting('memory_test.size')::bigint;
+set local memory_test.size = 10000;
+select is(memory.rebuild_vector_indexes('auto'), 'exact', 'ten thousand vectors are compared exactly');
+set local memory_test.size = 10001;
+select is(memory.rebuild_vector_indexes('auto'), 'hnsw', 'more than ten thousand get an HNSW index');
+select results_eq(
+  $$ select method, count(*) from memory_test.vector_indexes where valid group by 1 $$,
+  $$ values ('hnsw', 3::bigint) $$,
+  'which is built'
+);
+select memory.configure('{"exact_scan_limit": 0}') \g /dev/null
+set local memory_test.size = 10000;
+select is(
+  memory.rebuild_vector_indexes('auto'), 'exact',
+  'the indexes are those of all tenants, so the setting of one does not decide'
+);
+
+-- What is refused
+
+select throws_ok(
+  format('select memory.rebuild_vector_indexes(%L)', m.method), 'PM002',
+  format('unknown method: %s', quote_nullable(m.method)),
+  format('the method %s is refused', quote_nullable(m.method))
+)
+from unnest('{bogus,HNSW,null}'::text[]) with ordinality as m (method, position)
+order by m.position;
+select memory.rebuild_vector_indexes('hnsw');
+select throws_ok(
+  $$ select memory.rebuild_vector_indexes('bogus') $$, 'PM002', null,
+  'a method that does not exist is refused'
+);
+select is(
+  (select count(*) from memory_test.vector_indexes where valid), 3::bigint,
+  'and leaves the indexes as they are'
+);
+
+-- Who may
+
+select memory_test.a_login('vector_indexes_admin', 'a', 'memory_admin');
+select memory_test.a_login('vector_indexes_writer', 'a', 'memory_writer, memory_worker, memory_reader');
+select memory_test.share_results();
+set local session authorization vector_indexes_admin;
+select is(
+  memory.rebuild_vector_indexes('ivfflat'), 'ivfflat', 'an administrator needs no rights on the tables'
+);
+set local session authorization vector_indexes_writer;
+select throws_ok(
+  $$ select memory.rebuild_vector_indexes('exact') $$, '42501', null, 'nobody else rebuilds indexes'
+);
+set local session authorization default;
+select is(
+  (select string_agg(distinct method, ' ') from memory_test.vector_indexes), 'ivfflat',
+  'the indexes are those of the administrator'
+);
+select is_empty(
+  $$ select v.name from memory_test.vector_indexes as v
+     join pg_class as c on c.oid = v.name::regclass
+     where c.relowner <> 'memory_owner'::regrole $$,
+  'and belong to the owner of the schema'
+);
+
+select * from finish();
+rollback;

@@ -1,0 +1,296 @@
+"""All roads to the schema lead to the same one."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import venv
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from pymem import UnavailableError, __version__, schema
+from tests.conftest import ROOT, Database, Server, sqitch
+
+
+def dump(server: Server, database: str) -> str:
+    """Return the schema memory of a database as pg_dump writes it."""
+    spec = importlib.util.find_spec("pgserver")
+    assert spec is not None
+    assert spec.submodule_search_locations
+    pg_dump = Path(spec.submodule_search_locations[0]) / "pginstall" / "bin" / "pg_dump"
+    done = subprocess.run(
+        [pg_dump, "--schema-only", "--schema=memory", server.url(database)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    # The keys of \restrict differ in every dump.
+    return re.sub(r"^\\(un)?restrict .*$", "", done.stdout, flags=re.MULTILINE)
+
+
+def reference_data(database: Database) -> object:
+    return database.query("select * from memory.transitions order by 1, 2, 3, 4")
+
+
+def test_the_bundle_and_sqitch_give_the_same_schema(
+    database: Database, empty_database: Database
+) -> None:
+    assert schema.deploy(empty_database.superuser_url) is True
+
+    assert dump(empty_database.server, empty_database.name) == dump(database.server, database.name)
+    assert reference_data(empty_database) == reference_data(database)
+
+
+def test_deploying_again_changes_nothing(empty_database: Database) -> None:
+    schema.deploy(empty_database.superuser_url)
+    before = dump(empty_database.server, empty_database.name)
+
+    assert schema.deploy(empty_database.superuser_url) is False
+    assert dump(empty_database.server, empty_database.name) == before
+
+
+def test_the_bundle_runs_in_psql(empty_database: Database) -> None:
+    done = subprocess.run(
+        [
+            *("psql", "--quiet", "--no-psqlrc", "-v", "ON_ERROR_STOP=1"),
+            *("-d", empty_database.superuser_url),
+            *("-f", ROOT / "sql" / f"pymem--{__version__}.sql"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert empty_database.value("select memory.version()") == __version__
+
+
+def test_a_bundle_that_fails_leaves_nothing(
+    empty_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = schema.bundle().replace("\ncommit;", "\nselect 1 / 0;\ncommit;")
+    monkeypatch.setattr(schema, "bundle", lambda: broken)
+
+    with pytest.raises(Exception, match="division by zero"):
+        schema.deploy(empty_database.superuser_url)
+
+    assert empty_database.value("select to_regnamespace('memory')") is None
+
+
+def test_another_version_is_not_touched(database: Database) -> None:
+    with psycopg.connect(database.superuser_url, autocommit=True) as connection:
+        connection.execute(
+            "create or replace function memory.version() returns text language sql return '9.9.9'"
+        )
+    with pytest.raises(UnavailableError, match=r"9\.9\.9"):
+        schema.deploy(database.superuser_url)
+
+
+def test_a_bundle_installed_database_joins_sqitch(empty_database: Database) -> None:
+    schema.deploy(empty_database.superuser_url)
+
+    sqitch(empty_database.server, empty_database.name, "deploy", "--log-only")
+
+    assert "up-to-date" in sqitch(empty_database.server, empty_database.name, "status")
+    sqitch(empty_database.server, empty_database.name, "verify")
+
+
+def test_deploy_revert_deploy(server: Server, empty_database: Database) -> None:
+    sqitch(server, empty_database.name, "deploy", "--verify")
+    before = dump(server, empty_database.name)
+
+    sqitch(server, empty_database.name, "revert", "-y")
+    assert empty_database.value("select to_regnamespace('memory')") is None
+    leftovers = empty_database.value(
+        "select count(*) from pg_default_acl where pg_get_userbyid(defaclrole) like 'memory%%'"
+    )
+    assert leftovers == 0
+
+    sqitch(server, empty_database.name, "deploy", "--verify")
+    assert dump(server, empty_database.name) == before
+
+
+def test_a_deployer_without_superuser_rights(server: Server, empty_database: Database) -> None:
+    """As on a managed service, where the extension is trusted or installed beforehand."""
+    role, name = "pymem_test_deployer", empty_database.name
+    with psycopg.connect(server.url("postgres"), autocommit=True) as connection:
+        if (
+            connection.execute("select from pg_roles where rolname = %s", (role,)).fetchone()
+            is None
+        ):
+            connection.execute(f"create role {role} login createrole password 'test'")
+        # The roles exist already in this cluster, made by others: their admin admits this one.
+        for own in ("memory_owner", "memory_search", "memory_gateway"):
+            connection.execute(f"grant {own} to {role} with admin option")
+        connection.execute(f"alter database {name} owner to {role}")
+    empty_database.server.execute(sql.SQL("create extension vector"), name)
+
+    assert schema.deploy(server.url(name, role)) is True
+    with psycopg.connect(server.url(name, role)) as connection:
+        connection.execute("select memory.set_request(tenant_id => 'a')")
+        connection.execute("select memory.store_fact('user', 'likes', 'tea')")
+        row = connection.execute("select count(*) from memory.search('tea')").fetchone()
+    assert row == (1,)
+
+
+def test_grant_login_gives_a_login_its_tenant(database: Database) -> None:
+    with psycopg.connect(database.superuser_url, autocommit=True) as connection:
+        connection.execute("drop role if exists pymem_test_granted")
+        connection.execute("create role pymem_test_granted login password 'test'")
+    subprocess.run(
+        [
+            *("psql", "--quiet", "--no-psqlrc", "-d", database.superuser_url),
+            *("-v", "login=pymem_test_granted", "-v", "tenant=acme", "-v", "roles=memory_writer"),
+            *("-f", ROOT / "sql" / "grant_login.sql"),
+        ],
+        capture_output=True,
+        check=True,
+    )
+    with psycopg.connect(database.server.url(database.name, "pymem_test_granted")) as connection:
+        assert connection.execute("select memory.current_tenant()").fetchone() == ("acme",)
+
+
+PLAN = """%syntax-version=1.0.0
+%project=example
+
+tables/a 2026-01-01T00:00:00Z x <x@example.org> # a
+functions/f 2026-01-01T00:00:00Z x <x@example.org> # f
+@v0.1.0 2026-01-01T00:00:00Z x <x@example.org> # first
+tables/b [tables/a] 2026-01-01T00:00:00Z x <x@example.org> # b
+functions/f [functions/f@v0.1.0] 2026-01-01T00:00:00Z x <x@example.org> # f reworked
+@v0.2.0 2026-01-01T00:00:00Z x <x@example.org> # second
+functions/f [functions/f@v0.2.0] 2026-01-01T00:00:00Z x <x@example.org> # f reworked again
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "scripts"),
+    [
+        (
+            ["-v", "to=@v0.1.0"],
+            ["deploy/tables/a.sql", "sql/reworked/deploy/functions/f@v0.1.0.sql"],
+        ),
+        (
+            ["-v", "from=@v0.1.0", "-v", "to=@v0.2.0"],
+            ["deploy/tables/b.sql", "sql/reworked/deploy/functions/f@v0.2.0.sql"],
+        ),
+        (
+            [],
+            [
+                "deploy/tables/a.sql",
+                "sql/reworked/deploy/functions/f@v0.1.0.sql",
+                "deploy/tables/b.sql",
+                "sql/reworked/deploy/functions/f@v0.2.0.sql",
+                "deploy/functions/f.sql",
+            ],
+        ),
+    ],
+    ids=["release", "upgrade", "everything"],
+)
+def test_a_bundle_is_a_slice_of_the_plan(
+    tmp_path: Path, options: list[str], scripts: list[str]
+) -> None:
+    plan = tmp_path / "sqitch.plan"
+    plan.write_text(PLAN)
+    done = subprocess.run(
+        ["awk", *options, "-f", str(ROOT / "sql" / "bundle.awk"), str(plan)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == scripts
+
+
+def test_the_release_is_the_same_everywhere(database: Database) -> None:
+    assert database.value("select memory.version()") == __version__
+    assert (ROOT / "sql" / f"pymem--{__version__}.sql").is_file()
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """An environment with the wheel, and with the dependencies of this one."""
+    folder = Path(tempfile.mkdtemp(prefix="pymem-test-"))
+    folder.chmod(0o755)
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "wheel",
+            "--quiet",
+            "--no-deps",
+            "-w",
+            str(folder),
+            str(ROOT),
+        ],
+        check=True,
+    )
+    [wheel] = folder.glob("*.whl")
+    assert wheel.name.startswith(f"pymem_postgres-{__version__}-")
+    environment = folder / "venv"
+    venv.create(environment, with_pip=False)
+    [site] = environment.glob("lib/python*/site-packages")
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--target",
+            str(site),
+            str(wheel),
+        ],
+        check=True,
+    )
+    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    yield environment
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_the_wheel_works_outside_the_checkout(installed: Path) -> None:
+    data = Path(tempfile.mkdtemp(prefix="pymem-test-"))
+    environment = {
+        "PATH": os.defpath,
+        "PYMEM_DATA": str(data),
+        "PYMEM_NO_EMBEDDINGS": "1",
+    }
+
+    def run(*arguments: str) -> str:
+        done = subprocess.run(
+            [installed / "bin" / "python", "-P", "-m", "pymem.cli", *arguments],
+            cwd="/",
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    where = subprocess.run(
+        [installed / "bin" / "python", "-P", "-c", "import pymem; print(pymem.__file__)"],
+        cwd="/",
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert where.startswith(str(installed))
+    assert run("--version") == f"pymem, version {__version__}\n"
+    try:
+        run("up")
+        run("store", "rule", "Offer tea")
+        assert "Offer tea" in run("search", "tea")
+    finally:
+        run("down")
+        shutil.rmtree(data, ignore_errors=True)
