@@ -88,7 +88,7 @@ def explained(
     memories: Sequence[RankedMemory], settings: Settings, *, title: str | None = None
 ) -> Table:
     """Return recalled memories with the four parts, weighted, that add up to each score."""
-    parts = ("relevance", "importance", "recency", "confidence")
+    parts = ("relev.", "import.", "recency", "conf.")
     numbers = ("score", *parts, "meaning", "words")
     result = table(
         "#", "type", "memory", *numbers, title=title, right=("#", *numbers), whole=("type",)

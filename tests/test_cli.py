@@ -87,7 +87,7 @@ def test_recall_explains_its_scores(pymem: Run) -> None:
     table = pymem("recall", "tea", "--explain").stdout
     [found] = parsed(pymem("recall", "tea", "--json"))
 
-    for heading in ("relevance", "importance", "recency", "confidence", "meaning", "words"):
+    for heading in ("score", "relev.", "import.", "recency", "conf.", "meaning", "words"):
         assert heading in table
     assert found["reference_count"] == 1
 

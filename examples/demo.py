@@ -1,0 +1,239 @@
+"""The whole story in a minute: what two agents saw, what is remembered of it, and what fades.
+
+make demo
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from rich.console import Console
+from rich.panel import Panel
+from rich.text import Text
+
+from pymem import Memory, display, get_embedding_engine, schema
+from pymem.embedding import EmbeddingWorker, embeddings_installed
+from pymem.ingest import ingest
+from pymem.server import EmbeddedServer
+
+SESSIONS = Path(__file__).parent / "sessions.jsonl"
+DATABASE, LOGIN = "pymem_demo", "pymem_demo"
+
+FACTS: list[dict[str, Any]] = [
+    {"subject": "Mara", "predicate": "lives_in", "content": "Lisbon", "permanence": "stable"},
+    {
+        "subject": "Mara",
+        "predicate": "allergy",
+        "content": "hazelnuts; almonds and walnuts are fine",
+        "importance": 9,
+        "permanence": "permanent",
+    },
+    {"subject": "Mara", "predicate": "breakfast_milk", "content": "oat milk", "scope": "home"},
+    {
+        "subject": "Mara",
+        "predicate": "quiet_hours",
+        "content": "no reminders from 19:00 to 20:30 on Tuesdays and Thursdays: Portuguese lessons",
+        "importance": 7,
+        "scope": "home",
+    },
+    {
+        "subject": "Ines",
+        "predicate": "diet",
+        "content": "eats no fish",
+        "importance": 6,
+        "permanence": "stable",
+        "scope": "home",
+    },
+    {
+        "subject": "weather",
+        "predicate": "this_week",
+        "content": "rain from Wednesday on",
+        "permanence": "ephemeral",
+        "scope": "home",
+    },
+    {
+        "subject": "version 4",
+        "predicate": "release_date",
+        "content": "on the 27th, moved because of the audit",
+        "permanence": "volatile",
+        "scope": "work",
+    },
+    {
+        "subject": "nightly export",
+        "predicate": "owner",
+        "content": "Priya, since Jonas is on leave",
+        "scope": "work",
+    },
+]
+
+RULES: list[dict[str, Any]] = [
+    {"content": "Before you plan a meal, check the allergies and diets of everybody who eats."},
+    {"content": "Do not deploy on Friday afternoons.", "scope": "work"},
+    {"content": "Build indexes concurrently on tables that are in use.", "scope": "work"},
+]
+
+console = Console(width=112, highlight=False)
+
+
+def heading(number: int, title: str, text: str) -> None:
+    """Begin a chapter."""
+    console.print()
+    console.rule(f"[bold]{number}. {title}", align="left")
+    console.print(text)
+
+
+def fresh_database(server: EmbeddedServer) -> str:
+    """Return the connection string of an ordinary login of a new, empty memory."""
+    with psycopg.connect(server.url(), autocommit=True) as connection:
+        connection.execute(f"drop database if exists {DATABASE} with (force)")
+    schema.create_database(server.url(), DATABASE)
+    schema.deploy(server.url(DATABASE))
+    roles = ("memory_writer", "memory_worker", "memory_reader", "memory_admin")
+    schema.create_login(server.url(DATABASE), LOGIN, "default", roles)
+    return server.url(DATABASE, LOGIN)
+
+
+async def story(memory: Memory) -> None:
+    """Tell it."""
+    heading(
+        1,
+        "Two agents report what they saw",
+        f"{SESSIONS.name} holds the observations of a household agent and of a work agent.",
+    )
+    report = await ingest(memory, SESSIONS)
+    console.print(f"{report.stored} episodes stored; each is found by its words at once.")
+    if embeddings_installed():
+        embedded = await EmbeddingWorker(memory, get_embedding_engine()).run_until_empty()
+        console.print(f"{embedded} of them embedded by the worker: now they are found by meaning.")
+
+    heading(
+        2, "What is known, and what to do", "Facts have a subject and a predicate; rules advise."
+    )
+    assistant = memory.for_request(actor="assistant", request_id="demo-1")
+    facts = {fact["predicate"]: await assistant.store_fact(**fact) for fact in FACTS}
+    for rule in RULES:
+        await assistant.store_rule(**rule)
+    table = display.table("fact", "permanence", "scope")
+    for fact in FACTS:
+        text = f"[{fact['subject']}] [{fact['predicate']}]: {fact['content']}"
+        table.add_row(
+            display.escape(text), fact.get("permanence", "standard"), fact.get("scope", "global")
+        )
+    console.print(table)
+
+    heading(
+        3,
+        "A preference changes",
+        "Oat milk upsets her stomach. The new fact has the same subject and predicate, so it "
+        "supersedes the old one, in one transaction; nothing is overwritten.",
+    )
+    changed = memory.for_request(actor="assistant", request_id="demo-2", reason="user_correction")
+    milk = await changed.store_fact("Mara", "breakfast_milk", "ordinary milk", scope="home")
+    old = await memory.get_memory("fact", facts["breakfast_milk"]) or {}
+    [link] = await memory.get_links("fact", milk, direction="outgoing")
+    console.print(f"  {link.target_id}  {old['content']}: {old['lifecycle_state']}")
+    console.print(f"  {link.source_id}  ordinary milk: active, {link.relation} the one above")
+
+    query = "What must I know before I cook for her sister?"
+    heading(
+        4,
+        "The same question in three modes",
+        f'"{query}"  No memory holds these words in this order; hybrid search fuses both rankings.',
+    )
+    modes_table = display.table("#", "by words", "by meaning", "hybrid", right=("#",))
+    modes = ("keyword", "semantic", "hybrid") if embeddings_installed() else ("keyword",) * 3
+    lists = [await memory.search(query, mode=mode, max_results=4) for mode in modes]
+    for place in range(4):
+        cells = [
+            display.escape(display.what(found[place])) if place < len(found) else "–"
+            for found in lists
+        ]
+        modes_table.add_row(str(place + 1), *cells)
+    console.print(modes_table)
+
+    heading(
+        5,
+        "What matters, and why",
+        "recall --explain: relevance is only a part of the score; what is important, was used "
+        "lately and is still believed comes first.",
+    )
+    topic = "planning dinner for guests"
+    recalled = await memory.recall(topic, scope="home", max_results=6)
+    console.print(display.explained(recalled, await memory.current_settings()))
+
+    heading(
+        6,
+        "The block for the next system prompt",
+        "context: sectioned, within a budget, the same text for the same memory, byte for byte.",
+    )
+    prompt = "Ines comes for dinner on Thursday evening. Plan the meal and remind me to shop."
+    text = await memory.context(prompt, "home", token_budget=260, include_recent_episodes=True)
+    console.print(Panel(Text(text.rstrip()), title=prompt, title_align="left"))
+    console.print(f"{len(text)} characters for a budget of 260 tokens, at most {260 * 4}.")
+
+    later = datetime.now(UTC) + timedelta(days=60)
+    heading(
+        7,
+        f"Sixty days later ({later:%d %B %Y})",
+        "Confidence decays with time, faster for what is fleeting. Below 0.20 a fact is left out "
+        "of recall; confirming it would start its decay anew.",
+    )
+    table = display.table(
+        "fact", "permanence", "now", "in 60 days", "", right=("now", "in 60 days")
+    )
+    everything = "Mara Ines weather version export"
+    then = {
+        memory.id: memory
+        for memory in await memory.rank_memories(
+            everything, types=["fact"], min_confidence=0, max_results=50, as_of=later
+        )
+    }
+    for fact in await memory.rank_memories(
+        everything, types=["fact"], min_confidence=0, max_results=50
+    ):
+        left = then[fact.id].effective_confidence
+        table.add_row(
+            display.escape(display.what(fact)),
+            fact.permanence,
+            display.number(fact.effective_confidence, 2),
+            display.number(left, 2),
+            "faded" if left < 0.2 else "",
+        )
+    console.print(table)
+
+    heading(
+        8,
+        "The audit trail of one fact",
+        "Triggers write it, whoever changes a row and however; it holds no content and cannot be "
+        "edited.",
+    )
+    console.print(display.events(await memory.list_events(memory_id=facts["breakfast_milk"])))
+
+
+async def main() -> None:
+    """Start the server, tell the story."""
+    logging.getLogger("transformers").setLevel(logging.ERROR)
+    server = EmbeddedServer()
+    with console.status("starting PostgreSQL and deploying the schema memory"):
+        server.start()
+        url = fresh_database(server)
+    console.print(f"[bold]pymem[/bold] on {url}")
+    engine = get_embedding_engine() if embeddings_installed() else None
+    if engine is not None:
+        with console.status("loading the embedding model"):
+            await asyncio.to_thread(engine.embed, "hello")
+    async with await Memory.connect(url, engine=engine) as memory:
+        await story(memory)
+    console.print()
+    console.print(f"Look around: psql '{url}'")
+    console.print("             select * from memory.recall('what does Mara drink');")
+    console.print("A memory of your own: .venv/bin/pymem up")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
