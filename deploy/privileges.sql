@@ -13,13 +13,35 @@ begin;
 
 set local role memory_owner;
 
+-- Default privileges do not cover the row types of tables. Whoever may use one can make a table of
+-- that type, and so keep ours from being altered.
+revoke usage on type
+memory.tenant_logins,
+memory.settings,
+memory.embedding_versions,
+memory.memory_events,
+memory.transitions,
+memory.episodes,
+memory.entities,
+memory.facts,
+memory.fact_keys,
+memory.rules,
+memory.rule_applications,
+memory.memory_links,
+memory.embedding_queue,
+memory.staged_embeddings,
+memory.searchable_memories
+from public;
+
 grant usage on schema memory
 to memory_writer, memory_worker, memory_reader, memory_admin, memory_gateway;
 
 -- Ranked retrieval belongs to memory_search, which may read what it ranks and nothing else. What it
 -- owns is called by the functions of memory_owner only.
 
-grant select on memory.episodes, memory.facts, memory.rules, memory.live_memories to memory_search;
+grant select on
+memory.episodes, memory.facts, memory.rules, memory.searchable_memories
+to memory_search;
 
 grant execute on function
 memory.current_tenant(),

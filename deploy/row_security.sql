@@ -8,9 +8,11 @@ begin;
 
 set local role memory_owner;
 
--- The tenant policy is RESTRICTIVE: no policy added later can widen it. The sub-select makes it one
--- call of current_tenant() for a query instead of one for a row. memory_search, which owns the
--- ranked-retrieval functions, reads past it; each of those names the tenant itself.
+-- The tenant policy is RESTRICTIVE: no policy added later can widen what these roles and their
+-- members see. Any other role sees nothing, unless an operator gives it a policy of its own. The
+-- sub-select makes it one call of current_tenant() for a query instead of one for a row.
+-- memory_search, which owns the ranked-retrieval functions, reads past it; each of those names the
+-- tenant itself.
 do $$
 declare
   v_table name;

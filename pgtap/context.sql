@@ -121,7 +121,7 @@ reset datestyle;
 reset extra_float_digits;
 select is(:'told_in_tokyo', memory_test.told(), 'whatever the settings of the session');
 select is(
-  (select sum(m.reference_count) from memory.live_memories as m where m.tenant_id = 'a'), 0::bigint,
+  (select sum(m.reference_count) from memory.searchable_memories as m where m.tenant_id = 'a'), 0::bigint,
   'telling is no reference'
 );
 select lives_ok(
@@ -499,7 +499,7 @@ values
 ('counted', 'home', 'episode not told ' || repeat('x', 1000), '2026-01-01Z', null);
 create view memory_test.counts as
 select coalesce(m.predicate, rtrim(m.content, 'x ')) as name, m.reference_count, m.last_referenced_at
-from memory.live_memories as m where m.tenant_id = 'counted';
+from memory.searchable_memories as m where m.tenant_id = 'counted';
 select memory_test.told(200, prompt => 'tea', as_of => '2026-01-03Z') as uncounted \gset
 select is_empty(
   $$ select c.name from memory_test.counts as c where c.reference_count <> 0 $$, 'telling counts nothing'

@@ -489,11 +489,11 @@ select throws_ok(
 );
 select throws_ok(
   format($$ update memory.memory_links set source_type = 'entity' where source_id = %L $$, :'fact_id'),
-  '23514', null, 'no link can be changed to an unknown type of source'
+  'PM001', null, 'no link can be changed to an unknown type of source'
 );
 select throws_ok(
   format($$ update memory.memory_links set target_type = 'entity' where source_id = %L $$, :'fact_id'),
-  '23514', null, 'nor of target'
+  'PM001', null, 'nor of target'
 );
 select throws_ok(
   format(

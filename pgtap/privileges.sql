@@ -59,7 +59,8 @@ values
   '{}',
   '{approximate_neighbours,exact_neighbours,keyword_matches,nearest_neighbours,use_approximate_index,
     audit_event,audit_link,audit_maturity,audit_rule_application,audit_settings,audit_transition,audit_update,
-    refuse_change,refuse_truncate,write_event,write_transition,prepare_episode,prepare_fact,prepare_rule,
+    refuse_change,refuse_truncate,write_event,write_transition,prepare_entity,prepare_episode,prepare_fact,
+    prepare_rule,
     check_link_ends,enqueue_embedding,forget_embedding,enqueue_missing_embeddings,bind_login,unbind_login,
     check_dimensions,check_embedding,check_embedding_version,check_idempotency_key,check_limit,check_metadata,
     check_number,check_query,check_query_embedding,check_source,check_tags,check_text,
@@ -232,7 +233,7 @@ select is_empty(
        and r.role <> 'memory_owner'
        and has_table_privilege(r.role, c.oid, v.privilege) <> (
          r.role = 'memory_search' and v.privilege = 'select'
-         and c.relname in ('episodes', 'facts', 'rules', 'live_memories')
+         and c.relname in ('episodes', 'facts', 'rules', 'searchable_memories')
        ) $$,
   'ranked retrieval may read four tables; beyond that no role may do anything with any'
 );

@@ -88,7 +88,7 @@ select results_eq(
   'the same question at the same time has the same answer, to the last digit'
 );
 select is_empty(
-  $$ select m.id from memory.live_memories as m
+  $$ select m.id from memory.searchable_memories as m
      where m.tenant_id = 'a' and (m.reference_count <> 0 or m.last_referenced_at > '2026-01-10Z') $$,
   'ranking is no reference'
 );
@@ -100,7 +100,7 @@ select results_eq(
   'recall answers as rank_memories does'
 );
 select results_eq(
-  $$ select m.id, m.reference_count, m.last_referenced_at from memory.live_memories as m
+  $$ select m.id, m.reference_count, m.last_referenced_at from memory.searchable_memories as m
      where m.tenant_id = 'a' order by m.id $$,
   $$ values
      ('00000000-0000-0000-0000-000000000001'::uuid, 1, '2026-01-11Z'::timestamptz),
@@ -118,7 +118,7 @@ select results_eq(
   'what recall returns is the state before it'
 );
 select results_eq(
-  $$ select m.id, m.reference_count, m.last_referenced_at from memory.live_memories as m
+  $$ select m.id, m.reference_count, m.last_referenced_at from memory.searchable_memories as m
      where m.tenant_id = 'a' order by m.id $$,
   $$ values
      ('00000000-0000-0000-0000-000000000001'::uuid, 1, '2026-01-11Z'::timestamptz),
@@ -143,7 +143,7 @@ cross join lateral memory.recall(
   'tea', types => array[t.type], max_results => 1, as_of => '2026-01-05Z'
 ) as m \g /dev/null
 select results_eq(
-  $$ select m.memory_type, m.content, m.reference_count, m.last_referenced_at from memory.live_memories as m
+  $$ select m.memory_type, m.content, m.reference_count, m.last_referenced_at from memory.searchable_memories as m
      where m.tenant_id = 'counted' order by 1, 2 $$,
   $$ values
      ('episode', 'tea first', 1, '2026-01-05Z'::timestamptz), ('episode', 'tea second', 0, null),
@@ -153,7 +153,7 @@ select results_eq(
 );
 select m.content from memory.recall('tea', max_results => 6, as_of => '2026-01-03Z') as m \g /dev/null
 select results_eq(
-  $$ select m.content, m.reference_count, m.last_referenced_at from memory.live_memories as m
+  $$ select m.content, m.reference_count, m.last_referenced_at from memory.searchable_memories as m
      where m.tenant_id = 'counted' order by m.content, m.memory_type $$,
   $$ values
      ('tea first', 2, '2026-01-05Z'::timestamptz), ('tea first', 2, '2026-01-05Z'),
@@ -167,7 +167,7 @@ select is_empty(
   'a topic that nothing is about recalls nothing'
 );
 select is(
-  (select sum(m.reference_count) from memory.live_memories as m where m.tenant_id = 'a'), 5::bigint,
+  (select sum(m.reference_count) from memory.searchable_memories as m where m.tenant_id = 'a'), 5::bigint,
   'and counts nothing'
 );
 
@@ -182,7 +182,7 @@ from memory.recall(
 release savepoint before_reading;
 select is(:'read_only_answer'::text, 'important', 'a read-only transaction recalls');
 select is(
-  (select sum(m.reference_count) from memory.live_memories as m where m.tenant_id = 'a'), 5::bigint,
+  (select sum(m.reference_count) from memory.searchable_memories as m where m.tenant_id = 'a'), 5::bigint,
   'without counting'
 );
 

@@ -432,7 +432,7 @@ set local session authorization row_security_report;
 select is(
   memory_test.tenants_seen(),
   'embedding_queue:{b} embedding_versions:{b} entities:{b} episodes:{b} fact_keys:{b} facts:{b} '
-  'live_memories:{b} memory_events:{b} memory_links:{b} rule_applications:{b} rules:{b} settings:{b} '
+  'memory_events:{b} memory_links:{b} rule_applications:{b} rules:{b} searchable_memories:{b} settings:{b} '
   'staged_embeddings tenant_logins',
   'a reader who may read the tables sees what its tenant has in each, and no login'
 );
@@ -454,8 +454,7 @@ select throws_ok(
   'and adds nothing to another tenant'
 );
 select throws_ok(
-  $$ update memory.memory_links as l set tenant_id = 'a' $$, '42501',
-  'new row violates row-level security policy "tenant" for table "memory_links"',
+  $$ update memory.memory_links as l set tenant_id = 'a' $$, 'PM001', null,
   'and moves nothing to another tenant'
 );
 -- Keys: an id of another tenant is like one of nobody, while one's own has another answer.
@@ -552,8 +551,8 @@ select throws_ok(
 set local session authorization row_security_stranger;
 select is(
   memory_test.tenants_seen(),
-  'embedding_queue embedding_versions entities episodes fact_keys facts live_memories memory_events '
-  'memory_links rule_applications rules settings staged_embeddings tenant_logins',
+  'embedding_queue embedding_versions entities episodes fact_keys facts memory_events '
+  'memory_links rule_applications rules searchable_memories settings staged_embeddings tenant_logins',
   'a role that no policy is for sees nothing, though it may read the tables'
 );
 select is_empty($$ select * from memory.transitions $$, 'not even the transitions');
@@ -594,7 +593,7 @@ create temporary table settings as select (memory.current_settings()).*;
 update settings set tenant_id = 'a';
 create temporary table facts (tenant_id text, id uuid, content text, validity text);
 insert into facts values ('b', gen_random_uuid(), 'tea forged', 'active');
-create temporary table live_memories (tenant_id text, id uuid, content text, memory_type text);
+create temporary table searchable_memories (tenant_id text, id uuid, content text, memory_type text);
 create function pg_temp.current_tenant() returns text language sql return 'a';
 create function pg_temp.require_tenant(tenant_id text) returns void language sql return null;
 create function pg_temp.lower(content text) returns text language sql return 'forged';

@@ -950,6 +950,29 @@ comment on column memory.entities.metadata is
 comment on column memory.entities.lifecycle_state is
 'active, or merged into another; see memory.transitions.';
 
+create function memory.prepare_entity()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if (
+    (new.tenant_id, new.id, new.created_at) is distinct from (old.tenant_id, old.id, old.created_at)
+  ) then
+    raise exception 'entity % keeps its identity', old.id
+      using errcode = 'PM006', hint = 'Create another entity, and merge this one into it.';
+  end if;
+  return new;
+end;
+$$;
+
+comment on function memory.prepare_entity() is
+'Trigger: keeps the identity of an entity as created.';
+
+create trigger prepare
+before update of tenant_id, id, created_at on memory.entities
+for each row execute function memory.prepare_entity();
+
 -- Deploy pymem:tables/facts to pg
 -- requires: tables/episodes
 -- requires: tables/entities
@@ -1454,7 +1477,8 @@ comment on function memory.memory_exists(text, text, uuid) is
 'transaction.';
 
 create trigger check_ends
-before insert on memory.memory_links
+before insert or update of tenant_id, source_type, source_id, target_type, target_id
+on memory.memory_links
 for each row execute function memory.check_link_ends();
 
 -- Deploy pymem:functions/audit to pg
@@ -1793,8 +1817,9 @@ after update of last_confirmed_at on memory.facts
 for each row when (old.last_confirmed_at is distinct from new.last_confirmed_at)
 execute function memory.audit_event('fact', 'fact_confirmed');
 
--- The foreign keys that empty source_episode_id and supersedes_id follow from a deletion that has
--- an event of its own.
+-- A change of state has its own event, so the key that holds it is left out here then. The foreign
+-- keys that empty source_episode_id and supersedes_id (from within a trigger) follow from a
+-- deletion that has an event of its own.
 create trigger audit_updated
 after update of
 importance, confidence, decay_rate, permanence, source_butler, source_episode_id, supersedes_id,
@@ -1803,16 +1828,23 @@ on memory.facts
 for each row when (
   (
     new.importance, new.confidence, new.decay_rate, new.permanence, new.source_butler,
-    new.entity_id, new.scope, new.tags, new.metadata - 'status', new.idempotency_key,
-    new.text_search_config
+    new.entity_id, new.scope, new.tags,
+    case
+      when new.lifecycle_state = old.lifecycle_state then new.metadata else new.metadata - 'status'
+    end,
+    new.idempotency_key, new.text_search_config
   ) is distinct from (
     old.importance, old.confidence, old.decay_rate, old.permanence, old.source_butler,
-    old.entity_id, old.scope, old.tags, old.metadata - 'status', old.idempotency_key,
-    old.text_search_config
+    old.entity_id, old.scope, old.tags,
+    case
+      when new.lifecycle_state = old.lifecycle_state then old.metadata else old.metadata - 'status'
+    end,
+    old.idempotency_key, old.text_search_config
   )
-  or new.source_episode_id is not null
-  and new.source_episode_id is distinct from old.source_episode_id
-  or new.supersedes_id is not null and new.supersedes_id is distinct from old.supersedes_id
+  or new.source_episode_id is distinct from old.source_episode_id
+  and (new.source_episode_id is not null or pg_trigger_depth() = 0)
+  or new.supersedes_id is distinct from old.supersedes_id
+  and (new.supersedes_id is not null or pg_trigger_depth() = 0)
 )
 execute function memory.audit_update('fact');
 
@@ -1853,15 +1885,23 @@ on memory.rules
 for each row when (
   (
     new.content, new.scope, new.importance, new.confidence, new.decay_rate, new.permanence,
-    new.source_butler, new.tags, new.metadata - '{status,forgotten}'::text [],
+    new.source_butler, new.tags,
+    case
+      when new.lifecycle_state = old.lifecycle_state then new.metadata
+      else new.metadata - '{status,forgotten}'::text []
+    end,
     new.idempotency_key, new.text_search_config
   ) is distinct from (
     old.content, old.scope, old.importance, old.confidence, old.decay_rate, old.permanence,
-    old.source_butler, old.tags, old.metadata - '{status,forgotten}'::text [],
+    old.source_butler, old.tags,
+    case
+      when new.lifecycle_state = old.lifecycle_state then old.metadata
+      else old.metadata - '{status,forgotten}'::text []
+    end,
     old.idempotency_key, old.text_search_config
   )
-  or new.source_episode_id is not null
-  and new.source_episode_id is distinct from old.source_episode_id
+  or new.source_episode_id is distinct from old.source_episode_id
+  and (new.source_episode_id is not null or pg_trigger_depth() = 0)
 )
 execute function memory.audit_update('rule');
 
@@ -1873,9 +1913,11 @@ effectiveness_score, applied_count, success_count, harmful_count, last_applied_a
 on memory.rules
 for each row when (
   (
-    new.effectiveness_score, new.applied_count, new.success_count, new.harmful_count
+    new.effectiveness_score, new.applied_count, new.success_count, new.harmful_count,
+    new.last_applied_at, new.last_evaluated_at
   ) is distinct from (
-    old.effectiveness_score, old.applied_count, old.success_count, old.harmful_count
+    old.effectiveness_score, old.applied_count, old.success_count, old.harmful_count,
+    old.last_applied_at, old.last_evaluated_at
   )
 )
 execute function memory.audit_update('rule');
@@ -1914,8 +1956,19 @@ execute function memory.audit_transition('entity');
 create trigger audit_updated
 after update on memory.entities
 for each row when (
-  (new.canonical_name, new.entity_type, new.aliases, new.metadata - 'merged_into')
-  is distinct from (old.canonical_name, old.entity_type, old.aliases, old.metadata - 'merged_into')
+  (
+    new.canonical_name, new.entity_type, new.aliases,
+    case
+      when new.lifecycle_state = old.lifecycle_state then new.metadata
+      else new.metadata - 'merged_into'
+    end
+  ) is distinct from (
+    old.canonical_name, old.entity_type, old.aliases,
+    case
+      when new.lifecycle_state = old.lifecycle_state then old.metadata
+      else old.metadata - 'merged_into'
+    end
+  )
 )
 execute function memory.audit_update('entity');
 
@@ -2087,14 +2140,14 @@ create trigger forget_embedding
 after delete on memory.episodes
 for each row execute function memory.forget_embedding('episode');
 
--- Deploy pymem:tables/live_memories to pg
+-- Deploy pymem:tables/searchable_memories to pg
 -- requires: tables/episodes
 -- requires: tables/facts
 -- requires: tables/rules
 
 set local role memory_owner;
 
-create view memory.live_memories
+create view memory.searchable_memories
 with (security_invoker = true)
 as
 select
@@ -2121,7 +2174,8 @@ select
   e.reference_count,
   e.expires_at,
   e.embedding,
-  e.search_vector
+  e.search_vector,
+  true as is_live
 from memory.episodes as e
 union all
 select
@@ -2148,9 +2202,9 @@ select
   f.reference_count,
   null::timestamptz,
   f.embedding,
-  f.search_vector
+  f.search_vector,
+  f.validity = 'active'
 from memory.facts as f
-where f.validity = 'active'
 union all
 select
   'rule'::text,
@@ -2176,14 +2230,15 @@ select
   r.reference_count,
   null::timestamptz,
   r.embedding,
-  r.search_vector
-from memory.rules as r
-where r.lifecycle_state <> 'retracted';
+  r.search_vector,
+  r.lifecycle_state <> 'retracted'
+from memory.rules as r;
 
-comment on view memory.live_memories is
-'Episodes, active facts and rules not forgotten, in one shape: what search reads. expires_at '
-'(episodes only) is for the reader to compare with its time. The scope of an episode is its '
-'butler.';
+comment on view memory.searchable_memories is
+'Episodes, facts and rules in one shape: what search reads. is_live: an active fact, a rule not '
+'forgotten; a column and not a condition, because only branches without one can use a vector '
+'index. expires_at (episodes only) is for the reader to compare with its time. The scope of an '
+'episode is its butler.';
 
 create type memory.candidate as (
   id uuid,
@@ -4341,6 +4396,10 @@ declare
   v_tenant_id text := memory.current_tenant();
 begin
   perform memory.check_number('max_results', max_results, 1, 10000);
+  if before_seq is not null and before_at is null then
+    raise exception 'before_seq without before_at'
+      using errcode = 'PM002', hint = 'Pass created_at and seq of the last event seen.';
+  end if;
 
   return query
   select e.*
@@ -4359,7 +4418,7 @@ comment on function memory.list_events(uuid, text, timestamptz, bigint, integer)
 'before_at and before_seq, those of the last event seen, read on from there. Errors: PM002.';
 
 -- Deploy pymem:functions/candidates to pg
--- requires: tables/live_memories
+-- requires: tables/searchable_memories
 -- requires: functions/scoring
 -- requires: functions/settings
 
@@ -4395,8 +4454,9 @@ begin
   -- the covering index, and those only.
   return query
   select m.id, 1 - (m.embedding <=> exact_neighbours.embedding) as weight, m.created_at
-  from memory.live_memories as m
-  where m.tenant_id = v_tenant_id
+  from memory.searchable_memories as m
+  where m.is_live
+    and m.tenant_id = v_tenant_id
     and m.memory_type = exact_neighbours.memory_type
     and m.embedding is not null
     and (m.expires_at is null or m.expires_at > as_of)
@@ -4432,10 +4492,12 @@ create function memory.approximate_neighbours(
 as $$
 declare
   v_tenant_id text := memory.current_tenant();
+  v_iterative_scan text := current_setting('hnsw.iterative_scan', true);
+  v_probes text := current_setting('ivfflat.probes', true);
 begin
   -- Filters apply after the index: let HNSW (pgvector 0.8) read on until the limit is filled, and
   -- IVFFlat read all of its lists.
-  if current_setting('hnsw.iterative_scan', true) is not null then
+  if v_iterative_scan is not null then
     perform set_config('hnsw.iterative_scan', 'strict_order', true);
   end if;
   perform set_config('ivfflat.probes', '20', true);
@@ -4443,8 +4505,9 @@ begin
   return query
   with nearest as materialized (
     select m.id, 1 - (m.embedding <=> approximate_neighbours.embedding) as weight, m.created_at
-    from memory.live_memories as m
-    where m.tenant_id = v_tenant_id
+    from memory.searchable_memories as m
+    where m.is_live
+      and m.tenant_id = v_tenant_id
       and m.memory_type = approximate_neighbours.memory_type
       and m.embedding is not null
       and (m.expires_at is null or m.expires_at > as_of)
@@ -4460,6 +4523,11 @@ begin
   select n.id, n.weight, n.created_at
   from nearest as n
   order by n.weight desc, n.created_at desc, n.id;
+
+  if v_iterative_scan is not null then
+    perform set_config('hnsw.iterative_scan', v_iterative_scan, true);
+  end if;
+  perform set_config('ivfflat.probes', v_probes, true);
 end;
 $$;
 
@@ -4513,8 +4581,9 @@ begin
 
   return query
   select m.id, ts_rank(m.search_vector, v_query)::float8 as weight, m.created_at
-  from memory.live_memories as m
-  where m.tenant_id = v_tenant_id
+  from memory.searchable_memories as m
+  where m.is_live
+    and m.tenant_id = v_tenant_id
     and m.memory_type = keyword_matches.memory_type
     and memory.search_terms(m.tenant_id, m.search_vector) && v_any
     and memory.search_terms(m.tenant_id, m.search_vector) @> v_all
@@ -4562,8 +4631,9 @@ begin
     select count(*)
     from (
       select
-      from memory.live_memories as m
-      where m.tenant_id = v_tenant_id
+      from memory.searchable_memories as m
+      where m.is_live
+        and m.tenant_id = v_tenant_id
         and m.memory_type = use_approximate_index.memory_type
         and m.embedding is not null
       limit exact_scan_limit + 1
@@ -4693,8 +4763,9 @@ begin
     m.memory_type, m.id, m.scope, m.subject, m.predicate, m.content, m.importance, m.confidence,
     p.effective_confidence, m.permanence, m.maturity, m.effectiveness_score, m.entity_id,
     m.session_id, m.tags, m.metadata, m.created_at, m.last_confirmed_at, m.last_referenced_at,
-    m.reference_count, f.similarity, f.semantic_rank, f.rank, f.keyword_rank, f.rrf_score,
-    p.relevance, p.recency,
+    m.reference_count, f.similarity, f.semantic_rank, f.rank, f.keyword_rank,
+    case when mode = 'hybrid' then f.rrf_score end,
+    case when composite then p.relevance end, case when composite then p.recency end,
     case
       when composite then memory.composite_score(
         p.relevance, m.importance, p.recency, p.effective_confidence,
@@ -4706,8 +4777,11 @@ begin
       else f.rrf_score
     end
   from fused as f
-  join memory.live_memories as m
-    on m.tenant_id = v_settings.tenant_id and m.memory_type = f.memory_type and m.id = f.id
+  join memory.searchable_memories as m
+    on m.tenant_id = v_settings.tenant_id
+    and m.memory_type = f.memory_type
+    and m.id = f.id
+    and m.is_live
   cross join lateral (
     select
       memory.effective_confidence(
@@ -4744,8 +4818,8 @@ as $$
   select coalesce(max(c.vectors), 0)
   from (
     select m.tenant_id, m.memory_type, count(*) as vectors
-    from memory.live_memories as m
-    where m.embedding is not null
+    from memory.searchable_memories as m
+    where m.is_live and m.embedding is not null
     group by m.tenant_id, m.memory_type
   ) as c;
 $$;
@@ -4994,7 +5068,11 @@ begin
   if types is null then
     return v_all;
   end if;
-  if types = '{}' or array_position(types, null) is not null or not types <@ v_all then
+  if types = '{}'
+    or array_ndims(types) <> 1
+    or array_position(types, null) is not null
+    or not types <@ v_all
+  then
     raise exception 'unknown memory types: %', left(types::text, 200)
       using errcode = 'PM002',
         hint = 'Pass some of episode, fact, rule, or nothing for all of them.';
@@ -5212,16 +5290,16 @@ create function memory.one_line(content text)
   return regexp_replace(
     btrim(regexp_replace(
       content collate "C",
-      '[\s\u0001-\u001f\u007f-\u00a0\u1680\u2000-\u200b\u2028-\u202f'
-      '\u205f-\u2064\u2066-\u2069\u3000\ufeff]+',
+      '[\s\u0001-\u001f\u007f-\u00a0\u061c\u1680\u2000-\u200b\u200e\u200f\u2028-\u202f'
+      '\u205f-\u2064\u2066-\u2069\u3000\ufeff\U000e0000-\U000e007f]+',
       ' ', 'g'
     ), ' '),
     '^([#>*+`-])', '\\\1'
   );
 
 comment on function memory.one_line(text) is
-'A text as part of one Markdown line: whitespace, line breaks, control and direction characters '
-'become single spaces, and a leading mark-up character is escaped.';
+'A text as part of one Markdown line: whitespace, line breaks, control, direction and tag '
+'characters become single spaces, and a leading mark-up character is escaped.';
 
 create type memory.context_section as (
   heading text,
@@ -5514,9 +5592,11 @@ comment on function memory.version() is
 
 set local role memory_owner;
 
--- The tenant policy is RESTRICTIVE: no policy added later can widen it. The sub-select makes it one
--- call of current_tenant() for a query instead of one for a row. memory_search, which owns the
--- ranked-retrieval functions, reads past it; each of those names the tenant itself.
+-- The tenant policy is RESTRICTIVE: no policy added later can widen what these roles and their
+-- members see. Any other role sees nothing, unless an operator gives it a policy of its own. The
+-- sub-select makes it one call of current_tenant() for a query instead of one for a row.
+-- memory_search, which owns the ranked-retrieval functions, reads past it; each of those names the
+-- tenant itself.
 do $$
 declare
   v_table name;
@@ -5575,13 +5655,35 @@ to memory_owner, memory_reader using (true);
 
 set local role memory_owner;
 
+-- Default privileges do not cover the row types of tables. Whoever may use one can make a table of
+-- that type, and so keep ours from being altered.
+revoke usage on type
+memory.tenant_logins,
+memory.settings,
+memory.embedding_versions,
+memory.memory_events,
+memory.transitions,
+memory.episodes,
+memory.entities,
+memory.facts,
+memory.fact_keys,
+memory.rules,
+memory.rule_applications,
+memory.memory_links,
+memory.embedding_queue,
+memory.staged_embeddings,
+memory.searchable_memories
+from public;
+
 grant usage on schema memory
 to memory_writer, memory_worker, memory_reader, memory_admin, memory_gateway;
 
 -- Ranked retrieval belongs to memory_search, which may read what it ranks and nothing else. What it
 -- owns is called by the functions of memory_owner only.
 
-grant select on memory.episodes, memory.facts, memory.rules, memory.live_memories to memory_search;
+grant select on
+memory.episodes, memory.facts, memory.rules, memory.searchable_memories
+to memory_search;
 
 grant execute on function
 memory.current_tenant(),

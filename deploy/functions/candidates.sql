@@ -1,5 +1,5 @@
 -- Deploy pymem:functions/candidates to pg
--- requires: tables/live_memories
+-- requires: tables/searchable_memories
 -- requires: functions/scoring
 -- requires: functions/settings
 
@@ -37,8 +37,9 @@ begin
   -- the covering index, and those only.
   return query
   select m.id, 1 - (m.embedding <=> exact_neighbours.embedding) as weight, m.created_at
-  from memory.live_memories as m
-  where m.tenant_id = v_tenant_id
+  from memory.searchable_memories as m
+  where m.is_live
+    and m.tenant_id = v_tenant_id
     and m.memory_type = exact_neighbours.memory_type
     and m.embedding is not null
     and (m.expires_at is null or m.expires_at > as_of)
@@ -74,10 +75,12 @@ create function memory.approximate_neighbours(
 as $$
 declare
   v_tenant_id text := memory.current_tenant();
+  v_iterative_scan text := current_setting('hnsw.iterative_scan', true);
+  v_probes text := current_setting('ivfflat.probes', true);
 begin
   -- Filters apply after the index: let HNSW (pgvector 0.8) read on until the limit is filled, and
   -- IVFFlat read all of its lists.
-  if current_setting('hnsw.iterative_scan', true) is not null then
+  if v_iterative_scan is not null then
     perform set_config('hnsw.iterative_scan', 'strict_order', true);
   end if;
   perform set_config('ivfflat.probes', '20', true);
@@ -85,8 +88,9 @@ begin
   return query
   with nearest as materialized (
     select m.id, 1 - (m.embedding <=> approximate_neighbours.embedding) as weight, m.created_at
-    from memory.live_memories as m
-    where m.tenant_id = v_tenant_id
+    from memory.searchable_memories as m
+    where m.is_live
+      and m.tenant_id = v_tenant_id
       and m.memory_type = approximate_neighbours.memory_type
       and m.embedding is not null
       and (m.expires_at is null or m.expires_at > as_of)
@@ -102,6 +106,11 @@ begin
   select n.id, n.weight, n.created_at
   from nearest as n
   order by n.weight desc, n.created_at desc, n.id;
+
+  if v_iterative_scan is not null then
+    perform set_config('hnsw.iterative_scan', v_iterative_scan, true);
+  end if;
+  perform set_config('ivfflat.probes', v_probes, true);
 end;
 $$;
 
@@ -155,8 +164,9 @@ begin
 
   return query
   select m.id, ts_rank(m.search_vector, v_query)::float8 as weight, m.created_at
-  from memory.live_memories as m
-  where m.tenant_id = v_tenant_id
+  from memory.searchable_memories as m
+  where m.is_live
+    and m.tenant_id = v_tenant_id
     and m.memory_type = keyword_matches.memory_type
     and memory.search_terms(m.tenant_id, m.search_vector) && v_any
     and memory.search_terms(m.tenant_id, m.search_vector) @> v_all
@@ -204,8 +214,9 @@ begin
     select count(*)
     from (
       select
-      from memory.live_memories as m
-      where m.tenant_id = v_tenant_id
+      from memory.searchable_memories as m
+      where m.is_live
+        and m.tenant_id = v_tenant_id
         and m.memory_type = use_approximate_index.memory_type
         and m.embedding is not null
       limit exact_scan_limit + 1
@@ -335,8 +346,9 @@ begin
     m.memory_type, m.id, m.scope, m.subject, m.predicate, m.content, m.importance, m.confidence,
     p.effective_confidence, m.permanence, m.maturity, m.effectiveness_score, m.entity_id,
     m.session_id, m.tags, m.metadata, m.created_at, m.last_confirmed_at, m.last_referenced_at,
-    m.reference_count, f.similarity, f.semantic_rank, f.rank, f.keyword_rank, f.rrf_score,
-    p.relevance, p.recency,
+    m.reference_count, f.similarity, f.semantic_rank, f.rank, f.keyword_rank,
+    case when mode = 'hybrid' then f.rrf_score end,
+    case when composite then p.relevance end, case when composite then p.recency end,
     case
       when composite then memory.composite_score(
         p.relevance, m.importance, p.recency, p.effective_confidence,
@@ -348,8 +360,11 @@ begin
       else f.rrf_score
     end
   from fused as f
-  join memory.live_memories as m
-    on m.tenant_id = v_settings.tenant_id and m.memory_type = f.memory_type and m.id = f.id
+  join memory.searchable_memories as m
+    on m.tenant_id = v_settings.tenant_id
+    and m.memory_type = f.memory_type
+    and m.id = f.id
+    and m.is_live
   cross join lateral (
     select
       memory.effective_confidence(
@@ -386,8 +401,8 @@ as $$
   select coalesce(max(c.vectors), 0)
   from (
     select m.tenant_id, m.memory_type, count(*) as vectors
-    from memory.live_memories as m
-    where m.embedding is not null
+    from memory.searchable_memories as m
+    where m.is_live and m.embedding is not null
     group by m.tenant_id, m.memory_type
   ) as c;
 $$;

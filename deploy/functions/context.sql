@@ -15,16 +15,16 @@ create function memory.one_line(content text)
   return regexp_replace(
     btrim(regexp_replace(
       content collate "C",
-      '[\s\u0001-\u001f\u007f-\u00a0\u1680\u2000-\u200b\u2028-\u202f'
-      '\u205f-\u2064\u2066-\u2069\u3000\ufeff]+',
+      '[\s\u0001-\u001f\u007f-\u00a0\u061c\u1680\u2000-\u200b\u200e\u200f\u2028-\u202f'
+      '\u205f-\u2064\u2066-\u2069\u3000\ufeff\U000e0000-\U000e007f]+',
       ' ', 'g'
     ), ' '),
     '^([#>*+`-])', '\\\1'
   );
 
 comment on function memory.one_line(text) is
-'A text as part of one Markdown line: whitespace, line breaks, control and direction characters '
-'become single spaces, and a leading mark-up character is escaped.';
+'A text as part of one Markdown line: whitespace, line breaks, control, direction and tag '
+'characters become single spaces, and a leading mark-up character is escaped.';
 
 create type memory.context_section as (
   heading text,

@@ -25,6 +25,10 @@ declare
   v_tenant_id text := memory.current_tenant();
 begin
   perform memory.check_number('max_results', max_results, 1, 10000);
+  if before_seq is not null and before_at is null then
+    raise exception 'before_seq without before_at'
+      using errcode = 'PM002', hint = 'Pass created_at and seq of the last event seen.';
+  end if;
 
   return query
   select e.*

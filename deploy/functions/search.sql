@@ -238,7 +238,11 @@ begin
   if types is null then
     return v_all;
   end if;
-  if types = '{}' or array_position(types, null) is not null or not types <@ v_all then
+  if types = '{}'
+    or array_ndims(types) <> 1
+    or array_position(types, null) is not null
+    or not types <@ v_all
+  then
     raise exception 'unknown memory types: %', left(types::text, 200)
       using errcode = 'PM002',
         hint = 'Pass some of episode, fact, rule, or nothing for all of them.';

@@ -65,8 +65,9 @@ after update of last_confirmed_at on memory.facts
 for each row when (old.last_confirmed_at is distinct from new.last_confirmed_at)
 execute function memory.audit_event('fact', 'fact_confirmed');
 
--- The foreign keys that empty source_episode_id and supersedes_id follow from a deletion that has
--- an event of its own.
+-- A change of state has its own event, so the key that holds it is left out here then. The foreign
+-- keys that empty source_episode_id and supersedes_id (from within a trigger) follow from a
+-- deletion that has an event of its own.
 create trigger audit_updated
 after update of
 importance, confidence, decay_rate, permanence, source_butler, source_episode_id, supersedes_id,
@@ -75,16 +76,23 @@ on memory.facts
 for each row when (
   (
     new.importance, new.confidence, new.decay_rate, new.permanence, new.source_butler,
-    new.entity_id, new.scope, new.tags, new.metadata - 'status', new.idempotency_key,
-    new.text_search_config
+    new.entity_id, new.scope, new.tags,
+    case
+      when new.lifecycle_state = old.lifecycle_state then new.metadata else new.metadata - 'status'
+    end,
+    new.idempotency_key, new.text_search_config
   ) is distinct from (
     old.importance, old.confidence, old.decay_rate, old.permanence, old.source_butler,
-    old.entity_id, old.scope, old.tags, old.metadata - 'status', old.idempotency_key,
-    old.text_search_config
+    old.entity_id, old.scope, old.tags,
+    case
+      when new.lifecycle_state = old.lifecycle_state then old.metadata else old.metadata - 'status'
+    end,
+    old.idempotency_key, old.text_search_config
   )
-  or new.source_episode_id is not null
-  and new.source_episode_id is distinct from old.source_episode_id
-  or new.supersedes_id is not null and new.supersedes_id is distinct from old.supersedes_id
+  or new.source_episode_id is distinct from old.source_episode_id
+  and (new.source_episode_id is not null or pg_trigger_depth() = 0)
+  or new.supersedes_id is distinct from old.supersedes_id
+  and (new.supersedes_id is not null or pg_trigger_depth() = 0)
 )
 execute function memory.audit_update('fact');
 
@@ -125,15 +133,23 @@ on memory.rules
 for each row when (
   (
     new.content, new.scope, new.importance, new.confidence, new.decay_rate, new.permanence,
-    new.source_butler, new.tags, new.metadata - '{status,forgotten}'::text [],
+    new.source_butler, new.tags,
+    case
+      when new.lifecycle_state = old.lifecycle_state then new.metadata
+      else new.metadata - '{status,forgotten}'::text []
+    end,
     new.idempotency_key, new.text_search_config
   ) is distinct from (
     old.content, old.scope, old.importance, old.confidence, old.decay_rate, old.permanence,
-    old.source_butler, old.tags, old.metadata - '{status,forgotten}'::text [],
+    old.source_butler, old.tags,
+    case
+      when new.lifecycle_state = old.lifecycle_state then old.metadata
+      else old.metadata - '{status,forgotten}'::text []
+    end,
     old.idempotency_key, old.text_search_config
   )
-  or new.source_episode_id is not null
-  and new.source_episode_id is distinct from old.source_episode_id
+  or new.source_episode_id is distinct from old.source_episode_id
+  and (new.source_episode_id is not null or pg_trigger_depth() = 0)
 )
 execute function memory.audit_update('rule');
 
@@ -145,9 +161,11 @@ effectiveness_score, applied_count, success_count, harmful_count, last_applied_a
 on memory.rules
 for each row when (
   (
-    new.effectiveness_score, new.applied_count, new.success_count, new.harmful_count
+    new.effectiveness_score, new.applied_count, new.success_count, new.harmful_count,
+    new.last_applied_at, new.last_evaluated_at
   ) is distinct from (
-    old.effectiveness_score, old.applied_count, old.success_count, old.harmful_count
+    old.effectiveness_score, old.applied_count, old.success_count, old.harmful_count,
+    old.last_applied_at, old.last_evaluated_at
   )
 )
 execute function memory.audit_update('rule');
@@ -186,8 +204,19 @@ execute function memory.audit_transition('entity');
 create trigger audit_updated
 after update on memory.entities
 for each row when (
-  (new.canonical_name, new.entity_type, new.aliases, new.metadata - 'merged_into')
-  is distinct from (old.canonical_name, old.entity_type, old.aliases, old.metadata - 'merged_into')
+  (
+    new.canonical_name, new.entity_type, new.aliases,
+    case
+      when new.lifecycle_state = old.lifecycle_state then new.metadata
+      else new.metadata - 'merged_into'
+    end
+  ) is distinct from (
+    old.canonical_name, old.entity_type, old.aliases,
+    case
+      when new.lifecycle_state = old.lifecycle_state then old.metadata
+      else old.metadata - 'merged_into'
+    end
+  )
 )
 execute function memory.audit_update('entity');
 

@@ -40,4 +40,27 @@ comment on column memory.entities.metadata is
 comment on column memory.entities.lifecycle_state is
 'active, or merged into another; see memory.transitions.';
 
+create function memory.prepare_entity()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if (
+    (new.tenant_id, new.id, new.created_at) is distinct from (old.tenant_id, old.id, old.created_at)
+  ) then
+    raise exception 'entity % keeps its identity', old.id
+      using errcode = 'PM006', hint = 'Create another entity, and merge this one into it.';
+  end if;
+  return new;
+end;
+$$;
+
+comment on function memory.prepare_entity() is
+'Trigger: keeps the identity of an entity as created.';
+
+create trigger prepare
+before update of tenant_id, id, created_at on memory.entities
+for each row execute function memory.prepare_entity();
+
 commit;

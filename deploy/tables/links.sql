@@ -87,7 +87,8 @@ comment on function memory.memory_exists(text, text, uuid) is
 'transaction.';
 
 create trigger check_ends
-before insert on memory.memory_links
+before insert or update of tenant_id, source_type, source_id, target_type, target_id
+on memory.memory_links
 for each row execute function memory.check_link_ends();
 
 commit;

@@ -3,5 +3,6 @@
 begin;
 
 drop table memory.entities;
+drop function memory.prepare_entity();
 
 commit;

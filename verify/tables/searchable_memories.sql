@@ -1,8 +1,8 @@
--- Verify pymem:tables/live_memories on pg
+-- Verify pymem:tables/searchable_memories on pg
 
 begin;
 select m.memory_type, m.tenant_id, m.id, m.embedding, m.search_vector, m.expires_at
-from memory.live_memories as m
+from memory.searchable_memories as m
 where false;
 select 'memory.ranked_memory'::regtype;
 rollback;

@@ -1,4 +1,4 @@
--- Deploy pymem:tables/live_memories to pg
+-- Deploy pymem:tables/searchable_memories to pg
 -- requires: tables/episodes
 -- requires: tables/facts
 -- requires: tables/rules
@@ -7,7 +7,7 @@ begin;
 
 set local role memory_owner;
 
-create view memory.live_memories
+create view memory.searchable_memories
 with (security_invoker = true)
 as
 select
@@ -34,7 +34,8 @@ select
   e.reference_count,
   e.expires_at,
   e.embedding,
-  e.search_vector
+  e.search_vector,
+  true as is_live
 from memory.episodes as e
 union all
 select
@@ -61,9 +62,9 @@ select
   f.reference_count,
   null::timestamptz,
   f.embedding,
-  f.search_vector
+  f.search_vector,
+  f.validity = 'active'
 from memory.facts as f
-where f.validity = 'active'
 union all
 select
   'rule'::text,
@@ -89,14 +90,15 @@ select
   r.reference_count,
   null::timestamptz,
   r.embedding,
-  r.search_vector
-from memory.rules as r
-where r.lifecycle_state <> 'retracted';
+  r.search_vector,
+  r.lifecycle_state <> 'retracted'
+from memory.rules as r;
 
-comment on view memory.live_memories is
-'Episodes, active facts and rules not forgotten, in one shape: what search reads. expires_at '
-'(episodes only) is for the reader to compare with its time. The scope of an episode is its '
-'butler.';
+comment on view memory.searchable_memories is
+'Episodes, facts and rules in one shape: what search reads. is_live: an active fact, a rule not '
+'forgotten; a column and not a condition, because only branches without one can use a vector '
+'index. expires_at (episodes only) is for the reader to compare with its time. The scope of an '
+'episode is its butler.';
 
 create type memory.candidate as (
   id uuid,

@@ -1,0 +1,9 @@
+-- Revert pymem:tables/searchable_memories from pg
+
+begin;
+
+drop type memory.ranked_memory;
+drop type memory.candidate;
+drop view memory.searchable_memories;
+
+commit;
