@@ -166,21 +166,45 @@ class Database:
                 await cursor.execute(query, parameter_sets[0])
                 return await cursor.fetchall()
 
-            found: list[Any] = []
-            async with connection.transaction(), connection.pipeline():
-                if not request.is_empty():
-                    await connection.execute(
-                        "select memory.set_request(%s, %s, %s, %s)",
-                        (request.tenant_id, request.actor, request.request_id, request.reason),
-                    )
-                cursors = []
-                for parameters in parameter_sets:
-                    cursor = connection.cursor(row_factory=row_factory)
-                    await cursor.execute(query, parameters)
-                    cursors.append(cursor)
-                for cursor in cursors:
-                    found += await cursor.fetchall()
-            return found
+            async with connection.transaction():
+                return await self._pipelined(
+                    connection, request, query, parameter_sets, row_factory
+                )
+
+    async def _pipelined(
+        self,
+        connection: psycopg.AsyncConnection[Any],
+        request: Request,
+        query: sql.Composed,
+        parameter_sets: list[dict[str, Any]],
+        row_factory: AsyncRowFactory[Any],
+    ) -> list[Any]:
+        """Send everything at once and collect the answers: one round trip."""
+        found: list[Any] = []
+        failure: psycopg.Error | None = None
+        try:
+            async with connection.pipeline():
+                try:
+                    if not request.is_empty():
+                        await connection.execute(
+                            "select memory.set_request(%s, %s, %s, %s)",
+                            (request.tenant_id, request.actor, request.request_id, request.reason),
+                        )
+                    cursors = []
+                    for parameters in parameter_sets:
+                        cursor = connection.cursor(row_factory=row_factory)
+                        await cursor.execute(query, parameters)
+                        cursors.append(cursor)
+                    for cursor in cursors:
+                        found += await cursor.fetchall()
+                except psycopg.Error as error:
+                    failure = error
+        except psycopg.Error as error:
+            # What follows the first failure in a pipeline is only its consequence.
+            failure = failure or error
+        if failure is not None:
+            raise failure
+        return found
 
 
 async def _configure(connection: psycopg.AsyncConnection[Any]) -> None:

@@ -133,7 +133,10 @@ async def test_the_worker_fills_in_what_is_missing(
         assert active is not None
         assert (active.model, active.version) == (engine.model, engine.version)
         assert (
-            database.value("select count(*) from memory.searchable_memories where embedding is null") == 0
+            database.value(
+                "select count(*) from memory.searchable_memories where embedding is null"
+            )
+            == 0
         )
         [best, *_] = await memory.semantic_search("fact", embedding=engine.embed("user pet a dog"))
         assert best.similarity == pytest.approx(1, abs=1e-5)
