@@ -23,7 +23,7 @@ lint: .build/environment ## ruff, mypy, sqlfluff, and whether generated files ar
 	$(python) -m ruff check
 	$(python) -m ruff format --check
 	$(python) -m mypy
-	$(python) -m sqlfluff lint --processes 2 --nocolor deploy revert verify
+	$(python) -m sqlfluff lint --nocolor deploy revert verify
 	$(MAKE) --silent sql
 	git diff --exit-code --stat -- sql
 
