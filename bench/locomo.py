@@ -28,8 +28,8 @@ from rich.table import Table
 
 from bench.scratch import machine, scratch_database
 from pymem import Memory, RankedMemory, get_embedding_engine
-from pymem.embedding import EmbeddingWorker
 from pymem.ingest import ingest
+from pymem.worker import EmbeddingWorker
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open", 4: "single-hop", 5: "adversarial"}
 DEPTH = 20

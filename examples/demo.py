@@ -17,9 +17,10 @@ from rich.panel import Panel
 from rich.text import Text
 
 from pymem import Memory, display, get_embedding_engine, schema
-from pymem.embedding import EmbeddingWorker, embeddings_installed
+from pymem.embedding import embeddings_installed
 from pymem.ingest import ingest
 from pymem.server import EmbeddedServer
+from pymem.worker import EmbeddingWorker
 
 SESSIONS = Path(__file__).parent / "sessions.jsonl"
 DATABASE, LOGIN = "pymem_demo", "pymem_demo"

@@ -31,6 +31,7 @@ from pymem.models import (
     Unembedded,
 )
 from pymem.version import __version__
+from pymem.worker import EmbeddingWorker
 
 __all__ = [
     "ConflictError",
@@ -38,6 +39,7 @@ __all__ = [
     "EmbeddingBacklog",
     "EmbeddingEngine",
     "EmbeddingVersion",
+    "EmbeddingWorker",
     "Event",
     "ImmutableError",
     "IntegrityError",

@@ -20,7 +20,8 @@ from pymem import (
     UnavailableError,
     get_embedding_engine,
 )
-from pymem.embedding import DEFAULT_MODEL, EmbeddingWorker
+from pymem.embedding import DEFAULT_MODEL
+from pymem.worker import EmbeddingWorker
 from tests.conftest import Database
 
 pytestmark = pytest.mark.anyio

@@ -19,10 +19,11 @@ from pymem.cli.base import (
     run,
     start_progress,
 )
-from pymem.embedding import EmbeddingWorker, embeddings_installed, get_embedding_engine
+from pymem.embedding import embeddings_installed, get_embedding_engine
 from pymem.errors import InvalidArgumentError
 from pymem.ingest import ingest as ingest_file
 from pymem.memory import Memory
+from pymem.worker import EmbeddingWorker
 
 
 @main.command()

@@ -1,0 +1,76 @@
+"""The worker that gives memories the vectors they lack."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from pymem.embedding import EmbeddingEngine
+from pymem.errors import UnavailableError
+from pymem.memory import Memory
+
+logger = logging.getLogger(__name__)
+
+
+class EmbeddingWorker:
+    """Gives memories the vectors they lack, of the version of its engine.
+
+    Any number of workers may run at once: each claims what no other has. One that dies gives back
+    what it held when its lease ends.
+
+    Args:
+        memory: The memory to work on, as a login with the role memory_worker.
+        engine: Makes the vectors.
+        batch_size: Memories claimed and embedded at a time.
+    """
+
+    def __init__(self, memory: Memory, engine: EmbeddingEngine, *, batch_size: int = 64) -> None:
+        self._memory = memory
+        self._engine = engine
+        self._batch_size = batch_size
+
+    async def run_once(self) -> int:
+        """Embed one batch; return how many memories got their vector, 0 when none waits."""
+        version_id = await self._memory.register_embedding_version(
+            self._engine.model, await asyncio.to_thread(lambda: self._engine.version)
+        )
+        claimed = await self._memory.claim_unembedded(
+            embedding_version_id=version_id, batch_size=self._batch_size
+        )
+        if not claimed:
+            return 0
+        vectors = await asyncio.to_thread(
+            self._engine.embed_batch, [memory.content for memory in claimed]
+        )
+        stored = await self._memory.set_embeddings(
+            [(memory.memory_type, memory.memory_id) for memory in claimed],
+            vectors,
+            embedding_version_id=version_id,
+        )
+        return sum(stored)
+
+    async def run_until_empty(self, progress: Callable[[int], None] | None = None) -> int:
+        """Embed until nothing waits; return how many memories got their vector.
+
+        Args:
+            progress: Called after each batch with the number embedded in it.
+        """
+        total = 0
+        while count := await self.run_once():
+            total += count
+            if progress is not None:
+                progress(count)
+        return total
+
+    async def run_forever(self, poll_seconds: float = 2) -> None:
+        """Embed what waits, and look again every poll_seconds, until cancelled.
+
+        A database that is away for a while is waited for; other errors end the worker.
+        """
+        while True:
+            try:
+                await self.run_until_empty()
+            except UnavailableError as error:
+                logger.warning("embedding worker waits for the database: %s", error)
+            await asyncio.sleep(poll_seconds)

@@ -1,0 +1,98 @@
+"""What a call reads grows with its tenant's memories, not with everyone's.
+
+Counted in blocks, so that a slow machine changes nothing.
+"""
+
+from __future__ import annotations
+
+import random
+
+import psycopg
+import pytest
+
+from tests.conftest import Database
+
+WORDS = [
+    "garden",
+    "kitchen",
+    "meeting",
+    "budget",
+    "flight",
+    "doctor",
+    "painting",
+    "guitar",
+    "recipe",
+    "marathon",
+]
+
+CALLS = {
+    "exact semantic search": "select * from memory.semantic_search('fact', %(vector)s::vector)",
+    "keyword search, any word": "select * from memory.keyword_search('fact', 'garden recipe', keyword_match => 'any')",
+    "keyword search, all words": "select * from memory.keyword_search('fact', 'garden recipe')",
+    "hybrid search": "select * from memory.hybrid_search('fact', 'garden recipe', %(vector)s::vector)",
+    "recall": "select * from memory.recall('garden recipe', embedding => %(vector)s::vector)",
+    "context": "select memory.context('garden recipe', 'home', embedding => %(vector)s::vector)",
+    "store": "select memory.store_fact('user', 'likes', 'garden', embedding => %(vector)s::vector)",
+    "audit": "select * from memory.list_events(max_results => 20)",
+    "audit of one type": "select * from memory.list_events(event_type => 'fact_created', max_results => 20)",
+    "links": "select * from memory.get_links('fact', %(id)s)",
+    "claim": "select * from memory.claim_unembedded()",
+}
+
+
+def fill(database: Database, tenant: str, count: int) -> None:
+    source = random.Random(tenant)
+    with psycopg.connect(database.superuser_url, autocommit=True) as connection:
+        connection.execute("select set_config('memory.tenant_id', %s, false)", (tenant,))
+        connection.execute("select memory.register_embedding_version('model', '1')")
+        texts = [" ".join(source.choices(WORDS, k=8)) for _ in range(count)]
+        vectors = [str([source.gauss(0, 1) for _ in range(384)]) for _ in range(20)]
+        connection.execute(
+            """insert into memory.facts
+                 (tenant_id, subject, predicate, content, embedding, embedding_version_id)
+               select %(tenant)s, 'subject ' || n, 'said', t, (%(vectors)s::text[])[1 + n %% 20]::vector,
+                 (select id from memory.active_embedding_version())
+               from unnest(%(texts)s::text[]) with ordinality as u (t, n)""",
+            {"tenant": tenant, "vectors": vectors, "texts": texts},
+        )
+        connection.execute("vacuum analyze")
+
+
+def blocks(database: Database, call: str, parameters: dict[str, str]) -> int:
+    """Return how many blocks of tables and indexes of the schema a call touches."""
+    counted = """
+        select coalesce(sum(heap_blks_read + heap_blks_hit + idx_blks_read + idx_blks_hit), 0)::bigint
+        from pg_statio_all_tables where schemaname = 'memory'"""
+    with psycopg.connect(database.superuser_url, autocommit=True) as connection:
+        connection.execute("select set_config('memory.tenant_id', 'small', false)")
+        for _ in range(2):  # the first call fills the caches of the session
+            connection.execute("select pg_stat_force_next_flush()")
+            [before] = connection.execute(counted).fetchone() or (0,)
+            connection.execute(call, parameters)
+            connection.execute("select pg_stat_force_next_flush()")
+            [after] = connection.execute(counted).fetchone() or (0,)
+    return int(after - before)
+
+
+@pytest.fixture
+def counted(database: Database) -> Database:
+    # Pages are counted, so nothing else may touch them.
+    with psycopg.connect(database.superuser_url, autocommit=True) as connection:
+        for table in ("facts", "memory_events"):
+            connection.execute(f"alter table memory.{table} set (autovacuum_enabled = off)")
+    fill(database, "small", 200)
+    return database
+
+
+def test_no_call_reads_more_because_others_store_more(counted: Database) -> None:
+    one = str(counted.value("select id from memory.facts order by id limit 1"))
+    parameters = {"vector": str([1.0] * 384), "id": one}
+    alone = {name: blocks(counted, call, parameters) for name, call in CALLS.items()}
+
+    fill(counted, "big", 12_000)
+
+    for name, call in CALLS.items():
+        among_others = blocks(counted, call, parameters)
+        assert alone[name] > 0 or name == "links", name
+        # Deeper indexes, and rows that lie among those of others.
+        assert among_others < 2 * alone[name] + 60, (name, alone[name], among_others)
