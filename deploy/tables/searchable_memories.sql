@@ -63,7 +63,7 @@ select
   null::timestamptz,
   f.embedding,
   f.search_vector,
-  f.validity = 'active'
+  f.validity = 'active' as is_live
 from memory.facts as f
 union all
 select
@@ -91,7 +91,7 @@ select
   null::timestamptz,
   r.embedding,
   r.search_vector,
-  r.lifecycle_state <> 'retracted'
+  r.lifecycle_state <> 'retracted' as is_live
 from memory.rules as r;
 
 comment on view memory.searchable_memories is
