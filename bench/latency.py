@@ -35,23 +35,38 @@ from bench.scratch import machine, scratch_database
 from pymem import Memory
 
 TENANTS = 50
-WORDS = (
-    "garden kitchen meeting budget flight doctor painting guitar recipe marathon puppy school "
-    "project deadline camping museum birthday invoice contract library concert bicycle therapy "
-    "adoption pottery hiking violin sunset workshop volunteer charity mentor interview deposit"
+STOP_WORDS = (
+    "the and of to a in is it you that he was for on are with as his they be at this have from or "
+    "had by but some what there we can out other were all your when up use how said an each she"
 ).split()
-COMMON = (
-    "went to with about the a for and her his they plan talk said week last new found bought "
-    "told asked loves wants likes thinks will make take visit call send keep next really"
-).split()
+CONSONANTS, VOWELS = "bcdfghjklmnprstvwz", "aeiou"
+
+
+def vocabulary(size: int) -> list[str]:
+    """Return made-up words of two to four syllables."""
+    source = random.Random(0)
+    words = {
+        "".join(
+            source.choice(CONSONANTS) + source.choice(VOWELS) for _ in range(source.randint(2, 4))
+        )
+        for _ in range(size)
+    }
+    return sorted(words, key=lambda word: source.random())
+
+
+WORDS = vocabulary(8000)
+# Word frequencies as in natural language: proportional to 1 / (rank + 2.7) (Zipf, Mandelbrot).
+WEIGHTS = [1 / (rank + 2.7) for rank in range(1, len(WORDS) + 1)]
 
 Vector = NDArray[np.float32]
 
 
-def sentence(source: random.Random) -> str:
-    """Return a made-up remark of 25 words, a fifth of them telling."""
+def sentence(source: random.Random, length: int = 25) -> str:
+    """Return a made-up remark, nearly half of it stop words."""
+    telling = iter(source.choices(WORDS, WEIGHTS, k=length))
     return " ".join(
-        source.choice(WORDS) if source.random() < 0.2 else source.choice(COMMON) for _ in range(25)
+        source.choice(STOP_WORDS) if source.random() < 0.45 else next(telling)
+        for _ in range(length)
     )
 
 
@@ -166,7 +181,7 @@ async def measure(url: str, superuser_url: str, count: int, rounds: int) -> dict
 
         for number in range(rounds + 5):
             tenant, query, vector = f"t{source.randrange(TENANTS)}", sentence(source), unit(numbers)
-            words = " ".join(query.split()[:8])
+            words = sentence(source, 9)
             memory = gateway.for_request(tenant_id=tenant)
             cursor = await superuser.execute(
                 "select memory.any_lexeme(l)::text, memory.hash_terms(%s, l) "

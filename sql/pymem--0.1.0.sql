@@ -796,10 +796,10 @@ create table memory.episodes (
   check (consolidated = (consolidation_status = 'consolidated')),
   constraint episodes_embedding_has_version_check
   check ((embedding is null) = (embedding_version_id is null))
-) with (fillfactor = 90, toast_tuple_target = 8160);
+) with (fillfactor = 75);
 
 -- The vector stays in the row: fetching it from TOAST triples the cost of an exact scan.
-alter table memory.episodes alter column embedding set storage plain;
+alter table memory.episodes alter column embedding set storage external;
 
 create unique index episodes_idempotency_key
 on memory.episodes (tenant_id, idempotency_key) where idempotency_key is not null;
@@ -1057,10 +1057,10 @@ create table memory.facts (
   check (decay_rate = memory.decay_rate_of(permanence)),
   constraint facts_embedding_has_version_check
   check ((embedding is null) = (embedding_version_id is null))
-) with (fillfactor = 90, toast_tuple_target = 8160);
+) with (fillfactor = 75);
 
 -- The vector stays in the row: fetching it from TOAST triples the cost of an exact scan.
-alter table memory.facts alter column embedding set storage plain;
+alter table memory.facts alter column embedding set storage external;
 
 create unique index facts_active_subject_key
 on memory.facts (tenant_id, scope, subject, predicate)
@@ -1268,10 +1268,10 @@ create table memory.rules (
   check (success_count + harmful_count <= applied_count),
   constraint rules_embedding_has_version_check
   check ((embedding is null) = (embedding_version_id is null))
-) with (fillfactor = 90, toast_tuple_target = 8160);
+) with (fillfactor = 75);
 
 -- The vector stays in the row: fetching it from TOAST triples the cost of an exact scan.
-alter table memory.rules alter column embedding set storage plain;
+alter table memory.rules alter column embedding set storage external;
 
 create unique index rules_idempotency_key
 on memory.rules (tenant_id, idempotency_key) where idempotency_key is not null;
@@ -4442,6 +4442,7 @@ create function memory.exact_neighbours(
   returns setof memory.candidate
   language plpgsql
   stable
+  rows 50 -- or the planner joins the answers as if they were thousands
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
   set plan_cache_mode = force_generic_plan -- planning would cost more than searching
@@ -4485,6 +4486,7 @@ create function memory.approximate_neighbours(
   returns setof memory.candidate
   language plpgsql
   stable
+  rows 50 -- or the planner joins the answers as if they were thousands
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
   set plan_cache_mode = force_custom_plan -- the limit decides whether an index pays
@@ -4549,6 +4551,7 @@ create function memory.keyword_matches(
   returns setof memory.candidate
   language plpgsql
   stable
+  rows 50 -- or the planner joins the answers as if they were thousands
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
   set plan_cache_mode = force_generic_plan -- planning would cost more than searching
@@ -4658,6 +4661,7 @@ create function memory.nearest_neighbours(
   returns setof memory.candidate
   language plpgsql
   stable
+  rows 50 -- or the planner joins the answers as if they were thousands
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
 as $$

@@ -25,6 +25,7 @@ create function memory.exact_neighbours(
   returns setof memory.candidate
   language plpgsql
   stable
+  rows 50 -- or the planner joins the answers as if they were thousands
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
   set plan_cache_mode = force_generic_plan -- planning would cost more than searching
@@ -68,6 +69,7 @@ create function memory.approximate_neighbours(
   returns setof memory.candidate
   language plpgsql
   stable
+  rows 50 -- or the planner joins the answers as if they were thousands
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
   set plan_cache_mode = force_custom_plan -- the limit decides whether an index pays
@@ -132,6 +134,7 @@ create function memory.keyword_matches(
   returns setof memory.candidate
   language plpgsql
   stable
+  rows 50 -- or the planner joins the answers as if they were thousands
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
   set plan_cache_mode = force_generic_plan -- planning would cost more than searching
@@ -241,6 +244,7 @@ create function memory.nearest_neighbours(
   returns setof memory.candidate
   language plpgsql
   stable
+  rows 50 -- or the planner joins the answers as if they were thousands
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
 as $$

@@ -44,10 +44,10 @@ create table memory.episodes (
   check (consolidated = (consolidation_status = 'consolidated')),
   constraint episodes_embedding_has_version_check
   check ((embedding is null) = (embedding_version_id is null))
-) with (fillfactor = 90, toast_tuple_target = 8160);
+) with (fillfactor = 75);
 
 -- The vector stays in the row: fetching it from TOAST triples the cost of an exact scan.
-alter table memory.episodes alter column embedding set storage plain;
+alter table memory.episodes alter column embedding set storage external;
 
 create unique index episodes_idempotency_key
 on memory.episodes (tenant_id, idempotency_key) where idempotency_key is not null;

@@ -84,10 +84,10 @@ create table memory.facts (
   check (decay_rate = memory.decay_rate_of(permanence)),
   constraint facts_embedding_has_version_check
   check ((embedding is null) = (embedding_version_id is null))
-) with (fillfactor = 90, toast_tuple_target = 8160);
+) with (fillfactor = 75);
 
 -- The vector stays in the row: fetching it from TOAST triples the cost of an exact scan.
-alter table memory.facts alter column embedding set storage plain;
+alter table memory.facts alter column embedding set storage external;
 
 create unique index facts_active_subject_key
 on memory.facts (tenant_id, scope, subject, predicate)

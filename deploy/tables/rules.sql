@@ -67,10 +67,10 @@ create table memory.rules (
   check (success_count + harmful_count <= applied_count),
   constraint rules_embedding_has_version_check
   check ((embedding is null) = (embedding_version_id is null))
-) with (fillfactor = 90, toast_tuple_target = 8160);
+) with (fillfactor = 75);
 
 -- The vector stays in the row: fetching it from TOAST triples the cost of an exact scan.
-alter table memory.rules alter column embedding set storage plain;
+alter table memory.rules alter column embedding set storage external;
 
 create unique index rules_idempotency_key
 on memory.rules (tenant_id, idempotency_key) where idempotency_key is not null;
