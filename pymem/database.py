@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import random
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Self, TypeVar
@@ -14,6 +15,7 @@ import psycopg
 from pgvector import Vector
 from pgvector.psycopg import register_vector_async
 from psycopg import sql
+from psycopg.pq import ConnStatus
 from psycopg.rows import AsyncRowFactory, class_row, scalar_row
 from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
@@ -43,10 +45,6 @@ class Request:
     request_id: str | None = None
     reason: str | None = None
 
-    def is_empty(self) -> bool:
-        """Return whether there is nothing to tell the database."""
-        return not (self.tenant_id or self.actor or self.request_id or self.reason)
-
 
 class Database:
     """A pool of connections to a database that holds the schema ``memory``.
@@ -70,7 +68,7 @@ class Database:
             open=False,
             kwargs={"autocommit": True},
             configure=_configure,
-            check=AsyncConnectionPool.check_connection,
+            check=_check,
             name="pymem",
         )
 
@@ -108,9 +106,9 @@ class Database:
 
     async def value(self, request: Request, function: str, /, **arguments: Any) -> Any:
         """Call a function that returns one value. Arguments that are None are left out."""
-        call, parameters = _call(function, arguments)
-        query = sql.SQL("select {}").format(call)
-        [value] = await self._execute(request, query, [parameters], scalar_row)
+        parameters = _parameters(arguments)
+        query = _statement(function, tuple(parameters), None, _bookkeeping(function))
+        [value] = await self._execute(request, query, parameters, scalar_row)
         return value
 
     async def values(
@@ -120,32 +118,47 @@ class Database:
 
         All sets name the same arguments.
         """
-        if not calls:
+        sets = [_parameters(arguments) for arguments in calls]
+        if not sets:
             return []
-        prepared = [_call(function, arguments) for arguments in calls]
-        query = sql.SQL("select {}").format(prepared[0][0])
-        return await self._execute(request, query, [call[1] for call in prepared], scalar_row)
+        query = _statement(function, tuple(sets[0]), None, False)
+
+        async def run(connection: psycopg.AsyncConnection[Any]) -> list[Any]:
+            async with connection.transaction():
+                return await _pipelined(connection, query, sets, request)
+
+        return await self._retried(run)
 
     async def rows(
         self, request: Request, row: type[Row], function: str, /, **arguments: Any
     ) -> list[Row]:
         """Call a function that returns a set. Arguments that are None are left out."""
-        call, parameters = _call(function, arguments)
-        names = [sql.Identifier(field.name) for field in fields(row)]  # type: ignore[arg-type]
-        columns = sql.SQL(", ").join(names)
-        query = sql.SQL("select {} from {}").format(columns, call)
-        return await self._execute(request, query, [parameters], class_row(row))
+        parameters = _parameters(arguments)
+        columns = tuple(field.name for field in fields(row))  # type: ignore[arg-type]
+        query = _statement(function, tuple(parameters), columns, _bookkeeping(function))
+        return await self._execute(request, query, parameters, class_row(row))
 
     async def _execute(
         self,
         request: Request,
-        query: sql.Composed,
-        parameter_sets: list[dict[str, Any]],
+        query: str,
+        parameters: dict[str, Any],
         row_factory: AsyncRowFactory[Any],
+    ) -> list[Any]:
+        async def run(connection: psycopg.AsyncConnection[Any]) -> list[Any]:
+            cursor = connection.cursor(row_factory=row_factory)
+            await cursor.execute(query, {**parameters, **_request_parameters(request)})
+            return await cursor.fetchall()
+
+        return await self._retried(run)
+
+    async def _retried(
+        self, run: Callable[[psycopg.AsyncConnection[Any]], Awaitable[list[Any]]]
     ) -> list[Any]:
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                return await self._execute_once(request, query, parameter_sets, row_factory)
+                async with self._pool.connection() as connection:
+                    return await run(connection)
             except (psycopg.Error, PoolTimeout) as error:
                 sqlstate = getattr(error, "sqlstate", None)
                 if sqlstate not in RETRYABLE or attempt == _ATTEMPTS:
@@ -153,58 +166,34 @@ class Database:
                 await asyncio.sleep(random.uniform(0.01, 0.05) * 2**attempt)  # noqa: S311
         raise AssertionError("unreachable")
 
-    async def _execute_once(
-        self,
-        request: Request,
-        query: sql.Composed,
-        parameter_sets: list[dict[str, Any]],
-        row_factory: AsyncRowFactory[Any],
-    ) -> list[Any]:
-        async with self._pool.connection() as connection:
-            if request.is_empty() and len(parameter_sets) == 1:
-                cursor = connection.cursor(row_factory=row_factory)
-                await cursor.execute(query, parameter_sets[0])
-                return await cursor.fetchall()
 
-            async with connection.transaction():
-                return await self._pipelined(
-                    connection, request, query, parameter_sets, row_factory
-                )
-
-    async def _pipelined(
-        self,
-        connection: psycopg.AsyncConnection[Any],
-        request: Request,
-        query: sql.Composed,
-        parameter_sets: list[dict[str, Any]],
-        row_factory: AsyncRowFactory[Any],
-    ) -> list[Any]:
-        """Send everything at once and collect the answers: one round trip."""
-        found: list[Any] = []
-        failure: psycopg.Error | None = None
-        try:
-            async with connection.pipeline():
-                try:
-                    if not request.is_empty():
-                        await connection.execute(
-                            "select memory.set_request(%s, %s, %s, %s)",
-                            (request.tenant_id, request.actor, request.request_id, request.reason),
-                        )
-                    cursors = []
-                    for parameters in parameter_sets:
-                        cursor = connection.cursor(row_factory=row_factory)
-                        await cursor.execute(query, parameters)
-                        cursors.append(cursor)
-                    for cursor in cursors:
-                        found += await cursor.fetchall()
-                except psycopg.Error as error:
-                    failure = error
-        except psycopg.Error as error:
-            # What follows the first failure in a pipeline is only its consequence.
-            failure = failure or error
-        if failure is not None:
-            raise failure
-        return found
+async def _pipelined(
+    connection: psycopg.AsyncConnection[Any],
+    query: str,
+    parameter_sets: list[dict[str, Any]],
+    request: Request,
+) -> list[Any]:
+    """Send all calls at once and collect the answers: one round trip."""
+    found: list[Any] = []
+    failure: psycopg.Error | None = None
+    try:
+        async with connection.pipeline():
+            try:
+                cursors = []
+                for parameters in parameter_sets:
+                    cursor = connection.cursor(row_factory=scalar_row)
+                    await cursor.execute(query, {**parameters, **_request_parameters(request)})
+                    cursors.append(cursor)
+                for cursor in cursors:
+                    found += await cursor.fetchall()
+            except psycopg.Error as error:
+                failure = error
+    except psycopg.Error as error:
+        # What follows the first failure in a pipeline is only its consequence.
+        failure = failure or error
+    if failure is not None:
+        raise failure
+    return found
 
 
 async def _configure(connection: psycopg.AsyncConnection[Any]) -> None:
@@ -212,20 +201,75 @@ async def _configure(connection: psycopg.AsyncConnection[Any]) -> None:
     await register_vector_async(connection)
 
 
+async def _check(connection: psycopg.AsyncConnection[Any]) -> None:
+    """Find out without a round trip whether the server has closed an idle connection."""
+    connection.pgconn.consume_input()
+    if connection.pgconn.status != ConnStatus.OK:
+        raise psycopg.OperationalError("the server closed the connection")
+
+
+# Their only write is to count references. A count lost in a crash of the server does no harm, so
+# their commit need not wait for the disk.
+_BOOKKEEPING = frozenset({"recall", "get_memory"})
+
+
+def _bookkeeping(function: str) -> bool:
+    return function in _BOOKKEEPING
+
+
+@functools.cache
+def _statement(
+    function: str, arguments: tuple[str, ...], columns: tuple[str, ...] | None, relaxed: bool
+) -> str:
+    """Return the one statement, and so the one transaction, that makes a call.
+
+    It says first on whose behalf it acts; OFFSET 0 keeps the planner from another order.
+    """
+    named = sql.SQL(", ").join(
+        [
+            sql.SQL("{} => {}").format(sql.Identifier(name), sql.Placeholder(name))
+            for name in arguments
+        ]
+    )
+    call = sql.SQL("memory.{}({})").format(sql.Identifier(function), named)
+    wanted = (
+        sql.SQL("{} as value").format(call)
+        if columns is None
+        else sql.SQL("{} from {}").format(
+            sql.SQL(", ").join([sql.Identifier(column) for column in columns]), call
+        )
+    )
+    request = ", ".join(f"%({_REQUEST_PREFIX}{name})s" for name in _REQUEST_FIELDS)
+    return (
+        sql.SQL(
+            "select answer.* from (select memory.set_request({request}) as made{relaxed}) "
+            "as request cross join lateral "
+            "(select {wanted} where request.made is not null offset 0) as answer"
+        )
+        .format(
+            request=sql.SQL(request),
+            relaxed=sql.SQL(
+                ", set_config('synchronous_commit', 'off', true) as relaxed" if relaxed else ""
+            ),
+            wanted=wanted,
+        )
+        .as_string(None)
+    )
+
+
+_REQUEST_FIELDS = tuple(field.name for field in fields(Request))
+_REQUEST_PREFIX = "request_"
+
+
+def _request_parameters(request: Request) -> dict[str, Any]:
+    return {f"{_REQUEST_PREFIX}{name}": getattr(request, name) for name in _REQUEST_FIELDS}
+
+
 _JSON_ARGUMENTS = frozenset({"episodes", "metadata", "settings", "tags"})
 
 
-def _call(function: str, arguments: dict[str, Any]) -> tuple[sql.Composed, dict[str, Any]]:
-    """Return ``memory.function(name => %(name)s, ...)`` and its parameters."""
-    parameters = {
-        name: _argument(name, value) for name, value in arguments.items() if value is not None
-    }
-    named = (
-        sql.SQL("{} => {}").format(sql.Identifier(name), sql.Placeholder(name))
-        for name in parameters
-    )
-    call = sql.SQL("memory.{}({})").format(sql.Identifier(function), sql.SQL(", ").join(named))
-    return call, parameters
+def _parameters(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {name: _argument(name, value) for name, value in arguments.items() if value is not None}
 
 
 def _argument(name: str, value: Any) -> Any:
