@@ -92,8 +92,9 @@ select tenant_id, id, subject, predicate, content, importance, confidence, creat
 from memory.facts order by created_at, id;
 create index on bare.heap (tenant_id);
 create index on bare.heap using gin (search_vector);
-create table bare.facts (like memory.facts including all excluding constraints);
-vacuum analyze bare.heap;
+create table bare.facts (like memory.facts including defaults including storage);
+insert into bare.facts select * from memory.facts;
+vacuum analyze bare.heap
 """
 
 HYBRID = """
@@ -130,9 +131,10 @@ FLOORS = {
 }
 
 STORE_FLOOR = """
-insert into bare.facts (tenant_id, subject, predicate, content, embedding, embedding_version_id, search_vector)
+insert into bare.facts
+  (tenant_id, subject, predicate, content, embedding, embedding_version_id, search_vector, last_confirmed_at)
 values (%(tenant)s, %(subject)s, 'said', %(text)s, %(vector)s, gen_random_uuid(),
-  to_tsvector('english', %(text)s))
+  to_tsvector('english', %(text)s), now())
 """
 
 
@@ -159,8 +161,15 @@ async def load(superuser: psycopg.AsyncConnection[Any], count: int) -> None:
     await superuser.execute("drop table given")
     await superuser.execute("vacuum analyze memory.facts")
     for statement in HEAP.split(";\n"):
-        if statement.strip():
-            await superuser.execute(statement)
+        await superuser.execute(statement)
+    # The same indexes, named anew.
+    definitions = await superuser.execute(
+        "select replace(indexdef, 'memory.facts', 'bare.facts') from pg_indexes "
+        "where schemaname = 'memory' and tablename = 'facts'"
+    )
+    for (definition,) in await definitions.fetchall():
+        await superuser.execute(definition)
+    await superuser.execute("vacuum analyze bare.facts")
 
 
 async def measure(url: str, superuser_url: str, count: int, rounds: int) -> dict[str, list[float]]:

@@ -386,7 +386,8 @@ create function memory.current_actor()
   stable
   parallel safe
   return case
-    when memory.is_actor(current_setting('memory.actor', true))
+    when coalesce(current_setting('memory.actor', true), '') <> ''
+      and memory.is_actor(current_setting('memory.actor', true))
     then current_setting('memory.actor', true)
     else session_user::text
   end;
@@ -629,6 +630,8 @@ comment on column memory.embedding_versions.status is
 
 set local role memory_owner;
 
+-- The checks spell out memory.is_actor and its like: a function in a check is taken apart anew by
+-- every statement, which would double the cost of an event.
 create table memory.memory_events (
   tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
   id uuid not null default gen_random_uuid(),
@@ -636,10 +639,12 @@ create table memory.memory_events (
   event_type text not null check (event_type <> ''),
   memory_type text,
   memory_id uuid,
-  actor text default memory.current_actor() check (memory.is_actor(actor)),
+  actor text default memory.current_actor()
+  check (octet_length(actor) between 1 and 128 and actor !~ '[[:cntrl:]]'),
   login name not null default session_user,
-  request_id text default memory.current_request_id() check (memory.is_request_id(request_id)),
-  reason text default memory.current_reason() check (memory.is_reason(reason)),
+  request_id text default memory.current_request_id()
+  check (request_id ~ '^[A-Za-z0-9_.:/+=@-]{1,128}$'),
+  reason text default memory.current_reason() check (reason ~ '^[a-z0-9_.:-]{1,64}$'),
   payload jsonb not null default '{}' check (jsonb_typeof(payload) = 'object'),
   created_at timestamptz not null default now() check (isfinite(created_at)),
   primary key (tenant_id, id)
@@ -1053,8 +1058,16 @@ create table memory.facts (
   references memory.facts (tenant_id, id) on delete set null (supersedes_id),
   foreign key (tenant_id, entity_id)
   references memory.entities (tenant_id, id) on delete restrict,
-  constraint facts_decay_rate_of_permanence_check
-  check (decay_rate = memory.decay_rate_of(permanence)),
+  -- The rates of memory.decay_rate_of, spelled out: every statement takes checks apart anew.
+  constraint facts_decay_rate_of_permanence_check check (
+    decay_rate = case permanence
+      when 'permanent' then 0.0
+      when 'stable' then 0.002
+      when 'standard' then 0.008
+      when 'volatile' then 0.03
+      when 'ephemeral' then 0.1
+    end
+  ),
   constraint facts_embedding_has_version_check
   check ((embedding is null) = (embedding_version_id is null))
 ) with (fillfactor = 75);
@@ -1582,12 +1595,18 @@ create function memory.write_event(
   payload jsonb
 )
   returns void
-  language sql
+  language plpgsql
   volatile
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
+#variable_conflict use_column
+begin
   insert into memory.memory_events (tenant_id, event_type, memory_type, memory_id, payload)
-  values (tenant_id, event_type, memory_type, memory_id, payload);
+  values (
+    write_event.tenant_id, write_event.event_type, write_event.memory_type, write_event.memory_id,
+    write_event.payload
+  );
+end;
 $$;
 
 comment on function memory.write_event(text, text, text, uuid, jsonb) is
@@ -2565,38 +2584,41 @@ set local role memory_owner;
 
 create function memory.default_settings(tenant_id text)
   returns memory.settings
-  language sql
-  stable
+  language plpgsql
+  immutable
   parallel safe
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
-  select jsonb_populate_record(null::memory.settings, jsonb_build_object(
-    'tenant_id', tenant_id,
-    'retrieval_mode', 'hybrid',
-    'retrieval_limit', 20,
-    'candidate_pool', 50,
-    'min_confidence', 0.2,
-    'weight_relevance', 0.4,
-    'weight_importance', 0.3,
-    'weight_recency', 0.2,
-    'weight_confidence', 0.1,
-    'rrf_k', 60,
-    'keyword_match', 'any',
-    'text_search_config', 'english',
-    'recency_half_life_days', 7,
-    'recency_null', 'zero',
-    'exact_scan_limit', 10000,
-    'fading_threshold', 0.2,
-    'episode_ttl_days', 7,
-    'context_token_budget', 3000,
-    'context_chars_per_token', 4,
-    'context_facts_share', 0.60,
-    'context_rules_share', 0.25,
-    'context_warnings_share', 0.05,
-    'context_episodes_share', 0.10,
-    'context_confidence', 'effective',
-    'context_counts_references', false
-  ));
+declare
+  v_settings memory.settings;
+begin
+  v_settings.tenant_id := tenant_id;
+  v_settings.retrieval_mode := 'hybrid';
+  v_settings.retrieval_limit := 20;
+  v_settings.candidate_pool := 50;
+  v_settings.min_confidence := 0.2;
+  v_settings.weight_relevance := 0.4;
+  v_settings.weight_importance := 0.3;
+  v_settings.weight_recency := 0.2;
+  v_settings.weight_confidence := 0.1;
+  v_settings.rrf_k := 60;
+  v_settings.keyword_match := 'any';
+  v_settings.text_search_config := 'english';
+  v_settings.recency_half_life_days := 7;
+  v_settings.recency_null := 'zero';
+  v_settings.exact_scan_limit := 10000;
+  v_settings.fading_threshold := 0.2;
+  v_settings.episode_ttl_days := 7;
+  v_settings.context_token_budget := 3000;
+  v_settings.context_chars_per_token := 4;
+  v_settings.context_facts_share := 0.60;
+  v_settings.context_rules_share := 0.25;
+  v_settings.context_warnings_share := 0.05;
+  v_settings.context_episodes_share := 0.10;
+  v_settings.context_confidence := 'effective';
+  v_settings.context_counts_references := false;
+  return v_settings;
+end;
 $$;
 
 comment on function memory.default_settings(text) is
@@ -2990,6 +3012,7 @@ comment on function memory.check_embedding_version(uuid) is
 'it. Errors: PM004 another version is active or none is registered.';
 
 create function memory.lock_embedding_version(
+  tenant_id text,
   embedding vector,
   embedding_version_id uuid
 )
@@ -2999,21 +3022,30 @@ create function memory.lock_embedding_version(
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
+declare
+  v_active_id uuid;
 begin
   if embedding is null then
     return null;
   end if;
   perform memory.check_embedding(embedding);
-  -- Waits for a switch that is running; the next statement sees what it did.
-  perform from memory.embedding_versions as v
-  where v.tenant_id = memory.current_tenant() and v.status in ('active', 'building')
-  order by v.id
-  for key share;
-  return memory.check_embedding_version(embedding_version_id);
+  -- Waits for a switch that is running, and then finds no row, as this one's status has changed;
+  -- the next statement sees what it did.
+  for i in 1 .. 2 loop
+    select v.id into v_active_id
+    from memory.embedding_versions as v
+    where v.tenant_id = lock_embedding_version.tenant_id and v.status = 'active'
+    for key share;
+    exit when found;
+  end loop;
+  if v_active_id is null or v_active_id <> embedding_version_id then
+    perform memory.check_embedding_version(embedding_version_id);
+  end if;
+  return v_active_id;
 end;
 $$;
 
-comment on function memory.lock_embedding_version(vector, uuid) is
+comment on function memory.lock_embedding_version(text, vector, uuid) is
 'The version of a vector that is about to be stored: the active one, which stays active until '
 'the end of the transaction; NULL for no vector. Errors: PM002 malformed vector, PM004 vector of '
 'another version.';
@@ -3594,15 +3626,16 @@ declare
   v_version_id uuid;
   v_id uuid;
 begin
-  perform memory.check_text('content', store_episode.content, 1048576);
-  perform memory.check_text('butler', store_episode.butler, 128);
-  perform memory.check_number('importance', store_episode.importance, 0, 10);
-  perform memory.check_metadata(store_episode.metadata);
-  perform memory.check_idempotency_key(store_episode.idempotency_key);
-  perform memory.check_write_time('as_of', as_of);
-  perform memory.check_write_time('created_at', v_created_at);
+  perform
+    memory.check_text('content', store_episode.content, 1048576),
+    memory.check_text('butler', store_episode.butler, 128),
+    memory.check_number('importance', store_episode.importance, 0, 10),
+    memory.check_metadata(store_episode.metadata),
+    memory.check_idempotency_key(store_episode.idempotency_key),
+    memory.check_write_time('as_of', as_of),
+    memory.check_write_time('created_at', v_created_at);
   v_version_id := memory.lock_embedding_version(
-    store_episode.embedding, store_episode.embedding_version_id
+    v_tenant_id, store_episode.embedding, store_episode.embedding_version_id
   );
 
   insert into memory.episodes (
@@ -3804,22 +3837,23 @@ declare
   v_old_id uuid;
   v_id uuid;
 begin
-  perform memory.check_text('subject', v_subject, 512);
-  perform memory.check_text('predicate', v_predicate, 512);
-  perform memory.check_text('content', store_fact.content, 1048576);
-  perform memory.check_text('scope', v_scope, 128);
-  perform memory.check_number('importance', store_fact.importance, 0, 10);
-  perform memory.check_number('confidence', store_fact.confidence, 0, 1);
-  perform memory.check_word(
-    'permanence', store_fact.permanence, '{permanent,stable,standard,volatile,ephemeral}'
-  );
-  perform memory.check_tags(store_fact.tags);
-  perform memory.check_metadata(store_fact.metadata, '{status}');
-  perform memory.check_source(v_tenant_id, store_fact.source_butler, store_fact.source_episode_id);
-  perform memory.check_idempotency_key(store_fact.idempotency_key);
-  perform memory.check_write_time('as_of', as_of);
+  perform
+    memory.check_text('subject', v_subject, 512),
+    memory.check_text('predicate', v_predicate, 512),
+    memory.check_text('content', store_fact.content, 1048576),
+    memory.check_text('scope', v_scope, 128),
+    memory.check_number('importance', store_fact.importance, 0, 10),
+    memory.check_number('confidence', store_fact.confidence, 0, 1),
+    memory.check_word(
+      'permanence', store_fact.permanence, '{permanent,stable,standard,volatile,ephemeral}'
+    ),
+    memory.check_tags(store_fact.tags),
+    memory.check_metadata(store_fact.metadata, '{status}'),
+    memory.check_source(v_tenant_id, store_fact.source_butler, store_fact.source_episode_id),
+    memory.check_idempotency_key(store_fact.idempotency_key),
+    memory.check_write_time('as_of', as_of);
   v_version_id := memory.lock_embedding_version(
-    store_fact.embedding, store_fact.embedding_version_id
+    v_tenant_id, store_fact.embedding, store_fact.embedding_version_id
   );
   perform memory.lock_entity(v_tenant_id, store_fact.entity_id);
 
@@ -3927,19 +3961,20 @@ declare
   v_version_id uuid;
   v_id uuid;
 begin
-  perform memory.check_text('content', store_rule.content, 1048576);
-  perform memory.check_text('scope', v_scope, 128);
-  perform memory.check_number('confidence', store_rule.confidence, 0, 1);
-  perform memory.check_number('importance', store_rule.importance, 0, 10);
-  perform memory.check_tags(store_rule.tags);
-  perform memory.check_metadata(
-    store_rule.metadata, '{status,forgotten,needs_inversion,harmful_reasons,original_content}'
-  );
-  perform memory.check_source(v_tenant_id, store_rule.source_butler, store_rule.source_episode_id);
-  perform memory.check_idempotency_key(store_rule.idempotency_key);
-  perform memory.check_write_time('as_of', as_of);
+  perform
+    memory.check_text('content', store_rule.content, 1048576),
+    memory.check_text('scope', v_scope, 128),
+    memory.check_number('confidence', store_rule.confidence, 0, 1),
+    memory.check_number('importance', store_rule.importance, 0, 10),
+    memory.check_tags(store_rule.tags),
+    memory.check_metadata(
+      store_rule.metadata, '{status,forgotten,needs_inversion,harmful_reasons,original_content}'
+    ),
+    memory.check_source(v_tenant_id, store_rule.source_butler, store_rule.source_episode_id),
+    memory.check_idempotency_key(store_rule.idempotency_key),
+    memory.check_write_time('as_of', as_of);
   v_version_id := memory.lock_embedding_version(
-    store_rule.embedding, store_rule.embedding_version_id
+    v_tenant_id, store_rule.embedding, store_rule.embedding_version_id
   );
 
   insert into memory.rules (

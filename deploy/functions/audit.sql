@@ -101,12 +101,18 @@ create function memory.write_event(
   payload jsonb
 )
   returns void
-  language sql
+  language plpgsql
   volatile
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
+#variable_conflict use_column
+begin
   insert into memory.memory_events (tenant_id, event_type, memory_type, memory_id, payload)
-  values (tenant_id, event_type, memory_type, memory_id, payload);
+  values (
+    write_event.tenant_id, write_event.event_type, write_event.memory_type, write_event.memory_id,
+    write_event.payload
+  );
+end;
 $$;
 
 comment on function memory.write_event(text, text, text, uuid, jsonb) is

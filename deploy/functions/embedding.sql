@@ -102,6 +102,7 @@ comment on function memory.check_embedding_version(uuid) is
 'it. Errors: PM004 another version is active or none is registered.';
 
 create function memory.lock_embedding_version(
+  tenant_id text,
   embedding vector,
   embedding_version_id uuid
 )
@@ -111,21 +112,30 @@ create function memory.lock_embedding_version(
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
+declare
+  v_active_id uuid;
 begin
   if embedding is null then
     return null;
   end if;
   perform memory.check_embedding(embedding);
-  -- Waits for a switch that is running; the next statement sees what it did.
-  perform from memory.embedding_versions as v
-  where v.tenant_id = memory.current_tenant() and v.status in ('active', 'building')
-  order by v.id
-  for key share;
-  return memory.check_embedding_version(embedding_version_id);
+  -- Waits for a switch that is running, and then finds no row, as this one's status has changed;
+  -- the next statement sees what it did.
+  for i in 1 .. 2 loop
+    select v.id into v_active_id
+    from memory.embedding_versions as v
+    where v.tenant_id = lock_embedding_version.tenant_id and v.status = 'active'
+    for key share;
+    exit when found;
+  end loop;
+  if v_active_id is null or v_active_id <> embedding_version_id then
+    perform memory.check_embedding_version(embedding_version_id);
+  end if;
+  return v_active_id;
 end;
 $$;
 
-comment on function memory.lock_embedding_version(vector, uuid) is
+comment on function memory.lock_embedding_version(text, vector, uuid) is
 'The version of a vector that is about to be stored: the active one, which stays active until '
 'the end of the transaction; NULL for no vector. Errors: PM002 malformed vector, PM004 vector of '
 'another version.';

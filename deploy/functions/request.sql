@@ -90,7 +90,8 @@ create function memory.current_actor()
   stable
   parallel safe
   return case
-    when memory.is_actor(current_setting('memory.actor', true))
+    when coalesce(current_setting('memory.actor', true), '') <> ''
+      and memory.is_actor(current_setting('memory.actor', true))
     then current_setting('memory.actor', true)
     else session_user::text
   end;

@@ -11,38 +11,41 @@ set local role memory_owner;
 
 create function memory.default_settings(tenant_id text)
   returns memory.settings
-  language sql
-  stable
+  language plpgsql
+  immutable
   parallel safe
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
-  select jsonb_populate_record(null::memory.settings, jsonb_build_object(
-    'tenant_id', tenant_id,
-    'retrieval_mode', 'hybrid',
-    'retrieval_limit', 20,
-    'candidate_pool', 50,
-    'min_confidence', 0.2,
-    'weight_relevance', 0.4,
-    'weight_importance', 0.3,
-    'weight_recency', 0.2,
-    'weight_confidence', 0.1,
-    'rrf_k', 60,
-    'keyword_match', 'any',
-    'text_search_config', 'english',
-    'recency_half_life_days', 7,
-    'recency_null', 'zero',
-    'exact_scan_limit', 10000,
-    'fading_threshold', 0.2,
-    'episode_ttl_days', 7,
-    'context_token_budget', 3000,
-    'context_chars_per_token', 4,
-    'context_facts_share', 0.60,
-    'context_rules_share', 0.25,
-    'context_warnings_share', 0.05,
-    'context_episodes_share', 0.10,
-    'context_confidence', 'effective',
-    'context_counts_references', false
-  ));
+declare
+  v_settings memory.settings;
+begin
+  v_settings.tenant_id := tenant_id;
+  v_settings.retrieval_mode := 'hybrid';
+  v_settings.retrieval_limit := 20;
+  v_settings.candidate_pool := 50;
+  v_settings.min_confidence := 0.2;
+  v_settings.weight_relevance := 0.4;
+  v_settings.weight_importance := 0.3;
+  v_settings.weight_recency := 0.2;
+  v_settings.weight_confidence := 0.1;
+  v_settings.rrf_k := 60;
+  v_settings.keyword_match := 'any';
+  v_settings.text_search_config := 'english';
+  v_settings.recency_half_life_days := 7;
+  v_settings.recency_null := 'zero';
+  v_settings.exact_scan_limit := 10000;
+  v_settings.fading_threshold := 0.2;
+  v_settings.episode_ttl_days := 7;
+  v_settings.context_token_budget := 3000;
+  v_settings.context_chars_per_token := 4;
+  v_settings.context_facts_share := 0.60;
+  v_settings.context_rules_share := 0.25;
+  v_settings.context_warnings_share := 0.05;
+  v_settings.context_episodes_share := 0.10;
+  v_settings.context_confidence := 'effective';
+  v_settings.context_counts_references := false;
+  return v_settings;
+end;
 $$;
 
 comment on function memory.default_settings(text) is

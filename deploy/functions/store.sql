@@ -33,15 +33,16 @@ declare
   v_version_id uuid;
   v_id uuid;
 begin
-  perform memory.check_text('content', store_episode.content, 1048576);
-  perform memory.check_text('butler', store_episode.butler, 128);
-  perform memory.check_number('importance', store_episode.importance, 0, 10);
-  perform memory.check_metadata(store_episode.metadata);
-  perform memory.check_idempotency_key(store_episode.idempotency_key);
-  perform memory.check_write_time('as_of', as_of);
-  perform memory.check_write_time('created_at', v_created_at);
+  perform
+    memory.check_text('content', store_episode.content, 1048576),
+    memory.check_text('butler', store_episode.butler, 128),
+    memory.check_number('importance', store_episode.importance, 0, 10),
+    memory.check_metadata(store_episode.metadata),
+    memory.check_idempotency_key(store_episode.idempotency_key),
+    memory.check_write_time('as_of', as_of),
+    memory.check_write_time('created_at', v_created_at);
   v_version_id := memory.lock_embedding_version(
-    store_episode.embedding, store_episode.embedding_version_id
+    v_tenant_id, store_episode.embedding, store_episode.embedding_version_id
   );
 
   insert into memory.episodes (
@@ -243,22 +244,23 @@ declare
   v_old_id uuid;
   v_id uuid;
 begin
-  perform memory.check_text('subject', v_subject, 512);
-  perform memory.check_text('predicate', v_predicate, 512);
-  perform memory.check_text('content', store_fact.content, 1048576);
-  perform memory.check_text('scope', v_scope, 128);
-  perform memory.check_number('importance', store_fact.importance, 0, 10);
-  perform memory.check_number('confidence', store_fact.confidence, 0, 1);
-  perform memory.check_word(
-    'permanence', store_fact.permanence, '{permanent,stable,standard,volatile,ephemeral}'
-  );
-  perform memory.check_tags(store_fact.tags);
-  perform memory.check_metadata(store_fact.metadata, '{status}');
-  perform memory.check_source(v_tenant_id, store_fact.source_butler, store_fact.source_episode_id);
-  perform memory.check_idempotency_key(store_fact.idempotency_key);
-  perform memory.check_write_time('as_of', as_of);
+  perform
+    memory.check_text('subject', v_subject, 512),
+    memory.check_text('predicate', v_predicate, 512),
+    memory.check_text('content', store_fact.content, 1048576),
+    memory.check_text('scope', v_scope, 128),
+    memory.check_number('importance', store_fact.importance, 0, 10),
+    memory.check_number('confidence', store_fact.confidence, 0, 1),
+    memory.check_word(
+      'permanence', store_fact.permanence, '{permanent,stable,standard,volatile,ephemeral}'
+    ),
+    memory.check_tags(store_fact.tags),
+    memory.check_metadata(store_fact.metadata, '{status}'),
+    memory.check_source(v_tenant_id, store_fact.source_butler, store_fact.source_episode_id),
+    memory.check_idempotency_key(store_fact.idempotency_key),
+    memory.check_write_time('as_of', as_of);
   v_version_id := memory.lock_embedding_version(
-    store_fact.embedding, store_fact.embedding_version_id
+    v_tenant_id, store_fact.embedding, store_fact.embedding_version_id
   );
   perform memory.lock_entity(v_tenant_id, store_fact.entity_id);
 
@@ -366,19 +368,20 @@ declare
   v_version_id uuid;
   v_id uuid;
 begin
-  perform memory.check_text('content', store_rule.content, 1048576);
-  perform memory.check_text('scope', v_scope, 128);
-  perform memory.check_number('confidence', store_rule.confidence, 0, 1);
-  perform memory.check_number('importance', store_rule.importance, 0, 10);
-  perform memory.check_tags(store_rule.tags);
-  perform memory.check_metadata(
-    store_rule.metadata, '{status,forgotten,needs_inversion,harmful_reasons,original_content}'
-  );
-  perform memory.check_source(v_tenant_id, store_rule.source_butler, store_rule.source_episode_id);
-  perform memory.check_idempotency_key(store_rule.idempotency_key);
-  perform memory.check_write_time('as_of', as_of);
+  perform
+    memory.check_text('content', store_rule.content, 1048576),
+    memory.check_text('scope', v_scope, 128),
+    memory.check_number('confidence', store_rule.confidence, 0, 1),
+    memory.check_number('importance', store_rule.importance, 0, 10),
+    memory.check_tags(store_rule.tags),
+    memory.check_metadata(
+      store_rule.metadata, '{status,forgotten,needs_inversion,harmful_reasons,original_content}'
+    ),
+    memory.check_source(v_tenant_id, store_rule.source_butler, store_rule.source_episode_id),
+    memory.check_idempotency_key(store_rule.idempotency_key),
+    memory.check_write_time('as_of', as_of);
   v_version_id := memory.lock_embedding_version(
-    store_rule.embedding, store_rule.embedding_version_id
+    v_tenant_id, store_rule.embedding, store_rule.embedding_version_id
   );
 
   insert into memory.rules (

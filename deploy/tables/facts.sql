@@ -80,8 +80,16 @@ create table memory.facts (
   references memory.facts (tenant_id, id) on delete set null (supersedes_id),
   foreign key (tenant_id, entity_id)
   references memory.entities (tenant_id, id) on delete restrict,
-  constraint facts_decay_rate_of_permanence_check
-  check (decay_rate = memory.decay_rate_of(permanence)),
+  -- The rates of memory.decay_rate_of, spelled out: every statement takes checks apart anew.
+  constraint facts_decay_rate_of_permanence_check check (
+    decay_rate = case permanence
+      when 'permanent' then 0.0
+      when 'stable' then 0.002
+      when 'standard' then 0.008
+      when 'volatile' then 0.03
+      when 'ephemeral' then 0.1
+    end
+  ),
   constraint facts_embedding_has_version_check
   check ((embedding is null) = (embedding_version_id is null))
 ) with (fillfactor = 75);

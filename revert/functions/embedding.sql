@@ -7,7 +7,7 @@ drop function memory.set_embedding(text, uuid, vector, uuid);
 drop function memory.claim_unembedded(uuid, integer, interval, timestamptz);
 drop function memory.embedding_version_status(uuid);
 drop function memory.register_embedding_version(text, text, integer);
-drop function memory.lock_embedding_version(vector, uuid);
+drop function memory.lock_embedding_version(text, vector, uuid);
 drop function memory.check_embedding_version(uuid);
 drop function memory.active_embedding_version();
 drop function memory.check_embedding(vector);

@@ -6,7 +6,7 @@ select
   'memory.check_embedding(vector)'::regprocedure,
   'memory.active_embedding_version()'::regprocedure,
   'memory.check_embedding_version(uuid)'::regprocedure,
-  'memory.lock_embedding_version(vector, uuid)'::regprocedure,
+  'memory.lock_embedding_version(text, vector, uuid)'::regprocedure,
   'memory.register_embedding_version(text, text, integer)'::regprocedure,
   'memory.claim_unembedded(uuid, integer, interval, timestamptz)'::regprocedure,
   'memory.embedding_version_status(uuid)'::regprocedure,
