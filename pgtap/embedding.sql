@@ -52,7 +52,7 @@ select throws_ok(
   'no vector can be stored before a model is registered'
 );
 select ok(
-  memory.lock_embedding_version(null, null) is null, 'what is stored without a vector needs no model'
+  memory.lock_embedding_version('a', null, null) is null, 'what is stored without a vector needs no model'
 );
 select throws_ok(
   $$ select memory.claim_unembedded('00000000-0000-0000-0000-000000000001') $$,
@@ -170,11 +170,11 @@ select throws_ok(
   'a vector of another version is refused'
 );
 select is(
-  memory.lock_embedding_version(memory_test.axis(1), null), :'version_id'::uuid,
+  memory.lock_embedding_version('a', memory_test.axis(1), null), :'version_id'::uuid,
   'a vector is stored under the active version'
 );
 select throws_ok(
-  $$ select memory.lock_embedding_version('[1,2,3]', null) $$, 'PM002', null,
+  $$ select memory.lock_embedding_version('a', '[1,2,3]', null) $$, 'PM002', null,
   'a vector of the wrong length is stored under no version'
 );
 select throws_ok(

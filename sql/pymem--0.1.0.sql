@@ -803,7 +803,8 @@ create table memory.episodes (
   check ((embedding is null) = (embedding_version_id is null))
 ) with (fillfactor = 75);
 
--- The vector stays in the row: fetching it from TOAST triples the cost of an exact scan.
+-- Out of line and uncompressed: searches read the index below, and a narrow row leaves room for HOT
+-- updates of its counters.
 alter table memory.episodes alter column embedding set storage external;
 
 create unique index episodes_idempotency_key
@@ -1072,7 +1073,8 @@ create table memory.facts (
   check ((embedding is null) = (embedding_version_id is null))
 ) with (fillfactor = 75);
 
--- The vector stays in the row: fetching it from TOAST triples the cost of an exact scan.
+-- Out of line and uncompressed: searches read the index below, and a narrow row leaves room for HOT
+-- updates of its counters.
 alter table memory.facts alter column embedding set storage external;
 
 create unique index facts_active_subject_key
@@ -1283,7 +1285,8 @@ create table memory.rules (
   check ((embedding is null) = (embedding_version_id is null))
 ) with (fillfactor = 75);
 
--- The vector stays in the row: fetching it from TOAST triples the cost of an exact scan.
+-- Out of line and uncompressed: searches read the index below, and a narrow row leaves room for HOT
+-- updates of its counters.
 alter table memory.rules alter column embedding set storage external;
 
 create unique index rules_idempotency_key
