@@ -2,7 +2,8 @@
 
 Takes files in the form of LoCoMo (Maharana et al., ACL 2024): episodes with a ``dia_id`` in their
 metadata, and questions with the ``dia_id``s of their evidence and a category. Each conversation
-(butler) becomes a tenant of its own. Nothing is generated or judged by an LLM.
+(butler) becomes a tenant of its own, once for each way to render and search it. Nothing is
+generated or judged by an LLM.
 
     python bench/locomo.py --episodes episodes.jsonl --questions questions.jsonl
 """
@@ -17,6 +18,7 @@ import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,26 +38,76 @@ DEPTH = 20
 
 Search = Callable[[Memory, str, list[float]], Awaitable[list[RankedMemory]]]
 
-SYSTEMS: dict[str, Search] = {
-    "semantic": lambda memory, _, vector: memory.semantic_search(
-        "episode", embedding=vector, max_results=DEPTH
+
+def semantic(memory: Memory, _: str, vector: list[float]) -> Awaitable[list[RankedMemory]]:
+    """Search by meaning."""
+    return memory.semantic_search("episode", embedding=vector, max_results=DEPTH)
+
+
+def keyword(match: str) -> Search:
+    """Search by words."""
+    return lambda memory, query, _: memory.keyword_search(
+        "episode", query, max_results=DEPTH, keyword_match=match
+    )
+
+
+def hybrid(memory: Memory, query: str, vector: list[float]) -> Awaitable[list[RankedMemory]]:
+    """Search by both."""
+    return memory.hybrid_search("episode", query, embedding=vector, max_results=DEPTH)
+
+
+def recall(memory: Memory, query: str, vector: list[float]) -> Awaitable[list[RankedMemory]]:
+    """Rank as recall does, without counting references."""
+    return memory.rank_memories(query, types=["episode"], embedding=vector, max_results=DEPTH)
+
+
+@dataclass(frozen=True)
+class System:
+    """A way to search, with the settings it needs on top of those of its rendering."""
+
+    name: str
+    search: Search
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+PLAIN = {"index_rendering": "content", "embedding_rendering": "content"}
+EVERYTHING = {
+    "keyword_ranker": "bm25",
+    "fusion": "scores",
+    "boost_neighbours": 0.3,
+    "boost_session": 0.2,
+    "boost_named": 0.1,
+    "candidate_pool": 50,
+}
+
+# What is indexed and embedded -> the systems compared on it.
+SYSTEMS: dict[str, tuple[dict[str, Any], list[System]]] = {
+    "content alone": (
+        PLAIN,
+        [
+            System("exact dense", semantic),
+            System("keyword, all words", keyword("all")),
+            System("keyword, any word", keyword("any")),
+            System("hybrid, all words", hybrid, {"keyword_match": "all", "candidate_pool": 20}),
+            System("hybrid, any word", hybrid),
+        ],
     ),
-    "keyword, all words": lambda memory, query, _: memory.keyword_search(
-        "episode", query, max_results=DEPTH
-    ),
-    "keyword, any word": lambda memory, query, _: memory.keyword_search(
-        "episode", query, max_results=DEPTH, keyword_match="any"
-    ),
-    "hybrid, all words": lambda memory, query, vector: memory.hybrid_search(
-        "episode", query, embedding=vector, max_results=DEPTH, keyword_match="all"
-    ),
-    "hybrid (default)": lambda memory, query, vector: memory.hybrid_search(
-        "episode", query, embedding=vector, max_results=DEPTH
-    ),
-    "recall": lambda memory, query, vector: memory.rank_memories(
-        query, types=["episode"], embedding=vector, max_results=DEPTH
+    "with day and previous turn": (
+        {},
+        [
+            System("dense", semantic),
+            System("keyword, any word", keyword("any")),
+            System("hybrid (default)", hybrid),
+            System("recall (default)", recall),
+            System("+ BM25", hybrid, {"keyword_ranker": "bm25"}),
+            System("+ scores", hybrid, {"keyword_ranker": "bm25", "fusion": "scores"}),
+            System("+ boosts: everything on", hybrid, EVERYTHING),
+            System("boosts alone", hybrid, {k: v for k, v in EVERYTHING.items() if "boost" in k}),
+            System("recall, everything on", recall, EVERYTHING),
+        ],
     ),
 }
+BASE = ("content alone", "exact dense")
 
 
 def scores(found: list[str], evidence: set[str]) -> dict[str, float]:
@@ -68,30 +120,37 @@ def scores(found: list[str], evidence: set[str]) -> dict[str, float]:
 
 
 async def measure(url: str, episodes: Path, questions: list[dict[str, Any]]) -> Any:
-    """Return system -> category -> list of scores."""
+    """Return (rendering, system) -> category -> list of scores."""
     engine = get_embedding_engine()
     results: Any = defaultdict(lambda: defaultdict(list))
     conversations = defaultdict(list)
     for line in episodes.read_text().splitlines():
         conversations[json.loads(line)["butler"]].append(line)
+    asked = [q for q in questions if q["evidence"] and q["butler"] in conversations]
+    vectors = engine.embed_batch([q["question"] for q in asked])
     async with await Memory.connect(url) as gateway:
-        for conversation, lines in conversations.items():
-            memory = gateway.for_request(tenant_id=conversation)
-            with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
-                file.write("\n".join(lines) + "\n")
-                file.flush()
-                report = await ingest(memory, file.name)
-            assert report.stored == len(lines), report
-            await EmbeddingWorker(memory, engine).run_until_empty()
-        asked = [q for q in questions if q["evidence"] and q["butler"] in conversations]
-        vectors = engine.embed_batch([q["question"] for q in asked])
-        for question, vector in zip(asked, vectors, strict=True):
-            memory = gateway.for_request(tenant_id=question["butler"])
-            for system, search in SYSTEMS.items():
-                found = await search(memory, question["question"], vector)
-                ids = [str(item.metadata.get("dia_id")) for item in found]
-                score = scores(ids, set(question["evidence"]))
-                results[system][question["category"]].append(score)
+        for rendering, (settings, systems) in SYSTEMS.items():
+            tenants = {name: f"{name}, {rendering}" for name in conversations}
+            for name, lines in conversations.items():
+                memory = gateway.for_request(tenant_id=tenants[name])
+                configured = await memory.configure(settings)
+                usual = {name: getattr(configured, name) for name in (*EVERYTHING, "keyword_match")}
+                with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
+                    file.write("\n".join(lines) + "\n")
+                    file.flush()
+                    report = await ingest(memory, file.name)
+                assert report.stored == len(lines), report
+                await EmbeddingWorker(memory, engine).run_until_empty()
+            for system in systems:
+                for tenant in tenants.values():
+                    memory = gateway.for_request(tenant_id=tenant)
+                    await memory.configure({**usual, **system.settings})
+                for question, vector in zip(asked, vectors, strict=True):
+                    memory = gateway.for_request(tenant_id=tenants[question["butler"]])
+                    found = await system.search(memory, question["question"], vector)
+                    ids = [str(item.metadata.get("dia_id")) for item in found]
+                    score = scores(ids, set(question["evidence"]))
+                    results[rendering, system.name][question["category"]].append(score)
     return results
 
 
@@ -107,8 +166,6 @@ def main() -> None:
     questions = [json.loads(line) for line in arguments.questions.read_text().splitlines()]
     with scratch_database() as scratch:
         results = asyncio.run(measure(scratch.url, arguments.episodes, questions))
-
-    console = Console(width=120)
     measures = ("R@5", "R@10", "R@20", "MRR")
 
     def mean(rows: list[dict[str, float]], name: str) -> float:
@@ -117,7 +174,7 @@ def main() -> None:
     everything = {
         system: [row for rows in by.values() for row in rows] for system, by in results.items()
     }
-    count = len(next(iter(everything.values())))
+    count = len(everything[BASE])
     table = Table(
         title=f"{count} questions: recall of their evidence, mean reciprocal rank",
         title_justify="left",
@@ -125,29 +182,34 @@ def main() -> None:
         pad_edge=False,
     )
     table.add_column("system", no_wrap=True)
-    for name in (*measures, "relative", *CATEGORIES.values()):
-        table.add_column(name, justify="right")
-    base = mean(everything["semantic"], "R@10")
-    figures = {}
-    for system, rows in everything.items():
-        figures[system] = {name: round(mean(rows, name), 4) for name in measures}
-        categories = [
-            f"{mean(results[system][category], 'R@10'):.3f}" if results[system][category] else "–"
-            for category in CATEGORIES
-        ]
+    for name in (*measures, "R@10 ×", "MRR ×", *CATEGORIES.values()):
+        table.add_column(name, justify="right", no_wrap=True)
+    figures: dict[str, dict[str, dict[str, float]]] = defaultdict(dict)
+    for (rendering, system), rows in everything.items():
+        if rendering not in figures:
+            table.add_section()
+            table.add_row(f"[italic]{rendering}")
+        figures[rendering][system] = {name: round(mean(rows, name), 4) for name in measures}
         table.add_row(
-            system,
+            f"  {system}",
             *(f"{mean(rows, name):.3f}" for name in measures),
-            f"{mean(rows, 'R@10') / base:.2f}",
-            *categories,
+            *(f"{mean(rows, name) / mean(everything[BASE], name):.2f}" for name in ("R@10", "MRR")),
+            *(
+                f"{mean(by, 'R@10'):.3f}" if (by := results[rendering, system][category]) else "-"
+                for category in CATEGORIES
+            ),
         )
+    console = Console(width=140)
     console.print(table)
     console.print(
-        f"relative: R@10 over that of semantic; last columns: R@10 by category. {machine()}",
+        f"×: relative to {BASE[1]} of {BASE[0]}; last columns: R@10 by category. {machine()}",
         highlight=False,
     )
     if arguments.json:
-        arguments.json.write_text(json.dumps({"machine": machine(), "figures": figures}, indent=2))
+        arguments.json.write_text(
+            json.dumps({"machine": machine(), "questions": count, "figures": figures}, indent=2)
+            + "\n"
+        )
 
 
 if __name__ == "__main__":

@@ -30,6 +30,8 @@ memory.rule_applications,
 memory.memory_links,
 memory.embedding_queue,
 memory.staged_embeddings,
+memory.corpus_statistics,
+memory.corpus_deltas,
 memory.searchable_memories
 from public;
 
@@ -40,7 +42,7 @@ to memory_writer, memory_worker, memory_reader, memory_admin, memory_gateway;
 -- owns is called by the functions of memory_owner only.
 
 grant select on
-memory.episodes, memory.facts, memory.rules, memory.searchable_memories
+memory.episodes, memory.facts, memory.rules, memory.entities, memory.searchable_memories
 to memory_search;
 
 grant execute on function
@@ -50,6 +52,9 @@ memory.collapse_whitespace(text),
 memory.preprocess_search_query(text),
 memory.query_lexemes(text, text),
 memory.any_lexeme(text []),
+memory.term_frequency(tsvector, tsquery),
+memory.corpus_size(text),
+memory.normalize_name(text),
 memory.hash_terms(text, text []),
 memory.search_terms(text, tsvector),
 memory.days_between(timestamptz, timestamptz),
@@ -63,7 +68,7 @@ to memory_search;
 set local role memory_search;
 grant execute on function
 memory.find_memories(
-  text [], text, text, vector, text, integer, float8, text, boolean, timestamptz
+  text [], text, text, vector, text, integer, float8, text, boolean, integer, timestamptz
 ),
 memory.largest_tenant_size()
 to memory_owner;
@@ -126,7 +131,8 @@ memory.truncate_utf8(text, integer),
 memory.collapse_whitespace(text),
 memory.preprocess_text(text),
 memory.preprocess_search_query(text),
-memory.render_memory(text, text, text, text),
+memory.render_memory(text, text, text, text, timestamptz, text),
+memory.date_in_words(timestamptz),
 memory.decay_rate_of(text),
 memory.days_between(timestamptz, timestamptz),
 memory.effective_confidence(float8, float8, timestamptz, timestamptz),
@@ -141,12 +147,15 @@ to memory_writer, memory_worker, memory_reader, memory_admin;
 grant execute on function
 memory.register_embedding_version(text, text, integer),
 memory.active_embedding_version(),
+memory.current_embedding_versions(),
+memory.embedding_text(text, text, text, text, text, uuid, timestamptz, timestamptz),
 memory.embedding_backlog(timestamptz)
 to memory_writer, memory_worker, memory_admin;
 
 grant execute on function
 memory.claim_unembedded(uuid, integer, interval, timestamptz),
-memory.set_embedding(text, uuid, vector, uuid)
+memory.set_embedding(text, uuid, vector, uuid),
+memory.fold_corpus_statistics()
 to memory_worker;
 
 -- Administration of a tenant

@@ -1,5 +1,6 @@
 -- Deploy pymem:row_security to pg
 -- requires: tables/audit_triggers
+-- requires: tables/corpus_statistics
 -- requires: tables/embedding_queue
 -- requires: tables/settings
 -- requires: functions/request
@@ -19,7 +20,8 @@ declare
 begin
   foreach v_table in array array[
     'episodes', 'facts', 'fact_keys', 'rules', 'rule_applications', 'entities', 'memory_links',
-    'memory_events', 'settings', 'embedding_versions', 'embedding_queue', 'staged_embeddings'
+    'memory_events', 'settings', 'embedding_versions', 'embedding_queue', 'staged_embeddings',
+    'corpus_statistics', 'corpus_deltas'
   ] loop
     execute format('alter table memory.%I enable row level security', v_table);
     execute format('alter table memory.%I force row level security', v_table);
@@ -38,7 +40,7 @@ begin
     );
   end loop;
 
-  foreach v_table in array array['episodes', 'facts', 'rules'] loop
+  foreach v_table in array array['episodes', 'facts', 'rules', 'entities'] loop
     execute format(
       'create policy ranked_retrieval on memory.%I for select to memory_search using (true)',
       v_table

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(176);
+select plan(177);
 
 -- What a statement writes to the audit stream, or the code of its error. The statement is undone, so each
 -- test starts from the same rows.
@@ -62,7 +62,7 @@ select results_eq(
      (
        'a', 'embedding_version_created', null, null,
        '{"old": {}, "new": {"id": "00000000-0000-0000-0000-000000000001", "model": "model", "version": "1",
-         "dimensions": 384, "status": "active"}}'::jsonb
+         "rendering": "previous_dated", "dimensions": 384, "status": "active"}}'::jsonb
      ),
      ('a', 'episode_created', 'episode', '00000000-0000-0000-0000-000000000010',
        '{"from": "[*]", "to": "pending"}'),
@@ -105,6 +105,7 @@ values
   embedding_version_id = '00000000-0000-0000-0000-000000000001'$$, '{}'),
 ('episodes', $$search_vector = 'forged'$$, '{}'),
 ('episodes', $$text_search_config = 'simple'$$, array['episode_updated {"changed": ["text_search_config"]}']),
+('episodes', $$index_rendering = 'content'$$, array['episode_updated {"changed": ["index_rendering"]}']),
 ('episodes', $$importance = 9$$, array['episode_updated {"changed": ["importance"]}']),
 ('episodes', $$reference_count = reference_count + 1$$, '{}'),
 ('episodes', $$last_referenced_at = '2026-01-02Z'$$, '{}'),

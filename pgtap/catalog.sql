@@ -71,8 +71,8 @@ select results_eq(
   $$ select
        (select count(*) from memory_test.tables), (select count(*) from memory_test.functions) > 60,
        (select count(*) from memory_test.indexes) > 40, (select count(*) from memory_test.foreign_keys) $$,
-  $$ values (14::bigint, true, true, 9::bigint) $$,
-  'the rules below look at fourteen tables, their functions, indexes and foreign keys'
+  $$ values (16::bigint, true, true, 9::bigint) $$,
+  'the rules below look at sixteen tables, their functions, indexes and foreign keys'
 );
 
 -- Comments
@@ -277,12 +277,21 @@ select results_eq(
      where f.proowner = 'memory_search'::regrole order by 1 $$,
   $$ values
      ('memory.approximate_neighbours(text,vector,text,integer,double precision,timestamp with time zone)'),
+     ('memory.bm25_matches(text,text,text[],text,memory.settings,text,integer,double precision,'
+      || 'timestamp with time zone)'),
+     ('memory.boost_candidates(text[],text,vector,text,integer,double precision,text,memory.settings,'
+      || 'timestamp with time zone)'),
      ('memory.exact_neighbours(text,vector,text,integer,double precision,timestamp with time zone)'),
      ('memory.find_memories(text[],text,text,vector,text,integer,double precision,text,boolean,'
+      || 'integer,timestamp with time zone)'),
+     ('memory.fuse_lists(text[],text,text,vector,text,integer,double precision,text,memory.settings,'
       || 'timestamp with time zone)'),
-     ('memory.keyword_matches(text,text,text,text,text,integer,double precision,timestamp with time zone)'),
+     ('memory.keyword_matches(text,text,text,memory.settings,text,integer,double precision,'
+      || 'timestamp with time zone)'),
      ('memory.largest_tenant_size()'),
      ('memory.nearest_neighbours(text,vector,text,integer,double precision,integer,'
+      || 'timestamp with time zone)'),
+     ('memory.rank_candidates(text[],text,text,vector,text,integer,double precision,text,memory.settings,'
       || 'timestamp with time zone)'),
      ('memory.use_approximate_index(text,integer)') $$,
   'memory_search owns the functions of ranked retrieval and no other'
@@ -327,7 +336,7 @@ create view memory_test.audited_tables as
 select t.oid, t.name from memory_test.tables as t
 where t.name::text not in (
   'memory.memory_events', 'memory.transitions', 'memory.fact_keys', 'memory.embedding_queue',
-  'memory.staged_embeddings'
+  'memory.staged_embeddings', 'memory.corpus_statistics', 'memory.corpus_deltas'
 );
 
 select is_empty(

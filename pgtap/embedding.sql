@@ -307,7 +307,10 @@ select results_eq(
 select results_eq(
   $$ select c.memory_id, c.content
      from memory.claim_unembedded(null, 2, '10 minutes', '2026-01-02T00:01Z') as c $$,
-  format($$ values (%L::uuid, 'Met Ada'), (%L, 'Early') $$, :'episode_id', :'early_id'),
+  format(
+    $$ values (%1$L::uuid, 'Met Ada (%3$s)'), (%2$L, 'Early (%3$s)') $$,
+    :'episode_id', :'early_id', memory.date_in_words(now())
+  ),
   'a second worker claims others'
 );
 select is_empty(

@@ -24,7 +24,7 @@ values
 -- formulas and text functions
 (
   '{memory_admin,memory_reader,memory_worker,memory_writer}',
-  '{truncate_utf8,preprocess_text,render_memory,decay_rate_of}'
+  '{truncate_utf8,preprocess_text,render_memory,date_in_words,decay_rate_of}'
 ),
 (
   '{memory_admin,memory_reader,memory_search,memory_worker,memory_writer}',
@@ -42,9 +42,10 @@ values
 -- embeddings
 (
   '{memory_admin,memory_worker,memory_writer}',
-  '{register_embedding_version,active_embedding_version,embedding_backlog}'
+  '{register_embedding_version,active_embedding_version,current_embedding_versions,embedding_text,
+    embedding_backlog}'
 ),
-('{memory_worker}', '{claim_unembedded,set_embedding}'),
+('{memory_worker}', '{claim_unembedded,set_embedding,fold_corpus_statistics}'),
 -- administration of a tenant
 (
   '{memory_admin}',
@@ -52,12 +53,15 @@ values
     rebuild_vector_indexes}'
 ),
 -- between the two owners
-('{memory_search}', '{query_lexemes,any_lexeme,hash_terms,search_terms}'),
+('{memory_search}', '{query_lexemes,any_lexeme,hash_terms,search_terms,term_frequency,corpus_size,normalize_name}'),
 ('{memory_owner}', '{find_memories,largest_tenant_size}'),
 -- nobody but their owner
 (
   '{}',
-  '{approximate_neighbours,exact_neighbours,keyword_matches,nearest_neighbours,use_approximate_index,
+  '{approximate_neighbours,exact_neighbours,keyword_matches,bm25_matches,nearest_neighbours,
+    use_approximate_index,fuse_lists,boost_candidates,rank_candidates,
+    append_corpus_delta,corpus_lock_key,count_changed_text,count_deleted_texts,count_stored_texts,
+    fold_corpus_deltas,end_of_text,render_for_embedding,
     audit_event,audit_link,audit_maturity,audit_rule_application,audit_settings,audit_transition,audit_update,
     refuse_change,refuse_truncate,write_event,write_transition,prepare_entity,prepare_episode,prepare_fact,
     prepare_rule,
@@ -233,9 +237,9 @@ select is_empty(
        and r.role <> 'memory_owner'
        and has_table_privilege(r.role, c.oid, v.privilege) <> (
          r.role = 'memory_search' and v.privilege = 'select'
-         and c.relname in ('episodes', 'facts', 'rules', 'searchable_memories')
+         and c.relname in ('episodes', 'facts', 'rules', 'entities', 'searchable_memories')
        ) $$,
-  'ranked retrieval may read four tables; beyond that no role may do anything with any'
+  'ranked retrieval may read five tables; beyond that no role may do anything with any'
 );
 select is_empty(
   $$ select a.attrelid::regclass, a.attname
@@ -281,8 +285,10 @@ select results_eq(
      cross join lateral aclexplode(t.typacl) as a
      where t.typnamespace = 'memory'::regnamespace and a.grantee <> t.typowner
      order by 1, 2 $$,
-  $$ values ('memory.candidate', 'memory_search'), ('memory.ranked_memory', 'memory_search') $$,
-  'ranked retrieval uses two types'
+  $$ values
+     ('memory.candidate', 'memory_search'), ('memory.fused_candidate', 'memory_search'),
+     ('memory.ranked_memory', 'memory_search'), ('memory.settings', 'memory_search') $$,
+  'ranked retrieval uses four types'
 );
 
 -- What is created later

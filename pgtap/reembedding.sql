@@ -121,7 +121,7 @@ select memory_test.as_tenant('a') \g /dev/null
 
 select throws_ok(
   $$ select memory.start_reembedding('model', '1') $$,
-  'PM004', 'model model version 1 is active already', 'a change to the model that is active is refused'
+  'PM004', 'model model version 1 is active already, with rendering previous_dated', 'a change to the model that is active is refused'
 );
 select results_eq(
   $$ select * from memory_test.versions() $$, $$ values ('model 1', 'active') $$, 'and leaves it active'
@@ -165,7 +165,7 @@ select throws_ok(
 );
 select throws_ok(
   $$ select memory.start_reembedding('model', '3') $$,
-  'PM004', 're-embedding with model model version 2 is under way', 'a second change is refused'
+  'PM004', 're-embedding with model model version 2 (rendering previous_dated) is under way', 'a second change is refused'
 );
 select throws_ok(
   $$ select memory.start_reembedding('other', '2') $$, 'PM004', null, 'whatever model it names'
@@ -198,7 +198,7 @@ select results_eq(
   ),
   format(
     $$ values
-      ('episode', %L::uuid, 'Met Ada'), ('fact', %L, 'user likes tea'), ('fact', %L, 'user lives_in Oslo'),
+      ('episode', %L::uuid, 'Met Ada (' || memory.date_in_words(now()) || ')'), ('fact', %L, 'user likes tea'), ('fact', %L, 'user lives in Oslo'),
       ('fact', %L, 'user plays chess'), ('rule', %L, 'Ask first') $$,
     :'episode_id', :'fact_id', :'retracted_id', :'waiting_id', :'rule_id'
   ),

@@ -431,7 +431,7 @@ $$;
 set local session authorization row_security_report;
 select is(
   memory_test.tenants_seen(),
-  'embedding_queue:{b} embedding_versions:{b} entities:{b} episodes:{b} fact_keys:{b} facts:{b} '
+  'corpus_deltas:{b} corpus_statistics embedding_queue:{b} embedding_versions:{b} entities:{b} episodes:{b} fact_keys:{b} facts:{b} '
   'memory_events:{b} memory_links:{b} rule_applications:{b} rules:{b} searchable_memories:{b} settings:{b} '
   'staged_embeddings tenant_logins',
   'a reader who may read the tables sees what its tenant has in each, and no login'
@@ -551,7 +551,7 @@ select throws_ok(
 set local session authorization row_security_stranger;
 select is(
   memory_test.tenants_seen(),
-  'embedding_queue embedding_versions entities episodes fact_keys facts memory_events '
+  'corpus_deltas corpus_statistics embedding_queue embedding_versions entities episodes fact_keys facts memory_events '
   'memory_links rule_applications rules searchable_memories settings staged_embeddings tenant_logins',
   'a role that no policy is for sees nothing, though it may read the tables'
 );

@@ -565,6 +565,8 @@ select results_eq(
 -- hybrid_search
 
 select memory_test.as_tenant('fused');
+-- Lists as deep as the answer, so that a short one has an end.
+select memory.configure('{"candidate_pool": 1}') \g /dev/null
 select memory.register_embedding_version('model', '1') as fused_version_id \gset
 insert into memory.rules (tenant_id, scope, content, embedding, embedding_version_id)
 select 'fused', v.name, v.content, memory_test.near(v.similarity), :'fused_version_id'
@@ -602,10 +604,10 @@ select results_eq(
   'a smaller limit reads less of both lists and makes the missing rank smaller'
 );
 select results_eq(
-  $$ select m.relevance, m.recency
+  $$ select m.relevance = m.rrf_score * 61 / 2, m.recency
      from memory.hybrid_search('rule', 'tea', memory_test.axis(1), max_results => 1) as m $$,
-  $$ values (null::float8, null::float8) $$,
-  'hybrid search says nothing of relevance and recency'
+  $$ values (true, null::float8) $$,
+  'hybrid search tells the relevance, but says nothing of recency'
 );
 select results_eq(
   $$ select m.scope, m.keyword_rank, m.semantic_rank, m.score
@@ -732,6 +734,7 @@ select results_eq(
 -- search: several types
 
 select memory_test.as_tenant('types');
+select memory.configure('{"candidate_pool": 1}') \g /dev/null
 insert into memory.rules (tenant_id, id, content, created_at)
 values ('types', '00000000-0000-0000-0000-000000000001', 'tea', '2026-01-01Z');
 insert into memory.facts (tenant_id, id, subject, predicate, content, created_at)
@@ -790,6 +793,7 @@ select results_eq(
 -- search: modes
 
 select memory_test.as_tenant('modes');
+select memory.configure('{"candidate_pool": 1}') \g /dev/null
 select memory.register_embedding_version('model', '1') as modes_version_id \gset
 select memory.store_rule('tea', 'near', embedding => memory_test.near(0.9), as_of => '2026-01-01Z')
 as modes_near_id \gset

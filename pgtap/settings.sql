@@ -28,10 +28,15 @@ create function memory_test.other_value(
   return case
     when jsonb_typeof(value) = 'boolean' then to_jsonb(not value::boolean)
     when jsonb_typeof(value) = 'number' and value::numeric > 1 then to_jsonb(value::numeric - 1)
+    when value = '0' then '0.5'
     when jsonb_typeof(value) = 'number' then to_jsonb(value::numeric / 2)
     else to_jsonb(case setting
       when 'retrieval_mode' then 'keyword'
       when 'keyword_match' then 'all'
+      when 'keyword_ranker' then 'bm25'
+      when 'fusion' then 'scores'
+      when 'index_rendering' then 'content'
+      when 'embedding_rendering' then 'previous'
       when 'text_search_config' then 'german'
       when 'recency_null' then 'created_at'
       when 'context_confidence' then 'base'
@@ -84,7 +89,9 @@ select is(
     "tenant_id": "t",
     "retrieval_mode": "hybrid", "retrieval_limit": 20, "candidate_pool": 50, "min_confidence": 0.2,
     "weight_relevance": 0.4, "weight_importance": 0.3, "weight_recency": 0.2, "weight_confidence": 0.1,
-    "rrf_k": 60, "keyword_match": "any", "text_search_config": "english",
+    "rrf_k": 60, "keyword_match": "any", "keyword_ranker": "ts_rank", "bm25_k1": 0.9, "bm25_b": 0.4,
+    "fusion": "rrf", "semantic_share": 0.4, "boost_neighbours": 0, "boost_session": 0, "boost_named": 0,
+    "text_search_config": "english", "index_rendering": "dated", "embedding_rendering": "previous_dated",
     "recency_half_life_days": 7, "recency_null": "zero", "exact_scan_limit": 10000,
     "fading_threshold": 0.2, "episode_ttl_days": 7,
     "context_token_budget": 3000, "context_chars_per_token": 4,
@@ -397,7 +404,8 @@ select to_jsonb(memory.configure('{"text_search_config": "simple"}')) ->> 'text_
 select is(:'config'::text, 'simple', 'the language of the texts can be changed');
 select is(
   (select e.search_vector from memory.episodes as e where e.id = :'episode_id'),
-  to_tsvector('simple', 'Ada was running'), 'episodes are indexed anew in it'
+  to_tsvector('simple', 'Ada was running (' || memory.date_in_words(now()) || ')'),
+  'episodes are indexed anew in it'
 );
 select is(
   (select f.search_vector from memory.facts as f where f.id = :'fact_id'),

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(80);
+select plan(96);
 
 -- truncate_utf8
 
@@ -124,8 +124,8 @@ select is(
   memory.render_memory('rule', 'Ask first'), 'Ask first', 'a rule is indexed as its content'
 );
 select is(
-  memory.render_memory('fact', 'green', 'user', 'favorite_color'), 'user favorite_color green',
-  'a fact is indexed as subject, predicate and content'
+  memory.render_memory('fact', 'green', 'user', 'favorite_color'), 'user favorite color green',
+  'a fact is indexed as subject, predicate and content, underscores of the predicate as spaces'
 );
 select is(
   memory.render_memory('episode', 'Met Ada', 'user', 'likes'), 'Met Ada',
@@ -136,7 +136,7 @@ select is(
   'subject and predicate are no part of a rule'
 );
 select is(
-  memory.render_memory('fact', 'green', null, 'favorite_color'), 'favorite_color green',
+  memory.render_memory('fact', 'green', null, 'favorite_color'), 'favorite color green',
   'a part that is missing leaves no gap'
 );
 select is(
@@ -144,8 +144,52 @@ select is(
   'whitespace is collapsed across the parts of a fact'
 );
 select ok(
-  memory.render_memory('episode', null) is null, 'an episode without content has no text'
+  memory.render_memory('episode', null, happened_at => '2023-05-08Z', previous => 'Hello') is null,
+  'an episode without content has no text'
 );
+select is(
+  memory.render_memory('episode', 'Met Ada', happened_at => '2023-05-08 23:59:59.9Z'),
+  'Met Ada (8 May 2023)', 'the day an episode happened follows it in words'
+);
+select is(
+  memory.render_memory('episode', 'Met Ada', previous => E'Who\ndid you meet? '), 'Met Ada Who did you meet?',
+  'the turn before an episode follows it'
+);
+select is(
+  memory.render_memory('episode', 'Met Ada', happened_at => '2023-05-08Z', previous => 'Who?'),
+  'Met Ada (8 May 2023) Who?', 'the day comes before it'
+);
+select is(
+  memory.render_memory(t.type, 'tea', 'user', 'likes', '2023-05-08Z', 'Hello'),
+  memory.render_memory(t.type, 'tea', 'user', 'likes'), t.type || ': neither day nor turn before is part of it'
+)
+from unnest('{fact,rule}'::text[]) as t (type)
+order by t.type;
+select is(
+  memory.render_memory('episode', 'x', previous => repeat('long ', 100)), 'x ' || rtrim(repeat('long ', 60)),
+  'of a long turn before its last 300 characters count'
+);
+select is(
+  memory.end_of_text(t.content, t.max_characters), t.expected, t.what
+)
+from (values
+  (1, 'one two', 7, 'one two', 'a text within the limit is kept whole'),
+  (2, 'one two', 6, 'two', 'a word that would be cut is left out'),
+  (3, 'one two', 4, 'two', 'the limit may fall between words'),
+  (4, 'one two', 3, 'two', 'or at a word'),
+  (5, 'one' || U&'\3000' || 'two', 3, 'two', 'any space parts words'),
+  (6, 'onetwo', 3, 'etwo', 'a word longer than the limit is cut'),
+  (7, '', 3, '', 'nothing stays nothing')
+) as t (position, content, max_characters, expected, what)
+order by t.position;
+select is(
+  memory.date_in_words(d.at), d.expected, d.at || ' in words'
+)
+from (values
+  ('2023-01-01 00:00Z'::timestamptz, '1 January 2023'), ('2023-12-31 23:59:59Z', '31 December 2023'),
+  ('2024-02-29 12:00+14', '28 February 2024')
+) as d (at, expected)
+order by d.at;
 select is(
   memory.render_memory('episode', repeat('x', 262144)), repeat('x', 262144),
   'a text of 256 KiB is indexed in full'
@@ -324,10 +368,12 @@ select is(
       and p.provolatile = 'i' and p.proparallel = 's'
       and p.proname in (
         'truncate_utf8', 'collapse_whitespace', 'preprocess_text', 'preprocess_search_query',
-        'render_memory', 'to_search_vector', 'hash_terms', 'search_terms', 'query_lexemes', 'any_lexeme'
+        'render_memory', 'to_search_vector', 'hash_terms', 'search_terms', 'query_lexemes', 'any_lexeme',
+        'date_in_words', 'end_of_text'
       )
   ),
-  '{any_lexeme,collapse_whitespace,hash_terms,preprocess_search_query,preprocess_text,query_lexemes,'
+  '{any_lexeme,collapse_whitespace,date_in_words,end_of_text,hash_terms,preprocess_search_query,'
+  'preprocess_text,query_lexemes,'
   'render_memory,search_terms,to_search_vector,truncate_utf8}',
   'the text functions are immutable and parallel safe'
 );

@@ -421,8 +421,8 @@ select results_eq(
 
 -- Search vectors
 
-insert into memory.episodes (tenant_id, id, butler, content, search_vector)
-values ('a', '00000000-0000-0000-0000-000000000031', 'vectors', 'The cats sleep', 'forged');
+insert into memory.episodes (tenant_id, id, butler, content, search_vector, created_at)
+values ('a', '00000000-0000-0000-0000-000000000031', 'vectors', 'The cats sleep', 'forged', '2023-05-08Z');
 insert into memory.facts (tenant_id, id, subject, predicate, content, search_vector)
 values ('a', '00000000-0000-0000-0000-000000000032', 'cats', 'like', 'the sofas', 'forged');
 insert into memory.rules (tenant_id, id, content, search_vector)
@@ -439,7 +439,7 @@ create function memory_test.expected_vectors()
   language sql
   begin atomic
     values
-    ('episode', '''cat'':2 ''sleep'':3'::tsvector), ('fact', '''cat'':1 ''like'':2 ''sofa'':4'),
+    ('episode', '''2023'':6 ''8'':4 ''cat'':2 ''may'':5 ''sleep'':3'::tsvector), ('fact', '''cat'':1 ''like'':2 ''sofa'':4'),
     ('rule', '''cat'':3 ''feed'':1');
   end;
 select results_eq(
@@ -470,7 +470,7 @@ where r.id = '00000000-0000-0000-0000-000000000033';
 select results_eq(
   $$ select * from memory_test.vectors order by 1 $$,
   $$ values
-     ('episode', '''cats'':2 ''sleep'':3 ''the'':1'::tsvector),
+     ('episode', '''2023'':6 ''8'':4 ''cats'':2 ''may'':5 ''sleep'':3 ''the'':1'::tsvector),
      ('fact', '''cats'':1 ''like'':2 ''sofas'':4 ''the'':3'),
      ('rule', '''dogs'':3 ''feed'':1 ''the'':2') $$,
   'the search vector follows the text search configuration'

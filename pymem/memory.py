@@ -525,6 +525,10 @@ class Memory:
         found = await self._rows(EmbeddingVersion, "active_embedding_version")
         return found[0] if found else None
 
+    async def current_embedding_versions(self) -> list[EmbeddingVersion]:
+        """Return the versions vectors are made of: active first, then under construction."""
+        return await self._rows(EmbeddingVersion, "current_embedding_versions")
+
     async def embedding_backlog(self, *, as_of: datetime | None = None) -> list[EmbeddingBacklog]:
         """Return how many memories wait for a vector, per current version."""
         return await self._rows(EmbeddingBacklog, "embedding_backlog", as_of=as_of)
@@ -641,12 +645,12 @@ class Memory:
     ) -> UUID:
         embedded_here = False
         if embedding is None and (version_id := await self._version_id()) is not None:
+            names = ("subject", "predicate", "butler", "session_id", "created_at", "as_of")
             text = await self._value(
-                "render_memory",
+                "embedding_text",
                 memory_type=memory_type,
                 content=arguments["content"],
-                subject=arguments.get("subject"),
-                predicate=arguments.get("predicate"),
+                **{name: arguments.get(name) for name in names},
             )
             embedding, embedding_version_id = await self._embed(text), version_id
             embedded_here = True

@@ -43,6 +43,9 @@ class RankedMemory:
     rank: float | None
     keyword_rank: int | None
     rrf_score: float | None
+    neighbour_boost: float | None
+    session_boost: float | None
+    named_boost: float | None
     relevance: float | None
     recency: float | None
     score: float
@@ -96,12 +99,14 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingVersion:
-    """The model whose vectors are searched."""
+    """A model that makes the vectors, and what it is given of a memory."""
 
     id: UUID
     model: str
     version: str
     dimensions: int
+    rendering: str
+    status: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +146,17 @@ class Settings:
     weight_confidence: float
     rrf_k: int
     keyword_match: str
+    keyword_ranker: str
+    bm25_k1: float
+    bm25_b: float
+    fusion: str
+    semantic_share: float
+    boost_neighbours: float
+    boost_session: float
+    boost_named: float
     text_search_config: str
+    index_rendering: str
+    embedding_rendering: str
     recency_half_life_days: float
     recency_null: str
     exact_scan_limit: int

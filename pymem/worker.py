@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from uuid import UUID
 
 from pymem.embedding import EmbeddingEngine
 from pymem.errors import UnavailableError
@@ -32,9 +33,17 @@ class EmbeddingWorker:
 
     async def run_once(self) -> int:
         """Embed one batch; return how many memories got their vector, 0 when none waits."""
-        version_id = await self._memory.register_embedding_version(
-            self._engine.model, await asyncio.to_thread(lambda: self._engine.version)
-        )
+        version = await asyncio.to_thread(lambda: self._engine.version)
+        await self._memory.register_embedding_version(self._engine.model, version)
+        # The same model may be active and, with another rendering, under construction.
+        for current in await self._memory.current_embedding_versions():
+            if (current.model, current.version) == (self._engine.model, version) and (
+                count := await self._embed_batch(current.id)
+            ):
+                return count
+        return 0
+
+    async def _embed_batch(self, version_id: UUID) -> int:
         claimed = await self._memory.claim_unembedded(
             embedding_version_id=version_id, batch_size=self._batch_size
         )

@@ -167,11 +167,45 @@ comment on function memory.preprocess_search_query(text) is
 'Prepares a search query: whitespace collapsed, ends stripped, never cut. NULL gives an empty '
 'text.';
 
+create function memory.date_in_words(at timestamptz)
+  returns text
+  language sql
+  immutable
+  strict
+  parallel safe
+  return date_part('day', at at time zone 'UTC') || ' '
+    || (
+      '{January,February,March,April,May,June,July,August,September,October,November,December}'
+    ::text[])[date_part('month', at at time zone 'UTC')]
+    || ' ' || date_part('year', at at time zone 'UTC');
+
+comment on function memory.date_in_words(timestamptz) is
+'The day of a time as people write it, in English and in UTC: 8 May 2023.';
+
+create function memory.end_of_text(
+  content text,
+  max_characters integer
+)
+  returns text
+  language sql
+  immutable
+  strict
+  parallel safe
+  return case
+    when length(content) <= max_characters then content
+    else regexp_replace(right(content, max_characters + 1), '^\S*\s+', '')
+  end;
+
+comment on function memory.end_of_text(text, integer) is
+'The last words of a text, at most max_characters of it; a word longer than that is cut.';
+
 create function memory.render_memory(
   memory_type text,
   content text,
   subject text default null,
-  predicate text default null
+  predicate text default null,
+  happened_at timestamptz default null,
+  previous text default null
 )
   returns text
   language sql
@@ -180,8 +214,14 @@ create function memory.render_memory(
   return rtrim(
     memory.truncate_utf8(
       memory.preprocess_text(
-        case memory_type
-          when 'fact' then concat_ws(' ', subject, predicate, content)
+        case
+          when content is null then null
+          when memory_type = 'fact'
+          then concat_ws(' ', subject, replace(predicate, '_', ' '), content)
+          when memory_type = 'episode' then concat_ws(
+            ' ', content, '(' || memory.date_in_words(happened_at) || ')',
+            memory.end_of_text(previous, 300)
+          )
           else content
         end
       ),
@@ -190,10 +230,12 @@ create function memory.render_memory(
     ' '
   );
 
-comment on function memory.render_memory(text, text, text, text) is
-'The one text of a memory that is indexed for keyword search and embedded: the content of an '
-'episode or rule, "subject predicate content" of a fact. At most 256 KiB, because to_tsvector '
-'refuses more than 1 MiB of lexemes and positions, and text can grow threefold on its way there.';
+comment on function memory.render_memory(text, text, text, text, timestamptz, text) is
+'The text of a memory that is indexed for keyword search or embedded. Fact: "subject predicate '
+'content", underscores of the predicate as spaces. Rule: its content. Episode: its content, if '
+'given followed by the day it happened, "(8 May 2023)", and the end of the previous turn of its '
+'session (last, so that a long one does not push the content out of a model''s window). At most 256 KiB, because to_tsvector refuses more than 1 MiB of lexemes '
+'and positions, and text can grow threefold on its way there.';
 
 create function memory.to_search_vector(
   text_search_config text,
@@ -509,7 +551,18 @@ create table memory.settings (
   weight_confidence float8 not null check (weight_confidence between 0 and 1),
   rrf_k integer not null check (rrf_k between 1 and 10000),
   keyword_match text not null check (keyword_match in ('any', 'all')),
+  keyword_ranker text not null check (keyword_ranker in ('ts_rank', 'bm25')),
+  bm25_k1 float8 not null check (bm25_k1 between 0 and 10),
+  bm25_b float8 not null check (bm25_b between 0 and 1),
+  fusion text not null check (fusion in ('rrf', 'scores')),
+  semantic_share float8 not null check (semantic_share between 0 and 1),
+  boost_neighbours float8 not null check (boost_neighbours between 0 and 1),
+  boost_session float8 not null check (boost_session between 0 and 1),
+  boost_named float8 not null check (boost_named between 0 and 1),
   text_search_config text not null check (text_search_config <> ''),
+  index_rendering text not null check (index_rendering in ('content', 'dated')),
+  embedding_rendering text not null
+  check (embedding_rendering in ('content', 'dated', 'previous', 'previous_dated')),
   recency_half_life_days float8 not null check (recency_half_life_days between 0.001 and 100000),
   recency_null text not null check (recency_null in ('zero', 'created_at')),
   exact_scan_limit integer not null check (exact_scan_limit >= 0),
@@ -557,8 +610,33 @@ comment on column memory.settings.rrf_k is
 comment on column memory.settings.keyword_match is
 'Keyword side of hybrid search, recall and context: "any" word of the query, ranked, or "all" '
 'words.';
+comment on column memory.settings.keyword_ranker is
+'Order of the keyword list: "ts_rank", or "bm25" (Robertson and Zaragoza, 2009), for which rare '
+'words of the tenant''s memories count more.';
+comment on column memory.settings.bm25_k1 is
+'How much a word that occurs again adds, 0..10 (k1 of BM25).';
+comment on column memory.settings.bm25_b is
+'How much a long text is held against it, 0..1 (b of BM25).';
+comment on column memory.settings.fusion is
+'How both lists become one: "rrf", by ranks, or "scores", by similarity scaled over the list and '
+'keyword weight over its maximum.';
+comment on column memory.settings.semantic_share is
+'Share of the similarity in the fusion of scores, 0..1; the rest is the keyword weight''s.';
+comment on column memory.settings.boost_neighbours is
+'How much an episode gains by the relevance of the turn before or after it, 0..1; 0: off.';
+comment on column memory.settings.boost_session is
+'How much an episode gains by the best relevance in its session, 0..1; 0: off.';
+comment on column memory.settings.boost_named is
+'How much a memory gains if the query names its speaker (metadata.speaker of an episode) or '
+'subject (of a fact), 0..1; 0: off.';
 comment on column memory.settings.text_search_config is
 'Text search configuration (language) under which texts are indexed and queries are read.';
+comment on column memory.settings.index_rendering is
+'What the text index holds of an episode: its "content", or that and its day in words ("dated").';
+comment on column memory.settings.embedding_rendering is
+'What is embedded of an episode: its "content", that and its day in words ("dated"), the content '
+'and the end of the session''s previous turn ("previous"), or all three ("previous_dated"). '
+'Counts from the next registration of an embedding version or memory.start_reembedding on.';
 comment on column memory.settings.recency_half_life_days is 'Half-life of the recency score, days.';
 comment on column memory.settings.recency_null is
 'Recency of a memory never referenced: "zero", or counted from "created_at".';
@@ -598,12 +676,15 @@ create table memory.embedding_versions (
   id uuid not null default gen_random_uuid(),
   model text not null check (model <> '' and octet_length(model) <= 256),
   version text not null check (version <> '' and octet_length(version) <= 128),
+  rendering text not null default 'previous_dated'
+  check (rendering in ('content', 'dated', 'previous', 'previous_dated')),
   dimensions integer not null default 384
   constraint embedding_versions_dimensions_of_the_columns check (dimensions = 384),
   status text not null check (status in ('active', 'building', 'retired')),
   created_at timestamptz not null default now() check (isfinite(created_at)),
   primary key (tenant_id, id),
-  constraint embedding_versions_model_version_key unique (tenant_id, model, version)
+  constraint embedding_versions_model_version_rendering_key
+  unique (tenant_id, model, version, rendering)
 );
 
 create unique index embedding_versions_one_active_key
@@ -613,13 +694,15 @@ create unique index embedding_versions_one_building_key
 on memory.embedding_versions (tenant_id) where status = 'building';
 
 comment on table memory.embedding_versions is
-'Which model made a vector. Vectors of two versions cannot be compared: those in the embedding '
+'Which model made a vector, of which text. Vectors of two versions cannot be compared: those in the embedding '
 'columns are all of the active version, those of a version under construction wait in '
 'staged_embeddings.';
 comment on column memory.embedding_versions.model is
 'Name of the model, such as sentence-transformers/all-MiniLM-L6-v2.';
 comment on column memory.embedding_versions.version is
 'Version of the model: for local models a digest of the weights.';
+comment on column memory.embedding_versions.rendering is
+'What of an episode was embedded; see memory.settings.embedding_rendering.';
 comment on column memory.embedding_versions.dimensions is
 'Length of the vectors: that of the embedding columns.';
 comment on column memory.embedding_versions.status is
@@ -774,6 +857,7 @@ create table memory.episodes (
   check (public.vector_norm(embedding) between 1e-6 and 1e6),
   embedding_version_id uuid,
   text_search_config text not null default 'english',
+  index_rendering text not null default 'dated' check (index_rendering in ('content', 'dated')),
   search_vector tsvector not null,
   importance float8 not null default 5.0 check (importance between 0 and 10),
   reference_count integer not null default 0 check (reference_count >= 0),
@@ -813,6 +897,9 @@ on memory.episodes (tenant_id, idempotency_key) where idempotency_key is not nul
 create index episodes_butler_created_idx
 on memory.episodes (tenant_id, butler, created_at desc, id);
 
+create index episodes_session_idx
+on memory.episodes (tenant_id, session_id, created_at, id) where session_id is not null;
+
 create index episodes_expires_idx
 on memory.episodes (tenant_id, expires_at) where expires_at is not null;
 
@@ -838,7 +925,7 @@ comment on column memory.episodes.butler is
 comment on column memory.episodes.session_id is 'The agent session it comes from.';
 comment on column memory.episodes.content is 'The observation, at most 1 MiB. Never changes.';
 comment on column memory.episodes.embedding is
-'Vector of memory.render_memory by the active embedding version; NULL until the embedding worker '
+'Vector of memory.embedding_text by the active embedding version; NULL until the embedding worker '
 'has come by.';
 comment on column memory.episodes.search_vector is
 'Lexemes of memory.render_memory, kept by trigger and not as a generated column: a table with a '
@@ -846,6 +933,8 @@ comment on column memory.episodes.search_vector is
 'reference_count.';
 comment on column memory.episodes.text_search_config is
 'Text search configuration of search_vector.';
+comment on column memory.episodes.index_rendering is
+'What search_vector holds: the "content" alone, or that and the day in words ("dated").';
 comment on column memory.episodes.importance is 'How much it matters, 0..10.';
 comment on column memory.episodes.reference_count is 'How often recall or get returned it.';
 comment on column memory.episodes.consolidated is
@@ -894,11 +983,15 @@ begin
   new.consolidated := new.consolidation_status = 'consolidated';
 
   if tg_op = 'INSERT'
-    or (new.text_search_config, new.search_vector)
-      is distinct from (old.text_search_config, old.search_vector)
+    or (new.text_search_config, new.index_rendering, new.search_vector)
+      is distinct from (old.text_search_config, old.index_rendering, old.search_vector)
   then
     new.search_vector := memory.to_search_vector(
-      new.text_search_config, memory.render_memory('episode', new.content)
+      new.text_search_config,
+      memory.render_memory(
+        'episode', new.content,
+        happened_at => case when new.index_rendering = 'dated' then new.created_at end
+      )
     );
   end if;
   return new;
@@ -912,7 +1005,7 @@ comment on function memory.prepare_episode() is
 create trigger prepare
 before insert or update of
 tenant_id, id, butler, session_id, content, created_at, consolidated, consolidation_status,
-text_search_config, search_vector
+text_search_config, index_rendering, search_vector
 on memory.episodes
 for each row execute function memory.prepare_episode();
 
@@ -1123,7 +1216,7 @@ comment on column memory.facts.predicate is 'Which property or relation.';
 comment on column memory.facts.content is
 'What is known, at most 1 MiB. Never changes: a correction supersedes.';
 comment on column memory.facts.embedding is
-'Vector of memory.render_memory by the active embedding version; NULL until the embedding worker '
+'Vector of memory.embedding_text by the active embedding version; NULL until the embedding worker '
 'has come by.';
 comment on column memory.facts.search_vector is 'Lexemes of memory.render_memory, kept by trigger.';
 comment on column memory.facts.text_search_config is 'Text search configuration of search_vector.';
@@ -1317,7 +1410,7 @@ comment on table memory.rules is
 'ends as a warning.';
 comment on column memory.rules.content is 'The guidance, at most 1 MiB.';
 comment on column memory.rules.embedding is
-'Vector of memory.render_memory by the active embedding version; NULL until the embedding worker '
+'Vector of memory.embedding_text by the active embedding version; NULL until the embedding worker '
 'has come by.';
 comment on column memory.rules.search_vector is 'Lexemes of memory.render_memory, kept by trigger.';
 comment on column memory.rules.text_search_config is 'Text search configuration of search_vector.';
@@ -1801,15 +1894,17 @@ execute function memory.audit_event('episode', 'episode_expired');
 create trigger audit_updated
 after update of
 importance, consolidation_attempts, last_consolidation_error, next_consolidation_retry_at,
-expires_at, metadata, idempotency_key, text_search_config
+expires_at, metadata, idempotency_key, text_search_config, index_rendering
 on memory.episodes
 for each row when (
   (
     new.importance, new.consolidation_attempts, new.last_consolidation_error,
-    new.next_consolidation_retry_at, new.metadata, new.idempotency_key, new.text_search_config
+    new.next_consolidation_retry_at, new.metadata, new.idempotency_key, new.text_search_config,
+    new.index_rendering
   ) is distinct from (
     old.importance, old.consolidation_attempts, old.last_consolidation_error,
-    old.next_consolidation_retry_at, old.metadata, old.idempotency_key, old.text_search_config
+    old.next_consolidation_retry_at, old.metadata, old.idempotency_key, old.text_search_config,
+    old.index_rendering
   )
   or new.expires_at > old.expires_at or new.expires_at is null and old.expires_at is not null
 )
@@ -2162,6 +2257,223 @@ create trigger forget_embedding
 after delete on memory.episodes
 for each row execute function memory.forget_embedding('episode');
 
+-- Deploy pymem:tables/corpus_statistics to pg
+-- requires: tables/episodes
+-- requires: tables/facts
+-- requires: tables/rules
+
+set local role memory_owner;
+
+create table memory.corpus_statistics (
+  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  memory_type text not null check (memory_type in ('episode', 'fact', 'rule')),
+  documents bigint not null check (documents >= 0),
+  terms bigint not null check (terms >= 0),
+  primary key (tenant_id, memory_type)
+);
+
+comment on table memory.corpus_statistics is
+'How many memories of a type can be found, and how long they are together, as of the last fold: '
+'what BM25 has to know of a tenant. Together with corpus_deltas exact at any time.';
+comment on column memory.corpus_statistics.documents is
+'Memories that are live: neither superseded nor expired nor retracted.';
+comment on column memory.corpus_statistics.terms is 'Sum of the distinct lexemes of each.';
+
+create table memory.corpus_deltas (
+  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  id bigint not null generated always as identity,
+  memory_type text not null check (memory_type in ('episode', 'fact', 'rule')),
+  documents bigint not null,
+  terms bigint not null,
+  primary key (tenant_id, id)
+);
+
+comment on table memory.corpus_deltas is
+'Changes to corpus_statistics not folded into it yet: stores append here, and so never wait for '
+'each other.';
+comment on column memory.corpus_deltas.documents is 'Memories that became live less those that ended.';
+comment on column memory.corpus_deltas.terms is 'The same for their distinct lexemes.';
+
+create function memory.fold_corpus_deltas(tenant_id text)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  insert into memory.corpus_statistics (tenant_id, memory_type, documents, terms)
+  select fold_corpus_deltas.tenant_id, t.memory_type, 0, 0
+  from (values ('episode'), ('fact'), ('rule')) as t (memory_type)
+  on conflict do nothing;
+
+  with folded as (
+    delete from memory.corpus_deltas as d
+    where d.tenant_id = fold_corpus_deltas.tenant_id
+    returning d.memory_type, d.documents, d.terms
+  ),
+  total as (
+    select f.memory_type, sum(f.documents) as documents, sum(f.terms) as terms
+    from folded as f
+    group by f.memory_type
+  )
+  update memory.corpus_statistics as s
+  set documents = s.documents + t.documents, terms = s.terms + t.terms
+  from total as t
+  where s.tenant_id = fold_corpus_deltas.tenant_id and s.memory_type = t.memory_type;
+end;
+$$;
+
+comment on function memory.fold_corpus_deltas(text) is
+'Moves the deltas of a tenant into its statistics. The caller holds the lock of '
+'lock_corpus_statistics.';
+
+create function memory.corpus_lock_key(tenant_id text)
+  returns bigint
+  language sql
+  immutable
+  parallel safe
+  return hashtextextended('memory.corpus_statistics ' || tenant_id, 0);
+
+comment on function memory.corpus_lock_key(text) is
+'Key of the advisory lock that whoever folds the deltas of a tenant holds.';
+
+create function memory.append_corpus_delta(
+  tenant_id text,
+  memory_type text,
+  documents bigint,
+  terms bigint
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_id bigint;
+begin
+  insert into memory.corpus_deltas as d (tenant_id, memory_type, documents, terms)
+  values (
+    append_corpus_delta.tenant_id, append_corpus_delta.memory_type,
+    append_corpus_delta.documents, append_corpus_delta.terms
+  )
+  returning d.id into v_id;
+
+  -- Now and then whoever comes by folds, unless somebody else is at it. A snapshot from before
+  -- another fold could not.
+  if v_id % 128 = 0
+    and current_setting('transaction_isolation') = 'read committed'
+    and pg_try_advisory_xact_lock(memory.corpus_lock_key(append_corpus_delta.tenant_id))
+  then
+    perform memory.fold_corpus_deltas(append_corpus_delta.tenant_id);
+  end if;
+end;
+$$;
+
+comment on function memory.append_corpus_delta(text, text, bigint, bigint) is
+'Notes a change of the live memories of a type. Never waits.';
+
+-- All three tables call the states of memories that are found no more the same.
+
+create function memory.count_stored_texts()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform memory.append_corpus_delta(c.tenant_id, tg_argv[0], c.documents, c.terms)
+  from (
+    select n.tenant_id, count(*) as documents, sum(length(n.search_vector)) as terms
+    from new_rows as n
+    where n.lifecycle_state not in ('superseded', 'expired', 'retracted')
+    group by n.tenant_id
+  ) as c;
+  return null;
+end;
+$$;
+
+comment on function memory.count_stored_texts() is
+'Trigger: stored memories change the statistics of the corpus. Argument: their type.';
+
+create function memory.count_deleted_texts()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform memory.append_corpus_delta(c.tenant_id, tg_argv[0], -c.documents, -c.terms)
+  from (
+    select o.tenant_id, count(*) as documents, sum(length(o.search_vector)) as terms
+    from old_rows as o
+    where o.lifecycle_state not in ('superseded', 'expired', 'retracted')
+    group by o.tenant_id
+  ) as c;
+  return null;
+end;
+$$;
+
+comment on function memory.count_deleted_texts() is
+'Trigger: deleted memories change the statistics of the corpus. Argument: their type.';
+
+create function memory.count_changed_text()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_old integer := (old.lifecycle_state not in ('superseded', 'expired', 'retracted'))::integer;
+  v_new integer := (new.lifecycle_state not in ('superseded', 'expired', 'retracted'))::integer;
+  v_documents bigint := v_new - v_old;
+  v_terms bigint := v_new * length(new.search_vector) - v_old * length(old.search_vector);
+begin
+  if v_documents <> 0 or v_terms <> 0 then
+    perform memory.append_corpus_delta(new.tenant_id, tg_argv[0], v_documents, v_terms);
+  end if;
+  return null;
+end;
+$$;
+
+comment on function memory.count_changed_text() is
+'Trigger: a memory whose text is indexed anew, or that is found no more or again, changes the '
+'statistics of the corpus. Argument: its type.';
+
+create trigger count_stored_texts
+after insert on memory.episodes referencing new table as new_rows
+for each statement execute function memory.count_stored_texts('episode');
+
+create trigger count_stored_texts
+after insert on memory.facts referencing new table as new_rows
+for each statement execute function memory.count_stored_texts('fact');
+
+create trigger count_stored_texts
+after insert on memory.rules referencing new table as new_rows
+for each statement execute function memory.count_stored_texts('rule');
+
+create trigger count_deleted_texts
+after delete on memory.episodes referencing old table as old_rows
+for each statement execute function memory.count_deleted_texts('episode');
+
+create trigger count_deleted_texts
+after delete on memory.facts referencing old table as old_rows
+for each statement execute function memory.count_deleted_texts('fact');
+
+create trigger count_deleted_texts
+after delete on memory.rules referencing old table as old_rows
+for each statement execute function memory.count_deleted_texts('rule');
+
+create trigger count_changed_text
+after update of text_search_config, index_rendering, search_vector on memory.episodes
+for each row execute function memory.count_changed_text('episode');
+
+create trigger count_changed_text
+after update of validity, text_search_config, search_vector on memory.facts
+for each row execute function memory.count_changed_text('fact');
+
+create trigger count_changed_text
+after update of content, metadata, text_search_config, search_vector on memory.rules
+for each row execute function memory.count_changed_text('rule');
+
 -- Deploy pymem:tables/searchable_memories to pg
 -- requires: tables/episodes
 -- requires: tables/facts
@@ -2297,6 +2609,9 @@ create type memory.ranked_memory as (
   rank float8,
   keyword_rank bigint,
   rrf_score float8,
+  neighbour_boost float8,
+  session_boost float8,
+  named_boost float8,
   relevance float8,
   recency float8,
   score float8
@@ -2312,16 +2627,23 @@ comment on column memory.ranked_memory.similarity is
 comment on column memory.ranked_memory.semantic_rank is
 'Rank in the semantic list from 1; NULL if not in it.';
 comment on column memory.ranked_memory.rank is
-'ts_rank of the keyword match, from 0; NULL if not in the keyword list.';
+'ts_rank or BM25 of the keyword match, from 0; NULL if not in the keyword list.';
 comment on column memory.ranked_memory.keyword_rank is
 'Rank in the keyword list from 1; NULL if not in it.';
 comment on column memory.ranked_memory.rrf_score is
 'Reciprocal rank fusion of both ranks; NULL outside hybrid mode.';
+comment on column memory.ranked_memory.neighbour_boost is
+'What the turn before or after it adds to its relevance; NULL while no boost is on.';
+comment on column memory.ranked_memory.session_boost is
+'What the best of its session adds to its relevance; NULL while no boost is on.';
+comment on column memory.ranked_memory.named_boost is
+'What being named by the query adds to its relevance; NULL while no boost is on.';
 comment on column memory.ranked_memory.relevance is
-'rrf_score over its maximum, 0..1; NULL outside recall.';
+'The fused score, boosts included, over its maximum, 0..1; NULL outside hybrid mode.';
 comment on column memory.ranked_memory.recency is 'Recency score, 0..1; NULL outside recall.';
 comment on column memory.ranked_memory.score is
-'What the answer is ordered by: similarity, rank, rrf_score or, in recall, the composite score.';
+'What the answer is ordered by: similarity, rank, rrf_score (relevance where scores are fused or '
+'boosted) or, in recall, the composite score.';
 
 -- Deploy pymem:functions/checks to pg
 -- requires: schema
@@ -2576,6 +2898,76 @@ comment on function memory.unbind_login(name) is
 'Takes a login its tenant, and with it all access to memory. For the deployer. Returns whether '
 'it was bound.';
 
+-- Deploy pymem:functions/corpus to pg
+-- requires: tables/corpus_statistics
+-- requires: functions/request
+-- requires: functions/checks
+
+set local role memory_owner;
+
+create function memory.corpus_size(memory_type text)
+  returns table (
+    documents bigint,
+    average_terms float8
+  )
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+begin
+  return query
+  select
+    coalesce(sum(c.documents), 0)::bigint,
+    coalesce(sum(c.terms)::float8 / nullif(sum(c.documents), 0), 0)
+  from (
+    select s.documents, s.terms
+    from memory.corpus_statistics as s
+    where s.tenant_id = v_tenant_id and s.memory_type = corpus_size.memory_type
+    union all
+    select d.documents, d.terms
+    from memory.corpus_deltas as d
+    where d.tenant_id = v_tenant_id and d.memory_type = corpus_size.memory_type
+  ) as c;
+end;
+$$;
+
+comment on function memory.corpus_size(text) is
+'How many memories of a type are live, and how many distinct lexemes they have on average: '
+'exact, whether folded or not.';
+
+create function memory.fold_corpus_statistics()
+  returns bigint
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_count bigint;
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception 'the fold cannot run in a % transaction',
+      current_setting('transaction_isolation')
+      using errcode = 'PM002',
+        hint = 'Run it at READ COMMITTED, where it sees every fold it waited for.';
+  end if;
+  perform pg_advisory_xact_lock(memory.corpus_lock_key(v_tenant_id));
+  select count(*) into v_count from memory.corpus_deltas as d where d.tenant_id = v_tenant_id;
+  perform memory.fold_corpus_deltas(v_tenant_id);
+  return v_count;
+end;
+$$;
+
+comment on function memory.fold_corpus_statistics() is
+'Folds the changes that stores noted into the statistics of the corpus; returns how many there '
+'were. Stores do so by themselves now and then: this is for a sweep that leaves none. Errors: '
+'PM002 not at READ COMMITTED.';
+
 -- Deploy pymem:functions/settings to pg
 -- requires: tables/settings
 -- requires: tables/episodes
@@ -2606,7 +2998,17 @@ begin
   v_settings.weight_confidence := 0.1;
   v_settings.rrf_k := 60;
   v_settings.keyword_match := 'any';
+  v_settings.keyword_ranker := 'ts_rank';
+  v_settings.bm25_k1 := 0.9;
+  v_settings.bm25_b := 0.4;
+  v_settings.fusion := 'rrf';
+  v_settings.semantic_share := 0.4;
+  v_settings.boost_neighbours := 0;
+  v_settings.boost_session := 0;
+  v_settings.boost_named := 0;
   v_settings.text_search_config := 'english';
+  v_settings.index_rendering := 'dated';
+  v_settings.embedding_rendering := 'previous_dated';
   v_settings.recency_half_life_days := 7;
   v_settings.recency_null := 'zero';
   v_settings.exact_scan_limit := 10000;
@@ -2708,9 +3110,14 @@ begin
 
   -- Texts and queries must be read in the same language, so the tenant's texts are indexed anew.
   -- Also when the language is the same: a store that ran beside the change may have missed it.
-  if configure.settings ? 'text_search_config' then
-    update memory.episodes as e set text_search_config = v_new.text_search_config
-    where e.tenant_id = v_tenant_id and e.text_search_config <> v_new.text_search_config;
+  if configure.settings ?| '{text_search_config,index_rendering}' then
+    update memory.episodes as e
+    set
+      text_search_config = v_new.text_search_config,
+      index_rendering = v_new.index_rendering
+    where e.tenant_id = v_tenant_id
+      and (e.text_search_config, e.index_rendering)
+        <> (v_new.text_search_config, v_new.index_rendering);
     update memory.facts as f set text_search_config = v_new.text_search_config
     where f.tenant_id = v_tenant_id and f.text_search_config <> v_new.text_search_config;
     update memory.rules as r set text_search_config = v_new.text_search_config
@@ -2722,8 +3129,8 @@ $$;
 
 comment on function memory.configure(jsonb) is
 'Changes settings of the current tenant: an object of setting names and values; what it leaves '
-'out keeps its value. Naming text_search_config indexes anew all texts of the tenant that are '
-'indexed under another one. Returns all settings. Errors: PM002 unknown setting or value out of '
+'out keeps its value. Naming text_search_config or index_rendering indexes anew all texts of the '
+'tenant that are indexed otherwise. Returns all settings. Errors: PM002 unknown setting or value out of '
 'range, 28000 no tenant.';
 
 create function memory.check_text_search_config(text_search_config text)
@@ -2773,7 +3180,17 @@ as $$
     weight_confidence = settings.weight_confidence,
     rrf_k = settings.rrf_k,
     keyword_match = settings.keyword_match,
+    keyword_ranker = settings.keyword_ranker,
+    bm25_k1 = settings.bm25_k1,
+    bm25_b = settings.bm25_b,
+    fusion = settings.fusion,
+    semantic_share = settings.semantic_share,
+    boost_neighbours = settings.boost_neighbours,
+    boost_session = settings.boost_session,
+    boost_named = settings.boost_named,
     text_search_config = settings.text_search_config,
+    index_rendering = settings.index_rendering,
+    embedding_rendering = settings.embedding_rendering,
     recency_half_life_days = settings.recency_half_life_days,
     recency_null = settings.recency_null,
     exact_scan_limit = settings.exact_scan_limit,
@@ -2917,7 +3334,7 @@ comment on function memory.composite_score(
 -- requires: tables/embedding_queue
 -- requires: tables/audit_triggers
 -- requires: functions/checks
--- requires: functions/request
+-- requires: functions/settings
 
 set local role memory_owner;
 
@@ -2966,7 +3383,9 @@ create function memory.active_embedding_version()
     id uuid,
     model text,
     version text,
-    dimensions integer
+    dimensions integer,
+    rendering text,
+    status text
   )
   language plpgsql
   stable
@@ -2975,7 +3394,7 @@ create function memory.active_embedding_version()
 as $$
 begin
   return query
-  select v.id, v.model, v.version, v.dimensions
+  select v.id, v.model, v.version, v.dimensions, v.rendering, v.status
   from memory.embedding_versions as v
   where v.tenant_id = memory.current_tenant() and v.status = 'active';
 end;
@@ -2983,6 +3402,33 @@ $$;
 
 comment on function memory.active_embedding_version() is
 'The version of the vectors that are searched; no row before any was registered.';
+
+create function memory.current_embedding_versions()
+  returns table (
+    id uuid,
+    model text,
+    version text,
+    dimensions integer,
+    rendering text,
+    status text
+  )
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  return query
+  select v.id, v.model, v.version, v.dimensions, v.rendering, v.status
+  from memory.embedding_versions as v
+  where v.tenant_id = memory.current_tenant() and v.status in ('active', 'building')
+  order by v.status;
+end;
+$$;
+
+comment on function memory.current_embedding_versions() is
+'The versions vectors are made of: the active one, then the one under construction, as far as '
+'there are such.';
 
 create function memory.check_embedding_version(embedding_version_id uuid)
   returns uuid
@@ -3066,7 +3512,8 @@ create function memory.register_embedding_version(
 as $$
 #variable_conflict use_column
 declare
-  v_tenant_id text := memory.current_tenant();
+  v_settings memory.settings := memory.current_settings();
+  v_tenant_id text := v_settings.tenant_id;
   v_id uuid;
   v_active record;
 begin
@@ -3075,11 +3522,11 @@ begin
   perform memory.check_dimensions(dimensions);
 
   select v.id into v_id
-  from memory.embedding_versions as v
-  where v.tenant_id = v_tenant_id
-    and v.model = register_embedding_version.model
+  from memory.current_embedding_versions() as v
+  where v.model = register_embedding_version.model
     and v.version = register_embedding_version.version
-    and v.status in ('active', 'building');
+  order by v.status
+  limit 1;
   if found then
     return v_id;
   end if;
@@ -3092,25 +3539,27 @@ begin
     where v.tenant_id = v_tenant_id
       and v.model = register_embedding_version.model
       and v.version = register_embedding_version.version
+      and v.rendering = v_settings.embedding_rendering
     returning v.id into v_id;
     if found then
       return v_id;
     end if;
     -- Whoever comes second in a race finds the winner's row below.
-    insert into memory.embedding_versions (tenant_id, model, version, dimensions, status)
+    insert into memory.embedding_versions
+      (tenant_id, model, version, rendering, dimensions, status)
     values (
       v_tenant_id, register_embedding_version.model, register_embedding_version.version,
-      register_embedding_version.dimensions, 'active'
+      v_settings.embedding_rendering, register_embedding_version.dimensions, 'active'
     )
     on conflict do nothing;
   end if;
 
   select v.id into v_id
-  from memory.embedding_versions as v
-  where v.tenant_id = v_tenant_id
-    and v.model = register_embedding_version.model
+  from memory.current_embedding_versions() as v
+  where v.model = register_embedding_version.model
     and v.version = register_embedding_version.version
-    and v.status in ('active', 'building');
+  order by v.status
+  limit 1;
   if not found then
     select v.* into v_active from memory.active_embedding_version() as v;
     raise exception 'the vectors of this memory are of model % version %, not of % version %',
@@ -3125,8 +3574,88 @@ $$;
 
 comment on function memory.register_embedding_version(text, text, integer) is
 'Returns the id of the version of an embedding model, active or under construction; the first '
-'one a tenant registers becomes the active one. Errors: PM004 another model is active, PM002 '
+'one a tenant registers becomes the active one, with the rendering of the settings. Errors: PM004 another model is active, PM002 '
 'dimensions other than 384.';
+
+create function memory.render_for_embedding(
+  tenant_id text,
+  rendering text,
+  memory_type text,
+  content text,
+  subject text,
+  predicate text,
+  butler text,
+  session_id uuid,
+  created_at timestamptz,
+  id uuid
+)
+  returns text
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select memory.render_memory(
+    memory_type, content, subject, predicate,
+    happened_at => case when rendering in ('dated', 'previous_dated') then created_at end,
+    previous => case when rendering in ('previous', 'previous_dated') then (
+      select e.content
+      from memory.episodes as e
+      where e.tenant_id = render_for_embedding.tenant_id
+        and e.session_id = render_for_embedding.session_id
+        and e.butler = render_for_embedding.butler
+        and (e.created_at, e.id) < (
+          render_for_embedding.created_at,
+          coalesce(render_for_embedding.id, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+        )
+      order by e.created_at desc, e.id desc
+      limit 1
+    ) end
+  );
+$$;
+
+comment on function memory.render_for_embedding(
+  text, text, text, text, text, text, text, uuid, timestamptz, uuid
+) is
+'The text of a memory to embed under a rendering. id: NULL for one that is not stored yet.';
+
+create function memory.embedding_text(
+  memory_type text,
+  content text,
+  subject text default null,
+  predicate text default null,
+  butler text default null,
+  session_id uuid default null,
+  created_at timestamptz default null,
+  as_of timestamptz default now()
+)
+  returns text
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_settings memory.settings := memory.current_settings();
+begin
+  perform memory.check_word('memory_type', memory_type, '{episode,fact,rule}');
+  return memory.render_for_embedding(
+    v_settings.tenant_id,
+    coalesce(
+      (select v.rendering from memory.active_embedding_version() as v),
+      v_settings.embedding_rendering
+    ),
+    memory_type, content, subject, predicate, memory.collapse_whitespace(butler), session_id,
+    coalesce(created_at, as_of), null
+  );
+end;
+$$;
+
+comment on function memory.embedding_text(
+  text, text, text, text, text, uuid, timestamptz, timestamptz
+) is
+'What to embed of a memory that is about to be stored, by the rendering of the active embedding '
+'version: of an episode as a rule the content, the day and the end of its session''s previous '
+'turn. Errors: PM002.';
 
 create function memory.claim_unembedded(
   embedding_version_id uuid default null,
@@ -3146,8 +3675,10 @@ create function memory.claim_unembedded(
 as $$
 #variable_conflict use_column
 declare
-  v_tenant_id text := memory.current_tenant();
+  v_settings memory.settings := memory.current_settings();
+  v_tenant_id text := v_settings.tenant_id;
   v_target text := 'active';
+  v_rendering text;
 begin
   perform memory.check_number('batch_size', batch_size, 1, 10000);
   perform memory.check_write_time('as_of', as_of);
@@ -3158,6 +3689,10 @@ begin
   if embedding_version_id is not null then
     v_target := memory.embedding_version_status(embedding_version_id);
   end if;
+  v_rendering := coalesce(
+    (select v.rendering from memory.current_embedding_versions() as v where v.status = v_target),
+    v_settings.embedding_rendering
+  );
 
   return query
   with free as (
@@ -3183,8 +3718,9 @@ begin
   select
     c.memory_type,
     c.memory_id,
-    memory.render_memory(
-      c.memory_type, coalesce(e.content, f.content, r.content), f.subject, f.predicate
+    memory.render_for_embedding(
+      v_tenant_id, v_rendering, c.memory_type, coalesce(e.content, f.content, r.content),
+      f.subject, f.predicate, e.butler, e.session_id, e.created_at, e.id
     )
   from claimed as c
   left join memory.episodes as e
@@ -3406,7 +3942,8 @@ create function memory.start_reembedding(
 as $$
 #variable_conflict use_column
 declare
-  v_tenant_id text := memory.current_tenant();
+  v_settings memory.settings := memory.current_settings();
+  v_tenant_id text := v_settings.tenant_id;
   v_version memory.embedding_versions;
 begin
   perform memory.check_text('model', model, 256);
@@ -3425,28 +3962,31 @@ begin
   if found then
     if v_version.model = start_reembedding.model
       and v_version.version = start_reembedding.version
+      and v_version.rendering = v_settings.embedding_rendering
     then
       perform memory.enqueue_missing_embeddings(v_tenant_id, v_version.id);
       return v_version.id;
     end if;
-    raise exception 're-embedding with model % version % is under way',
-      v_version.model, v_version.version
+    raise exception 're-embedding with model % version % (rendering %) is under way',
+      v_version.model, v_version.version, v_version.rendering
       using errcode = 'PM004',
         hint = 'Finish it with memory.switch_embedding_version, or memory.cancel_reembedding.';
   end if;
 
-  insert into memory.embedding_versions as v (tenant_id, model, version, dimensions, status)
+  insert into memory.embedding_versions as v
+    (tenant_id, model, version, rendering, dimensions, status)
   values (
     v_tenant_id, start_reembedding.model, start_reembedding.version,
-    start_reembedding.dimensions, 'building'
+    v_settings.embedding_rendering, start_reembedding.dimensions, 'building'
   )
-  on conflict (tenant_id, model, version) do update set status = 'building'
+  on conflict (tenant_id, model, version, rendering) do update set status = 'building'
   where v.status = 'retired'
   returning v.* into v_version;
   if v_version.id is null then
-    raise exception 'model % version % is active already',
-      start_reembedding.model, start_reembedding.version
-      using errcode = 'PM004', hint = 'There is nothing to do.';
+    raise exception 'model % version % is active already, with rendering %',
+      start_reembedding.model, start_reembedding.version, v_settings.embedding_rendering
+      using errcode = 'PM004',
+        hint = 'Name another model or version, or configure another embedding_rendering first.';
   end if;
   perform memory.enqueue_missing_embeddings(v_tenant_id, v_version.id);
   return v_version.id;
@@ -3454,7 +3994,8 @@ end;
 $$;
 
 comment on function memory.start_reembedding(text, text, integer) is
-'Begins a change of embedding model: every memory is queued for the new version, whose vectors '
+'Begins a change of the embedding model or of what is embedded (the setting '
+'embedding_rendering): every memory is queued for the new version, whose vectors '
 'wait beside the old ones; searches go on with the old version. Returns the id of the new '
 'version; calling it again for the same version queues only what is missing. Errors: PM004 '
 'another change is under way or the version is active already, PM002 dimensions other than 384.';
@@ -3643,13 +4184,13 @@ begin
 
   insert into memory.episodes (
     tenant_id, butler, session_id, content, importance, metadata, embedding, embedding_version_id,
-    text_search_config, idempotency_key, created_at, expires_at
+    text_search_config, index_rendering, idempotency_key, created_at, expires_at
   )
   values (
     v_tenant_id, memory.collapse_whitespace(store_episode.butler), store_episode.session_id,
     store_episode.content, store_episode.importance, store_episode.metadata,
     store_episode.embedding, v_version_id, v_settings.text_search_config,
-    store_episode.idempotency_key, v_created_at,
+    v_settings.index_rendering, store_episode.idempotency_key, v_created_at,
     as_of + make_interval(secs => v_settings.episode_ttl_days * 86400)
   )
   on conflict (tenant_id, idempotency_key) where idempotency_key is not null do nothing
@@ -3761,15 +4302,16 @@ begin
     memory.check_write_time('created_at of episode ' || e.ordinal, e.created_at)
   from memory.read_episodes(episodes, as_of) as e;
 
+  -- Ascending, so that turns of a session at the same time keep their order.
+  v_ids := array(select gen_random_uuid() as id from jsonb_array_elements(episodes) order by id);
   -- Inserted in the order of their keys, so that two batches with common keys cannot deadlock.
-  v_ids := array(select gen_random_uuid() from jsonb_array_elements(episodes));
   insert into memory.episodes (
     tenant_id, id, butler, session_id, content, importance, metadata, text_search_config,
-    idempotency_key, created_at, expires_at
+    index_rendering, idempotency_key, created_at, expires_at
   )
   select
     v_tenant_id, v_ids[e.ordinal], e.butler, e.session_id, e.content, e.importance, e.metadata,
-    v_settings.text_search_config, e.idempotency_key, e.created_at,
+    v_settings.text_search_config, v_settings.index_rendering, e.idempotency_key, e.created_at,
     as_of + make_interval(secs => v_settings.episode_ttl_days * 86400)
   from memory.read_episodes(episodes, as_of) as e
   order by e.idempotency_key, e.ordinal
@@ -4455,7 +4997,7 @@ comment on function memory.list_events(uuid, text, timestamptz, bigint, integer)
 'The audit stream of the current tenant, newest first, of one memory or one event type if named; '
 'before_at and before_seq, those of the last event seen, read on from there. Errors: PM002.';
 
--- Deploy pymem:functions/candidates to pg
+-- Deploy pymem:functions/neighbours to pg
 -- requires: tables/searchable_memories
 -- requires: functions/scoring
 -- requires: functions/settings
@@ -4503,8 +5045,11 @@ begin
       exact_neighbours.scope is null or m.scope = exact_neighbours.scope
       or m.scope = 'global' and m.memory_type <> 'episode'
     )
-    and memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of)
-      >= exact_neighbours.min_confidence
+    and (
+      exact_neighbours.min_confidence = 0
+      or memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of)
+        >= exact_neighbours.min_confidence
+    )
   order by weight desc, m.created_at desc, m.id
   limit max_results;
 end;
@@ -4555,8 +5100,11 @@ begin
         approximate_neighbours.scope is null or m.scope = approximate_neighbours.scope
         or m.scope = 'global' and m.memory_type <> 'episode'
       )
-      and memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of)
-        >= approximate_neighbours.min_confidence
+      and (
+        approximate_neighbours.min_confidence = 0
+        or memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of)
+          >= approximate_neighbours.min_confidence
+      )
     order by m.embedding <=> approximate_neighbours.embedding
     limit max_results
   )
@@ -4575,77 +5123,6 @@ comment on function memory.approximate_neighbours(
   text, vector, text, integer, float8, timestamptz
 ) is
 'The same through an HNSW or IVFFlat index, which may miss some and may come back short.';
-
-create function memory.keyword_matches(
-  memory_type text,
-  query text,
-  keyword_match text,
-  text_search_config text,
-  scope text,
-  max_results integer,
-  min_confidence float8,
-  as_of timestamptz
-)
-  returns setof memory.candidate
-  language plpgsql
-  stable
-  rows 50 -- or the planner joins the answers as if they were thousands
-  security definer
-  set search_path = pg_catalog, memory, public, pg_temp
-  set plan_cache_mode = force_generic_plan -- planning would cost more than searching
-  set jit = off -- and compiling more still
-as $$
-declare
-  v_tenant_id text := memory.current_tenant();
-  v_lexemes text[] := memory.query_lexemes(text_search_config, query);
-  v_query tsquery;
-  v_any bigint[];
-  v_all bigint[] := '{}';
-begin
-  if v_lexemes = '{}' then
-    return;
-  end if;
-  if keyword_match = 'all' then
-    v_query := plainto_tsquery(
-      text_search_config::regconfig, memory.preprocess_search_query(query)
-    );
-    v_any := memory.hash_terms(v_tenant_id, v_lexemes);
-    -- Where a dictionary gives alternatives for a word, not every lexeme need occur.
-    if v_query::text !~ '\|' then
-      v_all := v_any;
-    end if;
-  else
-    -- A whole prompt as a query must not visit every posting: its first 64 distinct words.
-    v_query := memory.any_lexeme(v_lexemes[:64]);
-    v_any := memory.hash_terms(v_tenant_id, v_lexemes[:64]);
-  end if;
-
-  return query
-  select m.id, ts_rank(m.search_vector, v_query)::float8 as weight, m.created_at
-  from memory.searchable_memories as m
-  where m.is_live
-    and m.tenant_id = v_tenant_id
-    and m.memory_type = keyword_matches.memory_type
-    and memory.search_terms(m.tenant_id, m.search_vector) && v_any
-    and memory.search_terms(m.tenant_id, m.search_vector) @> v_all
-    and m.search_vector @@ v_query
-    and (m.expires_at is null or m.expires_at > as_of)
-    and (
-      keyword_matches.scope is null or m.scope = keyword_matches.scope
-      or m.scope = 'global' and m.memory_type <> 'episode'
-    )
-    and memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of)
-      >= keyword_matches.min_confidence
-  order by weight desc, m.created_at desc, m.id
-  limit max_results;
-end;
-$$;
-
-comment on function memory.keyword_matches(
-  text, text, text, text, text, integer, float8, timestamptz
-) is
-'The live memories of one type that match a query, by ts_rank. keyword_match "all": every word '
-'(plainto_tsquery); "any": any of its first 64 distinct words.';
 
 create function memory.use_approximate_index(
   memory_type text,
@@ -4706,6 +5183,9 @@ as $$
 declare
   v_neighbours memory.candidate[];
 begin
+  if embedding is null then
+    return;
+  end if;
   if memory.use_approximate_index(memory_type, exact_scan_limit) then
     v_neighbours := array(
       select a
@@ -4731,123 +5211,7 @@ comment on function memory.nearest_neighbours(
   text, vector, text, integer, float8, integer, timestamptz
 ) is
 'The live memories of one type nearest to a vector: never fewer than there are, up to '
-'max_results, whatever the index.';
-
-create function memory.find_memories(
-  memory_types text[],
-  mode text,
-  query text,
-  embedding vector,
-  scope text,
-  depth integer,
-  min_confidence float8,
-  keyword_match text,
-  composite boolean,
-  as_of timestamptz
-)
-  returns setof memory.ranked_memory
-  language plpgsql
-  stable
-  security definer
-  set search_path = pg_catalog, memory, public, pg_temp
-  set plan_cache_mode = force_generic_plan -- planning would cost more than searching
-  set jit = off -- and compiling more still
-as $$
-#variable_conflict use_column
-declare
-  v_settings memory.settings := memory.current_settings();
-begin
-  return query
-  with semantic as (
-    select
-      t.memory_type,
-      c.id,
-      c.weight as similarity,
-      row_number() over (
-        partition by t.memory_type order by c.weight desc, c.created_at desc, c.id
-      ) as semantic_rank
-    from unnest(memory_types) as t (memory_type)
-    cross join lateral memory.nearest_neighbours(
-      t.memory_type, find_memories.embedding, find_memories.scope, depth,
-      find_memories.min_confidence, v_settings.exact_scan_limit, as_of
-    ) as c
-    where mode <> 'keyword' and find_memories.embedding is not null
-  ),
-  keyword as (
-    select
-      t.memory_type,
-      c.id,
-      c.weight as rank,
-      row_number() over (
-        partition by t.memory_type order by c.weight desc, c.created_at desc, c.id
-      ) as keyword_rank
-    from unnest(memory_types) as t (memory_type)
-    cross join lateral memory.keyword_matches(
-      t.memory_type, find_memories.query, find_memories.keyword_match,
-      v_settings.text_search_config, find_memories.scope, depth, find_memories.min_confidence,
-      as_of
-    ) as c
-    where mode <> 'semantic'
-  ),
-  fused as (
-    select
-      memory_type,
-      id,
-      s.similarity,
-      s.semantic_rank,
-      k.rank,
-      k.keyword_rank,
-      memory.rrf_score(s.semantic_rank, k.keyword_rank, depth + 1, v_settings.rrf_k) as rrf_score
-    from semantic as s
-    full join keyword as k using (memory_type, id)
-  )
-  select
-    m.memory_type, m.id, m.scope, m.subject, m.predicate, m.content, m.importance, m.confidence,
-    p.effective_confidence, m.permanence, m.maturity, m.effectiveness_score, m.entity_id,
-    m.session_id, m.tags, m.metadata, m.created_at, m.last_confirmed_at, m.last_referenced_at,
-    m.reference_count, f.similarity, f.semantic_rank, f.rank, f.keyword_rank,
-    case when mode = 'hybrid' then f.rrf_score end,
-    case when composite then p.relevance end, case when composite then p.recency end,
-    case
-      when composite then memory.composite_score(
-        p.relevance, m.importance, p.recency, p.effective_confidence,
-        v_settings.weight_relevance, v_settings.weight_importance,
-        v_settings.weight_recency, v_settings.weight_confidence
-      )
-      when mode = 'semantic' then f.similarity
-      when mode = 'keyword' then f.rank
-      else f.rrf_score
-    end
-  from fused as f
-  join memory.searchable_memories as m
-    on m.tenant_id = v_settings.tenant_id
-    and m.memory_type = f.memory_type
-    and m.id = f.id
-    and m.is_live
-  cross join lateral (
-    select
-      memory.effective_confidence(
-        m.confidence, m.decay_rate, m.last_confirmed_at, as_of
-      ) as effective_confidence,
-      memory.relevance_score(f.rrf_score, v_settings.rrf_k) as relevance,
-      memory.recency_score(
-        case
-          when v_settings.recency_null = 'created_at'
-          then coalesce(m.last_referenced_at, m.created_at)
-          else m.last_referenced_at
-        end,
-        v_settings.recency_half_life_days,
-        as_of
-      ) as recency
-  ) as p;
-end;
-$$;
-
-comment on function memory.find_memories(
-  text[], text, text, vector, text, integer, float8, text, boolean, timestamptz
-) is
-'Reads both ranked lists of each type, depth deep, fuses them and returns every candidate with '
-'all parts of its score, in no order. The score is composite or that of the mode.';
+'max_results, whatever the index. None for no vector.';
 
 -- The one query across tenants: it tells a number and no tenant's name.
 create function memory.largest_tenant_size()
@@ -4868,6 +5232,591 @@ $$;
 
 comment on function memory.largest_tenant_size() is
 'The most vectors any tenant has of one type.';
+
+set local role memory_owner;
+revoke create on schema memory from memory_search;
+
+-- Deploy pymem:functions/keywords to pg
+-- requires: functions/neighbours
+-- requires: functions/corpus
+
+-- The functions of this file belong to memory_search: see functions/neighbours.
+
+set local role memory_owner;
+
+create function memory.term_frequency(
+  search_vector tsvector,
+  term tsquery
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return round(
+    1 / (pi() ^ 2 / 6 * (1 - ts_rank('{1,1,1,1}', search_vector, term)::float8)) - 0.5
+  );
+
+comment on function memory.term_frequency(tsvector, tsquery) is
+'How often a text holds the one lexeme of a query, up to 255 times. With equal weights ts_rank of '
+'n occurrences is (1 + 1/4 + ... + 1/n^2) / (pi^2/6); what is missing from 1 is 1/(n + 1/2), to '
+'the nearest n.';
+
+grant create on schema memory to memory_search;
+grant usage on type memory.settings to memory_search;
+set local role memory_search;
+
+create function memory.bm25_matches(
+  memory_type text,
+  query text,
+  lexemes text[],
+  keyword_match text,
+  settings memory.settings,
+  scope text,
+  max_results integer,
+  min_confidence float8,
+  as_of timestamptz
+)
+  returns setof memory.candidate
+  language plpgsql
+  stable
+  rows 50 -- or the planner joins the answers as if they were thousands
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_generic_plan -- planning would cost more than searching
+  set jit = off -- and compiling more still
+as $$
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_terms tsquery[] := array(
+    select memory.any_lexeme(array[l.lexeme])
+    from unnest(lexemes) with ordinality as l (lexeme, position)
+    order by l.position
+  );
+  v_any bigint[] := memory.hash_terms(v_tenant_id, lexemes);
+  v_query tsquery := memory.any_lexeme(lexemes);
+  v_corpus record;
+begin
+  if keyword_match = 'all' then
+    v_query := plainto_tsquery(
+      settings.text_search_config::regconfig, memory.preprocess_search_query(query)
+    );
+  end if;
+  select c.* into v_corpus from memory.corpus_size(memory_type) as c;
+
+  return query
+  with matching as materialized (
+    select
+      m.id,
+      m.created_at,
+      m.search_vector,
+      m.search_vector @@ v_query
+      and (m.expires_at is null or m.expires_at > as_of)
+      and (
+        bm25_matches.scope is null or m.scope = bm25_matches.scope
+        or m.scope = 'global' and m.memory_type <> 'episode'
+      )
+      and (
+        bm25_matches.min_confidence = 0
+        or memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of)
+          >= bm25_matches.min_confidence
+      ) as is_eligible
+    from memory.searchable_memories as m
+    where m.is_live
+      and m.tenant_id = v_tenant_id
+      and m.memory_type = bm25_matches.memory_type
+      and memory.search_terms(m.tenant_id, m.search_vector) && v_any
+  ),
+  occurrences as (
+    select
+      m.id, m.created_at, m.is_eligible,
+      memory.term_frequency(m.search_vector, t.term) as frequency,
+      settings.bm25_k1 * (
+        1 - settings.bm25_b + settings.bm25_b * length(m.search_vector) / v_corpus.average_terms
+      ) as dampening,
+      count(*) over (partition by t.term) as documents
+    from matching as m
+    join unnest(v_terms) as t (term) on m.search_vector @@ t.term
+  )
+  select
+    o.id,
+    sum(
+      ln(1 + (greatest(v_corpus.documents, o.documents) - o.documents + 0.5) / (o.documents + 0.5))
+      * o.frequency * (settings.bm25_k1 + 1) / (o.frequency + o.dampening)
+    ) as weight,
+    o.created_at
+  from occurrences as o
+  where o.is_eligible
+  group by o.id, o.created_at
+  order by weight desc, o.created_at desc, o.id
+  limit max_results;
+end;
+$$;
+
+comment on function memory.bm25_matches(
+  text, text, text[], text, memory.settings, text, integer, float8, timestamptz
+) is
+'As keyword_matches, but by BM25 (Robertson and Zaragoza, 2009): for each word ln(1 + (N - n + '
+'0.5)/(n + 0.5)) * f (k1 + 1)/(f + k1 (1 - b + b length/average)), where n of the tenant''s N live '
+'memories of the type hold it, f times in this one; the length is that of the search vector.';
+
+create function memory.keyword_matches(
+  memory_type text,
+  query text,
+  keyword_match text,
+  settings memory.settings,
+  scope text,
+  max_results integer,
+  min_confidence float8,
+  as_of timestamptz
+)
+  returns setof memory.candidate
+  language plpgsql
+  stable
+  rows 50 -- or the planner joins the answers as if they were thousands
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_generic_plan -- planning would cost more than searching
+  set jit = off -- and compiling more still
+as $$
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_lexemes text[] := memory.query_lexemes(settings.text_search_config, query);
+  v_query tsquery;
+  v_any bigint[];
+  v_all bigint[] := '{}';
+begin
+  if v_lexemes = '{}' then
+    return;
+  end if;
+  if settings.keyword_ranker = 'bm25' then
+    return query
+    select b.*
+    from memory.bm25_matches(
+      memory_type, query, v_lexemes[:64], keyword_match, settings, scope, max_results,
+      min_confidence, as_of
+    ) as b;
+    return;
+  end if;
+  if keyword_match = 'all' then
+    v_query := plainto_tsquery(
+      settings.text_search_config::regconfig, memory.preprocess_search_query(query)
+    );
+    v_any := memory.hash_terms(v_tenant_id, v_lexemes);
+    -- Where a dictionary gives alternatives for a word, not every lexeme need occur.
+    if v_query::text !~ '\|' then
+      v_all := v_any;
+    end if;
+  else
+    -- A whole prompt as a query must not visit every posting: its first 64 distinct words.
+    v_query := memory.any_lexeme(v_lexemes[:64]);
+    v_any := memory.hash_terms(v_tenant_id, v_lexemes[:64]);
+  end if;
+
+  return query
+  select m.id, ts_rank(m.search_vector, v_query)::float8 as weight, m.created_at
+  from memory.searchable_memories as m
+  where m.is_live
+    and m.tenant_id = v_tenant_id
+    and m.memory_type = keyword_matches.memory_type
+    and memory.search_terms(m.tenant_id, m.search_vector) && v_any
+    and memory.search_terms(m.tenant_id, m.search_vector) @> v_all
+    and m.search_vector @@ v_query
+    and (m.expires_at is null or m.expires_at > as_of)
+    and (
+      keyword_matches.scope is null or m.scope = keyword_matches.scope
+      or m.scope = 'global' and m.memory_type <> 'episode'
+    )
+    and (
+      keyword_matches.min_confidence = 0
+      or memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of)
+        >= keyword_matches.min_confidence
+    )
+  order by weight desc, m.created_at desc, m.id
+  limit max_results;
+end;
+$$;
+
+comment on function memory.keyword_matches(
+  text, text, text, memory.settings, text, integer, float8, timestamptz
+) is
+'The live memories of one type that match a query, by ts_rank or BM25. keyword_match "all": every '
+'word (plainto_tsquery); "any": any of its first 64 distinct words. None for no query.';
+
+set local role memory_owner;
+revoke create on schema memory from memory_search;
+
+-- Deploy pymem:functions/candidates to pg
+-- requires: functions/keywords
+-- requires: functions/neighbours
+
+-- The functions of this file belong to memory_search: see functions/neighbours.
+
+set local role memory_owner;
+
+create type memory.fused_candidate as (
+  memory_type text,
+  type_position bigint,
+  id uuid,
+  created_at timestamptz,
+  similarity float8,
+  semantic_rank bigint,
+  rank float8,
+  keyword_rank bigint,
+  rrf_score float8,
+  neighbour_boost float8,
+  session_boost float8,
+  named_boost float8,
+  relevance float8,
+  score float8
+);
+
+comment on type memory.fused_candidate is
+'A memory of one or both lists, with what became of its ranks.';
+comment on column memory.fused_candidate.score is 'What a search of the mode orders by.';
+
+create function memory.normalize_name(name text)
+  returns text
+  language sql
+  immutable
+  strict
+  parallel safe
+  return ' ' || btrim(regexp_replace(lower(name), '[^[:alnum:]]+', ' ', 'g')) || ' ';
+
+comment on function memory.normalize_name(text) is
+'A name or a text as lower-case words between single spaces, so that position() finds whole '
+'words.';
+
+grant create on schema memory to memory_search;
+grant usage on type memory.fused_candidate to memory_search;
+set local role memory_search;
+
+create function memory.fuse_lists(
+  memory_types text[],
+  mode text,
+  query text,
+  embedding vector,
+  scope text,
+  depth integer,
+  min_confidence float8,
+  keyword_match text,
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns setof memory.fused_candidate
+  language plpgsql
+  stable
+  rows 50
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_generic_plan -- planning would cost more than searching
+  set jit = off -- and compiling more still
+as $$
+declare
+  v_query text := case when mode <> 'semantic' then query end;
+  v_embedding vector := case when mode <> 'keyword' then embedding end;
+begin
+  return query
+  select
+    c.memory_type, c.type_position, c.id, c.created_at, c.similarity, c.semantic_rank, c.rank,
+    c.keyword_rank, r.rrf_score, null::float8, null::float8, null::float8,
+    case when mode = 'hybrid' then memory.relevance_score(r.rrf_score, settings.rrf_k) end,
+    case mode when 'semantic' then c.similarity when 'keyword' then c.rank else r.rrf_score end
+  from (
+    select t.memory_type, t.position as type_position, l.*
+    from unnest(memory_types) with ordinality as t (memory_type, position)
+    cross join lateral (
+      select
+        coalesce(s.id, k.id) as id,
+        coalesce(s.created_at, k.created_at) as created_at,
+        s.weight as similarity,
+        s.ordinality as semantic_rank,
+        k.weight as rank,
+        k.ordinality as keyword_rank
+      from memory.nearest_neighbours(
+        t.memory_type, v_embedding, fuse_lists.scope, depth, fuse_lists.min_confidence,
+        settings.exact_scan_limit, as_of
+      ) with ordinality as s
+      full join memory.keyword_matches(
+        t.memory_type, v_query, fuse_lists.keyword_match, settings, fuse_lists.scope, depth,
+        fuse_lists.min_confidence, as_of
+      ) with ordinality as k
+      on k.id = s.id
+    ) as l
+  ) as c
+  cross join lateral (
+    select case when mode = 'hybrid' then
+      memory.rrf_score(c.semantic_rank, c.keyword_rank, depth + 1, settings.rrf_k)
+    end as rrf_score
+  ) as r;
+end;
+$$;
+
+comment on function memory.fuse_lists(
+  text[], text, text, vector, text, integer, float8, text, memory.settings, timestamptz
+) is
+'Reads the semantic and the keyword list of each type, depth deep, and fuses them by their ranks, '
+'in no order.';
+
+create function memory.boost_candidates(
+  memory_types text[],
+  query text,
+  embedding vector,
+  scope text,
+  depth integer,
+  min_confidence float8,
+  keyword_match text,
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns setof memory.fused_candidate
+  language plpgsql
+  stable
+  rows 50
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_generic_plan
+  set jit = off
+as $$
+declare
+  v_words text := memory.normalize_name(query);
+  v_boosts float8 := settings.boost_neighbours + settings.boost_session + settings.boost_named;
+begin
+  return query
+  with listed as (
+    select
+      c.*,
+      min(c.similarity) over () as least_similarity,
+      max(c.similarity) over () as greatest_similarity,
+      max(c.rank) over () as greatest_rank
+    from memory.fuse_lists(
+      memory_types, 'hybrid', query, embedding, boost_candidates.scope, depth,
+      boost_candidates.min_confidence, boost_candidates.keyword_match, settings, as_of
+    ) as c
+  ),
+  based as materialized (
+    select
+      l.*,
+      case
+        when settings.fusion = 'rrf' then l.relevance
+        else
+          settings.semantic_share * case
+            when l.similarity is null then 0
+            when l.greatest_similarity = l.least_similarity then 1
+            else (l.similarity - l.least_similarity) / (l.greatest_similarity - l.least_similarity)
+          end
+          + (1 - settings.semantic_share) * coalesce(l.rank / nullif(l.greatest_rank, 0), 0)
+      end as base,
+      m.session_id,
+      exists (
+        select
+        from (
+          values (m.metadata ->> 'speaker'), (m.subject)
+          union all
+          select e.canonical_name
+          from memory.entities as e
+          where e.tenant_id = settings.tenant_id and e.id = m.entity_id
+          union all
+          select unnest(e.aliases)
+          from memory.entities as e
+          where e.tenant_id = settings.tenant_id and e.id = m.entity_id
+        ) as n (name)
+        where settings.boost_named > 0
+          and position(nullif(memory.normalize_name(n.name), '  ') in v_words) > 0
+      ) as is_named
+    from listed as l
+    left join lateral (
+      select s.session_id, s.subject, s.entity_id, s.metadata
+      from memory.searchable_memories as s
+      where v_boosts > 0
+        and s.tenant_id = settings.tenant_id and s.memory_type = l.memory_type and s.id = l.id
+      offset 0
+    ) as m on true
+  ),
+  pairs as (
+    select b.id, b.base, p.id as previous_id
+    from based as b
+    cross join lateral (
+      select e.id
+      from memory.episodes as e
+      where settings.boost_neighbours > 0
+        and e.tenant_id = settings.tenant_id
+        and e.session_id = b.session_id
+        and (e.created_at, e.id) < (b.created_at, b.id)
+      order by e.created_at desc, e.id desc
+      limit 1
+    ) as p
+  ),
+  neighbours as (
+    select n.id, max(n.base) as best
+    from (
+      select p.id, b.base from pairs as p join based as b on b.id = p.previous_id
+      union all
+      select p.previous_id, p.base from pairs as p
+    ) as n
+    group by n.id
+  ),
+  boosted as (
+    select
+      b.*,
+      settings.boost_neighbours * coalesce(n.best, 0) as by_neighbours,
+      case
+        when b.session_id is null then 0
+        else settings.boost_session * max(b.base) over (partition by b.session_id)
+      end as by_session,
+      settings.boost_named * b.is_named::integer as by_name
+    from based as b
+    left join neighbours as n on n.id = b.id
+  )
+  select
+    b.memory_type, b.type_position, b.id, b.created_at, b.similarity, b.semantic_rank, b.rank,
+    b.keyword_rank, b.rrf_score, b.by_neighbours, b.by_session, b.by_name, r.relevance, r.relevance
+  from boosted as b
+  cross join lateral (
+    select (b.base + b.by_neighbours + b.by_session + b.by_name) / (1 + v_boosts) as relevance
+  ) as r;
+end;
+$$;
+
+comment on function memory.boost_candidates(
+  text[], text, vector, text, integer, float8, text, memory.settings, timestamptz
+) is
+'The same lists, fused as the setting fusion says and boosted: an episode by the relevance of the '
+'turn before or after it, if that is a candidate too, and by the best of its session, a memory '
+'by being about someone the query names. Relevance is over its maximum, so at most 1.';
+
+create function memory.rank_candidates(
+  memory_types text[],
+  mode text,
+  query text,
+  embedding vector,
+  scope text,
+  depth integer,
+  min_confidence float8,
+  keyword_match text,
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns setof memory.fused_candidate
+  language plpgsql
+  stable
+  rows 50
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if mode = 'hybrid' and (
+    settings.fusion <> 'rrf'
+    or settings.boost_neighbours + settings.boost_session + settings.boost_named > 0
+  ) then
+    return query
+    select c.*
+    from memory.boost_candidates(
+      memory_types, query, embedding, scope, depth, min_confidence, keyword_match, settings, as_of
+    ) as c;
+  else
+    return query
+    select c.*
+    from memory.fuse_lists(
+      memory_types, mode, query, embedding, scope, depth, min_confidence, keyword_match, settings,
+      as_of
+    ) as c;
+  end if;
+end;
+$$;
+
+comment on function memory.rank_candidates(
+  text[], text, text, vector, text, integer, float8, text, memory.settings, timestamptz
+) is
+'The candidates of a search with their scores, boosted if the settings say so, in no order.';
+
+create function memory.find_memories(
+  memory_types text[],
+  mode text,
+  query text,
+  embedding vector,
+  scope text,
+  depth integer,
+  min_confidence float8,
+  keyword_match text,
+  composite boolean,
+  max_results integer,
+  as_of timestamptz
+)
+  returns setof memory.ranked_memory
+  language plpgsql
+  stable
+  rows 50
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_generic_plan -- planning would cost more than searching
+  set jit = off -- and compiling more still
+as $$
+#variable_conflict use_column
+declare
+  v_settings memory.settings := memory.current_settings();
+begin
+  return query
+  select
+    m.memory_type, m.id, m.scope, m.subject, m.predicate, m.content, m.importance, m.confidence,
+    p.effective_confidence, m.permanence, m.maturity, m.effectiveness_score, m.entity_id,
+    m.session_id, m.tags, m.metadata, m.created_at, m.last_confirmed_at, m.last_referenced_at,
+    m.reference_count, c.similarity, c.semantic_rank, c.rank, c.keyword_rank, c.rrf_score,
+    c.neighbour_boost, c.session_boost, c.named_boost, c.relevance,
+    case when composite then p.recency end,
+    s.score
+  from (
+    select c.*
+    from memory.rank_candidates(
+      memory_types, mode, find_memories.query, find_memories.embedding, find_memories.scope,
+      depth, find_memories.min_confidence, find_memories.keyword_match, v_settings, as_of
+    ) as c
+    order by c.score desc, c.semantic_rank, c.created_at desc, c.type_position, c.id
+    -- Only a composite score depends on more than the lists.
+    limit case when not composite then max_results end
+  ) as c
+  cross join lateral (
+    select s.*
+    from memory.searchable_memories as s
+    where s.tenant_id = v_settings.tenant_id and s.memory_type = c.memory_type and s.id = c.id
+    offset 0
+  ) as m
+  cross join lateral (
+    select
+      memory.effective_confidence(
+        m.confidence, m.decay_rate, m.last_confirmed_at, as_of
+      ) as effective_confidence,
+      memory.recency_score(
+        case
+          when v_settings.recency_null = 'created_at'
+          then coalesce(m.last_referenced_at, m.created_at)
+          else m.last_referenced_at
+        end,
+        v_settings.recency_half_life_days,
+        as_of
+      ) as recency
+  ) as p
+  cross join lateral (
+    select case
+      when composite then memory.composite_score(
+        c.relevance, m.importance, p.recency, p.effective_confidence,
+        v_settings.weight_relevance, v_settings.weight_importance,
+        v_settings.weight_recency, v_settings.weight_confidence
+      )
+      else c.score
+    end as score
+  ) as s
+  order by
+    s.score desc, case when not composite then c.semantic_rank end, m.created_at desc,
+    c.type_position, m.id
+  limit max_results;
+end;
+$$;
+
+comment on function memory.find_memories(
+  text[], text, text, vector, text, integer, float8, text, boolean, integer, timestamptz
+) is
+'The best candidates of both lists, each depth deep, with all parts of their scores, best first: '
+'by the composite score or by that of the mode.';
 
 set local role memory_owner;
 revoke create on schema memory from memory_search;
@@ -4948,10 +5897,8 @@ begin
   return query
   select m.*
   from memory.find_memories(
-    array[memory_type], 'semantic', null, embedding, scope, v_limit, 0, null, false, as_of
-  ) as m
-  order by m.score desc, m.created_at desc, m.id
-  limit v_limit;
+    array[memory_type], 'semantic', null, embedding, scope, v_limit, 0, null, false, v_limit, as_of
+  ) as m;
 end;
 $$;
 
@@ -4985,10 +5932,9 @@ begin
   return query
   select m.*
   from memory.find_memories(
-    array[memory_type], 'keyword', query, null, scope, v_limit, 0, keyword_match, false, as_of
-  ) as m
-  order by m.score desc, m.created_at desc, m.id
-  limit v_limit;
+    array[memory_type], 'keyword', query, null, scope, v_limit, 0, keyword_match, false, v_limit,
+    as_of
+  ) as m;
 end;
 $$;
 
@@ -5027,10 +5973,9 @@ begin
   return query
   select m.*
   from memory.find_memories(
-    array[memory_type], 'hybrid', query, embedding, scope, v_limit, 0, v_keyword_match, false, as_of
-  ) as m
-  order by m.score desc, m.semantic_rank, m.created_at desc, m.id
-  limit v_limit;
+    array[memory_type], 'hybrid', query, embedding, scope,
+    greatest(v_limit, v_settings.candidate_pool), 0, v_keyword_match, false, v_limit, as_of
+  ) as m;
 end;
 $$;
 
@@ -5038,8 +5983,9 @@ comment on function memory.hybrid_search(
   text, text, vector, text, integer, text, uuid, timestamptz
 ) is
 'The live memories of one type nearest in meaning and in words: reciprocal rank fusion of the '
-'semantic and the keyword list, each max_results deep; a memory in one list only ranks '
-'max_results + 1 in the other. Without an embedding it is keyword search. Errors: PM002, PM004 '
+'semantic and the keyword list, each as deep as the candidate_pool of the settings, at least '
+'max_results; a memory in one list only ranks one below the end of the other. (The setting fusion '
+'may say otherwise, and boosts may be on.) Without an embedding only words count. Errors: PM002, PM004 '
 'vector of another embedding version.';
 
 create function memory.search(
@@ -5080,12 +6026,10 @@ begin
   return query
   select m.*
   from memory.find_memories(
-    v_types, v_mode, query, embedding, scope, v_limit, v_min_confidence,
-    v_settings.keyword_match, false, as_of
-  ) as m
-  order by
-    m.score desc, m.semantic_rank, m.created_at desc, array_position(v_types, m.memory_type), m.id
-  limit v_limit;
+    v_types, v_mode, query, embedding, scope,
+    case when v_mode = 'hybrid' then greatest(v_limit, v_settings.candidate_pool) else v_limit end,
+    v_min_confidence, v_settings.keyword_match, false, v_limit, as_of
+  ) as m;
 end;
 $$;
 
@@ -5182,10 +6126,8 @@ begin
   select m.*
   from memory.find_memories(
     v_types, 'hybrid', topic, embedding, scope, greatest(v_limit, v_settings.candidate_pool),
-    v_min_confidence, v_settings.keyword_match, true, as_of
-  ) as m
-  order by m.score desc, m.created_at desc, array_position(v_types, m.memory_type), m.id
-  limit v_limit;
+    v_min_confidence, v_settings.keyword_match, true, v_limit, as_of
+  ) as m;
 end;
 $$;
 
@@ -5554,7 +6496,7 @@ comment on function memory.context_rule_line(text, text, float8) is
 'A rule as a line of memory.context.';
 
 -- Deploy pymem:functions/vector_indexes to pg
--- requires: functions/candidates
+-- requires: functions/neighbours
 
 set local role memory_owner;
 
@@ -5628,6 +6570,7 @@ comment on function memory.version() is
 
 -- Deploy pymem:row_security to pg
 -- requires: tables/audit_triggers
+-- requires: tables/corpus_statistics
 -- requires: tables/embedding_queue
 -- requires: tables/settings
 -- requires: functions/request
@@ -5645,7 +6588,8 @@ declare
 begin
   foreach v_table in array array[
     'episodes', 'facts', 'fact_keys', 'rules', 'rule_applications', 'entities', 'memory_links',
-    'memory_events', 'settings', 'embedding_versions', 'embedding_queue', 'staged_embeddings'
+    'memory_events', 'settings', 'embedding_versions', 'embedding_queue', 'staged_embeddings',
+    'corpus_statistics', 'corpus_deltas'
   ] loop
     execute format('alter table memory.%I enable row level security', v_table);
     execute format('alter table memory.%I force row level security', v_table);
@@ -5664,7 +6608,7 @@ begin
     );
   end loop;
 
-  foreach v_table in array array['episodes', 'facts', 'rules'] loop
+  foreach v_table in array array['episodes', 'facts', 'rules', 'entities'] loop
     execute format(
       'create policy ranked_retrieval on memory.%I for select to memory_search using (true)',
       v_table
@@ -5714,6 +6658,8 @@ memory.rule_applications,
 memory.memory_links,
 memory.embedding_queue,
 memory.staged_embeddings,
+memory.corpus_statistics,
+memory.corpus_deltas,
 memory.searchable_memories
 from public;
 
@@ -5724,7 +6670,7 @@ to memory_writer, memory_worker, memory_reader, memory_admin, memory_gateway;
 -- owns is called by the functions of memory_owner only.
 
 grant select on
-memory.episodes, memory.facts, memory.rules, memory.searchable_memories
+memory.episodes, memory.facts, memory.rules, memory.entities, memory.searchable_memories
 to memory_search;
 
 grant execute on function
@@ -5734,6 +6680,9 @@ memory.collapse_whitespace(text),
 memory.preprocess_search_query(text),
 memory.query_lexemes(text, text),
 memory.any_lexeme(text []),
+memory.term_frequency(tsvector, tsquery),
+memory.corpus_size(text),
+memory.normalize_name(text),
 memory.hash_terms(text, text []),
 memory.search_terms(text, tsvector),
 memory.days_between(timestamptz, timestamptz),
@@ -5747,7 +6696,7 @@ to memory_search;
 set local role memory_search;
 grant execute on function
 memory.find_memories(
-  text [], text, text, vector, text, integer, float8, text, boolean, timestamptz
+  text [], text, text, vector, text, integer, float8, text, boolean, integer, timestamptz
 ),
 memory.largest_tenant_size()
 to memory_owner;
@@ -5810,7 +6759,8 @@ memory.truncate_utf8(text, integer),
 memory.collapse_whitespace(text),
 memory.preprocess_text(text),
 memory.preprocess_search_query(text),
-memory.render_memory(text, text, text, text),
+memory.render_memory(text, text, text, text, timestamptz, text),
+memory.date_in_words(timestamptz),
 memory.decay_rate_of(text),
 memory.days_between(timestamptz, timestamptz),
 memory.effective_confidence(float8, float8, timestamptz, timestamptz),
@@ -5825,12 +6775,15 @@ to memory_writer, memory_worker, memory_reader, memory_admin;
 grant execute on function
 memory.register_embedding_version(text, text, integer),
 memory.active_embedding_version(),
+memory.current_embedding_versions(),
+memory.embedding_text(text, text, text, text, text, uuid, timestamptz, timestamptz),
 memory.embedding_backlog(timestamptz)
 to memory_writer, memory_worker, memory_admin;
 
 grant execute on function
 memory.claim_unembedded(uuid, integer, interval, timestamptz),
-memory.set_embedding(text, uuid, vector, uuid)
+memory.set_embedding(text, uuid, vector, uuid),
+memory.fold_corpus_statistics()
 to memory_worker;
 
 -- Administration of a tenant

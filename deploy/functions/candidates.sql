@@ -1,282 +1,288 @@
 -- Deploy pymem:functions/candidates to pg
--- requires: tables/searchable_memories
--- requires: functions/scoring
--- requires: functions/settings
+-- requires: functions/keywords
+-- requires: functions/neighbours
 
 begin;
 
--- The functions of this file belong to memory_search, whose row policy lets it see every tenant:
--- under a tenant policy the operators they need, which are not leakproof, could use no index. So
--- each query here names the tenant for each table itself.
+-- The functions of this file belong to memory_search: see functions/neighbours.
 
 set local role memory_owner;
-grant usage, create on schema memory to memory_search;
-grant usage on type memory.candidate, memory.ranked_memory to memory_search;
+
+create type memory.fused_candidate as (
+  memory_type text,
+  type_position bigint,
+  id uuid,
+  created_at timestamptz,
+  similarity float8,
+  semantic_rank bigint,
+  rank float8,
+  keyword_rank bigint,
+  rrf_score float8,
+  neighbour_boost float8,
+  session_boost float8,
+  named_boost float8,
+  relevance float8,
+  score float8
+);
+
+comment on type memory.fused_candidate is
+'A memory of one or both lists, with what became of its ranks.';
+comment on column memory.fused_candidate.score is 'What a search of the mode orders by.';
+
+create function memory.normalize_name(name text)
+  returns text
+  language sql
+  immutable
+  strict
+  parallel safe
+  return ' ' || btrim(regexp_replace(lower(name), '[^[:alnum:]]+', ' ', 'g')) || ' ';
+
+comment on function memory.normalize_name(text) is
+'A name or a text as lower-case words between single spaces, so that position() finds whole '
+'words.';
+
+grant create on schema memory to memory_search;
+grant usage on type memory.fused_candidate to memory_search;
 set local role memory_search;
 
-create function memory.exact_neighbours(
-  memory_type text,
+create function memory.fuse_lists(
+  memory_types text[],
+  mode text,
+  query text,
   embedding vector,
   scope text,
-  max_results integer,
+  depth integer,
   min_confidence float8,
+  keyword_match text,
+  settings memory.settings,
   as_of timestamptz
 )
-  returns setof memory.candidate
+  returns setof memory.fused_candidate
   language plpgsql
   stable
-  rows 50 -- or the planner joins the answers as if they were thousands
+  rows 50
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
   set plan_cache_mode = force_generic_plan -- planning would cost more than searching
   set jit = off -- and compiling more still
 as $$
 declare
-  v_tenant_id text := memory.current_tenant();
+  v_query text := case when mode <> 'semantic' then query end;
+  v_embedding vector := case when mode <> 'keyword' then embedding end;
 begin
-  -- The order is an expression that no vector index serves: this reads the tenant's vectors out of
-  -- the covering index, and those only.
   return query
-  select m.id, 1 - (m.embedding <=> exact_neighbours.embedding) as weight, m.created_at
-  from memory.searchable_memories as m
-  where m.is_live
-    and m.tenant_id = v_tenant_id
-    and m.memory_type = exact_neighbours.memory_type
-    and m.embedding is not null
-    and (m.expires_at is null or m.expires_at > as_of)
-    and (
-      exact_neighbours.scope is null or m.scope = exact_neighbours.scope
-      or m.scope = 'global' and m.memory_type <> 'episode'
-    )
-    and memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of)
-      >= exact_neighbours.min_confidence
-  order by weight desc, m.created_at desc, m.id
-  limit max_results;
+  select
+    c.memory_type, c.type_position, c.id, c.created_at, c.similarity, c.semantic_rank, c.rank,
+    c.keyword_rank, r.rrf_score, null::float8, null::float8, null::float8,
+    case when mode = 'hybrid' then memory.relevance_score(r.rrf_score, settings.rrf_k) end,
+    case mode when 'semantic' then c.similarity when 'keyword' then c.rank else r.rrf_score end
+  from (
+    select t.memory_type, t.position as type_position, l.*
+    from unnest(memory_types) with ordinality as t (memory_type, position)
+    cross join lateral (
+      select
+        coalesce(s.id, k.id) as id,
+        coalesce(s.created_at, k.created_at) as created_at,
+        s.weight as similarity,
+        s.ordinality as semantic_rank,
+        k.weight as rank,
+        k.ordinality as keyword_rank
+      from memory.nearest_neighbours(
+        t.memory_type, v_embedding, fuse_lists.scope, depth, fuse_lists.min_confidence,
+        settings.exact_scan_limit, as_of
+      ) with ordinality as s
+      full join memory.keyword_matches(
+        t.memory_type, v_query, fuse_lists.keyword_match, settings, fuse_lists.scope, depth,
+        fuse_lists.min_confidence, as_of
+      ) with ordinality as k
+      on k.id = s.id
+    ) as l
+  ) as c
+  cross join lateral (
+    select case when mode = 'hybrid' then
+      memory.rrf_score(c.semantic_rank, c.keyword_rank, depth + 1, settings.rrf_k)
+    end as rrf_score
+  ) as r;
 end;
 $$;
 
-comment on function memory.exact_neighbours(text, vector, text, integer, float8, timestamptz) is
-'The live memories of one type nearest to a vector by cosine similarity, compared one by one.';
+comment on function memory.fuse_lists(
+  text[], text, text, vector, text, integer, float8, text, memory.settings, timestamptz
+) is
+'Reads the semantic and the keyword list of each type, depth deep, and fuses them by their ranks, '
+'in no order.';
 
-create function memory.approximate_neighbours(
-  memory_type text,
+create function memory.boost_candidates(
+  memory_types text[],
+  query text,
   embedding vector,
   scope text,
-  max_results integer,
+  depth integer,
   min_confidence float8,
+  keyword_match text,
+  settings memory.settings,
   as_of timestamptz
 )
-  returns setof memory.candidate
+  returns setof memory.fused_candidate
   language plpgsql
   stable
-  rows 50 -- or the planner joins the answers as if they were thousands
+  rows 50
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
-  set plan_cache_mode = force_custom_plan -- the limit decides whether an index pays
+  set plan_cache_mode = force_generic_plan
   set jit = off
 as $$
 declare
-  v_tenant_id text := memory.current_tenant();
-  v_iterative_scan text := current_setting('hnsw.iterative_scan', true);
-  v_probes text := current_setting('ivfflat.probes', true);
+  v_words text := memory.normalize_name(query);
+  v_boosts float8 := settings.boost_neighbours + settings.boost_session + settings.boost_named;
 begin
-  -- Filters apply after the index: let HNSW (pgvector 0.8) read on until the limit is filled, and
-  -- IVFFlat read all of its lists.
-  if v_iterative_scan is not null then
-    perform set_config('hnsw.iterative_scan', 'strict_order', true);
-  end if;
-  perform set_config('ivfflat.probes', '20', true);
-
   return query
-  with nearest as materialized (
-    select m.id, 1 - (m.embedding <=> approximate_neighbours.embedding) as weight, m.created_at
-    from memory.searchable_memories as m
-    where m.is_live
-      and m.tenant_id = v_tenant_id
-      and m.memory_type = approximate_neighbours.memory_type
-      and m.embedding is not null
-      and (m.expires_at is null or m.expires_at > as_of)
-      and (
-        approximate_neighbours.scope is null or m.scope = approximate_neighbours.scope
-        or m.scope = 'global' and m.memory_type <> 'episode'
-      )
-      and memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of)
-        >= approximate_neighbours.min_confidence
-    order by m.embedding <=> approximate_neighbours.embedding
-    limit max_results
-  )
-  select n.id, n.weight, n.created_at
-  from nearest as n
-  order by n.weight desc, n.created_at desc, n.id;
-
-  if v_iterative_scan is not null then
-    perform set_config('hnsw.iterative_scan', v_iterative_scan, true);
-  end if;
-  perform set_config('ivfflat.probes', v_probes, true);
-end;
-$$;
-
-comment on function memory.approximate_neighbours(
-  text, vector, text, integer, float8, timestamptz
-) is
-'The same through an HNSW or IVFFlat index, which may miss some and may come back short.';
-
-create function memory.keyword_matches(
-  memory_type text,
-  query text,
-  keyword_match text,
-  text_search_config text,
-  scope text,
-  max_results integer,
-  min_confidence float8,
-  as_of timestamptz
-)
-  returns setof memory.candidate
-  language plpgsql
-  stable
-  rows 50 -- or the planner joins the answers as if they were thousands
-  security definer
-  set search_path = pg_catalog, memory, public, pg_temp
-  set plan_cache_mode = force_generic_plan -- planning would cost more than searching
-  set jit = off -- and compiling more still
-as $$
-declare
-  v_tenant_id text := memory.current_tenant();
-  v_lexemes text[] := memory.query_lexemes(text_search_config, query);
-  v_query tsquery;
-  v_any bigint[];
-  v_all bigint[] := '{}';
-begin
-  if v_lexemes = '{}' then
-    return;
-  end if;
-  if keyword_match = 'all' then
-    v_query := plainto_tsquery(
-      text_search_config::regconfig, memory.preprocess_search_query(query)
-    );
-    v_any := memory.hash_terms(v_tenant_id, v_lexemes);
-    -- Where a dictionary gives alternatives for a word, not every lexeme need occur.
-    if v_query::text !~ '\|' then
-      v_all := v_any;
-    end if;
-  else
-    -- A whole prompt as a query must not visit every posting: its first 64 distinct words.
-    v_query := memory.any_lexeme(v_lexemes[:64]);
-    v_any := memory.hash_terms(v_tenant_id, v_lexemes[:64]);
-  end if;
-
-  return query
-  select m.id, ts_rank(m.search_vector, v_query)::float8 as weight, m.created_at
-  from memory.searchable_memories as m
-  where m.is_live
-    and m.tenant_id = v_tenant_id
-    and m.memory_type = keyword_matches.memory_type
-    and memory.search_terms(m.tenant_id, m.search_vector) && v_any
-    and memory.search_terms(m.tenant_id, m.search_vector) @> v_all
-    and m.search_vector @@ v_query
-    and (m.expires_at is null or m.expires_at > as_of)
-    and (
-      keyword_matches.scope is null or m.scope = keyword_matches.scope
-      or m.scope = 'global' and m.memory_type <> 'episode'
-    )
-    and memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of)
-      >= keyword_matches.min_confidence
-  order by weight desc, m.created_at desc, m.id
-  limit max_results;
-end;
-$$;
-
-comment on function memory.keyword_matches(
-  text, text, text, text, text, integer, float8, timestamptz
-) is
-'The live memories of one type that match a query, by ts_rank. keyword_match "all": every word '
-'(plainto_tsquery); "any": any of its first 64 distinct words.';
-
-create function memory.use_approximate_index(
-  memory_type text,
-  exact_scan_limit integer
-)
-  returns boolean
-  language plpgsql
-  stable
-  security definer
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-declare
-  v_tenant_id text := memory.current_tenant();
-  v_index regclass := to_regclass('memory.' || case memory_type
-    when 'episode' then 'episodes' when 'fact' then 'facts' else 'rules'
-  end || '_embedding_idx');
-begin
-  if v_index is null
-    or not (select i.indisvalid from pg_index as i where i.indexrelid = v_index)
-  then
-    return false;
-  end if;
-  return exact_scan_limit < (
-    select count(*)
+  with listed as (
+    select
+      c.*,
+      min(c.similarity) over () as least_similarity,
+      max(c.similarity) over () as greatest_similarity,
+      max(c.rank) over () as greatest_rank
+    from memory.fuse_lists(
+      memory_types, 'hybrid', query, embedding, boost_candidates.scope, depth,
+      boost_candidates.min_confidence, boost_candidates.keyword_match, settings, as_of
+    ) as c
+  ),
+  based as materialized (
+    select
+      l.*,
+      case
+        when settings.fusion = 'rrf' then l.relevance
+        else
+          settings.semantic_share * case
+            when l.similarity is null then 0
+            when l.greatest_similarity = l.least_similarity then 1
+            else (l.similarity - l.least_similarity) / (l.greatest_similarity - l.least_similarity)
+          end
+          + (1 - settings.semantic_share) * coalesce(l.rank / nullif(l.greatest_rank, 0), 0)
+      end as base,
+      m.session_id,
+      exists (
+        select
+        from (
+          values (m.metadata ->> 'speaker'), (m.subject)
+          union all
+          select e.canonical_name
+          from memory.entities as e
+          where e.tenant_id = settings.tenant_id and e.id = m.entity_id
+          union all
+          select unnest(e.aliases)
+          from memory.entities as e
+          where e.tenant_id = settings.tenant_id and e.id = m.entity_id
+        ) as n (name)
+        where settings.boost_named > 0
+          and position(nullif(memory.normalize_name(n.name), '  ') in v_words) > 0
+      ) as is_named
+    from listed as l
+    left join lateral (
+      select s.session_id, s.subject, s.entity_id, s.metadata
+      from memory.searchable_memories as s
+      where v_boosts > 0
+        and s.tenant_id = settings.tenant_id and s.memory_type = l.memory_type and s.id = l.id
+      offset 0
+    ) as m on true
+  ),
+  pairs as (
+    select b.id, b.base, p.id as previous_id
+    from based as b
+    cross join lateral (
+      select e.id
+      from memory.episodes as e
+      where settings.boost_neighbours > 0
+        and e.tenant_id = settings.tenant_id
+        and e.session_id = b.session_id
+        and (e.created_at, e.id) < (b.created_at, b.id)
+      order by e.created_at desc, e.id desc
+      limit 1
+    ) as p
+  ),
+  neighbours as (
+    select n.id, max(n.base) as best
     from (
-      select
-      from memory.searchable_memories as m
-      where m.is_live
-        and m.tenant_id = v_tenant_id
-        and m.memory_type = use_approximate_index.memory_type
-        and m.embedding is not null
-      limit exact_scan_limit + 1
-    ) as counted
-  );
+      select p.id, b.base from pairs as p join based as b on b.id = p.previous_id
+      union all
+      select p.previous_id, p.base from pairs as p
+    ) as n
+    group by n.id
+  ),
+  boosted as (
+    select
+      b.*,
+      settings.boost_neighbours * coalesce(n.best, 0) as by_neighbours,
+      case
+        when b.session_id is null then 0
+        else settings.boost_session * max(b.base) over (partition by b.session_id)
+      end as by_session,
+      settings.boost_named * b.is_named::integer as by_name
+    from based as b
+    left join neighbours as n on n.id = b.id
+  )
+  select
+    b.memory_type, b.type_position, b.id, b.created_at, b.similarity, b.semantic_rank, b.rank,
+    b.keyword_rank, b.rrf_score, b.by_neighbours, b.by_session, b.by_name, r.relevance, r.relevance
+  from boosted as b
+  cross join lateral (
+    select (b.base + b.by_neighbours + b.by_session + b.by_name) / (1 + v_boosts) as relevance
+  ) as r;
 end;
 $$;
 
-comment on function memory.use_approximate_index(text, integer) is
-'Whether semantic search of a type should use an approximate index: there is a valid one '
-'(memory.rebuild_vector_indexes) and the tenant has more vectors than exact_scan_limit.';
+comment on function memory.boost_candidates(
+  text[], text, vector, text, integer, float8, text, memory.settings, timestamptz
+) is
+'The same lists, fused as the setting fusion says and boosted: an episode by the relevance of the '
+'turn before or after it, if that is a candidate too, and by the best of its session, a memory '
+'by being about someone the query names. Relevance is over its maximum, so at most 1.';
 
-create function memory.nearest_neighbours(
-  memory_type text,
+create function memory.rank_candidates(
+  memory_types text[],
+  mode text,
+  query text,
   embedding vector,
   scope text,
-  max_results integer,
+  depth integer,
   min_confidence float8,
-  exact_scan_limit integer,
+  keyword_match text,
+  settings memory.settings,
   as_of timestamptz
 )
-  returns setof memory.candidate
+  returns setof memory.fused_candidate
   language plpgsql
   stable
-  rows 50 -- or the planner joins the answers as if they were thousands
+  rows 50
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
-declare
-  v_neighbours memory.candidate[];
 begin
-  if memory.use_approximate_index(memory_type, exact_scan_limit) then
-    v_neighbours := array(
-      select a
-      from memory.approximate_neighbours(
-        memory_type, embedding, scope, max_results, min_confidence, as_of
-      ) as a
-    );
-    if cardinality(v_neighbours) >= max_results then
-      return query select n.* from unnest(v_neighbours) as n;
-      return;
-    end if;
-    -- Came back short: only the exact answer tells whether there is more.
+  if mode = 'hybrid' and (
+    settings.fusion <> 'rrf'
+    or settings.boost_neighbours + settings.boost_session + settings.boost_named > 0
+  ) then
+    return query
+    select c.*
+    from memory.boost_candidates(
+      memory_types, query, embedding, scope, depth, min_confidence, keyword_match, settings, as_of
+    ) as c;
+  else
+    return query
+    select c.*
+    from memory.fuse_lists(
+      memory_types, mode, query, embedding, scope, depth, min_confidence, keyword_match, settings,
+      as_of
+    ) as c;
   end if;
-  return query
-  select n.*
-  from memory.exact_neighbours(
-    memory_type, embedding, scope, max_results, min_confidence, as_of
-  ) as n;
 end;
 $$;
 
-comment on function memory.nearest_neighbours(
-  text, vector, text, integer, float8, integer, timestamptz
+comment on function memory.rank_candidates(
+  text[], text, text, vector, text, integer, float8, text, memory.settings, timestamptz
 ) is
-'The live memories of one type nearest to a vector: never fewer than there are, up to '
-'max_results, whatever the index.';
+'The candidates of a search with their scores, boosted if the settings say so, in no order.';
 
 create function memory.find_memories(
   memory_types text[],
@@ -288,11 +294,13 @@ create function memory.find_memories(
   min_confidence float8,
   keyword_match text,
   composite boolean,
+  max_results integer,
   as_of timestamptz
 )
   returns setof memory.ranked_memory
   language plpgsql
   stable
+  rows 50
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
   set plan_cache_mode = force_generic_plan -- planning would cost more than searching
@@ -303,78 +311,35 @@ declare
   v_settings memory.settings := memory.current_settings();
 begin
   return query
-  with semantic as (
-    select
-      t.memory_type,
-      c.id,
-      c.weight as similarity,
-      row_number() over (
-        partition by t.memory_type order by c.weight desc, c.created_at desc, c.id
-      ) as semantic_rank
-    from unnest(memory_types) as t (memory_type)
-    cross join lateral memory.nearest_neighbours(
-      t.memory_type, find_memories.embedding, find_memories.scope, depth,
-      find_memories.min_confidence, v_settings.exact_scan_limit, as_of
-    ) as c
-    where mode <> 'keyword' and find_memories.embedding is not null
-  ),
-  keyword as (
-    select
-      t.memory_type,
-      c.id,
-      c.weight as rank,
-      row_number() over (
-        partition by t.memory_type order by c.weight desc, c.created_at desc, c.id
-      ) as keyword_rank
-    from unnest(memory_types) as t (memory_type)
-    cross join lateral memory.keyword_matches(
-      t.memory_type, find_memories.query, find_memories.keyword_match,
-      v_settings.text_search_config, find_memories.scope, depth, find_memories.min_confidence,
-      as_of
-    ) as c
-    where mode <> 'semantic'
-  ),
-  fused as (
-    select
-      memory_type,
-      id,
-      s.similarity,
-      s.semantic_rank,
-      k.rank,
-      k.keyword_rank,
-      memory.rrf_score(s.semantic_rank, k.keyword_rank, depth + 1, v_settings.rrf_k) as rrf_score
-    from semantic as s
-    full join keyword as k using (memory_type, id)
-  )
   select
     m.memory_type, m.id, m.scope, m.subject, m.predicate, m.content, m.importance, m.confidence,
     p.effective_confidence, m.permanence, m.maturity, m.effectiveness_score, m.entity_id,
     m.session_id, m.tags, m.metadata, m.created_at, m.last_confirmed_at, m.last_referenced_at,
-    m.reference_count, f.similarity, f.semantic_rank, f.rank, f.keyword_rank,
-    case when mode = 'hybrid' then f.rrf_score end,
-    case when composite then p.relevance end, case when composite then p.recency end,
-    case
-      when composite then memory.composite_score(
-        p.relevance, m.importance, p.recency, p.effective_confidence,
-        v_settings.weight_relevance, v_settings.weight_importance,
-        v_settings.weight_recency, v_settings.weight_confidence
-      )
-      when mode = 'semantic' then f.similarity
-      when mode = 'keyword' then f.rank
-      else f.rrf_score
-    end
-  from fused as f
-  join memory.searchable_memories as m
-    on m.tenant_id = v_settings.tenant_id
-    and m.memory_type = f.memory_type
-    and m.id = f.id
-    and m.is_live
+    m.reference_count, c.similarity, c.semantic_rank, c.rank, c.keyword_rank, c.rrf_score,
+    c.neighbour_boost, c.session_boost, c.named_boost, c.relevance,
+    case when composite then p.recency end,
+    s.score
+  from (
+    select c.*
+    from memory.rank_candidates(
+      memory_types, mode, find_memories.query, find_memories.embedding, find_memories.scope,
+      depth, find_memories.min_confidence, find_memories.keyword_match, v_settings, as_of
+    ) as c
+    order by c.score desc, c.semantic_rank, c.created_at desc, c.type_position, c.id
+    -- Only a composite score depends on more than the lists.
+    limit case when not composite then max_results end
+  ) as c
+  cross join lateral (
+    select s.*
+    from memory.searchable_memories as s
+    where s.tenant_id = v_settings.tenant_id and s.memory_type = c.memory_type and s.id = c.id
+    offset 0
+  ) as m
   cross join lateral (
     select
       memory.effective_confidence(
         m.confidence, m.decay_rate, m.last_confirmed_at, as_of
       ) as effective_confidence,
-      memory.relevance_score(f.rrf_score, v_settings.rrf_k) as relevance,
       memory.recency_score(
         case
           when v_settings.recency_null = 'created_at'
@@ -384,35 +349,29 @@ begin
         v_settings.recency_half_life_days,
         as_of
       ) as recency
-  ) as p;
+  ) as p
+  cross join lateral (
+    select case
+      when composite then memory.composite_score(
+        c.relevance, m.importance, p.recency, p.effective_confidence,
+        v_settings.weight_relevance, v_settings.weight_importance,
+        v_settings.weight_recency, v_settings.weight_confidence
+      )
+      else c.score
+    end as score
+  ) as s
+  order by
+    s.score desc, case when not composite then c.semantic_rank end, m.created_at desc,
+    c.type_position, m.id
+  limit max_results;
 end;
 $$;
 
 comment on function memory.find_memories(
-  text[], text, text, vector, text, integer, float8, text, boolean, timestamptz
+  text[], text, text, vector, text, integer, float8, text, boolean, integer, timestamptz
 ) is
-'Reads both ranked lists of each type, depth deep, fuses them and returns every candidate with '
-'all parts of its score, in no order. The score is composite or that of the mode.';
-
--- The one query across tenants: it tells a number and no tenant's name.
-create function memory.largest_tenant_size()
-  returns bigint
-  language sql
-  stable
-  security definer
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-  select coalesce(max(c.vectors), 0)
-  from (
-    select m.tenant_id, m.memory_type, count(*) as vectors
-    from memory.searchable_memories as m
-    where m.is_live and m.embedding is not null
-    group by m.tenant_id, m.memory_type
-  ) as c;
-$$;
-
-comment on function memory.largest_tenant_size() is
-'The most vectors any tenant has of one type.';
+'The best candidates of both lists, each depth deep, with all parts of their scores, best first: '
+'by the composite score or by that of the mode.';
 
 set local role memory_owner;
 revoke create on schema memory from memory_search;

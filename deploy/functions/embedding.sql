@@ -2,7 +2,7 @@
 -- requires: tables/embedding_queue
 -- requires: tables/audit_triggers
 -- requires: functions/checks
--- requires: functions/request
+-- requires: functions/settings
 
 begin;
 
@@ -53,7 +53,9 @@ create function memory.active_embedding_version()
     id uuid,
     model text,
     version text,
-    dimensions integer
+    dimensions integer,
+    rendering text,
+    status text
   )
   language plpgsql
   stable
@@ -62,7 +64,7 @@ create function memory.active_embedding_version()
 as $$
 begin
   return query
-  select v.id, v.model, v.version, v.dimensions
+  select v.id, v.model, v.version, v.dimensions, v.rendering, v.status
   from memory.embedding_versions as v
   where v.tenant_id = memory.current_tenant() and v.status = 'active';
 end;
@@ -70,6 +72,33 @@ $$;
 
 comment on function memory.active_embedding_version() is
 'The version of the vectors that are searched; no row before any was registered.';
+
+create function memory.current_embedding_versions()
+  returns table (
+    id uuid,
+    model text,
+    version text,
+    dimensions integer,
+    rendering text,
+    status text
+  )
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  return query
+  select v.id, v.model, v.version, v.dimensions, v.rendering, v.status
+  from memory.embedding_versions as v
+  where v.tenant_id = memory.current_tenant() and v.status in ('active', 'building')
+  order by v.status;
+end;
+$$;
+
+comment on function memory.current_embedding_versions() is
+'The versions vectors are made of: the active one, then the one under construction, as far as '
+'there are such.';
 
 create function memory.check_embedding_version(embedding_version_id uuid)
   returns uuid
@@ -153,7 +182,8 @@ create function memory.register_embedding_version(
 as $$
 #variable_conflict use_column
 declare
-  v_tenant_id text := memory.current_tenant();
+  v_settings memory.settings := memory.current_settings();
+  v_tenant_id text := v_settings.tenant_id;
   v_id uuid;
   v_active record;
 begin
@@ -162,11 +192,11 @@ begin
   perform memory.check_dimensions(dimensions);
 
   select v.id into v_id
-  from memory.embedding_versions as v
-  where v.tenant_id = v_tenant_id
-    and v.model = register_embedding_version.model
+  from memory.current_embedding_versions() as v
+  where v.model = register_embedding_version.model
     and v.version = register_embedding_version.version
-    and v.status in ('active', 'building');
+  order by v.status
+  limit 1;
   if found then
     return v_id;
   end if;
@@ -179,25 +209,27 @@ begin
     where v.tenant_id = v_tenant_id
       and v.model = register_embedding_version.model
       and v.version = register_embedding_version.version
+      and v.rendering = v_settings.embedding_rendering
     returning v.id into v_id;
     if found then
       return v_id;
     end if;
     -- Whoever comes second in a race finds the winner's row below.
-    insert into memory.embedding_versions (tenant_id, model, version, dimensions, status)
+    insert into memory.embedding_versions
+      (tenant_id, model, version, rendering, dimensions, status)
     values (
       v_tenant_id, register_embedding_version.model, register_embedding_version.version,
-      register_embedding_version.dimensions, 'active'
+      v_settings.embedding_rendering, register_embedding_version.dimensions, 'active'
     )
     on conflict do nothing;
   end if;
 
   select v.id into v_id
-  from memory.embedding_versions as v
-  where v.tenant_id = v_tenant_id
-    and v.model = register_embedding_version.model
+  from memory.current_embedding_versions() as v
+  where v.model = register_embedding_version.model
     and v.version = register_embedding_version.version
-    and v.status in ('active', 'building');
+  order by v.status
+  limit 1;
   if not found then
     select v.* into v_active from memory.active_embedding_version() as v;
     raise exception 'the vectors of this memory are of model % version %, not of % version %',
@@ -212,8 +244,88 @@ $$;
 
 comment on function memory.register_embedding_version(text, text, integer) is
 'Returns the id of the version of an embedding model, active or under construction; the first '
-'one a tenant registers becomes the active one. Errors: PM004 another model is active, PM002 '
+'one a tenant registers becomes the active one, with the rendering of the settings. Errors: PM004 another model is active, PM002 '
 'dimensions other than 384.';
+
+create function memory.render_for_embedding(
+  tenant_id text,
+  rendering text,
+  memory_type text,
+  content text,
+  subject text,
+  predicate text,
+  butler text,
+  session_id uuid,
+  created_at timestamptz,
+  id uuid
+)
+  returns text
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select memory.render_memory(
+    memory_type, content, subject, predicate,
+    happened_at => case when rendering in ('dated', 'previous_dated') then created_at end,
+    previous => case when rendering in ('previous', 'previous_dated') then (
+      select e.content
+      from memory.episodes as e
+      where e.tenant_id = render_for_embedding.tenant_id
+        and e.session_id = render_for_embedding.session_id
+        and e.butler = render_for_embedding.butler
+        and (e.created_at, e.id) < (
+          render_for_embedding.created_at,
+          coalesce(render_for_embedding.id, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+        )
+      order by e.created_at desc, e.id desc
+      limit 1
+    ) end
+  );
+$$;
+
+comment on function memory.render_for_embedding(
+  text, text, text, text, text, text, text, uuid, timestamptz, uuid
+) is
+'The text of a memory to embed under a rendering. id: NULL for one that is not stored yet.';
+
+create function memory.embedding_text(
+  memory_type text,
+  content text,
+  subject text default null,
+  predicate text default null,
+  butler text default null,
+  session_id uuid default null,
+  created_at timestamptz default null,
+  as_of timestamptz default now()
+)
+  returns text
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_settings memory.settings := memory.current_settings();
+begin
+  perform memory.check_word('memory_type', memory_type, '{episode,fact,rule}');
+  return memory.render_for_embedding(
+    v_settings.tenant_id,
+    coalesce(
+      (select v.rendering from memory.active_embedding_version() as v),
+      v_settings.embedding_rendering
+    ),
+    memory_type, content, subject, predicate, memory.collapse_whitespace(butler), session_id,
+    coalesce(created_at, as_of), null
+  );
+end;
+$$;
+
+comment on function memory.embedding_text(
+  text, text, text, text, text, uuid, timestamptz, timestamptz
+) is
+'What to embed of a memory that is about to be stored, by the rendering of the active embedding '
+'version: of an episode as a rule the content, the day and the end of its session''s previous '
+'turn. Errors: PM002.';
 
 create function memory.claim_unembedded(
   embedding_version_id uuid default null,
@@ -233,8 +345,10 @@ create function memory.claim_unembedded(
 as $$
 #variable_conflict use_column
 declare
-  v_tenant_id text := memory.current_tenant();
+  v_settings memory.settings := memory.current_settings();
+  v_tenant_id text := v_settings.tenant_id;
   v_target text := 'active';
+  v_rendering text;
 begin
   perform memory.check_number('batch_size', batch_size, 1, 10000);
   perform memory.check_write_time('as_of', as_of);
@@ -245,6 +359,10 @@ begin
   if embedding_version_id is not null then
     v_target := memory.embedding_version_status(embedding_version_id);
   end if;
+  v_rendering := coalesce(
+    (select v.rendering from memory.current_embedding_versions() as v where v.status = v_target),
+    v_settings.embedding_rendering
+  );
 
   return query
   with free as (
@@ -270,8 +388,9 @@ begin
   select
     c.memory_type,
     c.memory_id,
-    memory.render_memory(
-      c.memory_type, coalesce(e.content, f.content, r.content), f.subject, f.predicate
+    memory.render_for_embedding(
+      v_tenant_id, v_rendering, c.memory_type, coalesce(e.content, f.content, r.content),
+      f.subject, f.predicate, e.butler, e.session_id, e.created_at, e.id
     )
   from claimed as c
   left join memory.episodes as e

@@ -36,10 +36,8 @@ begin
   select m.*
   from memory.find_memories(
     v_types, 'hybrid', topic, embedding, scope, greatest(v_limit, v_settings.candidate_pool),
-    v_min_confidence, v_settings.keyword_match, true, as_of
-  ) as m
-  order by m.score desc, m.created_at desc, array_position(v_types, m.memory_type), m.id
-  limit v_limit;
+    v_min_confidence, v_settings.keyword_match, true, v_limit, as_of
+  ) as m;
 end;
 $$;
 

@@ -61,7 +61,8 @@ create function memory.start_reembedding(
 as $$
 #variable_conflict use_column
 declare
-  v_tenant_id text := memory.current_tenant();
+  v_settings memory.settings := memory.current_settings();
+  v_tenant_id text := v_settings.tenant_id;
   v_version memory.embedding_versions;
 begin
   perform memory.check_text('model', model, 256);
@@ -80,28 +81,31 @@ begin
   if found then
     if v_version.model = start_reembedding.model
       and v_version.version = start_reembedding.version
+      and v_version.rendering = v_settings.embedding_rendering
     then
       perform memory.enqueue_missing_embeddings(v_tenant_id, v_version.id);
       return v_version.id;
     end if;
-    raise exception 're-embedding with model % version % is under way',
-      v_version.model, v_version.version
+    raise exception 're-embedding with model % version % (rendering %) is under way',
+      v_version.model, v_version.version, v_version.rendering
       using errcode = 'PM004',
         hint = 'Finish it with memory.switch_embedding_version, or memory.cancel_reembedding.';
   end if;
 
-  insert into memory.embedding_versions as v (tenant_id, model, version, dimensions, status)
+  insert into memory.embedding_versions as v
+    (tenant_id, model, version, rendering, dimensions, status)
   values (
     v_tenant_id, start_reembedding.model, start_reembedding.version,
-    start_reembedding.dimensions, 'building'
+    v_settings.embedding_rendering, start_reembedding.dimensions, 'building'
   )
-  on conflict (tenant_id, model, version) do update set status = 'building'
+  on conflict (tenant_id, model, version, rendering) do update set status = 'building'
   where v.status = 'retired'
   returning v.* into v_version;
   if v_version.id is null then
-    raise exception 'model % version % is active already',
-      start_reembedding.model, start_reembedding.version
-      using errcode = 'PM004', hint = 'There is nothing to do.';
+    raise exception 'model % version % is active already, with rendering %',
+      start_reembedding.model, start_reembedding.version, v_settings.embedding_rendering
+      using errcode = 'PM004',
+        hint = 'Name another model or version, or configure another embedding_rendering first.';
   end if;
   perform memory.enqueue_missing_embeddings(v_tenant_id, v_version.id);
   return v_version.id;
@@ -109,7 +113,8 @@ end;
 $$;
 
 comment on function memory.start_reembedding(text, text, integer) is
-'Begins a change of embedding model: every memory is queued for the new version, whose vectors '
+'Begins a change of the embedding model or of what is embedded (the setting '
+'embedding_rendering): every memory is queued for the new version, whose vectors '
 'wait beside the old ones; searches go on with the old version. Returns the id of the new '
 'version; calling it again for the same version queues only what is missing. Errors: PM004 '
 'another change is under way or the version is active already, PM002 dimensions other than 384.';

@@ -76,10 +76,8 @@ begin
   return query
   select m.*
   from memory.find_memories(
-    array[memory_type], 'semantic', null, embedding, scope, v_limit, 0, null, false, as_of
-  ) as m
-  order by m.score desc, m.created_at desc, m.id
-  limit v_limit;
+    array[memory_type], 'semantic', null, embedding, scope, v_limit, 0, null, false, v_limit, as_of
+  ) as m;
 end;
 $$;
 
@@ -113,10 +111,9 @@ begin
   return query
   select m.*
   from memory.find_memories(
-    array[memory_type], 'keyword', query, null, scope, v_limit, 0, keyword_match, false, as_of
-  ) as m
-  order by m.score desc, m.created_at desc, m.id
-  limit v_limit;
+    array[memory_type], 'keyword', query, null, scope, v_limit, 0, keyword_match, false, v_limit,
+    as_of
+  ) as m;
 end;
 $$;
 
@@ -155,10 +152,9 @@ begin
   return query
   select m.*
   from memory.find_memories(
-    array[memory_type], 'hybrid', query, embedding, scope, v_limit, 0, v_keyword_match, false, as_of
-  ) as m
-  order by m.score desc, m.semantic_rank, m.created_at desc, m.id
-  limit v_limit;
+    array[memory_type], 'hybrid', query, embedding, scope,
+    greatest(v_limit, v_settings.candidate_pool), 0, v_keyword_match, false, v_limit, as_of
+  ) as m;
 end;
 $$;
 
@@ -166,8 +162,9 @@ comment on function memory.hybrid_search(
   text, text, vector, text, integer, text, uuid, timestamptz
 ) is
 'The live memories of one type nearest in meaning and in words: reciprocal rank fusion of the '
-'semantic and the keyword list, each max_results deep; a memory in one list only ranks '
-'max_results + 1 in the other. Without an embedding it is keyword search. Errors: PM002, PM004 '
+'semantic and the keyword list, each as deep as the candidate_pool of the settings, at least '
+'max_results; a memory in one list only ranks one below the end of the other. (The setting fusion '
+'may say otherwise, and boosts may be on.) Without an embedding only words count. Errors: PM002, PM004 '
 'vector of another embedding version.';
 
 create function memory.search(
@@ -208,12 +205,10 @@ begin
   return query
   select m.*
   from memory.find_memories(
-    v_types, v_mode, query, embedding, scope, v_limit, v_min_confidence,
-    v_settings.keyword_match, false, as_of
-  ) as m
-  order by
-    m.score desc, m.semantic_rank, m.created_at desc, array_position(v_types, m.memory_type), m.id
-  limit v_limit;
+    v_types, v_mode, query, embedding, scope,
+    case when v_mode = 'hybrid' then greatest(v_limit, v_settings.candidate_pool) else v_limit end,
+    v_min_confidence, v_settings.keyword_match, false, v_limit, as_of
+  ) as m;
 end;
 $$;
 

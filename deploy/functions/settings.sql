@@ -30,7 +30,17 @@ begin
   v_settings.weight_confidence := 0.1;
   v_settings.rrf_k := 60;
   v_settings.keyword_match := 'any';
+  v_settings.keyword_ranker := 'ts_rank';
+  v_settings.bm25_k1 := 0.9;
+  v_settings.bm25_b := 0.4;
+  v_settings.fusion := 'rrf';
+  v_settings.semantic_share := 0.4;
+  v_settings.boost_neighbours := 0;
+  v_settings.boost_session := 0;
+  v_settings.boost_named := 0;
   v_settings.text_search_config := 'english';
+  v_settings.index_rendering := 'dated';
+  v_settings.embedding_rendering := 'previous_dated';
   v_settings.recency_half_life_days := 7;
   v_settings.recency_null := 'zero';
   v_settings.exact_scan_limit := 10000;
@@ -132,9 +142,14 @@ begin
 
   -- Texts and queries must be read in the same language, so the tenant's texts are indexed anew.
   -- Also when the language is the same: a store that ran beside the change may have missed it.
-  if configure.settings ? 'text_search_config' then
-    update memory.episodes as e set text_search_config = v_new.text_search_config
-    where e.tenant_id = v_tenant_id and e.text_search_config <> v_new.text_search_config;
+  if configure.settings ?| '{text_search_config,index_rendering}' then
+    update memory.episodes as e
+    set
+      text_search_config = v_new.text_search_config,
+      index_rendering = v_new.index_rendering
+    where e.tenant_id = v_tenant_id
+      and (e.text_search_config, e.index_rendering)
+        <> (v_new.text_search_config, v_new.index_rendering);
     update memory.facts as f set text_search_config = v_new.text_search_config
     where f.tenant_id = v_tenant_id and f.text_search_config <> v_new.text_search_config;
     update memory.rules as r set text_search_config = v_new.text_search_config
@@ -146,8 +161,8 @@ $$;
 
 comment on function memory.configure(jsonb) is
 'Changes settings of the current tenant: an object of setting names and values; what it leaves '
-'out keeps its value. Naming text_search_config indexes anew all texts of the tenant that are '
-'indexed under another one. Returns all settings. Errors: PM002 unknown setting or value out of '
+'out keeps its value. Naming text_search_config or index_rendering indexes anew all texts of the '
+'tenant that are indexed otherwise. Returns all settings. Errors: PM002 unknown setting or value out of '
 'range, 28000 no tenant.';
 
 create function memory.check_text_search_config(text_search_config text)
@@ -197,7 +212,17 @@ as $$
     weight_confidence = settings.weight_confidence,
     rrf_k = settings.rrf_k,
     keyword_match = settings.keyword_match,
+    keyword_ranker = settings.keyword_ranker,
+    bm25_k1 = settings.bm25_k1,
+    bm25_b = settings.bm25_b,
+    fusion = settings.fusion,
+    semantic_share = settings.semantic_share,
+    boost_neighbours = settings.boost_neighbours,
+    boost_session = settings.boost_session,
+    boost_named = settings.boost_named,
     text_search_config = settings.text_search_config,
+    index_rendering = settings.index_rendering,
+    embedding_rendering = settings.embedding_rendering,
     recency_half_life_days = settings.recency_half_life_days,
     recency_null = settings.recency_null,
     exact_scan_limit = settings.exact_scan_limit,

@@ -47,13 +47,13 @@ begin
 
   insert into memory.episodes (
     tenant_id, butler, session_id, content, importance, metadata, embedding, embedding_version_id,
-    text_search_config, idempotency_key, created_at, expires_at
+    text_search_config, index_rendering, idempotency_key, created_at, expires_at
   )
   values (
     v_tenant_id, memory.collapse_whitespace(store_episode.butler), store_episode.session_id,
     store_episode.content, store_episode.importance, store_episode.metadata,
     store_episode.embedding, v_version_id, v_settings.text_search_config,
-    store_episode.idempotency_key, v_created_at,
+    v_settings.index_rendering, store_episode.idempotency_key, v_created_at,
     as_of + make_interval(secs => v_settings.episode_ttl_days * 86400)
   )
   on conflict (tenant_id, idempotency_key) where idempotency_key is not null do nothing
@@ -165,15 +165,16 @@ begin
     memory.check_write_time('created_at of episode ' || e.ordinal, e.created_at)
   from memory.read_episodes(episodes, as_of) as e;
 
+  -- Ascending, so that turns of a session at the same time keep their order.
+  v_ids := array(select gen_random_uuid() as id from jsonb_array_elements(episodes) order by id);
   -- Inserted in the order of their keys, so that two batches with common keys cannot deadlock.
-  v_ids := array(select gen_random_uuid() from jsonb_array_elements(episodes));
   insert into memory.episodes (
     tenant_id, id, butler, session_id, content, importance, metadata, text_search_config,
-    idempotency_key, created_at, expires_at
+    index_rendering, idempotency_key, created_at, expires_at
   )
   select
     v_tenant_id, v_ids[e.ordinal], e.butler, e.session_id, e.content, e.importance, e.metadata,
-    v_settings.text_search_config, e.idempotency_key, e.created_at,
+    v_settings.text_search_config, v_settings.index_rendering, e.idempotency_key, e.created_at,
     as_of + make_interval(secs => v_settings.episode_ttl_days * 86400)
   from memory.read_episodes(episodes, as_of) as e
   order by e.idempotency_key, e.ordinal

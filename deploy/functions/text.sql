@@ -74,11 +74,45 @@ comment on function memory.preprocess_search_query(text) is
 'Prepares a search query: whitespace collapsed, ends stripped, never cut. NULL gives an empty '
 'text.';
 
+create function memory.date_in_words(at timestamptz)
+  returns text
+  language sql
+  immutable
+  strict
+  parallel safe
+  return date_part('day', at at time zone 'UTC') || ' '
+    || (
+      '{January,February,March,April,May,June,July,August,September,October,November,December}'
+    ::text[])[date_part('month', at at time zone 'UTC')]
+    || ' ' || date_part('year', at at time zone 'UTC');
+
+comment on function memory.date_in_words(timestamptz) is
+'The day of a time as people write it, in English and in UTC: 8 May 2023.';
+
+create function memory.end_of_text(
+  content text,
+  max_characters integer
+)
+  returns text
+  language sql
+  immutable
+  strict
+  parallel safe
+  return case
+    when length(content) <= max_characters then content
+    else regexp_replace(right(content, max_characters + 1), '^\S*\s+', '')
+  end;
+
+comment on function memory.end_of_text(text, integer) is
+'The last words of a text, at most max_characters of it; a word longer than that is cut.';
+
 create function memory.render_memory(
   memory_type text,
   content text,
   subject text default null,
-  predicate text default null
+  predicate text default null,
+  happened_at timestamptz default null,
+  previous text default null
 )
   returns text
   language sql
@@ -87,8 +121,14 @@ create function memory.render_memory(
   return rtrim(
     memory.truncate_utf8(
       memory.preprocess_text(
-        case memory_type
-          when 'fact' then concat_ws(' ', subject, predicate, content)
+        case
+          when content is null then null
+          when memory_type = 'fact'
+          then concat_ws(' ', subject, replace(predicate, '_', ' '), content)
+          when memory_type = 'episode' then concat_ws(
+            ' ', content, '(' || memory.date_in_words(happened_at) || ')',
+            memory.end_of_text(previous, 300)
+          )
           else content
         end
       ),
@@ -97,10 +137,12 @@ create function memory.render_memory(
     ' '
   );
 
-comment on function memory.render_memory(text, text, text, text) is
-'The one text of a memory that is indexed for keyword search and embedded: the content of an '
-'episode or rule, "subject predicate content" of a fact. At most 256 KiB, because to_tsvector '
-'refuses more than 1 MiB of lexemes and positions, and text can grow threefold on its way there.';
+comment on function memory.render_memory(text, text, text, text, timestamptz, text) is
+'The text of a memory that is indexed for keyword search or embedded. Fact: "subject predicate '
+'content", underscores of the predicate as spaces. Rule: its content. Episode: its content, if '
+'given followed by the day it happened, "(8 May 2023)", and the end of the previous turn of its '
+'session (last, so that a long one does not push the content out of a model''s window). At most 256 KiB, because to_tsvector refuses more than 1 MiB of lexemes '
+'and positions, and text can grow threefold on its way there.';
 
 create function memory.to_search_vector(
   text_search_config text,

@@ -1,5 +1,5 @@
 -- Deploy pymem:functions/vector_indexes to pg
--- requires: functions/candidates
+-- requires: functions/neighbours
 
 begin;
 

@@ -10,12 +10,15 @@ create table memory.embedding_versions (
   id uuid not null default gen_random_uuid(),
   model text not null check (model <> '' and octet_length(model) <= 256),
   version text not null check (version <> '' and octet_length(version) <= 128),
+  rendering text not null default 'previous_dated'
+  check (rendering in ('content', 'dated', 'previous', 'previous_dated')),
   dimensions integer not null default 384
   constraint embedding_versions_dimensions_of_the_columns check (dimensions = 384),
   status text not null check (status in ('active', 'building', 'retired')),
   created_at timestamptz not null default now() check (isfinite(created_at)),
   primary key (tenant_id, id),
-  constraint embedding_versions_model_version_key unique (tenant_id, model, version)
+  constraint embedding_versions_model_version_rendering_key
+  unique (tenant_id, model, version, rendering)
 );
 
 create unique index embedding_versions_one_active_key
@@ -25,13 +28,15 @@ create unique index embedding_versions_one_building_key
 on memory.embedding_versions (tenant_id) where status = 'building';
 
 comment on table memory.embedding_versions is
-'Which model made a vector. Vectors of two versions cannot be compared: those in the embedding '
+'Which model made a vector, of which text. Vectors of two versions cannot be compared: those in the embedding '
 'columns are all of the active version, those of a version under construction wait in '
 'staged_embeddings.';
 comment on column memory.embedding_versions.model is
 'Name of the model, such as sentence-transformers/all-MiniLM-L6-v2.';
 comment on column memory.embedding_versions.version is
 'Version of the model: for local models a digest of the weights.';
+comment on column memory.embedding_versions.rendering is
+'What of an episode was embedded; see memory.settings.embedding_rendering.';
 comment on column memory.embedding_versions.dimensions is
 'Length of the vectors: that of the embedding columns.';
 comment on column memory.embedding_versions.status is

@@ -17,6 +17,7 @@ create table memory.episodes (
   check (public.vector_norm(embedding) between 1e-6 and 1e6),
   embedding_version_id uuid,
   text_search_config text not null default 'english',
+  index_rendering text not null default 'dated' check (index_rendering in ('content', 'dated')),
   search_vector tsvector not null,
   importance float8 not null default 5.0 check (importance between 0 and 10),
   reference_count integer not null default 0 check (reference_count >= 0),
@@ -56,6 +57,9 @@ on memory.episodes (tenant_id, idempotency_key) where idempotency_key is not nul
 create index episodes_butler_created_idx
 on memory.episodes (tenant_id, butler, created_at desc, id);
 
+create index episodes_session_idx
+on memory.episodes (tenant_id, session_id, created_at, id) where session_id is not null;
+
 create index episodes_expires_idx
 on memory.episodes (tenant_id, expires_at) where expires_at is not null;
 
@@ -81,7 +85,7 @@ comment on column memory.episodes.butler is
 comment on column memory.episodes.session_id is 'The agent session it comes from.';
 comment on column memory.episodes.content is 'The observation, at most 1 MiB. Never changes.';
 comment on column memory.episodes.embedding is
-'Vector of memory.render_memory by the active embedding version; NULL until the embedding worker '
+'Vector of memory.embedding_text by the active embedding version; NULL until the embedding worker '
 'has come by.';
 comment on column memory.episodes.search_vector is
 'Lexemes of memory.render_memory, kept by trigger and not as a generated column: a table with a '
@@ -89,6 +93,8 @@ comment on column memory.episodes.search_vector is
 'reference_count.';
 comment on column memory.episodes.text_search_config is
 'Text search configuration of search_vector.';
+comment on column memory.episodes.index_rendering is
+'What search_vector holds: the "content" alone, or that and the day in words ("dated").';
 comment on column memory.episodes.importance is 'How much it matters, 0..10.';
 comment on column memory.episodes.reference_count is 'How often recall or get returned it.';
 comment on column memory.episodes.consolidated is
@@ -137,11 +143,15 @@ begin
   new.consolidated := new.consolidation_status = 'consolidated';
 
   if tg_op = 'INSERT'
-    or (new.text_search_config, new.search_vector)
-      is distinct from (old.text_search_config, old.search_vector)
+    or (new.text_search_config, new.index_rendering, new.search_vector)
+      is distinct from (old.text_search_config, old.index_rendering, old.search_vector)
   then
     new.search_vector := memory.to_search_vector(
-      new.text_search_config, memory.render_memory('episode', new.content)
+      new.text_search_config,
+      memory.render_memory(
+        'episode', new.content,
+        happened_at => case when new.index_rendering = 'dated' then new.created_at end
+      )
     );
   end if;
   return new;
@@ -155,7 +165,7 @@ comment on function memory.prepare_episode() is
 create trigger prepare
 before insert or update of
 tenant_id, id, butler, session_id, content, created_at, consolidated, consolidation_status,
-text_search_config, search_vector
+text_search_config, index_rendering, search_vector
 on memory.episodes
 for each row execute function memory.prepare_episode();
 

@@ -144,7 +144,7 @@ comment on column memory.facts.predicate is 'Which property or relation.';
 comment on column memory.facts.content is
 'What is known, at most 1 MiB. Never changes: a correction supersedes.';
 comment on column memory.facts.embedding is
-'Vector of memory.render_memory by the active embedding version; NULL until the embedding worker '
+'Vector of memory.embedding_text by the active embedding version; NULL until the embedding worker '
 'has come by.';
 comment on column memory.facts.search_vector is 'Lexemes of memory.render_memory, kept by trigger.';
 comment on column memory.facts.text_search_config is 'Text search configuration of search_vector.';

@@ -101,7 +101,7 @@ comment on table memory.rules is
 'ends as a warning.';
 comment on column memory.rules.content is 'The guidance, at most 1 MiB.';
 comment on column memory.rules.embedding is
-'Vector of memory.render_memory by the active embedding version; NULL until the embedding worker '
+'Vector of memory.embedding_text by the active embedding version; NULL until the embedding worker '
 'has come by.';
 comment on column memory.rules.search_vector is 'Lexemes of memory.render_memory, kept by trigger.';
 comment on column memory.rules.text_search_config is 'Text search configuration of search_vector.';

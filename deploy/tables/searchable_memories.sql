@@ -135,6 +135,9 @@ create type memory.ranked_memory as (
   rank float8,
   keyword_rank bigint,
   rrf_score float8,
+  neighbour_boost float8,
+  session_boost float8,
+  named_boost float8,
   relevance float8,
   recency float8,
   score float8
@@ -150,15 +153,22 @@ comment on column memory.ranked_memory.similarity is
 comment on column memory.ranked_memory.semantic_rank is
 'Rank in the semantic list from 1; NULL if not in it.';
 comment on column memory.ranked_memory.rank is
-'ts_rank of the keyword match, from 0; NULL if not in the keyword list.';
+'ts_rank or BM25 of the keyword match, from 0; NULL if not in the keyword list.';
 comment on column memory.ranked_memory.keyword_rank is
 'Rank in the keyword list from 1; NULL if not in it.';
 comment on column memory.ranked_memory.rrf_score is
 'Reciprocal rank fusion of both ranks; NULL outside hybrid mode.';
+comment on column memory.ranked_memory.neighbour_boost is
+'What the turn before or after it adds to its relevance; NULL while no boost is on.';
+comment on column memory.ranked_memory.session_boost is
+'What the best of its session adds to its relevance; NULL while no boost is on.';
+comment on column memory.ranked_memory.named_boost is
+'What being named by the query adds to its relevance; NULL while no boost is on.';
 comment on column memory.ranked_memory.relevance is
-'rrf_score over its maximum, 0..1; NULL outside recall.';
+'The fused score, boosts included, over its maximum, 0..1; NULL outside hybrid mode.';
 comment on column memory.ranked_memory.recency is 'Recency score, 0..1; NULL outside recall.';
 comment on column memory.ranked_memory.score is
-'What the answer is ordered by: similarity, rank, rrf_score or, in recall, the composite score.';
+'What the answer is ordered by: similarity, rank, rrf_score (relevance where scores are fused or '
+'boosted) or, in recall, the composite score.';
 
 commit;

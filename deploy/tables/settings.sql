@@ -20,7 +20,18 @@ create table memory.settings (
   weight_confidence float8 not null check (weight_confidence between 0 and 1),
   rrf_k integer not null check (rrf_k between 1 and 10000),
   keyword_match text not null check (keyword_match in ('any', 'all')),
+  keyword_ranker text not null check (keyword_ranker in ('ts_rank', 'bm25')),
+  bm25_k1 float8 not null check (bm25_k1 between 0 and 10),
+  bm25_b float8 not null check (bm25_b between 0 and 1),
+  fusion text not null check (fusion in ('rrf', 'scores')),
+  semantic_share float8 not null check (semantic_share between 0 and 1),
+  boost_neighbours float8 not null check (boost_neighbours between 0 and 1),
+  boost_session float8 not null check (boost_session between 0 and 1),
+  boost_named float8 not null check (boost_named between 0 and 1),
   text_search_config text not null check (text_search_config <> ''),
+  index_rendering text not null check (index_rendering in ('content', 'dated')),
+  embedding_rendering text not null
+  check (embedding_rendering in ('content', 'dated', 'previous', 'previous_dated')),
   recency_half_life_days float8 not null check (recency_half_life_days between 0.001 and 100000),
   recency_null text not null check (recency_null in ('zero', 'created_at')),
   exact_scan_limit integer not null check (exact_scan_limit >= 0),
@@ -68,8 +79,33 @@ comment on column memory.settings.rrf_k is
 comment on column memory.settings.keyword_match is
 'Keyword side of hybrid search, recall and context: "any" word of the query, ranked, or "all" '
 'words.';
+comment on column memory.settings.keyword_ranker is
+'Order of the keyword list: "ts_rank", or "bm25" (Robertson and Zaragoza, 2009), for which rare '
+'words of the tenant''s memories count more.';
+comment on column memory.settings.bm25_k1 is
+'How much a word that occurs again adds, 0..10 (k1 of BM25).';
+comment on column memory.settings.bm25_b is
+'How much a long text is held against it, 0..1 (b of BM25).';
+comment on column memory.settings.fusion is
+'How both lists become one: "rrf", by ranks, or "scores", by similarity scaled over the list and '
+'keyword weight over its maximum.';
+comment on column memory.settings.semantic_share is
+'Share of the similarity in the fusion of scores, 0..1; the rest is the keyword weight''s.';
+comment on column memory.settings.boost_neighbours is
+'How much an episode gains by the relevance of the turn before or after it, 0..1; 0: off.';
+comment on column memory.settings.boost_session is
+'How much an episode gains by the best relevance in its session, 0..1; 0: off.';
+comment on column memory.settings.boost_named is
+'How much a memory gains if the query names its speaker (metadata.speaker of an episode) or '
+'subject (of a fact), 0..1; 0: off.';
 comment on column memory.settings.text_search_config is
 'Text search configuration (language) under which texts are indexed and queries are read.';
+comment on column memory.settings.index_rendering is
+'What the text index holds of an episode: its "content", or that and its day in words ("dated").';
+comment on column memory.settings.embedding_rendering is
+'What is embedded of an episode: its "content", that and its day in words ("dated"), the content '
+'and the end of the session''s previous turn ("previous"), or all three ("previous_dated"). '
+'Counts from the next registration of an embedding version or memory.start_reembedding on.';
 comment on column memory.settings.recency_half_life_days is 'Half-life of the recency score, days.';
 comment on column memory.settings.recency_null is
 'Recency of a memory never referenced: "zero", or counted from "created_at".';

@@ -2,20 +2,19 @@
 
 begin;
 
-drop function memory.largest_tenant_size();
 drop function memory.find_memories(
-  text [], text, text, vector, text, integer, float8, text, boolean, timestamptz
+  text [], text, text, vector, text, integer, float8, text, boolean, integer, timestamptz
 );
-drop function memory.nearest_neighbours(
-  text, vector, text, integer, float8, integer, timestamptz
+drop function memory.rank_candidates(
+  text [], text, text, vector, text, integer, float8, text, memory.settings, timestamptz
 );
-drop function memory.use_approximate_index(text, integer);
-drop function memory.keyword_matches(
-  text, text, text, text, text, integer, float8, timestamptz
+drop function memory.boost_candidates(
+  text [], text, vector, text, integer, float8, text, memory.settings, timestamptz
 );
-drop function memory.approximate_neighbours(text, vector, text, integer, float8, timestamptz);
-drop function memory.exact_neighbours(text, vector, text, integer, float8, timestamptz);
-revoke usage on type memory.candidate, memory.ranked_memory from memory_search;
-revoke all on schema memory from memory_search;
+drop function memory.fuse_lists(
+  text [], text, text, vector, text, integer, float8, text, memory.settings, timestamptz
+);
+drop function memory.normalize_name(text);
+drop type memory.fused_candidate;
 
 commit;

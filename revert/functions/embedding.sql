@@ -4,11 +4,16 @@ begin;
 
 drop function memory.embedding_backlog(timestamptz);
 drop function memory.set_embedding(text, uuid, vector, uuid);
-drop function memory.claim_unembedded(uuid, integer, interval, timestamptz);
 drop function memory.embedding_version_status(uuid);
+drop function memory.claim_unembedded(uuid, integer, interval, timestamptz);
+drop function memory.embedding_text(text, text, text, text, text, uuid, timestamptz, timestamptz);
+drop function memory.render_for_embedding(
+  text, text, text, text, text, text, text, uuid, timestamptz, uuid
+);
 drop function memory.register_embedding_version(text, text, integer);
 drop function memory.lock_embedding_version(text, vector, uuid);
 drop function memory.check_embedding_version(uuid);
+drop function memory.current_embedding_versions();
 drop function memory.active_embedding_version();
 drop function memory.check_embedding(vector);
 drop function memory.check_dimensions(integer);

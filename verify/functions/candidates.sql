@@ -2,17 +2,17 @@
 
 begin;
 select
-  'memory.exact_neighbours(text, vector, text, integer, float8, timestamptz)'::regprocedure,
-  'memory.approximate_neighbours(text, vector, text, integer, float8, timestamptz)'::regprocedure,
-  'memory.keyword_matches(
-    text, text, text, text, text, integer, float8, timestamptz
+  'memory.normalize_name(text)'::regprocedure,
+  'memory.fuse_lists(
+    text[], text, text, vector, text, integer, float8, text, memory.settings, timestamptz
   )'::regprocedure,
-  'memory.use_approximate_index(text, integer)'::regprocedure,
-  'memory.nearest_neighbours(
-    text, vector, text, integer, float8, integer, timestamptz
+  'memory.boost_candidates(
+    text[], text, vector, text, integer, float8, text, memory.settings, timestamptz
+  )'::regprocedure,
+  'memory.rank_candidates(
+    text[], text, text, vector, text, integer, float8, text, memory.settings, timestamptz
   )'::regprocedure,
   'memory.find_memories(
-    text[], text, text, vector, text, integer, float8, text, boolean, timestamptz
-  )'::regprocedure,
-  'memory.largest_tenant_size()'::regprocedure;
+    text[], text, text, vector, text, integer, float8, text, boolean, integer, timestamptz
+  )'::regprocedure;
 rollback;

@@ -1,0 +1,242 @@
+-- Deploy pymem:functions/neighbours to pg
+-- requires: tables/searchable_memories
+-- requires: functions/scoring
+-- requires: functions/settings
+
+begin;
+
+-- The functions of this file belong to memory_search, whose row policy lets it see every tenant:
+-- under a tenant policy the operators they need, which are not leakproof, could use no index. So
+-- each query here names the tenant for each table itself.
+
+set local role memory_owner;
+grant usage, create on schema memory to memory_search;
+grant usage on type memory.candidate, memory.ranked_memory to memory_search;
+set local role memory_search;
+
+create function memory.exact_neighbours(
+  memory_type text,
+  embedding vector,
+  scope text,
+  max_results integer,
+  min_confidence float8,
+  as_of timestamptz
+)
+  returns setof memory.candidate
+  language plpgsql
+  stable
+  rows 50 -- or the planner joins the answers as if they were thousands
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_generic_plan -- planning would cost more than searching
+  set jit = off -- and compiling more still
+as $$
+declare
+  v_tenant_id text := memory.current_tenant();
+begin
+  -- The order is an expression that no vector index serves: this reads the tenant's vectors out of
+  -- the covering index, and those only.
+  return query
+  select m.id, 1 - (m.embedding <=> exact_neighbours.embedding) as weight, m.created_at
+  from memory.searchable_memories as m
+  where m.is_live
+    and m.tenant_id = v_tenant_id
+    and m.memory_type = exact_neighbours.memory_type
+    and m.embedding is not null
+    and (m.expires_at is null or m.expires_at > as_of)
+    and (
+      exact_neighbours.scope is null or m.scope = exact_neighbours.scope
+      or m.scope = 'global' and m.memory_type <> 'episode'
+    )
+    and (
+      exact_neighbours.min_confidence = 0
+      or memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of)
+        >= exact_neighbours.min_confidence
+    )
+  order by weight desc, m.created_at desc, m.id
+  limit max_results;
+end;
+$$;
+
+comment on function memory.exact_neighbours(text, vector, text, integer, float8, timestamptz) is
+'The live memories of one type nearest to a vector by cosine similarity, compared one by one.';
+
+create function memory.approximate_neighbours(
+  memory_type text,
+  embedding vector,
+  scope text,
+  max_results integer,
+  min_confidence float8,
+  as_of timestamptz
+)
+  returns setof memory.candidate
+  language plpgsql
+  stable
+  rows 50 -- or the planner joins the answers as if they were thousands
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_custom_plan -- the limit decides whether an index pays
+  set jit = off
+as $$
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_iterative_scan text := current_setting('hnsw.iterative_scan', true);
+  v_probes text := current_setting('ivfflat.probes', true);
+begin
+  -- Filters apply after the index: let HNSW (pgvector 0.8) read on until the limit is filled, and
+  -- IVFFlat read all of its lists.
+  if v_iterative_scan is not null then
+    perform set_config('hnsw.iterative_scan', 'strict_order', true);
+  end if;
+  perform set_config('ivfflat.probes', '20', true);
+
+  return query
+  with nearest as materialized (
+    select m.id, 1 - (m.embedding <=> approximate_neighbours.embedding) as weight, m.created_at
+    from memory.searchable_memories as m
+    where m.is_live
+      and m.tenant_id = v_tenant_id
+      and m.memory_type = approximate_neighbours.memory_type
+      and m.embedding is not null
+      and (m.expires_at is null or m.expires_at > as_of)
+      and (
+        approximate_neighbours.scope is null or m.scope = approximate_neighbours.scope
+        or m.scope = 'global' and m.memory_type <> 'episode'
+      )
+      and (
+        approximate_neighbours.min_confidence = 0
+        or memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of)
+          >= approximate_neighbours.min_confidence
+      )
+    order by m.embedding <=> approximate_neighbours.embedding
+    limit max_results
+  )
+  select n.id, n.weight, n.created_at
+  from nearest as n
+  order by n.weight desc, n.created_at desc, n.id;
+
+  if v_iterative_scan is not null then
+    perform set_config('hnsw.iterative_scan', v_iterative_scan, true);
+  end if;
+  perform set_config('ivfflat.probes', v_probes, true);
+end;
+$$;
+
+comment on function memory.approximate_neighbours(
+  text, vector, text, integer, float8, timestamptz
+) is
+'The same through an HNSW or IVFFlat index, which may miss some and may come back short.';
+
+create function memory.use_approximate_index(
+  memory_type text,
+  exact_scan_limit integer
+)
+  returns boolean
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_index regclass := to_regclass('memory.' || case memory_type
+    when 'episode' then 'episodes' when 'fact' then 'facts' else 'rules'
+  end || '_embedding_idx');
+begin
+  if v_index is null
+    or not (select i.indisvalid from pg_index as i where i.indexrelid = v_index)
+  then
+    return false;
+  end if;
+  return exact_scan_limit < (
+    select count(*)
+    from (
+      select
+      from memory.searchable_memories as m
+      where m.is_live
+        and m.tenant_id = v_tenant_id
+        and m.memory_type = use_approximate_index.memory_type
+        and m.embedding is not null
+      limit exact_scan_limit + 1
+    ) as counted
+  );
+end;
+$$;
+
+comment on function memory.use_approximate_index(text, integer) is
+'Whether semantic search of a type should use an approximate index: there is a valid one '
+'(memory.rebuild_vector_indexes) and the tenant has more vectors than exact_scan_limit.';
+
+create function memory.nearest_neighbours(
+  memory_type text,
+  embedding vector,
+  scope text,
+  max_results integer,
+  min_confidence float8,
+  exact_scan_limit integer,
+  as_of timestamptz
+)
+  returns setof memory.candidate
+  language plpgsql
+  stable
+  rows 50 -- or the planner joins the answers as if they were thousands
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_neighbours memory.candidate[];
+begin
+  if embedding is null then
+    return;
+  end if;
+  if memory.use_approximate_index(memory_type, exact_scan_limit) then
+    v_neighbours := array(
+      select a
+      from memory.approximate_neighbours(
+        memory_type, embedding, scope, max_results, min_confidence, as_of
+      ) as a
+    );
+    if cardinality(v_neighbours) >= max_results then
+      return query select n.* from unnest(v_neighbours) as n;
+      return;
+    end if;
+    -- Came back short: only the exact answer tells whether there is more.
+  end if;
+  return query
+  select n.*
+  from memory.exact_neighbours(
+    memory_type, embedding, scope, max_results, min_confidence, as_of
+  ) as n;
+end;
+$$;
+
+comment on function memory.nearest_neighbours(
+  text, vector, text, integer, float8, integer, timestamptz
+) is
+'The live memories of one type nearest to a vector: never fewer than there are, up to '
+'max_results, whatever the index. None for no vector.';
+
+-- The one query across tenants: it tells a number and no tenant's name.
+create function memory.largest_tenant_size()
+  returns bigint
+  language sql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select coalesce(max(c.vectors), 0)
+  from (
+    select m.tenant_id, m.memory_type, count(*) as vectors
+    from memory.searchable_memories as m
+    where m.is_live and m.embedding is not null
+    group by m.tenant_id, m.memory_type
+  ) as c;
+$$;
+
+comment on function memory.largest_tenant_size() is
+'The most vectors any tenant has of one type.';
+
+set local role memory_owner;
+revoke create on schema memory from memory_search;
+
+commit;

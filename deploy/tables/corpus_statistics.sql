@@ -1,0 +1,220 @@
+-- Deploy pymem:tables/corpus_statistics to pg
+-- requires: tables/episodes
+-- requires: tables/facts
+-- requires: tables/rules
+
+begin;
+
+set local role memory_owner;
+
+create table memory.corpus_statistics (
+  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  memory_type text not null check (memory_type in ('episode', 'fact', 'rule')),
+  documents bigint not null check (documents >= 0),
+  terms bigint not null check (terms >= 0),
+  primary key (tenant_id, memory_type)
+);
+
+comment on table memory.corpus_statistics is
+'How many memories of a type can be found, and how long they are together, as of the last fold: '
+'what BM25 has to know of a tenant. Together with corpus_deltas exact at any time.';
+comment on column memory.corpus_statistics.documents is
+'Memories that are live: neither superseded nor expired nor retracted.';
+comment on column memory.corpus_statistics.terms is 'Sum of the distinct lexemes of each.';
+
+create table memory.corpus_deltas (
+  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  id bigint not null generated always as identity,
+  memory_type text not null check (memory_type in ('episode', 'fact', 'rule')),
+  documents bigint not null,
+  terms bigint not null,
+  primary key (tenant_id, id)
+);
+
+comment on table memory.corpus_deltas is
+'Changes to corpus_statistics not folded into it yet: stores append here, and so never wait for '
+'each other.';
+comment on column memory.corpus_deltas.documents is 'Memories that became live less those that ended.';
+comment on column memory.corpus_deltas.terms is 'The same for their distinct lexemes.';
+
+create function memory.fold_corpus_deltas(tenant_id text)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  insert into memory.corpus_statistics (tenant_id, memory_type, documents, terms)
+  select fold_corpus_deltas.tenant_id, t.memory_type, 0, 0
+  from (values ('episode'), ('fact'), ('rule')) as t (memory_type)
+  on conflict do nothing;
+
+  with folded as (
+    delete from memory.corpus_deltas as d
+    where d.tenant_id = fold_corpus_deltas.tenant_id
+    returning d.memory_type, d.documents, d.terms
+  ),
+  total as (
+    select f.memory_type, sum(f.documents) as documents, sum(f.terms) as terms
+    from folded as f
+    group by f.memory_type
+  )
+  update memory.corpus_statistics as s
+  set documents = s.documents + t.documents, terms = s.terms + t.terms
+  from total as t
+  where s.tenant_id = fold_corpus_deltas.tenant_id and s.memory_type = t.memory_type;
+end;
+$$;
+
+comment on function memory.fold_corpus_deltas(text) is
+'Moves the deltas of a tenant into its statistics. The caller holds the lock of '
+'lock_corpus_statistics.';
+
+create function memory.corpus_lock_key(tenant_id text)
+  returns bigint
+  language sql
+  immutable
+  parallel safe
+  return hashtextextended('memory.corpus_statistics ' || tenant_id, 0);
+
+comment on function memory.corpus_lock_key(text) is
+'Key of the advisory lock that whoever folds the deltas of a tenant holds.';
+
+create function memory.append_corpus_delta(
+  tenant_id text,
+  memory_type text,
+  documents bigint,
+  terms bigint
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_id bigint;
+begin
+  insert into memory.corpus_deltas as d (tenant_id, memory_type, documents, terms)
+  values (
+    append_corpus_delta.tenant_id, append_corpus_delta.memory_type,
+    append_corpus_delta.documents, append_corpus_delta.terms
+  )
+  returning d.id into v_id;
+
+  -- Now and then whoever comes by folds, unless somebody else is at it. A snapshot from before
+  -- another fold could not.
+  if v_id % 128 = 0
+    and current_setting('transaction_isolation') = 'read committed'
+    and pg_try_advisory_xact_lock(memory.corpus_lock_key(append_corpus_delta.tenant_id))
+  then
+    perform memory.fold_corpus_deltas(append_corpus_delta.tenant_id);
+  end if;
+end;
+$$;
+
+comment on function memory.append_corpus_delta(text, text, bigint, bigint) is
+'Notes a change of the live memories of a type. Never waits.';
+
+-- All three tables call the states of memories that are found no more the same.
+
+create function memory.count_stored_texts()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform memory.append_corpus_delta(c.tenant_id, tg_argv[0], c.documents, c.terms)
+  from (
+    select n.tenant_id, count(*) as documents, sum(length(n.search_vector)) as terms
+    from new_rows as n
+    where n.lifecycle_state not in ('superseded', 'expired', 'retracted')
+    group by n.tenant_id
+  ) as c;
+  return null;
+end;
+$$;
+
+comment on function memory.count_stored_texts() is
+'Trigger: stored memories change the statistics of the corpus. Argument: their type.';
+
+create function memory.count_deleted_texts()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform memory.append_corpus_delta(c.tenant_id, tg_argv[0], -c.documents, -c.terms)
+  from (
+    select o.tenant_id, count(*) as documents, sum(length(o.search_vector)) as terms
+    from old_rows as o
+    where o.lifecycle_state not in ('superseded', 'expired', 'retracted')
+    group by o.tenant_id
+  ) as c;
+  return null;
+end;
+$$;
+
+comment on function memory.count_deleted_texts() is
+'Trigger: deleted memories change the statistics of the corpus. Argument: their type.';
+
+create function memory.count_changed_text()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_old integer := (old.lifecycle_state not in ('superseded', 'expired', 'retracted'))::integer;
+  v_new integer := (new.lifecycle_state not in ('superseded', 'expired', 'retracted'))::integer;
+  v_documents bigint := v_new - v_old;
+  v_terms bigint := v_new * length(new.search_vector) - v_old * length(old.search_vector);
+begin
+  if v_documents <> 0 or v_terms <> 0 then
+    perform memory.append_corpus_delta(new.tenant_id, tg_argv[0], v_documents, v_terms);
+  end if;
+  return null;
+end;
+$$;
+
+comment on function memory.count_changed_text() is
+'Trigger: a memory whose text is indexed anew, or that is found no more or again, changes the '
+'statistics of the corpus. Argument: its type.';
+
+create trigger count_stored_texts
+after insert on memory.episodes referencing new table as new_rows
+for each statement execute function memory.count_stored_texts('episode');
+
+create trigger count_stored_texts
+after insert on memory.facts referencing new table as new_rows
+for each statement execute function memory.count_stored_texts('fact');
+
+create trigger count_stored_texts
+after insert on memory.rules referencing new table as new_rows
+for each statement execute function memory.count_stored_texts('rule');
+
+create trigger count_deleted_texts
+after delete on memory.episodes referencing old table as old_rows
+for each statement execute function memory.count_deleted_texts('episode');
+
+create trigger count_deleted_texts
+after delete on memory.facts referencing old table as old_rows
+for each statement execute function memory.count_deleted_texts('fact');
+
+create trigger count_deleted_texts
+after delete on memory.rules referencing old table as old_rows
+for each statement execute function memory.count_deleted_texts('rule');
+
+create trigger count_changed_text
+after update of text_search_config, index_rendering, search_vector on memory.episodes
+for each row execute function memory.count_changed_text('episode');
+
+create trigger count_changed_text
+after update of validity, text_search_config, search_vector on memory.facts
+for each row execute function memory.count_changed_text('fact');
+
+create trigger count_changed_text
+after update of content, metadata, text_search_config, search_vector on memory.rules
+for each row execute function memory.count_changed_text('rule');
+
+commit;

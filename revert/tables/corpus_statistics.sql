@@ -1,0 +1,23 @@
+-- Revert pymem:tables/corpus_statistics from pg
+
+begin;
+
+drop trigger count_changed_text on memory.rules;
+drop trigger count_changed_text on memory.facts;
+drop trigger count_changed_text on memory.episodes;
+drop trigger count_deleted_texts on memory.rules;
+drop trigger count_deleted_texts on memory.facts;
+drop trigger count_deleted_texts on memory.episodes;
+drop trigger count_stored_texts on memory.rules;
+drop trigger count_stored_texts on memory.facts;
+drop trigger count_stored_texts on memory.episodes;
+drop function memory.count_changed_text();
+drop function memory.count_deleted_texts();
+drop function memory.count_stored_texts();
+drop function memory.append_corpus_delta(text, text, bigint, bigint);
+drop function memory.corpus_lock_key(text);
+drop function memory.fold_corpus_deltas(text);
+drop table memory.corpus_deltas;
+drop table memory.corpus_statistics;
+
+commit;

@@ -1,0 +1,7 @@
+-- Verify pymem:functions/corpus on pg
+
+begin;
+select
+  'memory.corpus_size(text)'::regprocedure,
+  'memory.fold_corpus_statistics()'::regprocedure;
+rollback;

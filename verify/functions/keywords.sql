@@ -1,0 +1,12 @@
+-- Verify pymem:functions/keywords on pg
+
+begin;
+select
+  'memory.term_frequency(tsvector, tsquery)'::regprocedure,
+  'memory.bm25_matches(
+    text, text, text[], text, memory.settings, text, integer, float8, timestamptz
+  )'::regprocedure,
+  'memory.keyword_matches(
+    text, text, text, memory.settings, text, integer, float8, timestamptz
+  )'::regprocedure;
+rollback;

@@ -1,0 +1,14 @@
+-- Verify pymem:tables/corpus_statistics on pg
+
+begin;
+select s.tenant_id, s.memory_type, s.documents, s.terms
+from memory.corpus_statistics as s
+where false;
+select d.tenant_id, d.id, d.memory_type, d.documents, d.terms
+from memory.corpus_deltas as d
+where false;
+select
+  'memory.count_stored_texts()'::regprocedure,
+  'memory.count_deleted_texts()'::regprocedure,
+  'memory.count_changed_text()'::regprocedure;
+rollback;
