@@ -2,6 +2,7 @@
 -- requires: row_security
 -- requires: functions/context
 -- requires: functions/events
+-- requires: functions/explain
 -- requires: functions/lifecycle
 -- requires: functions/links
 -- requires: functions/reembedding
@@ -61,7 +62,7 @@ memory.days_between(timestamptz, timestamptz),
 memory.effective_confidence(float8, float8, timestamptz, timestamptz),
 memory.recency_score(timestamptz, float8, timestamptz),
 memory.rrf_score(bigint, bigint, bigint, integer),
-memory.relevance_score(float8, integer),
+memory.relevance_score(float8, integer, bigint),
 memory.composite_score(float8, float8, float8, float8, float8, float8, float8, float8)
 to memory_search;
 
@@ -70,6 +71,7 @@ grant execute on function
 memory.find_memories(
   text [], text, text, vector, text, integer, float8, text, boolean, integer, timestamptz
 ),
+memory.find_dropped(text [], text, vector, text, integer, float8, text, timestamptz),
 memory.largest_tenant_size()
 to memory_owner;
 set local role memory_owner;
@@ -121,6 +123,7 @@ memory.hybrid_search(text, text, vector, text, integer, text, uuid, timestamptz)
 memory.search(text, text [], text, text, integer, float8, vector, uuid, timestamptz),
 memory.rank_memories(text, text, integer, text [], float8, vector, uuid, timestamptz),
 memory.recall(text, text, integer, text [], float8, vector, uuid, timestamptz),
+memory.recall_explain(text, text, integer, text [], float8, vector, uuid, timestamptz),
 memory.context(text, text, integer, boolean, vector, uuid, timestamptz)
 to memory_writer;
 
@@ -138,7 +141,7 @@ memory.days_between(timestamptz, timestamptz),
 memory.effective_confidence(float8, float8, timestamptz, timestamptz),
 memory.recency_score(timestamptz, float8, timestamptz),
 memory.rrf_score(bigint, bigint, bigint, integer),
-memory.relevance_score(float8, integer),
+memory.relevance_score(float8, integer, bigint),
 memory.composite_score(float8, float8, float8, float8, float8, float8, float8, float8)
 to memory_writer, memory_worker, memory_reader, memory_admin;
 

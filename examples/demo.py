@@ -164,8 +164,8 @@ async def story(memory: Memory) -> None:
         "lately and is still believed comes first.",
     )
     topic = "planning dinner for guests"
-    recalled = await memory.recall(topic, scope="home", max_results=6)
-    console.print(display.explained(recalled, await memory.current_settings()))
+    candidates = await memory.recall_explain(topic, scope="home", max_results=6)
+    console.print(display.explained(candidates[:9], await memory.current_settings()))
 
     heading(
         6,

@@ -282,6 +282,7 @@ select results_eq(
      ('memory.boost_candidates(text[],text,vector,text,integer,double precision,text,memory.settings,'
       || 'timestamp with time zone)'),
      ('memory.exact_neighbours(text,vector,text,integer,double precision,timestamp with time zone)'),
+     ('memory.find_dropped(text[],text,vector,text,integer,double precision,text,timestamp with time zone)'),
      ('memory.find_memories(text[],text,text,vector,text,integer,double precision,text,boolean,'
       || 'integer,timestamp with time zone)'),
      ('memory.fuse_lists(text[],text,text,vector,text,integer,double precision,text,memory.settings,'

@@ -37,7 +37,7 @@ values
 (
   '{memory_writer}',
   '{store_episode,store_episodes,store_fact,store_rule,create_link,get_memory,confirm_memory,forget_memory,
-    semantic_search,keyword_search,hybrid_search,search,rank_memories,recall,context}'
+    semantic_search,keyword_search,hybrid_search,search,rank_memories,recall,recall_explain,context}'
 ),
 -- embeddings
 (
@@ -54,7 +54,7 @@ values
 ),
 -- between the two owners
 ('{memory_search}', '{query_lexemes,any_lexeme,hash_terms,search_terms,term_frequency,corpus_size,normalize_name}'),
-('{memory_owner}', '{find_memories,largest_tenant_size}'),
+('{memory_owner}', '{find_memories,find_dropped,largest_tenant_size}'),
 -- nobody but their owner
 (
   '{}',
@@ -65,7 +65,7 @@ values
     audit_event,audit_link,audit_maturity,audit_rule_application,audit_settings,audit_transition,audit_update,
     refuse_change,refuse_truncate,write_event,write_transition,prepare_entity,prepare_episode,prepare_fact,
     prepare_rule,
-    check_link_ends,enqueue_embedding,forget_embedding,enqueue_missing_embeddings,bind_login,unbind_login,
+    check_link_ends,check_vector,enqueue_embedding,forget_embedding,enqueue_missing_embeddings,bind_login,unbind_login,
     check_dimensions,check_embedding,check_embedding_version,check_idempotency_key,check_limit,check_metadata,
     check_number,check_query,check_query_embedding,check_source,check_tags,check_text,
     check_text_search_config,check_time,check_types,check_word,check_write_time,context_rule_line,one_line,

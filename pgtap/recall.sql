@@ -3,6 +3,7 @@ begin;
 select plan(83);
 
 select memory.register_embedding_version('model', '1') as version_id \gset
+select memory.configure('{"candidate_pool": 50, "relevance_scale": "maximum"}') \g /dev/null
 
 -- Memories about tea, each good at something else. Seen ten days later.
 
@@ -219,6 +220,7 @@ order by f.position, t.position;
 -- Settings
 
 select memory_test.as_tenant('pool');
+select memory.configure('{"candidate_pool": 50, "relevance_scale": "maximum"}') \g /dev/null
 select memory.register_embedding_version('model', '1') as pool_version_id \gset
 -- Thirty memories, the least relevant the most important.
 insert into memory.rules
@@ -480,6 +482,7 @@ cross join (values
 ) as v (position, id, what)
 order by f.position, v.position;
 select memory_test.as_tenant('pool');
+select memory.configure('{"candidate_pool": 50, "relevance_scale": "maximum"}') \g /dev/null
 select is(
   (
     select count(*) from memory.rank_memories(

@@ -31,6 +31,9 @@ begin
   v_rule_id := memory.store_rule(
     'tea ' || tenant_id, embedding => memory_test.axis(1), idempotency_key => 'key'
   );
+  perform memory.fold_corpus_statistics();
+  insert into memory.corpus_deltas (tenant_id, memory_type, documents, terms)
+  values (tenant_id, 'fact', 0, 0);
   insert into memory.rule_applications (tenant_id, rule_id, outcome)
   values (furnish.tenant_id, v_rule_id, 'helpful');
   perform memory.create_link('rule', v_rule_id, 'fact', v_fact_id, 'supports');
@@ -431,7 +434,7 @@ $$;
 set local session authorization row_security_report;
 select is(
   memory_test.tenants_seen(),
-  'corpus_deltas:{b} corpus_statistics embedding_queue:{b} embedding_versions:{b} entities:{b} episodes:{b} fact_keys:{b} facts:{b} '
+  'corpus_deltas:{b} corpus_statistics:{b} embedding_queue:{b} embedding_versions:{b} entities:{b} episodes:{b} fact_keys:{b} facts:{b} '
   'memory_events:{b} memory_links:{b} rule_applications:{b} rules:{b} searchable_memories:{b} settings:{b} '
   'staged_embeddings tenant_logins',
   'a reader who may read the tables sees what its tenant has in each, and no login'

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(36);
+select plan(41);
 
 -- effective_confidence
 
@@ -90,6 +90,18 @@ select is(memory.rrf_score(1, 1, 11, 10), 2.0::float8 / 11, 'k is an argument');
 select is(memory.relevance_score(2.0::float8 / 61), 1.0::float8, 'the best possible fusion has relevance 1');
 select is(memory.relevance_score(1), 1.0::float8, 'relevance is capped at 1');
 select is(memory.relevance_score(1.0::float8 / 61), 0.5::float8, 'half the best fusion has relevance 0.5');
+select is(
+  round(memory.relevance_score(r.rrf_score, 60, 21)::numeric, 9), r.expected,
+  'over the range ' || r.what
+)
+from (values
+  (1, 2.0::float8 / 61, 1.000000000, 'the best fusion has relevance 1'),
+  (2, 2.0::float8 / 81, 0.000000000, 'a memory in neither list has none'),
+  (3, 1.0::float8 / 61 + 1.0::float8 / 81, 0.500000000, 'the first of one list has half'),
+  (4, 0.0::float8, 0.000000000, 'there is no less than none'),
+  (5, 1.0::float8, 1.000000000, 'and no more than 1')
+) as r (position, rrf_score, expected, what)
+order by r.position;
 select is(memory.relevance_score(2.0::float8 / 11, 10), 1.0::float8, 'relevance is relative to the best for its k');
 
 -- composite_score

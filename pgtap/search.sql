@@ -566,7 +566,7 @@ select results_eq(
 
 select memory_test.as_tenant('fused');
 -- Lists as deep as the answer, so that a short one has an end.
-select memory.configure('{"candidate_pool": 1}') \g /dev/null
+select memory.configure('{"candidate_pool": 1, "relevance_scale": "maximum"}') \g /dev/null
 select memory.register_embedding_version('model', '1') as fused_version_id \gset
 insert into memory.rules (tenant_id, scope, content, embedding, embedding_version_id)
 select 'fused', v.name, v.content, memory_test.near(v.similarity), :'fused_version_id'

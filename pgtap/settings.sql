@@ -33,6 +33,7 @@ create function memory_test.other_value(
     else to_jsonb(case setting
       when 'retrieval_mode' then 'keyword'
       when 'keyword_match' then 'all'
+      when 'relevance_scale' then 'maximum'
       when 'keyword_ranker' then 'bm25'
       when 'fusion' then 'scores'
       when 'index_rendering' then 'content'
@@ -87,9 +88,9 @@ select is(
   to_jsonb(memory.default_settings('t')),
   '{
     "tenant_id": "t",
-    "retrieval_mode": "hybrid", "retrieval_limit": 20, "candidate_pool": 50, "min_confidence": 0.2,
+    "retrieval_mode": "hybrid", "retrieval_limit": 20, "candidate_pool": 20, "min_confidence": 0.2,
     "weight_relevance": 0.4, "weight_importance": 0.3, "weight_recency": 0.2, "weight_confidence": 0.1,
-    "rrf_k": 60, "keyword_match": "any", "keyword_ranker": "ts_rank", "bm25_k1": 0.9, "bm25_b": 0.4,
+    "rrf_k": 60, "relevance_scale": "range", "keyword_match": "any", "keyword_ranker": "ts_rank", "bm25_k1": 0.9, "bm25_b": 0.4,
     "fusion": "rrf", "semantic_share": 0.4, "boost_neighbours": 0, "boost_session": 0, "boost_named": 0,
     "text_search_config": "english", "index_rendering": "dated", "embedding_rendering": "previous_dated",
     "recency_half_life_days": 7, "recency_null": "zero", "exact_scan_limit": 10000,

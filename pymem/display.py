@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape as rich_escape
 from rich.table import Table
 
-from pymem.models import Event, Link, RankedMemory, Settings
+from pymem.models import Event, ExplainedMemory, Link, RankedMemory, Settings
 
 
 def make_console(*, stderr: bool = False) -> Console:
@@ -46,7 +46,7 @@ def one_line(text: str, width: int = 200) -> str:
     return flat if len(flat) <= width else flat[: width - 1] + "…"
 
 
-def what(memory: RankedMemory) -> str:
+def what(memory: RankedMemory | ExplainedMemory) -> str:
     """Return a memory as one line."""
     if memory.memory_type == "fact":
         return one_line(f"[{memory.subject}] [{memory.predicate}]: {memory.content}")
@@ -85,38 +85,48 @@ def found(memories: Sequence[RankedMemory], *, title: str | None = None) -> Tabl
 
 
 def explained(
-    memories: Sequence[RankedMemory], settings: Settings, *, title: str | None = None
+    memories: Sequence[ExplainedMemory], settings: Settings, *, title: str | None = None
 ) -> Table:
-    """Return recalled memories with the four parts, weighted, that add up to each score."""
+    """Return candidates with the four parts, weighted, that add up to each score."""
     parts = ("relev.", "import.", "recency", "conf.")
-    numbers = ("score", *parts, "meaning", "words")
+    numbers = ("score", *parts, "meaning", "words", "boost")
     result = table(
-        "#", "type", "memory", *numbers, title=title, right=("#", *numbers), whole=("type",)
+        "#",
+        "memory",
+        *numbers,
+        "outcome",
+        title=title,
+        right=("#", *numbers),
+        whole=("outcome",),
     )
-    result.columns[2].min_width = 24
-    for position, memory in enumerate(memories, 1):
+    result.columns[1].min_width = 24
+    for memory in memories:
+        boosts = (memory.neighbour_boost, memory.session_boost, memory.named_boost)
+        relevance = memory.relevance
         result.add_row(
-            str(position),
-            memory.memory_type,
-            escape(what(memory)),
+            "–" if memory.position is None else str(memory.position),
+            escape(f"{memory.memory_type}: {what(memory)}"),
             number(memory.score),
-            number(settings.weight_relevance * (memory.relevance or 0)),
+            number(None if relevance is None else settings.weight_relevance * relevance),
             number(settings.weight_importance * memory.importance / 10),
-            number(settings.weight_recency * (memory.recency or 0)),
+            number(settings.weight_recency * memory.recency),
             number(settings.weight_confidence * memory.effective_confidence),
-            _place(memory.semantic_rank),
-            _place(memory.keyword_rank),
+            _place(memory.semantic_rank, memory.similarity),
+            _place(memory.keyword_rank, memory.rank),
+            "–" if None in boosts else number(sum(boost or 0 for boost in boosts), 2),
+            memory.outcome,
         )
     result.caption = (
-        "score = relevance + importance + recency + confidence; "
-        "meaning and words: rank in that list"
+        "score = relevance + importance + recency + confidence; meaning and words: rank in that "
+        "list and the similarity or weight behind it"
     )
     result.caption_justify = "left"
     return result
 
 
-def _place(rank: int | None) -> str:
-    return "–" if rank is None else f"{rank}."
+def _place(rank: int | None, weight: float | None) -> str:
+    place = "" if rank is None else f"{rank}. "
+    return "–" if weight is None else f"{place}{weight:.2f}"
 
 
 def events(rows: Sequence[Event], *, title: str | None = None) -> Table:

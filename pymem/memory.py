@@ -21,6 +21,7 @@ from pymem.models import (
     EmbeddingBacklog,
     EmbeddingVersion,
     Event,
+    ExplainedMemory,
     KeywordMatch,
     Link,
     MemoryType,
@@ -462,6 +463,32 @@ class Memory:
             max_results=max_results,
             types=types,
             min_confidence=min_confidence,
+            as_of=as_of,
+        )
+
+    async def recall_explain(
+        self,
+        topic: str,
+        *,
+        scope: str | None = None,
+        max_results: int | None = None,
+        types: Sequence[str] | None = None,
+        min_confidence: float | None = None,
+        embedding: Embedding | None = None,
+        as_of: datetime | None = None,
+    ) -> list[ExplainedMemory]:
+        """Return every candidate of recall and what was dropped, with all parts of the scores."""
+        embedding, version_id = await self._embedded_query(embedding, topic)
+        return await self._rows(
+            ExplainedMemory,
+            "recall_explain",
+            topic=topic,
+            scope=scope,
+            max_results=max_results,
+            types=types,
+            min_confidence=min_confidence,
+            embedding=embedding,
+            embedding_version_id=version_id,
             as_of=as_of,
         )
 

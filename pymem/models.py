@@ -52,6 +52,33 @@ class RankedMemory:
 
 
 @dataclass(frozen=True, slots=True)
+class ExplainedMemory:
+    """A candidate of recall, or what might have been one, and what became of it."""
+
+    position: int | None
+    outcome: str
+    memory_type: str
+    id: UUID
+    scope: str
+    subject: str | None
+    predicate: str | None
+    content: str
+    similarity: float | None
+    semantic_rank: int | None
+    rank: float | None
+    keyword_rank: int | None
+    rrf_score: float | None
+    neighbour_boost: float | None
+    session_boost: float | None
+    named_boost: float | None
+    relevance: float | None
+    importance: float
+    recency: float
+    effective_confidence: float
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Link:
     """A provenance edge."""
 
@@ -145,6 +172,7 @@ class Settings:
     weight_recency: float
     weight_confidence: float
     rrf_k: int
+    relevance_scale: str
     keyword_match: str
     keyword_ranker: str
     bm25_k1: float

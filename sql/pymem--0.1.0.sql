@@ -550,6 +550,7 @@ create table memory.settings (
   weight_recency float8 not null check (weight_recency between 0 and 1),
   weight_confidence float8 not null check (weight_confidence between 0 and 1),
   rrf_k integer not null check (rrf_k between 1 and 10000),
+  relevance_scale text not null check (relevance_scale in ('maximum', 'range')),
   keyword_match text not null check (keyword_match in ('any', 'all')),
   keyword_ranker text not null check (keyword_ranker in ('ts_rank', 'bm25')),
   bm25_k1 float8 not null check (bm25_k1 between 0 and 10),
@@ -595,8 +596,7 @@ comment on column memory.settings.retrieval_mode is 'Search mode when a call nam
 comment on column memory.settings.retrieval_limit is
 'Facts, and rules, that memory.context considers.';
 comment on column memory.settings.candidate_pool is
-'How deep recall reads each ranked list before it scores: a pool deeper than the answer lets '
-'importance, recency and confidence choose among relevant candidates only.';
+'How deep hybrid search and recall read each ranked list, if not the answer is longer.';
 comment on column memory.settings.min_confidence is
 'Effective confidence below which recall and context leave a memory out. Range 0..1.';
 comment on column memory.settings.weight_relevance is 'Weight of relevance in the composite score.';
@@ -607,6 +607,10 @@ comment on column memory.settings.weight_confidence is
 'Weight of effective confidence in the composite score.';
 comment on column memory.settings.rrf_k is
 'Constant k of reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009).';
+comment on column memory.settings.relevance_scale is
+'How a fusion of ranks becomes the relevance of the composite score: over the "range" from a '
+'memory in neither list to the first of both, or over its "maximum": then all candidates have '
+'much of it, and what was read last is read again.';
 comment on column memory.settings.keyword_match is
 'Keyword side of hybrid search, recall and context: "any" word of the query, ranked, or "all" '
 'words.';
@@ -707,6 +711,26 @@ comment on column memory.embedding_versions.dimensions is
 'Length of the vectors: that of the embedding columns.';
 comment on column memory.embedding_versions.status is
 'active: searched. building: being filled in beside it. retired: replaced.';
+
+-- Not a CHECK: those are evaluated at every update, so counting a reference would fetch the vector.
+create function memory.check_vector()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  -- A zero or huge vector has no cosine: it gives NaN, and NaN would top every ranking.
+  if vector_norm(new.embedding) not between 1e-6 and 1e6 then
+    raise exception 'the norm of the embedding is %', vector_norm(new.embedding)
+      using errcode = 'PM002',
+        hint = 'Pass the vector of a text: its norm lies between 1e-6 and 1e6.';
+  end if;
+  return new;
+end;
+$$;
+
+comment on function memory.check_vector() is
+'Trigger: refuses a vector without a direction.';
 
 -- Deploy pymem:tables/events to pg
 -- requires: functions/request
@@ -852,9 +876,7 @@ create table memory.episodes (
   butler text not null check (butler <> '' and octet_length(butler) <= 128),
   session_id uuid,
   content text not null check (content <> '' and octet_length(content) <= 1048576),
-  embedding public.vector(384)
-  constraint episodes_embedding_norm_check
-  check (public.vector_norm(embedding) between 1e-6 and 1e6),
+  embedding public.vector(384),
   embedding_version_id uuid,
   text_search_config text not null default 'english',
   index_rendering text not null default 'dated' check (index_rendering in ('content', 'dated')),
@@ -1009,6 +1031,11 @@ text_search_config, index_rendering, search_vector
 on memory.episodes
 for each row execute function memory.prepare_episode();
 
+create trigger check_vector
+before insert or update of embedding on memory.episodes
+for each row when (new.embedding is not null)
+execute function memory.check_vector();
+
 -- Deploy pymem:tables/entities to pg
 -- requires: schema
 
@@ -1101,9 +1128,7 @@ create table memory.facts (
   subject text not null check (subject <> '' and octet_length(subject) <= 512),
   predicate text not null check (predicate <> '' and octet_length(predicate) <= 512),
   content text not null check (content <> '' and octet_length(content) <= 1048576),
-  embedding public.vector(384)
-  constraint facts_embedding_norm_check
-  check (public.vector_norm(embedding) between 1e-6 and 1e6),
+  embedding public.vector(384),
   embedding_version_id uuid,
   text_search_config text not null default 'english',
   search_vector tsvector not null,
@@ -1295,6 +1320,11 @@ tenant_id, id, subject, predicate, content, created_at, validity, text_search_co
 on memory.facts
 for each row execute function memory.prepare_fact();
 
+create trigger check_vector
+before insert or update of embedding on memory.facts
+for each row when (new.embedding is not null)
+execute function memory.check_vector();
+
 create table memory.fact_keys (
   tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
   scope text not null,
@@ -1318,9 +1348,7 @@ create table memory.rules (
   tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
   id uuid not null default gen_random_uuid(),
   content text not null check (content <> '' and octet_length(content) <= 1048576),
-  embedding public.vector(384)
-  constraint rules_embedding_norm_check
-  check (public.vector_norm(embedding) between 1e-6 and 1e6),
+  embedding public.vector(384),
   embedding_version_id uuid,
   text_search_config text not null default 'english',
   search_vector tsvector not null,
@@ -1475,6 +1503,11 @@ before insert or update of
 tenant_id, id, content, created_at, text_search_config, search_vector
 on memory.rules
 for each row execute function memory.prepare_rule();
+
+create trigger check_vector
+before insert or update of embedding on memory.rules
+for each row when (new.embedding is not null)
+execute function memory.check_vector();
 
 create table memory.rule_applications (
   tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
@@ -2509,6 +2542,7 @@ select
   e.expires_at,
   e.embedding,
   e.search_vector,
+  e.lifecycle_state,
   true as is_live
 from memory.episodes as e
 union all
@@ -2537,6 +2571,7 @@ select
   null::timestamptz,
   f.embedding,
   f.search_vector,
+  f.lifecycle_state,
   f.validity = 'active' as is_live
 from memory.facts as f
 union all
@@ -2565,6 +2600,7 @@ select
   null::timestamptz,
   r.embedding,
   r.search_vector,
+  r.lifecycle_state,
   r.lifecycle_state <> 'retracted' as is_live
 from memory.rules as r;
 
@@ -2990,13 +3026,14 @@ begin
   v_settings.tenant_id := tenant_id;
   v_settings.retrieval_mode := 'hybrid';
   v_settings.retrieval_limit := 20;
-  v_settings.candidate_pool := 50;
+  v_settings.candidate_pool := 20;
   v_settings.min_confidence := 0.2;
   v_settings.weight_relevance := 0.4;
   v_settings.weight_importance := 0.3;
   v_settings.weight_recency := 0.2;
   v_settings.weight_confidence := 0.1;
   v_settings.rrf_k := 60;
+  v_settings.relevance_scale := 'range';
   v_settings.keyword_match := 'any';
   v_settings.keyword_ranker := 'ts_rank';
   v_settings.bm25_k1 := 0.9;
@@ -3179,6 +3216,7 @@ as $$
     weight_recency = settings.weight_recency,
     weight_confidence = settings.weight_confidence,
     rrf_k = settings.rrf_k,
+    relevance_scale = settings.relevance_scale,
     keyword_match = settings.keyword_match,
     keyword_ranker = settings.keyword_ranker,
     bm25_k1 = settings.bm25_k1,
@@ -3293,16 +3331,26 @@ comment on function memory.rrf_score(bigint, bigint, bigint, integer) is
 
 create function memory.relevance_score(
   rrf_score float8,
-  k integer default 60
+  k integer default 60,
+  missing_rank bigint default null
 )
   returns float8
   language sql
   immutable
   parallel safe
-  return least(1.0, rrf_score * (k + 1) / 2.0);
+  return case
+    when missing_rank is null then least(1.0, rrf_score * (k + 1) / 2.0)
+    else least(1.0, greatest(
+      0.0,
+      (rrf_score - 2.0::float8 / (k + missing_rank))
+      / (2.0::float8 / (k + 1) - 2.0::float8 / (k + missing_rank))
+    ))
+  end;
 
-comment on function memory.relevance_score(float8, integer) is
-'RRF score over its maximum 2/(k + 1), which two first ranks reach. Range 0..1.';
+comment on function memory.relevance_score(float8, integer, bigint) is
+'RRF score over its maximum 2/(k + 1), which two first ranks reach. With missing_rank, the same '
+'between what a memory in neither list would have, 2/(k + missing_rank), as 0, and the maximum. '
+'Range 0..1.';
 
 create function memory.composite_score(
   relevance float8,
@@ -5519,7 +5567,10 @@ begin
   select
     c.memory_type, c.type_position, c.id, c.created_at, c.similarity, c.semantic_rank, c.rank,
     c.keyword_rank, r.rrf_score, null::float8, null::float8, null::float8,
-    case when mode = 'hybrid' then memory.relevance_score(r.rrf_score, settings.rrf_k) end,
+    case when mode = 'hybrid' then memory.relevance_score(
+      r.rrf_score, settings.rrf_k,
+      case when settings.relevance_scale = 'range' then depth + 1 end
+    ) end,
     case mode when 'semantic' then c.similarity when 'keyword' then c.rank else r.rrf_score end
   from (
     select t.memory_type, t.position as type_position, l.*
@@ -5816,7 +5867,7 @@ comment on function memory.find_memories(
   text[], text, text, vector, text, integer, float8, text, boolean, integer, timestamptz
 ) is
 'The best candidates of both lists, each depth deep, with all parts of their scores, best first: '
-'by the composite score or by that of the mode.';
+'by the composite score or by that of the mode. max_results: NULL for all of them.';
 
 set local role memory_owner;
 revoke create on schema memory from memory_search;
@@ -6259,6 +6310,238 @@ comment on function memory.recall(
 'scope, types, min_confidence: as in memory.search. Errors: PM002, PM004 vector of another '
 'embedding version.';
 
+-- Deploy pymem:functions/explain to pg
+-- requires: functions/search
+
+-- memory.find_dropped belongs to memory_search: see functions/neighbours.
+
+set local role memory_owner;
+grant create on schema memory to memory_search;
+set local role memory_search;
+
+create function memory.find_dropped(
+  memory_types text[],
+  query text,
+  embedding vector,
+  scope text,
+  depth integer,
+  min_confidence float8,
+  keyword_match text,
+  as_of timestamptz
+)
+  returns table (
+    memory_type text,
+    id uuid,
+    outcome text,
+    similarity float8,
+    rank float8
+  )
+  language plpgsql
+  stable
+  rows 50
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_settings memory.settings := memory.current_settings();
+  v_query tsquery := case keyword_match
+    when 'all' then plainto_tsquery(
+      v_settings.text_search_config::regconfig, memory.preprocess_search_query(query)
+    )
+    else memory.any_lexeme((memory.query_lexemes(v_settings.text_search_config, query))[:64])
+  end;
+begin
+  return query
+  with judged as (
+    select
+      m.memory_type,
+      m.id,
+      m.created_at,
+      case
+        when m.lifecycle_state = 'retracted' then 'forgotten'
+        when m.lifecycle_state in ('superseded', 'expired') then m.lifecycle_state
+        when m.expires_at <= as_of then 'expired'
+        when m.scope <> find_dropped.scope and (m.scope <> 'global' or m.memory_type = 'episode')
+        then 'other scope'
+        when memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of)
+          < find_dropped.min_confidence
+        then 'below confidence'
+      end as outcome,
+      1 - (m.embedding <=> find_dropped.embedding) as similarity,
+      case when m.search_vector @@ v_query then ts_rank(m.search_vector, v_query)::float8 end
+      as rank
+    from memory.searchable_memories as m
+    where m.tenant_id = v_settings.tenant_id
+      and m.memory_type = any (find_dropped.memory_types)
+  ),
+  placed as (
+    select
+      j.*,
+      row_number() over (
+        partition by j.memory_type order by j.similarity desc nulls last, j.created_at desc, j.id
+      ) as semantic_rank,
+      row_number() over (
+        partition by j.memory_type order by j.rank desc nulls last, j.created_at desc, j.id
+      ) as keyword_rank
+    from judged as j
+    where j.outcome is not null
+  )
+  select
+    p.memory_type, p.id, p.outcome, p.similarity,
+    case when v_settings.keyword_ranker = 'ts_rank' then p.rank end
+  from placed as p
+  where p.similarity is not null and p.semantic_rank <= depth
+    or p.rank is not null and p.keyword_rank <= depth;
+end;
+$$;
+
+comment on function memory.find_dropped(
+  text[], text, vector, text, integer, float8, text, timestamptz
+) is
+'The memories that either list would most likely hold if they were not forgotten, superseded, '
+'expired, of another scope or too faint, in no order. Reads all of the tenant: a diagnosis, not '
+'a search.';
+
+set local role memory_owner;
+revoke create on schema memory from memory_search;
+
+create type memory.explained_memory as (
+  "position" bigint,
+  outcome text,
+  memory_type text,
+  id uuid,
+  scope text,
+  subject text,
+  predicate text,
+  content text,
+  similarity float8,
+  semantic_rank bigint,
+  rank float8,
+  keyword_rank bigint,
+  rrf_score float8,
+  neighbour_boost float8,
+  session_boost float8,
+  named_boost float8,
+  relevance float8,
+  importance float8,
+  recency float8,
+  effective_confidence float8,
+  score float8
+);
+
+comment on type memory.explained_memory is
+'A candidate of memory.recall, or what might have been one, and what became of it. The parts are '
+'those of memory.ranked_memory.';
+comment on column memory.explained_memory."position" is
+'Place in the order of the scores from 1; NULL for what was dropped.';
+comment on column memory.explained_memory.outcome is
+'returned, beyond limit, forgotten, superseded, expired, other scope or below confidence.';
+
+create function memory.recall_explain(
+  topic text,
+  scope text default null,
+  max_results integer default 10,
+  types text[] default null,
+  min_confidence float8 default null,
+  embedding vector default null,
+  embedding_version_id uuid default null,
+  as_of timestamptz default now()
+)
+  returns setof memory.explained_memory
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_settings memory.settings := memory.current_settings();
+  v_types text[] := memory.check_types(types);
+  v_min_confidence float8 := coalesce(recall_explain.min_confidence, v_settings.min_confidence);
+  v_limit integer := memory.check_limit(max_results);
+  v_depth integer := greatest(v_limit, v_settings.candidate_pool);
+begin
+  perform memory.check_number('min_confidence', v_min_confidence, 0, 1);
+  perform memory.check_query(topic);
+  perform memory.check_query_embedding(embedding, embedding_version_id);
+  perform memory.check_time('as_of', as_of);
+
+  return query
+  with listed as materialized (
+    select f.*
+    from memory.find_memories(
+      v_types, 'hybrid', topic, recall_explain.embedding, recall_explain.scope, v_depth,
+      v_min_confidence, v_settings.keyword_match, true, null, as_of
+    ) with ordinality as f
+  ),
+  -- The last of each list: what is dropped below it would not have been a candidate anyway.
+  ends as (
+    select
+      t.type as memory_type,
+      case
+        when count(l.semantic_rank) = v_depth then min(l.similarity)
+        else '-infinity'
+      end as similarity,
+      case when count(l.keyword_rank) = v_depth then min(l.rank) else '-infinity' end as rank
+    from unnest(v_types) as t (type)
+    left join listed as l on l.memory_type = t.type
+    group by t.type
+  ),
+  dropped as (
+    select d.*
+    from memory.find_dropped(
+      v_types, topic, recall_explain.embedding, recall_explain.scope, v_depth, v_min_confidence,
+      v_settings.keyword_match, as_of
+    ) as d
+    join ends as e on e.memory_type = d.memory_type
+    where d.similarity >= e.similarity or d.rank >= e.rank
+      or d.rank is null and v_settings.keyword_ranker <> 'ts_rank'
+  ),
+  explained as (
+    select
+      l.ordinality as place,
+      case when l.ordinality <= v_limit then 'returned' else 'beyond limit' end as outcome,
+      l.memory_type, l.id, l.scope, l.subject, l.predicate, l.content, l.similarity,
+      l.semantic_rank, l.rank, l.keyword_rank, l.rrf_score, l.neighbour_boost, l.session_boost,
+      l.named_boost, l.relevance, l.importance, l.recency, l.effective_confidence, l.score
+    from listed as l
+    union all
+    select
+      null, d.outcome, d.memory_type, d.id, m.scope, m.subject, m.predicate, m.content,
+      d.similarity, null, d.rank, null, null, null, null, null, null, m.importance,
+      memory.recency_score(
+        case
+          when v_settings.recency_null = 'created_at'
+          then coalesce(m.last_referenced_at, m.created_at)
+          else m.last_referenced_at
+        end,
+        v_settings.recency_half_life_days,
+        as_of
+      ),
+      memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of),
+      null
+    from dropped as d
+    join memory.searchable_memories as m
+      on m.tenant_id = v_settings.tenant_id and m.memory_type = d.memory_type and m.id = d.id
+  )
+  select x.*
+  from explained as x
+  order by
+    x.place, x.outcome, x.similarity desc nulls last, x.rank desc nulls last, x.memory_type, x.id;
+end;
+$$;
+
+comment on function memory.recall_explain(
+  text, text, integer, text[], float8, vector, uuid, timestamptz
+) is
+'Why memory.recall returns what it returns: every candidate in the order of its score, with its '
+'places in both lists, the scores behind them, boosts and the four parts of the composite score, '
+'outcome "returned" or "beyond limit"; then, without places, what would have been a candidate but '
+'for being "forgotten", "superseded", "expired", of "other scope" or "below confidence". (rank of '
+'the dropped is NULL under BM25.) Arguments as memory.recall; only looks. Reads all of the '
+'tenant''s memories of the types. Errors: PM002, PM004.';
+
 -- Deploy pymem:functions/context to pg
 -- requires: functions/recall
 
@@ -6632,6 +6915,7 @@ to memory_owner, memory_reader using (true);
 -- requires: row_security
 -- requires: functions/context
 -- requires: functions/events
+-- requires: functions/explain
 -- requires: functions/lifecycle
 -- requires: functions/links
 -- requires: functions/reembedding
@@ -6689,7 +6973,7 @@ memory.days_between(timestamptz, timestamptz),
 memory.effective_confidence(float8, float8, timestamptz, timestamptz),
 memory.recency_score(timestamptz, float8, timestamptz),
 memory.rrf_score(bigint, bigint, bigint, integer),
-memory.relevance_score(float8, integer),
+memory.relevance_score(float8, integer, bigint),
 memory.composite_score(float8, float8, float8, float8, float8, float8, float8, float8)
 to memory_search;
 
@@ -6698,6 +6982,7 @@ grant execute on function
 memory.find_memories(
   text [], text, text, vector, text, integer, float8, text, boolean, integer, timestamptz
 ),
+memory.find_dropped(text [], text, vector, text, integer, float8, text, timestamptz),
 memory.largest_tenant_size()
 to memory_owner;
 set local role memory_owner;
@@ -6749,6 +7034,7 @@ memory.hybrid_search(text, text, vector, text, integer, text, uuid, timestamptz)
 memory.search(text, text [], text, text, integer, float8, vector, uuid, timestamptz),
 memory.rank_memories(text, text, integer, text [], float8, vector, uuid, timestamptz),
 memory.recall(text, text, integer, text [], float8, vector, uuid, timestamptz),
+memory.recall_explain(text, text, integer, text [], float8, vector, uuid, timestamptz),
 memory.context(text, text, integer, boolean, vector, uuid, timestamptz)
 to memory_writer;
 
@@ -6766,7 +7052,7 @@ memory.days_between(timestamptz, timestamptz),
 memory.effective_confidence(float8, float8, timestamptz, timestamptz),
 memory.recency_score(timestamptz, float8, timestamptz),
 memory.rrf_score(bigint, bigint, bigint, integer),
-memory.relevance_score(float8, integer),
+memory.relevance_score(float8, integer, bigint),
 memory.composite_score(float8, float8, float8, float8, float8, float8, float8, float8)
 to memory_writer, memory_worker, memory_reader, memory_admin;
 

@@ -74,7 +74,10 @@ begin
   select
     c.memory_type, c.type_position, c.id, c.created_at, c.similarity, c.semantic_rank, c.rank,
     c.keyword_rank, r.rrf_score, null::float8, null::float8, null::float8,
-    case when mode = 'hybrid' then memory.relevance_score(r.rrf_score, settings.rrf_k) end,
+    case when mode = 'hybrid' then memory.relevance_score(
+      r.rrf_score, settings.rrf_k,
+      case when settings.relevance_scale = 'range' then depth + 1 end
+    ) end,
     case mode when 'semantic' then c.similarity when 'keyword' then c.rank else r.rrf_score end
   from (
     select t.memory_type, t.position as type_position, l.*
@@ -371,7 +374,7 @@ comment on function memory.find_memories(
   text[], text, text, vector, text, integer, float8, text, boolean, integer, timestamptz
 ) is
 'The best candidates of both lists, each depth deep, with all parts of their scores, best first: '
-'by the composite score or by that of the mode.';
+'by the composite score or by that of the mode. max_results: NULL for all of them.';
 
 set local role memory_owner;
 revoke create on schema memory from memory_search;

@@ -83,16 +83,26 @@ comment on function memory.rrf_score(bigint, bigint, bigint, integer) is
 
 create function memory.relevance_score(
   rrf_score float8,
-  k integer default 60
+  k integer default 60,
+  missing_rank bigint default null
 )
   returns float8
   language sql
   immutable
   parallel safe
-  return least(1.0, rrf_score * (k + 1) / 2.0);
+  return case
+    when missing_rank is null then least(1.0, rrf_score * (k + 1) / 2.0)
+    else least(1.0, greatest(
+      0.0,
+      (rrf_score - 2.0::float8 / (k + missing_rank))
+      / (2.0::float8 / (k + 1) - 2.0::float8 / (k + missing_rank))
+    ))
+  end;
 
-comment on function memory.relevance_score(float8, integer) is
-'RRF score over its maximum 2/(k + 1), which two first ranks reach. Range 0..1.';
+comment on function memory.relevance_score(float8, integer, bigint) is
+'RRF score over its maximum 2/(k + 1), which two first ranks reach. With missing_rank, the same '
+'between what a memory in neither list would have, 2/(k + missing_rank), as 0, and the maximum. '
+'Range 0..1.';
 
 create function memory.composite_score(
   relevance float8,

@@ -22,13 +22,14 @@ begin
   v_settings.tenant_id := tenant_id;
   v_settings.retrieval_mode := 'hybrid';
   v_settings.retrieval_limit := 20;
-  v_settings.candidate_pool := 50;
+  v_settings.candidate_pool := 20;
   v_settings.min_confidence := 0.2;
   v_settings.weight_relevance := 0.4;
   v_settings.weight_importance := 0.3;
   v_settings.weight_recency := 0.2;
   v_settings.weight_confidence := 0.1;
   v_settings.rrf_k := 60;
+  v_settings.relevance_scale := 'range';
   v_settings.keyword_match := 'any';
   v_settings.keyword_ranker := 'ts_rank';
   v_settings.bm25_k1 := 0.9;
@@ -211,6 +212,7 @@ as $$
     weight_recency = settings.weight_recency,
     weight_confidence = settings.weight_confidence,
     rrf_k = settings.rrf_k,
+    relevance_scale = settings.relevance_scale,
     keyword_match = settings.keyword_match,
     keyword_ranker = settings.keyword_ranker,
     bm25_k1 = settings.bm25_k1,

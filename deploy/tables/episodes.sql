@@ -12,9 +12,7 @@ create table memory.episodes (
   butler text not null check (butler <> '' and octet_length(butler) <= 128),
   session_id uuid,
   content text not null check (content <> '' and octet_length(content) <= 1048576),
-  embedding public.vector(384)
-  constraint episodes_embedding_norm_check
-  check (public.vector_norm(embedding) between 1e-6 and 1e6),
+  embedding public.vector(384),
   embedding_version_id uuid,
   text_search_config text not null default 'english',
   index_rendering text not null default 'dated' check (index_rendering in ('content', 'dated')),
@@ -168,5 +166,10 @@ tenant_id, id, butler, session_id, content, created_at, consolidated, consolidat
 text_search_config, index_rendering, search_vector
 on memory.episodes
 for each row execute function memory.prepare_episode();
+
+create trigger check_vector
+before insert or update of embedding on memory.episodes
+for each row when (new.embedding is not null)
+execute function memory.check_vector();
 
 commit;

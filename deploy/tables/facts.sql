@@ -29,9 +29,7 @@ create table memory.facts (
   subject text not null check (subject <> '' and octet_length(subject) <= 512),
   predicate text not null check (predicate <> '' and octet_length(predicate) <= 512),
   content text not null check (content <> '' and octet_length(content) <= 1048576),
-  embedding public.vector(384)
-  constraint facts_embedding_norm_check
-  check (public.vector_norm(embedding) between 1e-6 and 1e6),
+  embedding public.vector(384),
   embedding_version_id uuid,
   text_search_config text not null default 'english',
   search_vector tsvector not null,
@@ -222,6 +220,11 @@ before insert or update of
 tenant_id, id, subject, predicate, content, created_at, validity, text_search_config, search_vector
 on memory.facts
 for each row execute function memory.prepare_fact();
+
+create trigger check_vector
+before insert or update of embedding on memory.facts
+for each row when (new.embedding is not null)
+execute function memory.check_vector();
 
 create table memory.fact_keys (
   tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),

@@ -9,9 +9,7 @@ create table memory.rules (
   tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
   id uuid not null default gen_random_uuid(),
   content text not null check (content <> '' and octet_length(content) <= 1048576),
-  embedding public.vector(384)
-  constraint rules_embedding_norm_check
-  check (public.vector_norm(embedding) between 1e-6 and 1e6),
+  embedding public.vector(384),
   embedding_version_id uuid,
   text_search_config text not null default 'english',
   search_vector tsvector not null,
@@ -166,6 +164,11 @@ before insert or update of
 tenant_id, id, content, created_at, text_search_config, search_vector
 on memory.rules
 for each row execute function memory.prepare_rule();
+
+create trigger check_vector
+before insert or update of embedding on memory.rules
+for each row when (new.embedding is not null)
+execute function memory.check_vector();
 
 create table memory.rule_applications (
   tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),

@@ -35,6 +35,7 @@ select
   e.expires_at,
   e.embedding,
   e.search_vector,
+  e.lifecycle_state,
   true as is_live
 from memory.episodes as e
 union all
@@ -63,6 +64,7 @@ select
   null::timestamptz,
   f.embedding,
   f.search_vector,
+  f.lifecycle_state,
   f.validity = 'active' as is_live
 from memory.facts as f
 union all
@@ -91,6 +93,7 @@ select
   null::timestamptz,
   r.embedding,
   r.search_vector,
+  r.lifecycle_state,
   r.lifecycle_state <> 'retracted' as is_live
 from memory.rules as r;
 

@@ -19,6 +19,7 @@ create table memory.settings (
   weight_recency float8 not null check (weight_recency between 0 and 1),
   weight_confidence float8 not null check (weight_confidence between 0 and 1),
   rrf_k integer not null check (rrf_k between 1 and 10000),
+  relevance_scale text not null check (relevance_scale in ('maximum', 'range')),
   keyword_match text not null check (keyword_match in ('any', 'all')),
   keyword_ranker text not null check (keyword_ranker in ('ts_rank', 'bm25')),
   bm25_k1 float8 not null check (bm25_k1 between 0 and 10),
@@ -64,8 +65,7 @@ comment on column memory.settings.retrieval_mode is 'Search mode when a call nam
 comment on column memory.settings.retrieval_limit is
 'Facts, and rules, that memory.context considers.';
 comment on column memory.settings.candidate_pool is
-'How deep recall reads each ranked list before it scores: a pool deeper than the answer lets '
-'importance, recency and confidence choose among relevant candidates only.';
+'How deep hybrid search and recall read each ranked list, if not the answer is longer.';
 comment on column memory.settings.min_confidence is
 'Effective confidence below which recall and context leave a memory out. Range 0..1.';
 comment on column memory.settings.weight_relevance is 'Weight of relevance in the composite score.';
@@ -76,6 +76,10 @@ comment on column memory.settings.weight_confidence is
 'Weight of effective confidence in the composite score.';
 comment on column memory.settings.rrf_k is
 'Constant k of reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009).';
+comment on column memory.settings.relevance_scale is
+'How a fusion of ranks becomes the relevance of the composite score: over the "range" from a '
+'memory in neither list to the first of both, or over its "maximum": then all candidates have '
+'much of it, and what was read last is read again.';
 comment on column memory.settings.keyword_match is
 'Keyword side of hybrid search, recall and context: "any" word of the query, ranked, or "all" '
 'words.';

@@ -73,7 +73,9 @@ def search(
 
 @main.command()
 @click.argument("topic")
-@click.option("--explain", is_flag=True, help="Show the parts of each score.")
+@click.option(
+    "--explain", is_flag=True, help="Show every candidate, the parts of its score, what was dropped."
+)
 @types_option
 @scope_option
 @limit_option
@@ -94,12 +96,12 @@ def recall(
 ) -> None:
     """Recall what matters for a topic.
 
-    Counts as a reference to what it returns, except with --as-of, which only looks.
+    Counts as a reference to what it returns, except with --as-of or --explain, which only look.
     """
 
     async def work(memory: Memory) -> Any:
-        rank = memory.recall if as_of is None else memory.rank_memories
-        memories = await rank(
+        rank: Any = memory.recall if as_of is None else memory.rank_memories
+        memories = await (memory.recall_explain if explain else rank)(
             topic,
             types=types or None,
             scope=scope,

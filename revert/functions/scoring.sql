@@ -5,7 +5,7 @@ begin;
 drop function memory.composite_score(
   float8, float8, float8, float8, float8, float8, float8, float8
 );
-drop function memory.relevance_score(float8, integer);
+drop function memory.relevance_score(float8, integer, bigint);
 drop function memory.rrf_score(bigint, bigint, bigint, integer);
 drop function memory.recency_score(timestamptz, float8, timestamptz);
 drop function memory.effective_confidence(float8, float8, timestamptz, timestamptz);

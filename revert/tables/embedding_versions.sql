@@ -2,6 +2,7 @@
 
 begin;
 
+drop function memory.check_vector();
 drop table memory.embedding_versions;
 
 commit;

@@ -6,7 +6,7 @@ select
   'memory.effective_confidence(float8, float8, timestamptz, timestamptz)'::regprocedure,
   'memory.recency_score(timestamptz, float8, timestamptz)'::regprocedure,
   'memory.rrf_score(bigint, bigint, bigint, integer)'::regprocedure,
-  'memory.relevance_score(float8, integer)'::regprocedure,
+  'memory.relevance_score(float8, integer, bigint)'::regprocedure,
   'memory.composite_score(
     float8, float8, float8, float8, float8, float8, float8, float8
   )'::regprocedure;

@@ -1,7 +1,7 @@
 -- Verify pymem:tables/embedding_versions on pg
 
 begin;
-select v.tenant_id, v.id, v.model, v.version, v.dimensions, v.status, v.created_at
+select v.tenant_id, v.id, v.model, v.version, v.rendering, v.dimensions, v.status, v.created_at
 from memory.embedding_versions as v
 where false;
 rollback;

@@ -1,0 +1,125 @@
+begin;
+\ir fixtures.sql
+select plan(16);
+
+select memory.register_embedding_version('model', '1') as version_id \gset
+insert into memory.facts
+  (tenant_id, id, subject, predicate, content, scope, importance, validity, confidence, permanence, decay_rate,
+   created_at, last_referenced_at, embedding, embedding_version_id)
+select
+  'a', lpad(v.id::text, 32, '0')::uuid, v.name, 'drinks', v.content, v.scope, v.importance, v.validity, v.confidence, 'permanent', 0,
+  '2026-01-01Z', v.referenced_at::timestamptz, memory_test.near(v.similarity), :'version_id'
+from (values
+  (1, 'near', 'tea', 'home', 5, 'active', 0.9, 0.95, null),
+  (2, 'important', 'tea', 'global', 10, 'active', 0.9, 0.80, '2026-01-08Z'),
+  (3, 'third', 'milk', 'home', 1, 'active', 0.9, 0.70, null),
+  (4, 'elsewhere', 'tea', 'work', 5, 'active', 0.9, 0.99, null),
+  (5, 'faint', 'tea', 'home', 5, 'active', 0.1, 0.98, null),
+  (6, 'forgotten', 'tea', 'home', 5, 'retracted', 0.9, 0.97, null),
+  (7, 'superseded', 'tea', 'home', 5, 'superseded', 0.9, 0.96, null),
+  (8, 'expired', 'tea', 'home', 5, 'expired', 0.9, 0.95, null),
+  (9, 'forgotten and far', 'wine', 'home', 5, 'retracted', 0.9, 0.10, null)
+) as v (id, name, content, scope, importance, validity, confidence, similarity, referenced_at);
+create view memory_test.explained as
+select m.*
+from memory.recall_explain(
+  'tea', 'home', 2, embedding => memory_test.axis(1), as_of => '2026-01-15Z'
+) as m;
+create view memory_test.ranked as
+select m.*
+from memory.rank_memories(
+  'tea', 'home', 10, embedding => memory_test.axis(1), as_of => '2026-01-15Z'
+) as m;
+
+select results_eq(
+  $$ select x.position, x.outcome, x.subject from memory_test.explained as x $$,
+  $$ values
+     (1::bigint, 'returned', 'important'), (2, 'returned', 'near'), (3, 'beyond limit', 'third'),
+     (null, 'below confidence', 'faint'), (null, 'expired', 'expired'), (null, 'forgotten', 'forgotten'),
+     (null, 'forgotten', 'forgotten and far'), (null, 'other scope', 'elsewhere'),
+     (null, 'superseded', 'superseded') $$,
+  'every candidate comes in the order of its score, then what was dropped and why'
+);
+select results_eq(
+  $$ select
+       x.memory_type, x.id, x.scope, x.subject, x.predicate, x.content, x.similarity, x.semantic_rank, x.rank,
+       x.keyword_rank, x.rrf_score, x.neighbour_boost, x.session_boost, x.named_boost, x.relevance, x.importance,
+       x.recency, x.effective_confidence, x.score
+     from memory_test.explained as x where x.position is not null $$,
+  $$ select
+       m.memory_type, m.id, m.scope, m.subject, m.predicate, m.content, m.similarity, m.semantic_rank, m.rank,
+       m.keyword_rank, m.rrf_score, m.neighbour_boost, m.session_boost, m.named_boost, m.relevance, m.importance,
+       m.recency, m.effective_confidence, m.score
+     from memory_test.ranked as m $$,
+  'the candidates are those of recall, with the same scores'
+);
+select is(
+  x.score,
+  0.4 * x.relevance + 0.3 * x.importance / 10 + 0.2 * x.recency + 0.1 * x.effective_confidence,
+  format('the parts of %s add up to its score', x.subject)
+)
+from memory_test.explained as x where x.position <= 2
+order by x.position;
+select is((select x.recency from memory_test.explained as x where x.position = 1), 0.5::float8,
+  'recency is told as it counts');
+select results_eq(
+  $$ select round(x.similarity::numeric, 2), x.rank > 0, x.semantic_rank, x.score, x.effective_confidence
+     from memory_test.explained as x where x.subject = 'faint' $$,
+  $$ values (0.98, true, null::bigint, null::float8, 0.1::float8) $$,
+  'what was dropped shows what it has, and no place'
+);
+select memory.configure('{"candidate_pool": 1}') \g /dev/null
+select results_eq(
+  $$ select x.outcome, x.subject from memory_test.explained as x where x.position is null $$,
+  $$ values
+     ('below confidence', 'faint'), ('other scope', 'elsewhere') $$,
+  'what would have been below the end of both lists anyway is left out'
+);
+select memory.configure('{"candidate_pool": 50}') \g /dev/null
+select memory.configure('{"keyword_ranker": "bm25", "fusion": "scores", "boost_named": 0.2}') \g /dev/null
+select results_eq(
+  $$ select x.subject, x.named_boost is not null, x.relevance between 0 and 1
+     from memory_test.explained as x where x.position is not null order by x.subject $$,
+  $$ values ('important', true, true), ('near', true, true), ('third', true, true) $$,
+  'boosts are told'
+);
+select ok(
+  bool_and(x.rank is null), 'the keyword weight of what was dropped is not told under BM25'
+)
+from memory_test.explained as x where x.position is null;
+
+-- Episodes expire, rules are forgotten.
+insert into memory.episodes (tenant_id, butler, content, created_at, expires_at)
+values ('a', 'home', 'tea', '2026-01-01Z', '2026-01-08Z');
+select memory.store_rule('tea', as_of => '2026-01-01Z') as rule_id \gset
+select memory.forget_memory('rule', :'rule_id', as_of => '2026-01-02Z') \g /dev/null
+select results_eq(
+  $$ select x.outcome, x.memory_type
+     from memory.recall_explain('tea', types => '{episode,rule}', as_of => '2026-01-15Z') as x $$,
+  $$ values ('expired', 'episode'), ('forgotten', 'rule') $$,
+  'expired episodes and forgotten rules are told'
+);
+select is_empty(
+  $$ select * from memory.recall_explain('coffee', types => '{episode,rule}', as_of => '2026-01-15Z') $$,
+  'only if they have to do with the topic'
+);
+select is(
+  (select count(*) from memory.facts as f where f.reference_count > 0), 0::bigint,
+  'explaining counts no reference'
+);
+select memory_test.as_tenant('b');
+select is_empty(
+  $$ select * from memory.recall_explain('tea', embedding => memory_test.axis(1), as_of => '2026-01-15Z') $$,
+  'another tenant is told nothing'
+);
+select throws_ok(
+  format('select * from memory.recall_explain(%s)', b.arguments), 'PM002', null,
+  format('recall_explain(%s) is refused', b.arguments)
+)
+from unnest(array[
+  $$'tea', max_results => 0$$, $$'tea', types => '{link}'$$, $$'tea', min_confidence => 'NaN'$$
+]) with ordinality as b (arguments, position)
+order by b.position;
+
+select * from finish();
+rollback;

@@ -1,0 +1,11 @@
+-- Verify pymem:functions/explain on pg
+
+begin;
+select
+  'memory.find_dropped(
+    text[], text, vector, text, integer, float8, text, timestamptz
+  )'::regprocedure,
+  'memory.recall_explain(
+    text, text, integer, text[], float8, vector, uuid, timestamptz
+  )'::regprocedure;
+rollback;
