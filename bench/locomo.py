@@ -24,11 +24,12 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+import psycopg
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from bench.scratch import machine, scratch_database
+from bench.scratch import Scratch, machine, scratch_database
 from pymem import Memory, RankedMemory, get_embedding_engine
 from pymem.ingest import ingest
 from pymem.worker import EmbeddingWorker
@@ -56,6 +57,11 @@ def hybrid(memory: Memory, query: str, vector: list[float]) -> Awaitable[list[Ra
     return memory.hybrid_search("episode", query, embedding=vector, max_results=DEPTH)
 
 
+def counting(memory: Memory, query: str, vector: list[float]) -> Awaitable[list[RankedMemory]]:
+    """Recall for real: each question sees what those before it read."""
+    return memory.recall(query, types=["episode"], embedding=vector, max_results=10)
+
+
 def recall(memory: Memory, query: str, vector: list[float]) -> Awaitable[list[RankedMemory]]:
     """Rank as recall does, without counting references."""
     return memory.rank_memories(query, types=["episode"], embedding=vector, max_results=DEPTH)
@@ -79,6 +85,8 @@ EVERYTHING = {
     "boost_named": 0.1,
     "candidate_pool": 50,
 }
+
+KEPT = (*EVERYTHING, "keyword_match", "relevance_scale")
 
 # What is indexed and embedded -> the systems compared on it.
 SYSTEMS: dict[str, tuple[dict[str, Any], list[System]]] = {
@@ -104,6 +112,8 @@ SYSTEMS: dict[str, tuple[dict[str, Any], list[System]]] = {
             System("+ boosts: everything on", hybrid, EVERYTHING),
             System("boosts alone", hybrid, {k: v for k, v in EVERYTHING.items() if "boost" in k}),
             System("recall, everything on", recall, EVERYTHING),
+            System("recall, counting references", counting),
+            System("the same, relevance over maximum", counting, {"relevance_scale": "maximum"}),
         ],
     ),
 }
@@ -119,7 +129,16 @@ def scores(found: list[str], evidence: set[str]) -> dict[str, float]:
     }
 
 
-async def measure(url: str, episodes: Path, questions: list[dict[str, Any]]) -> Any:
+def forget_references(superuser_url: str) -> None:
+    """Let nothing have been read yet."""
+    with psycopg.connect(superuser_url, autocommit=True) as connection:
+        connection.execute(
+            "update memory.episodes set reference_count = 0, last_referenced_at = null "
+            "where reference_count > 0"
+        )
+
+
+async def measure(scratch: Scratch, episodes: Path, questions: list[dict[str, Any]]) -> Any:
     """Return (rendering, system) -> category -> list of scores."""
     engine = get_embedding_engine()
     results: Any = defaultdict(lambda: defaultdict(list))
@@ -128,13 +147,13 @@ async def measure(url: str, episodes: Path, questions: list[dict[str, Any]]) -> 
         conversations[json.loads(line)["butler"]].append(line)
     asked = [q for q in questions if q["evidence"] and q["butler"] in conversations]
     vectors = engine.embed_batch([q["question"] for q in asked])
-    async with await Memory.connect(url) as gateway:
+    async with await Memory.connect(scratch.url) as gateway:
         for rendering, (settings, systems) in SYSTEMS.items():
             tenants = {name: f"{name}, {rendering}" for name in conversations}
             for name, lines in conversations.items():
                 memory = gateway.for_request(tenant_id=tenants[name])
                 configured = await memory.configure(settings)
-                usual = {name: getattr(configured, name) for name in (*EVERYTHING, "keyword_match")}
+                usual = {name: getattr(configured, name) for name in KEPT}
                 with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
                     file.write("\n".join(lines) + "\n")
                     file.flush()
@@ -142,6 +161,7 @@ async def measure(url: str, episodes: Path, questions: list[dict[str, Any]]) -> 
                 assert report.stored == len(lines), report
                 await EmbeddingWorker(memory, engine).run_until_empty()
             for system in systems:
+                forget_references(scratch.superuser_url)
                 for tenant in tenants.values():
                     memory = gateway.for_request(tenant_id=tenant)
                     await memory.configure({**usual, **system.settings})
@@ -165,7 +185,7 @@ def main() -> None:
     arguments = parser.parse_args()
     questions = [json.loads(line) for line in arguments.questions.read_text().splitlines()]
     with scratch_database() as scratch:
-        results = asyncio.run(measure(scratch.url, arguments.episodes, questions))
+        results = asyncio.run(measure(scratch, arguments.episodes, questions))
     measures = ("R@5", "R@10", "R@20", "MRR")
 
     def mean(rows: list[dict[str, float]], name: str) -> float:

@@ -35,11 +35,24 @@ class RetrievalConfig(_Section):
     default_limit: int = Field(20, ge=1, le=1000)
     default_mode: Mode = "hybrid"
     score_weights: ScoreWeights = ScoreWeights()
-    candidate_pool: int = Field(50, ge=1, le=10_000)
+    candidate_pool: int = Field(20, ge=1, le=10_000)
     min_confidence: float = Field(0.2, ge=0, le=1)
     rrf_k: int = Field(60, ge=1, le=10_000)
+    relevance_scale: Literal["range", "maximum"] = "range"
     keyword_match: KeywordMatch = "any"
+    keyword_ranker: Literal["ts_rank", "bm25"] = "ts_rank"
+    bm25_k1: float = Field(0.9, ge=0, le=10)
+    bm25_b: float = Field(0.4, ge=0, le=1)
+    fusion: Literal["rrf", "scores"] = "rrf"
+    semantic_share: Share = Field(0.4, ge=0, le=1)
+    boost_neighbours: float = Field(0, ge=0, le=1)
+    boost_session: float = Field(0, ge=0, le=1)
+    boost_named: float = Field(0, ge=0, le=1)
     text_search_config: str = "english"
+    index_rendering: Literal["content", "dated"] = "dated"
+    embedding_rendering: Literal["content", "dated", "previous", "previous_dated"] = (
+        "previous_dated"
+    )
     recency_half_life_days: float = Field(7, ge=0.001, le=100_000)
     recency_null: Literal["zero", "created_at"] = "zero"
     exact_scan_limit: int = Field(10_000, ge=0)
@@ -108,8 +121,19 @@ _SETTINGS = {
     "retrieval.candidate_pool": "candidate_pool",
     "retrieval.min_confidence": "min_confidence",
     "retrieval.rrf_k": "rrf_k",
+    "retrieval.relevance_scale": "relevance_scale",
     "retrieval.keyword_match": "keyword_match",
+    "retrieval.keyword_ranker": "keyword_ranker",
+    "retrieval.bm25_k1": "bm25_k1",
+    "retrieval.bm25_b": "bm25_b",
+    "retrieval.fusion": "fusion",
+    "retrieval.semantic_share": "semantic_share",
+    "retrieval.boost_neighbours": "boost_neighbours",
+    "retrieval.boost_session": "boost_session",
+    "retrieval.boost_named": "boost_named",
     "retrieval.text_search_config": "text_search_config",
+    "retrieval.index_rendering": "index_rendering",
+    "retrieval.embedding_rendering": "embedding_rendering",
     "retrieval.recency_half_life_days": "recency_half_life_days",
     "retrieval.recency_null": "recency_null",
     "retrieval.exact_scan_limit": "exact_scan_limit",

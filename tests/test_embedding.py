@@ -220,7 +220,10 @@ async def test_client_and_worker_embed_the_same_text(
     session = uuid4()
     spoken = datetime(2023, 5, 8, 12, tzinfo=UTC)
     url = database.login("a")
-    async with await Memory.connect(url) as storing, await Memory.connect(url, engine=engine) as own:
+    async with (
+        await Memory.connect(url) as storing,
+        await Memory.connect(url, engine=engine) as own,
+    ):
         before = await storing.store_episode(
             "Where were you?", "home", session_id=session, created_at=spoken
         )

@@ -74,7 +74,9 @@ def search(
 @main.command()
 @click.argument("topic")
 @click.option(
-    "--explain", is_flag=True, help="Show every candidate, the parts of its score, what was dropped."
+    "--explain",
+    is_flag=True,
+    help="Show every candidate, the parts of its score, what was dropped.",
 )
 @types_option
 @scope_option
