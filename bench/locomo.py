@@ -32,6 +32,7 @@ from rich.table import Table
 from bench.scratch import Scratch, machine, scratch_database
 from pymem import Memory, RankedMemory, get_embedding_engine
 from pymem.ingest import ingest
+from pymem.models import KeywordMatch
 from pymem.worker import EmbeddingWorker
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open", 4: "single-hop", 5: "adversarial"}
@@ -45,7 +46,7 @@ def semantic(memory: Memory, _: str, vector: list[float]) -> Awaitable[list[Rank
     return memory.semantic_search("episode", embedding=vector, max_results=DEPTH)
 
 
-def keyword(match: str) -> Search:
+def keyword(match: KeywordMatch) -> Search:
     """Search by words."""
     return lambda memory, query, _: memory.keyword_search(
         "episode", query, max_results=DEPTH, keyword_match=match
