@@ -69,7 +69,8 @@ to memory_search;
 set local role memory_search;
 grant execute on function
 memory.find_memories(
-  text [], text, text, vector, text, integer, float8, text, boolean, integer, timestamptz
+  text [], text, text, vector, text, integer, float8, text, boolean, integer, memory.settings,
+  timestamptz
 ),
 memory.find_dropped(text [], text, vector, text, integer, float8, text, timestamptz),
 memory.largest_tenant_size()

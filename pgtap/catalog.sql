@@ -284,15 +284,13 @@ select results_eq(
      ('memory.exact_neighbours(text,vector,text,integer,double precision,timestamp with time zone)'),
      ('memory.find_dropped(text[],text,vector,text,integer,double precision,text,timestamp with time zone)'),
      ('memory.find_memories(text[],text,text,vector,text,integer,double precision,text,boolean,'
-      || 'integer,timestamp with time zone)'),
+      || 'integer,memory.settings,timestamp with time zone)'),
      ('memory.fuse_lists(text[],text,text,vector,text,integer,double precision,text,memory.settings,'
       || 'timestamp with time zone)'),
      ('memory.keyword_matches(text,text,text,memory.settings,text,integer,double precision,'
       || 'timestamp with time zone)'),
      ('memory.largest_tenant_size()'),
      ('memory.nearest_neighbours(text,vector,text,integer,double precision,integer,'
-      || 'timestamp with time zone)'),
-     ('memory.rank_candidates(text[],text,text,vector,text,integer,double precision,text,memory.settings,'
       || 'timestamp with time zone)'),
      ('memory.use_approximate_index(text,integer)') $$,
   'memory_search owns the functions of ranked retrieval and no other'

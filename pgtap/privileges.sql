@@ -59,7 +59,7 @@ values
 (
   '{}',
   '{approximate_neighbours,exact_neighbours,keyword_matches,bm25_matches,nearest_neighbours,
-    use_approximate_index,fuse_lists,boost_candidates,rank_candidates,
+    use_approximate_index,fuse_lists,boost_candidates,
     append_corpus_delta,corpus_lock_key,count_changed_text,count_deleted_texts,count_stored_texts,
     fold_corpus_deltas,end_of_text,render_for_embedding,
     audit_event,audit_link,audit_maturity,audit_rule_application,audit_settings,audit_transition,audit_update,

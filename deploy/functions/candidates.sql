@@ -242,51 +242,6 @@ comment on function memory.boost_candidates(
 'turn before or after it, if that is a candidate too, and by the best of its session, a memory '
 'by being about someone the query names. Relevance is over its maximum, so at most 1.';
 
-create function memory.rank_candidates(
-  memory_types text[],
-  mode text,
-  query text,
-  embedding vector,
-  scope text,
-  depth integer,
-  min_confidence float8,
-  keyword_match text,
-  settings memory.settings,
-  as_of timestamptz
-)
-  returns setof memory.fused_candidate
-  language plpgsql
-  stable
-  rows 50
-  security definer
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-begin
-  if mode = 'hybrid' and (
-    settings.fusion <> 'rrf'
-    or settings.boost_neighbours + settings.boost_session + settings.boost_named > 0
-  ) then
-    return query
-    select c.*
-    from memory.boost_candidates(
-      memory_types, query, embedding, scope, depth, min_confidence, keyword_match, settings, as_of
-    ) as c;
-  else
-    return query
-    select c.*
-    from memory.fuse_lists(
-      memory_types, mode, query, embedding, scope, depth, min_confidence, keyword_match, settings,
-      as_of
-    ) as c;
-  end if;
-end;
-$$;
-
-comment on function memory.rank_candidates(
-  text[], text, text, vector, text, integer, float8, text, memory.settings, timestamptz
-) is
-'The candidates of a search with their scores, boosted if the settings say so, in no order.';
-
 create function memory.find_memories(
   memory_types text[],
   mode text,
@@ -298,6 +253,7 @@ create function memory.find_memories(
   keyword_match text,
   composite boolean,
   max_results integer,
+  settings memory.settings,
   as_of timestamptz
 )
   returns setof memory.ranked_memory
@@ -311,7 +267,10 @@ create function memory.find_memories(
 as $$
 #variable_conflict use_column
 declare
-  v_settings memory.settings := memory.current_settings();
+  v_boosted boolean := mode = 'hybrid' and (
+    settings.fusion <> 'rrf'
+    or settings.boost_neighbours + settings.boost_session + settings.boost_named > 0
+  );
 begin
   return query
   select
@@ -324,9 +283,20 @@ begin
     s.score
   from (
     select c.*
-    from memory.rank_candidates(
-      memory_types, mode, find_memories.query, find_memories.embedding, find_memories.scope,
-      depth, find_memories.min_confidence, find_memories.keyword_match, v_settings, as_of
+    from (
+      select f.*
+      from memory.fuse_lists(
+        memory_types, mode, find_memories.query, find_memories.embedding, find_memories.scope,
+        depth, find_memories.min_confidence, find_memories.keyword_match, settings, as_of
+      ) as f
+      where not v_boosted
+      union all
+      select b.*
+      from memory.boost_candidates(
+        memory_types, find_memories.query, find_memories.embedding, find_memories.scope, depth,
+        find_memories.min_confidence, find_memories.keyword_match, settings, as_of
+      ) as b
+      where v_boosted
     ) as c
     order by c.score desc, c.semantic_rank, c.created_at desc, c.type_position, c.id
     -- Only a composite score depends on more than the lists.
@@ -335,7 +305,7 @@ begin
   cross join lateral (
     select s.*
     from memory.searchable_memories as s
-    where s.tenant_id = v_settings.tenant_id and s.memory_type = c.memory_type and s.id = c.id
+    where s.tenant_id = settings.tenant_id and s.memory_type = c.memory_type and s.id = c.id
     offset 0
   ) as m
   cross join lateral (
@@ -345,11 +315,11 @@ begin
       ) as effective_confidence,
       memory.recency_score(
         case
-          when v_settings.recency_null = 'created_at'
+          when settings.recency_null = 'created_at'
           then coalesce(m.last_referenced_at, m.created_at)
           else m.last_referenced_at
         end,
-        v_settings.recency_half_life_days,
+        settings.recency_half_life_days,
         as_of
       ) as recency
   ) as p
@@ -357,8 +327,8 @@ begin
     select case
       when composite then memory.composite_score(
         c.relevance, m.importance, p.recency, p.effective_confidence,
-        v_settings.weight_relevance, v_settings.weight_importance,
-        v_settings.weight_recency, v_settings.weight_confidence
+        settings.weight_relevance, settings.weight_importance,
+        settings.weight_recency, settings.weight_confidence
       )
       else c.score
     end as score
@@ -371,7 +341,8 @@ end;
 $$;
 
 comment on function memory.find_memories(
-  text[], text, text, vector, text, integer, float8, text, boolean, integer, timestamptz
+  text[], text, text, vector, text, integer, float8, text, boolean, integer, memory.settings,
+  timestamptz
 ) is
 'The best candidates of both lists, each depth deep, with all parts of their scores, best first: '
 'by the composite score or by that of the mode. max_results: NULL for all of them.';

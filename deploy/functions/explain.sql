@@ -162,7 +162,7 @@ begin
     select f.*
     from memory.find_memories(
       v_types, 'hybrid', topic, recall_explain.embedding, recall_explain.scope, v_depth,
-      v_min_confidence, v_settings.keyword_match, true, null, as_of
+      v_min_confidence, v_settings.keyword_match, true, null, v_settings, as_of
     ) with ordinality as f
   ),
   -- The last of each list: what is dropped below it would not have been a candidate anyway.

@@ -36,7 +36,7 @@ begin
   select m.*
   from memory.find_memories(
     v_types, 'hybrid', topic, embedding, scope, greatest(v_limit, v_settings.candidate_pool),
-    v_min_confidence, v_settings.keyword_match, true, v_limit, as_of
+    v_min_confidence, v_settings.keyword_match, true, v_limit, v_settings, as_of
   ) as m;
 end;
 $$;

@@ -76,7 +76,8 @@ begin
   return query
   select m.*
   from memory.find_memories(
-    array[memory_type], 'semantic', null, embedding, scope, v_limit, 0, null, false, v_limit, as_of
+    array[memory_type], 'semantic', null, embedding, scope, v_limit, 0, null, false, v_limit,
+    memory.current_settings(), as_of
   ) as m;
 end;
 $$;
@@ -112,7 +113,7 @@ begin
   select m.*
   from memory.find_memories(
     array[memory_type], 'keyword', query, null, scope, v_limit, 0, keyword_match, false, v_limit,
-    as_of
+    memory.current_settings(), as_of
   ) as m;
 end;
 $$;
@@ -153,7 +154,8 @@ begin
   select m.*
   from memory.find_memories(
     array[memory_type], 'hybrid', query, embedding, scope,
-    greatest(v_limit, v_settings.candidate_pool), 0, v_keyword_match, false, v_limit, as_of
+    greatest(v_limit, v_settings.candidate_pool), 0, v_keyword_match, false, v_limit,
+    v_settings, as_of
   ) as m;
 end;
 $$;
@@ -207,7 +209,7 @@ begin
   from memory.find_memories(
     v_types, v_mode, query, embedding, scope,
     case when v_mode = 'hybrid' then greatest(v_limit, v_settings.candidate_pool) else v_limit end,
-    v_min_confidence, v_settings.keyword_match, false, v_limit, as_of
+    v_min_confidence, v_settings.keyword_match, false, v_limit, v_settings, as_of
   ) as m;
 end;
 $$;

@@ -3,10 +3,8 @@
 begin;
 
 drop function memory.find_memories(
-  text [], text, text, vector, text, integer, float8, text, boolean, integer, timestamptz
-);
-drop function memory.rank_candidates(
-  text [], text, text, vector, text, integer, float8, text, memory.settings, timestamptz
+  text [], text, text, vector, text, integer, float8, text, boolean, integer, memory.settings,
+  timestamptz
 );
 drop function memory.boost_candidates(
   text [], text, vector, text, integer, float8, text, memory.settings, timestamptz

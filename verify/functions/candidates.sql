@@ -9,10 +9,8 @@ select
   'memory.boost_candidates(
     text[], text, vector, text, integer, float8, text, memory.settings, timestamptz
   )'::regprocedure,
-  'memory.rank_candidates(
-    text[], text, text, vector, text, integer, float8, text, memory.settings, timestamptz
-  )'::regprocedure,
   'memory.find_memories(
-    text[], text, text, vector, text, integer, float8, text, boolean, integer, timestamptz
+    text[], text, text, vector, text, integer, float8, text, boolean, integer, memory.settings,
+    timestamptz
   )'::regprocedure;
 rollback;
