@@ -159,7 +159,8 @@ to memory_writer, memory_worker, memory_admin;
 grant execute on function
 memory.claim_unembedded(uuid, integer, interval, timestamptz),
 memory.set_embedding(text, uuid, vector, uuid),
-memory.fold_corpus_statistics()
+memory.fold_corpus_statistics(),
+memory.recount_corpus_statistics()
 to memory_worker;
 
 -- Administration of a tenant

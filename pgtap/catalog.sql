@@ -277,17 +277,17 @@ select results_eq(
      where f.proowner = 'memory_search'::regrole order by 1 $$,
   $$ values
      ('memory.approximate_neighbours(text,vector,text,integer,double precision,timestamp with time zone)'),
-     ('memory.bm25_matches(text,text,text[],text,memory.settings,text,integer,double precision,'
+     ('memory.bm25_matches(text,tsquery,text[],memory.settings,text,integer,double precision,'
       || 'timestamp with time zone)'),
      ('memory.boost_candidates(text[],text,vector,text,integer,double precision,text,memory.settings,'
       || 'timestamp with time zone)'),
-     ('memory.exact_neighbours(text,vector,text,integer,double precision,timestamp with time zone)'),
+     ('memory.exact_neighbours(text,text,vector,text,integer,double precision,timestamp with time zone)'),
      ('memory.find_dropped(text[],text,vector,text,integer,double precision,text,timestamp with time zone)'),
      ('memory.find_memories(text[],text,text,vector,text,integer,double precision,text,boolean,'
       || 'integer,memory.settings,timestamp with time zone)'),
      ('memory.fuse_lists(text[],text,text,vector,text,integer,double precision,text,memory.settings,'
       || 'timestamp with time zone)'),
-     ('memory.keyword_matches(text,text,text,memory.settings,text,integer,double precision,'
+     ('memory.keyword_matches(text,text,tsquery,bigint[],bigint[],text,integer,double precision,'
       || 'timestamp with time zone)'),
      ('memory.largest_tenant_size()'),
      ('memory.nearest_neighbours(text,vector,text,integer,double precision,integer,'

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(23);
+select plan(27);
 
 -- The statistics of the corpus, as kept and as counted anew.
 create view memory_test.kept as
@@ -77,6 +77,23 @@ select isnt_empty(
 select memory_test.is_exact('folded or not, the statistics are exact');
 select is(memory.fold_corpus_statistics(), 0::bigint, 'a second fold finds nothing to do');
 select memory_test.is_exact('and changes nothing');
+
+-- Past the triggers
+
+select memory_test.as_tenant('past');
+select memory.store_rule('tea') as past_id \gset
+set local session_replication_role = replica;
+insert into memory.rules (tenant_id, content, search_vector, last_confirmed_at)
+values ('past', 'milk and sugar', 'milk sugar', now());
+set local session_replication_role = origin;
+select is(memory.recount_corpus_statistics(), true, 'a recount tells that the statistics were off');
+select memory_test.is_exact('and puts them right');
+select is(memory.recount_corpus_statistics(), false, 'once');
+set local session_replication_role = replica;
+delete from memory.corpus_statistics as s where s.tenant_id = 'past';
+set local session_replication_role = origin;
+select memory.forget_memory('rule', :'past_id') \g /dev/null
+select lives_ok($$ select memory.fold_corpus_statistics() $$, 'statistics that are off are no error');
 
 -- Stores fold by themselves now and then.
 select memory_test.as_tenant('many');

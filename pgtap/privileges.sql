@@ -45,7 +45,7 @@ values
   '{register_embedding_version,active_embedding_version,current_embedding_versions,embedding_text,
     embedding_backlog}'
 ),
-('{memory_worker}', '{claim_unembedded,set_embedding,fold_corpus_statistics}'),
+('{memory_worker}', '{claim_unembedded,set_embedding,fold_corpus_statistics,recount_corpus_statistics}'),
 -- administration of a tenant
 (
   '{memory_admin}',
@@ -60,7 +60,7 @@ values
   '{}',
   '{approximate_neighbours,exact_neighbours,keyword_matches,bm25_matches,nearest_neighbours,
     use_approximate_index,fuse_lists,boost_candidates,
-    append_corpus_delta,corpus_lock_key,count_changed_text,count_deleted_texts,count_stored_texts,
+    append_corpus_delta,corpus_lock_key,lock_corpus_statistics,count_changed_text,count_deleted_texts,count_stored_texts,
     fold_corpus_deltas,end_of_text,render_for_embedding,
     audit_event,audit_link,audit_maturity,audit_rule_application,audit_settings,audit_transition,audit_update,
     refuse_change,refuse_truncate,write_event,write_transition,prepare_entity,prepare_episode,prepare_fact,

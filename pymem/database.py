@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import json
 import random
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, fields
@@ -16,8 +17,8 @@ from pgvector import Vector
 from pgvector.psycopg import register_vector_async
 from psycopg import sql
 from psycopg.pq import ConnStatus
-from psycopg.rows import AsyncRowFactory, class_row, scalar_row
-from psycopg.types.json import Jsonb
+from psycopg.rows import AsyncRowFactory, args_row, scalar_row
+from psycopg.types.json import Jsonb, set_json_loads
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from pymem.errors import RETRYABLE, InvalidArgumentError, translate
@@ -134,9 +135,9 @@ class Database:
     ) -> list[Row]:
         """Call a function that returns a set. Arguments that are None are left out."""
         parameters = _parameters(arguments)
-        columns = tuple(field.name for field in fields(row))  # type: ignore[arg-type]
-        query = _statement(function, tuple(parameters), columns, _bookkeeping(function))
-        return await self._execute(request, query, parameters, class_row(row))
+        query = _statement(function, tuple(parameters), _columns(row), _bookkeeping(function))
+        # The columns come in the order of the fields.
+        return await self._execute(request, query, parameters, args_row(row))
 
     async def _execute(
         self,
@@ -146,7 +147,7 @@ class Database:
         row_factory: AsyncRowFactory[Any],
     ) -> list[Any]:
         async def run(connection: psycopg.AsyncConnection[Any]) -> list[Any]:
-            cursor = connection.cursor(row_factory=row_factory)
+            cursor = connection.cursor(row_factory=row_factory, binary=True)
             await cursor.execute(query, {**parameters, **_request_parameters(request)})
             return await cursor.fetchall()
 
@@ -197,8 +198,16 @@ async def _pipelined(
 
 
 async def _configure(connection: psycopg.AsyncConnection[Any]) -> None:
-    """Teach a new connection the type vector."""
+    """Teach a new connection the type vector, and to read JSON quickly."""
     await register_vector_async(connection)
+    set_json_loads(_load_json, connection)
+
+
+def _load_json(value: str | bytes) -> Any:
+    # Most tags and metadata are empty, and UTF-8 needs no guessing.
+    if value in (b"{}", b"[]"):
+        return {} if value == b"{}" else []
+    return json.loads(value.decode() if isinstance(value, bytes) else value)
 
 
 async def _check(connection: psycopg.AsyncConnection[Any]) -> None:
@@ -215,6 +224,11 @@ _BOOKKEEPING = frozenset({"recall", "get_memory"})
 
 def _bookkeeping(function: str) -> bool:
     return function in _BOOKKEEPING
+
+
+@functools.cache
+def _columns(row: type[Any]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(row))
 
 
 @functools.cache

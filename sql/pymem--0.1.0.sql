@@ -2350,16 +2350,18 @@ begin
     from folded as f
     group by f.memory_type
   )
+  -- Where somebody changed memories past the triggers, a store must not fail for it.
   update memory.corpus_statistics as s
-  set documents = s.documents + t.documents, terms = s.terms + t.terms
+  set
+    documents = greatest(0, s.documents + t.documents),
+    terms = greatest(0, s.terms + t.terms)
   from total as t
   where s.tenant_id = fold_corpus_deltas.tenant_id and s.memory_type = t.memory_type;
 end;
 $$;
 
 comment on function memory.fold_corpus_deltas(text) is
-'Moves the deltas of a tenant into its statistics. The caller holds the lock of '
-'lock_corpus_statistics.';
+'Moves the deltas of a tenant into its statistics. The caller holds the lock of corpus_lock_key.';
 
 create function memory.corpus_lock_key(tenant_id text)
   returns bigint
@@ -2975,6 +2977,30 @@ comment on function memory.corpus_size(text) is
 'How many memories of a type are live, and how many distinct lexemes they have on average: '
 'exact, whether folded or not.';
 
+create function memory.lock_corpus_statistics()
+  returns text
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_tenant_id text := memory.current_tenant();
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception 'statistics cannot be folded in a % transaction',
+      current_setting('transaction_isolation')
+      using errcode = 'PM002',
+        hint = 'Run it at READ COMMITTED, where it sees every fold it waited for.';
+  end if;
+  perform pg_advisory_xact_lock(memory.corpus_lock_key(v_tenant_id));
+  return v_tenant_id;
+end;
+$$;
+
+comment on function memory.lock_corpus_statistics() is
+'Waits for whoever folds the deltas of the current tenant, and keeps others from it until the end '
+'of the transaction. Returns the tenant. Errors: PM002 not at READ COMMITTED.';
+
 create function memory.fold_corpus_statistics()
   returns bigint
   language plpgsql
@@ -2983,16 +3009,9 @@ create function memory.fold_corpus_statistics()
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
-  v_tenant_id text := memory.current_tenant();
+  v_tenant_id text := memory.lock_corpus_statistics();
   v_count bigint;
 begin
-  if current_setting('transaction_isolation') <> 'read committed' then
-    raise exception 'the fold cannot run in a % transaction',
-      current_setting('transaction_isolation')
-      using errcode = 'PM002',
-        hint = 'Run it at READ COMMITTED, where it sees every fold it waited for.';
-  end if;
-  perform pg_advisory_xact_lock(memory.corpus_lock_key(v_tenant_id));
   select count(*) into v_count from memory.corpus_deltas as d where d.tenant_id = v_tenant_id;
   perform memory.fold_corpus_deltas(v_tenant_id);
   return v_count;
@@ -3003,6 +3022,42 @@ comment on function memory.fold_corpus_statistics() is
 'Folds the changes that stores noted into the statistics of the corpus; returns how many there '
 'were. Stores do so by themselves now and then: this is for a sweep that leaves none. Errors: '
 'PM002 not at READ COMMITTED.';
+
+create function memory.recount_corpus_statistics()
+  returns boolean
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_tenant_id text := memory.lock_corpus_statistics();
+begin
+  perform memory.fold_corpus_deltas(v_tenant_id);
+  -- Counts and deltas of one snapshot: a store that commits later keeps its delta.
+  with counted as (
+    select m.memory_type, count(*) as documents, sum(length(m.search_vector)) as terms
+    from memory.searchable_memories as m
+    where m.tenant_id = v_tenant_id and m.is_live
+    group by m.memory_type
+  ),
+  folded as (
+    delete from memory.corpus_deltas as d where d.tenant_id = v_tenant_id
+  )
+  update memory.corpus_statistics as s
+  set documents = coalesce(c.documents, 0), terms = coalesce(c.terms, 0)
+  from (values ('episode'), ('fact'), ('rule')) as t (memory_type)
+  left join counted as c on c.memory_type = t.memory_type
+  where s.tenant_id = v_tenant_id
+    and s.memory_type = t.memory_type
+    and (s.documents, s.terms) <> (coalesce(c.documents, 0), coalesce(c.terms, 0));
+  return found;
+end;
+$$;
+
+comment on function memory.recount_corpus_statistics() is
+'Counts the corpus anew; returns whether the statistics were off, as they can only be where '
+'somebody changed memories past the triggers. Errors: PM002 not at READ COMMITTED.';
 
 -- Deploy pymem:functions/settings to pg
 -- requires: tables/settings
@@ -5059,7 +5114,9 @@ grant usage, create on schema memory to memory_search;
 grant usage on type memory.candidate, memory.ranked_memory to memory_search;
 set local role memory_search;
 
+-- Written so that the planner makes it part of the query that calls it.
 create function memory.exact_neighbours(
+  tenant_id text,
   memory_type text,
   embedding vector,
   scope text,
@@ -5068,24 +5125,16 @@ create function memory.exact_neighbours(
   as_of timestamptz
 )
   returns setof memory.candidate
-  language plpgsql
+  language sql
   stable
-  rows 50 -- or the planner joins the answers as if they were thousands
-  security definer
-  set search_path = pg_catalog, memory, public, pg_temp
-  set plan_cache_mode = force_generic_plan -- planning would cost more than searching
-  set jit = off -- and compiling more still
-as $$
-declare
-  v_tenant_id text := memory.current_tenant();
-begin
+  rows 50
+begin atomic
   -- The order is an expression that no vector index serves: this reads the tenant's vectors out of
   -- the covering index, and those only.
-  return query
   select m.id, 1 - (m.embedding <=> exact_neighbours.embedding) as weight, m.created_at
   from memory.searchable_memories as m
   where m.is_live
-    and m.tenant_id = v_tenant_id
+    and m.tenant_id = exact_neighbours.tenant_id
     and m.memory_type = exact_neighbours.memory_type
     and m.embedding is not null
     and (m.expires_at is null or m.expires_at > as_of)
@@ -5101,9 +5150,10 @@ begin
   order by weight desc, m.created_at desc, m.id
   limit max_results;
 end;
-$$;
 
-comment on function memory.exact_neighbours(text, vector, text, integer, float8, timestamptz) is
+comment on function memory.exact_neighbours(
+  text, text, vector, text, integer, float8, timestamptz
+) is
 'The live memories of one type nearest to a vector by cosine similarity, compared one by one.';
 
 create function memory.approximate_neighbours(
@@ -5227,6 +5277,8 @@ create function memory.nearest_neighbours(
   rows 50 -- or the planner joins the answers as if they were thousands
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_generic_plan -- planning would cost more than searching
+  set jit = off -- and compiling more still
 as $$
 declare
   v_neighbours memory.candidate[];
@@ -5250,7 +5302,7 @@ begin
   return query
   select n.*
   from memory.exact_neighbours(
-    memory_type, embedding, scope, max_results, min_confidence, as_of
+    memory.current_tenant(), memory_type, embedding, scope, max_results, min_confidence, as_of
   ) as n;
 end;
 $$;
@@ -5315,9 +5367,8 @@ set local role memory_search;
 
 create function memory.bm25_matches(
   memory_type text,
-  query text,
+  query tsquery,
   lexemes text[],
-  keyword_match text,
   settings memory.settings,
   scope text,
   max_results integer,
@@ -5334,21 +5385,15 @@ create function memory.bm25_matches(
   set jit = off -- and compiling more still
 as $$
 declare
-  v_tenant_id text := memory.current_tenant();
+  v_tenant_id text := settings.tenant_id;
   v_terms tsquery[] := array(
     select memory.any_lexeme(array[l.lexeme])
     from unnest(lexemes) with ordinality as l (lexeme, position)
     order by l.position
   );
   v_any bigint[] := memory.hash_terms(v_tenant_id, lexemes);
-  v_query tsquery := memory.any_lexeme(lexemes);
   v_corpus record;
 begin
-  if keyword_match = 'all' then
-    v_query := plainto_tsquery(
-      settings.text_search_config::regconfig, memory.preprocess_search_query(query)
-    );
-  end if;
   select c.* into v_corpus from memory.corpus_size(memory_type) as c;
 
   return query
@@ -5357,7 +5402,7 @@ begin
       m.id,
       m.created_at,
       m.search_vector,
-      m.search_vector @@ v_query
+      m.search_vector @@ bm25_matches.query
       and (m.expires_at is null or m.expires_at > as_of)
       and (
         bm25_matches.scope is null or m.scope = bm25_matches.scope
@@ -5401,74 +5446,37 @@ end;
 $$;
 
 comment on function memory.bm25_matches(
-  text, text, text[], text, memory.settings, text, integer, float8, timestamptz
+  text, tsquery, text[], memory.settings, text, integer, float8, timestamptz
 ) is
-'As keyword_matches, but by BM25 (Robertson and Zaragoza, 2009): for each word ln(1 + (N - n + '
+'As keyword_matches, but by BM25 of the lexemes (Robertson and Zaragoza, 2009): for each word ln(1 + (N - n + '
 '0.5)/(n + 0.5)) * f (k1 + 1)/(f + k1 (1 - b + b length/average)), where n of the tenant''s N live '
 'memories of the type hold it, f times in this one; the length is that of the search vector.';
 
+-- Written so that the planner makes it part of the query that calls it.
 create function memory.keyword_matches(
+  tenant_id text,
   memory_type text,
-  query text,
-  keyword_match text,
-  settings memory.settings,
+  query tsquery,
+  any_terms bigint[],
+  all_terms bigint[],
   scope text,
   max_results integer,
   min_confidence float8,
   as_of timestamptz
 )
   returns setof memory.candidate
-  language plpgsql
+  language sql
   stable
-  rows 50 -- or the planner joins the answers as if they were thousands
-  security definer
-  set search_path = pg_catalog, memory, public, pg_temp
-  set plan_cache_mode = force_generic_plan -- planning would cost more than searching
-  set jit = off -- and compiling more still
-as $$
-declare
-  v_tenant_id text := memory.current_tenant();
-  v_lexemes text[] := memory.query_lexemes(settings.text_search_config, query);
-  v_query tsquery;
-  v_any bigint[];
-  v_all bigint[] := '{}';
-begin
-  if v_lexemes = '{}' then
-    return;
-  end if;
-  if settings.keyword_ranker = 'bm25' then
-    return query
-    select b.*
-    from memory.bm25_matches(
-      memory_type, query, v_lexemes[:64], keyword_match, settings, scope, max_results,
-      min_confidence, as_of
-    ) as b;
-    return;
-  end if;
-  if keyword_match = 'all' then
-    v_query := plainto_tsquery(
-      settings.text_search_config::regconfig, memory.preprocess_search_query(query)
-    );
-    v_any := memory.hash_terms(v_tenant_id, v_lexemes);
-    -- Where a dictionary gives alternatives for a word, not every lexeme need occur.
-    if v_query::text !~ '\|' then
-      v_all := v_any;
-    end if;
-  else
-    -- A whole prompt as a query must not visit every posting: its first 64 distinct words.
-    v_query := memory.any_lexeme(v_lexemes[:64]);
-    v_any := memory.hash_terms(v_tenant_id, v_lexemes[:64]);
-  end if;
-
-  return query
-  select m.id, ts_rank(m.search_vector, v_query)::float8 as weight, m.created_at
+  rows 50
+begin atomic
+  select m.id, ts_rank(m.search_vector, keyword_matches.query)::float8 as weight, m.created_at
   from memory.searchable_memories as m
   where m.is_live
-    and m.tenant_id = v_tenant_id
+    and m.tenant_id = keyword_matches.tenant_id
     and m.memory_type = keyword_matches.memory_type
-    and memory.search_terms(m.tenant_id, m.search_vector) && v_any
-    and memory.search_terms(m.tenant_id, m.search_vector) @> v_all
-    and m.search_vector @@ v_query
+    and memory.search_terms(m.tenant_id, m.search_vector) && any_terms
+    and memory.search_terms(m.tenant_id, m.search_vector) @> all_terms
+    and m.search_vector @@ keyword_matches.query
     and (m.expires_at is null or m.expires_at > as_of)
     and (
       keyword_matches.scope is null or m.scope = keyword_matches.scope
@@ -5482,13 +5490,12 @@ begin
   order by weight desc, m.created_at desc, m.id
   limit max_results;
 end;
-$$;
 
 comment on function memory.keyword_matches(
-  text, text, text, memory.settings, text, integer, float8, timestamptz
+  text, text, tsquery, bigint[], bigint[], text, integer, float8, timestamptz
 ) is
-'The live memories of one type that match a query, by ts_rank or BM25. keyword_match "all": every '
-'word (plainto_tsquery); "any": any of its first 64 distinct words. None for no query.';
+'The live memories of one type that match a query, by ts_rank. any_terms, all_terms: keys '
+'(hash_terms) of lexemes one of which, and each of which, a match is filed under.';
 
 set local role memory_owner;
 revoke create on schema memory from memory_search;
@@ -5560,9 +5567,37 @@ create function memory.fuse_lists(
   set jit = off -- and compiling more still
 as $$
 declare
-  v_query text := case when mode <> 'semantic' then query end;
   v_embedding vector := case when mode <> 'keyword' then embedding end;
+  v_approximate text[] := case when v_embedding is not null then array(
+    select t.memory_type
+    from unnest(memory_types) as t (memory_type)
+    where memory.use_approximate_index(t.memory_type, settings.exact_scan_limit)
+  ) end;
+  -- A whole prompt as a query must not visit every posting: its first 64 distinct words.
+  v_lexemes text[] := (
+    case when mode <> 'semantic'
+      then memory.query_lexemes(settings.text_search_config, query)
+    end
+  )[:64];
+  v_query tsquery;
+  v_any bigint[] := memory.hash_terms(settings.tenant_id, v_lexemes);
+  v_all bigint[] := '{}';
+  v_ranker text;
 begin
+  if v_lexemes <> '{}' then
+    v_ranker := settings.keyword_ranker;
+    v_query := memory.any_lexeme(v_lexemes);
+    if keyword_match = 'all' then
+      v_query := plainto_tsquery(
+        settings.text_search_config::regconfig, memory.preprocess_search_query(query)
+      );
+      -- Where a dictionary gives alternatives for a word, not every lexeme need occur.
+      if v_query::text !~ '\|' then
+        v_all := v_any;
+      end if;
+    end if;
+  end if;
+
   return query
   select
     c.memory_type, c.type_position, c.id, c.created_at, c.similarity, c.semantic_rank, c.rank,
@@ -5573,24 +5608,55 @@ begin
     ) end,
     case mode when 'semantic' then c.similarity when 'keyword' then c.rank else r.rrf_score end
   from (
-    select t.memory_type, t.position as type_position, l.*
+    select
+      t.memory_type,
+      t.position as type_position,
+      l.*
     from unnest(memory_types) with ordinality as t (memory_type, position)
     cross join lateral (
       select
         coalesce(s.id, k.id) as id,
         coalesce(s.created_at, k.created_at) as created_at,
         s.weight as similarity,
-        s.ordinality as semantic_rank,
+        s.place as semantic_rank,
         k.weight as rank,
-        k.ordinality as keyword_rank
-      from memory.nearest_neighbours(
-        t.memory_type, v_embedding, fuse_lists.scope, depth, fuse_lists.min_confidence,
-        settings.exact_scan_limit, as_of
-      ) with ordinality as s
-      full join memory.keyword_matches(
-        t.memory_type, v_query, fuse_lists.keyword_match, settings, fuse_lists.scope, depth,
-        fuse_lists.min_confidence, as_of
-      ) with ordinality as k
+        k.place as keyword_rank
+      from (
+        select n.*, row_number() over (order by n.weight desc, n.created_at desc, n.id) as place
+        from (
+          select e.*
+          from memory.exact_neighbours(
+            settings.tenant_id, t.memory_type, v_embedding, fuse_lists.scope, depth,
+            fuse_lists.min_confidence, as_of
+          ) as e
+          where v_embedding is not null and t.memory_type <> all (v_approximate)
+          union all
+          select a.*
+          from memory.nearest_neighbours(
+            t.memory_type, v_embedding, fuse_lists.scope, depth, fuse_lists.min_confidence,
+            settings.exact_scan_limit, as_of
+          ) as a
+          where t.memory_type = any (v_approximate)
+        ) as n
+      ) as s
+      full join (
+        select m.*, row_number() over (order by m.weight desc, m.created_at desc, m.id) as place
+        from (
+          select w.*
+          from memory.keyword_matches(
+            settings.tenant_id, t.memory_type, v_query, v_any, v_all, fuse_lists.scope, depth,
+            fuse_lists.min_confidence, as_of
+          ) as w
+          where v_ranker = 'ts_rank'
+          union all
+          select b.*
+          from memory.bm25_matches(
+            t.memory_type, v_query, v_lexemes, settings, fuse_lists.scope, depth,
+            fuse_lists.min_confidence, as_of
+          ) as b
+          where v_ranker = 'bm25'
+        ) as m
+      ) as k
       on k.id = s.id
     ) as l
   ) as c
@@ -7043,7 +7109,8 @@ to memory_writer, memory_worker, memory_admin;
 grant execute on function
 memory.claim_unembedded(uuid, integer, interval, timestamptz),
 memory.set_embedding(text, uuid, vector, uuid),
-memory.fold_corpus_statistics()
+memory.fold_corpus_statistics(),
+memory.recount_corpus_statistics()
 to memory_worker;
 
 -- Administration of a tenant

@@ -67,9 +67,37 @@ create function memory.fuse_lists(
   set jit = off -- and compiling more still
 as $$
 declare
-  v_query text := case when mode <> 'semantic' then query end;
   v_embedding vector := case when mode <> 'keyword' then embedding end;
+  v_approximate text[] := case when v_embedding is not null then array(
+    select t.memory_type
+    from unnest(memory_types) as t (memory_type)
+    where memory.use_approximate_index(t.memory_type, settings.exact_scan_limit)
+  ) end;
+  -- A whole prompt as a query must not visit every posting: its first 64 distinct words.
+  v_lexemes text[] := (
+    case when mode <> 'semantic'
+      then memory.query_lexemes(settings.text_search_config, query)
+    end
+  )[:64];
+  v_query tsquery;
+  v_any bigint[] := memory.hash_terms(settings.tenant_id, v_lexemes);
+  v_all bigint[] := '{}';
+  v_ranker text;
 begin
+  if v_lexemes <> '{}' then
+    v_ranker := settings.keyword_ranker;
+    v_query := memory.any_lexeme(v_lexemes);
+    if keyword_match = 'all' then
+      v_query := plainto_tsquery(
+        settings.text_search_config::regconfig, memory.preprocess_search_query(query)
+      );
+      -- Where a dictionary gives alternatives for a word, not every lexeme need occur.
+      if v_query::text !~ '\|' then
+        v_all := v_any;
+      end if;
+    end if;
+  end if;
+
   return query
   select
     c.memory_type, c.type_position, c.id, c.created_at, c.similarity, c.semantic_rank, c.rank,
@@ -80,24 +108,55 @@ begin
     ) end,
     case mode when 'semantic' then c.similarity when 'keyword' then c.rank else r.rrf_score end
   from (
-    select t.memory_type, t.position as type_position, l.*
+    select
+      t.memory_type,
+      t.position as type_position,
+      l.*
     from unnest(memory_types) with ordinality as t (memory_type, position)
     cross join lateral (
       select
         coalesce(s.id, k.id) as id,
         coalesce(s.created_at, k.created_at) as created_at,
         s.weight as similarity,
-        s.ordinality as semantic_rank,
+        s.place as semantic_rank,
         k.weight as rank,
-        k.ordinality as keyword_rank
-      from memory.nearest_neighbours(
-        t.memory_type, v_embedding, fuse_lists.scope, depth, fuse_lists.min_confidence,
-        settings.exact_scan_limit, as_of
-      ) with ordinality as s
-      full join memory.keyword_matches(
-        t.memory_type, v_query, fuse_lists.keyword_match, settings, fuse_lists.scope, depth,
-        fuse_lists.min_confidence, as_of
-      ) with ordinality as k
+        k.place as keyword_rank
+      from (
+        select n.*, row_number() over (order by n.weight desc, n.created_at desc, n.id) as place
+        from (
+          select e.*
+          from memory.exact_neighbours(
+            settings.tenant_id, t.memory_type, v_embedding, fuse_lists.scope, depth,
+            fuse_lists.min_confidence, as_of
+          ) as e
+          where v_embedding is not null and t.memory_type <> all (v_approximate)
+          union all
+          select a.*
+          from memory.nearest_neighbours(
+            t.memory_type, v_embedding, fuse_lists.scope, depth, fuse_lists.min_confidence,
+            settings.exact_scan_limit, as_of
+          ) as a
+          where t.memory_type = any (v_approximate)
+        ) as n
+      ) as s
+      full join (
+        select m.*, row_number() over (order by m.weight desc, m.created_at desc, m.id) as place
+        from (
+          select w.*
+          from memory.keyword_matches(
+            settings.tenant_id, t.memory_type, v_query, v_any, v_all, fuse_lists.scope, depth,
+            fuse_lists.min_confidence, as_of
+          ) as w
+          where v_ranker = 'ts_rank'
+          union all
+          select b.*
+          from memory.bm25_matches(
+            t.memory_type, v_query, v_lexemes, settings, fuse_lists.scope, depth,
+            fuse_lists.min_confidence, as_of
+          ) as b
+          where v_ranker = 'bm25'
+        ) as m
+      ) as k
       on k.id = s.id
     ) as l
   ) as c

@@ -31,9 +31,8 @@ set local role memory_search;
 
 create function memory.bm25_matches(
   memory_type text,
-  query text,
+  query tsquery,
   lexemes text[],
-  keyword_match text,
   settings memory.settings,
   scope text,
   max_results integer,
@@ -50,21 +49,15 @@ create function memory.bm25_matches(
   set jit = off -- and compiling more still
 as $$
 declare
-  v_tenant_id text := memory.current_tenant();
+  v_tenant_id text := settings.tenant_id;
   v_terms tsquery[] := array(
     select memory.any_lexeme(array[l.lexeme])
     from unnest(lexemes) with ordinality as l (lexeme, position)
     order by l.position
   );
   v_any bigint[] := memory.hash_terms(v_tenant_id, lexemes);
-  v_query tsquery := memory.any_lexeme(lexemes);
   v_corpus record;
 begin
-  if keyword_match = 'all' then
-    v_query := plainto_tsquery(
-      settings.text_search_config::regconfig, memory.preprocess_search_query(query)
-    );
-  end if;
   select c.* into v_corpus from memory.corpus_size(memory_type) as c;
 
   return query
@@ -73,7 +66,7 @@ begin
       m.id,
       m.created_at,
       m.search_vector,
-      m.search_vector @@ v_query
+      m.search_vector @@ bm25_matches.query
       and (m.expires_at is null or m.expires_at > as_of)
       and (
         bm25_matches.scope is null or m.scope = bm25_matches.scope
@@ -117,74 +110,37 @@ end;
 $$;
 
 comment on function memory.bm25_matches(
-  text, text, text[], text, memory.settings, text, integer, float8, timestamptz
+  text, tsquery, text[], memory.settings, text, integer, float8, timestamptz
 ) is
-'As keyword_matches, but by BM25 (Robertson and Zaragoza, 2009): for each word ln(1 + (N - n + '
+'As keyword_matches, but by BM25 of the lexemes (Robertson and Zaragoza, 2009): for each word ln(1 + (N - n + '
 '0.5)/(n + 0.5)) * f (k1 + 1)/(f + k1 (1 - b + b length/average)), where n of the tenant''s N live '
 'memories of the type hold it, f times in this one; the length is that of the search vector.';
 
+-- Written so that the planner makes it part of the query that calls it.
 create function memory.keyword_matches(
+  tenant_id text,
   memory_type text,
-  query text,
-  keyword_match text,
-  settings memory.settings,
+  query tsquery,
+  any_terms bigint[],
+  all_terms bigint[],
   scope text,
   max_results integer,
   min_confidence float8,
   as_of timestamptz
 )
   returns setof memory.candidate
-  language plpgsql
+  language sql
   stable
-  rows 50 -- or the planner joins the answers as if they were thousands
-  security definer
-  set search_path = pg_catalog, memory, public, pg_temp
-  set plan_cache_mode = force_generic_plan -- planning would cost more than searching
-  set jit = off -- and compiling more still
-as $$
-declare
-  v_tenant_id text := memory.current_tenant();
-  v_lexemes text[] := memory.query_lexemes(settings.text_search_config, query);
-  v_query tsquery;
-  v_any bigint[];
-  v_all bigint[] := '{}';
-begin
-  if v_lexemes = '{}' then
-    return;
-  end if;
-  if settings.keyword_ranker = 'bm25' then
-    return query
-    select b.*
-    from memory.bm25_matches(
-      memory_type, query, v_lexemes[:64], keyword_match, settings, scope, max_results,
-      min_confidence, as_of
-    ) as b;
-    return;
-  end if;
-  if keyword_match = 'all' then
-    v_query := plainto_tsquery(
-      settings.text_search_config::regconfig, memory.preprocess_search_query(query)
-    );
-    v_any := memory.hash_terms(v_tenant_id, v_lexemes);
-    -- Where a dictionary gives alternatives for a word, not every lexeme need occur.
-    if v_query::text !~ '\|' then
-      v_all := v_any;
-    end if;
-  else
-    -- A whole prompt as a query must not visit every posting: its first 64 distinct words.
-    v_query := memory.any_lexeme(v_lexemes[:64]);
-    v_any := memory.hash_terms(v_tenant_id, v_lexemes[:64]);
-  end if;
-
-  return query
-  select m.id, ts_rank(m.search_vector, v_query)::float8 as weight, m.created_at
+  rows 50
+begin atomic
+  select m.id, ts_rank(m.search_vector, keyword_matches.query)::float8 as weight, m.created_at
   from memory.searchable_memories as m
   where m.is_live
-    and m.tenant_id = v_tenant_id
+    and m.tenant_id = keyword_matches.tenant_id
     and m.memory_type = keyword_matches.memory_type
-    and memory.search_terms(m.tenant_id, m.search_vector) && v_any
-    and memory.search_terms(m.tenant_id, m.search_vector) @> v_all
-    and m.search_vector @@ v_query
+    and memory.search_terms(m.tenant_id, m.search_vector) && any_terms
+    and memory.search_terms(m.tenant_id, m.search_vector) @> all_terms
+    and m.search_vector @@ keyword_matches.query
     and (m.expires_at is null or m.expires_at > as_of)
     and (
       keyword_matches.scope is null or m.scope = keyword_matches.scope
@@ -198,13 +154,12 @@ begin
   order by weight desc, m.created_at desc, m.id
   limit max_results;
 end;
-$$;
 
 comment on function memory.keyword_matches(
-  text, text, text, memory.settings, text, integer, float8, timestamptz
+  text, text, tsquery, bigint[], bigint[], text, integer, float8, timestamptz
 ) is
-'The live memories of one type that match a query, by ts_rank or BM25. keyword_match "all": every '
-'word (plainto_tsquery); "any": any of its first 64 distinct words. None for no query.';
+'The live memories of one type that match a query, by ts_rank. any_terms, all_terms: keys '
+'(hash_terms) of lexemes one of which, and each of which, a match is filed under.';
 
 set local role memory_owner;
 revoke create on schema memory from memory_search;

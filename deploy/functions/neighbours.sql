@@ -14,7 +14,9 @@ grant usage, create on schema memory to memory_search;
 grant usage on type memory.candidate, memory.ranked_memory to memory_search;
 set local role memory_search;
 
+-- Written so that the planner makes it part of the query that calls it.
 create function memory.exact_neighbours(
+  tenant_id text,
   memory_type text,
   embedding vector,
   scope text,
@@ -23,24 +25,16 @@ create function memory.exact_neighbours(
   as_of timestamptz
 )
   returns setof memory.candidate
-  language plpgsql
+  language sql
   stable
-  rows 50 -- or the planner joins the answers as if they were thousands
-  security definer
-  set search_path = pg_catalog, memory, public, pg_temp
-  set plan_cache_mode = force_generic_plan -- planning would cost more than searching
-  set jit = off -- and compiling more still
-as $$
-declare
-  v_tenant_id text := memory.current_tenant();
-begin
+  rows 50
+begin atomic
   -- The order is an expression that no vector index serves: this reads the tenant's vectors out of
   -- the covering index, and those only.
-  return query
   select m.id, 1 - (m.embedding <=> exact_neighbours.embedding) as weight, m.created_at
   from memory.searchable_memories as m
   where m.is_live
-    and m.tenant_id = v_tenant_id
+    and m.tenant_id = exact_neighbours.tenant_id
     and m.memory_type = exact_neighbours.memory_type
     and m.embedding is not null
     and (m.expires_at is null or m.expires_at > as_of)
@@ -56,9 +50,10 @@ begin
   order by weight desc, m.created_at desc, m.id
   limit max_results;
 end;
-$$;
 
-comment on function memory.exact_neighbours(text, vector, text, integer, float8, timestamptz) is
+comment on function memory.exact_neighbours(
+  text, text, vector, text, integer, float8, timestamptz
+) is
 'The live memories of one type nearest to a vector by cosine similarity, compared one by one.';
 
 create function memory.approximate_neighbours(
@@ -182,6 +177,8 @@ create function memory.nearest_neighbours(
   rows 50 -- or the planner joins the answers as if they were thousands
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_generic_plan -- planning would cost more than searching
+  set jit = off -- and compiling more still
 as $$
 declare
   v_neighbours memory.candidate[];
@@ -205,7 +202,7 @@ begin
   return query
   select n.*
   from memory.exact_neighbours(
-    memory_type, embedding, scope, max_results, min_confidence, as_of
+    memory.current_tenant(), memory_type, embedding, scope, max_results, min_confidence, as_of
   ) as n;
 end;
 $$;

@@ -60,16 +60,18 @@ begin
     from folded as f
     group by f.memory_type
   )
+  -- Where somebody changed memories past the triggers, a store must not fail for it.
   update memory.corpus_statistics as s
-  set documents = s.documents + t.documents, terms = s.terms + t.terms
+  set
+    documents = greatest(0, s.documents + t.documents),
+    terms = greatest(0, s.terms + t.terms)
   from total as t
   where s.tenant_id = fold_corpus_deltas.tenant_id and s.memory_type = t.memory_type;
 end;
 $$;
 
 comment on function memory.fold_corpus_deltas(text) is
-'Moves the deltas of a tenant into its statistics. The caller holds the lock of '
-'lock_corpus_statistics.';
+'Moves the deltas of a tenant into its statistics. The caller holds the lock of corpus_lock_key.';
 
 create function memory.corpus_lock_key(tenant_id text)
   returns bigint

@@ -2,7 +2,9 @@
 
 begin;
 
+drop function memory.recount_corpus_statistics();
 drop function memory.fold_corpus_statistics();
+drop function memory.lock_corpus_statistics();
 drop function memory.corpus_size(text);
 
 commit;

@@ -3,5 +3,7 @@
 begin;
 select
   'memory.corpus_size(text)'::regprocedure,
-  'memory.fold_corpus_statistics()'::regprocedure;
+  'memory.lock_corpus_statistics()'::regprocedure,
+  'memory.fold_corpus_statistics()'::regprocedure,
+  'memory.recount_corpus_statistics()'::regprocedure;
 rollback;

@@ -4,9 +4,9 @@ begin;
 select
   'memory.term_frequency(tsvector, tsquery)'::regprocedure,
   'memory.bm25_matches(
-    text, text, text[], text, memory.settings, text, integer, float8, timestamptz
+    text, tsquery, text[], memory.settings, text, integer, float8, timestamptz
   )'::regprocedure,
   'memory.keyword_matches(
-    text, text, text, memory.settings, text, integer, float8, timestamptz
+    text, text, tsquery, bigint[], bigint[], text, integer, float8, timestamptz
   )'::regprocedure;
 rollback;
