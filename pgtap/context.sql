@@ -15,7 +15,8 @@ values
 insert into memory.rules
   (tenant_id, content, scope, maturity, importance, confidence, effectiveness_score, metadata, created_at)
 values
-('a', 'Offer tea first', 'global', 'candidate', 10, 0.5, 0, '{}', '2026-01-01Z'),
+-- The newest is the first of those with the same words.
+('a', 'Offer tea first', 'global', 'candidate', 10, 0.5, 0, '{}', '2026-01-01T00:00:01Z'),
 ('a', 'Warm the tea pot', 'home', 'established', 2, 0.5, 0.666, '{}', '2026-01-01Z'),
 ('a', 'Pour tea for guests first', 'home', 'established', 9, 0.5, 0.6, '{}', '2026-01-01Z'),
 ('a', 'Use fresh water for tea', 'home', 'proven', 0, 0.5, 0.9, '{}', '2026-01-01Z'),

@@ -94,6 +94,7 @@ delete from memory.corpus_statistics as s where s.tenant_id = 'past';
 set local session_replication_role = origin;
 select memory.forget_memory('rule', :'past_id') \g /dev/null
 select lives_ok($$ select memory.fold_corpus_statistics() $$, 'statistics that are off are no error');
+select memory.recount_corpus_statistics() \g /dev/null
 
 -- Stores fold by themselves now and then.
 select memory_test.as_tenant('many');

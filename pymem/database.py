@@ -135,7 +135,8 @@ class Database:
     ) -> list[Row]:
         """Call a function that returns a set. Arguments that are None are left out."""
         parameters = _parameters(arguments)
-        query = _statement(function, tuple(parameters), _columns(row), _bookkeeping(function))
+        columns = _columns(row)  # type: ignore[arg-type]
+        query = _statement(function, tuple(parameters), columns, _bookkeeping(function))
         # The columns come in the order of the fields.
         return await self._execute(request, query, parameters, args_row(row))
 

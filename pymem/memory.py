@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Self, TypeVar
 from uuid import UUID
 
@@ -39,6 +40,7 @@ logger = logging.getLogger(__name__)
 Embedding = Sequence[float] | npt.NDArray[np.floating[Any]]
 
 Row = TypeVar("Row")
+Answer = TypeVar("Answer")
 
 
 class Memory:
@@ -324,22 +326,25 @@ class Memory:
         as_of: datetime | None = None,
     ) -> list[RankedMemory]:
         """Return the memories of one type nearest in meaning to a query or its vector."""
-        embedding, version_id = await self._embedded_query(embedding, query)
-        if embedding is None:
-            raise InvalidArgumentError(
-                "semantic search needs a vector",
-                hint="Connect with an engine of the active embedding version, or pass embedding.",
+
+        async def search(**vector: Any) -> list[RankedMemory]:
+            if vector["embedding"] is None:
+                raise InvalidArgumentError(
+                    "semantic search needs a vector",
+                    hint="Connect with an engine of the active embedding version, "
+                    "or pass embedding.",
+                )
+            return await self._rows(
+                RankedMemory,
+                "semantic_search",
+                memory_type=memory_type,
+                scope=scope,
+                max_results=max_results,
+                as_of=as_of,
+                **vector,
             )
-        return await self._rows(
-            RankedMemory,
-            "semantic_search",
-            memory_type=memory_type,
-            embedding=embedding,
-            scope=scope,
-            max_results=max_results,
-            embedding_version_id=version_id,
-            as_of=as_of,
-        )
+
+        return await self._with_vector(search, query, embedding)
 
     async def keyword_search(
         self,
@@ -375,19 +380,18 @@ class Memory:
         as_of: datetime | None = None,
     ) -> list[RankedMemory]:
         """Return the memories of one type nearest in meaning and in words."""
-        embedding, version_id = await self._embedded_query(embedding, query)
-        return await self._rows(
+        search = partial(
+            self._rows,
             RankedMemory,
             "hybrid_search",
             memory_type=memory_type,
             query=query,
-            embedding=embedding,
             scope=scope,
             max_results=max_results,
             keyword_match=keyword_match,
-            embedding_version_id=version_id,
             as_of=as_of,
         )
+        return await self._with_vector(search, query, embedding)
 
     async def search(
         self,
@@ -402,11 +406,8 @@ class Memory:
         as_of: datetime | None = None,
     ) -> list[RankedMemory]:
         """Search several types and return the best of all."""
-        if mode != "keyword":
-            embedding, version_id = await self._embedded_query(embedding, query)
-        else:
-            version_id = None
-        return await self._rows(
+        search = partial(
+            self._rows,
             RankedMemory,
             "search",
             query=query,
@@ -415,10 +416,9 @@ class Memory:
             mode=mode,
             max_results=max_results,
             min_confidence=min_confidence,
-            embedding=embedding,
-            embedding_version_id=version_id,
             as_of=as_of,
         )
+        return await self._with_vector(search, None if mode == "keyword" else query, embedding)
 
     async def rank_memories(
         self,
@@ -478,8 +478,8 @@ class Memory:
         as_of: datetime | None = None,
     ) -> list[ExplainedMemory]:
         """Return every candidate of recall and what was dropped, with all parts of the scores."""
-        embedding, version_id = await self._embedded_query(embedding, topic)
-        return await self._rows(
+        explain = partial(
+            self._rows,
             ExplainedMemory,
             "recall_explain",
             topic=topic,
@@ -487,10 +487,9 @@ class Memory:
             max_results=max_results,
             types=types,
             min_confidence=min_confidence,
-            embedding=embedding,
-            embedding_version_id=version_id,
             as_of=as_of,
         )
+        return await self._with_vector(explain, topic, embedding)
 
     async def context(
         self,
@@ -503,18 +502,16 @@ class Memory:
         as_of: datetime | None = None,
     ) -> str:
         """Return memory as text for a prompt, within a budget of tokens."""
-        embedding, version_id = await self._embedded_query(embedding, trigger_prompt)
-        result: str = await self._value(
+        tell = partial(
+            self._value,
             "context",
             trigger_prompt=trigger_prompt,
             butler=butler,
             token_budget=token_budget,
             include_recent_episodes=include_recent_episodes,
-            embedding=embedding,
-            embedding_version_id=version_id,
             as_of=as_of,
         )
-        return result
+        return str(await self._with_vector(tell, trigger_prompt, embedding))
 
     # Lifecycle
 
@@ -551,6 +548,32 @@ class Memory:
         """Return the version of the vectors that are searched, None before any is registered."""
         found = await self._rows(EmbeddingVersion, "active_embedding_version")
         return found[0] if found else None
+
+    async def embedding_text(
+        self,
+        memory_type: MemoryType,
+        content: str,
+        *,
+        subject: str | None = None,
+        predicate: str | None = None,
+        butler: str | None = None,
+        session_id: UUID | str | None = None,
+        created_at: datetime | None = None,
+        as_of: datetime | None = None,
+    ) -> str:
+        """Return what to embed of a memory that is about to be stored."""
+        result: str = await self._value(
+            "embedding_text",
+            memory_type=memory_type,
+            content=content,
+            subject=subject,
+            predicate=predicate,
+            butler=butler,
+            session_id=session_id,
+            created_at=created_at,
+            as_of=as_of,
+        )
+        return result
 
     async def current_embedding_versions(self) -> list[EmbeddingVersion]:
         """Return the versions vectors are made of: active first, then under construction."""
@@ -673,11 +696,8 @@ class Memory:
         embedded_here = False
         if embedding is None and (version_id := await self._version_id()) is not None:
             names = ("subject", "predicate", "butler", "session_id", "created_at", "as_of")
-            text = await self._value(
-                "embedding_text",
-                memory_type=memory_type,
-                content=arguments["content"],
-                **{name: arguments.get(name) for name in names},
+            text = await self.embedding_text(
+                memory_type, arguments["content"], **{name: arguments.get(name) for name in names}
             )
             embedding, embedding_version_id = await self._embed(text), version_id
             embedded_here = True
@@ -701,15 +721,23 @@ class Memory:
     async def _recall_with(
         self, function: str, topic: str, embedding: Embedding | None, /, **arguments: Any
     ) -> list[RankedMemory]:
-        embedding, version_id = await self._embedded_query(embedding, topic)
-        return await self._rows(
-            RankedMemory,
-            function,
-            topic=topic,
-            embedding=embedding,
-            embedding_version_id=version_id,
-            **arguments,
-        )
+        rank = partial(self._rows, RankedMemory, function, topic=topic, **arguments)
+        return await self._with_vector(rank, topic, embedding)
+
+    async def _with_vector(
+        self, call: Callable[..., Awaitable[Answer]], query: str | None, embedding: Embedding | None
+    ) -> Answer:
+        """Make a call with the vector of its query, embedded here unless it is given."""
+        embedded, version_id = await self._embedded_query(embedding, query)
+        try:
+            return await call(embedding=embedded, embedding_version_id=version_id)
+        except ConflictError:
+            if version_id is None:
+                raise
+            # The embedding version was switched meanwhile.
+            self._versions.pop(self._request.tenant_id, None)
+            embedded, version_id = await self._embedded_query(embedding, query)
+            return await call(embedding=embedded, embedding_version_id=version_id)
 
     async def _embedded_query(
         self, embedding: Embedding | None, query: str | None

@@ -2,27 +2,23 @@
 
 begin;
 
-revoke all on function
-memory.find_memories(
-  text [], text, text, vector, text, integer, float8, text, boolean, timestamptz
-),
-memory.largest_tenant_size()
-from memory_owner;
-
 do $$
 declare
-  v_function regprocedure;
+  v_function record;
 begin
   for v_function in
-    select p.oid::regprocedure
+    select
+      p.oid::regprocedure as signature,
+      case p.proowner when 'memory_owner'::regrole then 'memory_search' else 'memory_owner' end
+      as other_owner
     from pg_proc as p
-    where p.pronamespace = 'memory'::regnamespace and p.proowner = 'memory_owner'::regrole
+    where p.pronamespace = 'memory'::regnamespace
     order by 1
   loop
     execute format(
       'revoke all on function %s
-       from memory_search, memory_writer, memory_worker, memory_reader, memory_admin, memory_gateway',
-      v_function
+       from %I, memory_writer, memory_worker, memory_reader, memory_admin, memory_gateway',
+      v_function.signature, v_function.other_owner
     );
   end loop;
 end;
