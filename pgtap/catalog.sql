@@ -387,14 +387,16 @@ select exists (
 \if :has_plpgsql_check
 create extension if not exists plpgsql_check with schema memory_test;
 select is_empty(
-  $$ select f.name, c.lineno, c.level, c.message
+  $$ select f.name, t.tgrelid::regclass, c.lineno, c.level, c.message, c.detail
      from memory_test.functions as f
      join pg_proc as p on p.oid = f.oid
      join pg_language as l on l.oid = p.prolang and l.lanname = 'plpgsql'
      left join pg_trigger as t on t.tgfoid = p.oid
-     cross join lateral plpgsql_check_function_tb(p.oid, coalesce(t.tgrelid, 0)) as c
-     where c.level in ('error', 'warning') or c.level like 'warning%' $$,
-  'plpgsql_check has nothing to say against any function'
+     cross join lateral plpgsql_check_function_tb(
+       p.oid, coalesce(t.tgrelid, 0), oldtable => t.tgoldtable, newtable => t.tgnewtable,
+       fatal_errors => false, all_warnings => true
+     ) as c $$,
+  'plpgsql_check has nothing to say against any function, performance and security included'
 );
 \else
 select skip('plpgsql_check is not installed', 1);

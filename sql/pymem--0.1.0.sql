@@ -1830,7 +1830,7 @@ create function memory.audit_settings()
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
-  v_said text[] := '{tenant_id,created_at}'; -- by the event itself
+  v_said text[] := array['tenant_id', 'created_at']; -- by the event itself
   v_new jsonb := case when tg_op = 'DELETE' then '{}' else to_jsonb(new) - v_said end;
   v_old jsonb := case when tg_op = 'INSERT' then '{}' else to_jsonb(old) - v_said end;
 begin
@@ -2459,8 +2459,8 @@ as $$
 declare
   v_old integer := (old.lifecycle_state not in ('superseded', 'expired', 'retracted'))::integer;
   v_new integer := (new.lifecycle_state not in ('superseded', 'expired', 'retracted'))::integer;
-  v_documents bigint := v_new - v_old;
-  v_terms bigint := v_new * length(new.search_vector) - v_old * length(old.search_vector);
+  v_documents integer := v_new - v_old;
+  v_terms integer := v_new * length(new.search_vector) - v_old * length(old.search_vector);
 begin
   if v_documents <> 0 or v_terms <> 0 then
     perform memory.append_corpus_delta(new.tenant_id, tg_argv[0], v_documents, v_terms);
@@ -4689,7 +4689,8 @@ comment on function memory.check_idempotency_key(text) is
 create function memory.refuse_reused_key(idempotency_key text)
   returns void
   language plpgsql
-  volatile
+  immutable
+  parallel safe
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
@@ -5016,7 +5017,7 @@ as $$
 #variable_conflict use_column
 declare
   v_tenant_id text := memory.current_tenant();
-  v_hidden text[] := '{tenant_id,embedding,search_vector}';
+  v_hidden text[] := array['tenant_id', 'embedding', 'search_vector'];
   v_memory jsonb;
 begin
   perform memory.check_word('memory_type', memory_type, '{episode,fact,rule}');
@@ -5581,7 +5582,7 @@ declare
   )[:64];
   v_query tsquery;
   v_any bigint[] := memory.hash_terms(settings.tenant_id, v_lexemes);
-  v_all bigint[] := '{}';
+  v_all bigint[] := array[]::bigint[];
   v_ranker text;
 begin
   if v_lexemes <> '{}' then
@@ -6139,7 +6140,7 @@ create function memory.check_types(types text[])
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
-  v_all text[] := '{episode,fact,rule}';
+  v_all text[] := array['episode', 'fact', 'rule'];
 begin
   if types is null then
     return v_all;
@@ -6313,9 +6314,9 @@ create function memory.recall(
 as $$
 declare
   v_memory memory.ranked_memory;
-  v_episodes uuid[] := '{}';
-  v_facts uuid[] := '{}';
-  v_rules uuid[] := '{}';
+  v_episodes uuid[] := array[]::uuid[];
+  v_facts uuid[] := array[]::uuid[];
+  v_rules uuid[] := array[]::uuid[];
 begin
   perform memory.check_write_time('as_of', as_of);
 
@@ -6640,14 +6641,14 @@ declare
   v_room bigint := floor(
     coalesce(context.token_budget, v_settings.context_token_budget)
     * v_settings.context_chars_per_token
-  );
+  )::bigint;
   v_facts memory.ranked_memory[];
   v_rules memory.ranked_memory[];
-  v_episodes memory.episodes[] := '{}';
+  v_episodes memory.episodes[] := array[]::memory.episodes[];
   v_sections memory.context_section[];
-  v_free bigint := 0;
+  v_free bigint;
   v_used bigint;
-  v_cost bigint;
+  v_cost integer;
 begin
   perform memory.check_text('butler', butler, 128);
   perform memory.check_time('as_of', as_of);
@@ -6738,6 +6739,7 @@ begin
   -- then the sections share the rest in the same order. A section stops at the first line that
   -- does not fit.
   v_room := v_room - length(v_heading);
+  v_free := 0;
   v_used := 0;
   for v_pass in 1 .. 2 loop
     if v_pass = 2 then
@@ -6745,7 +6747,7 @@ begin
     end if;
     for i in 1 .. cardinality(v_sections) loop
       if v_pass = 1 then
-        v_free := v_free + floor(v_room * v_sections[i].share);
+        v_free := v_free + floor(v_room * v_sections[i].share)::bigint;
       end if;
       while v_sections[i].taken < cardinality(v_sections[i].lines) loop
         v_cost := length(v_sections[i].lines[v_sections[i].taken + 1]) + 1

@@ -207,7 +207,7 @@ create function memory.audit_settings()
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
-  v_said text[] := '{tenant_id,created_at}'; -- by the event itself
+  v_said text[] := array['tenant_id', 'created_at']; -- by the event itself
   v_new jsonb := case when tg_op = 'DELETE' then '{}' else to_jsonb(new) - v_said end;
   v_old jsonb := case when tg_op = 'INSERT' then '{}' else to_jsonb(old) - v_said end;
 begin

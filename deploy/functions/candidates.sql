@@ -81,7 +81,7 @@ declare
   )[:64];
   v_query tsquery;
   v_any bigint[] := memory.hash_terms(settings.tenant_id, v_lexemes);
-  v_all bigint[] := '{}';
+  v_all bigint[] := array[]::bigint[];
   v_ranker text;
 begin
   if v_lexemes <> '{}' then

@@ -59,14 +59,14 @@ declare
   v_room bigint := floor(
     coalesce(context.token_budget, v_settings.context_token_budget)
     * v_settings.context_chars_per_token
-  );
+  )::bigint;
   v_facts memory.ranked_memory[];
   v_rules memory.ranked_memory[];
-  v_episodes memory.episodes[] := '{}';
+  v_episodes memory.episodes[] := array[]::memory.episodes[];
   v_sections memory.context_section[];
-  v_free bigint := 0;
+  v_free bigint;
   v_used bigint;
-  v_cost bigint;
+  v_cost integer;
 begin
   perform memory.check_text('butler', butler, 128);
   perform memory.check_time('as_of', as_of);
@@ -157,6 +157,7 @@ begin
   -- then the sections share the rest in the same order. A section stops at the first line that
   -- does not fit.
   v_room := v_room - length(v_heading);
+  v_free := 0;
   v_used := 0;
   for v_pass in 1 .. 2 loop
     if v_pass = 2 then
@@ -164,7 +165,7 @@ begin
     end if;
     for i in 1 .. cardinality(v_sections) loop
       if v_pass = 1 then
-        v_free := v_free + floor(v_room * v_sections[i].share);
+        v_free := v_free + floor(v_room * v_sections[i].share)::bigint;
       end if;
       while v_sections[i].taken < cardinality(v_sections[i].lines) loop
         v_cost := length(v_sections[i].lines[v_sections[i].taken + 1]) + 1

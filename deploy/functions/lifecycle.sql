@@ -142,7 +142,7 @@ as $$
 #variable_conflict use_column
 declare
   v_tenant_id text := memory.current_tenant();
-  v_hidden text[] := '{tenant_id,embedding,search_vector}';
+  v_hidden text[] := array['tenant_id', 'embedding', 'search_vector'];
   v_memory jsonb;
 begin
   perform memory.check_word('memory_type', memory_type, '{episode,fact,rule}');

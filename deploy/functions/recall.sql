@@ -133,9 +133,9 @@ create function memory.recall(
 as $$
 declare
   v_memory memory.ranked_memory;
-  v_episodes uuid[] := '{}';
-  v_facts uuid[] := '{}';
-  v_rules uuid[] := '{}';
+  v_episodes uuid[] := array[]::uuid[];
+  v_facts uuid[] := array[]::uuid[];
+  v_rules uuid[] := array[]::uuid[];
 begin
   perform memory.check_write_time('as_of', as_of);
 

@@ -230,7 +230,7 @@ create function memory.check_types(types text[])
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
-  v_all text[] := '{episode,fact,rule}';
+  v_all text[] := array['episode', 'fact', 'rule'];
 begin
   if types is null then
     return v_all;

@@ -449,7 +449,8 @@ comment on function memory.check_idempotency_key(text) is
 create function memory.refuse_reused_key(idempotency_key text)
   returns void
   language plpgsql
-  volatile
+  immutable
+  parallel safe
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin

@@ -169,8 +169,8 @@ as $$
 declare
   v_old integer := (old.lifecycle_state not in ('superseded', 'expired', 'retracted'))::integer;
   v_new integer := (new.lifecycle_state not in ('superseded', 'expired', 'retracted'))::integer;
-  v_documents bigint := v_new - v_old;
-  v_terms bigint := v_new * length(new.search_vector) - v_old * length(old.search_vector);
+  v_documents integer := v_new - v_old;
+  v_terms integer := v_new * length(new.search_vector) - v_old * length(old.search_vector);
 begin
   if v_documents <> 0 or v_terms <> 0 then
     perform memory.append_corpus_delta(new.tenant_id, tg_argv[0], v_documents, v_terms);
