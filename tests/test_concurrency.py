@@ -335,6 +335,15 @@ async def test_links_made_at_once_are_one_link(database: Database) -> None:
     assert database.value("select count(*) from memory.memory_links") == 1
 
 
+async def test_rebuilds_of_the_vector_indexes_wait_for_each_other(database: Database) -> None:
+    async def rebuild(memory: Memory, session: int) -> str:
+        return await memory.rebuild_vector_indexes("hnsw" if session % 2 else "auto")
+
+    methods = await together(database, rebuild)
+
+    assert sorted(methods) == ["exact"] * (SESSIONS // 2) + ["hnsw"] * (SESSIONS // 2)
+
+
 async def test_a_tenant_that_holds_advisory_locks_delays_nobody(database: Database) -> None:
     """Stores wait for key rows, which only the functions can lock."""
     database.query("select memory.store_fact('user', 'mood', 'fine')")

@@ -17,6 +17,9 @@ declare
   v_method text := method;
 begin
   perform memory.check_word('method', method, '{auto,exact,ivfflat,hnsw}');
+  -- One rebuild at a time, from before the tables are read: two that had read them would wait for
+  -- each other to drop the indexes. Readers and writers go on until then.
+  lock table memory.episodes, memory.facts, memory.rules in share update exclusive mode;
   if v_method = 'auto' then
     v_method := case
       when memory.largest_tenant_size() > (memory.default_settings('auto')).exact_scan_limit
