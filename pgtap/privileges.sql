@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(34);
+select plan(35);
 
 -- Who may call what, decided here once more: a new function fails these tests until somebody decides.
 
@@ -24,7 +24,7 @@ values
 -- formulas and text functions
 (
   '{memory_admin,memory_reader,memory_worker,memory_writer}',
-  '{truncate_utf8,preprocess_text,render_memory,date_in_words,decay_rate_of}'
+  '{truncate_utf8,preprocess_text,render_memory,date_in_words,end_of_text,decay_rate_of}'
 ),
 (
   '{memory_admin,memory_reader,memory_search,memory_worker,memory_writer}',
@@ -61,7 +61,7 @@ values
   '{approximate_neighbours,exact_neighbours,keyword_matches,bm25_matches,nearest_neighbours,
     use_approximate_index,fuse_lists,boost_candidates,
     append_corpus_delta,corpus_lock_key,lock_corpus_statistics,count_changed_text,count_deleted_texts,count_stored_texts,
-    fold_corpus_deltas,end_of_text,render_for_embedding,
+    fold_corpus_deltas,render_for_embedding,
     audit_event,audit_link,audit_maturity,audit_rule_application,audit_settings,audit_transition,audit_update,
     refuse_change,refuse_truncate,write_event,write_transition,prepare_entity,prepare_episode,prepare_fact,
     prepare_rule,
@@ -199,6 +199,12 @@ set local session authorization privileges_writer;
 select throws_ok(
   $$ select memory.configure('{"rrf_k": 1}') $$, '42501', 'permission denied for function configure',
   'an agent cannot change settings'
+);
+select is(
+  memory.render_memory(
+    'episode', 'Tea.', happened_at => '2023-05-08Z', previous => 'What do you drink?'
+  ),
+  'Tea. (8 May 2023) What do you drink?', 'but can render every kind of memory'
 );
 select throws_ok(
   $$ select memory.write_event('a', 'x', null, null, '{}') $$, '42501',
