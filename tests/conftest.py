@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -149,8 +150,8 @@ def create_database(server: Server, name: str, template: str = "template0") -> N
     )
 
 
-@pytest.fixture(scope="session")
-def template(server: Server) -> str:
+def create_template(server: Server) -> str:
+    """Create the database that others are copies of, and return its name."""
     name = "pymem_test_template"
     create_database(server, name)
     sqitch(server, name, "deploy", "--verify")
@@ -160,22 +161,31 @@ def template(server: Server) -> str:
 _numbers = itertools.count(1)
 
 
+@contextmanager
+def fresh_database(server: Server, template: str = "template0") -> Iterator[Database]:
+    name = f"pymem_test_{os.getpid()}_{next(_numbers)}"
+    create_database(server, name, template)
+    yield Database(server, name)
+    server.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+
+
+@pytest.fixture(scope="session")
+def template(server: Server) -> str:
+    return create_template(server)
+
+
 @pytest.fixture
 def empty_database(server: Server) -> Iterator[Database]:
     """A database without the schema."""
-    name = f"pymem_test_{os.getpid()}_{next(_numbers)}"
-    create_database(server, name)
-    yield Database(server, name)
-    server.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+    with fresh_database(server) as database:
+        yield database
 
 
 @pytest.fixture
 def database(server: Server, template: str) -> Iterator[Database]:
     """A database with the schema and nothing in it."""
-    name = f"pymem_test_{os.getpid()}_{next(_numbers)}"
-    create_database(server, name, template)
-    yield Database(server, name)
-    server.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+    with fresh_database(server, template) as database:
+        yield database
 
 
 @pytest.fixture(scope="session")

@@ -15,9 +15,8 @@ from tests.conftest import ROOT, Database, Server, create_database
 FILES = sorted(path for path in (ROOT / "pgtap").glob("*.sql") if path.name != "fixtures.sql")
 
 
-@pytest.fixture(scope="module")
-def tap_database(server: Server, template: str) -> Database:
-    """A database with the schema, and pgTAP in a schema of its own."""
+def create_tap_database(server: Server, template: str) -> Database:
+    """Create a database with the schema, and pgTAP in a schema of its own."""
     name = "pymem_test_tap"
     create_database(server, name, template)
     pgtap = (ROOT / ".build" / "pgtap.sql").read_text()
@@ -30,11 +29,11 @@ def tap_database(server: Server, template: str) -> Database:
     return Database(server, name)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_pgtap(tap_database: Database, path: Path) -> None:
-    target = conninfo.conninfo_to_dict(tap_database.superuser_url)
+def prove(database: Database, path: Path) -> str:
+    """Run a file of pgTAP tests, assert that all pass, and return what it printed."""
+    target = conninfo.conninfo_to_dict(database.superuser_url)
     done = subprocess.run(
-        ["pg_prove", "--verbose", "--dbname", tap_database.name, str(path)],
+        ["pg_prove", "--verbose", "--dbname", database.name, str(path)],
         env={
             **os.environ,
             "PGHOST": str(target.get("host", "")),
@@ -48,3 +47,14 @@ def test_pgtap(tap_database: Database, path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def tap_database(server: Server, template: str) -> Database:
+    return create_tap_database(server, template)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_pgtap(tap_database: Database, path: Path) -> None:
+    prove(tap_database, path)
