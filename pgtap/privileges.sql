@@ -64,7 +64,7 @@ values
     fold_corpus_deltas,render_for_embedding,
     audit_event,audit_link,audit_maturity,audit_rule_application,audit_settings,audit_transition,audit_update,
     refuse_change,refuse_truncate,write_event,write_transition,prepare_entity,prepare_episode,prepare_fact,
-    prepare_rule,
+    prepare_rule,is_schedule,all_jobs,list_jobs,
     check_link_ends,check_vector,enqueue_embedding,forget_embedding,enqueue_missing_embeddings,bind_login,unbind_login,
     check_dimensions,check_embedding,check_embedding_version,check_idempotency_key,check_limit,check_metadata,
     check_number,check_query,check_query_embedding,check_source,check_tags,check_text,

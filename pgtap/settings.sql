@@ -41,6 +41,8 @@ create function memory_test.other_value(
       when 'text_search_config' then 'german'
       when 'recency_null' then 'created_at'
       when 'context_confidence' then 'base'
+      when 'vector_index_schedule' then '0 3 * * 0'
+      when 'corpus_statistics_schedule' then 'off'
       else 'no other value known'
     end)
   end;
@@ -94,6 +96,7 @@ select is(
     "fusion": "rrf", "semantic_share": 0.4, "boost_neighbours": 0, "boost_session": 0, "boost_named": 0,
     "text_search_config": "english", "index_rendering": "dated", "embedding_rendering": "previous_dated",
     "recency_half_life_days": 7, "recency_null": "zero", "exact_scan_limit": 10000,
+    "vector_index_schedule": "off", "corpus_statistics_schedule": "30 3 * * *",
     "fading_threshold": 0.2, "episode_ttl_days": 7,
     "context_token_budget": 3000, "context_chars_per_token": 4,
     "context_facts_share": 0.6, "context_rules_share": 0.25, "context_warnings_share": 0.05,

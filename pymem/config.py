@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -13,6 +13,12 @@ from pymem.errors import InvalidArgumentError
 from pymem.models import KeywordMatch, Mode
 
 Share = float
+Schedule = Annotated[
+    str,
+    Field(
+        pattern=r"^(off|[0-9A-Za-z*/,-]+( [0-9A-Za-z*/,-]+){4}|([1-9]|[1-5][0-9]) seconds)$",
+    ),
+]
 
 
 class _Section(BaseModel):
@@ -82,6 +88,13 @@ class ConfidenceConfig(_Section):
     fading_threshold: float = Field(0.2, ge=0, le=1)
 
 
+class SchedulesConfig(_Section):
+    """``[modules.memory.schedules]``: when periodic jobs are due, as in crontab, or off."""
+
+    vector_indexes: Schedule = "off"
+    corpus_statistics: Schedule = "30 3 * * *"
+
+
 class EmbeddingConfig(_Section):
     """``[modules.memory.embedding]``: which model makes the vectors."""
 
@@ -97,6 +110,7 @@ class MemoryModuleConfig(_Section):
     context: ContextConfig = ContextConfig()
     episodes: EpisodesConfig = EpisodesConfig()
     confidence: ConfidenceConfig = ConfidenceConfig()
+    schedules: SchedulesConfig = SchedulesConfig()
 
     def settings(self) -> dict[str, Any]:
         """Return what the configuration says explicitly, for ``memory.configure``.
@@ -146,6 +160,8 @@ _SETTINGS = {
     "context.counts_references": "context_counts_references",
     "episodes.default_ttl_days": "episode_ttl_days",
     "confidence.fading_threshold": "fading_threshold",
+    "schedules.vector_indexes": "vector_index_schedule",
+    "schedules.corpus_statistics": "corpus_statistics_schedule",
 }
 
 

@@ -188,6 +188,8 @@ class Settings:
     recency_half_life_days: float
     recency_null: str
     exact_scan_limit: int
+    vector_index_schedule: str
+    corpus_statistics_schedule: str
     fading_threshold: float
     episode_ttl_days: float
     context_token_budget: int

@@ -531,8 +531,26 @@ comment on function memory.require_tenant(text) is
 'Refuses a tenant named in an argument unless it is the tenant of this transaction. Errors: '
 'PM005, 28000.';
 
+-- Deploy pymem:functions/schedule to pg
+-- requires: schema
+
+set local role memory_owner;
+
+create function memory.is_schedule(schedule text)
+  returns boolean
+  language sql
+  immutable
+  parallel safe
+  return schedule
+    ~ '^(off|[0-9A-Za-z*/,-]+( [0-9A-Za-z*/,-]+){4}|([1-9]|[1-5][0-9]) seconds)$';
+
+comment on function memory.is_schedule(text) is
+'Whether a text says when a job is due in a form that pg_cron reads: five fields as in crontab(5), '
+'such as "0 3 * * *"; from pg_cron 1.5 also "30 seconds", at most 59; or "off".';
+
 -- Deploy pymem:tables/settings to pg
 -- requires: schema
+-- requires: functions/schedule
 
 set local role memory_owner;
 
@@ -567,6 +585,8 @@ create table memory.settings (
   recency_half_life_days float8 not null check (recency_half_life_days between 0.001 and 100000),
   recency_null text not null check (recency_null in ('zero', 'created_at')),
   exact_scan_limit integer not null check (exact_scan_limit >= 0),
+  vector_index_schedule text not null check (memory.is_schedule(vector_index_schedule)),
+  corpus_statistics_schedule text not null check (memory.is_schedule(corpus_statistics_schedule)),
 
   fading_threshold float8 not null check (fading_threshold between 0 and 1),
   episode_ttl_days float8 not null check (episode_ttl_days between 0.001 and 100000),
@@ -647,6 +667,10 @@ comment on column memory.settings.recency_null is
 comment on column memory.settings.exact_scan_limit is
 'Up to so many memories of a type, semantic search compares all of them even if an approximate '
 'index exists.';
+comment on column memory.settings.vector_index_schedule is
+'When the job rebuild_vector_indexes is due, in the form of memory.is_schedule.';
+comment on column memory.settings.corpus_statistics_schedule is
+'When the job fold_corpus_statistics is due, in the form of memory.is_schedule.';
 comment on column memory.settings.fading_threshold is
 'Effective confidence below which a memory fades; confirming it above clears the mark. Range 0..1.';
 comment on column memory.settings.episode_ttl_days is
@@ -3104,6 +3128,8 @@ begin
   v_settings.recency_half_life_days := 7;
   v_settings.recency_null := 'zero';
   v_settings.exact_scan_limit := 10000;
+  v_settings.vector_index_schedule := 'off';
+  v_settings.corpus_statistics_schedule := '30 3 * * *';
   v_settings.fading_threshold := 0.2;
   v_settings.episode_ttl_days := 7;
   v_settings.context_token_budget := 3000;
@@ -3287,6 +3313,8 @@ as $$
     recency_half_life_days = settings.recency_half_life_days,
     recency_null = settings.recency_null,
     exact_scan_limit = settings.exact_scan_limit,
+    vector_index_schedule = settings.vector_index_schedule,
+    corpus_statistics_schedule = settings.corpus_statistics_schedule,
     fading_threshold = settings.fading_threshold,
     episode_ttl_days = settings.episode_ttl_days,
     context_token_budget = settings.context_token_budget,
@@ -6879,6 +6907,105 @@ comment on function memory.rebuild_vector_indexes(text) is
 'compares all vectors of the tenant, perfect recall, best up to exact_scan_limit. hnsw: an '
 'approximate index for tenants beyond that. ivfflat: 20 lists, all of them read. auto: hnsw if '
 'any tenant is that large, else exact. Blocks writers while it builds. Errors: PM002.';
+
+-- Deploy pymem:functions/jobs to pg
+-- requires: functions/corpus
+-- requires: functions/logins
+-- requires: functions/settings
+-- requires: functions/vector_indexes
+
+set local role memory_owner;
+
+-- A new job is a row here; its schedule is a column of memory.settings.
+create function memory.all_jobs(settings memory.settings)
+  returns table (
+    job text,
+    schedule text,
+    role name,
+    call text
+  )
+  language sql
+  immutable
+  parallel safe
+  begin atomic
+    select j.job, j.schedule, j.role, j.call
+    from (
+      values
+        (
+          'fold_corpus_statistics', settings.corpus_statistics_schedule, 'memory_worker'::name,
+          'memory.fold_corpus_statistics()'
+        ),
+        (
+          'rebuild_vector_indexes', settings.vector_index_schedule, 'memory_admin',
+          'memory.rebuild_vector_indexes()'
+        )
+    ) as j (job, schedule, role, call);
+  end;
+
+comment on function memory.all_jobs(memory.settings) is
+'The periodic work there is: when it is due by these settings, "off" included, which role may do '
+'it, and the function call that does it.';
+
+-- Not granted to any role, like bind_login: who sets up jobs decides what others do.
+create function memory.list_jobs(login name)
+  returns table (
+    job text,
+    schedule text,
+    command text
+  )
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_settings memory.settings := memory.current_settings();
+  v_lacking text;
+begin
+  if not exists (
+    select from pg_roles as r where r.rolname = list_jobs.login and r.rolcanlogin
+  ) then
+    raise exception 'no login role is named %', quote_nullable(list_jobs.login)
+      using errcode = 'PM001', hint = 'Create it first: create role ... login;';
+  end if;
+  if v_settings.tenant_id is distinct from coalesce(
+    (select l.tenant_id from memory.tenant_logins as l where l.login = list_jobs.login),
+    case
+      when pg_has_role(list_jobs.login, 'memory_gateway', 'member') then v_settings.tenant_id
+    end
+  ) then
+    raise exception 'login % does not act for tenant %',
+      quote_literal(list_jobs.login), quote_literal(v_settings.tenant_id)
+      using errcode = 'PM005',
+        hint = 'Bind it to the tenant, or make it a gateway, with sql/grant_login.sql.';
+  end if;
+
+  select string_agg(distinct j.role::text, ', ') into v_lacking
+  from memory.all_jobs(v_settings) as j
+  where j.schedule <> 'off' and not pg_has_role(list_jobs.login, j.role, 'usage');
+  if v_lacking is not null then
+    raise exception 'login % lacks a role for its jobs: %', quote_literal(list_jobs.login), v_lacking
+      using errcode = 'PM002', hint = 'Grant it with sql/grant_login.sql, or switch the jobs off.';
+  end if;
+
+  return query
+  select
+    j.job, j.schedule,
+    format(
+      'select memory.set_request(tenant_id => %L, actor => %L); select %s;',
+      v_settings.tenant_id, 'schedule:' || j.job, j.call
+    )
+  from memory.all_jobs(v_settings) as j
+  where j.schedule <> 'off'
+  order by j.job;
+end;
+$$;
+
+comment on function memory.list_jobs(name) is
+'The jobs of the current tenant that are not off, by name: when they are due (is_schedule), and '
+'the SQL that this login runs then, in one transaction. For the deployer; sql/schedule.sql hands '
+'them to pg_cron. Errors: PM001 no such login, PM002 the login lacks a role, PM005 it does not act '
+'for this tenant, 28000 no tenant.';
 
 -- Deploy pymem:functions/version to pg
 -- requires: schema

@@ -49,6 +49,9 @@ def test_what_the_file_says_is_what_is_set(tmp_path: Path) -> None:
 
             [modules.memory.episodes]
             default_ttl_days = 14
+
+            [modules.memory.schedules]
+            vector_indexes = "0 3 * * sun"
             """,
         )
     )
@@ -61,6 +64,7 @@ def test_what_the_file_says_is_what_is_set(tmp_path: Path) -> None:
         "weight_relevance": 0.7,
         "weight_confidence": 0.0,
         "episode_ttl_days": 14,
+        "vector_index_schedule": "0 3 * * sun",
     }
 
 
@@ -91,6 +95,7 @@ def test_every_setting_can_be_configured_and_has_the_default_of_the_database(
         ("[modules.memory.retrieval]\nmin_confidence = nan\n", "min_confidence"),
         ("[modules.memory.retrieval]\nmin_confidence = inf\n", "min_confidence"),
         ("[modules.memory.embedding]\ndimensions = 768\n", "dimensions"),
+        ("[modules.memory.schedules]\nvector_indexes = 'whenever'\n", "vector_indexes"),
         ("[modules.memory]\nretrieval = 3\n", "modules.memory.retrieval"),
         ("modules = 3\n[oops", "cannot be read"),
         ("\x00", "cannot be read"),

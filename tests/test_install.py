@@ -148,6 +148,24 @@ def test_a_deployer_without_superuser_rights(server: Server, empty_database: Dat
     assert row == (1,)
 
 
+def test_schedule_says_that_pg_cron_is_missing(database: Database) -> None:
+    if database.value("select current_setting('cron.database_name', true)") is not None:
+        pytest.skip("this server has pg_cron")
+    done = subprocess.run(
+        [
+            *("psql", "--quiet", "--no-psqlrc", "-d", database.superuser_url),
+            *("-v", "tenant=a", "-v", "login=nobody"),
+            *("-f", ROOT / "sql" / "schedule.sql"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 3
+    assert "pg_cron does not run on this server" in done.stderr
+    assert "shared_preload_libraries" in done.stderr
+
+
 def test_grant_login_gives_a_login_its_tenant(database: Database) -> None:
     with psycopg.connect(database.superuser_url, autocommit=True) as connection:
         connection.execute("drop role if exists pymem_test_granted")

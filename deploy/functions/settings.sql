@@ -45,6 +45,8 @@ begin
   v_settings.recency_half_life_days := 7;
   v_settings.recency_null := 'zero';
   v_settings.exact_scan_limit := 10000;
+  v_settings.vector_index_schedule := 'off';
+  v_settings.corpus_statistics_schedule := '30 3 * * *';
   v_settings.fading_threshold := 0.2;
   v_settings.episode_ttl_days := 7;
   v_settings.context_token_budget := 3000;
@@ -228,6 +230,8 @@ as $$
     recency_half_life_days = settings.recency_half_life_days,
     recency_null = settings.recency_null,
     exact_scan_limit = settings.exact_scan_limit,
+    vector_index_schedule = settings.vector_index_schedule,
+    corpus_statistics_schedule = settings.corpus_statistics_schedule,
     fading_threshold = settings.fading_threshold,
     episode_ttl_days = settings.episode_ttl_days,
     context_token_budget = settings.context_token_budget,

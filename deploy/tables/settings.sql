@@ -1,5 +1,6 @@
 -- Deploy pymem:tables/settings to pg
 -- requires: schema
+-- requires: functions/schedule
 
 begin;
 
@@ -36,6 +37,8 @@ create table memory.settings (
   recency_half_life_days float8 not null check (recency_half_life_days between 0.001 and 100000),
   recency_null text not null check (recency_null in ('zero', 'created_at')),
   exact_scan_limit integer not null check (exact_scan_limit >= 0),
+  vector_index_schedule text not null check (memory.is_schedule(vector_index_schedule)),
+  corpus_statistics_schedule text not null check (memory.is_schedule(corpus_statistics_schedule)),
 
   fading_threshold float8 not null check (fading_threshold between 0 and 1),
   episode_ttl_days float8 not null check (episode_ttl_days between 0.001 and 100000),
@@ -116,6 +119,10 @@ comment on column memory.settings.recency_null is
 comment on column memory.settings.exact_scan_limit is
 'Up to so many memories of a type, semantic search compares all of them even if an approximate '
 'index exists.';
+comment on column memory.settings.vector_index_schedule is
+'When the job rebuild_vector_indexes is due, in the form of memory.is_schedule.';
+comment on column memory.settings.corpus_statistics_schedule is
+'When the job fold_corpus_statistics is due, in the form of memory.is_schedule.';
 comment on column memory.settings.fading_threshold is
 'Effective confidence below which a memory fades; confirming it above clears the mark. Range 0..1.';
 comment on column memory.settings.episode_ttl_days is

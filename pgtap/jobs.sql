@@ -1,0 +1,161 @@
+begin;
+\ir fixtures.sql
+select plan(24);
+
+select memory_test.a_login('jobs_a', 'a', 'memory_admin, memory_worker');
+select memory_test.a_login('jobs_b', 'b', 'memory_admin, memory_worker');
+select memory_test.a_login('jobs_gateway', null, 'memory_admin, memory_worker, memory_gateway');
+select memory_test.a_login('jobs_unbound', null, 'memory_admin, memory_worker');
+select memory_test.a_login('jobs_admin', 'a', 'memory_admin');
+select memory_test.a_login('jobs_writer', 'a', 'memory_writer');
+create role jobs_distant login noinherit in role memory_admin, memory_worker, memory_gateway;
+create role jobs_group nologin in role memory_admin, memory_worker, memory_gateway;
+
+create view memory_test.schedules as
+select a.attname::text collate "default" as setting
+from pg_attribute as a
+where a.attrelid = 'memory.settings'::regclass and a.attname like '%\_schedule';
+
+-- is_schedule
+
+select is_empty(
+  $$ select s.value from unnest(array[
+       'off', '* * * * *', '0 3 * * *', '*/15 9-17 1,15 jan-mar Mon', '1 seconds', '59 seconds'
+     ]) as s (value)
+     where not memory.is_schedule(s.value) $$,
+  'a schedule is five fields as in crontab, 1 to 59 seconds, or off'
+);
+select is_empty(
+  $$ select s.value from unnest(array[
+       '', ' ', 'on', 'OFF', '* * * *', '* * * * * *', ' * * * * *', '* * * * * ', E'* * * * *\n', '*  * * * *',
+       E'*\t* * * *', '0 seconds', '60 seconds', '1 second', '30 minutes', '@daily', '1 day',
+       '* * * * *; select 1', $a$' * * * *$a$
+     ]) as s (value)
+     where memory.is_schedule(s.value) $$,
+  'and nothing else'
+);
+select throws_ok(
+  $$ select memory.configure('{"vector_index_schedule": "whenever"}') $$, 'PM002', null,
+  'configure refuses what is no schedule'
+);
+
+-- all_jobs
+
+select is_empty(
+  $$ select j.job from memory.all_jobs(memory.default_settings('a')) as j
+     where j.job !~ '^[a-z_]{1,40}$' $$,
+  'the name of a job fits into a name of pg_cron with what stands before it'
+);
+select results_eq(
+  $$ select j.schedule
+     from memory.all_jobs(jsonb_populate_record(
+       memory.default_settings('a'),
+       (select jsonb_object_agg(s.setting, 'due by ' || s.setting) from memory_test.schedules as s)
+     )) as j
+     order by 1 $$,
+  $$ select 'due by ' || s.setting from memory_test.schedules as s order by 1 $$,
+  'every schedule among the settings is that of one job, and every job has one of its own'
+);
+select is_empty(
+  $$ select j.job from memory.all_jobs(memory.default_settings('a')) as j
+     where not exists (
+       select from pg_proc as p
+       where p.pronamespace = 'memory'::regnamespace and starts_with(j.call, format('memory.%s(', p.proname))
+         and has_function_privilege(j.role, p.oid, 'execute')
+     ) $$,
+  'the role of a job may call its function'
+);
+
+-- list_jobs
+
+select memory.configure('{"corpus_statistics_schedule": "off"}') \g /dev/null
+select is_empty($$ select * from memory.list_jobs('jobs_a') $$, 'what is off is no job');
+select lives_ok(
+  $$ select memory.list_jobs('jobs_writer') $$, 'and needs no role'
+);
+select memory.configure(
+  '{"corpus_statistics_schedule": "5 3 * * *", "vector_index_schedule": "0 3 * * 0"}'
+) \g /dev/null
+select results_eq(
+  $$ select * from memory.list_jobs('jobs_a') $$,
+  $$ values
+    (
+      'fold_corpus_statistics', '5 3 * * *',
+      'select memory.set_request(tenant_id => ''a'', actor => ''schedule:fold_corpus_statistics''); '
+      'select memory.fold_corpus_statistics();'
+    ),
+    (
+      'rebuild_vector_indexes', '0 3 * * 0',
+      'select memory.set_request(tenant_id => ''a'', actor => ''schedule:rebuild_vector_indexes''); '
+      'select memory.rebuild_vector_indexes();'
+    ) $$,
+  'a job has the schedule of its setting, names tenant and actor, and calls its function'
+);
+select results_eq(
+  $$ select * from memory.list_jobs('jobs_gateway') $$, $$ select * from memory.list_jobs('jobs_a') $$,
+  'a gateway may run the same jobs as a login of the tenant'
+);
+select throws_ok(
+  $$ select memory.list_jobs('jobs_missing') $$, 'PM001', $$no login role is named 'jobs_missing'$$,
+  'a login that does not exist is refused'
+);
+select throws_ok(
+  $$ select memory.list_jobs('jobs_group') $$, 'PM001', $$no login role is named 'jobs_group'$$,
+  'a role that cannot log in is refused'
+);
+select throws_ok(
+  $$ select memory.list_jobs(null) $$, 'PM001', 'no login role is named NULL', 'no login is refused'
+);
+select throws_ok(
+  $$ select memory.list_jobs('jobs_b') $$, 'PM005', $$login 'jobs_b' does not act for tenant 'a'$$,
+  'the login of another tenant is refused'
+);
+select throws_ok(
+  $$ select memory.list_jobs('jobs_unbound') $$, 'PM005', $$login 'jobs_unbound' does not act for tenant 'a'$$,
+  'a login that is neither bound nor a gateway is refused'
+);
+select throws_ok(
+  $$ select memory.list_jobs('jobs_writer') $$, 'PM002',
+  $$login 'jobs_writer' lacks a role for its jobs: memory_admin, memory_worker$$,
+  'a login without the roles of the jobs is refused'
+);
+select throws_ok(
+  $$ select memory.list_jobs('jobs_admin') $$, 'PM002',
+  $$login 'jobs_admin' lacks a role for its jobs: memory_worker$$,
+  'and so is one that lacks one of them'
+);
+select throws_ok(
+  $$ select memory.list_jobs('jobs_distant') $$, 'PM002',
+  $$login 'jobs_distant' lacks a role for its jobs: memory_admin, memory_worker$$,
+  'or that would have to set the role first'
+);
+select memory_test.as_tenant('b') \g /dev/null
+select results_eq(
+  $$ select j.job, j.schedule from memory.list_jobs('jobs_b') as j $$,
+  $$ values ('fold_corpus_statistics', '30 3 * * *') $$,
+  'another tenant has its own settings, and so other jobs'
+);
+select memory_test.as_tenant('') \g /dev/null
+select throws_ok($$ select memory.list_jobs('jobs_a') $$, '28000', null, 'without a tenant there are no jobs');
+
+-- As the scheduler runs them
+
+select memory_test.as_tenant($$it's \ "x"$$) \g /dev/null
+select memory.store_episode('Tea was drunk', 'home') \g /dev/null
+select j.command from memory.list_jobs('jobs_gateway') as j \gset
+select memory_test.as_tenant('') \g /dev/null
+select memory_test.share_results();
+set session authorization jobs_gateway;
+select lives_ok(:'command', 'the command of a job runs as its login');
+select is(memory.current_tenant(), $$it's \ "x"$$, 'for its tenant, whatever the name');
+select is(memory.current_actor(), 'schedule:fold_corpus_statistics', 'under the name of the job');
+reset session authorization;
+select results_eq(
+  $$ select s.memory_type, s.documents
+     from memory.corpus_statistics as s where s.tenant_id = $a$it's \ "x"$a$ order by 1 $$,
+  $$ values ('episode', 1::bigint), ('fact', 0), ('rule', 0) $$,
+  'and does its work'
+);
+
+select * from finish();
+rollback;
