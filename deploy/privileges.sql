@@ -6,6 +6,7 @@
 -- requires: functions/lifecycle
 -- requires: functions/links
 -- requires: functions/reembedding
+-- requires: functions/rules
 -- requires: functions/store
 -- requires: functions/vector_indexes
 -- requires: functions/version
@@ -145,6 +146,17 @@ memory.recency_score(timestamptz, float8, timestamptz),
 memory.rrf_score(bigint, bigint, bigint, integer),
 memory.relevance_score(float8, integer, bigint),
 memory.composite_score(float8, float8, float8, float8, float8, float8, float8, float8)
+to memory_writer, memory_worker, memory_reader, memory_admin;
+
+-- Rules that earn trust
+
+grant execute on function
+memory.mark_helpful(uuid, jsonb, timestamptz),
+memory.mark_harmful(uuid, text, jsonb, timestamptz)
+to memory_writer;
+
+grant execute on function
+memory.asymmetric_score(bigint, bigint)
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
 -- Embeddings

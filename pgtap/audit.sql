@@ -175,7 +175,7 @@ values
 ('rules', $$decay_rate = 1$$, array['rule_updated {"changed": ["decay_rate"]}']),
 ('rules', $$permanence = 'stable'$$, array['rule_updated {"changed": ["permanence"]}']),
 ('rules', $$effectiveness_score = 1$$, array['rule_updated {"changed": ["effectiveness_score"]}']),
-('rules', $$applied_count = 1$$, array['rule_updated {"changed": ["applied_count"]}']),
+('rules', $$applied_count = 7$$, array['rule_updated {"changed": ["applied_count"]}']),
 ('rules', $$applied_count = 2, success_count = 1, harmful_count = 1$$,
   array['rule_updated {"changed": ["applied_count", "harmful_count", "success_count"]}']),
 ('rules', $$source_episode_id = '00000000-0000-0000-0000-000000000010'$$,
@@ -730,8 +730,7 @@ select from memory.recall('zebra', embedding => memory_test.axis(1));
 select memory.get_memory('fact', :'marked_fact_id') \g /dev/null
 select memory.context('zebra', 'zebra', include_recent_episodes => true) \g /dev/null
 select from memory.create_link('rule', :'marked_rule_id', 'fact', :'marked_fact_id', 'supports');
-insert into memory.rule_applications (tenant_id, rule_id, outcome, context)
-values ('marked', :'marked_rule_id', 'harmful', '{"zebra": "zebra"}');
+select memory.mark_harmful(:'marked_rule_id', 'zebra', '{"zebra": "zebra"}') \g /dev/null
 update memory.episodes as e
 set metadata = '{"zebra2": "zebra2"}', idempotency_key = 'zebra2', last_consolidation_error = 'zebra',
   consolidation_status = 'failed', importance = 1
@@ -742,7 +741,7 @@ set metadata = '{"zebra2": "zebra2", "status": "fading"}', tags = '["zebra2"]', 
 where f.id = :'marked_new_id';
 update memory.rules as r
 set content = 'zebra2', metadata = '{"original_content": "zebra"}', tags = '["zebra2"]', scope = 'zebra2',
-  maturity = 'anti_pattern', source_butler = 'zebra2', applied_count = 1
+  maturity = 'anti_pattern', source_butler = 'zebra2', applied_count = 7
 where r.id = :'marked_rule_id';
 update memory.entities as e
 set canonical_name = 'zebra2', aliases = '{zebra2}', metadata = '{"zebra2": "zebra2"}'

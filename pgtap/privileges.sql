@@ -39,6 +39,10 @@ values
   '{store_episode,store_episodes,store_fact,store_rule,create_link,get_memory,confirm_memory,forget_memory,
     semantic_search,keyword_search,hybrid_search,search,rank_memories,recall,recall_explain,context}'
 ),
+-- rules that earn trust
+('{memory_writer}', '{mark_helpful,mark_harmful}'),
+('{memory_admin,memory_reader,memory_worker,memory_writer}', '{asymmetric_score}'),
+('{}', '{check_object,check_application,count_application,promoted_maturity,demoted_maturity,mark_rule}'),
 -- embeddings
 (
   '{memory_admin,memory_worker,memory_writer}',

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(107);
+select plan(109);
 
 -- Tenants a and b have the same memory, word for word but for its secret.
 
@@ -155,6 +155,8 @@ values
 ($$select memory.get_memory('rule', %L)$$, :'rule_of_b', :'rule_of_a'),
 ($$select memory.confirm_memory('fact', %L)$$, :'fact_of_b', :'fact_of_a'),
 ($$select memory.confirm_memory('rule', %L)$$, :'rule_of_b', :'rule_of_a'),
+($$select m.success_count from memory.mark_helpful(%L) as m$$, :'rule_of_b', :'rule_of_a'),
+($$select m.harmful_count from memory.mark_harmful(%L, 'late') as m$$, :'rule_of_b', :'rule_of_a'),
 ($$select memory.forget_memory('episode', %L)$$, :'episode_of_b', :'episode_of_a'),
 ($$select memory.forget_memory('fact', %L)$$, :'fact_of_b', :'fact_of_a'),
 ($$select memory.forget_memory('rule', %L)$$, :'rule_of_b', :'rule_of_a'),
@@ -276,7 +278,7 @@ from (values
       from regexp_split_to_table(memory.context('tea', 'home', 1000, true, memory_test.axis(1)), '\n') as line
       where line like '- %tea%'$$,
     '("- [Ada] [drinks]: tea b (confidence: 1.00)") / ("- [today] tea b") / '
-    '("- tea b (maturity: candidate, effectiveness: 0.00)")'
+    '("- tea b (maturity: candidate, effectiveness: 1.00)")'
   ),
   (8, 'embedding_backlog', $$select b.status, b.pending from memory.embedding_backlog() as b$$,
     '(active,1) / (building,3)'),

@@ -43,6 +43,7 @@ create function memory_test.other_value(
       when 'context_confidence' then 'base'
       when 'vector_index_schedule' then '0 3 * * 0'
       when 'corpus_statistics_schedule' then 'off'
+      when 'rule_effectiveness' then 'asymmetric'
       else 'no other value known'
     end)
   end;
@@ -100,7 +101,11 @@ select is(
     "fading_threshold": 0.2, "episode_ttl_days": 7,
     "context_token_budget": 3000, "context_chars_per_token": 4,
     "context_facts_share": 0.6, "context_rules_share": 0.25, "context_warnings_share": 0.05,
-    "context_episodes_share": 0.1, "context_confidence": "effective", "context_counts_references": false
+    "context_episodes_share": 0.1, "context_confidence": "effective", "context_counts_references": false,
+    "rule_effectiveness": "by_outcome", "rule_helpful_confirms": false,
+    "rule_established_successes": 5, "rule_established_effectiveness": 0.6,
+    "rule_proven_successes": 15, "rule_proven_effectiveness": 0.8, "rule_proven_age_days": 30,
+    "rule_inversion_harms": 3, "rule_inversion_effectiveness": 0.3
   }'::jsonb,
   'the settings have the documented defaults'
 );

@@ -95,6 +95,20 @@ class SchedulesConfig(_Section):
     corpus_statistics: Schedule = "30 3 * * *"
 
 
+class RulesConfig(_Section):
+    """``[modules.memory.rules]``: how rules earn and lose trust."""
+
+    effectiveness: Literal["by_outcome", "asymmetric"] = "by_outcome"
+    helpful_confirms: bool = False
+    established_successes: int = Field(5, ge=1, le=1_000_000)
+    established_effectiveness: float = Field(0.6, ge=0, le=1)
+    proven_successes: int = Field(15, ge=1, le=1_000_000)
+    proven_effectiveness: float = Field(0.8, ge=0, le=1)
+    proven_age_days: float = Field(30, ge=0, le=100_000)
+    inversion_harms: int = Field(3, ge=1, le=1_000_000)
+    inversion_effectiveness: float = Field(0.3, ge=0, le=1)
+
+
 class EmbeddingConfig(_Section):
     """``[modules.memory.embedding]``: which model makes the vectors."""
 
@@ -111,6 +125,7 @@ class MemoryModuleConfig(_Section):
     episodes: EpisodesConfig = EpisodesConfig()
     confidence: ConfidenceConfig = ConfidenceConfig()
     schedules: SchedulesConfig = SchedulesConfig()
+    rules: RulesConfig = RulesConfig()
 
     def settings(self) -> dict[str, Any]:
         """Return what the configuration says explicitly, for ``memory.configure``.
@@ -162,6 +177,15 @@ _SETTINGS = {
     "confidence.fading_threshold": "fading_threshold",
     "schedules.vector_indexes": "vector_index_schedule",
     "schedules.corpus_statistics": "corpus_statistics_schedule",
+    "rules.effectiveness": "rule_effectiveness",
+    "rules.helpful_confirms": "rule_helpful_confirms",
+    "rules.established_successes": "rule_established_successes",
+    "rules.established_effectiveness": "rule_established_effectiveness",
+    "rules.proven_successes": "rule_proven_successes",
+    "rules.proven_effectiveness": "rule_proven_effectiveness",
+    "rules.proven_age_days": "rule_proven_age_days",
+    "rules.inversion_harms": "rule_inversion_harms",
+    "rules.inversion_effectiveness": "rule_inversion_effectiveness",
 }
 
 

@@ -25,6 +25,7 @@ from pymem.models import (
     ExplainedMemory,
     KeywordMatch,
     Link,
+    MarkedRule,
     MemoryType,
     Mode,
     RankedMemory,
@@ -532,6 +533,33 @@ class Memory:
             "forget_memory", memory_type=memory_type, memory_id=memory_id, as_of=as_of
         )
         return result
+
+    async def mark_helpful(
+        self,
+        rule_id: UUID | str,
+        *,
+        context: dict[str, Any] | None = None,
+        as_of: datetime | None = None,
+    ) -> MarkedRule:
+        """Say that a rule was applied and helped; return how it stands."""
+        [marked] = await self._rows(
+            MarkedRule, "mark_helpful", rule_id=rule_id, context=context, as_of=as_of
+        )
+        return marked
+
+    async def mark_harmful(
+        self,
+        rule_id: UUID | str,
+        reason: str | None = None,
+        *,
+        context: dict[str, Any] | None = None,
+        as_of: datetime | None = None,
+    ) -> MarkedRule:
+        """Say that a rule was applied and did harm; return how it stands."""
+        [marked] = await self._rows(
+            MarkedRule, "mark_harmful", rule_id=rule_id, reason=reason, context=context, as_of=as_of
+        )
+        return marked
 
     # Embeddings
 

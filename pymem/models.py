@@ -108,6 +108,20 @@ class StoredLink:
 
 
 @dataclass(frozen=True, slots=True)
+class MarkedRule:
+    """How a rule stands after a mark."""
+
+    id: UUID
+    maturity: str
+    effectiveness_score: float
+    asymmetric_score: float
+    applied_count: int
+    success_count: int
+    harmful_count: int
+    needs_inversion: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Event:
     """A row of the audit stream."""
 
@@ -200,6 +214,15 @@ class Settings:
     context_episodes_share: float
     context_confidence: str
     context_counts_references: bool
+    rule_effectiveness: str
+    rule_helpful_confirms: bool
+    rule_established_successes: int
+    rule_established_effectiveness: float
+    rule_proven_successes: int
+    rule_proven_effectiveness: float
+    rule_proven_age_days: float
+    rule_inversion_harms: int
+    rule_inversion_effectiveness: float
 
 
 def to_json(value: Any) -> Any:

@@ -294,6 +294,39 @@ async def _forget(memory: Memory, arguments: OneMemory) -> dict[str, Any]:
     return {"memory_type": arguments.memory_type, "id": str(arguments.memory_id), "forgotten": True}
 
 
+class MarkHelpful(Arguments):  # noqa: D101
+    rule_id: MemoryId
+    context: dict[str, Any] | None = Field(None, description="Anything to keep with the mark.")
+
+
+@_tool(
+    "memory_mark_helpful",
+    "Say that a rule was applied and helped. Rules earn trust by such marks: from candidate to "
+    "established to proven.",
+    MarkHelpful,
+)
+async def _mark_helpful(memory: Memory, arguments: MarkHelpful) -> dict[str, Any]:
+    marked = await memory.mark_helpful(arguments.rule_id, context=arguments.context)
+    return {"memory_type": "rule", **to_json(marked)}
+
+
+class MarkHarmful(MarkHelpful):  # noqa: D101
+    reason: str | None = Field(None, description="What went wrong, at most 1 KiB.")
+
+
+@_tool(
+    "memory_mark_harmful",
+    "Say that a rule was applied and did harm, and why. Harm counts four times as much as help; a "
+    "rule that keeps doing harm turns into a warning.",
+    MarkHarmful,
+)
+async def _mark_harmful(memory: Memory, arguments: MarkHarmful) -> dict[str, Any]:
+    marked = await memory.mark_harmful(
+        arguments.rule_id, arguments.reason, context=arguments.context
+    )
+    return {"memory_type": "rule", **to_json(marked)}
+
+
 class Context(Arguments):  # noqa: D101
     trigger_prompt: str = Field(description="The prompt that the session starts with.")
     butler: str = Field(description="Name of the agent; also the scope.")

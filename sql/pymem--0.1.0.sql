@@ -600,6 +600,19 @@ create table memory.settings (
   context_confidence text not null check (context_confidence in ('effective', 'base')),
   context_counts_references boolean not null,
 
+  rule_effectiveness text not null check (rule_effectiveness in ('by_outcome', 'asymmetric')),
+  rule_helpful_confirms boolean not null,
+  rule_established_successes integer not null
+  check (rule_established_successes between 1 and 1000000),
+  rule_established_effectiveness float8 not null
+  check (rule_established_effectiveness between 0 and 1),
+  rule_proven_successes integer not null check (rule_proven_successes between 1 and 1000000),
+  rule_proven_effectiveness float8 not null check (rule_proven_effectiveness between 0 and 1),
+  rule_proven_age_days float8 not null check (rule_proven_age_days between 0 and 100000),
+  rule_inversion_harms integer not null check (rule_inversion_harms between 1 and 1000000),
+  rule_inversion_effectiveness float8 not null
+  check (rule_inversion_effectiveness between 0 and 1),
+
   constraint settings_weights_not_all_zero check (
     weight_relevance + weight_importance + weight_recency + weight_confidence > 0
   ),
@@ -693,6 +706,27 @@ comment on column memory.settings.context_confidence is
 comment on column memory.settings.context_counts_references is
 'Whether context counts as a reference to what it shows. Off, so that a repeated call gives the '
 'same text.';
+comment on column memory.settings.rule_effectiveness is
+'Effectiveness of a rule after a mark: "by_outcome", the share of successes after a helpful mark '
+'and the asymmetric score after a harmful one, or always the "asymmetric" score.';
+comment on column memory.settings.rule_helpful_confirms is
+'Whether a helpful mark also confirms the rule, so that its decay starts again.';
+comment on column memory.settings.rule_established_successes is
+'Successes from which a candidate may become established.';
+comment on column memory.settings.rule_established_effectiveness is
+'Effectiveness from which a candidate may become established, and below which a harmful mark '
+'makes an established rule a candidate again. Range 0..1.';
+comment on column memory.settings.rule_proven_successes is
+'Successes from which an established rule may become proven.';
+comment on column memory.settings.rule_proven_effectiveness is
+'Effectiveness from which an established rule may become proven, and below which a harmful mark '
+'makes a proven rule merely established. Range 0..1.';
+comment on column memory.settings.rule_proven_age_days is
+'Age from which an established rule may become proven, days.';
+comment on column memory.settings.rule_inversion_harms is
+'Harmful outcomes from which a rule is due to become a warning.';
+comment on column memory.settings.rule_inversion_effectiveness is
+'Effectiveness below which such a rule is due to become a warning. Range 0..1.';
 
 -- Deploy pymem:tables/embedding_versions to pg
 -- requires: schema
@@ -1390,6 +1424,9 @@ create table memory.rules (
   applied_count integer not null default 0 check (applied_count >= 0),
   success_count integer not null default 0 check (success_count >= 0),
   harmful_count integer not null default 0 check (harmful_count >= 0),
+  asymmetric_score float8 generated always as (
+    success_count / (success_count + 4.0::float8 * harmful_count + 0.01)
+  ) stored,
   source_episode_id uuid,
   source_butler text check (source_butler <> '' and octet_length(source_butler) <= 128),
   lifecycle_state text generated always as (
@@ -1417,7 +1454,11 @@ create table memory.rules (
     and octet_length(tags::text) <= 16384
   ),
   metadata jsonb not null default '{}'
-  check (jsonb_typeof(metadata) = 'object' and octet_length(metadata::text) <= 65536),
+  check (
+    jsonb_typeof(metadata) = 'object'
+    -- The functions bound what they keep here themselves, so that a mark never fails for size.
+    and octet_length((metadata - '{harmful_reasons,original_content}'::text [])::text) <= 65536
+  ),
   idempotency_key text check (idempotency_key <> '' and octet_length(idempotency_key) <= 200),
   primary key (tenant_id, id),
   foreign key (tenant_id, embedding_version_id)
@@ -1473,8 +1514,14 @@ comment on column memory.rules.confidence is
 'How sure it was when last confirmed, 0..1; decays from there.';
 comment on column memory.rules.decay_rate is 'Decay per day.';
 comment on column memory.rules.effectiveness_score is
-'Share of good outcomes, 0..1, harm weighing more.';
-comment on column memory.rules.applied_count is 'Outcomes reported.';
+'How well it has served, 0..1, as of the last mark: by the setting rule_effectiveness, success / '
+'applied after a helpful mark and the asymmetric score after a harmful one, or always the latter.';
+comment on column memory.rules.asymmetric_score is
+'success / (success + 4 harmful + 0.01), 0..1: one harm outweighs four successes. Same as '
+'memory.asymmetric_score.';
+comment on column memory.rules.applied_count is
+'Outcomes reported, those that were neither helpful nor harmful included. The counts are kept by '
+'trigger from memory.rule_applications.';
 comment on column memory.rules.success_count is 'Helpful outcomes reported.';
 comment on column memory.rules.harmful_count is 'Harmful outcomes reported.';
 comment on column memory.rules.source_episode_id is
@@ -1486,7 +1533,8 @@ comment on column memory.rules.last_confirmed_at is
 comment on column memory.rules.tags is 'JSON array of labels.';
 comment on column memory.rules.metadata is
 'Whatever the caller wants to keep with it, at most 64 KiB; the keys status, forgotten, '
-'needs_inversion, harmful_reasons and original_content are the lifecycle''s.';
+'needs_inversion, harmful_reasons (the newest 20), original_content and inverted_from are the '
+'lifecycle''s.';
 comment on column memory.rules.idempotency_key is
 'Storing again under the same key returns the first row.';
 
@@ -1540,6 +1588,7 @@ create table memory.rule_applications (
   outcome text not null
   constraint rule_applications_outcome_check
   check (outcome in ('helpful', 'harmful', 'neutral', 'skipped')),
+  reason text check (reason <> '' and octet_length(reason) <= 1024),
   context jsonb not null default '{}'
   check (jsonb_typeof(context) = 'object' and octet_length(context::text) <= 65536),
   created_at timestamptz not null default now()
@@ -1551,10 +1600,16 @@ create table memory.rule_applications (
 create index rule_applications_rule_idx
 on memory.rule_applications (tenant_id, rule_id, created_at desc, id);
 
-comment on table memory.rule_applications is 'How each application of a rule turned out.';
-comment on column memory.rule_applications.outcome is 'helpful, harmful, neutral or skipped.';
+comment on table memory.rule_applications is
+'How each application of a rule turned out. Append-only; triggers refuse one of a rule that is '
+'forgotten or an anti-pattern, and keep the counts, the effectiveness and the maturity of the '
+'rule.';
+comment on column memory.rule_applications.outcome is
+'helpful, harmful, neutral (counts as applied) or skipped (counts as nothing).';
+comment on column memory.rule_applications.reason is 'Why, in at most 1 KiB.';
 comment on column memory.rule_applications.context is
 'What the caller tells about the application.';
+comment on column memory.rule_applications.created_at is 'When it happened.';
 
 -- Deploy pymem:tables/links to pg
 -- requires: tables/episodes
@@ -1793,7 +1848,9 @@ begin
       from jsonb_each(to_jsonb(new)) as n
       join jsonb_each(to_jsonb(old)) as o on o.key = n.key
       where n.value is distinct from o.value
-        and n.key not in ('search_vector', 'reference_count', 'last_referenced_at')
+        and n.key not in (
+          'search_vector', 'asymmetric_score', 'reference_count', 'last_referenced_at'
+        )
     ))
   );
   return null;
@@ -2051,6 +2108,7 @@ after update of last_confirmed_at on memory.rules
 for each row when (old.last_confirmed_at is distinct from new.last_confirmed_at)
 execute function memory.audit_event('rule', 'rule_confirmed');
 
+-- What an application keeps in the metadata (from within its trigger) has its own event too.
 create trigger audit_updated
 after update of
 content, scope, importance, confidence, decay_rate, permanence, source_episode_id, source_butler,
@@ -2060,17 +2118,21 @@ for each row when (
   (
     new.content, new.scope, new.importance, new.confidence, new.decay_rate, new.permanence,
     new.source_butler, new.tags,
-    case
-      when new.lifecycle_state = old.lifecycle_state then new.metadata
-      else new.metadata - '{status,forgotten}'::text []
+    new.metadata - case
+      when new.lifecycle_state <> old.lifecycle_state then '{status,forgotten}'::text []
+      else '{}'
+    end - case
+      when pg_trigger_depth() > 0 then '{harmful_reasons,needs_inversion}'::text [] else '{}'
     end,
     new.idempotency_key, new.text_search_config
   ) is distinct from (
     old.content, old.scope, old.importance, old.confidence, old.decay_rate, old.permanence,
     old.source_butler, old.tags,
-    case
-      when new.lifecycle_state = old.lifecycle_state then old.metadata
-      else old.metadata - '{status,forgotten}'::text []
+    old.metadata - case
+      when new.lifecycle_state <> old.lifecycle_state then '{status,forgotten}'::text []
+      else '{}'
+    end - case
+      when pg_trigger_depth() > 0 then '{harmful_reasons,needs_inversion}'::text [] else '{}'
     end,
     old.idempotency_key, old.text_search_config
   )
@@ -2079,14 +2141,15 @@ for each row when (
 )
 execute function memory.audit_update('rule');
 
--- Counters and evaluation times change with an application, whose own event says so. Whoever
--- changes them without one leaves this event.
+-- Counters and evaluation times change with an application (from within its trigger), whose own
+-- event says so. Whoever changes them without one leaves this event.
 create trigger audit_counted
 after update of
 effectiveness_score, applied_count, success_count, harmful_count, last_applied_at, last_evaluated_at
 on memory.rules
 for each row when (
-  (
+  pg_trigger_depth() = 0
+  and (
     new.effectiveness_score, new.applied_count, new.success_count, new.harmful_count,
     new.last_applied_at, new.last_evaluated_at
   ) is distinct from (
@@ -2809,6 +2872,31 @@ $$;
 comment on function memory.check_tags(jsonb) is
 'Refuses tags that are no JSON array of strings of at most 16 KiB. Errors: PM002.';
 
+create function memory.check_object(
+  name text,
+  value jsonb
+)
+  returns void
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if jsonb_typeof(value) is distinct from 'object' then
+    raise exception '% is not a JSON object', name
+      using errcode = 'PM002', hint = format('Pass %s such as {"source": "email"}.', name);
+  end if;
+  if octet_length(value::text) > 65536 then
+    raise exception '% is % octets long', name, octet_length(value::text)
+      using errcode = 'PM002', hint = format('Pass %s of at most 64 KiB.', name);
+  end if;
+end;
+$$;
+
+comment on function memory.check_object(text, jsonb) is
+'Refuses JSON that is no object of at most 64 KiB. Errors: PM002.';
+
 create function memory.check_metadata(
   metadata jsonb,
   reserved text[] default '{}'
@@ -2820,14 +2908,7 @@ create function memory.check_metadata(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  if jsonb_typeof(metadata) is distinct from 'object' then
-    raise exception 'metadata is not a JSON object'
-      using errcode = 'PM002', hint = 'Pass metadata such as {"source": "email"}.';
-  end if;
-  if octet_length(metadata::text) > 65536 then
-    raise exception 'metadata is % octets long', octet_length(metadata::text)
-      using errcode = 'PM002', hint = 'Pass metadata of at most 64 KiB.';
-  end if;
+  perform memory.check_object('metadata', metadata);
   if metadata ?| reserved then
     raise exception 'metadata uses a reserved key'
       using errcode = 'PM002',
@@ -3140,6 +3221,15 @@ begin
   v_settings.context_episodes_share := 0.10;
   v_settings.context_confidence := 'effective';
   v_settings.context_counts_references := false;
+  v_settings.rule_effectiveness := 'by_outcome';
+  v_settings.rule_helpful_confirms := false;
+  v_settings.rule_established_successes := 5;
+  v_settings.rule_established_effectiveness := 0.6;
+  v_settings.rule_proven_successes := 15;
+  v_settings.rule_proven_effectiveness := 0.8;
+  v_settings.rule_proven_age_days := 30;
+  v_settings.rule_inversion_harms := 3;
+  v_settings.rule_inversion_effectiveness := 0.3;
   return v_settings;
 end;
 $$;
@@ -3324,7 +3414,16 @@ as $$
     context_warnings_share = settings.context_warnings_share,
     context_episodes_share = settings.context_episodes_share,
     context_confidence = settings.context_confidence,
-    context_counts_references = settings.context_counts_references
+    context_counts_references = settings.context_counts_references,
+    rule_effectiveness = settings.rule_effectiveness,
+    rule_helpful_confirms = settings.rule_helpful_confirms,
+    rule_established_successes = settings.rule_established_successes,
+    rule_established_effectiveness = settings.rule_established_effectiveness,
+    rule_proven_successes = settings.rule_proven_successes,
+    rule_proven_effectiveness = settings.rule_proven_effectiveness,
+    rule_proven_age_days = settings.rule_proven_age_days,
+    rule_inversion_harms = settings.rule_inversion_harms,
+    rule_inversion_effectiveness = settings.rule_inversion_effectiveness
   where s.tenant_id = settings.tenant_id;
 $$;
 
@@ -3460,6 +3559,20 @@ comment on function memory.composite_score(
 'What recall orders by: 0.4 relevance + 0.3 importance/10 + 0.2 recency + 0.1 effective '
 'confidence, with the weights of the settings. Relevance, recency and confidence in 0..1, '
 'importance in 0..10.';
+
+create function memory.asymmetric_score(
+  success_count bigint,
+  harmful_count bigint
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return success_count / (success_count + 4.0::float8 * harmful_count + 0.01);
+
+comment on function memory.asymmetric_score(bigint, bigint) is
+'Effectiveness of a rule in which one harm outweighs four successes: success / (success + 4 '
+'harmful + 0.01). Range 0..1.';
 
 -- Deploy pymem:functions/embedding to pg
 -- requires: tables/embedding_queue
@@ -5082,6 +5195,322 @@ comment on function memory.get_memory(text, uuid, timestamptz) is
 'One memory in any state as a JSON object of all its columns but the vectors, and counts as a '
 'reference to it; the counters are those after it. NULL when there is none with this id. Errors: '
 'PM002.';
+
+-- Deploy pymem:functions/rules to pg
+-- requires: functions/scoring
+-- requires: functions/settings
+-- requires: functions/checks
+-- requires: tables/audit_triggers
+
+set local role memory_owner;
+
+create function memory.check_application()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_rule record;
+begin
+  -- The lock comes first, so that marks of one rule are counted one after another.
+  select r.lifecycle_state, r.maturity, r.created_at into v_rule
+  from memory.rules as r
+  where r.tenant_id = new.tenant_id and r.id = new.rule_id
+  for no key update;
+  if not found then
+    raise exception 'no rule has id %', new.rule_id
+      using errcode = 'PM001', hint = 'Find rules with memory.search(query, types => ''{rule}'').';
+  end if;
+  if v_rule.lifecycle_state = 'retracted' then
+    raise exception 'rule % is forgotten and cannot be marked', new.rule_id
+      using errcode = 'PM003', hint = 'Store it anew if it holds after all.';
+  end if;
+  if v_rule.maturity = 'anti_pattern' then
+    raise exception 'rule % is an anti-pattern and cannot be marked', new.rule_id
+      using errcode = 'PM003',
+        hint = 'It is a warning now; memory.revert_inversion(rule_id) makes it a rule again.';
+  end if;
+  if new.created_at < v_rule.created_at then
+    raise exception 'as_of lies before rule % was created: %', new.rule_id, new.created_at
+      using errcode = 'PM002', hint = format('Pass a time from %s on.', v_rule.created_at);
+  end if;
+  return new;
+end;
+$$;
+
+comment on function memory.check_application() is
+'Trigger: only a live rule that is no warning can be applied, and not before it was created. '
+'Errors: PM001 no such rule, PM002 before its creation, PM003 forgotten or an anti-pattern.';
+
+create function memory.count_application()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_settings memory.settings;
+  v_rule memory.rules;
+begin
+  if new.outcome = 'skipped' then
+    return null;
+  end if;
+  select s.* into v_settings from memory.settings as s where s.tenant_id = new.tenant_id;
+  if not found then
+    v_settings := memory.default_settings(new.tenant_id);
+  end if;
+  select r.* into v_rule
+  from memory.rules as r
+  where r.tenant_id = new.tenant_id and r.id = new.rule_id;
+
+  v_rule.applied_count := v_rule.applied_count + 1;
+  v_rule.last_applied_at := greatest(v_rule.last_applied_at, new.created_at);
+  v_rule.last_evaluated_at := greatest(v_rule.last_evaluated_at, new.created_at);
+
+  if new.outcome = 'helpful' then
+    v_rule.success_count := v_rule.success_count + 1;
+    v_rule.effectiveness_score := case v_settings.rule_effectiveness
+      when 'by_outcome' then v_rule.success_count::float8 / v_rule.applied_count
+      else memory.asymmetric_score(v_rule.success_count, v_rule.harmful_count)
+    end;
+    v_rule.maturity := memory.promoted_maturity(
+      v_settings, v_rule.maturity, v_rule.success_count, v_rule.effectiveness_score,
+      v_rule.created_at, new.created_at
+    );
+    if v_settings.rule_helpful_confirms then
+      v_rule.last_confirmed_at := greatest(v_rule.last_confirmed_at, new.created_at);
+      if v_rule.confidence >= v_settings.fading_threshold then
+        v_rule.metadata := v_rule.metadata - 'status';
+      end if;
+    end if;
+  elsif new.outcome = 'harmful' then
+    v_rule.harmful_count := v_rule.harmful_count + 1;
+    v_rule.effectiveness_score := memory.asymmetric_score(
+      v_rule.success_count, v_rule.harmful_count
+    );
+    v_rule.maturity := memory.demoted_maturity(
+      v_settings, v_rule.maturity, v_rule.effectiveness_score
+    );
+    if new.reason is not null then
+      v_rule.metadata := jsonb_set(
+        v_rule.metadata, '{harmful_reasons}',
+        jsonb_path_query_array(
+          coalesce(v_rule.metadata -> 'harmful_reasons', '[]') || to_jsonb(new.reason),
+          '$[last - 19 to last]'
+        )
+      );
+    end if;
+  end if;
+
+  if new.outcome <> 'neutral' then
+    v_rule.metadata := case
+      when v_rule.harmful_count >= v_settings.rule_inversion_harms
+        and v_rule.effectiveness_score < v_settings.rule_inversion_effectiveness
+      then v_rule.metadata || '{"needs_inversion": true}'
+      else v_rule.metadata - 'needs_inversion'
+    end;
+  end if;
+
+  update memory.rules as r
+  set
+    applied_count = v_rule.applied_count,
+    success_count = v_rule.success_count,
+    harmful_count = v_rule.harmful_count,
+    effectiveness_score = v_rule.effectiveness_score,
+    maturity = v_rule.maturity,
+    last_applied_at = v_rule.last_applied_at,
+    last_evaluated_at = v_rule.last_evaluated_at,
+    last_confirmed_at = v_rule.last_confirmed_at,
+    metadata = v_rule.metadata
+  where r.tenant_id = new.tenant_id and r.id = new.rule_id;
+  return null;
+end;
+$$;
+
+comment on function memory.count_application() is
+'Trigger: counts an application with its rule, works out the effectiveness anew, and moves the '
+'maturity by at most one step. Harm that outweighs flags the rule (metadata.needs_inversion) for '
+'memory.run_rule_hygiene; a helpful mark that lifts it again takes the flag back.';
+
+create function memory.promoted_maturity(
+  settings memory.settings,
+  maturity text,
+  success_count bigint,
+  effectiveness_score float8,
+  created_at timestamptz,
+  as_of timestamptz default now()
+)
+  returns text
+  language sql
+  immutable
+  parallel safe
+  return case
+    when maturity = 'candidate'
+      and success_count >= (settings).rule_established_successes
+      and effectiveness_score >= (settings).rule_established_effectiveness
+    then 'established'
+    when maturity = 'established'
+      and success_count >= (settings).rule_proven_successes
+      and effectiveness_score >= (settings).rule_proven_effectiveness
+      and memory.days_between(created_at, as_of) >= (settings).rule_proven_age_days
+    then 'proven'
+    else maturity
+  end;
+
+comment on function memory.promoted_maturity(
+  memory.settings, text, bigint, float8, timestamptz, timestamptz
+) is
+'The maturity after one step up, if a rule has earned it: established after 5 successes with an '
+'effectiveness of 0.6, proven after 15 with 0.8 at an age of 30 days, or what the settings say.';
+
+create function memory.demoted_maturity(
+  settings memory.settings,
+  maturity text,
+  effectiveness_score float8
+)
+  returns text
+  language sql
+  immutable
+  parallel safe
+  return case
+    when maturity = 'proven' and effectiveness_score < (settings).rule_proven_effectiveness
+    then 'established'
+    when maturity = 'established'
+      and effectiveness_score < (settings).rule_established_effectiveness
+    then 'candidate'
+    else maturity
+  end;
+
+comment on function memory.demoted_maturity(memory.settings, text, float8) is
+'The maturity after a harmful mark: one step down where the effectiveness is below what that '
+'step needs.';
+
+create function memory.mark_rule(
+  rule_id uuid,
+  outcome text,
+  reason text,
+  context jsonb,
+  as_of timestamptz
+)
+  returns table (
+    id uuid,
+    maturity text,
+    effectiveness_score float8,
+    asymmetric_score float8,
+    applied_count integer,
+    success_count integer,
+    harmful_count integer,
+    needs_inversion boolean
+  )
+  language plpgsql
+  volatile
+  rows 1
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+begin
+  perform memory.check_write_time('as_of', as_of), memory.check_object('context', mark_rule.context);
+  if mark_rule.reason is not null then
+    perform memory.check_text('reason', mark_rule.reason, 1024);
+  end if;
+
+  insert into memory.rule_applications (tenant_id, rule_id, outcome, reason, context, created_at)
+  values (
+    v_tenant_id, mark_rule.rule_id, mark_rule.outcome, mark_rule.reason, mark_rule.context, as_of
+  );
+
+  return query
+  select
+    r.id, r.maturity, r.effectiveness_score, r.asymmetric_score, r.applied_count,
+    r.success_count, r.harmful_count, r.metadata @> '{"needs_inversion": true}'
+  from memory.rules as r
+  where r.tenant_id = v_tenant_id and r.id = mark_rule.rule_id;
+end;
+$$;
+
+comment on function memory.mark_rule(uuid, text, text, jsonb, timestamptz) is
+'Records an application of a rule; the triggers of memory.rule_applications do the rest. Returns '
+'how the rule stands then. Errors: PM001, PM002, PM003.';
+
+create function memory.mark_helpful(
+  rule_id uuid,
+  context jsonb default '{}',
+  as_of timestamptz default now()
+)
+  returns table (
+    id uuid,
+    maturity text,
+    effectiveness_score float8,
+    asymmetric_score float8,
+    applied_count integer,
+    success_count integer,
+    harmful_count integer,
+    needs_inversion boolean
+  )
+  language sql
+  volatile
+  rows 1
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select m.* from memory.mark_rule(rule_id, 'helpful', null, context, as_of) as m;
+$$;
+
+comment on function memory.mark_helpful(uuid, jsonb, timestamptz) is
+'Says that a rule was applied and helped: counts it, sets its effectiveness to success / applied, '
+'and may promote it by one step: to established after 5 successes with 0.6, to proven after 15 '
+'with 0.8 at an age of 30 days (settings). context is a JSON object kept with the application. '
+'Returns how the rule stands. Errors: PM001 no such rule, PM002 invalid argument or a time before '
+'its creation, PM003 forgotten or an anti-pattern.';
+
+create function memory.mark_harmful(
+  rule_id uuid,
+  reason text default null,
+  context jsonb default '{}',
+  as_of timestamptz default now()
+)
+  returns table (
+    id uuid,
+    maturity text,
+    effectiveness_score float8,
+    asymmetric_score float8,
+    applied_count integer,
+    success_count integer,
+    harmful_count integer,
+    needs_inversion boolean
+  )
+  language sql
+  volatile
+  rows 1
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select m.* from memory.mark_rule(rule_id, 'harmful', reason, context, as_of) as m;
+$$;
+
+comment on function memory.mark_harmful(uuid, text, jsonb, timestamptz) is
+'Says that a rule was applied and did harm: counts it, sets its effectiveness to success / '
+'(success + 4 harmful + 0.01), and demotes it by one step if that is below what the step needs. '
+'The reason (at most 1 KiB) joins metadata.harmful_reasons, which keeps the newest 20. From 3 '
+'harms with an effectiveness below 0.3 (settings) on, the rule is due to become a warning '
+'(memory.run_rule_hygiene). Returns how the rule stands. Errors: PM001 no such rule, PM002 '
+'invalid argument or a time before its creation, PM003 forgotten or an anti-pattern.';
+
+-- Deploy pymem:tables/rule_triggers to pg
+-- requires: functions/rules
+
+set local role memory_owner;
+
+create trigger check_application
+before insert on memory.rule_applications
+for each row execute function memory.check_application();
+
+-- Fires after audit_created, so that the event of the application comes before those of its
+-- consequences.
+create trigger count_application
+after insert on memory.rule_applications
+for each row execute function memory.count_application();
 
 -- Deploy pymem:functions/events to pg
 -- requires: tables/events
@@ -7090,6 +7519,7 @@ to memory_owner, memory_reader using (true);
 -- requires: functions/lifecycle
 -- requires: functions/links
 -- requires: functions/reembedding
+-- requires: functions/rules
 -- requires: functions/store
 -- requires: functions/vector_indexes
 -- requires: functions/version
@@ -7227,6 +7657,17 @@ memory.recency_score(timestamptz, float8, timestamptz),
 memory.rrf_score(bigint, bigint, bigint, integer),
 memory.relevance_score(float8, integer, bigint),
 memory.composite_score(float8, float8, float8, float8, float8, float8, float8, float8)
+to memory_writer, memory_worker, memory_reader, memory_admin;
+
+-- Rules that earn trust
+
+grant execute on function
+memory.mark_helpful(uuid, jsonb, timestamptz),
+memory.mark_harmful(uuid, text, jsonb, timestamptz)
+to memory_writer;
+
+grant execute on function
+memory.asymmetric_score(bigint, bigint)
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
 -- Embeddings

@@ -81,6 +81,24 @@ def test_episodes_and_rules_are_stored(pymem: Run) -> None:
     assert episode["metadata"] == {"mood": "good"}
 
 
+def test_rules_are_marked(pymem: Run) -> None:
+    rule = pymem("store", "rule", "Call before nine").stdout.strip()
+
+    helped = pymem("mark", "helpful", rule, "--context", '{"session": 7}')
+    for _ in range(3):
+        harmed = pymem("mark", "harmful", rule, "--reason", "It was a Sunday")
+    shown = parsed(pymem("mark", "helpful", rule, "--json"))
+
+    assert helped.stdout == (
+        "candidate, effectiveness 1.00 (asymmetric 0.99): applied 1, helpful 1, harmful 0\n"
+    )
+    assert harmed.stdout == (
+        "candidate, effectiveness 0.08 (asymmetric 0.08): applied 4, helpful 1, harmful 3; "
+        "due to become a warning\n"
+    )
+    assert (shown["applied_count"], shown["needs_inversion"]) == (5, False)
+
+
 def test_recall_explains_its_scores(pymem: Run) -> None:
     pymem("store", "fact", "user", "likes", "tea")
 
@@ -194,6 +212,20 @@ def test_embedding_is_done_by_the_command_too(database: Database) -> None:
         (("get", "fact", "00000000-0000-0000-0000-000000000000"), 1, "no fact has id"),
         (("get", "dream", "00000000-0000-0000-0000-000000000000"), 2, "dream"),
         (("forget", "rule", "00000000-0000-0000-0000-000000000000"), 1, "no rule has id"),
+        (("mark", "helpful", "00000000-0000-0000-0000-000000000000"), 1, "no rule has id"),
+        (("mark", "helpful", "abc"), 1, "abc"),
+        (("mark", "harmful", "abc", "--context", "[]"), 1, "--context is no JSON object"),
+        (
+            ("mark", "harmful", "00000000-0000-0000-0000-000000000000", "--reason", ""),
+            1,
+            "reason is empty",
+        ),
+        (
+            ("mark", "helpful", "00000000-0000-0000-0000-000000000000", "--as-of", "9998-01-01"),
+            1,
+            "as_of lies in the future",
+        ),
+        (("mark", "useless", "abc"), 2, "useless"),
         (("store", "fact", "", "p", "c"), 1, "subject is empty"),
         (("store", "fact", "s", "p", "c", "--permanence", "eternal"), 1, "eternal"),
         (("store", "fact", "s", "p", "c", "--confidence", "7"), 1, "confidence is 7"),
@@ -256,7 +288,7 @@ def test_every_command_has_help() -> None:
     listed = command("--help").stdout
     for name in (
         *("up", "down", "deploy", "ingest", "store", "search", "recall", "context"),
-        *("get", "forget", "embed", "events", "configure", "mcp"),
+        *("get", "mark", "forget", "embed", "events", "configure", "mcp"),
     ):
         assert f"  {name} " in listed
         assert command(name, "--help").returncode == 0

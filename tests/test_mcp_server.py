@@ -29,6 +29,8 @@ NAMES = {
     "memory_recall",
     "memory_get",
     "memory_confirm",
+    "memory_mark_helpful",
+    "memory_mark_harmful",
     "memory_forget",
     "memory_context",
 }
@@ -98,6 +100,9 @@ async def test_the_tools_are_listed_with_their_arguments(database: Database) -> 
     assert search["min_confidence"]["default"] == 0.2
     assert schemas["memory_recall"]["required"] == ["topic"]
     assert set(schemas["memory_get"]["required"]) == {"memory_type", "memory_id"}
+    assert schemas["memory_mark_helpful"]["required"] == ["rule_id"]
+    assert schemas["memory_mark_harmful"]["required"] == ["rule_id"]
+    assert "reason" in schemas["memory_mark_harmful"]["properties"]
     assert set(schemas["memory_context"]["required"]) == {"trigger_prompt", "butler"}
 
 
@@ -140,6 +145,39 @@ async def test_a_session_of_an_agent(database: Database) -> None:
     assert confirmed["confirmed"] is True
     assert forgotten["forgotten"] is True
     assert left == {"results": [], "count": 0}
+
+
+async def test_an_agent_says_how_rules_turn_out(database: Database) -> None:
+    async with connected(database.login("a")) as client:
+        rule = await call(client, "memory_store_rule", content="Call before nine")
+        for _ in range(5):
+            helpful = await call(client, "memory_mark_helpful", rule_id=rule["id"])
+        harmful = await call(
+            client,
+            "memory_mark_harmful",
+            rule_id=rule["id"],
+            reason="It was a Sunday",
+            context={"session": 7},
+        )
+        await call(client, "memory_forget", memory_type="rule", memory_id=rule["id"])
+        error = await refused(client, "memory_mark_helpful", {"rule_id": rule["id"]})
+
+    assert (helpful["maturity"], helpful["effectiveness_score"]) == ("established", 1.0)
+    assert harmful == {
+        "memory_type": "rule",
+        "id": rule["id"],
+        "maturity": "candidate",
+        "effectiveness_score": pytest.approx(5 / 9.01),
+        "asymmetric_score": pytest.approx(5 / 9.01),
+        "applied_count": 6,
+        "success_count": 5,
+        "harmful_count": 1,
+        "needs_inversion": False,
+    }
+    assert error["code"] == "PM003"
+    assert database.query(
+        "select reason, context from memory.rule_applications where outcome = 'harmful'"
+    ) == [("It was a Sunday", {"session": 7})]
 
 
 async def test_answers_hold_plain_json_and_no_vectors(database: Database) -> None:
@@ -254,6 +292,13 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("memory_get", {"memory_type": "fact", "memory_id": "' or 1=1 --"}, "PM002"),
     ("memory_confirm", {"memory_type": "episode", "memory_id": ID}, "PM002"),
     ("memory_forget", {"memory_type": "fact", "memory_id": ID}, "PM001"),
+    ("memory_mark_helpful", {"rule_id": ID}, "PM001"),
+    ("memory_mark_helpful", {"rule_id": "ask first"}, "PM002"),
+    ("memory_mark_helpful", {"rule_id": ID, "reason": "x"}, "PM002"),
+    ("memory_mark_helpful", {"rule_id": ID, "context": "x"}, "PM002"),
+    ("memory_mark_harmful", {"rule_id": ID}, "PM001"),
+    ("memory_mark_harmful", {"rule_id": ID, "reason": ""}, "PM002"),
+    ("memory_mark_harmful", {"rule_id": ID, "reason": "x" * 2000}, "PM002"),
     ("memory_context", {"trigger_prompt": "x", "butler": "home", "token_budget": 1}, "PM002"),
     (
         "memory_search",

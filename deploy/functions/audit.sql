@@ -146,7 +146,9 @@ begin
       from jsonb_each(to_jsonb(new)) as n
       join jsonb_each(to_jsonb(old)) as o on o.key = n.key
       where n.value is distinct from o.value
-        and n.key not in ('search_vector', 'reference_count', 'last_referenced_at')
+        and n.key not in (
+          'search_vector', 'asymmetric_score', 'reference_count', 'last_referenced_at'
+        )
     ))
   );
   return null;

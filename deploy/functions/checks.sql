@@ -102,6 +102,31 @@ $$;
 comment on function memory.check_tags(jsonb) is
 'Refuses tags that are no JSON array of strings of at most 16 KiB. Errors: PM002.';
 
+create function memory.check_object(
+  name text,
+  value jsonb
+)
+  returns void
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if jsonb_typeof(value) is distinct from 'object' then
+    raise exception '% is not a JSON object', name
+      using errcode = 'PM002', hint = format('Pass %s such as {"source": "email"}.', name);
+  end if;
+  if octet_length(value::text) > 65536 then
+    raise exception '% is % octets long', name, octet_length(value::text)
+      using errcode = 'PM002', hint = format('Pass %s of at most 64 KiB.', name);
+  end if;
+end;
+$$;
+
+comment on function memory.check_object(text, jsonb) is
+'Refuses JSON that is no object of at most 64 KiB. Errors: PM002.';
+
 create function memory.check_metadata(
   metadata jsonb,
   reserved text[] default '{}'
@@ -113,14 +138,7 @@ create function memory.check_metadata(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  if jsonb_typeof(metadata) is distinct from 'object' then
-    raise exception 'metadata is not a JSON object'
-      using errcode = 'PM002', hint = 'Pass metadata such as {"source": "email"}.';
-  end if;
-  if octet_length(metadata::text) > 65536 then
-    raise exception 'metadata is % octets long', octet_length(metadata::text)
-      using errcode = 'PM002', hint = 'Pass metadata of at most 64 KiB.';
-  end if;
+  perform memory.check_object('metadata', metadata);
   if metadata ?| reserved then
     raise exception 'metadata uses a reserved key'
       using errcode = 'PM002',

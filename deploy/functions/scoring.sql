@@ -130,4 +130,18 @@ comment on function memory.composite_score(
 'confidence, with the weights of the settings. Relevance, recency and confidence in 0..1, '
 'importance in 0..10.';
 
+create function memory.asymmetric_score(
+  success_count bigint,
+  harmful_count bigint
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return success_count / (success_count + 4.0::float8 * harmful_count + 0.01);
+
+comment on function memory.asymmetric_score(bigint, bigint) is
+'Effectiveness of a rule in which one harm outweighs four successes: success / (success + 4 '
+'harmful + 0.01). Range 0..1.';
+
 commit;

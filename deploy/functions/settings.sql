@@ -57,6 +57,15 @@ begin
   v_settings.context_episodes_share := 0.10;
   v_settings.context_confidence := 'effective';
   v_settings.context_counts_references := false;
+  v_settings.rule_effectiveness := 'by_outcome';
+  v_settings.rule_helpful_confirms := false;
+  v_settings.rule_established_successes := 5;
+  v_settings.rule_established_effectiveness := 0.6;
+  v_settings.rule_proven_successes := 15;
+  v_settings.rule_proven_effectiveness := 0.8;
+  v_settings.rule_proven_age_days := 30;
+  v_settings.rule_inversion_harms := 3;
+  v_settings.rule_inversion_effectiveness := 0.3;
   return v_settings;
 end;
 $$;
@@ -241,7 +250,16 @@ as $$
     context_warnings_share = settings.context_warnings_share,
     context_episodes_share = settings.context_episodes_share,
     context_confidence = settings.context_confidence,
-    context_counts_references = settings.context_counts_references
+    context_counts_references = settings.context_counts_references,
+    rule_effectiveness = settings.rule_effectiveness,
+    rule_helpful_confirms = settings.rule_helpful_confirms,
+    rule_established_successes = settings.rule_established_successes,
+    rule_established_effectiveness = settings.rule_established_effectiveness,
+    rule_proven_successes = settings.rule_proven_successes,
+    rule_proven_effectiveness = settings.rule_proven_effectiveness,
+    rule_proven_age_days = settings.rule_proven_age_days,
+    rule_inversion_harms = settings.rule_inversion_harms,
+    rule_inversion_effectiveness = settings.rule_inversion_effectiveness
   where s.tenant_id = settings.tenant_id;
 $$;
 

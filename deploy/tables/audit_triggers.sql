@@ -127,6 +127,7 @@ after update of last_confirmed_at on memory.rules
 for each row when (old.last_confirmed_at is distinct from new.last_confirmed_at)
 execute function memory.audit_event('rule', 'rule_confirmed');
 
+-- What an application keeps in the metadata (from within its trigger) has its own event too.
 create trigger audit_updated
 after update of
 content, scope, importance, confidence, decay_rate, permanence, source_episode_id, source_butler,
@@ -136,17 +137,21 @@ for each row when (
   (
     new.content, new.scope, new.importance, new.confidence, new.decay_rate, new.permanence,
     new.source_butler, new.tags,
-    case
-      when new.lifecycle_state = old.lifecycle_state then new.metadata
-      else new.metadata - '{status,forgotten}'::text []
+    new.metadata - case
+      when new.lifecycle_state <> old.lifecycle_state then '{status,forgotten}'::text []
+      else '{}'
+    end - case
+      when pg_trigger_depth() > 0 then '{harmful_reasons,needs_inversion}'::text [] else '{}'
     end,
     new.idempotency_key, new.text_search_config
   ) is distinct from (
     old.content, old.scope, old.importance, old.confidence, old.decay_rate, old.permanence,
     old.source_butler, old.tags,
-    case
-      when new.lifecycle_state = old.lifecycle_state then old.metadata
-      else old.metadata - '{status,forgotten}'::text []
+    old.metadata - case
+      when new.lifecycle_state <> old.lifecycle_state then '{status,forgotten}'::text []
+      else '{}'
+    end - case
+      when pg_trigger_depth() > 0 then '{harmful_reasons,needs_inversion}'::text [] else '{}'
     end,
     old.idempotency_key, old.text_search_config
   )
@@ -155,14 +160,15 @@ for each row when (
 )
 execute function memory.audit_update('rule');
 
--- Counters and evaluation times change with an application, whose own event says so. Whoever
--- changes them without one leaves this event.
+-- Counters and evaluation times change with an application (from within its trigger), whose own
+-- event says so. Whoever changes them without one leaves this event.
 create trigger audit_counted
 after update of
 effectiveness_score, applied_count, success_count, harmful_count, last_applied_at, last_evaluated_at
 on memory.rules
 for each row when (
-  (
+  pg_trigger_depth() = 0
+  and (
     new.effectiveness_score, new.applied_count, new.success_count, new.harmful_count,
     new.last_applied_at, new.last_evaluated_at
   ) is distinct from (

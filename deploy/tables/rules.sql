@@ -27,6 +27,9 @@ create table memory.rules (
   applied_count integer not null default 0 check (applied_count >= 0),
   success_count integer not null default 0 check (success_count >= 0),
   harmful_count integer not null default 0 check (harmful_count >= 0),
+  asymmetric_score float8 generated always as (
+    success_count / (success_count + 4.0::float8 * harmful_count + 0.01)
+  ) stored,
   source_episode_id uuid,
   source_butler text check (source_butler <> '' and octet_length(source_butler) <= 128),
   lifecycle_state text generated always as (
@@ -54,7 +57,11 @@ create table memory.rules (
     and octet_length(tags::text) <= 16384
   ),
   metadata jsonb not null default '{}'
-  check (jsonb_typeof(metadata) = 'object' and octet_length(metadata::text) <= 65536),
+  check (
+    jsonb_typeof(metadata) = 'object'
+    -- The functions bound what they keep here themselves, so that a mark never fails for size.
+    and octet_length((metadata - '{harmful_reasons,original_content}'::text [])::text) <= 65536
+  ),
   idempotency_key text check (idempotency_key <> '' and octet_length(idempotency_key) <= 200),
   primary key (tenant_id, id),
   foreign key (tenant_id, embedding_version_id)
@@ -110,8 +117,14 @@ comment on column memory.rules.confidence is
 'How sure it was when last confirmed, 0..1; decays from there.';
 comment on column memory.rules.decay_rate is 'Decay per day.';
 comment on column memory.rules.effectiveness_score is
-'Share of good outcomes, 0..1, harm weighing more.';
-comment on column memory.rules.applied_count is 'Outcomes reported.';
+'How well it has served, 0..1, as of the last mark: by the setting rule_effectiveness, success / '
+'applied after a helpful mark and the asymmetric score after a harmful one, or always the latter.';
+comment on column memory.rules.asymmetric_score is
+'success / (success + 4 harmful + 0.01), 0..1: one harm outweighs four successes. Same as '
+'memory.asymmetric_score.';
+comment on column memory.rules.applied_count is
+'Outcomes reported, those that were neither helpful nor harmful included. The counts are kept by '
+'trigger from memory.rule_applications.';
 comment on column memory.rules.success_count is 'Helpful outcomes reported.';
 comment on column memory.rules.harmful_count is 'Harmful outcomes reported.';
 comment on column memory.rules.source_episode_id is
@@ -123,7 +136,8 @@ comment on column memory.rules.last_confirmed_at is
 comment on column memory.rules.tags is 'JSON array of labels.';
 comment on column memory.rules.metadata is
 'Whatever the caller wants to keep with it, at most 64 KiB; the keys status, forgotten, '
-'needs_inversion, harmful_reasons and original_content are the lifecycle''s.';
+'needs_inversion, harmful_reasons (the newest 20), original_content and inverted_from are the '
+'lifecycle''s.';
 comment on column memory.rules.idempotency_key is
 'Storing again under the same key returns the first row.';
 
@@ -177,6 +191,7 @@ create table memory.rule_applications (
   outcome text not null
   constraint rule_applications_outcome_check
   check (outcome in ('helpful', 'harmful', 'neutral', 'skipped')),
+  reason text check (reason <> '' and octet_length(reason) <= 1024),
   context jsonb not null default '{}'
   check (jsonb_typeof(context) = 'object' and octet_length(context::text) <= 65536),
   created_at timestamptz not null default now()
@@ -188,9 +203,15 @@ create table memory.rule_applications (
 create index rule_applications_rule_idx
 on memory.rule_applications (tenant_id, rule_id, created_at desc, id);
 
-comment on table memory.rule_applications is 'How each application of a rule turned out.';
-comment on column memory.rule_applications.outcome is 'helpful, harmful, neutral or skipped.';
+comment on table memory.rule_applications is
+'How each application of a rule turned out. Append-only; triggers refuse one of a rule that is '
+'forgotten or an anti-pattern, and keep the counts, the effectiveness and the maturity of the '
+'rule.';
+comment on column memory.rule_applications.outcome is
+'helpful, harmful, neutral (counts as applied) or skipped (counts as nothing).';
+comment on column memory.rule_applications.reason is 'Why, in at most 1 KiB.';
 comment on column memory.rule_applications.context is
 'What the caller tells about the application.';
+comment on column memory.rule_applications.created_at is 'When it happened.';
 
 commit;

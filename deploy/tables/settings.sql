@@ -52,6 +52,19 @@ create table memory.settings (
   context_confidence text not null check (context_confidence in ('effective', 'base')),
   context_counts_references boolean not null,
 
+  rule_effectiveness text not null check (rule_effectiveness in ('by_outcome', 'asymmetric')),
+  rule_helpful_confirms boolean not null,
+  rule_established_successes integer not null
+  check (rule_established_successes between 1 and 1000000),
+  rule_established_effectiveness float8 not null
+  check (rule_established_effectiveness between 0 and 1),
+  rule_proven_successes integer not null check (rule_proven_successes between 1 and 1000000),
+  rule_proven_effectiveness float8 not null check (rule_proven_effectiveness between 0 and 1),
+  rule_proven_age_days float8 not null check (rule_proven_age_days between 0 and 100000),
+  rule_inversion_harms integer not null check (rule_inversion_harms between 1 and 1000000),
+  rule_inversion_effectiveness float8 not null
+  check (rule_inversion_effectiveness between 0 and 1),
+
   constraint settings_weights_not_all_zero check (
     weight_relevance + weight_importance + weight_recency + weight_confidence > 0
   ),
@@ -145,5 +158,26 @@ comment on column memory.settings.context_confidence is
 comment on column memory.settings.context_counts_references is
 'Whether context counts as a reference to what it shows. Off, so that a repeated call gives the '
 'same text.';
+comment on column memory.settings.rule_effectiveness is
+'Effectiveness of a rule after a mark: "by_outcome", the share of successes after a helpful mark '
+'and the asymmetric score after a harmful one, or always the "asymmetric" score.';
+comment on column memory.settings.rule_helpful_confirms is
+'Whether a helpful mark also confirms the rule, so that its decay starts again.';
+comment on column memory.settings.rule_established_successes is
+'Successes from which a candidate may become established.';
+comment on column memory.settings.rule_established_effectiveness is
+'Effectiveness from which a candidate may become established, and below which a harmful mark '
+'makes an established rule a candidate again. Range 0..1.';
+comment on column memory.settings.rule_proven_successes is
+'Successes from which an established rule may become proven.';
+comment on column memory.settings.rule_proven_effectiveness is
+'Effectiveness from which an established rule may become proven, and below which a harmful mark '
+'makes a proven rule merely established. Range 0..1.';
+comment on column memory.settings.rule_proven_age_days is
+'Age from which an established rule may become proven, days.';
+comment on column memory.settings.rule_inversion_harms is
+'Harmful outcomes from which a rule is due to become a warning.';
+comment on column memory.settings.rule_inversion_effectiveness is
+'Effectiveness below which such a rule is due to become a warning. Range 0..1.';
 
 commit;

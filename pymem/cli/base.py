@@ -18,7 +18,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from pymem import display
 from pymem.database import Request
 from pymem.embedding import embeddings_installed, get_embedding_engine
-from pymem.errors import NotFoundError, PymemError, UnavailableError
+from pymem.errors import InvalidArgumentError, NotFoundError, PymemError, UnavailableError
 from pymem.memory import Memory
 from pymem.models import to_json
 from pymem.server import EmbeddedServer
@@ -187,6 +187,20 @@ def start_progress(description: str, total: float, unit: str) -> tuple[Progress,
         disable=not sys.stderr.isatty(),
     )
     return progress, progress.add_task(description, total=total)
+
+
+def json_object(option: str, text: str | None) -> dict[str, Any] | None:
+    """Return the JSON object that an option holds, None for none."""
+    if text is None:
+        return None
+    hint = 'Pass an object such as {"source": "email"}.'
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidArgumentError(f"{option} is no JSON: {error}", hint=hint) from error
+    if not isinstance(value, dict):
+        raise InvalidArgumentError(f"{option} is no JSON object", hint=hint)
+    return value
 
 
 memory_type_argument = click.argument(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from pymem import display
 from pymem.cli.base import (
     Options,
     as_json,
+    as_of_option,
+    json_object,
     main,
     memory_id_argument,
     memory_type_argument,
@@ -22,7 +25,7 @@ from pymem.cli.base import (
 )
 from pymem.config import load_config
 from pymem.memory import Memory
-from pymem.models import to_json
+from pymem.models import MarkedRule, to_json
 
 
 @main.command()
@@ -38,6 +41,70 @@ def forget(options: Options, memory_type: Any, memory_id: str, json_: bool) -> N
         print_json({"memory_type": memory_type, "id": memory_id, "forgotten": True})
     else:
         click.echo("forgotten")
+
+
+@main.group()
+def mark() -> None:
+    """Say how the application of a rule turned out."""
+
+
+context_option = click.option("--context", help="JSON object to keep with the mark.")
+rule_id_argument = click.argument("rule_id", metavar="RULE_ID")
+
+
+@mark.command()
+@rule_id_argument
+@context_option
+@as_of_option
+@as_json
+@pass_options
+def helpful(
+    options: Options, rule_id: str, context: str | None, as_of: datetime | None, json_: bool
+) -> None:
+    """Count an application of a rule that helped."""
+    parsed = json_object("--context", context)
+    _marked(
+        run(options, lambda memory: memory.mark_helpful(rule_id, context=parsed, as_of=as_of)),
+        json_,
+    )
+
+
+@mark.command()
+@rule_id_argument
+@click.option("--reason", help="What went wrong.")
+@context_option
+@as_of_option
+@as_json
+@pass_options
+def harmful(
+    options: Options,
+    rule_id: str,
+    reason: str | None,
+    context: str | None,
+    as_of: datetime | None,
+    json_: bool,
+) -> None:
+    """Count an application of a rule that did harm."""
+    parsed = json_object("--context", context)
+    _marked(
+        run(
+            options,
+            lambda memory: memory.mark_harmful(rule_id, reason, context=parsed, as_of=as_of),
+        ),
+        json_,
+    )
+
+
+def _marked(rule: MarkedRule, json_: bool) -> None:
+    if json_:
+        print_json(rule)
+        return
+    click.echo(
+        f"{rule.maturity}, effectiveness {rule.effectiveness_score:.2f} (asymmetric "
+        f"{rule.asymmetric_score:.2f}): applied {rule.applied_count}, helpful "
+        f"{rule.success_count}, harmful {rule.harmful_count}"
+        + ("; due to become a warning" if rule.needs_inversion else "")
+    )
 
 
 @main.command()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from pymem.cli.base import (
     EXIT_REFUSED,
     Options,
     as_json,
+    json_object,
     main,
     pass_options,
     print_json,
@@ -20,7 +20,6 @@ from pymem.cli.base import (
     start_progress,
 )
 from pymem.embedding import embeddings_installed, get_embedding_engine
-from pymem.errors import InvalidArgumentError
 from pymem.ingest import ingest as ingest_file
 from pymem.memory import Memory
 from pymem.worker import EmbeddingWorker
@@ -97,22 +96,6 @@ importance_option = click.option("--importance", type=float, help="0 to 10; defa
 tags_option = click.option("--tag", "tags", multiple=True, help="Label; may be repeated.")
 
 
-def _metadata(text: str | None) -> dict[str, Any] | None:
-    if text is None:
-        return None
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidArgumentError(
-            f"--metadata is no JSON: {error}", hint='Pass an object such as {"source": "email"}.'
-        ) from error
-    if not isinstance(value, dict):
-        raise InvalidArgumentError(
-            "--metadata is no JSON object", hint='Pass an object such as {"source": "email"}.'
-        )
-    return value
-
-
 @store.command("episode")
 @click.argument("content")
 @click.option("--butler", required=True, help="The agent that observed it.")
@@ -131,7 +114,7 @@ def store_episode(
     json_: bool,
 ) -> None:
     """Store what happened."""
-    parsed = _metadata(metadata)
+    parsed = json_object("--metadata", metadata)
     stored = run(
         options,
         lambda memory: memory.store_episode(
@@ -168,7 +151,7 @@ def store_fact(
     json_: bool,
 ) -> None:
     """Store what is known; replaces the fact of the same subject and predicate."""
-    parsed = _metadata(metadata)
+    parsed = json_object("--metadata", metadata)
     stored = run(
         options,
         lambda memory: memory.store_fact(
@@ -203,7 +186,7 @@ def store_rule(
     json_: bool,
 ) -> None:
     """Store guidance."""
-    parsed = _metadata(metadata)
+    parsed = json_object("--metadata", metadata)
     stored = run(
         options,
         lambda memory: memory.store_rule(

@@ -5,6 +5,7 @@ begin;
 drop function memory.check_write_time(text, timestamptz);
 drop function memory.check_time(text, timestamptz);
 drop function memory.check_metadata(jsonb, text []);
+drop function memory.check_object(text, jsonb);
 drop function memory.check_tags(jsonb);
 drop function memory.check_word(text, text, text []);
 drop function memory.check_number(text, float8, float8, float8);

@@ -2,6 +2,7 @@
 
 begin;
 
+drop function memory.asymmetric_score(bigint, bigint);
 drop function memory.composite_score(
   float8, float8, float8, float8, float8, float8, float8, float8
 );

@@ -6,6 +6,7 @@ select
   'memory.check_number(text, float8, float8, float8)'::regprocedure,
   'memory.check_word(text, text, text[])'::regprocedure,
   'memory.check_tags(jsonb)'::regprocedure,
+  'memory.check_object(text, jsonb)'::regprocedure,
   'memory.check_metadata(jsonb, text[])'::regprocedure,
   'memory.check_time(text, timestamptz)'::regprocedure,
   'memory.check_write_time(text, timestamptz)'::regprocedure;

@@ -9,5 +9,6 @@ select
   'memory.relevance_score(float8, integer, bigint)'::regprocedure,
   'memory.composite_score(
     float8, float8, float8, float8, float8, float8, float8, float8
-  )'::regprocedure;
+  )'::regprocedure,
+  'memory.asymmetric_score(bigint, bigint)'::regprocedure;
 rollback;
