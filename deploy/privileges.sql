@@ -1,6 +1,7 @@
 -- Deploy pymem:privileges to pg
 -- requires: row_security
 -- requires: functions/context
+-- requires: functions/decay
 -- requires: functions/events
 -- requires: functions/explain
 -- requires: functions/lifecycle
@@ -76,6 +77,7 @@ memory.find_memories(
 memory.find_dropped(text [], text, vector, text, integer, float8, text, timestamptz),
 memory.largest_tenant_size()
 to memory_owner;
+grant execute on function memory.tenants_with_memories() to memory_owner;
 set local role memory_owner;
 
 -- Everybody who works with a memory
@@ -156,7 +158,8 @@ memory.mark_harmful(uuid, text, jsonb, timestamptz)
 to memory_writer;
 
 grant execute on function
-memory.asymmetric_score(bigint, bigint)
+memory.asymmetric_score(bigint, bigint),
+memory.decayed_state(float8, float8, float8)
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
 -- Embeddings
@@ -174,6 +177,14 @@ memory.claim_unembedded(uuid, integer, interval, timestamptz),
 memory.set_embedding(text, uuid, vector, uuid),
 memory.fold_corpus_statistics(),
 memory.recount_corpus_statistics()
+to memory_worker;
+
+-- Maintenance
+
+grant execute on function
+memory.list_tenants(),
+memory.run_decay_sweep(timestamptz),
+memory.run_decay_sweep_all_tenants(timestamptz)
 to memory_worker;
 
 -- Administration of a tenant

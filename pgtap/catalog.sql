@@ -292,8 +292,9 @@ select results_eq(
      ('memory.largest_tenant_size()'),
      ('memory.nearest_neighbours(text,vector,text,integer,double precision,integer,'
       || 'timestamp with time zone)'),
+     ('memory.tenants_with_memories()'),
      ('memory.use_approximate_index(text,integer)') $$,
-  'memory_search owns the functions of ranked retrieval and no other'
+  'memory_search owns the functions of ranked retrieval, one that lists tenants, and no other'
 );
 select is_empty(
   $$ select f.name::text from memory_test.functions as f

@@ -39,9 +39,12 @@ values
   '{store_episode,store_episodes,store_fact,store_rule,create_link,get_memory,confirm_memory,forget_memory,
     semantic_search,keyword_search,hybrid_search,search,rank_memories,recall,recall_explain,context}'
 ),
--- rules that earn trust
+-- rules that earn trust, and maintenance
 ('{memory_writer}', '{mark_helpful,mark_harmful}'),
-('{memory_admin,memory_reader,memory_worker,memory_writer}', '{asymmetric_score}'),
+('{memory_admin,memory_reader,memory_worker,memory_writer}', '{asymmetric_score,decayed_state}'),
+('{memory_worker}', '{list_tenants,run_decay_sweep,run_decay_sweep_all_tenants}'),
+('{memory_owner}', '{tenants_with_memories}'),
+('{}', '{due_facts,due_rules,sweep_facts,sweep_rules}'),
 ('{}', '{check_object,check_application,count_application,promoted_maturity,demoted_maturity,mark_rule}'),
 -- embeddings
 (

@@ -29,6 +29,9 @@ from pymem.models import (
     Settings,
     StoredEpisode,
     StoredLink,
+    Sweep,
+    Tenant,
+    TenantSweep,
     Unembedded,
 )
 from pymem.version import __version__
@@ -58,7 +61,10 @@ __all__ = [
     "Settings",
     "StoredEpisode",
     "StoredLink",
+    "Sweep",
+    "Tenant",
     "TenantDeniedError",
+    "TenantSweep",
     "UnavailableError",
     "Unembedded",
     "__version__",

@@ -86,6 +86,7 @@ class ConfidenceConfig(_Section):
     """``[modules.memory.confidence]``: thresholds of decay."""
 
     fading_threshold: float = Field(0.2, ge=0, le=1)
+    expiry_threshold: float = Field(0.05, ge=0, le=1)
 
 
 class SchedulesConfig(_Section):
@@ -177,6 +178,7 @@ _SETTINGS = {
     "confidence.fading_threshold": "fading_threshold",
     "schedules.vector_indexes": "vector_index_schedule",
     "schedules.corpus_statistics": "corpus_statistics_schedule",
+    "confidence.expiry_threshold": "expiry_threshold",
     "rules.effectiveness": "rule_effectiveness",
     "rules.helpful_confirms": "rule_helpful_confirms",
     "rules.established_successes": "rule_established_successes",

@@ -33,6 +33,9 @@ from pymem.models import (
     Settings,
     StoredEpisode,
     StoredLink,
+    Sweep,
+    Tenant,
+    TenantSweep,
     Unembedded,
 )
 
@@ -560,6 +563,22 @@ class Memory:
             MarkedRule, "mark_harmful", rule_id=rule_id, reason=reason, context=context, as_of=as_of
         )
         return marked
+
+    # Maintenance
+
+    async def list_tenants(self) -> list[Tenant]:
+        """Return every tenant that has memories; for a login that may name tenants."""
+        return await self._rows(Tenant, "list_tenants")
+
+    async def run_decay_sweep(self, *, as_of: datetime | None = None) -> list[Sweep]:
+        """Let facts and rules fade, recover and expire by their effective confidence."""
+        return await self._rows(Sweep, "run_decay_sweep", as_of=as_of)
+
+    async def run_decay_sweep_all_tenants(
+        self, *, as_of: datetime | None = None
+    ) -> list[TenantSweep]:
+        """Sweep every tenant in one transaction; for a login that may name tenants."""
+        return await self._rows(TenantSweep, "run_decay_sweep_all_tenants", as_of=as_of)
 
     # Embeddings
 

@@ -122,6 +122,36 @@ class MarkedRule:
 
 
 @dataclass(frozen=True, slots=True)
+class Sweep:
+    """What a decay sweep did to the facts or the rules of a tenant."""
+
+    memory_type: str
+    checked: int
+    fading: int
+    expired: int
+    recovered: int
+
+
+@dataclass(frozen=True, slots=True)
+class TenantSweep:
+    """The same of one of all tenants."""
+
+    tenant_id: str
+    memory_type: str
+    checked: int
+    fading: int
+    expired: int
+    recovered: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """A tenant that has memories."""
+
+    tenant_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Event:
     """A row of the audit stream."""
 
@@ -205,6 +235,7 @@ class Settings:
     vector_index_schedule: str
     corpus_statistics_schedule: str
     fading_threshold: float
+    expiry_threshold: float
     episode_ttl_days: float
     context_token_budget: int
     context_chars_per_token: float

@@ -17,7 +17,7 @@ begin
       ('memory_owner', 'owns the schema memory. Never grant it to a login.'),
       ('memory_search', 'owns ranked retrieval, reads every tenant. Never grant it to a login.'),
       ('memory_writer', 'an agent or application: stores, recalls, confirms and forgets.'),
-      ('memory_worker', 'background work: fills in embeddings.'),
+      ('memory_worker', 'background work: embeddings, decay, cleanup and hygiene.'),
       ('memory_reader', 'reads without changing anything: links and the audit stream.'),
       ('memory_admin', 'settings of a tenant, change of embedding model, vector indexes.'),
       ('memory_gateway', 'a pooled application that names the tenant of each transaction.')
@@ -589,6 +589,7 @@ create table memory.settings (
   corpus_statistics_schedule text not null check (memory.is_schedule(corpus_statistics_schedule)),
 
   fading_threshold float8 not null check (fading_threshold between 0 and 1),
+  expiry_threshold float8 not null check (expiry_threshold between 0 and 1),
   episode_ttl_days float8 not null check (episode_ttl_days between 0.001 and 100000),
 
   context_token_budget integer not null check (context_token_budget between 5 and 1000000),
@@ -686,6 +687,8 @@ comment on column memory.settings.corpus_statistics_schedule is
 'When the job fold_corpus_statistics is due, in the form of memory.is_schedule.';
 comment on column memory.settings.fading_threshold is
 'Effective confidence below which a memory fades; confirming it above clears the mark. Range 0..1.';
+comment on column memory.settings.expiry_threshold is
+'Effective confidence below which a fact expires and a rule is forgotten. Range 0..1.';
 comment on column memory.settings.episode_ttl_days is
 'Days an episode lives unless its store says otherwise.';
 comment on column memory.settings.context_token_budget is
@@ -3212,6 +3215,7 @@ begin
   v_settings.vector_index_schedule := 'off';
   v_settings.corpus_statistics_schedule := '30 3 * * *';
   v_settings.fading_threshold := 0.2;
+  v_settings.expiry_threshold := 0.05;
   v_settings.episode_ttl_days := 7;
   v_settings.context_token_budget := 3000;
   v_settings.context_chars_per_token := 4;
@@ -3406,6 +3410,7 @@ as $$
     vector_index_schedule = settings.vector_index_schedule,
     corpus_statistics_schedule = settings.corpus_statistics_schedule,
     fading_threshold = settings.fading_threshold,
+    expiry_threshold = settings.expiry_threshold,
     episode_ttl_days = settings.episode_ttl_days,
     context_token_budget = settings.context_token_budget,
     context_chars_per_token = settings.context_chars_per_token,
@@ -5512,6 +5517,399 @@ create trigger count_application
 after insert on memory.rule_applications
 for each row execute function memory.count_application();
 
+-- Deploy pymem:functions/tenants to pg
+-- requires: tables/episodes
+-- requires: tables/facts
+-- requires: tables/rules
+-- requires: functions/request
+
+-- Row security hides the other tenants from memory_owner too, so their names are read by
+-- memory_search.
+
+set local role memory_owner;
+grant usage, create on schema memory to memory_search;
+set local role memory_search;
+
+-- Each step of a recursion finds the next tenant in the primary key: as many index probes as there
+-- are tenants, however much they store.
+create function memory.tenants_with_memories()
+  returns setof text
+  language sql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  with recursive
+  of_episodes as (
+    (select e.tenant_id from memory.episodes as e order by e.tenant_id limit 1)
+    union all
+    select (
+      select e.tenant_id from memory.episodes as e
+      where e.tenant_id > o.tenant_id order by e.tenant_id limit 1
+    )
+    from of_episodes as o
+    where o.tenant_id is not null
+  ),
+  of_facts as (
+    (select f.tenant_id from memory.facts as f order by f.tenant_id limit 1)
+    union all
+    select (
+      select f.tenant_id from memory.facts as f
+      where f.tenant_id > o.tenant_id order by f.tenant_id limit 1
+    )
+    from of_facts as o
+    where o.tenant_id is not null
+  ),
+  of_rules as (
+    (select r.tenant_id from memory.rules as r order by r.tenant_id limit 1)
+    union all
+    select (
+      select r.tenant_id from memory.rules as r
+      where r.tenant_id > o.tenant_id order by r.tenant_id limit 1
+    )
+    from of_rules as o
+    where o.tenant_id is not null
+  )
+  select o.tenant_id from of_episodes as o where o.tenant_id is not null
+  union
+  select o.tenant_id from of_facts as o where o.tenant_id is not null
+  union
+  select o.tenant_id from of_rules as o where o.tenant_id is not null;
+$$;
+
+comment on function memory.tenants_with_memories() is
+'Every tenant that has an episode, a fact or a rule.';
+
+set local role memory_owner;
+revoke create on schema memory from memory_search;
+
+create function memory.list_tenants()
+  returns table (
+    tenant_id text
+  )
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if exists (select from memory.tenant_logins as l where l.login = session_user)
+    or not pg_has_role(session_user, 'memory_gateway', 'member')
+  then
+    raise exception 'login % may not act for all tenants', session_user
+      using errcode = 'PM005',
+        hint = 'Call the function for one tenant, or use a login that names tenants '
+          '(memory_gateway).';
+  end if;
+  return query
+  select t.tenant_id from memory.tenants_with_memories() as t (tenant_id) order by t.tenant_id;
+end;
+$$;
+
+comment on function memory.list_tenants() is
+'Every tenant that has memories, for a worker that names the tenant of each transaction. Errors: '
+'PM005 a login of one tenant.';
+
+-- Deploy pymem:functions/decay to pg
+-- requires: functions/scoring
+-- requires: functions/settings
+-- requires: functions/checks
+-- requires: functions/tenants
+-- requires: tables/audit_triggers
+
+set local role memory_owner;
+
+create function memory.decayed_state(
+  effective_confidence float8,
+  fading_threshold float8,
+  expiry_threshold float8
+)
+  returns text
+  language sql
+  immutable
+  parallel safe
+  -- Short for two comparisons, and so inlined although its argument is dear.
+  return (array['expired', 'fading', 'active'])[
+    1 + width_bucket(
+      effective_confidence,
+      array[expiry_threshold, greatest(expiry_threshold, fading_threshold)]
+    )
+  ];
+
+comment on function memory.decayed_state(float8, float8, float8) is
+'What an effective confidence makes of a live memory: below expiry_threshold expired, else below '
+'fading_threshold fading, else active.';
+
+create function memory.run_decay_sweep(as_of timestamptz default now())
+  returns table (
+    memory_type text,
+    checked bigint,
+    fading bigint,
+    expired bigint,
+    recovered bigint
+  )
+  language plpgsql
+  volatile
+  rows 2
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_settings memory.settings := memory.current_settings();
+begin
+  perform memory.check_write_time('as_of', as_of);
+  return query select 'fact', s.* from memory.sweep_facts(v_settings, as_of) as s;
+  return query select 'rule', s.* from memory.sweep_rules(v_settings, as_of) as s;
+end;
+$$;
+
+comment on function memory.run_decay_sweep(timestamptz) is
+'Brings the states of all facts and rules that decay up to date with their effective confidence '
+'at as_of: below fading_threshold (0.2) they fade, at or above it they recover, below '
+'expiry_threshold (0.05) a fact expires and a rule is forgotten. Permanent ones and anti-patterns '
+'stay as they are. Only rows whose state changes are written, so a second run, also one at the '
+'same time, changes nothing more. Returns for facts and for rules how many were checked, and how '
+'many it let fade, expire (be forgotten) and recover. Errors: PM002 invalid time.';
+
+-- One pass without locks finds what is due. That is locked in the order of ids and looked at once
+-- more: others may have been faster.
+
+create function memory.due_facts(
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns table (
+    checked bigint,
+    ids uuid[]
+  )
+  language plpgsql
+  stable
+  rows 1
+  set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_custom_plan -- tenants differ in size by orders of magnitude
+  set jit = off -- compiling takes longer than it saves on a million rows
+as $$
+begin
+  return query
+  select
+    count(*),
+    array_agg(f.id) filter (
+      where f.lifecycle_state <> memory.decayed_state(
+        memory.effective_confidence(
+          f.confidence, f.decay_rate, coalesce(f.last_confirmed_at, f.created_at), as_of
+        ),
+        settings.fading_threshold, settings.expiry_threshold
+      )
+    )
+  from memory.facts as f
+  where f.tenant_id = settings.tenant_id and f.validity = 'active' and f.decay_rate > 0;
+end;
+$$;
+
+comment on function memory.due_facts(memory.settings, timestamptz) is
+'How many facts decay, and those whose state is not that of their effective confidence.';
+
+create function memory.sweep_facts(
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns table (
+    checked bigint,
+    fading bigint,
+    expired bigint,
+    recovered bigint
+  )
+  language plpgsql
+  volatile
+  rows 1
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_tenant_id text := settings.tenant_id;
+  v_due uuid[];
+  v_fading uuid[];
+  v_expired uuid[];
+  v_recovered uuid[];
+begin
+  select d.checked, d.ids into checked, v_due from memory.due_facts(settings, as_of) as d;
+
+  select
+    array_agg(d.id) filter (where d.state = 'fading'),
+    array_agg(d.id) filter (where d.state = 'expired'),
+    array_agg(d.id) filter (where d.state = 'active')
+  into v_fading, v_expired, v_recovered
+  from (
+    select
+      f.id,
+      f.lifecycle_state,
+      memory.decayed_state(
+        memory.effective_confidence(
+          f.confidence, f.decay_rate, coalesce(f.last_confirmed_at, f.created_at), as_of
+        ),
+        settings.fading_threshold, settings.expiry_threshold
+      ) as state
+    from memory.facts as f
+    where f.tenant_id = v_tenant_id and f.id = any (v_due)
+      and f.validity = 'active' and f.decay_rate > 0
+    order by f.id
+    for no key update
+  ) as d
+  where d.state <> d.lifecycle_state;
+
+  update memory.facts as f
+  set metadata = f.metadata || '{"status": "fading"}'
+  where f.tenant_id = v_tenant_id and f.id = any (v_fading);
+  update memory.facts as f
+  set metadata = f.metadata - 'status'
+  where f.tenant_id = v_tenant_id and f.id = any (v_recovered);
+  update memory.facts as f
+  set validity = 'expired', metadata = f.metadata - 'status'
+  where f.tenant_id = v_tenant_id and f.id = any (v_expired);
+
+  fading := coalesce(cardinality(v_fading), 0);
+  expired := coalesce(cardinality(v_expired), 0);
+  recovered := coalesce(cardinality(v_recovered), 0);
+  return next;
+end;
+$$;
+
+comment on function memory.sweep_facts(memory.settings, timestamptz) is
+'The facts'' part of memory.run_decay_sweep.';
+
+create function memory.due_rules(
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns table (
+    checked bigint,
+    ids uuid[]
+  )
+  language plpgsql
+  stable
+  rows 1
+  set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_custom_plan -- tenants differ in size by orders of magnitude
+  set jit = off -- compiling takes longer than it saves on a million rows
+as $$
+begin
+  return query
+  select
+    count(*),
+    array_agg(r.id) filter (
+      where r.lifecycle_state <> memory.decayed_state(
+        memory.effective_confidence(
+          r.confidence, r.decay_rate, coalesce(r.last_confirmed_at, r.created_at), as_of
+        ),
+        settings.fading_threshold, settings.expiry_threshold
+      )
+    )
+  from memory.rules as r
+  where r.tenant_id = settings.tenant_id and r.lifecycle_state <> 'retracted' and r.maturity <> 'anti_pattern'
+    and r.decay_rate > 0;
+end;
+$$;
+
+comment on function memory.due_rules(memory.settings, timestamptz) is
+'How many rules decay, and those whose state is not that of their effective confidence.';
+
+create function memory.sweep_rules(
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns table (
+    checked bigint,
+    fading bigint,
+    expired bigint,
+    recovered bigint
+  )
+  language plpgsql
+  volatile
+  rows 1
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_tenant_id text := settings.tenant_id;
+  v_due uuid[];
+  v_fading uuid[];
+  v_expired uuid[];
+  v_recovered uuid[];
+begin
+  select d.checked, d.ids into checked, v_due from memory.due_rules(settings, as_of) as d;
+
+  select
+    array_agg(d.id) filter (where d.state = 'fading'),
+    array_agg(d.id) filter (where d.state = 'expired'),
+    array_agg(d.id) filter (where d.state = 'active')
+  into v_fading, v_expired, v_recovered
+  from (
+    select
+      r.id,
+      r.lifecycle_state,
+      memory.decayed_state(
+        memory.effective_confidence(
+          r.confidence, r.decay_rate, coalesce(r.last_confirmed_at, r.created_at), as_of
+        ),
+        settings.fading_threshold, settings.expiry_threshold
+      ) as state
+    from memory.rules as r
+    where r.tenant_id = v_tenant_id and r.id = any (v_due)
+      and r.lifecycle_state <> 'retracted' and r.maturity <> 'anti_pattern'
+      and r.decay_rate > 0
+    order by r.id
+    for no key update
+  ) as d
+  where d.state <> d.lifecycle_state;
+
+  update memory.rules as r
+  set metadata = r.metadata || '{"status": "fading"}'
+  where r.tenant_id = v_tenant_id and r.id = any (v_fading);
+  update memory.rules as r
+  set metadata = r.metadata - 'status'
+  where r.tenant_id = v_tenant_id and r.id = any (v_recovered);
+  update memory.rules as r
+  set metadata = (r.metadata - 'status') || '{"forgotten": true}'
+  where r.tenant_id = v_tenant_id and r.id = any (v_expired);
+
+  fading := coalesce(cardinality(v_fading), 0);
+  expired := coalesce(cardinality(v_expired), 0);
+  recovered := coalesce(cardinality(v_recovered), 0);
+  return next;
+end;
+$$;
+
+comment on function memory.sweep_rules(memory.settings, timestamptz) is
+'The rules'' part of memory.run_decay_sweep.';
+
+create function memory.run_decay_sweep_all_tenants(as_of timestamptz default now())
+  returns table (
+    tenant_id text,
+    memory_type text,
+    checked bigint,
+    fading bigint,
+    expired bigint,
+    recovered bigint
+  )
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_before text := current_setting('memory.tenant_id', true);
+begin
+  for tenant_id in select t.tenant_id from memory.list_tenants() as t order by t.tenant_id loop
+    perform memory.set_request(tenant_id => run_decay_sweep_all_tenants.tenant_id);
+    return query
+    select run_decay_sweep_all_tenants.tenant_id, s.* from memory.run_decay_sweep(as_of) as s;
+  end loop;
+  perform set_config('memory.tenant_id', coalesce(v_before, ''), true);
+end;
+$$;
+
+comment on function memory.run_decay_sweep_all_tenants(timestamptz) is
+'memory.run_decay_sweep for every tenant, in one transaction; for a worker that may name tenants. '
+'Errors: PM005 a login of one tenant, PM002 invalid time.';
+
 -- Deploy pymem:functions/events to pg
 -- requires: tables/events
 -- requires: functions/checks
@@ -7514,6 +7912,7 @@ to memory_owner, memory_reader using (true);
 -- Deploy pymem:privileges to pg
 -- requires: row_security
 -- requires: functions/context
+-- requires: functions/decay
 -- requires: functions/events
 -- requires: functions/explain
 -- requires: functions/lifecycle
@@ -7587,6 +7986,7 @@ memory.find_memories(
 memory.find_dropped(text [], text, vector, text, integer, float8, text, timestamptz),
 memory.largest_tenant_size()
 to memory_owner;
+grant execute on function memory.tenants_with_memories() to memory_owner;
 set local role memory_owner;
 
 -- Everybody who works with a memory
@@ -7667,7 +8067,8 @@ memory.mark_harmful(uuid, text, jsonb, timestamptz)
 to memory_writer;
 
 grant execute on function
-memory.asymmetric_score(bigint, bigint)
+memory.asymmetric_score(bigint, bigint),
+memory.decayed_state(float8, float8, float8)
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
 -- Embeddings
@@ -7685,6 +8086,14 @@ memory.claim_unembedded(uuid, integer, interval, timestamptz),
 memory.set_embedding(text, uuid, vector, uuid),
 memory.fold_corpus_statistics(),
 memory.recount_corpus_statistics()
+to memory_worker;
+
+-- Maintenance
+
+grant execute on function
+memory.list_tenants(),
+memory.run_decay_sweep(timestamptz),
+memory.run_decay_sweep_all_tenants(timestamptz)
 to memory_worker;
 
 -- Administration of a tenant

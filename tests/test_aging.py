@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
 
+import psycopg
 import pytest
 
-from pymem import InvalidTransitionError, Memory
+from pymem import InvalidTransitionError, Memory, Sweep
 from tests.conftest import Database
 from tests.test_concurrency import SESSIONS, together
 
@@ -87,3 +91,131 @@ async def test_marks_of_several_rules_in_any_order_do_not_deadlock(
     await together(database, mark)
 
     assert database.value("select sum(success_count) from memory.rules") == SESSIONS * 30
+
+
+# Decay
+
+
+def old_facts(database: Database, count: int) -> None:
+    """Facts of December, half of which are due to fade and half to expire two months later."""
+    database.query(
+        """insert into memory.facts (tenant_id, subject, predicate, content, permanence, decay_rate,
+             created_at)
+           select 'a', 'subject ' || n, 'is', 'fact ' || n, p,
+             memory.decay_rate_of(p), '2025-12-01Z'
+           from generate_series(1, %s) as n
+           cross join lateral (select (array['volatile', 'ephemeral'])[1 + n %% 2]) as x (p)""",
+        count,
+    )
+
+
+LATER = datetime(2026, 2, 1, tzinfo=UTC)
+
+
+async def test_sweeps_at_once_do_what_one_would(database: Database) -> None:
+    old_facts(database, 2000)
+
+    async def sweep(memory: Memory, _: int) -> Sweep:
+        facts, _rules = await memory.run_decay_sweep(as_of=LATER)
+        return facts
+
+    sweeps = await together(database, sweep)
+
+    assert sum(done.fading for done in sweeps) == sum(done.expired for done in sweeps) == 1000
+    assert database.query(
+        "select event_type, count(*) from memory.memory_events where event_type in ('fact_fading', 'fact_expired')"
+        " group by 1 order by 1"
+    ) == [("fact_expired", 1000), ("fact_fading", 1000)]
+    assert database.query(
+        "select lifecycle_state, count(*) from memory.facts group by 1 order by 1"
+    ) == [("expired", 1000), ("fading", 1000)]
+
+
+async def test_a_sweep_beside_readers_and_writers_neither_fails_nor_loses_anything(
+    database: Database,
+) -> None:
+    old_facts(database, 400)
+
+    async def work(memory: Memory, session: int) -> int:
+        returned = 0
+        for n in range(10):
+            if session < 2:
+                await memory.run_decay_sweep(as_of=LATER)
+            elif session < 5:
+                found = await memory.recall(
+                    "fact", types=["fact"], min_confidence=0, max_results=50, as_of=LATER
+                )
+                returned += len(found)
+            else:
+                await memory.store_fact(f"subject {session * 10 + n}", "is", "new", as_of=LATER)
+        return returned
+
+    returned = await together(database, work)
+
+    assert database.value("select sum(reference_count) from memory.facts") == sum(returned)
+    assert (
+        database.value(
+            "select count(*) from memory.facts where validity = 'active' and content = 'new'"
+        )
+        == (SESSIONS - 5) * 10
+    )
+    await together(database, lambda memory, _: memory.run_decay_sweep(as_of=LATER), 1)
+    assert (
+        database.value(
+            """select count(*) from memory.facts
+               where validity = 'active' and lifecycle_state <> memory.decayed_state(
+                 memory.effective_confidence(confidence, decay_rate, last_confirmed_at, %s),
+                 0.2, 0.05)""",
+            LATER,
+        )
+        == 0
+    )
+
+
+async def test_a_confirmation_beside_a_sweep_wins(memory: Memory, database: Database) -> None:
+    """The sweep looks again at what it waited for."""
+    old_facts(database, 2)
+    url = database.superuser_url
+    async with (
+        await psycopg.AsyncConnection.connect(url) as confirming,
+        await psycopg.AsyncConnection.connect(url, autocommit=True) as watching,
+    ):
+        await confirming.execute("select set_config('memory.tenant_id', 'a', false)")
+        await confirming.execute(
+            "select memory.confirm_memory('fact', id, %s) from memory.facts", (LATER,)
+        )
+        sweeping = asyncio.create_task(memory.run_decay_sweep(as_of=LATER))
+        await wait_until_blocked(watching)
+        await confirming.commit()
+        facts, _rules = await sweeping
+
+    assert facts == Sweep("fact", checked=2, fading=0, expired=0, recovered=0)
+    assert database.query("select distinct lifecycle_state from memory.facts") == [("active",)]
+
+
+async def wait_until_blocked(watching: psycopg.AsyncConnection[Any]) -> None:
+    """Return once a session of the tests waits for a lock."""
+    for _ in range(1000):
+        cursor = await watching.execute(
+            "select count(*) from pg_stat_activity where datname = current_database() "
+            "and wait_event_type = 'Lock'"
+        )
+        [(count,)] = await cursor.fetchall()
+        if count:
+            return
+        await asyncio.sleep(0.01)
+    pytest.fail("nobody waits")
+
+
+async def test_a_sweep_writes_only_rows_that_change_state(
+    memory: Memory, database: Database
+) -> None:
+    old_facts(database, 100)
+    await memory.run_decay_sweep(as_of=LATER)
+    rows = "select md5(string_agg(ctid::text || xmin::text, '' order by id)) from memory.facts"
+    before = database.value(rows)
+
+    facts, _rules = await memory.run_decay_sweep(as_of=LATER)
+
+    assert facts == Sweep("fact", checked=50, fading=0, expired=0, recovered=0)
+    assert database.value(rows) == before

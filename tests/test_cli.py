@@ -99,6 +99,48 @@ def test_rules_are_marked(pymem: Run) -> None:
     assert (shown["applied_count"], shown["needs_inversion"]) == (5, False)
 
 
+def test_a_sweep_lets_memories_fade_and_expire(pymem: Run, database: Database) -> None:
+    database.query(
+        "select memory.store_fact(s, 'is', 'fact', permanence => 'ephemeral', as_of => '2026-01-01Z')"
+        " from generate_series(1, 3) as n cross join lateral (select 'subject ' || n) as x (s)"
+    )
+
+    faded = pymem("sweep", "--as-of", "2026-01-20").stdout
+    swept = parsed(pymem("sweep", "--as-of", "2026-02-20", "--json"))
+    again = parsed(pymem("sweep", "--as-of", "2026-02-20", "--json"))
+
+    lines = [line.split() for line in faded.splitlines() if line.strip()]
+    assert lines[0] == ["type", "checked", "began", "to", "fade", "expired", "recovered"]
+    assert lines[2:] == [
+        ["fact", "3", "3", "0", "0"],
+        ["rule", "0", "0", "0", "0"],
+    ]
+    assert swept[0] == {
+        "memory_type": "fact",
+        "checked": 3,
+        "fading": 0,
+        "expired": 3,
+        "recovered": 0,
+    }
+    assert again[0]["checked"] == 0
+
+
+def test_a_sweep_of_all_tenants_is_for_a_gateway(pymem: Run, database: Database) -> None:
+    for tenant in ("a", "b"):
+        database.query("select memory.store_rule('Offer tea')", tenant=tenant)
+
+    refused = pymem("sweep", "--all-tenants", code=1)
+    done = command("--database-url", database.login(None), "sweep", "--all-tenants", "--json")
+
+    assert "may not act for all tenants" in refused.stderr
+    assert [(row["tenant"], row["memory_type"], row["checked"]) for row in parsed(done)] == [
+        ("a", "fact", 0),
+        ("a", "rule", 1),
+        ("b", "fact", 0),
+        ("b", "rule", 1),
+    ]
+
+
 def test_recall_explains_its_scores(pymem: Run) -> None:
     pymem("store", "fact", "user", "likes", "tea")
 
@@ -226,6 +268,8 @@ def test_embedding_is_done_by_the_command_too(database: Database) -> None:
             "as_of lies in the future",
         ),
         (("mark", "useless", "abc"), 2, "useless"),
+        (("sweep", "--as-of", "9998-01-01"), 1, "as_of lies in the future"),
+        (("sweep", "--as-of", "never"), 2, "no time"),
         (("store", "fact", "", "p", "c"), 1, "subject is empty"),
         (("store", "fact", "s", "p", "c", "--permanence", "eternal"), 1, "eternal"),
         (("store", "fact", "s", "p", "c", "--confidence", "7"), 1, "confidence is 7"),
@@ -288,7 +332,7 @@ def test_every_command_has_help() -> None:
     listed = command("--help").stdout
     for name in (
         *("up", "down", "deploy", "ingest", "store", "search", "recall", "context"),
-        *("get", "mark", "forget", "embed", "events", "configure", "mcp"),
+        *("get", "mark", "forget", "sweep", "embed", "events", "configure", "mcp"),
     ):
         assert f"  {name} " in listed
         assert command(name, "--help").returncode == 0

@@ -176,6 +176,8 @@ BAD_CALLS: list[tuple[str, dict[str, Any]]] = [
     ("mark_harmful", {"rule_id": uuid4(), "reason": ""}),
     ("mark_harmful", {"rule_id": uuid4(), "reason": "x" * 1025}),
     ("mark_harmful", {"rule_id": uuid4(), "as_of": FAR}),
+    ("run_decay_sweep", {"as_of": FAR}),
+    ("run_decay_sweep", {"as_of": NAIVE}),
     ("register_embedding_version", {"model": "", "version": "1"}),
     ("register_embedding_version", {"model": "m", "version": "1", "dimensions": 768}),
     ("claim_unembedded", {"batch_size": 0}),

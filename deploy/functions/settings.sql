@@ -48,6 +48,7 @@ begin
   v_settings.vector_index_schedule := 'off';
   v_settings.corpus_statistics_schedule := '30 3 * * *';
   v_settings.fading_threshold := 0.2;
+  v_settings.expiry_threshold := 0.05;
   v_settings.episode_ttl_days := 7;
   v_settings.context_token_budget := 3000;
   v_settings.context_chars_per_token := 4;
@@ -242,6 +243,7 @@ as $$
     vector_index_schedule = settings.vector_index_schedule,
     corpus_statistics_schedule = settings.corpus_statistics_schedule,
     fading_threshold = settings.fading_threshold,
+    expiry_threshold = settings.expiry_threshold,
     episode_ttl_days = settings.episode_ttl_days,
     context_token_budget = settings.context_token_budget,
     context_chars_per_token = settings.context_chars_per_token,

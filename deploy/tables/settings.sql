@@ -41,6 +41,7 @@ create table memory.settings (
   corpus_statistics_schedule text not null check (memory.is_schedule(corpus_statistics_schedule)),
 
   fading_threshold float8 not null check (fading_threshold between 0 and 1),
+  expiry_threshold float8 not null check (expiry_threshold between 0 and 1),
   episode_ttl_days float8 not null check (episode_ttl_days between 0.001 and 100000),
 
   context_token_budget integer not null check (context_token_budget between 5 and 1000000),
@@ -138,6 +139,8 @@ comment on column memory.settings.corpus_statistics_schedule is
 'When the job fold_corpus_statistics is due, in the form of memory.is_schedule.';
 comment on column memory.settings.fading_threshold is
 'Effective confidence below which a memory fades; confirming it above clears the mark. Range 0..1.';
+comment on column memory.settings.expiry_threshold is
+'Effective confidence below which a fact expires and a rule is forgotten. Range 0..1.';
 comment on column memory.settings.episode_ttl_days is
 'Days an episode lives unless its store says otherwise.';
 comment on column memory.settings.context_token_budget is

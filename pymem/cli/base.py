@@ -165,6 +165,53 @@ def run(
     return asyncio.run(connected())
 
 
+all_tenants_option = click.option(
+    "--all-tenants",
+    is_flag=True,
+    help="Every tenant, each in a transaction of its own; for a login with memory_gateway.",
+)
+
+
+async def for_tenants(
+    memory: Memory, all_tenants: bool, work: Callable[[Memory], Awaitable[T]]
+) -> list[tuple[str | None, T]]:
+    """Run something for each tenant, or for the one of the login; return the answers."""
+    if not all_tenants:
+        return [(None, await work(memory))]
+    return [
+        (tenant.tenant_id, await work(memory.for_request(tenant_id=tenant.tenant_id)))
+        for tenant in await memory.list_tenants()
+    ]
+
+
+def print_per_tenant(answers: list[tuple[str | None, Any]], json_: bool, **columns: str) -> None:
+    """Print counts as a table or JSON, a line for each tenant and row.
+
+    Args:
+        answers: What for_tenants returned: a row, or a list of rows, for each tenant.
+        json_: Whether to print JSON.
+        columns: Headings by the name of the field.
+    """
+    rows = [
+        ({} if tenant is None else {"tenant": tenant}) | to_json(row)
+        for tenant, answer in answers
+        for row in (answer if isinstance(answer, list) else [answer])
+    ]
+    if json_:
+        click.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+        return
+    headings = ({"tenant": "tenant"} if rows and "tenant" in rows[0] else {}) | columns
+    numbers = [
+        heading
+        for field, heading in headings.items()
+        if rows and not isinstance(rows[0][field], str)
+    ]
+    result = display.table(*headings.values(), right=numbers)
+    for row in rows:
+        result.add_row(*(display.escape(str(row[field])) for field in headings))
+    print_table(result)
+
+
 def print_table(value: Any) -> None:
     """Print something as rich draws it."""
     display.make_console().print(value)
