@@ -1,6 +1,7 @@
 -- Deploy pymem:privileges to pg
 -- requires: row_security
 -- requires: functions/context
+-- requires: functions/cleanup
 -- requires: functions/decay
 -- requires: functions/events
 -- requires: functions/explain
@@ -35,6 +36,7 @@ memory.embedding_queue,
 memory.staged_embeddings,
 memory.corpus_statistics,
 memory.corpus_deltas,
+memory.tombstones,
 memory.searchable_memories
 from public;
 
@@ -100,7 +102,7 @@ to memory_writer, memory_worker, memory_reader, memory_admin;
 
 grant execute on function
 memory.list_events(uuid, text, timestamptz, bigint, integer),
-memory.get_links(text, uuid, text)
+memory.get_links(text, uuid, text, timestamptz)
 to memory_writer, memory_reader, memory_admin;
 
 -- Agents and applications
@@ -184,7 +186,8 @@ to memory_worker;
 grant execute on function
 memory.list_tenants(),
 memory.run_decay_sweep(timestamptz),
-memory.run_decay_sweep_all_tenants(timestamptz)
+memory.run_decay_sweep_all_tenants(timestamptz),
+memory.run_episode_cleanup(integer, integer, timestamptz)
 to memory_worker;
 
 -- Administration of a tenant

@@ -4,6 +4,7 @@
 -- requires: tables/embedding_queue
 -- requires: tables/settings
 -- requires: functions/request
+-- requires: tables/tombstones
 
 begin;
 
@@ -21,7 +22,7 @@ begin
   foreach v_table in array array[
     'episodes', 'facts', 'fact_keys', 'rules', 'rule_applications', 'entities', 'memory_links',
     'memory_events', 'settings', 'embedding_versions', 'embedding_queue', 'staged_embeddings',
-    'corpus_statistics', 'corpus_deltas'
+    'corpus_statistics', 'corpus_deltas', 'tombstones'
   ] loop
     execute format('alter table memory.%I enable row level security', v_table);
     execute format('alter table memory.%I force row level security', v_table);

@@ -37,6 +37,9 @@ begin
   insert into memory.rule_applications (tenant_id, rule_id, outcome)
   values (furnish.tenant_id, v_rule_id, 'helpful');
   perform memory.create_link('rule', v_rule_id, 'fact', v_fact_id, 'supports');
+  v_episode_id := memory.store_episode('gone ' || tenant_id, 'home');
+  perform memory.create_link('rule', v_rule_id, 'episode', v_episode_id, 'derived_from');
+  delete from memory.episodes as e where e.id = v_episode_id;
   perform memory.start_reembedding('model', '2');
   perform memory.set_embedding(
     'fact', v_fact_id, memory_test.axis(1),
@@ -438,7 +441,7 @@ select is(
   memory_test.tenants_seen(),
   'corpus_deltas:{b} corpus_statistics:{b} embedding_queue:{b} embedding_versions:{b} entities:{b} episodes:{b} fact_keys:{b} facts:{b} '
   'memory_events:{b} memory_links:{b} rule_applications:{b} rules:{b} searchable_memories:{b} settings:{b} '
-  'staged_embeddings tenant_logins',
+  'staged_embeddings tenant_logins tombstones:{b}',
   'a reader who may read the tables sees what its tenant has in each, and no login'
 );
 select isnt_empty($$ select * from memory.transitions $$, 'and the transitions, which belong to nobody');
@@ -557,7 +560,7 @@ set local session authorization row_security_stranger;
 select is(
   memory_test.tenants_seen(),
   'corpus_deltas corpus_statistics embedding_queue embedding_versions entities episodes fact_keys facts memory_events '
-  'memory_links rule_applications rules searchable_memories settings staged_embeddings tenant_logins',
+  'memory_links rule_applications rules searchable_memories settings staged_embeddings tenant_logins tombstones',
   'a role that no policy is for sees nothing, though it may read the tables'
 );
 select is_empty($$ select * from memory.transitions $$, 'not even the transitions');

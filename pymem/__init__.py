@@ -20,6 +20,7 @@ from pymem.errors import (
 )
 from pymem.memory import Memory
 from pymem.models import (
+    Cleanup,
     EmbeddingBacklog,
     EmbeddingVersion,
     Event,
@@ -38,6 +39,7 @@ from pymem.version import __version__
 from pymem.worker import EmbeddingWorker
 
 __all__ = [
+    "Cleanup",
     "ConflictError",
     "Database",
     "EmbeddingBacklog",

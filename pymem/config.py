@@ -77,9 +77,11 @@ class ContextConfig(_Section):
 
 
 class EpisodesConfig(_Section):
-    """``[modules.memory.episodes]``: how long episodes live."""
+    """``[modules.memory.episodes]``: how long episodes live, and how many."""
 
     default_ttl_days: float = Field(7, ge=0.001, le=100_000)
+    max_entries: int = Field(10_000, ge=0, le=1_000_000_000)
+    pending_grace_days: float = Field(0, ge=0, le=100_000)
 
 
 class ConfidenceConfig(_Section):
@@ -179,6 +181,8 @@ _SETTINGS = {
     "schedules.vector_indexes": "vector_index_schedule",
     "schedules.corpus_statistics": "corpus_statistics_schedule",
     "confidence.expiry_threshold": "expiry_threshold",
+    "episodes.max_entries": "episode_max_entries",
+    "episodes.pending_grace_days": "episode_pending_grace_days",
     "rules.effectiveness": "rule_effectiveness",
     "rules.helpful_confirms": "rule_helpful_confirms",
     "rules.established_successes": "rule_established_successes",

@@ -165,8 +165,8 @@ def links(rows: Sequence[Link], *, title: str | None = None) -> Table:
     result = table("source", "relation", "target", title=title)
     for link in rows:
         result.add_row(
-            f"{link.source_type} {link.source_id}",
+            f"{link.source_type} {link.source_id} ({link.source_state})",
             link.relation,
-            f"{link.target_type} {link.target_id}",
+            f"{link.target_type} {link.target_id} ({link.target_state})",
         )
     return result

@@ -18,6 +18,7 @@ from pymem.database import Database, Request
 from pymem.embedding import EmbeddingEngine
 from pymem.errors import ConflictError, InvalidArgumentError
 from pymem.models import (
+    Cleanup,
     Direction,
     EmbeddingBacklog,
     EmbeddingVersion,
@@ -293,10 +294,16 @@ class Memory:
         memory_id: UUID | str,
         *,
         direction: Direction | None = None,
+        as_of: datetime | None = None,
     ) -> list[Link]:
-        """Return the links of a memory, oldest first."""
+        """Return the links of a memory, oldest first, with the states of both ends."""
         return await self._rows(
-            Link, "get_links", memory_type=memory_type, memory_id=memory_id, direction=direction
+            Link,
+            "get_links",
+            memory_type=memory_type,
+            memory_id=memory_id,
+            direction=direction,
+            as_of=as_of,
         )
 
     async def list_events(
@@ -579,6 +586,23 @@ class Memory:
     ) -> list[TenantSweep]:
         """Sweep every tenant in one transaction; for a login that may name tenants."""
         return await self._rows(TenantSweep, "run_decay_sweep_all_tenants", as_of=as_of)
+
+    async def run_episode_cleanup(
+        self,
+        *,
+        max_entries: int | None = None,
+        batch_size: int | None = None,
+        as_of: datetime | None = None,
+    ) -> Cleanup:
+        """Delete a batch of episodes that expired or are beyond capacity."""
+        [cleanup] = await self._rows(
+            Cleanup,
+            "run_episode_cleanup",
+            max_entries=max_entries,
+            batch_size=batch_size,
+            as_of=as_of,
+        )
+        return cleanup
 
     # Embeddings
 

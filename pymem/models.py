@@ -80,12 +80,14 @@ class ExplainedMemory:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A provenance edge."""
+    """A provenance edge, with the states of the memories at its ends."""
 
     source_type: str
     source_id: UUID
+    source_state: str
     target_type: str
     target_id: UUID
+    target_state: str
     relation: str
     created_at: datetime
 
@@ -142,6 +144,16 @@ class TenantSweep:
     fading: int
     expired: int
     recovered: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cleanup:
+    """What a batch of episode cleanup deleted, and how many episodes remain and are due."""
+
+    expired_deleted: int
+    capacity_deleted: int
+    remaining: int
+    due: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +257,8 @@ class Settings:
     context_episodes_share: float
     context_confidence: str
     context_counts_references: bool
+    episode_max_entries: int
+    episode_pending_grace_days: float
     rule_effectiveness: str
     rule_helpful_confirms: bool
     rule_established_successes: int

@@ -10,6 +10,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pymem.errors import InvalidArgumentError, NotFoundError, PymemError
+from pymem.maintenance import clean_up_episodes
 from pymem.memory import Memory
 from pymem.models import MemoryType, Mode, RankedMemory, to_json
 
@@ -325,6 +326,28 @@ async def _mark_harmful(memory: Memory, arguments: MarkHarmful) -> dict[str, Any
         arguments.rule_id, arguments.reason, context=arguments.context
     )
     return {"memory_type": "rule", **to_json(marked)}
+
+
+class RunEpisodeCleanup(Arguments):  # noqa: D101
+    max_entries: int = Field(
+        10_000, description="How many episodes may remain; if left out, as configured."
+    )
+
+
+@_tool(
+    "memory_run_episode_cleanup",
+    "Delete episodes that have expired, and beyond max_entries the oldest ones of those from which "
+    "facts and rules were drawn already.",
+    RunEpisodeCleanup,
+)
+async def _run_episode_cleanup(memory: Memory, arguments: RunEpisodeCleanup) -> dict[str, Any]:
+    named = "max_entries" in arguments.model_fields_set
+    done = await clean_up_episodes(memory, max_entries=arguments.max_entries if named else None)
+    return {
+        "expired_deleted": done.expired_deleted,
+        "capacity_deleted": done.capacity_deleted,
+        "remaining": done.remaining,
+    }
 
 
 class Context(Arguments):  # noqa: D101

@@ -601,6 +601,10 @@ create table memory.settings (
   context_confidence text not null check (context_confidence in ('effective', 'base')),
   context_counts_references boolean not null,
 
+  episode_max_entries integer not null check (episode_max_entries between 0 and 1000000000),
+  episode_pending_grace_days float8 not null
+  check (episode_pending_grace_days between 0 and 100000),
+
   rule_effectiveness text not null check (rule_effectiveness in ('by_outcome', 'asymmetric')),
   rule_helpful_confirms boolean not null,
   rule_established_successes integer not null
@@ -709,6 +713,10 @@ comment on column memory.settings.context_confidence is
 comment on column memory.settings.context_counts_references is
 'Whether context counts as a reference to what it shows. Off, so that a repeated call gives the '
 'same text.';
+comment on column memory.settings.episode_max_entries is
+'Episodes beyond which cleanup deletes the oldest consolidated ones.';
+comment on column memory.settings.episode_pending_grace_days is
+'Days that cleanup leaves an expired episode that still waits for consolidation.';
 comment on column memory.settings.rule_effectiveness is
 'Effectiveness of a rule after a mark: "by_outcome", the share of successes after a helpful mark '
 'and the asymmetric score after a harmful one, or always the "asymmetric" score.';
@@ -988,6 +996,10 @@ on memory.episodes (tenant_id, expires_at) where expires_at is not null;
 
 create index episodes_pending_idx
 on memory.episodes (tenant_id, butler, created_at, id) where consolidation_status = 'pending';
+
+-- Cleanup reads the oldest of these only.
+create index episodes_consolidated_idx
+on memory.episodes (tenant_id, created_at, id) where consolidation_status = 'consolidated';
 
 create index episodes_search_idx
 on memory.episodes using gin (memory.search_terms(tenant_id, search_vector));
@@ -3225,6 +3237,8 @@ begin
   v_settings.context_episodes_share := 0.10;
   v_settings.context_confidence := 'effective';
   v_settings.context_counts_references := false;
+  v_settings.episode_max_entries := 10000;
+  v_settings.episode_pending_grace_days := 0;
   v_settings.rule_effectiveness := 'by_outcome';
   v_settings.rule_helpful_confirms := false;
   v_settings.rule_established_successes := 5;
@@ -3420,6 +3434,8 @@ as $$
     context_episodes_share = settings.context_episodes_share,
     context_confidence = settings.context_confidence,
     context_counts_references = settings.context_counts_references,
+    episode_max_entries = settings.episode_max_entries,
+    episode_pending_grace_days = settings.episode_pending_grace_days,
     rule_effectiveness = settings.rule_effectiveness,
     rule_helpful_confirms = settings.rule_helpful_confirms,
     rule_established_successes = settings.rule_established_successes,
@@ -4911,9 +4927,68 @@ comment on function memory.lock_entity(text, uuid) is
 'Keeps an entity from being merged or deleted until the end of the transaction; NULL is fine. '
 'Errors: PM001 unknown entity, PM003 merged away.';
 
+-- Deploy pymem:tables/tombstones to pg
+-- requires: functions/audit
+-- requires: tables/links
+
+set local role memory_owner;
+
+create table memory.tombstones (
+  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  memory_type text not null check (memory_type in ('episode', 'fact', 'rule')),
+  memory_id uuid not null,
+  created_at timestamptz not null check (isfinite(created_at)),
+  deleted_at timestamptz not null default now() check (isfinite(deleted_at)),
+  primary key (tenant_id, memory_type, memory_id)
+);
+
+comment on table memory.tombstones is
+'What is left of deleted memories that links name: that they were there, and nothing of their '
+'content. Links to them resolve as expired.';
+comment on column memory.tombstones.created_at is 'When the memory was created.';
+comment on column memory.tombstones.deleted_at is
+'Time of the transaction that deleted it, from the server''s clock only.';
+
+create function memory.bury_memories()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  insert into memory.tombstones (tenant_id, memory_type, memory_id, created_at)
+  select o.tenant_id, tg_argv[0], o.id, o.created_at
+  from old_rows as o
+  where exists (
+      select from memory.memory_links as l
+      where l.tenant_id = o.tenant_id and l.target_type = tg_argv[0] and l.target_id = o.id
+    )
+    or exists (
+      select from memory.memory_links as l
+      where l.tenant_id = o.tenant_id and l.source_type = tg_argv[0] and l.source_id = o.id
+    );
+  return null;
+end;
+$$;
+
+comment on function memory.bury_memories() is
+'Trigger: leaves a tombstone for each deleted memory that a link names. Argument: its type.';
+
+create trigger bury
+after delete on memory.episodes referencing old table as old_rows
+for each statement execute function memory.bury_memories('episode');
+
+create trigger refuse_change
+before update or delete on memory.tombstones
+for each row execute function memory.refuse_change();
+
+create trigger refuse_truncate
+before truncate on memory.tombstones
+for each statement execute function memory.refuse_truncate();
+
 -- Deploy pymem:functions/links to pg
 -- requires: tables/audit_triggers
 -- requires: functions/checks
+-- requires: tables/tombstones
 
 set local role memory_owner;
 
@@ -4974,16 +5049,59 @@ comment on function memory.create_link(text, uuid, text, uuid, text) is
 'tells so with created = false and the relation that is stored. Errors: PM001 no such memory, '
 'PM002 invalid argument.';
 
+create function memory.resolved_state(
+  tenant_id text,
+  memory_type text,
+  memory_id uuid,
+  as_of timestamptz
+)
+  returns text
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select coalesce(
+    case memory_type
+      when 'episode' then (
+        select case when e.expires_at <= as_of then 'expired' else e.lifecycle_state end
+        from memory.episodes as e
+        where e.tenant_id = resolved_state.tenant_id and e.id = memory_id
+      )
+      when 'fact' then (
+        select f.lifecycle_state from memory.facts as f
+        where f.tenant_id = resolved_state.tenant_id and f.id = memory_id
+      )
+      else (
+        select r.lifecycle_state from memory.rules as r
+        where r.tenant_id = resolved_state.tenant_id and r.id = memory_id
+      )
+    end,
+    (
+      select 'expired' from memory.tombstones as t
+      where t.tenant_id = resolved_state.tenant_id
+        and t.memory_type = resolved_state.memory_type
+        and t.memory_id = resolved_state.memory_id
+    )
+  );
+$$;
+
+comment on function memory.resolved_state(text, text, uuid, timestamptz) is
+'State of the memory at an end of a link: its lifecycle_state, and expired for an episode that '
+'has expired or any memory that left a tombstone.';
+
 create function memory.get_links(
   memory_type text,
   memory_id uuid,
-  direction text default 'both'
+  direction text default 'both',
+  as_of timestamptz default now()
 )
   returns table (
     source_type text,
     source_id uuid,
+    source_state text,
     target_type text,
     target_id uuid,
+    target_state text,
     relation text,
     created_at timestamptz
   )
@@ -4992,34 +5110,44 @@ create function memory.get_links(
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
-#variable_conflict use_column
 declare
   v_tenant_id text := memory.current_tenant();
 begin
-  perform memory.check_word('memory_type', memory_type, '{episode,fact,rule}');
-  perform memory.check_word('direction', direction, '{outgoing,incoming,both}');
+  perform
+    memory.check_word('memory_type', memory_type, '{episode,fact,rule}'),
+    memory.check_word('direction', direction, '{outgoing,incoming,both}'),
+    memory.check_time('as_of', as_of);
 
   return query
-  select l.source_type, l.source_id, l.target_type, l.target_id, l.relation, l.created_at
-  from memory.memory_links as l
-  where l.tenant_id = v_tenant_id
-    and direction in ('outgoing', 'both')
-    and l.source_type = get_links.memory_type
-    and l.source_id = get_links.memory_id
-  union all
-  select l.source_type, l.source_id, l.target_type, l.target_id, l.relation, l.created_at
-  from memory.memory_links as l
-  where l.tenant_id = v_tenant_id
-    and direction in ('incoming', 'both')
-    and l.target_type = get_links.memory_type
-    and l.target_id = get_links.memory_id
-  order by created_at, source_type, source_id, target_type, target_id;
+  select
+    l.source_type, l.source_id,
+    memory.resolved_state(v_tenant_id, l.source_type, l.source_id, as_of),
+    l.target_type, l.target_id,
+    memory.resolved_state(v_tenant_id, l.target_type, l.target_id, as_of),
+    l.relation, l.created_at
+  from (
+    select o.*
+    from memory.memory_links as o
+    where o.tenant_id = v_tenant_id
+      and direction in ('outgoing', 'both')
+      and o.source_type = get_links.memory_type
+      and o.source_id = get_links.memory_id
+    union all
+    select i.*
+    from memory.memory_links as i
+    where i.tenant_id = v_tenant_id
+      and direction in ('incoming', 'both')
+      and i.target_type = get_links.memory_type
+      and i.target_id = get_links.memory_id
+  ) as l
+  order by l.created_at, l.source_type, l.source_id, l.target_type, l.target_id;
 end;
 $$;
 
-comment on function memory.get_links(text, uuid, text) is
+comment on function memory.get_links(text, uuid, text, timestamptz) is
 'Links of a memory: outgoing (it is the source), incoming (it is the target) or both, oldest '
-'first. No rows for an unknown id. Errors: PM002.';
+'first, with the states of both ends as of as_of: lifecycle_state, or expired for an episode that '
+'has expired, whether it was deleted since or not. No rows for an unknown id. Errors: PM002.';
 
 -- Deploy pymem:functions/lifecycle to pg
 -- requires: functions/scoring
@@ -5909,6 +6037,145 @@ $$;
 comment on function memory.run_decay_sweep_all_tenants(timestamptz) is
 'memory.run_decay_sweep for every tenant, in one transaction; for a worker that may name tenants. '
 'Errors: PM005 a login of one tenant, PM002 invalid time.';
+
+-- Deploy pymem:functions/cleanup to pg
+-- requires: functions/settings
+-- requires: functions/checks
+-- requires: tables/tombstones
+-- requires: tables/audit_triggers
+
+set local role memory_owner;
+
+create function memory.run_episode_cleanup(
+  max_entries integer default null,
+  batch_size integer default 10000,
+  as_of timestamptz default now()
+)
+  returns table (
+    expired_deleted bigint,
+    capacity_deleted bigint,
+    remaining bigint,
+    due bigint
+  )
+  language plpgsql
+  volatile
+  rows 1
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_settings memory.settings := memory.current_settings();
+  v_tenant_id text := v_settings.tenant_id;
+  v_max_entries integer := coalesce(max_entries, v_settings.episode_max_entries);
+  v_grace interval := make_interval(secs => v_settings.episode_pending_grace_days * 86400);
+  v_expired uuid[];
+  v_surplus uuid[];
+  v_ids uuid[];
+begin
+  perform
+    memory.check_number('max_entries', v_max_entries, 0, 1000000000),
+    memory.check_number('batch_size', batch_size, 1, 100000),
+    memory.check_write_time('as_of', as_of);
+
+  -- Never waits: an episode that a fact is just being drawn from is left for the next run.
+  select coalesce(array_agg(x.id), '{}') into v_expired
+  from (
+    select e.id
+    from memory.episodes as e
+    where e.tenant_id = v_tenant_id
+      and e.expires_at < as_of
+      and (
+        e.consolidation_status in ('consolidated', 'dead_letter') or e.expires_at < as_of - v_grace
+      )
+    order by e.expires_at, e.id
+    limit batch_size
+    for update skip locked
+  ) as x;
+
+  -- Counted and chosen in one statement, and only then locked: two cleanups at once choose the same
+  -- episodes, so that together they delete no more than one would.
+  select coalesce(array_agg(x.id), '{}') into v_surplus
+  from (
+    select e.id
+    from memory.episodes as e
+    where e.tenant_id = v_tenant_id
+      and e.id = any (array(
+        select o.id
+        from memory.episodes as o
+        where o.tenant_id = v_tenant_id
+          and o.consolidation_status = 'consolidated'
+          and (o.expires_at is null or o.expires_at >= as_of)
+        order by o.created_at, o.id
+        limit least(
+          batch_size - cardinality(v_expired),
+          greatest(
+            (select count(*) from memory.episodes as a where a.tenant_id = v_tenant_id)
+            - cardinality(v_expired) - v_max_entries,
+            0
+          )
+        )
+      ))
+    order by e.id
+    for update skip locked
+  ) as x;
+  v_ids := v_expired || v_surplus;
+
+  -- The foreign keys of what was drawn from them are emptied below, in whatever order.
+  perform from memory.facts as f
+  where f.tenant_id = v_tenant_id and f.source_episode_id = any (v_ids)
+  order by f.id
+  for no key update;
+  perform from memory.rules as r
+  where r.tenant_id = v_tenant_id and r.source_episode_id = any (v_ids)
+  order by r.id
+  for no key update;
+  -- An import may have named its source without a link; the link is what stays.
+  insert into memory.memory_links
+    (tenant_id, source_type, source_id, target_type, target_id, relation)
+  select v_tenant_id, s.source_type, s.id, 'episode', s.source_episode_id, 'derived_from'
+  from (
+    select 'fact' as source_type, f.id, f.source_episode_id from memory.facts as f
+    where f.tenant_id = v_tenant_id and f.source_episode_id = any (v_ids)
+    union all
+    select 'rule', r.id, r.source_episode_id from memory.rules as r
+    where r.tenant_id = v_tenant_id and r.source_episode_id = any (v_ids)
+  ) as s
+  order by s.source_type, s.id
+  on conflict (tenant_id, source_type, source_id, target_type, target_id) do nothing;
+
+  delete from memory.episodes as e where e.tenant_id = v_tenant_id and e.id = any (v_ids);
+
+  expired_deleted := cardinality(v_expired);
+  capacity_deleted := cardinality(v_surplus);
+  select count(*) into remaining from memory.episodes as e where e.tenant_id = v_tenant_id;
+  due := 0;
+  if expired_deleted + capacity_deleted = batch_size then
+    select count(*) into due
+    from memory.episodes as e
+    where e.tenant_id = v_tenant_id
+      and e.expires_at < as_of
+      and (
+        e.consolidation_status in ('consolidated', 'dead_letter') or e.expires_at < as_of - v_grace
+      );
+    if remaining - due > v_max_entries then
+      select due + least(remaining - due - v_max_entries, count(*)) into due
+      from memory.episodes as e
+      where e.tenant_id = v_tenant_id
+        and e.consolidation_status = 'consolidated'
+        and (e.expires_at is null or e.expires_at >= as_of);
+    end if;
+  end if;
+  return next;
+end;
+$$;
+
+comment on function memory.run_episode_cleanup(integer, integer, timestamptz) is
+'Deletes episodes that expired before as_of; then, beyond max_entries (default: the setting '
+'episode_max_entries, 10000), the oldest consolidated ones. What is not consolidated is never '
+'deleted for capacity. What was drawn from a deleted episode keeps its link, which resolves as '
+'expired. One call deletes at most batch_size episodes and returns how many of either kind, how '
+'many remain, and how many more are due: call it again, in a transaction of its own, while any '
+'are. Errors: PM002 invalid argument.';
 
 -- Deploy pymem:functions/events to pg
 -- requires: tables/events
@@ -7855,6 +8122,7 @@ comment on function memory.version() is
 -- requires: tables/embedding_queue
 -- requires: tables/settings
 -- requires: functions/request
+-- requires: tables/tombstones
 
 set local role memory_owner;
 
@@ -7870,7 +8138,7 @@ begin
   foreach v_table in array array[
     'episodes', 'facts', 'fact_keys', 'rules', 'rule_applications', 'entities', 'memory_links',
     'memory_events', 'settings', 'embedding_versions', 'embedding_queue', 'staged_embeddings',
-    'corpus_statistics', 'corpus_deltas'
+    'corpus_statistics', 'corpus_deltas', 'tombstones'
   ] loop
     execute format('alter table memory.%I enable row level security', v_table);
     execute format('alter table memory.%I force row level security', v_table);
@@ -7912,6 +8180,7 @@ to memory_owner, memory_reader using (true);
 -- Deploy pymem:privileges to pg
 -- requires: row_security
 -- requires: functions/context
+-- requires: functions/cleanup
 -- requires: functions/decay
 -- requires: functions/events
 -- requires: functions/explain
@@ -7944,6 +8213,7 @@ memory.embedding_queue,
 memory.staged_embeddings,
 memory.corpus_statistics,
 memory.corpus_deltas,
+memory.tombstones,
 memory.searchable_memories
 from public;
 
@@ -8009,7 +8279,7 @@ to memory_writer, memory_worker, memory_reader, memory_admin;
 
 grant execute on function
 memory.list_events(uuid, text, timestamptz, bigint, integer),
-memory.get_links(text, uuid, text)
+memory.get_links(text, uuid, text, timestamptz)
 to memory_writer, memory_reader, memory_admin;
 
 -- Agents and applications
@@ -8093,7 +8363,8 @@ to memory_worker;
 grant execute on function
 memory.list_tenants(),
 memory.run_decay_sweep(timestamptz),
-memory.run_decay_sweep_all_tenants(timestamptz)
+memory.run_decay_sweep_all_tenants(timestamptz),
+memory.run_episode_cleanup(integer, integer, timestamptz)
 to memory_worker;
 
 -- Administration of a tenant

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import random
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
@@ -10,7 +12,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from pymem import InvalidTransitionError, Memory, Sweep
+from pymem import Cleanup, InvalidTransitionError, Memory, NotFoundError, Sweep
+from pymem.maintenance import clean_up_episodes
 from tests.conftest import Database
 from tests.test_concurrency import SESSIONS, together
 
@@ -219,3 +222,115 @@ async def test_a_sweep_writes_only_rows_that_change_state(
 
     assert facts == Sweep("fact", checked=50, fading=0, expired=0, recovered=0)
     assert database.value(rows) == before
+
+
+# Cleanup
+
+
+def episodes(
+    database: Database, count: int, *, status: str = "pending", lives: bool = False
+) -> None:
+    """Store episodes of January, from each of which a fact was drawn."""
+    database.query(
+        """insert into memory.episodes (tenant_id, butler, content, created_at, expires_at)
+           select 'a', 'home', 'episode ' || n, '2026-01-01Z'::timestamptz + n * interval '1 s',
+             case when not %s then '2026-01-08Z'::timestamptz end
+           from generate_series(1, %s) as n""",
+        lives,
+        count,
+    )
+    database.query("update memory.episodes set consolidation_status = %s", status)
+    database.query(
+        """insert into memory.facts (tenant_id, subject, predicate, content, source_episode_id)
+           select 'a', 'subject', 'is ' || content, 'fact', id from memory.episodes
+           order by md5(content)"""
+    )
+
+
+async def test_cleanups_at_once_delete_every_expired_episode_once(database: Database) -> None:
+    episodes(database, 700)
+
+    async def clean_up(memory: Memory, _: int) -> Cleanup:
+        return await clean_up_episodes(memory, batch_size=40, as_of=LATER)
+
+    done = await together(database, clean_up)
+
+    assert sum(one.expired_deleted for one in done) == 700
+    assert database.value("select count(*) from memory.episodes") == 0
+    assert database.value("select count(*) from memory.tombstones") == 700
+    assert (
+        database.value(
+            "select count(*) from memory.memory_events where event_type = 'episode_deleted'"
+        )
+        == 700
+    )
+
+
+async def test_cleanups_at_once_keep_as_many_episodes_as_one_would(database: Database) -> None:
+    episodes(database, 300, status="consolidated", lives=True)
+
+    async def clean_up(memory: Memory, _: int) -> Cleanup:
+        return await clean_up_episodes(memory, max_entries=100, batch_size=30, as_of=LATER)
+
+    done = await together(database, clean_up)
+    async with await Memory.connect(database.login("a")) as memory:
+        await clean_up_episodes(memory, max_entries=100, as_of=LATER)
+
+    assert sum(one.capacity_deleted for one in done) <= 200
+    assert database.value("select count(*) from memory.episodes") == 100
+    assert database.value("select min(created_at) from memory.episodes") == datetime(
+        2026, 1, 1, 0, 3, 21, tzinfo=UTC
+    )
+
+
+async def test_a_cleanup_beside_readers_and_stores_neither_waits_for_ever_nor_fails(
+    database: Database,
+) -> None:
+    episodes(database, 200)
+    sources = [row[0] for row in database.query("select id from memory.episodes")]
+
+    async def work(memory: Memory, session: int) -> None:
+        for _ in range(8):
+            if session < 2:
+                await memory.run_episode_cleanup(batch_size=20, as_of=LATER)
+            elif session < 5:
+                await memory.recall("fact", types=["fact"], max_results=50)
+            else:
+                source = random.choice(sources)
+                # Whether it is still there when the fact is stored is a matter of luck.
+                with contextlib.suppress(NotFoundError):
+                    await memory.store_fact(
+                        "user", f"mood {session}", "x", source_episode_id=source
+                    )
+
+    await together(database, work)
+
+    assert (
+        database.value(
+            """select count(*) from memory.memory_links as l
+               where l.target_type = 'episode'
+                 and memory.resolved_state('a', 'episode', l.target_id, %s) is null""",
+            LATER,
+        )
+        == 0
+    )
+
+
+async def test_a_cleanup_leaves_an_episode_that_is_in_use_for_the_next_run(
+    memory: Memory, database: Database
+) -> None:
+    episodes(database, 3)
+    url = database.superuser_url
+    async with await psycopg.AsyncConnection.connect(url) as storing:
+        await storing.execute("select set_config('memory.tenant_id', 'a', false)")
+        await storing.execute(
+            "select memory.store_fact('user', 'likes', 'tea', source_episode_id => id) "
+            "from memory.episodes where content = 'episode 2'"
+        )
+        async with asyncio.timeout(10):
+            while_used = await clean_up_episodes(memory, batch_size=1, as_of=LATER)
+        await storing.commit()
+    after = await clean_up_episodes(memory, as_of=LATER)
+
+    assert while_used == Cleanup(expired_deleted=2, capacity_deleted=0, remaining=1, due=0)
+    assert after == Cleanup(expired_deleted=1, capacity_deleted=0, remaining=0, due=0)

@@ -141,6 +141,35 @@ def test_a_sweep_of_all_tenants_is_for_a_gateway(pymem: Run, database: Database)
     ]
 
 
+def test_a_cleanup_goes_on_until_nothing_is_due(pymem: Run, database: Database) -> None:
+    database.query(
+        "select memory.store_episode('episode ' || n, 'home', as_of => '2026-01-01Z')"
+        " from generate_series(1, 25) as n"
+    )
+
+    table = pymem("cleanup", "--batch-size", "10", "--as-of", "2026-02-01").stdout
+    again = parsed(pymem("cleanup", "--json"))
+
+    lines = [line.split() for line in table.splitlines() if line.strip()]
+    assert lines[0] == ["expired", "beyond", "capacity", "remaining"]
+    assert lines[2:] == [["25", "0", "0"]]
+    assert again == [{"expired_deleted": 0, "capacity_deleted": 0, "remaining": 0, "due": 0}]
+
+
+def test_a_link_to_a_deleted_episode_is_shown_as_expired(pymem: Run, database: Database) -> None:
+    episode = database.value("select memory.store_episode('x', 'home', as_of => '2026-01-01Z')")
+    fact = database.value(
+        "select memory.store_fact('s', 'p', 'c', source_episode_id => %s)", episode
+    )
+    pymem("cleanup")
+
+    assert f"episode {episode} (expired)" in " ".join(
+        pymem("get", "fact", str(fact)).stdout.split()
+    )
+    [link] = parsed(pymem("get", "fact", str(fact), "--json"))["links"]
+    assert (link["target_id"], link["target_state"]) == (str(episode), "expired")
+
+
 def test_recall_explains_its_scores(pymem: Run) -> None:
     pymem("store", "fact", "user", "likes", "tea")
 
@@ -270,6 +299,9 @@ def test_embedding_is_done_by_the_command_too(database: Database) -> None:
         (("mark", "useless", "abc"), 2, "useless"),
         (("sweep", "--as-of", "9998-01-01"), 1, "as_of lies in the future"),
         (("sweep", "--as-of", "never"), 2, "no time"),
+        (("cleanup", "--max-entries", "-1"), 1, "max_entries is -1"),
+        (("cleanup", "--batch-size", "0"), 1, "batch_size is 0"),
+        (("cleanup", "--max-entries", "nan"), 2, "nan"),
         (("store", "fact", "", "p", "c"), 1, "subject is empty"),
         (("store", "fact", "s", "p", "c", "--permanence", "eternal"), 1, "eternal"),
         (("store", "fact", "s", "p", "c", "--confidence", "7"), 1, "confidence is 7"),
@@ -332,7 +364,7 @@ def test_every_command_has_help() -> None:
     listed = command("--help").stdout
     for name in (
         *("up", "down", "deploy", "ingest", "store", "search", "recall", "context"),
-        *("get", "mark", "forget", "sweep", "embed", "events", "configure", "mcp"),
+        *("get", "mark", "forget", "sweep", "cleanup", "embed", "events", "configure", "mcp"),
     ):
         assert f"  {name} " in listed
         assert command(name, "--help").returncode == 0

@@ -31,6 +31,7 @@ NAMES = {
     "memory_confirm",
     "memory_mark_helpful",
     "memory_mark_harmful",
+    "memory_run_episode_cleanup",
     "memory_forget",
     "memory_context",
 }
@@ -103,6 +104,9 @@ async def test_the_tools_are_listed_with_their_arguments(database: Database) -> 
     assert schemas["memory_mark_helpful"]["required"] == ["rule_id"]
     assert schemas["memory_mark_harmful"]["required"] == ["rule_id"]
     assert "reason" in schemas["memory_mark_harmful"]["properties"]
+    cleanup = schemas["memory_run_episode_cleanup"]
+    assert "required" not in cleanup
+    assert cleanup["properties"]["max_entries"]["default"] == 10_000
     assert set(schemas["memory_context"]["required"]) == {"trigger_prompt", "butler"}
 
 
@@ -178,6 +182,20 @@ async def test_an_agent_says_how_rules_turn_out(database: Database) -> None:
     assert database.query(
         "select reason, context from memory.rule_applications where outcome = 'harmful'"
     ) == [("It was a Sunday", {"session": 7})]
+
+
+async def test_a_cleanup_keeps_what_is_configured_or_asked_for(database: Database) -> None:
+    database.query("select memory.configure('{\"episode_max_entries\": 3}')")
+    for n in range(5):
+        database.query("select memory.store_episode(%s, 'home')", f"episode {n}")
+    database.query("update memory.episodes set consolidated = true")
+    database.query("update memory.episodes set expires_at = now() where content = 'episode 4'")
+    async with connected(database.login("a")) as client:
+        configured = await call(client, "memory_run_episode_cleanup")
+        asked = await call(client, "memory_run_episode_cleanup", max_entries=1)
+
+    assert configured == {"expired_deleted": 1, "capacity_deleted": 1, "remaining": 3}
+    assert asked == {"expired_deleted": 0, "capacity_deleted": 2, "remaining": 1}
 
 
 async def test_answers_hold_plain_json_and_no_vectors(database: Database) -> None:
@@ -297,6 +315,9 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("memory_mark_helpful", {"rule_id": ID, "reason": "x"}, "PM002"),
     ("memory_mark_helpful", {"rule_id": ID, "context": "x"}, "PM002"),
     ("memory_mark_harmful", {"rule_id": ID}, "PM001"),
+    ("memory_run_episode_cleanup", {"max_entries": -1}, "PM002"),
+    ("memory_run_episode_cleanup", {"max_entries": 10**12}, "22003"),
+    ("memory_run_episode_cleanup", {"max_entries": "all"}, "PM002"),
     ("memory_mark_harmful", {"rule_id": ID, "reason": ""}, "PM002"),
     ("memory_mark_harmful", {"rule_id": ID, "reason": "x" * 2000}, "PM002"),
     ("memory_context", {"trigger_prompt": "x", "butler": "home", "token_budget": 1}, "PM002"),

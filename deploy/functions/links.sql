@@ -1,6 +1,7 @@
 -- Deploy pymem:functions/links to pg
 -- requires: tables/audit_triggers
 -- requires: functions/checks
+-- requires: tables/tombstones
 
 begin;
 
@@ -63,16 +64,59 @@ comment on function memory.create_link(text, uuid, text, uuid, text) is
 'tells so with created = false and the relation that is stored. Errors: PM001 no such memory, '
 'PM002 invalid argument.';
 
+create function memory.resolved_state(
+  tenant_id text,
+  memory_type text,
+  memory_id uuid,
+  as_of timestamptz
+)
+  returns text
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select coalesce(
+    case memory_type
+      when 'episode' then (
+        select case when e.expires_at <= as_of then 'expired' else e.lifecycle_state end
+        from memory.episodes as e
+        where e.tenant_id = resolved_state.tenant_id and e.id = memory_id
+      )
+      when 'fact' then (
+        select f.lifecycle_state from memory.facts as f
+        where f.tenant_id = resolved_state.tenant_id and f.id = memory_id
+      )
+      else (
+        select r.lifecycle_state from memory.rules as r
+        where r.tenant_id = resolved_state.tenant_id and r.id = memory_id
+      )
+    end,
+    (
+      select 'expired' from memory.tombstones as t
+      where t.tenant_id = resolved_state.tenant_id
+        and t.memory_type = resolved_state.memory_type
+        and t.memory_id = resolved_state.memory_id
+    )
+  );
+$$;
+
+comment on function memory.resolved_state(text, text, uuid, timestamptz) is
+'State of the memory at an end of a link: its lifecycle_state, and expired for an episode that '
+'has expired or any memory that left a tombstone.';
+
 create function memory.get_links(
   memory_type text,
   memory_id uuid,
-  direction text default 'both'
+  direction text default 'both',
+  as_of timestamptz default now()
 )
   returns table (
     source_type text,
     source_id uuid,
+    source_state text,
     target_type text,
     target_id uuid,
+    target_state text,
     relation text,
     created_at timestamptz
   )
@@ -81,33 +125,43 @@ create function memory.get_links(
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
-#variable_conflict use_column
 declare
   v_tenant_id text := memory.current_tenant();
 begin
-  perform memory.check_word('memory_type', memory_type, '{episode,fact,rule}');
-  perform memory.check_word('direction', direction, '{outgoing,incoming,both}');
+  perform
+    memory.check_word('memory_type', memory_type, '{episode,fact,rule}'),
+    memory.check_word('direction', direction, '{outgoing,incoming,both}'),
+    memory.check_time('as_of', as_of);
 
   return query
-  select l.source_type, l.source_id, l.target_type, l.target_id, l.relation, l.created_at
-  from memory.memory_links as l
-  where l.tenant_id = v_tenant_id
-    and direction in ('outgoing', 'both')
-    and l.source_type = get_links.memory_type
-    and l.source_id = get_links.memory_id
-  union all
-  select l.source_type, l.source_id, l.target_type, l.target_id, l.relation, l.created_at
-  from memory.memory_links as l
-  where l.tenant_id = v_tenant_id
-    and direction in ('incoming', 'both')
-    and l.target_type = get_links.memory_type
-    and l.target_id = get_links.memory_id
-  order by created_at, source_type, source_id, target_type, target_id;
+  select
+    l.source_type, l.source_id,
+    memory.resolved_state(v_tenant_id, l.source_type, l.source_id, as_of),
+    l.target_type, l.target_id,
+    memory.resolved_state(v_tenant_id, l.target_type, l.target_id, as_of),
+    l.relation, l.created_at
+  from (
+    select o.*
+    from memory.memory_links as o
+    where o.tenant_id = v_tenant_id
+      and direction in ('outgoing', 'both')
+      and o.source_type = get_links.memory_type
+      and o.source_id = get_links.memory_id
+    union all
+    select i.*
+    from memory.memory_links as i
+    where i.tenant_id = v_tenant_id
+      and direction in ('incoming', 'both')
+      and i.target_type = get_links.memory_type
+      and i.target_id = get_links.memory_id
+  ) as l
+  order by l.created_at, l.source_type, l.source_id, l.target_type, l.target_id;
 end;
 $$;
 
-comment on function memory.get_links(text, uuid, text) is
+comment on function memory.get_links(text, uuid, text, timestamptz) is
 'Links of a memory: outgoing (it is the source), incoming (it is the target) or both, oldest '
-'first. No rows for an unknown id. Errors: PM002.';
+'first, with the states of both ends as of as_of: lifecycle_state, or expired for an episode that '
+'has expired, whether it was deleted since or not. No rows for an unknown id. Errors: PM002.';
 
 commit;

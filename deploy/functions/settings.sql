@@ -58,6 +58,8 @@ begin
   v_settings.context_episodes_share := 0.10;
   v_settings.context_confidence := 'effective';
   v_settings.context_counts_references := false;
+  v_settings.episode_max_entries := 10000;
+  v_settings.episode_pending_grace_days := 0;
   v_settings.rule_effectiveness := 'by_outcome';
   v_settings.rule_helpful_confirms := false;
   v_settings.rule_established_successes := 5;
@@ -253,6 +255,8 @@ as $$
     context_episodes_share = settings.context_episodes_share,
     context_confidence = settings.context_confidence,
     context_counts_references = settings.context_counts_references,
+    episode_max_entries = settings.episode_max_entries,
+    episode_pending_grace_days = settings.episode_pending_grace_days,
     rule_effectiveness = settings.rule_effectiveness,
     rule_helpful_confirms = settings.rule_helpful_confirms,
     rule_established_successes = settings.rule_established_successes,

@@ -64,6 +64,10 @@ on memory.episodes (tenant_id, expires_at) where expires_at is not null;
 create index episodes_pending_idx
 on memory.episodes (tenant_id, butler, created_at, id) where consolidation_status = 'pending';
 
+-- Cleanup reads the oldest of these only.
+create index episodes_consolidated_idx
+on memory.episodes (tenant_id, created_at, id) where consolidation_status = 'consolidated';
+
 create index episodes_search_idx
 on memory.episodes using gin (memory.search_terms(tenant_id, search_vector));
 

@@ -53,6 +53,10 @@ create table memory.settings (
   context_confidence text not null check (context_confidence in ('effective', 'base')),
   context_counts_references boolean not null,
 
+  episode_max_entries integer not null check (episode_max_entries between 0 and 1000000000),
+  episode_pending_grace_days float8 not null
+  check (episode_pending_grace_days between 0 and 100000),
+
   rule_effectiveness text not null check (rule_effectiveness in ('by_outcome', 'asymmetric')),
   rule_helpful_confirms boolean not null,
   rule_established_successes integer not null
@@ -161,6 +165,10 @@ comment on column memory.settings.context_confidence is
 comment on column memory.settings.context_counts_references is
 'Whether context counts as a reference to what it shows. Off, so that a repeated call gives the '
 'same text.';
+comment on column memory.settings.episode_max_entries is
+'Episodes beyond which cleanup deletes the oldest consolidated ones.';
+comment on column memory.settings.episode_pending_grace_days is
+'Days that cleanup leaves an expired episode that still waits for consolidation.';
 comment on column memory.settings.rule_effectiveness is
 'Effectiveness of a rule after a mark: "by_outcome", the share of successes after a helpful mark '
 'and the asymmetric score after a harmful one, or always the "asymmetric" score.';

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+import click
+
 from pymem.cli.base import (
     Options,
     all_tenants_option,
@@ -14,7 +16,11 @@ from pymem.cli.base import (
     pass_options,
     print_per_tenant,
     run,
+    start_progress,
 )
+from pymem.maintenance import clean_up_episodes
+from pymem.memory import Memory
+from pymem.models import Cleanup
 
 
 @main.command()
@@ -38,4 +44,48 @@ def sweep(options: Options, all_tenants: bool, as_of: datetime | None, json_: bo
         fading="began to fade",
         expired="expired",
         recovered="recovered",
+    )
+
+
+@main.command()
+@click.option("--max-entries", type=int, help="How many episodes may remain; default: the setting.")
+@click.option("--batch-size", type=int, help="Episodes deleted in a transaction; default 10000.")
+@all_tenants_option
+@as_of_option
+@as_json
+@pass_options
+def cleanup(
+    options: Options,
+    max_entries: int | None,
+    batch_size: int | None,
+    all_tenants: bool,
+    as_of: datetime | None,
+    json_: bool,
+) -> None:
+    """Delete episodes that have expired or are beyond capacity."""
+    bar, task = start_progress("deleting", 0, "")
+    total = 0
+
+    def progress(deleted: int, due: int) -> None:
+        nonlocal total
+        total += deleted
+        bar.update(task, completed=total, total=total + due)
+
+    async def clean_up(tenant: Memory) -> Cleanup:
+        return await clean_up_episodes(
+            tenant,
+            max_entries=max_entries,
+            batch_size=batch_size,
+            as_of=as_of,
+            progress=progress,
+        )
+
+    with bar:
+        answers = run(options, lambda memory: for_tenants(memory, all_tenants, clean_up))
+    print_per_tenant(
+        answers,
+        json_,
+        expired_deleted="expired",
+        capacity_deleted="beyond capacity",
+        remaining="remaining",
     )
