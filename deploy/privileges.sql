@@ -5,6 +5,7 @@
 -- requires: functions/decay
 -- requires: functions/events
 -- requires: functions/explain
+-- requires: functions/hygiene
 -- requires: functions/lifecycle
 -- requires: functions/links
 -- requires: functions/reembedding
@@ -187,12 +188,14 @@ grant execute on function
 memory.list_tenants(),
 memory.run_decay_sweep(timestamptz),
 memory.run_decay_sweep_all_tenants(timestamptz),
-memory.run_episode_cleanup(integer, integer, timestamptz)
+memory.run_episode_cleanup(integer, integer, timestamptz),
+memory.run_rule_hygiene(timestamptz)
 to memory_worker;
 
 -- Administration of a tenant
 
 grant execute on function
+memory.revert_inversion(uuid, timestamptz),
 memory.configure(jsonb),
 memory.default_settings(text),
 memory.start_reembedding(text, text, integer),

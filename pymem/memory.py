@@ -24,6 +24,7 @@ from pymem.models import (
     EmbeddingVersion,
     Event,
     ExplainedMemory,
+    Hygiene,
     KeywordMatch,
     Link,
     MarkedRule,
@@ -603,6 +604,16 @@ class Memory:
             as_of=as_of,
         )
         return cleanup
+
+    async def run_rule_hygiene(self, *, as_of: datetime | None = None) -> Hygiene:
+        """Turn harmful rules into warnings, and promote those that have come of age."""
+        [hygiene] = await self._rows(Hygiene, "run_rule_hygiene", as_of=as_of)
+        return hygiene
+
+    async def revert_inversion(self, rule_id: UUID | str, *, as_of: datetime | None = None) -> str:
+        """Make an anti-pattern the rule again that it was; return its maturity."""
+        result: str = await self._value("revert_inversion", rule_id=rule_id, as_of=as_of)
+        return result
 
     # Embeddings
 

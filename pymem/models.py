@@ -157,6 +157,14 @@ class Cleanup:
 
 
 @dataclass(frozen=True, slots=True)
+class Hygiene:
+    """How many rules turned into warnings, and how many were promoted by their age."""
+
+    inverted: int
+    promoted: int
+
+
+@dataclass(frozen=True, slots=True)
 class Tenant:
     """A tenant that has memories."""
 

@@ -928,6 +928,9 @@ values
 ('rule', 'maturity', 'candidate', 'anti_pattern', 'rule_inverted'),
 ('rule', 'maturity', 'established', 'anti_pattern', 'rule_inverted'),
 ('rule', 'maturity', 'proven', 'anti_pattern', 'rule_inverted'),
+('rule', 'maturity', 'anti_pattern', 'candidate', 'rule_restored'),
+('rule', 'maturity', 'anti_pattern', 'established', 'rule_restored'),
+('rule', 'maturity', 'anti_pattern', 'proven', 'rule_restored'),
 
 ('entity', 'lifecycle_state', '[*]', 'active', 'entity_created'),
 ('entity', 'lifecycle_state', '[*]', 'merged', 'entity_created'),
@@ -1569,6 +1572,12 @@ begin
       using errcode = 'PM006', hint = 'Store another rule, and forget this one.';
   end if;
 
+  -- A vector belongs to its text.
+  if tg_op = 'UPDATE' and new.content <> old.content then
+    new.embedding := null;
+    new.embedding_version_id := null;
+  end if;
+
   if tg_op = 'INSERT'
     or (new.content, new.text_search_config, new.search_vector)
       is distinct from (old.content, old.text_search_config, old.search_vector)
@@ -1583,7 +1592,7 @@ $$;
 
 comment on function memory.prepare_rule() is
 'Trigger: fills the confirmation time of imports, keeps the identity as stored and the search '
-'vector true.';
+'vector true, and takes a rule with a new text its vector.';
 
 create trigger prepare
 before insert or update of
@@ -2391,6 +2400,43 @@ comment on function memory.forget_embedding() is
 create trigger forget_embedding
 after delete on memory.episodes
 for each row execute function memory.forget_embedding('episode');
+
+create function memory.requeue_embedding()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  delete from memory.staged_embeddings as s
+  where s.tenant_id = new.tenant_id and s.memory_type = tg_argv[0] and s.memory_id = new.id;
+  insert into memory.embedding_queue (tenant_id, target, memory_type, memory_id)
+  select new.tenant_id, t.target, tg_argv[0], new.id
+  from (
+    select 'active' as target
+    union all
+    select b.status
+    from (
+      select v.status from memory.embedding_versions as v
+      where v.tenant_id = new.tenant_id and v.status = 'building'
+      for key share
+    ) as b
+  ) as t
+  on conflict (tenant_id, target, memory_type, memory_id) do update set
+    enqueued_at = excluded.enqueued_at,
+    claimed_until = excluded.claimed_until,
+    attempts = excluded.attempts;
+  return null;
+end;
+$$;
+
+comment on function memory.requeue_embedding() is
+'Trigger: queues a memory whose text has changed for new vectors, whoever was embedding the old '
+'text. Argument: its type.';
+
+create trigger requeue_embedding
+after update of content on memory.rules
+for each row when (old.content is distinct from new.content)
+execute function memory.requeue_embedding('rule');
 
 -- Deploy pymem:tables/corpus_statistics to pg
 -- requires: tables/episodes
@@ -4778,7 +4824,8 @@ begin
     memory.check_number('importance', store_rule.importance, 0, 10),
     memory.check_tags(store_rule.tags),
     memory.check_metadata(
-      store_rule.metadata, '{status,forgotten,needs_inversion,harmful_reasons,original_content}'
+      store_rule.metadata,
+      '{status,forgotten,needs_inversion,harmful_reasons,original_content,inverted_from}'
     ),
     memory.check_source(v_tenant_id, store_rule.source_butler, store_rule.source_episode_id),
     memory.check_idempotency_key(store_rule.idempotency_key),
@@ -4807,7 +4854,7 @@ begin
     where r.tenant_id = v_tenant_id
       and r.idempotency_key = store_rule.idempotency_key
       and r.scope = v_scope
-      and r.content = store_rule.content;
+      and coalesce(r.metadata ->> 'original_content', r.content) = store_rule.content;
     if not found then
       perform memory.refuse_reused_key(store_rule.idempotency_key);
     end if;
@@ -6176,6 +6223,178 @@ comment on function memory.run_episode_cleanup(integer, integer, timestamptz) is
 'expired. One call deletes at most batch_size episodes and returns how many of either kind, how '
 'many remain, and how many more are due: call it again, in a transaction of its own, while any '
 'are. Errors: PM002 invalid argument.';
+
+-- Deploy pymem:functions/hygiene to pg
+-- requires: functions/rules
+-- requires: functions/settings
+-- requires: functions/text
+-- requires: tables/embedding_queue
+-- requires: tables/rule_triggers
+
+set local role memory_owner;
+
+create function memory.inverted_content(
+  content text,
+  reasons jsonb
+)
+  returns text
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_reasons text := coalesce(
+    (
+      select string_agg(a.reason, '; ' order by a.ordinality)
+      from jsonb_array_elements_text(
+        case jsonb_typeof(reasons) when 'array' then reasons else '[]' end
+      ) with ordinality as a (reason, ordinality)
+    ),
+    'repeated failures'
+  );
+  v_head text := 'ANTI-PATTERN: Do NOT ';
+  v_tail text := '. This caused problems because: ' || v_reasons;
+begin
+  return v_head
+    || memory.truncate_utf8(content, 1048576 - octet_length(v_head) - octet_length(v_tail))
+    || v_tail;
+end;
+$$;
+
+comment on function memory.inverted_content(text, jsonb) is
+'The text of a rule that turned into a warning: what not to do, and why. reasons is a JSON array '
+'of texts, at most 512 KiB. A text that would exceed 1 MiB is cut.';
+
+create function memory.run_rule_hygiene(as_of timestamptz default now())
+  returns table (
+    inverted bigint,
+    promoted bigint
+  )
+  language plpgsql
+  volatile
+  rows 1
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_settings memory.settings := memory.current_settings();
+  v_tenant_id text := v_settings.tenant_id;
+  v_inverted uuid[];
+  v_promoted uuid[];
+begin
+  perform memory.check_write_time('as_of', as_of);
+
+  select
+    array_agg(x.id) filter (where x.needs_inversion),
+    array_agg(x.id) filter (where not x.needs_inversion)
+  into v_inverted, v_promoted
+  from (
+    select r.id, r.metadata @> '{"needs_inversion": true}' as needs_inversion
+    from memory.rules as r
+    where r.tenant_id = v_tenant_id
+      and r.lifecycle_state <> 'retracted'
+      and r.maturity <> 'anti_pattern'
+      and (
+        r.metadata @> '{"needs_inversion": true}'
+        or r.maturity = 'established'
+        and memory.promoted_maturity(
+          v_settings, r.maturity, r.success_count, r.effectiveness_score, r.created_at, as_of
+        ) = 'proven'
+      )
+    order by r.id
+    for no key update
+  ) as x;
+
+  update memory.rules as r
+  set
+    content = memory.inverted_content(r.content, r.metadata -> 'harmful_reasons'),
+    maturity = 'anti_pattern',
+    permanence = 'permanent',
+    decay_rate = 0,
+    metadata = (r.metadata - '{needs_inversion,status}'::text []) || jsonb_build_object(
+      'original_content', r.content,
+      'inverted_from', jsonb_build_object(
+        'maturity', r.maturity, 'permanence', r.permanence, 'decay_rate', r.decay_rate
+      )
+    )
+  where r.tenant_id = v_tenant_id and r.id = any (v_inverted);
+  update memory.rules as r
+  set maturity = 'proven'
+  where r.tenant_id = v_tenant_id and r.id = any (v_promoted);
+
+  inverted := coalesce(cardinality(v_inverted), 0);
+  promoted := coalesce(cardinality(v_promoted), 0);
+  return next;
+end;
+$$;
+
+comment on function memory.run_rule_hygiene(timestamptz) is
+'Does what harm and time have made due: turns rules with metadata.needs_inversion into '
+'anti-patterns, whose text warns of them, and promotes established rules that have proven '
+'themselves and reached the age for it. An anti-pattern does not decay; its text waits for a new '
+'vector; what it was is kept in metadata.original_content and inverted_from, for '
+'memory.revert_inversion. Returns how many of either. A second run changes nothing more. Errors: '
+'PM002 invalid time.';
+
+create function memory.revert_inversion(
+  rule_id uuid,
+  as_of timestamptz default now()
+)
+  returns text
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_rule record;
+begin
+  perform memory.check_write_time('as_of', as_of);
+  select r.lifecycle_state, r.maturity, r.metadata, r.created_at into v_rule
+  from memory.rules as r
+  where r.tenant_id = v_tenant_id and r.id = revert_inversion.rule_id
+  for no key update;
+  if not found then
+    raise exception 'no rule has id %', revert_inversion.rule_id
+      using errcode = 'PM001', hint = 'Find rules with memory.search(query, types => ''{rule}'').';
+  end if;
+  if v_rule.lifecycle_state = 'retracted' then
+    raise exception 'rule % is forgotten', revert_inversion.rule_id
+      using errcode = 'PM003', hint = 'Store it anew if it holds after all.';
+  end if;
+  if v_rule.maturity <> 'anti_pattern'
+    or not v_rule.metadata ?& '{original_content,inverted_from}'
+  then
+    raise exception 'rule % was not inverted', revert_inversion.rule_id
+      using errcode = 'PM003',
+        hint = 'Only an anti-pattern that memory.run_rule_hygiene made can be made a rule again.';
+  end if;
+  if as_of < v_rule.created_at then
+    raise exception 'as_of lies before rule % was created: %', revert_inversion.rule_id, as_of
+      using errcode = 'PM002', hint = format('Pass a time from %s on.', v_rule.created_at);
+  end if;
+
+  update memory.rules as r
+  set
+    content = r.metadata ->> 'original_content',
+    maturity = r.metadata -> 'inverted_from' ->> 'maturity',
+    permanence = r.metadata -> 'inverted_from' ->> 'permanence',
+    decay_rate = (r.metadata -> 'inverted_from' ->> 'decay_rate')::float8,
+    last_confirmed_at = greatest(r.last_confirmed_at, as_of),
+    metadata = r.metadata - '{original_content,inverted_from}'::text []
+  where r.tenant_id = v_tenant_id and r.id = revert_inversion.rule_id;
+  return v_rule.metadata -> 'inverted_from' ->> 'maturity';
+end;
+$$;
+
+comment on function memory.revert_inversion(uuid, timestamptz) is
+'Makes an anti-pattern the rule again that it was: text, maturity, permanence and decay, which '
+'starts at as_of, as this counts as a confirmation. Its counts stay, so the next harmful mark may '
+'flag it again. Returns its maturity. Errors: PM001 no such rule, PM002 invalid time, PM003 '
+'forgotten or not inverted.';
 
 -- Deploy pymem:functions/events to pg
 -- requires: tables/events
@@ -8184,6 +8403,7 @@ to memory_owner, memory_reader using (true);
 -- requires: functions/decay
 -- requires: functions/events
 -- requires: functions/explain
+-- requires: functions/hygiene
 -- requires: functions/lifecycle
 -- requires: functions/links
 -- requires: functions/reembedding
@@ -8364,12 +8584,14 @@ grant execute on function
 memory.list_tenants(),
 memory.run_decay_sweep(timestamptz),
 memory.run_decay_sweep_all_tenants(timestamptz),
-memory.run_episode_cleanup(integer, integer, timestamptz)
+memory.run_episode_cleanup(integer, integer, timestamptz),
+memory.run_rule_hygiene(timestamptz)
 to memory_worker;
 
 -- Administration of a tenant
 
 grant execute on function
+memory.revert_inversion(uuid, timestamptz),
 memory.configure(jsonb),
 memory.default_settings(text),
 memory.start_reembedding(text, text, integer),

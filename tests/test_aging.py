@@ -334,3 +334,57 @@ async def test_a_cleanup_leaves_an_episode_that_is_in_use_for_the_next_run(
 
     assert while_used == Cleanup(expired_deleted=2, capacity_deleted=0, remaining=1, due=0)
     assert after == Cleanup(expired_deleted=1, capacity_deleted=0, remaining=0, due=0)
+
+
+# Hygiene
+
+
+async def test_hygiene_at_once_inverts_every_rule_once(database: Database) -> None:
+    database.query(
+        """insert into memory.rules (tenant_id, content, metadata)
+           select 'a', 'Rule ' || n, '{"needs_inversion": true}' from generate_series(1, 200) as n"""
+    )
+
+    async def clean(memory: Memory, _: int) -> int:
+        return (await memory.run_rule_hygiene()).inverted
+
+    assert sum(await together(database, clean)) == 200
+    assert (
+        database.value(
+            "select count(*) from memory.rules where content like 'ANTI-PATTERN: Do NOT Rule%%'"
+        )
+        == database.value(
+            "select count(*) from memory.memory_events where event_type = 'rule_inverted'"
+        )
+        == 200
+    )
+
+
+async def test_marks_beside_hygiene_are_counted_or_refused(
+    memory: Memory, database: Database
+) -> None:
+    rules = [await memory.store_rule(f"Rule {n}") for n in range(10)]
+
+    async def work(memory: Memory, session: int) -> tuple[int, int]:
+        counted = refused = 0
+        for n in range(30):
+            if session == 0:
+                await memory.run_rule_hygiene()
+                continue
+            try:
+                await memory.mark_harmful(rules[(session + n) % 10])
+                counted += 1
+            except InvalidTransitionError:
+                refused += 1
+        return counted, refused
+
+    done = await together(database, work)
+    await memory.run_rule_hygiene()
+
+    counted, refused = (sum(column) for column in zip(*done, strict=True))
+    assert counted + refused == (SESSIONS - 1) * 30
+    assert database.value("select sum(harmful_count) from memory.rules") == counted
+    assert database.value("select count(*) from memory.rules where maturity = 'anti_pattern'") == 10
+    assert (
+        database.value("select count(*) from memory.rules where content like '%%ANTI%%ANTI%%'") == 0
+    )

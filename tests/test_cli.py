@@ -170,6 +170,28 @@ def test_a_link_to_a_deleted_episode_is_shown_as_expired(pymem: Run, database: D
     assert (link["target_id"], link["target_state"]) == (str(episode), "expired")
 
 
+def test_a_harmful_rule_turns_into_a_warning_and_back(pymem: Run) -> None:
+    rule = pymem("store", "rule", "Call before nine").stdout.strip()
+    for _ in range(3):
+        pymem("mark", "harmful", rule, "--reason", "It was early")
+
+    [done] = parsed(pymem("hygiene", "--json"))
+    warning = parsed(pymem("get", "rule", rule, "--json"))
+    table = pymem("hygiene").stdout
+    reverted = pymem("hygiene", "--revert", rule).stdout
+    restored = parsed(pymem("get", "rule", rule, "--json"))
+
+    assert done == {"inverted": 1, "promoted": 0}
+    assert warning["content"] == (
+        "ANTI-PATTERN: Do NOT Call before nine. This caused problems because: "
+        "It was early; It was early; It was early"
+    )
+    assert warning["maturity"] == "anti_pattern"
+    assert [line.split() for line in table.splitlines() if line.strip()][2:] == [["0", "0"]]
+    assert reverted == "a rule again, candidate\n"
+    assert (restored["content"], restored["maturity"]) == ("Call before nine", "candidate")
+
+
 def test_recall_explains_its_scores(pymem: Run) -> None:
     pymem("store", "fact", "user", "likes", "tea")
 
@@ -299,6 +321,10 @@ def test_embedding_is_done_by_the_command_too(database: Database) -> None:
         (("mark", "useless", "abc"), 2, "useless"),
         (("sweep", "--as-of", "9998-01-01"), 1, "as_of lies in the future"),
         (("sweep", "--as-of", "never"), 2, "no time"),
+        (("hygiene", "--as-of", "9998-01-01"), 1, "as_of lies in the future"),
+        (("hygiene", "--revert", "abc"), 1, "abc"),
+        (("hygiene", "--revert", "00000000-0000-0000-0000-000000000000"), 1, "no rule has id"),
+        (("hygiene", "--revert", "abc", "--all-tenants"), 2, "one tenant"),
         (("cleanup", "--max-entries", "-1"), 1, "max_entries is -1"),
         (("cleanup", "--batch-size", "0"), 1, "batch_size is 0"),
         (("cleanup", "--max-entries", "nan"), 2, "nan"),
@@ -364,7 +390,18 @@ def test_every_command_has_help() -> None:
     listed = command("--help").stdout
     for name in (
         *("up", "down", "deploy", "ingest", "store", "search", "recall", "context"),
-        *("get", "mark", "forget", "sweep", "cleanup", "embed", "events", "configure", "mcp"),
+        *(
+            "get",
+            "mark",
+            "forget",
+            "sweep",
+            "cleanup",
+            "hygiene",
+            "embed",
+            "events",
+            "configure",
+            "mcp",
+        ),
     ):
         assert f"  {name} " in listed
         assert command(name, "--help").returncode == 0

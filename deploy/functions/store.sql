@@ -376,7 +376,8 @@ begin
     memory.check_number('importance', store_rule.importance, 0, 10),
     memory.check_tags(store_rule.tags),
     memory.check_metadata(
-      store_rule.metadata, '{status,forgotten,needs_inversion,harmful_reasons,original_content}'
+      store_rule.metadata,
+      '{status,forgotten,needs_inversion,harmful_reasons,original_content,inverted_from}'
     ),
     memory.check_source(v_tenant_id, store_rule.source_butler, store_rule.source_episode_id),
     memory.check_idempotency_key(store_rule.idempotency_key),
@@ -405,7 +406,7 @@ begin
     where r.tenant_id = v_tenant_id
       and r.idempotency_key = store_rule.idempotency_key
       and r.scope = v_scope
-      and r.content = store_rule.content;
+      and coalesce(r.metadata ->> 'original_content', r.content) = store_rule.content;
     if not found then
       perform memory.refuse_reused_key(store_rule.idempotency_key);
     end if;

@@ -110,4 +110,41 @@ create trigger forget_embedding
 after delete on memory.episodes
 for each row execute function memory.forget_embedding('episode');
 
+create function memory.requeue_embedding()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  delete from memory.staged_embeddings as s
+  where s.tenant_id = new.tenant_id and s.memory_type = tg_argv[0] and s.memory_id = new.id;
+  insert into memory.embedding_queue (tenant_id, target, memory_type, memory_id)
+  select new.tenant_id, t.target, tg_argv[0], new.id
+  from (
+    select 'active' as target
+    union all
+    select b.status
+    from (
+      select v.status from memory.embedding_versions as v
+      where v.tenant_id = new.tenant_id and v.status = 'building'
+      for key share
+    ) as b
+  ) as t
+  on conflict (tenant_id, target, memory_type, memory_id) do update set
+    enqueued_at = excluded.enqueued_at,
+    claimed_until = excluded.claimed_until,
+    attempts = excluded.attempts;
+  return null;
+end;
+$$;
+
+comment on function memory.requeue_embedding() is
+'Trigger: queues a memory whose text has changed for new vectors, whoever was embedding the old '
+'text. Argument: its type.';
+
+create trigger requeue_embedding
+after update of content on memory.rules
+for each row when (old.content is distinct from new.content)
+execute function memory.requeue_embedding('rule');
+
 commit;

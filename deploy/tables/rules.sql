@@ -157,6 +157,12 @@ begin
       using errcode = 'PM006', hint = 'Store another rule, and forget this one.';
   end if;
 
+  -- A vector belongs to its text.
+  if tg_op = 'UPDATE' and new.content <> old.content then
+    new.embedding := null;
+    new.embedding_version_id := null;
+  end if;
+
   if tg_op = 'INSERT'
     or (new.content, new.text_search_config, new.search_vector)
       is distinct from (old.content, old.text_search_config, old.search_vector)
@@ -171,7 +177,7 @@ $$;
 
 comment on function memory.prepare_rule() is
 'Trigger: fills the confirmation time of imports, keeps the identity as stored and the search '
-'vector true.';
+'vector true, and takes a rule with a new text its vector.';
 
 create trigger prepare
 before insert or update of

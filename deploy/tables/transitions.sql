@@ -72,6 +72,9 @@ values
 ('rule', 'maturity', 'candidate', 'anti_pattern', 'rule_inverted'),
 ('rule', 'maturity', 'established', 'anti_pattern', 'rule_inverted'),
 ('rule', 'maturity', 'proven', 'anti_pattern', 'rule_inverted'),
+('rule', 'maturity', 'anti_pattern', 'candidate', 'rule_restored'),
+('rule', 'maturity', 'anti_pattern', 'established', 'rule_restored'),
+('rule', 'maturity', 'anti_pattern', 'proven', 'rule_restored'),
 
 ('entity', 'lifecycle_state', '[*]', 'active', 'entity_created'),
 ('entity', 'lifecycle_state', '[*]', 'merged', 'entity_created'),

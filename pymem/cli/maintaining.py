@@ -14,6 +14,7 @@ from pymem.cli.base import (
     for_tenants,
     main,
     pass_options,
+    print_json,
     print_per_tenant,
     run,
     start_progress,
@@ -88,4 +89,38 @@ def cleanup(
         expired_deleted="expired",
         capacity_deleted="beyond capacity",
         remaining="remaining",
+    )
+
+
+@main.command()
+@click.option("--revert", "rule_id", help="Make this anti-pattern the rule again that it was.")
+@all_tenants_option
+@as_of_option
+@as_json
+@pass_options
+def hygiene(
+    options: Options,
+    rule_id: str | None,
+    all_tenants: bool,
+    as_of: datetime | None,
+    json_: bool,
+) -> None:
+    """Turn harmful rules into warnings, and promote those that have come of age."""
+    if rule_id is not None:
+        if all_tenants:
+            raise click.UsageError("--revert is for one tenant")
+        maturity = run(options, lambda memory: memory.revert_inversion(rule_id, as_of=as_of))
+        if json_:
+            print_json({"rule_id": rule_id, "maturity": maturity})
+        else:
+            click.echo(f"a rule again, {maturity}")
+        return
+    answers = run(
+        options,
+        lambda memory: for_tenants(
+            memory, all_tenants, lambda tenant: tenant.run_rule_hygiene(as_of=as_of)
+        ),
+    )
+    print_per_tenant(
+        answers, json_, inverted="turned into warnings", promoted="promoted by their age"
     )

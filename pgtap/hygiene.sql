@@ -1,0 +1,305 @@
+begin;
+\ir fixtures.sql
+select plan(54);
+
+-- A rule of 1 January with a vector, marked on 2 January: + helpful, - harmful.
+create function memory_test.a_rule(
+  content text,
+  outcomes text,
+  reasons text[] default '{}'
+)
+  returns uuid
+  language plpgsql
+as $$
+declare
+  v_id uuid := memory.store_rule(
+    content, metadata => '{"k": 1}', embedding => memory_test.axis(1), as_of => '2026-01-01Z'
+  );
+  v_outcomes text[] := string_to_array(outcomes, null);
+begin
+  for i in 1 .. cardinality(v_outcomes) loop
+    if v_outcomes[i] = '+' then
+      perform memory.mark_helpful(v_id, as_of => '2026-01-02Z');
+    else
+      perform memory.mark_harmful(v_id, reasons[i], as_of => '2026-01-02Z');
+    end if;
+  end loop;
+  return v_id;
+end;
+$$;
+
+create function memory_test.cleaned(as_of timestamptz)
+  returns text
+  language sql
+  volatile
+  begin atomic
+    select concat_ws('/', h.inverted, h.promoted) from memory.run_rule_hygiene(as_of) as h;
+  end;
+
+create function memory_test.the_rule(rule_id uuid)
+  returns table (
+    content text,
+    maturity text,
+    permanence text,
+    decay_rate float8,
+    lifecycle_state text,
+    metadata jsonb
+  )
+  language sql
+  stable
+  begin atomic
+    select r.content, r.maturity, r.permanence, r.decay_rate, r.lifecycle_state, r.metadata
+    from memory.rules as r where r.id = rule_id;
+  end;
+
+select memory.register_embedding_version('model', '1') as version_id \gset
+
+-- The text of a warning
+
+select is(
+  memory.inverted_content('Call before nine', '["They sleep long", "It was a Sunday"]'),
+  'ANTI-PATTERN: Do NOT Call before nine. This caused problems because: They sleep long; It was a Sunday',
+  'a warning says what not to do and why'
+);
+select is(
+  memory.inverted_content('Call before nine', r.reasons),
+  'ANTI-PATTERN: Do NOT Call before nine. This caused problems because: repeated failures',
+  format('without a reason (%s) it says so', coalesce(r.reasons::text, 'NULL'))
+)
+from (values (1, null::jsonb), (2, '[]'), (3, '"x"')) as r (position, reasons)
+order by r.position;
+select is(
+  octet_length(memory.inverted_content(repeat('é', 524288), to_jsonb(array[repeat('x', 1024)]))), 1048576 - 1,
+  'a text that would be too long is cut, not within a letter'
+);
+select matches(
+  memory.inverted_content(repeat('é', 524288), '["late"]'), 'é\. This caused problems because: late$',
+  'while its reasons stay whole'
+);
+
+-- Inversion
+
+select memory_test.a_rule('Call before nine', '---', '{It was a Sunday,NULL,They sleep long}') as bad_id \gset
+select memory_test.a_rule('Offer tea', '++') as good_id \gset
+select memory_test.a_rule('Ask twice', '--') as dubious_id \gset
+select memory_test.a_rule('Forget it', '---') as forgotten_id \gset
+select memory.forget_memory('rule', :'forgotten_id') \g /dev/null
+select md5(string_agg(r.ctid::text || r::text, '' order by r.id)) as others_before
+from memory.rules as r where r.id <> :'bad_id' \gset
+select is(memory_test.cleaned('2026-01-03Z'), '1/0', 'a rule that is due is inverted');
+select results_eq(
+  format($$ select * from memory_test.the_rule(%L) $$, :'bad_id'),
+  $$ values (
+    'ANTI-PATTERN: Do NOT Call before nine. This caused problems because: It was a Sunday; They sleep long',
+    'anti_pattern', 'permanent', 0.0::float8, 'active',
+    '{"k": 1, "original_content": "Call before nine",
+      "harmful_reasons": ["It was a Sunday", "They sleep long"],
+      "inverted_from": {"maturity": "candidate", "permanence": "standard", "decay_rate": 0.01}}'::jsonb
+  ) $$,
+  'it is a warning then that does not decay, and keeps what it was'
+);
+select is(
+  (select md5(string_agg(r.ctid::text || r::text, '' order by r.id)) from memory.rules as r
+   where r.id <> :'bad_id'),
+  :'others_before', 'the others are not touched, not even a forgotten one that was due'
+);
+select is(
+  (memory_test.events_of(:'bad_id'))[5:], '{rule_inverted,rule_updated}'::text[], 'which is on the record'
+);
+select is_empty(
+  format($$ select e.* from memory.memory_events as e where e.memory_id = %L and e::text like '%%Sunday%%' $$, :'bad_id'),
+  'without a word of it'
+);
+select is(memory_test.cleaned('2026-01-03Z'), '0/0', 'a second run finds nothing to do');
+update memory.rules as r set metadata = r.metadata || '{"needs_inversion": true}' where r.id = :'bad_id';
+select is(memory_test.cleaned('2026-01-03Z'), '0/0', 'a warning is not inverted once more, whoever flags it');
+update memory.rules as r set metadata = r.metadata - 'needs_inversion' where r.id = :'bad_id';
+select is(
+  (select r.search_vector from memory.rules as r where r.id = :'bad_id'),
+  (select to_tsvector('english', r.content) from memory.rules as r where r.id = :'bad_id'),
+  'the warning is indexed by its own words'
+);
+select results_eq(
+  $$ select m.maturity from memory.keyword_search('rule', 'sunday problems') as m $$,
+  $$ values ('anti_pattern') $$, 'and found by them'
+);
+select matches(
+  memory.context('sunday', 'home', as_of => '2026-01-04Z'), '## Warnings\n- ANTI-PATTERN: Do NOT Call before nine',
+  'a context shows it among the warnings'
+);
+select throws_ok(
+  format($$ select memory.mark_helpful(%L) $$, :'bad_id'), 'PM003', null, 'a warning takes no marks'
+);
+select memory.run_decay_sweep('2026-11-01Z') \g /dev/null
+select is(
+  (select r.lifecycle_state from memory.rules as r where r.id = :'bad_id'), 'active',
+  'and stays when others have decayed'
+);
+select is(
+  memory.store_rule('Whistle', idempotency_key => 'once', as_of => '2026-01-01Z'),
+  memory.store_rule('Whistle', idempotency_key => 'once', as_of => '2026-01-01Z'),
+  'a rule that is stored again under its key is the same'
+);
+select m.id as once_id from memory.keyword_search('rule', 'Whistle') as m \gset
+select memory.mark_harmful(:'once_id', as_of => '2026-01-02Z') from generate_series(1, 3) \g /dev/null
+select memory_test.cleaned('2026-01-03Z') \g /dev/null
+select is(
+  memory.store_rule('Whistle', idempotency_key => 'once'), :'once_id'::uuid, 'also after it was inverted'
+);
+
+-- Vectors
+
+select is(
+  (select r.embedding is null and r.embedding_version_id is null from memory.rules as r where r.id = :'bad_id'),
+  true, 'the vector of the old text is gone'
+);
+select results_eq(
+  $$ select q.target, q.attempts, q.claimed_until from memory.embedding_queue as q
+     where q.memory_id in (select r.id from memory.rules as r where r.content like '%nine%') $$,
+  $$ values ('active', 0, null::timestamptz) $$, 'and a new one is waited for'
+);
+select results_eq(
+  format($$ select c.content from memory.claim_unembedded() as c where c.memory_id = %L $$, :'bad_id'),
+  format($$ select r.content from memory.rules as r where r.id = %L $$, :'bad_id'),
+  'of the new text'
+);
+select memory.set_embedding('rule', :'bad_id', memory_test.axis(2)) \g /dev/null
+select is(
+  (select r.embedding from memory.rules as r where r.id = :'bad_id'), memory_test.axis(2), 'which a worker fills in'
+);
+select memory.start_reembedding('model', '2') as building_id \gset
+select memory.set_embedding('rule', :'bad_id', memory_test.axis(3), :'building_id') \g /dev/null
+select memory.claim_unembedded(lease => '1 hour') \g /dev/null
+update memory.rules as r set content = 'Do not call' where r.id = :'bad_id';
+select results_eq(
+  format(
+    $$ select q.target, q.attempts, q.claimed_until from memory.embedding_queue as q
+       where q.memory_id = %L order by q.target $$,
+    :'bad_id'
+  ),
+  $$ values ('active', 0, null::timestamptz), ('building', 0, null) $$,
+  'whoever changes a text, vectors of all current versions are waited for anew'
+);
+select is_empty(
+  format($$ select s.* from memory.staged_embeddings as s where s.memory_id = %L $$, :'bad_id'),
+  'and one of the old text that was staged is gone'
+);
+select memory.claim_unembedded(lease => '1 hour') \g /dev/null
+update memory.rules as r set content = 'Do not call at all' where r.id = :'bad_id';
+select results_eq(
+  format(
+    $$ select q.target, q.attempts, q.claimed_until from memory.embedding_queue as q
+       where q.memory_id = %L order by q.target $$,
+    :'bad_id'
+  ),
+  $$ values ('active', 0, null::timestamptz), ('building', 0, null) $$,
+  'also if a worker has just claimed the old text'
+);
+select memory.set_embedding('rule', :'bad_id', memory_test.axis(2)) \g /dev/null
+update memory.rules as r set content = r.content, importance = 6 where r.id = :'bad_id';
+select is(
+  (select r.embedding is not null from memory.rules as r where r.id = :'bad_id'), true,
+  'a text that stays keeps its vector'
+);
+select memory.cancel_reembedding() \g /dev/null
+
+-- And back
+
+select memory_test.a_rule('Whisper', '---', '{Nobody hears it}') as whisper_id \gset
+update memory.rules as r
+set permanence = 'volatile', decay_rate = 0.03, metadata = r.metadata || '{"status": "fading"}'
+where r.id = :'whisper_id';
+update memory.rules as r set maturity = 'established' where r.id = :'whisper_id';
+select r.content, r.maturity, r.permanence, r.decay_rate, r.metadata - '{needs_inversion,status}'::text[] as metadata
+from memory.rules as r where r.id = :'whisper_id' \gset was_
+select memory_test.cleaned('2026-01-03Z') \g /dev/null
+select is(
+  (select r.lifecycle_state from memory.rules as r where r.id = :'whisper_id'), 'active',
+  'a fading rule that is inverted fades no more'
+);
+select memory.set_embedding('rule', :'whisper_id', memory_test.axis(2)) \g /dev/null
+select is(
+  memory.revert_inversion(:'whisper_id', '2026-02-01Z'), 'established', 'an anti-pattern can be made a rule again'
+);
+select results_eq(
+  format($$ select * from memory_test.the_rule(%L) $$, :'whisper_id'),
+  format(
+    $$ values (%L, %L, %L, %s::float8, 'active', %L::jsonb) $$,
+    :'was_content', :'was_maturity', :'was_permanence', :was_decay_rate, :'was_metadata'
+  ),
+  'with everything that it was'
+);
+select is(
+  (select r.last_confirmed_at from memory.rules as r where r.id = :'whisper_id'), '2026-02-01Z'::timestamptz,
+  'its decay starts again'
+);
+select is(
+  (select r.embedding is null from memory.rules as r where r.id = :'whisper_id'), true,
+  'and its text waits for a vector again'
+);
+select is(
+  (memory_test.events_of(:'whisper_id'))[array_length(memory_test.events_of(:'whisper_id'), 1) - 2:],
+  '{rule_confirmed,rule_restored,rule_updated}'::text[], 'which is on the record too'
+);
+select is(memory_test.cleaned('2026-02-02Z'), '0/0', 'it is not inverted again by itself');
+select memory.mark_harmful(:'whisper_id', as_of => '2026-02-02Z') \g /dev/null
+select is(memory_test.cleaned('2026-02-02Z'), '1/0', 'but by the next harm');
+
+-- Age
+
+select memory_test.a_rule('Greet', '++++++++++++++++') as greet_id \gset
+select memory_test.a_rule('Smile', '++++++++++++++') as smile_id \gset
+select memory_test.a_rule('Nod', '++++++++++++++++---') as nod_id \gset
+update memory.rules as r set maturity = 'established' where r.id = :'nod_id' and r.maturity <> 'established';
+select is(memory_test.cleaned('2026-01-30 23:59:59Z'), '0/0', 'time proves no rule before its thirtieth day is over');
+select is(memory_test.cleaned('2026-01-31Z'), '0/1', 'a rule that had earned it is proven by its age');
+select is(
+  (select string_agg(r.maturity, ' ' order by r.content) from memory.rules as r
+   where r.id in (:'greet_id', :'nod_id', :'smile_id')),
+  'proven established established', 'and no rule of fewer successes or less effectiveness'
+);
+select is(
+  (memory_test.events_of(:'greet_id'))[18:], '{rule_helpful,rule_promoted}'::text[], 'with an event'
+);
+
+-- Bad input
+
+select memory_test.as_tenant('b') \g /dev/null
+select memory.store_rule('Foreign') as foreign_id \gset
+update memory.rules as r set maturity = 'anti_pattern' where r.id = :'foreign_id';
+select memory_test.as_tenant('a') \g /dev/null
+select memory.store_rule('By hand') as by_hand_id \gset
+update memory.rules as r set maturity = 'anti_pattern' where r.id = :'by_hand_id';
+select memory_test.a_rule('Gone', '---') as gone_id \gset
+select memory_test.cleaned('2026-01-03Z') \g /dev/null
+select memory.forget_memory('rule', :'gone_id') \g /dev/null
+select md5(string_agg(r::text, '' order by r.id)) as rules_before from memory.rules as r \gset
+select throws_ok(format('select memory.revert_inversion(%s)', c.arguments), c.code, null, c.description)
+from (values
+  (1, quote_nullable(gen_random_uuid()), 'PM001', 'a rule that does not exist cannot be made a rule again'),
+  (2, 'null', 'PM001', 'nor no rule'),
+  (3, quote_nullable(:'foreign_id'), 'PM001', 'nor one of another tenant'),
+  (4, quote_nullable(:'good_id'), 'PM003', 'nor one that was never inverted'),
+  (5, quote_nullable(:'by_hand_id'), 'PM003', 'nor one of which nobody knows what it was'),
+  (6, quote_nullable(:'gone_id'), 'PM003', 'nor a forgotten one'),
+  (7, quote_nullable(:'once_id') || ', ''2025-12-31Z''', 'PM002', 'nor one before it was created'),
+  (8, quote_nullable(:'once_id') || ', ''infinity''', 'PM002', 'nor at the end of time'),
+  (9, quote_nullable(:'once_id') || ', null', 'PM002', 'nor at no time')
+) as c (position, arguments, code, description)
+order by c.position;
+select throws_ok(
+  format('select memory.run_rule_hygiene(%L)', t.as_of), 'PM002', null,
+  format('hygiene at the time %s is refused', coalesce(t.as_of, 'NULL'))
+)
+from unnest(array['infinity', null, (now() + interval '25 hours')::text]) as t (as_of);
+select is(
+  (select md5(string_agg(r::text, '' order by r.id)) from memory.rules as r), :'rules_before',
+  'and nothing of that has changed a rule'
+);
+select throws_ok(
+  $$ select memory.store_rule('x', metadata => '{"inverted_from": {}}') $$, 'PM002', null,
+  'what a rule was cannot be made up when it is stored'
+);
+
+select * from finish();
+rollback;
