@@ -177,7 +177,7 @@ to memory_writer, memory_worker, memory_admin;
 
 grant execute on function
 memory.claim_unembedded(uuid, integer, interval, timestamptz),
-memory.set_embedding(text, uuid, vector, uuid),
+memory.set_embedding(text, uuid, vector, uuid, text),
 memory.fold_corpus_statistics(),
 memory.recount_corpus_statistics()
 to memory_worker;

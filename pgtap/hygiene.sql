@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(54);
+select plan(59);
 
 -- A rule of 1 January with a vector, marked on 2 January: + helpful, - harmful.
 create function memory_test.a_rule(
@@ -195,7 +195,33 @@ select results_eq(
   $$ values ('active', 0, null::timestamptz), ('building', 0, null) $$,
   'also if a worker has just claimed the old text'
 );
-select memory.set_embedding('rule', :'bad_id', memory_test.axis(2)) \g /dev/null
+select is(
+  memory.set_embedding('rule', :'bad_id', memory_test.axis(2), text_md5 => md5('Do not call')), false,
+  'a vector of the old text is refused'
+);
+select is(
+  memory.set_embedding('rule', :'bad_id', memory_test.axis(2), :'building_id', md5('Do not call')), false,
+  'also for the version under construction'
+);
+select is(
+  (
+    select count(*)
+    from memory.embedding_queue as q
+    left join memory.staged_embeddings as s on s.memory_id = q.memory_id
+    where q.memory_id = :'bad_id' and s.memory_id is null
+  ),
+  2::bigint, 'and leaves the queue as it was'
+);
+select is(
+  memory.set_embedding(
+    'rule', :'bad_id', memory_test.axis(2), :'building_id', md5('Do not call at all')
+  ),
+  true, 'one of the new text is welcome there'
+);
+select is(
+  memory.set_embedding('rule', :'bad_id', memory_test.axis(2), text_md5 => md5('Do not call at all')), true,
+  'and here'
+);
 update memory.rules as r set content = r.content, importance = 6 where r.id = :'bad_id';
 select is(
   (select r.embedding is not null from memory.rules as r where r.id = :'bad_id'), true,

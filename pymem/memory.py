@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -690,14 +691,16 @@ class Memory:
         embedding: Embedding,
         *,
         embedding_version_id: UUID | None = None,
+        text: str | None = None,
     ) -> bool:
-        """Give a memory its vector; False if it is gone."""
+        """Give a memory its vector; False if it is gone or has another text by now."""
         result: bool = await self._value(
             "set_embedding",
             memory_type=memory_type,
             memory_id=memory_id,
             embedding=embedding,
             embedding_version_id=embedding_version_id,
+            text_md5=_md5(text),
         )
         return result
 
@@ -707,8 +710,10 @@ class Memory:
         embeddings: Sequence[Embedding],
         *,
         embedding_version_id: UUID,
+        texts: Sequence[str] | None = None,
     ) -> list[bool]:
-        """Give several memories their vectors in one transaction."""
+        """Give several memories their vectors, made of texts, in one transaction."""
+        made_of: Sequence[str | None] = texts if texts is not None else [None] * len(memories)
         return await self._database.values(
             self._request,
             "set_embedding",
@@ -718,8 +723,11 @@ class Memory:
                     "memory_id": memory_id,
                     "embedding": embedding,
                     "embedding_version_id": embedding_version_id,
+                    "text_md5": _md5(text),
                 }
-                for (memory_type, memory_id), embedding in zip(memories, embeddings, strict=True)
+                for (memory_type, memory_id), embedding, text in zip(
+                    memories, embeddings, made_of, strict=True
+                )
             ],
         )
 
@@ -852,3 +860,7 @@ class Memory:
                 version_id if active is not None and active.id == version_id else None
             )
         return self._versions[tenant_id]
+
+
+def _md5(text: str | None) -> str | None:
+    return None if text is None else hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()

@@ -56,6 +56,7 @@ class EmbeddingWorker:
             [(memory.memory_type, memory.memory_id) for memory in claimed],
             vectors,
             embedding_version_id=version_id,
+            texts=[memory.content for memory in claimed],
         )
         return sum(stored)
 

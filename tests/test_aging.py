@@ -388,3 +388,25 @@ async def test_marks_beside_hygiene_are_counted_or_refused(
     assert (
         database.value("select count(*) from memory.rules where content like '%%ANTI%%ANTI%%'") == 0
     )
+
+
+async def test_a_vector_of_a_text_that_changed_meanwhile_is_not_stored(
+    memory: Memory, database: Database
+) -> None:
+    version = await memory.register_embedding_version("model", "1")
+    rule = await memory.store_rule("Call before nine")
+    [claimed] = await memory.claim_unembedded()
+    for _ in range(3):
+        await memory.mark_harmful(rule)
+    await memory.run_rule_hygiene()
+
+    late = await memory.set_embeddings(
+        [("rule", rule)], [[1.0] * 384], embedding_version_id=version, texts=[claimed.content]
+    )
+    [again] = await memory.claim_unembedded()
+    fresh = await memory.set_embedding("rule", rule, [1.0] * 384, text=again.content)
+
+    assert (late, fresh) == ([False], True)
+    assert again.content.startswith("ANTI-PATTERN: Do NOT Call before nine.")
+    assert await memory.claim_unembedded() == []
+    assert database.value("select embedding is not null from memory.rules")

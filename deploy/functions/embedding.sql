@@ -444,7 +444,8 @@ create function memory.set_embedding(
   memory_type text,
   memory_id uuid,
   embedding vector,
-  embedding_version_id uuid default null
+  embedding_version_id uuid default null,
+  text_md5 text default null
 )
   returns boolean
   language plpgsql
@@ -467,6 +468,17 @@ begin
       using errcode = 'PM002', hint = 'Pass the vector of the text that claim_unembedded returned.';
   end if;
   perform memory.check_embedding(embedding);
+
+  -- The lock keeps the text, and the vector, from changing meanwhile.
+  if memory_type = 'rule' and text_md5 is not null then
+    perform from memory.rules as r
+    where r.tenant_id = v_tenant_id and r.id = memory_id
+      and md5(memory.render_memory('rule', r.content)) = text_md5
+    for no key update;
+    if not found then
+      return false;
+    end if;
+  end if;
 
   if v_status = 'building' then
     v_found := memory.memory_exists(v_tenant_id, memory_type, memory_id);
@@ -509,10 +521,11 @@ begin
 end;
 $$;
 
-comment on function memory.set_embedding(text, uuid, vector, uuid) is
+comment on function memory.set_embedding(text, uuid, vector, uuid, text) is
 'Gives a memory its vector of a version (default: the active one) and takes it off the queue. A '
-'vector of the version under construction waits beside the active one until the switch. Returns '
-'false when the memory is gone. Errors: PM002 malformed vector, PM001 unknown or PM004 retired '
+'vector of the version under construction waits beside the active one until the switch. text_md5 '
+'is the MD5 of the text it was made of: if a rule has another text by now, nothing is stored, and '
+'it stays on the queue. Returns false then, and when the memory is gone. Errors: PM002 malformed vector, PM001 unknown or PM004 retired '
 'version.';
 
 create function memory.embedding_backlog(as_of timestamptz default now())

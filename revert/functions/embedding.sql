@@ -3,7 +3,7 @@
 begin;
 
 drop function memory.embedding_backlog(timestamptz);
-drop function memory.set_embedding(text, uuid, vector, uuid);
+drop function memory.set_embedding(text, uuid, vector, uuid, text);
 drop function memory.embedding_version_status(uuid);
 drop function memory.claim_unembedded(uuid, integer, interval, timestamptz);
 drop function memory.embedding_text(text, text, text, text, text, uuid, timestamptz, timestamptz);

@@ -17,6 +17,6 @@ select
   )'::regprocedure,
   'memory.claim_unembedded(uuid, integer, interval, timestamptz)'::regprocedure,
   'memory.embedding_version_status(uuid)'::regprocedure,
-  'memory.set_embedding(text, uuid, vector, uuid)'::regprocedure,
+  'memory.set_embedding(text, uuid, vector, uuid, text)'::regprocedure,
   'memory.embedding_backlog(timestamptz)'::regprocedure;
 rollback;
