@@ -11,7 +11,7 @@
 -- requires: functions/reembedding
 -- requires: functions/rules
 -- requires: functions/store
--- requires: functions/vector_indexes
+-- requires: functions/indexes
 -- requires: functions/version
 
 begin;
@@ -73,12 +73,18 @@ to memory_search;
 
 set local role memory_search;
 grant execute on function
+memory.exact_neighbours(text, vector, text, integer, float8, timestamptz),
+memory.approximate_neighbours(text, vector, text, integer, float8, timestamptz),
+memory.nearest_neighbours(text, vector, text, integer, float8, integer, timestamptz),
+memory.use_approximate_index(text, integer),
+memory.vector_index(text),
 memory.find_memories(
   text [], text, text, vector, text, integer, float8, text, boolean, integer, memory.settings,
   timestamptz
 ),
 memory.find_dropped(text [], text, vector, text, integer, float8, text, timestamptz),
-memory.largest_tenant_size()
+memory.largest_tenant_size(),
+memory.count_vectors(text)
 to memory_owner;
 grant execute on function memory.tenants_with_memories() to memory_owner;
 set local role memory_owner;
@@ -201,7 +207,10 @@ memory.default_settings(text),
 memory.start_reembedding(text, text, integer),
 memory.cancel_reembedding(),
 memory.switch_embedding_version(),
-memory.rebuild_vector_indexes(text)
+memory.rebuild_vector_indexes(text, integer),
+memory.vector_index_statements(text, integer),
+memory.check_vector_recall(integer, integer, timestamptz),
+memory.check_indexes()
 to memory_admin;
 
 commit;

@@ -109,9 +109,10 @@ select is_empty(
   $$ select f.name from memory_test.functions as f where f.prosecdef and not f.pinned $$,
   'every function that runs with the rights of its owner has the pinned search_path'
 );
-select is_empty(
-  $$ select f.name from memory_test.functions as f where f.code ~* '\mexecute\M' $$,
-  'no function builds SQL from strings'
+select results_eq(
+  $$ select f.name::text from memory_test.functions as f where f.code ~* '\mexecute\M' $$,
+  $$ values ('memory.rebuild_vector_indexes(text,integer)') $$,
+  'no function builds SQL from strings, but that which makes indexes with as many lists as asked for'
 );
 select is_empty(
   $$ select f.name, m.word
@@ -281,7 +282,8 @@ select results_eq(
       || 'timestamp with time zone)'),
      ('memory.boost_candidates(text[],text,vector,text,integer,double precision,text,memory.settings,'
       || 'timestamp with time zone)'),
-     ('memory.exact_neighbours(text,text,vector,text,integer,double precision,timestamp with time zone)'),
+     ('memory.count_vectors(text)'),
+     ('memory.exact_neighbours(text,vector,text,integer,double precision,timestamp with time zone)'),
      ('memory.find_dropped(text[],text,vector,text,integer,double precision,text,timestamp with time zone)'),
      ('memory.find_memories(text[],text,text,vector,text,integer,double precision,text,boolean,'
       || 'integer,memory.settings,timestamp with time zone)'),
@@ -293,7 +295,8 @@ select results_eq(
      ('memory.nearest_neighbours(text,vector,text,integer,double precision,integer,'
       || 'timestamp with time zone)'),
      ('memory.tenants_with_memories()'),
-     ('memory.use_approximate_index(text,integer)') $$,
+     ('memory.use_approximate_index(text,integer)'),
+     ('memory.vector_index(text)') $$,
   'memory_search owns the functions of ranked retrieval, one that lists tenants, and no other'
 );
 select is_empty(

@@ -59,16 +59,17 @@ values
 (
   '{memory_admin}',
   '{configure,default_settings,start_reembedding,cancel_reembedding,switch_embedding_version,
-    rebuild_vector_indexes}'
+    rebuild_vector_indexes,vector_index_statements,check_vector_recall,check_indexes}'
 ),
 -- between the two owners
 ('{memory_search}', '{query_lexemes,any_lexeme,hash_terms,search_terms,term_frequency,corpus_size,normalize_name}'),
-('{memory_owner}', '{find_memories,find_dropped,largest_tenant_size}'),
+('{memory_owner}', '{find_memories,find_dropped,exact_neighbours,approximate_neighbours,nearest_neighbours,
+    use_approximate_index,vector_index,largest_tenant_size,count_vectors}'),
 -- nobody but their owner
 (
   '{}',
-  '{approximate_neighbours,exact_neighbours,keyword_matches,bm25_matches,nearest_neighbours,
-    use_approximate_index,fuse_lists,boost_candidates,
+  '{keyword_matches,bm25_matches,fuse_lists,boost_candidates,vector_indexes,choose_lists,time_neighbours,
+    expected_indexes,
     append_corpus_delta,corpus_lock_key,lock_corpus_statistics,count_changed_text,count_deleted_texts,count_stored_texts,
     fold_corpus_deltas,render_for_embedding,
     audit_event,audit_link,audit_maturity,audit_rule_application,audit_settings,audit_transition,audit_update,

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(31);
+select plan(51);
 
 create view memory_test.vector_indexes as
 select
@@ -39,11 +39,11 @@ select is(memory.rebuild_vector_indexes('hnsw'), 'hnsw', 'HNSW indexes can be bu
 select results_eq(
   $$ select * from memory_test.vector_indexes order by 1 $$,
   $$ values
-     ('memory.episodes_embedding_idx', 'memory.episodes', 'hnsw', null::text, 'vector_cosine_ops',
-       'embedding', null::text, true),
-     ('memory.facts_embedding_idx', 'memory.facts', 'hnsw', null, 'vector_cosine_ops',
+     ('memory.episodes_embedding_idx', 'memory.episodes', 'hnsw', '{m=24,ef_construction=200}',
+       'vector_cosine_ops', 'embedding', null::text, true),
+     ('memory.facts_embedding_idx', 'memory.facts', 'hnsw', '{m=24,ef_construction=200}', 'vector_cosine_ops',
        'embedding', '(validity = ''active''::text)', true),
-     ('memory.rules_embedding_idx', 'memory.rules', 'hnsw', null, 'vector_cosine_ops',
+     ('memory.rules_embedding_idx', 'memory.rules', 'hnsw', '{m=24,ef_construction=200}', 'vector_cosine_ops',
        'embedding', '(lifecycle_state <> ''retracted''::text)', true) $$,
   'hnsw builds three valid indexes for cosine distance, of what is live'
 );
@@ -68,6 +68,52 @@ select is(
     and i.indisvalid
   ),
   3::bigint, 'the indexes of exact search stay'
+);
+
+-- How many lists an IVFFlat index gets
+
+select is(memory.choose_lists(v.vectors), v.lists, format('%s vectors are split into %s lists', v.vectors, v.lists))
+from (values
+  (0::bigint, 20), (20999, 20), (21000, 21), (50000, 50), (1000000, 1000), (1002000, 1001), (4000000, 2000)
+) as v (vectors, lists)
+order by v.vectors;
+select memory.rebuild_vector_indexes('ivfflat', lists => 7) \g /dev/null
+select results_eq(
+  $$ select options, count(*) from memory_test.vector_indexes group by 1 $$,
+  $$ values ('{lists=7}', 3::bigint) $$,
+  'or as many as asked for'
+);
+create or replace function memory.count_vectors(memory_type text)
+  returns bigint
+  language sql
+  return case memory_type when 'episode' then 30000 when 'fact' then 40000 else 3 end;
+select memory.rebuild_vector_indexes('ivfflat') \g /dev/null
+select results_eq(
+  $$ select options from memory_test.vector_indexes order by name $$,
+  $$ values ('{lists=30}'), ('{lists=40}'), ('{lists=20}') $$,
+  'each memory type by its own number of vectors'
+);
+
+-- Statements to be run by hand
+
+select results_eq(
+  $$ select * from memory.vector_index_statements('ivfflat', 20) $$,
+  $$ values
+     ('drop index concurrently if exists memory.episodes_embedding_idx'),
+     ('drop index concurrently if exists memory.facts_embedding_idx'),
+     ('drop index concurrently if exists memory.rules_embedding_idx'),
+     ('create index concurrently episodes_embedding_idx on memory.episodes '
+       || 'using ivfflat (embedding public.vector_cosine_ops) with (lists = 20)'),
+     ('create index concurrently facts_embedding_idx on memory.facts '
+       || 'using ivfflat (embedding public.vector_cosine_ops) with (lists = 20) '
+       || 'where validity = ''active'''),
+     ('create index concurrently rules_embedding_idx on memory.rules '
+       || 'using ivfflat (embedding public.vector_cosine_ops) with (lists = 20) '
+       || 'where lifecycle_state <> ''retracted''') $$,
+  'the statements of a method can be had, to be run one by one'
+);
+select is(
+  (select count(*) from memory.vector_index_statements('exact')), 3::bigint, 'exact only drops'
 );
 
 -- With vectors
@@ -144,6 +190,22 @@ select throws_ok(
 )
 from unnest('{bogus,HNSW,null}'::text[]) with ordinality as m (method, position)
 order by m.position;
+select throws_ok(
+  format('select memory.rebuild_vector_indexes(%s)', c.arguments), 'PM002', c.message,
+  format('rebuild_vector_indexes(%s) is refused', c.arguments)
+)
+from (values
+  (1, '''ivfflat'', 0', 'lists is 0'),
+  (2, '''ivfflat'', 32769', 'lists is 32769'),
+  (3, '''hnsw'', 20', 'method hnsw has no lists'),
+  (4, '''exact'', 20', 'method exact has no lists'),
+  (5, 'lists => 20', 'method exact has no lists')
+) as c (position, arguments, message)
+order by c.position;
+select throws_ok(
+  $$ select * from memory.vector_index_statements('auto') $$, 'PM002', 'unknown method: ''auto''',
+  'there are no statements for a choice'
+);
 select memory.rebuild_vector_indexes('hnsw');
 select throws_ok(
   $$ select memory.rebuild_vector_indexes('bogus') $$, 'PM002', null,
@@ -152,6 +214,26 @@ select throws_ok(
 select is(
   (select count(*) from memory_test.vector_indexes where valid), 3::bigint,
   'and leaves the indexes as they are'
+);
+
+-- All or nothing
+
+drop index memory.rules_embedding_idx;
+create table memory.rules_embedding_idx ();
+select throws_ok(
+  $$ select memory.rebuild_vector_indexes('ivfflat') $$, '42809', null, 'a build that fails'
+);
+select results_eq(
+  $$ select method, count(*) from memory_test.vector_indexes where valid group by 1 $$,
+  $$ values ('hnsw', 2::bigint) $$,
+  'leaves the indexes as they were'
+);
+drop table memory.rules_embedding_idx;
+update pg_index as i set indisvalid = false where i.indexrelid = 'memory.facts_embedding_idx'::regclass;
+select memory.rebuild_vector_indexes('hnsw');
+select is(
+  (select count(*) from memory_test.vector_indexes where valid), 3::bigint,
+  'a rebuild replaces an index that is not valid, and one that is missing'
 );
 
 -- Who may

@@ -25,6 +25,8 @@ from pymem.models import (
     EmbeddingVersion,
     Event,
     Hygiene,
+    IndexProblem,
+    IndexStatement,
     Link,
     MarkedRule,
     RankedMemory,
@@ -35,6 +37,7 @@ from pymem.models import (
     Tenant,
     TenantSweep,
     Unembedded,
+    VectorRecall,
 )
 from pymem.version import __version__
 from pymem.worker import EmbeddingWorker
@@ -50,6 +53,8 @@ __all__ = [
     "Event",
     "Hygiene",
     "ImmutableError",
+    "IndexProblem",
+    "IndexStatement",
     "IntegrityError",
     "InvalidArgumentError",
     "InvalidTransitionError",
@@ -71,6 +76,7 @@ __all__ = [
     "TenantSweep",
     "UnavailableError",
     "Unembedded",
+    "VectorRecall",
     "__version__",
     "get_embedding_engine",
     "load_config",

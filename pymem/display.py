@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape as rich_escape
 from rich.table import Table
 
-from pymem.models import Event, ExplainedMemory, Link, RankedMemory, Settings
+from pymem.models import Event, ExplainedMemory, Link, RankedMemory, Settings, VectorRecall
 
 
 def make_console(*, stderr: bool = False) -> Console:
@@ -169,4 +169,36 @@ def links(rows: Sequence[Link], *, title: str | None = None) -> Table:
             link.relation,
             f"{link.target_type} {link.target_id} ({link.target_state})",
         )
+    return result
+
+
+def vector_recall(rows: Sequence[VectorRecall], *, title: str | None = None) -> Table:
+    """Return how the answers of indexes and searches compare with the exact ones."""
+    numbers = (
+        *("memories", "queries", "index\nfinds", "at worst", "short"),
+        *("search\nfinds", "short ", "exact\nms", "index\nms"),
+    )
+    result = table(
+        *("type", "index", "used", *numbers), title=title, right=numbers, whole=("type", "index")
+    )
+    for row in rows:
+        result.add_row(
+            row.memory_type,
+            "invalid" if row.is_valid is False else row.method,
+            "yes" if row.is_used else "no",
+            str(row.memories),
+            str(row.queries),
+            number(row.index_overlap),
+            number(row.worst_index_overlap),
+            number(row.short_index_answers, 0),
+            number(row.search_overlap),
+            number(row.short_searches, 0),
+            number(row.exact_ms, 1),
+            number(row.index_ms, 1),
+        )
+    result.caption = (
+        "finds: share of the exact answer, on average and for the worst query; short: answers "
+        "with fewer memories than there are"
+    )
+    result.caption_justify = "left"
     return result

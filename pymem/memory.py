@@ -26,6 +26,8 @@ from pymem.models import (
     Event,
     ExplainedMemory,
     Hygiene,
+    IndexProblem,
+    IndexStatement,
     KeywordMatch,
     Link,
     MarkedRule,
@@ -40,6 +42,8 @@ from pymem.models import (
     Tenant,
     TenantSweep,
     Unembedded,
+    VectorMethod,
+    VectorRecall,
 )
 
 logger = logging.getLogger(__name__)
@@ -762,10 +766,36 @@ class Memory:
         result: bool = await self._value("cancel_reembedding")
         return result
 
-    async def rebuild_vector_indexes(self, method: str | None = None) -> str:
+    async def rebuild_vector_indexes(
+        self, method: VectorMethod | None = None, *, lists: int | None = None
+    ) -> str:
         """Choose and build how vectors are found; return the method."""
-        result: str = await self._value("rebuild_vector_indexes", method=method)
+        result: str = await self._value("rebuild_vector_indexes", method=method, lists=lists)
         return result
+
+    async def vector_index_statements(
+        self, method: VectorMethod, *, lists: int | None = None
+    ) -> list[IndexStatement]:
+        """Return the steps of a rebuild, for the owner of the schema to run beside the traffic."""
+        return await self._rows(
+            IndexStatement, "vector_index_statements", method=method, lists=lists
+        )
+
+    async def check_vector_recall(
+        self,
+        *,
+        sample: int | None = None,
+        depth: int | None = None,
+        as_of: datetime | None = None,
+    ) -> list[VectorRecall]:
+        """Compare what indexes and searches find with the exact answers, per memory type."""
+        return await self._rows(
+            VectorRecall, "check_vector_recall", sample=sample, depth=depth, as_of=as_of
+        )
+
+    async def check_indexes(self) -> list[IndexProblem]:
+        """Return the indexes of the schema that are missing or invalid."""
+        return await self._rows(IndexProblem, "check_indexes")
 
     # How the methods above reach the database
 

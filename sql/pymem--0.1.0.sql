@@ -1007,9 +1007,10 @@ on memory.episodes (tenant_id, created_at, id) where consolidation_status = 'con
 create index episodes_search_idx
 on memory.episodes using gin (memory.search_terms(tenant_id, search_vector));
 
--- Exact semantic search reads this index alone: a tenant's vectors lie side by side in it.
+-- Exact semantic search reads this index alone: a tenant's vectors lie side by side in it. It asks
+-- for the tenant in collation "C", so that no other index will do (memory.exact_neighbours).
 create index episodes_vectors_idx
-on memory.episodes (tenant_id, created_at, id)
+on memory.episodes (tenant_id collate "C", created_at, id)
 include (butler, expires_at, embedding) where embedding is not null;
 
 create index episodes_embedding_version_idx
@@ -1293,9 +1294,10 @@ where validity = 'active';
 
 create index facts_tags_idx on memory.facts using gin (tags);
 
--- Exact semantic search reads this index alone: a tenant's vectors lie side by side in it.
+-- Exact semantic search reads this index alone: a tenant's vectors lie side by side in it. It asks
+-- for the tenant in collation "C", so that no other index will do (memory.exact_neighbours).
 create index facts_vectors_idx
-on memory.facts (tenant_id, created_at, id)
+on memory.facts (tenant_id collate "C", created_at, id)
 include (scope, confidence, decay_rate, last_confirmed_at, embedding)
 where validity = 'active' and embedding is not null;
 
@@ -1504,9 +1506,10 @@ where lifecycle_state <> 'retracted';
 
 create index rules_tags_idx on memory.rules using gin (tags);
 
--- Exact semantic search reads this index alone: a tenant's vectors lie side by side in it.
+-- Exact semantic search reads this index alone: a tenant's vectors lie side by side in it. It asks
+-- for the tenant in collation "C", so that no other index will do (memory.exact_neighbours).
 create index rules_vectors_idx
-on memory.rules (tenant_id, created_at, id)
+on memory.rules (tenant_id collate "C", created_at, id)
 include (scope, confidence, decay_rate, last_confirmed_at, embedding)
 where lifecycle_state <> 'retracted' and embedding is not null;
 
@@ -6469,9 +6472,7 @@ grant usage, create on schema memory to memory_search;
 grant usage on type memory.candidate, memory.ranked_memory to memory_search;
 set local role memory_search;
 
--- Written so that the planner makes it part of the query that calls it.
 create function memory.exact_neighbours(
-  tenant_id text,
   memory_type text,
   embedding vector,
   scope text,
@@ -6480,16 +6481,28 @@ create function memory.exact_neighbours(
   as_of timestamptz
 )
   returns setof memory.candidate
-  language sql
+  language plpgsql
   stable
-  rows 50
-begin atomic
-  -- The order is an expression that no vector index serves: this reads the tenant's vectors out of
-  -- the covering index, and those only.
+  rows 50 -- or the planner joins the answers as if they were thousands
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_generic_plan -- planning would cost more than searching
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set jit = off -- and compiling more still
+as $$
+declare
+  v_tenant_id text := memory.current_tenant();
+begin
+  -- The order is an expression that no vector index serves, and the collation leaves the covering
+  -- index only: this reads the tenant's vectors out of it. Another index looks cheaper to the planner
+  -- once recall has counted references (the pages are not all-visible then), but would have to fetch
+  -- each vector from where it is stored out of line.
+  return query
   select m.id, 1 - (m.embedding <=> exact_neighbours.embedding) as weight, m.created_at
   from memory.searchable_memories as m
   where m.is_live
-    and m.tenant_id = exact_neighbours.tenant_id
+    and m.tenant_id collate "C" = v_tenant_id
     and m.memory_type = exact_neighbours.memory_type
     and m.embedding is not null
     and (m.expires_at is null or m.expires_at > as_of)
@@ -6505,11 +6518,19 @@ begin atomic
   order by weight desc, m.created_at desc, m.id
   limit max_results;
 end;
+$$;
 
-comment on function memory.exact_neighbours(
-  text, text, vector, text, integer, float8, timestamptz
-) is
+comment on function memory.exact_neighbours(text, vector, text, integer, float8, timestamptz) is
 'The live memories of one type nearest to a vector by cosine similarity, compared one by one.';
+
+create function memory.vector_index(memory_type text)
+  returns regclass
+  language sql
+  stable
+  return to_regclass('memory.' || memory_type || 's_embedding_idx');
+
+comment on function memory.vector_index(text) is
+'The approximate index of a memory type; NULL if there is none.';
 
 create function memory.approximate_neighbours(
   memory_type text,
@@ -6525,20 +6546,34 @@ create function memory.approximate_neighbours(
   rows 50 -- or the planner joins the answers as if they were thousands
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
-  set plan_cache_mode = force_custom_plan -- the limit decides whether an index pays
+  set plan_cache_mode = force_custom_plan -- only the branch of one type can use its index
+  set enable_sort = off -- whoever calls this knows that the index pays
   set jit = off
 as $$
 declare
   v_tenant_id text := memory.current_tenant();
-  v_iterative_scan text := current_setting('hnsw.iterative_scan', true);
-  v_probes text := current_setting('ivfflat.probes', true);
+  v_lists integer;
+  v_iterative_scan text;
+  v_ef_search text;
+  v_probes text;
 begin
-  -- Filters apply after the index: let HNSW (pgvector 0.8) read on until the limit is filled, and
-  -- IVFFlat read all of its lists.
+  perform vector_dims(embedding); -- loads pgvector, so that its settings are there
+  v_iterative_scan := current_setting('hnsw.iterative_scan', true);
+  v_ef_search := current_setting('hnsw.ef_search');
+  v_probes := current_setting('ivfflat.probes');
+
+  -- What found at least 0.97 of the ten nearest among 50,000 clustered vectors. Filters apply after
+  -- the index, so HNSW (pgvector 0.8) reads on until the limit is filled. Of 20 lists, IVFFlat reads
+  -- all. Where an operator has set more, that counts.
   if v_iterative_scan is not null then
-    perform set_config('hnsw.iterative_scan', 'strict_order', true);
+    perform set_config('hnsw.iterative_scan', 'relaxed_order', true);
   end if;
-  perform set_config('ivfflat.probes', '20', true);
+  perform set_config('hnsw.ef_search', greatest(v_ef_search::integer, 600)::text, true);
+  select o.option_value into v_lists
+  from pg_class as c
+  cross join lateral pg_options_to_table(c.reloptions) as o
+  where c.oid = memory.vector_index(memory_type) and o.option_name = 'lists';
+  perform set_config('ivfflat.probes', greatest(v_probes::integer, v_lists / 5, 20)::text, true);
 
   return query
   with nearest as materialized (
@@ -6568,6 +6603,7 @@ begin
   if v_iterative_scan is not null then
     perform set_config('hnsw.iterative_scan', v_iterative_scan, true);
   end if;
+  perform set_config('hnsw.ef_search', v_ef_search, true);
   perform set_config('ivfflat.probes', v_probes, true);
 end;
 $$;
@@ -6589,9 +6625,7 @@ create function memory.use_approximate_index(
 as $$
 declare
   v_tenant_id text := memory.current_tenant();
-  v_index regclass := to_regclass('memory.' || case memory_type
-    when 'episode' then 'episodes' when 'fact' then 'facts' else 'rules'
-  end || '_embedding_idx');
+  v_index regclass := memory.vector_index(memory_type);
 begin
   if v_index is null
     or not (select i.indisvalid from pg_index as i where i.indexrelid = v_index)
@@ -6604,7 +6638,7 @@ begin
       select
       from memory.searchable_memories as m
       where m.is_live
-        and m.tenant_id = v_tenant_id
+        and m.tenant_id collate "C" = v_tenant_id
         and m.memory_type = use_approximate_index.memory_type
         and m.embedding is not null
       limit exact_scan_limit + 1
@@ -6657,7 +6691,7 @@ begin
   return query
   select n.*
   from memory.exact_neighbours(
-    memory.current_tenant(), memory_type, embedding, scope, max_results, min_confidence, as_of
+    memory_type, embedding, scope, max_results, min_confidence, as_of
   ) as n;
 end;
 $$;
@@ -6923,11 +6957,6 @@ create function memory.fuse_lists(
 as $$
 declare
   v_embedding vector := case when mode <> 'keyword' then embedding end;
-  v_approximate text[] := case when v_embedding is not null then array(
-    select t.memory_type
-    from unnest(memory_types) as t (memory_type)
-    where memory.use_approximate_index(t.memory_type, settings.exact_scan_limit)
-  ) end;
   -- A whole prompt as a query must not visit every posting: its first 64 distinct words.
   v_lexemes text[] := (
     case when mode <> 'semantic'
@@ -6976,24 +7005,10 @@ begin
         s.place as semantic_rank,
         k.weight as rank,
         k.place as keyword_rank
-      from (
-        select n.*, row_number() over (order by n.weight desc, n.created_at desc, n.id) as place
-        from (
-          select e.*
-          from memory.exact_neighbours(
-            settings.tenant_id, t.memory_type, v_embedding, fuse_lists.scope, depth,
-            fuse_lists.min_confidence, as_of
-          ) as e
-          where v_embedding is not null and t.memory_type <> all (v_approximate)
-          union all
-          select a.*
-          from memory.nearest_neighbours(
-            t.memory_type, v_embedding, fuse_lists.scope, depth, fuse_lists.min_confidence,
-            settings.exact_scan_limit, as_of
-          ) as a
-          where t.memory_type = any (v_approximate)
-        ) as n
-      ) as s
+      from memory.nearest_neighbours(
+        t.memory_type, v_embedding, fuse_lists.scope, depth, fuse_lists.min_confidence,
+        settings.exact_scan_limit, as_of
+      ) with ordinality as s (id, weight, created_at, place)
       full join (
         select m.*, row_number() over (order by m.weight desc, m.created_at desc, m.id) as place
         from (
@@ -8175,10 +8190,141 @@ comment on function memory.context_rule_line(text, text, float8) is
 
 -- Deploy pymem:functions/vector_indexes to pg
 -- requires: functions/neighbours
+-- requires: functions/checks
 
 set local role memory_owner;
+grant create on schema memory to memory_search;
+set local role memory_search;
 
-create function memory.rebuild_vector_indexes(method text default 'auto')
+-- Like memory.largest_tenant_size, a query across tenants that tells a number and no name.
+create function memory.count_vectors(memory_type text)
+  returns bigint
+  language sql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select count(*)
+  from memory.searchable_memories as m
+  where m.is_live and m.memory_type = count_vectors.memory_type and m.embedding is not null;
+$$;
+
+comment on function memory.count_vectors(text) is
+'How many vectors the live memories of a type have, those of all tenants together.';
+
+set local role memory_owner;
+revoke create on schema memory from memory_search;
+
+create function memory.vector_indexes()
+  returns table (
+    memory_type text,
+    index_name text,
+    method text,
+    is_valid boolean
+  )
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select
+    t.memory_type,
+    t.memory_type || 's_embedding_idx',
+    coalesce(a.amname::text, 'exact'),
+    i.indisvalid and i.indisready and i.indislive
+  from unnest('{episode,fact,rule}'::text[]) as t (memory_type)
+  left join pg_class as c on c.oid = memory.vector_index(t.memory_type)
+  left join pg_index as i on i.indexrelid = c.oid
+  left join pg_am as a on a.oid = c.relam
+  order by t.memory_type;
+$$;
+
+comment on function memory.vector_indexes() is
+'How vectors of each memory type are indexed: the method (ivfflat, hnsw; exact: there is no '
+'approximate index) and whether that index is valid (NULL for exact).';
+
+create function memory.choose_lists(vectors bigint)
+  returns integer
+  language sql
+  immutable
+  parallel safe
+  return greatest(20, least(vectors / 1000, sqrt(vectors)));
+
+comment on function memory.choose_lists(bigint) is
+'Lists of an IVFFlat index over so many vectors: a thousandth of them, beyond a million the root '
+'(as pgvector advises), but at least 20.';
+
+create function memory.vector_index_statements(
+  method text,
+  lists integer default null
+)
+  returns table (statement text)
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform memory.check_word('method', method, '{exact,ivfflat,hnsw}');
+  if lists is not null then
+    perform memory.check_number('lists', lists, 1, 32768);
+    if method <> 'ivfflat' then
+      raise exception 'method % has no lists', method
+        using errcode = 'PM002', hint = 'Leave lists out, or pass method => ''ivfflat''.';
+    end if;
+  end if;
+
+  return query
+  with targets as (
+    select v.memory_type, v.index_name, t.table_name, t.condition
+    from memory.vector_indexes() as v
+    join (
+      values
+      ('episode', 'episodes', ''),
+      ('fact', 'facts', ' where validity = ''active'''),
+      ('rule', 'rules', ' where lifecycle_state <> ''retracted''')
+    ) as t (memory_type, table_name, condition) using (memory_type)
+  ),
+  steps as (
+    select
+      1 as step,
+      t.memory_type,
+      format('drop index concurrently if exists memory.%I', t.index_name) as statement
+    from targets as t
+    union all
+    select
+      2,
+      t.memory_type,
+      format(
+        'create index concurrently %I on memory.%I '
+        'using %s (embedding public.vector_cosine_ops) with (%s)%s',
+        t.index_name,
+        t.table_name,
+        vector_index_statements.method,
+        case
+          when vector_index_statements.method = 'hnsw' then 'm = 24, ef_construction = 200'
+          else format('lists = %s', coalesce(
+            vector_index_statements.lists, memory.choose_lists(memory.count_vectors(t.memory_type))
+          ))
+        end,
+        t.condition
+      )
+    from targets as t
+    where vector_index_statements.method <> 'exact'
+  )
+  select s.statement from steps as s order by s.step, s.memory_type;
+end;
+$$;
+
+comment on function memory.vector_index_statements(text, integer) is
+'The statements that drop the approximate indexes and build those of a method (exact, ivfflat or '
+'hnsw; lists: see memory.rebuild_vector_indexes), one a row. Run by the owner in psql with \gexec, '
+'readers and writers go on beside them, and searches compare all vectors until an index is valid. '
+'Errors: PM002.';
+
+create function memory.rebuild_vector_indexes(
+  method text default 'auto',
+  lists integer default null
+)
   returns text
   language plpgsql
   volatile
@@ -8188,6 +8334,7 @@ create function memory.rebuild_vector_indexes(method text default 'auto')
 as $$
 declare
   v_method text := method;
+  v_statement text;
 begin
   perform memory.check_word('method', method, '{auto,exact,ivfflat,hnsw}');
   -- One rebuild at a time, from before the tables are read: two that had read them would wait for
@@ -8201,38 +8348,333 @@ begin
     end;
   end if;
 
-  drop index if exists memory.episodes_embedding_idx;
-  drop index if exists memory.facts_embedding_idx;
-  drop index if exists memory.rules_embedding_idx;
-
-  case v_method
-    when 'ivfflat' then
-      create index episodes_embedding_idx on memory.episodes
-      using ivfflat (embedding vector_cosine_ops) with (lists = 20);
-      create index facts_embedding_idx on memory.facts
-      using ivfflat (embedding vector_cosine_ops) with (lists = 20) where validity = 'active';
-      create index rules_embedding_idx on memory.rules
-      using ivfflat (embedding vector_cosine_ops) with (lists = 20)
-      where lifecycle_state <> 'retracted';
-    when 'hnsw' then
-      create index episodes_embedding_idx on memory.episodes
-      using hnsw (embedding vector_cosine_ops);
-      create index facts_embedding_idx on memory.facts
-      using hnsw (embedding vector_cosine_ops) where validity = 'active';
-      create index rules_embedding_idx on memory.rules
-      using hnsw (embedding vector_cosine_ops) where lifecycle_state <> 'retracted';
-    else
-      null; -- exact: the covering indexes of the tables suffice
-  end case;
+  -- All locks before any work, so that a deadlock with a writer costs no index that is half built.
+  if exists (select from memory.vector_indexes() as i where i.method <> 'exact') then
+    lock table memory.episodes, memory.facts, memory.rules in access exclusive mode;
+  elsif v_method <> 'exact' then
+    lock table memory.episodes, memory.facts, memory.rules in share mode;
+  end if;
+  for v_statement in
+    select replace(s.statement, ' concurrently', '')
+    from memory.vector_index_statements(v_method, lists) as s
+  loop
+    execute v_statement;
+  end loop;
   return v_method;
 end;
 $$;
 
-comment on function memory.rebuild_vector_indexes(text) is
+comment on function memory.rebuild_vector_indexes(text, integer) is
 'Chooses how semantic search finds vectors and builds what it needs; returns the method. exact: '
 'compares all vectors of the tenant, perfect recall, best up to exact_scan_limit. hnsw: an '
-'approximate index for tenants beyond that. ivfflat: 20 lists, all of them read. auto: hnsw if '
-'any tenant is that large, else exact. Blocks writers while it builds. Errors: PM002.';
+'approximate index for tenants beyond that. ivfflat: one that splits the vectors into lists '
+'(1..32768; default a thousandth of their number, beyond a million its root, but at least 20), of '
+'which searches read a fifth, at least 20. auto: hnsw if any tenant is that large, else exact. All '
+'or nothing: an interrupted build leaves the indexes as they were. Meanwhile writers wait, and '
+'memory.recall, which counts; where an index is replaced, every search waits: see '
+'memory.vector_index_statements. Errors: PM002.';
+
+create function memory.time_neighbours(
+  way text,
+  memory_type text,
+  embedding vector,
+  max_results integer,
+  as_of timestamptz
+)
+  returns table (
+    weights float8[],
+    milliseconds float8
+  )
+  language plpgsql
+  volatile
+  rows 1
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_exact_scan_limit integer := (memory.current_settings()).exact_scan_limit;
+  v_started timestamptz := clock_timestamp();
+begin
+  case way
+    when 'exact' then
+      weights := array(
+        select n.weight
+        from memory.exact_neighbours(memory_type, embedding, null, max_results, 0, as_of) as n
+      );
+    when 'index' then
+      weights := array(
+        select n.weight
+        from memory.approximate_neighbours(memory_type, embedding, null, max_results, 0, as_of) as n
+      );
+    when 'search' then
+      weights := array(
+        select n.weight
+        from memory.nearest_neighbours(
+          memory_type, embedding, null, max_results, 0, v_exact_scan_limit, as_of
+        ) as n
+      );
+  end case;
+  milliseconds := extract(epoch from clock_timestamp() - v_started) * 1000;
+  return next;
+end;
+$$;
+
+comment on function memory.time_neighbours(text, text, vector, integer, timestamptz) is
+'The similarities of the nearest memories of the tenant, nearest first, and how long it took to '
+'find them: by comparing all ("exact"), by the approximate index ("index") or as users search '
+'("search").';
+
+create function memory.check_vector_recall(
+  sample integer default 20,
+  depth integer default 10,
+  as_of timestamptz default now()
+)
+  returns table (
+    memory_type text,
+    method text,
+    is_valid boolean,
+    is_used boolean,
+    memories bigint,
+    queries bigint,
+    index_overlap float8,
+    worst_index_overlap float8,
+    short_index_answers bigint,
+    search_overlap float8,
+    worst_search_overlap float8,
+    short_searches bigint,
+    exact_ms float8,
+    index_ms float8,
+    search_ms float8
+  )
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_exact_scan_limit integer := (memory.current_settings()).exact_scan_limit;
+begin
+  perform memory.check_number('sample', sample, 1, 1000);
+  perform memory.check_number('depth', depth, 1, 1000);
+  perform memory.check_time('as_of', as_of);
+
+  return query
+  with counted as (
+    select m.memory_type, count(*) as memories
+    from memory.searchable_memories as m
+    where m.is_live
+      and m.tenant_id = v_tenant_id
+      and m.embedding is not null
+      and (m.expires_at is null or m.expires_at > as_of)
+    group by m.memory_type
+  ),
+  asked as (
+    select i.memory_type, i.is_valid, q.embedding
+    from memory.vector_indexes() as i
+    cross join lateral (
+      select m.embedding
+      from memory.searchable_memories as m
+      where m.is_live
+        and m.tenant_id = v_tenant_id
+        and m.memory_type = i.memory_type
+        and m.embedding is not null
+        and (m.expires_at is null or m.expires_at > as_of)
+      order by hashtextextended(m.id::text, 0), m.id
+      limit sample
+    ) as q
+  ),
+  answered as materialized (
+    select
+      a.memory_type,
+      cardinality(e.weights) as places,
+      -- Whatever is as near as the last of the exact answer deserves a place in it: of equals,
+      -- either will do.
+      e.weights[cardinality(e.weights)] as last_weight,
+      i.weights as index_weights,
+      s.weights as search_weights,
+      e.milliseconds as exact_ms,
+      i.milliseconds as index_ms,
+      s.milliseconds as search_ms
+    from asked as a
+    cross join lateral memory.time_neighbours(
+      'exact', a.memory_type, a.embedding, depth, as_of
+    ) as e
+    left join lateral (
+      select t.weights, t.milliseconds
+      from memory.time_neighbours('index', a.memory_type, a.embedding, depth, as_of) as t
+      where a.is_valid
+    ) as i on true
+    cross join lateral memory.time_neighbours(
+      'search', a.memory_type, a.embedding, depth, as_of
+    ) as s
+  ),
+  compared as (
+    select
+      a.*,
+      (select count(*) from unnest(a.index_weights) as w where w >= a.last_weight)::float8
+        / a.places as index_overlap,
+      (select count(*) from unnest(a.search_weights) as w where w >= a.last_weight)::float8
+        / a.places as search_overlap
+    from answered as a
+  )
+  select
+    i.memory_type,
+    i.method,
+    i.is_valid,
+    memory.use_approximate_index(i.memory_type, v_exact_scan_limit),
+    coalesce(max(n.memories), 0),
+    count(c.places),
+    avg(c.index_overlap) filter (where i.is_valid),
+    min(c.index_overlap) filter (where i.is_valid),
+    case
+      when i.is_valid then count(*) filter (where cardinality(c.index_weights) < c.places)
+    end,
+    avg(c.search_overlap),
+    min(c.search_overlap),
+    count(*) filter (where cardinality(c.search_weights) < c.places),
+    percentile_cont(0.5) within group (order by c.exact_ms),
+    percentile_cont(0.5) within group (order by c.index_ms),
+    percentile_cont(0.5) within group (order by c.search_ms)
+  from memory.vector_indexes() as i
+  left join counted as n using (memory_type)
+  left join compared as c using (memory_type)
+  group by i.memory_type, i.method, i.is_valid
+  order by i.memory_type;
+end;
+$$;
+
+comment on function memory.check_vector_recall(integer, integer, timestamptz) is
+'What approximate indexes do to the answers of this tenant, a row for each memory type: searches '
+'the depth (1..1000) nearest memories of a sample (1..1000) of its own vectors, drawn by hash, '
+'always the same. method, is_valid: of the index; is_used: whether searches of this tenant use it, '
+'having more memories than exact_scan_limit. memories: with a vector, live and not expired. '
+'Overlaps, 0..1: the share of the exact answer that was found, on average and for the worst query; '
+'of the raw index (NULL without a valid one) and of what users get. short_index_answers, '
+'short_searches: answers with fewer memories than there are, up to depth; the latter is always 0. '
+'exact_ms, index_ms, search_ms: median milliseconds of comparing all, of the raw index and of what '
+'users call. Errors: PM002.';
+
+-- Deploy pymem:functions/indexes to pg
+-- requires: functions/vector_indexes
+-- requires: tables/links
+-- requires: tables/embedding_queue
+-- requires: tables/transitions
+
+set local role memory_owner;
+
+-- The indexes that the changes so far have made are those that there should be. Written down as a
+-- function, they are part of the schema, and one that gets lost is missed. Definitions are taken
+-- with a search_path that makes them name every schema.
+do $$
+declare
+  v_search_path text := current_setting('search_path');
+  v_indexes text;
+begin
+  perform set_config('search_path', 'pg_catalog', true);
+  select string_agg(
+    format(
+      E'\n    (%L, %L)',
+      c.relname,
+      case
+        when k.oid is null then pg_get_indexdef(c.oid)
+        else format(
+          'alter table %s add constraint %I %s',
+          i.indrelid::regclass, k.conname, pg_get_constraintdef(k.oid)
+        )
+      end
+    ),
+    ',' order by c.relname
+  ) into v_indexes
+  from pg_index as i
+  join pg_class as c on c.oid = i.indexrelid
+  join pg_am as a on a.oid = c.relam
+  left join pg_constraint as k on k.conindid = c.oid and k.contype in ('p', 'u', 'x')
+  where c.relnamespace = 'memory'::regnamespace and a.amname not in ('ivfflat', 'hnsw');
+  perform set_config('search_path', v_search_path, true);
+
+  execute format(
+    'create function memory.expected_indexes()
+       returns table (index_name text, statement text)
+       language sql
+       immutable
+       parallel safe
+     begin atomic
+       select e.index_name, e.statement from (values %s) as e (index_name, statement);
+     end',
+    v_indexes
+  );
+end;
+$$;
+
+comment on function memory.expected_indexes() is
+'Every index that belongs to the schema with the statement that makes it, as deployed; approximate '
+'indexes come and go (memory.rebuild_vector_indexes) and are not among them.';
+
+create function memory.check_indexes()
+  returns table (
+    index_name text,
+    problem text,
+    repair text
+  )
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  return query
+  with present as (
+    select c.relname::text as index_name, i.indisvalid and i.indisready and i.indislive as is_valid
+    from pg_index as i
+    join pg_class as c on c.oid = i.indexrelid
+    where c.relnamespace = 'memory'::regnamespace
+  ),
+  approximate as (
+    -- What one memory type has, the others should have.
+    select v.index_name, v.is_valid, min(nullif(v.method, 'exact')) over () as method
+    from memory.vector_indexes() as v
+  ),
+  problems as (
+    select
+      e.index_name,
+      'missing' as problem,
+      regexp_replace(e.statement, '^create (unique )?index', '\& concurrently', 'i') as repair
+    from memory.expected_indexes() as e
+    where not exists (select from present as p where p.index_name = e.index_name)
+    union all
+    select p.index_name, 'invalid', format('reindex index concurrently memory.%I', p.index_name)
+    from present as p
+    where not p.is_valid
+      and p.index_name in (select e.index_name from memory.expected_indexes() as e)
+    union all
+    select
+      a.index_name,
+      case when a.is_valid is null then 'missing' else 'invalid' end,
+      format('select memory.rebuild_vector_indexes(%L)', a.method)
+    from approximate as a
+    where a.method is not null and a.is_valid is not true
+    union all
+    -- What an interrupted CREATE or REINDEX INDEX CONCURRENTLY leaves: it is kept up to date, but
+    -- no query uses it.
+    select p.index_name, 'invalid', format('drop index concurrently memory.%I', p.index_name)
+    from present as p
+    where not p.is_valid
+      and p.index_name not in (select e.index_name from memory.expected_indexes() as e)
+      and p.index_name not in (select a.index_name from approximate as a)
+  )
+  select p.index_name, p.problem, p.repair
+  from problems as p
+  order by p.index_name;
+end;
+$$;
+
+comment on function memory.check_indexes() is
+'What is wrong with the indexes of the schema; no row if nothing is. problem: missing, or invalid '
+'(a build was interrupted). Of the approximate indexes, either all types have one or none. repair: '
+'the statement that helps, for the owner of the schema to run outside of a transaction, such as by '
+'\gexec in psql; most let readers and writers go on.';
 
 -- Deploy pymem:functions/jobs to pg
 -- requires: functions/corpus
@@ -8422,7 +8864,7 @@ to memory_owner, memory_reader using (true);
 -- requires: functions/reembedding
 -- requires: functions/rules
 -- requires: functions/store
--- requires: functions/vector_indexes
+-- requires: functions/indexes
 -- requires: functions/version
 
 set local role memory_owner;
@@ -8482,12 +8924,18 @@ to memory_search;
 
 set local role memory_search;
 grant execute on function
+memory.exact_neighbours(text, vector, text, integer, float8, timestamptz),
+memory.approximate_neighbours(text, vector, text, integer, float8, timestamptz),
+memory.nearest_neighbours(text, vector, text, integer, float8, integer, timestamptz),
+memory.use_approximate_index(text, integer),
+memory.vector_index(text),
 memory.find_memories(
   text [], text, text, vector, text, integer, float8, text, boolean, integer, memory.settings,
   timestamptz
 ),
 memory.find_dropped(text [], text, vector, text, integer, float8, text, timestamptz),
-memory.largest_tenant_size()
+memory.largest_tenant_size(),
+memory.count_vectors(text)
 to memory_owner;
 grant execute on function memory.tenants_with_memories() to memory_owner;
 set local role memory_owner;
@@ -8610,7 +9058,10 @@ memory.default_settings(text),
 memory.start_reembedding(text, text, integer),
 memory.cancel_reembedding(),
 memory.switch_embedding_version(),
-memory.rebuild_vector_indexes(text)
+memory.rebuild_vector_indexes(text, integer),
+memory.vector_index_statements(text, integer),
+memory.check_vector_recall(integer, integer, timestamptz),
+memory.check_indexes()
 to memory_admin;
 
 commit;

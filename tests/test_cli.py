@@ -257,6 +257,24 @@ def test_settings_come_from_a_butler_toml(pymem: Run, tmp_path: Path) -> None:
     assert parsed(pymem("configure", "--json")) == after
 
 
+def test_vector_indexes_are_rebuilt_and_checked(pymem: Run) -> None:
+    assert pymem("reindex").stdout == "exact\n"
+    assert parsed(pymem("reindex", "--method", "ivfflat", "--lists", "7", "--json")) == {
+        "method": "ivfflat"
+    }
+
+    checked = parsed(pymem("check-vectors", "--sample", "3", "--depth", "5", "--json"))
+    table = pymem("check-vectors").stdout
+
+    assert [(row["memory_type"], row["method"], row["memories"]) for row in checked] == [
+        ("episode", "ivfflat", 0),
+        ("fact", "ivfflat", 0),
+        ("rule", "ivfflat", 0),
+    ]
+    for word in ("ivfflat", "finds", "worst", "short"):
+        assert word in table
+
+
 def test_ingest_reports_broken_lines_and_ends_with_an_error(pymem: Run, tmp_path: Path) -> None:
     file = tmp_path / "episodes.jsonl"
     file.write_text(
@@ -340,6 +358,10 @@ def test_embedding_is_done_by_the_command_too(database: Database) -> None:
         (("ingest", "/nowhere.jsonl"), 1, "cannot be read"),
         (("configure", "/nowhere.toml"), 1, "cannot be read"),
         (("events", "--limit", "0"), 1, "max_results"),
+        (("reindex", "--method", "magic"), 2, "magic"),
+        (("reindex", "--method", "hnsw", "--lists", "20"), 1, "hnsw has no lists"),
+        (("check-vectors", "--sample", "0"), 1, "sample is 0"),
+        (("check-vectors", "--depth", "1001"), 1, "depth is 1001"),
         (("--actor", "a\nb", "search", "x"), 1, "actor"),
         (("--tenant", "other", "search", "x"), 1, "tenant"),
         (
@@ -401,6 +423,8 @@ def test_every_command_has_help() -> None:
             "events",
             "configure",
             "mcp",
+            "reindex",
+            "check-vectors",
         ),
     ):
         assert f"  {name} " in listed

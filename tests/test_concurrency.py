@@ -382,3 +382,50 @@ async def test_the_pool_recovers_from_killed_connections(database: Database) -> 
             except PymemError:
                 await asyncio.sleep(0.1)
         assert len(await memory.search("roses")) == 1
+
+
+async def test_a_first_index_is_built_beside_readers_and_a_new_one_is_not(
+    database: Database,
+) -> None:
+    url = database.login("a")
+    hurried = f"{url} options='-c lock_timeout=200ms'"
+    async with (
+        await Memory.connect(url) as memory,
+        await psycopg.AsyncConnection.connect(url) as building,
+        await psycopg.AsyncConnection.connect(hurried, autocommit=True) as other,
+    ):
+        await memory.register_embedding_version("model", "1")
+        await memory.store_rule("Offer tea", embedding=[1.0] * 384)
+        search = "select content from memory.search('tea', mode => 'keyword')"
+        store = "select memory.store_rule('Offer coffee')"
+
+        await building.execute("select memory.rebuild_vector_indexes('hnsw')")
+        assert await (await other.execute(search)).fetchall() == [("Offer tea",)]
+        with pytest.raises(psycopg.errors.LockNotAvailable):
+            await other.execute(store)
+        await building.commit()
+        await other.execute(store)
+
+        await building.execute("select memory.rebuild_vector_indexes('hnsw')")
+        with pytest.raises(psycopg.errors.LockNotAvailable):
+            await other.execute(search)
+
+
+async def test_indexes_are_built_beside_readers_and_writers_by_hand(database: Database) -> None:
+    async with (
+        await Memory.connect(database.login("a")) as memory,
+        await psycopg.AsyncConnection.connect(database.superuser_url, autocommit=True) as superuser,
+    ):
+        await memory.register_embedding_version("model", "1")
+        await memory.rebuild_vector_indexes("ivfflat")
+
+        steps = await memory.vector_index_statements("hnsw")
+        for step in steps:
+            await memory.store_rule("Offer tea", embedding=[1.0] * 384)
+            await superuser.execute(step.statement)
+
+    assert len(steps) == 6
+    assert all(" concurrently " in step.statement for step in steps)
+    assert database.query("select distinct method, is_valid from memory.vector_indexes()") == [
+        ("hnsw", True)
+    ]

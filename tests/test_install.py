@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from psycopg import sql
+from psycopg import conninfo, sql
 
 from pymem import UnavailableError, __version__, schema
 from tests.conftest import ROOT, Database, Server, sqitch
@@ -55,6 +55,16 @@ def test_the_bundle_and_sqitch_give_the_same_schema(
 
     assert dump(empty_database.server, empty_database.name) == dump(database.server, database.name)
     assert reference_data(empty_database) == reference_data(database)
+
+
+def test_the_search_path_of_whoever_deploys_makes_no_difference(
+    database: Database, empty_database: Database
+) -> None:
+    schema.deploy(
+        conninfo.make_conninfo(empty_database.superuser_url, options="-c search_path=memory,public")
+    )
+
+    assert dump(empty_database.server, empty_database.name) == dump(database.server, database.name)
 
 
 def test_deploying_again_changes_nothing(empty_database: Database) -> None:

@@ -390,6 +390,33 @@ async def test_a_deadlock_is_tried_again(database: conftest.Database) -> None:
         assert isinstance(await memory.store_rule("Try again"), UUID)
 
 
+async def test_vector_indexes_are_rebuilt_and_checked(
+    memory: Memory, database: conftest.Database
+) -> None:
+    await memory.register_embedding_version("model", "1")
+    for number in range(30):
+        vector = [float(number == place) + place % 7 for place in range(384)]
+        await memory.store_rule(f"rule {number}", embedding=vector)
+
+    assert await memory.rebuild_vector_indexes("hnsw") == "hnsw"
+    [_, _, rule] = await memory.check_vector_recall(sample=7, depth=5)
+
+    assert (rule.memory_type, rule.method, rule.is_valid, rule.is_used) == (
+        *("rule", "hnsw", True, False),
+    )
+    assert (rule.memories, rule.queries) == (30, 7)
+    assert (rule.index_overlap, rule.search_overlap, rule.short_searches) == (1, 1, 0)
+    assert rule.exact_ms
+    assert rule.search_ms
+    assert await memory.check_indexes() == []
+
+    database.query("drop index memory.rules_vectors_idx, memory.facts_embedding_idx")
+    assert [(found.index_name, found.problem) for found in await memory.check_indexes()] == [
+        ("facts_embedding_idx", "missing"),
+        ("rules_vectors_idx", "missing"),
+    ]
+
+
 # The mirror: Python names what SQL names
 
 

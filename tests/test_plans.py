@@ -96,3 +96,39 @@ def test_no_call_reads_more_because_others_store_more(counted: Database) -> None
         assert alone[name] > 0 or name == "links", name
         # Deeper indexes, and rows that lie among those of others.
         assert among_others < 2 * alone[name] + 60, (name, alone[name], among_others)
+
+
+def test_exact_search_fetches_no_vector_from_where_it_is_stored(database: Database) -> None:
+    fetched = """
+        select toast_blks_read + toast_blks_hit from pg_statio_all_tables
+        where relid = 'memory.facts'::regclass"""
+    with psycopg.connect(database.superuser_url, autocommit=True) as connection:
+        connection.execute("alter table memory.facts set (autovacuum_enabled = off)")
+        connection.execute(
+            """insert into memory.embedding_versions (tenant_id, model, version, status)
+               select 't' || n, 'model', '1', 'active' from generate_series(0, 39) as n"""
+        )
+        # In order of arrival, the memories of a tenant lie far apart.
+        connection.execute(
+            """insert into memory.facts
+                 (tenant_id, subject, predicate, content, embedding, embedding_version_id)
+               select v.tenant_id, n::text, 'said', repeat('word ' || n || ' ', 60),
+                 array_fill(1 + n % 7, '{384}')::vector, v.id
+               from generate_series(1, 8000) as n
+               join memory.embedding_versions as v on v.tenant_id = 't' || n % 40
+               order by n"""
+        )
+        connection.execute("update memory.facts set reference_count = reference_count + 1")
+        # Now the planner knows that no page is all-visible any more.
+        connection.execute("analyze memory.facts")
+        connection.execute("select set_config('memory.tenant_id', 't3', false)")
+        connection.execute("select pg_stat_force_next_flush()")
+        [before] = connection.execute(fetched).fetchone() or (0,)
+        found = connection.execute(
+            "select from memory.semantic_search('fact', array_fill(1, '{384}')::vector)"
+        ).fetchall()
+        connection.execute("select pg_stat_force_next_flush()")
+        [after] = connection.execute(fetched).fetchone() or (0,)
+
+    assert len(found) == 10
+    assert after == before

@@ -211,6 +211,12 @@ BAD_CALLS: list[tuple[str, dict[str, Any]]] = [
     ("configure", {"settings": {"tenant_id": "b"}}),
     ("configure", {"settings": {"text_search_config": "klingon"}}),
     ("rebuild_vector_indexes", {"method": "magic"}),
+    ("rebuild_vector_indexes", {"method": "ivfflat", "lists": 0}),
+    ("rebuild_vector_indexes", {"method": "ivfflat", "lists": 10**12}),
+    ("vector_index_statements", {"method": "auto"}),
+    ("check_vector_recall", {"sample": 0}),
+    ("check_vector_recall", {"depth": 10**6}),
+    ("check_vector_recall", {"as_of": NAIVE}),
 ]
 
 

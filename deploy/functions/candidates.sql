@@ -68,11 +68,6 @@ create function memory.fuse_lists(
 as $$
 declare
   v_embedding vector := case when mode <> 'keyword' then embedding end;
-  v_approximate text[] := case when v_embedding is not null then array(
-    select t.memory_type
-    from unnest(memory_types) as t (memory_type)
-    where memory.use_approximate_index(t.memory_type, settings.exact_scan_limit)
-  ) end;
   -- A whole prompt as a query must not visit every posting: its first 64 distinct words.
   v_lexemes text[] := (
     case when mode <> 'semantic'
@@ -121,24 +116,10 @@ begin
         s.place as semantic_rank,
         k.weight as rank,
         k.place as keyword_rank
-      from (
-        select n.*, row_number() over (order by n.weight desc, n.created_at desc, n.id) as place
-        from (
-          select e.*
-          from memory.exact_neighbours(
-            settings.tenant_id, t.memory_type, v_embedding, fuse_lists.scope, depth,
-            fuse_lists.min_confidence, as_of
-          ) as e
-          where v_embedding is not null and t.memory_type <> all (v_approximate)
-          union all
-          select a.*
-          from memory.nearest_neighbours(
-            t.memory_type, v_embedding, fuse_lists.scope, depth, fuse_lists.min_confidence,
-            settings.exact_scan_limit, as_of
-          ) as a
-          where t.memory_type = any (v_approximate)
-        ) as n
-      ) as s
+      from memory.nearest_neighbours(
+        t.memory_type, v_embedding, fuse_lists.scope, depth, fuse_lists.min_confidence,
+        settings.exact_scan_limit, as_of
+      ) with ordinality as s (id, weight, created_at, place)
       full join (
         select m.*, row_number() over (order by m.weight desc, m.created_at desc, m.id) as place
         from (

@@ -71,9 +71,10 @@ on memory.episodes (tenant_id, created_at, id) where consolidation_status = 'con
 create index episodes_search_idx
 on memory.episodes using gin (memory.search_terms(tenant_id, search_vector));
 
--- Exact semantic search reads this index alone: a tenant's vectors lie side by side in it.
+-- Exact semantic search reads this index alone: a tenant's vectors lie side by side in it. It asks
+-- for the tenant in collation "C", so that no other index will do (memory.exact_neighbours).
 create index episodes_vectors_idx
-on memory.episodes (tenant_id, created_at, id)
+on memory.episodes (tenant_id collate "C", created_at, id)
 include (butler, expires_at, embedding) where embedding is not null;
 
 create index episodes_embedding_version_idx

@@ -118,9 +118,10 @@ where validity = 'active';
 
 create index facts_tags_idx on memory.facts using gin (tags);
 
--- Exact semantic search reads this index alone: a tenant's vectors lie side by side in it.
+-- Exact semantic search reads this index alone: a tenant's vectors lie side by side in it. It asks
+-- for the tenant in collation "C", so that no other index will do (memory.exact_neighbours).
 create index facts_vectors_idx
-on memory.facts (tenant_id, created_at, id)
+on memory.facts (tenant_id collate "C", created_at, id)
 include (scope, confidence, decay_rate, last_confirmed_at, embedding)
 where validity = 'active' and embedding is not null;
 

@@ -89,9 +89,10 @@ where lifecycle_state <> 'retracted';
 
 create index rules_tags_idx on memory.rules using gin (tags);
 
--- Exact semantic search reads this index alone: a tenant's vectors lie side by side in it.
+-- Exact semantic search reads this index alone: a tenant's vectors lie side by side in it. It asks
+-- for the tenant in collation "C", so that no other index will do (memory.exact_neighbours).
 create index rules_vectors_idx
-on memory.rules (tenant_id, created_at, id)
+on memory.rules (tenant_id collate "C", created_at, id)
 include (scope, confidence, decay_rate, last_confirmed_at, embedding)
 where lifecycle_state <> 'retracted' and embedding is not null;
 

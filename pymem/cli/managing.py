@@ -1,4 +1,4 @@
-"""Commands that change the state of memories and the settings."""
+"""Commands that change the state of memories, the settings and the indexes."""
 
 from __future__ import annotations
 
@@ -123,3 +123,40 @@ def configure(options: Options, file: Path | None, json_: bool) -> None:
         print_json(settings)
     else:
         print_table(display.record(settings))
+
+
+@main.command()
+@click.option(
+    "--method",
+    type=click.Choice(["auto", "exact", "ivfflat", "hnsw"]),
+    default="auto",
+    show_default=True,
+    help="auto: hnsw if a tenant has more vectors than can be compared one by one, else exact.",
+)
+@click.option("--lists", type=int, help="Lists of an IVFFlat index; default: by its size.")
+@as_json
+@pass_options
+def reindex(options: Options, method: Any, lists: int | None, json_: bool) -> None:
+    """Choose how vectors are found and build the indexes, those of all tenants.
+
+    Who writes waits meanwhile; docs/operations.md tells how to build beside the traffic.
+    """
+    chosen = run(options, lambda memory: memory.rebuild_vector_indexes(method, lists=lists))
+    if json_:
+        print_json({"method": chosen})
+    else:
+        click.echo(chosen)
+
+
+@main.command()
+@click.option("--sample", type=int, help="Vectors to search by; default: 20.")
+@click.option("--depth", type=int, help="Memories to compare of each answer; default: 10.")
+@as_json
+@pass_options
+def check_vectors(options: Options, sample: int | None, depth: int | None, json_: bool) -> None:
+    """Compare what vector indexes and searches find with the exact answers."""
+    rows = run(options, lambda memory: memory.check_vector_recall(sample=sample, depth=depth))
+    if json_:
+        print_json(rows)
+    else:
+        print_table(display.vector_recall(rows))

@@ -1,5 +1,12 @@
 -- Verify pymem:functions/vector_indexes on pg
 
 begin;
-select 'memory.rebuild_vector_indexes(text)'::regprocedure;
+select
+  'memory.count_vectors(text)'::regprocedure,
+  'memory.vector_indexes()'::regprocedure,
+  'memory.choose_lists(bigint)'::regprocedure,
+  'memory.vector_index_statements(text, integer)'::regprocedure,
+  'memory.rebuild_vector_indexes(text, integer)'::regprocedure,
+  'memory.time_neighbours(text, text, vector, integer, timestamptz)'::regprocedure,
+  'memory.check_vector_recall(integer, integer, timestamptz)'::regprocedure;
 rollback;

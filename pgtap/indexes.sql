@@ -1,0 +1,147 @@
+begin;
+\ir fixtures.sql
+select plan(18);
+
+create view memory_test.definitions as
+select
+  c.relname::text as index_name, pg_get_indexdef(i.indexrelid) as definition, k.contype::text as contype,
+  i.indisvalid and i.indisready and i.indislive as is_valid
+from pg_index as i
+join pg_class as c on c.oid = i.indexrelid
+left join pg_constraint as k on k.conindid = i.indexrelid and k.contype in ('p', 'u', 'x')
+where c.relnamespace = 'memory'::regnamespace;
+create table memory_test.deployed as select * from memory_test.definitions;
+
+-- In a transaction, where nothing is concurrent.
+create function memory_test.repair()
+  returns void
+  language plpgsql
+as $$
+declare
+  v_repair text;
+begin
+  for v_repair in select replace(p.repair, ' concurrently', '') from memory.check_indexes() as p loop
+    execute v_repair;
+  end loop;
+end;
+$$;
+
+-- What there should be
+
+select cmp_ok((select count(*) from memory_test.deployed), '>', 50::bigint, 'the schema has its indexes');
+select set_eq(
+  $$ select e.index_name from memory.expected_indexes() as e $$,
+  $$ select d.index_name from memory_test.deployed as d $$,
+  'all that are deployed are expected'
+);
+select is_empty(
+  $$ select e.* from memory.expected_indexes() as e
+     where e.statement !~* '^(create (unique )?index \w+ on memory\.|alter table memory\.)'
+       or e.statement ~ '\m(hnsw|ivfflat)\M' $$,
+  'each with a statement that names its schema'
+);
+select is_empty('select * from memory.check_indexes()', 'a fresh schema has no problem');
+
+-- Missing
+
+do $$
+declare
+  v_name text;
+begin
+  for v_name in select d.index_name from memory_test.deployed as d where d.contype is null loop
+    execute format('drop index memory.%I', v_name);
+  end loop;
+  alter table memory.memory_links drop constraint memory_links_pkey;
+end;
+$$;
+select set_eq(
+  $$ select p.index_name, p.problem from memory.check_indexes() as p $$,
+  $$ select d.index_name, 'missing' from memory_test.deployed as d
+     where d.contype is null or d.index_name = 'memory_links_pkey' $$,
+  'each index that is gone is missed'
+);
+select results_eq(
+  $$ select p.* from memory.check_indexes() as p
+     where p.index_name in ('memory_links_pkey', 'facts_scope_active_idx', 'facts_idempotency_key')
+     order by 1 $$,
+  $$ values
+     ('facts_idempotency_key', 'missing',
+       'CREATE UNIQUE INDEX concurrently facts_idempotency_key ON memory.facts USING btree '
+       || '(tenant_id, idempotency_key) WHERE (idempotency_key IS NOT NULL)'),
+     ('facts_scope_active_idx', 'missing',
+       'CREATE INDEX concurrently facts_scope_active_idx ON memory.facts USING btree '
+       || '(tenant_id, scope, validity) WHERE (validity = ''active''::text)'),
+     ('memory_links_pkey', 'missing',
+       'alter table memory.memory_links add constraint memory_links_pkey '
+       || 'PRIMARY KEY (tenant_id, source_type, source_id, target_type, target_id)') $$,
+  'the repair makes it while the memory is in use'
+);
+set local search_path = pg_catalog;
+select memory_test.repair();
+set local search_path = memory_test, tap, public;
+select set_eq(
+  'select * from memory_test.definitions', 'select * from memory_test.deployed',
+  'after the repairs every index is as it was deployed, whatever the search_path was'
+);
+select is_empty('select * from memory.check_indexes()', 'and the problems are gone');
+
+-- Invalid
+
+update pg_index as i set indisvalid = false where i.indexrelid = 'memory.facts_vectors_idx'::regclass;
+update pg_index as i set indisready = false where i.indexrelid = 'memory.rules_vectors_idx'::regclass;
+update pg_index as i set indislive = false where i.indexrelid = 'memory.episodes_search_idx'::regclass;
+select results_eq(
+  'select * from memory.check_indexes()',
+  $$ values
+     ('episodes_search_idx', 'invalid', 'reindex index concurrently memory.episodes_search_idx'),
+     ('facts_vectors_idx', 'invalid', 'reindex index concurrently memory.facts_vectors_idx'),
+     ('rules_vectors_idx', 'invalid', 'reindex index concurrently memory.rules_vectors_idx') $$,
+  'an index whose build did not end is invalid'
+);
+update pg_index as i set indisready = true, indislive = true
+where i.indexrelid in ('memory.rules_vectors_idx'::regclass, 'memory.episodes_search_idx'::regclass);
+select memory_test.repair();
+select is_empty('select * from memory.check_indexes()', 'until it is built again');
+
+create index facts_vectors_idx_ccnew on memory.facts (tenant_id);
+select is_empty('select * from memory.check_indexes()', 'an operator may have an index more');
+update pg_index as i set indisvalid = false where i.indexrelid = 'memory.facts_vectors_idx_ccnew'::regclass;
+select results_eq(
+  'select * from memory.check_indexes()',
+  $$ values (
+       'facts_vectors_idx_ccnew', 'invalid', 'drop index concurrently memory.facts_vectors_idx_ccnew'
+     ) $$,
+  'what an interrupted reindexing left behind can go'
+);
+select memory_test.repair();
+select hasnt_index('memory', 'facts', 'facts_vectors_idx_ccnew', 'and goes');
+
+-- Approximate indexes
+
+select memory.rebuild_vector_indexes('hnsw');
+select is_empty('select * from memory.check_indexes()', 'all memory types may have an approximate index');
+drop index memory.episodes_embedding_idx;
+update pg_index as i set indisvalid = false where i.indexrelid = 'memory.rules_embedding_idx'::regclass;
+select results_eq(
+  'select * from memory.check_indexes()',
+  $$ values
+     ('episodes_embedding_idx', 'missing', 'select memory.rebuild_vector_indexes(''hnsw'')'),
+     ('rules_embedding_idx', 'invalid', 'select memory.rebuild_vector_indexes(''hnsw'')') $$,
+  'if one has a valid one, the others should too'
+);
+select memory_test.repair();
+select is_empty('select * from memory.check_indexes()', 'which a rebuild sees to');
+
+-- Who may
+
+select memory_test.a_login('indexes_admin', 'a', 'memory_admin');
+select memory_test.a_login('indexes_writer', 'a', 'memory_writer, memory_worker, memory_reader');
+select memory_test.share_results();
+set local session authorization indexes_admin;
+select is_empty('select * from memory.check_indexes()', 'an administrator needs no rights on the tables');
+set local session authorization indexes_writer;
+select throws_ok('select * from memory.check_indexes()', '42501', null, 'nobody else looks');
+set local session authorization default;
+
+select * from finish();
+rollback;
