@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from pymem.embedding import DEFAULT_MODEL
+from pymem.embedding import DEFAULT_MODEL, Backend
 from pymem.errors import InvalidArgumentError
 from pymem.models import KeywordMatch, Mode
 
@@ -113,9 +113,10 @@ class RulesConfig(_Section):
 
 
 class EmbeddingConfig(_Section):
-    """``[modules.memory.embedding]``: which model makes the vectors."""
+    """``[modules.memory.embedding]``: which model makes the vectors, and what runs it."""
 
     model: str = DEFAULT_MODEL
+    backend: Backend = "auto"
     dimensions: Literal[384] = 384
 
 

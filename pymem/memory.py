@@ -867,11 +867,12 @@ class Memory:
         version_id = await self._version_id()
         if version_id is None:
             return None, None
-        return await self._embed(query), version_id
+        return await self._embed(query, is_query=True), version_id
 
-    async def _embed(self, text: str) -> Embedding:
+    async def _embed(self, text: str, *, is_query: bool = False) -> Embedding:
         assert self._engine is not None  # noqa: S101 - there is no version without an engine
-        return await asyncio.to_thread(self._engine.embed, text)
+        embed = self._engine.embed_query if is_query else self._engine.embed
+        return await asyncio.to_thread(embed, text)
 
     async def _version_id(self) -> UUID | None:
         """Return the id of the engine's version, None if it is not the one that is searched."""

