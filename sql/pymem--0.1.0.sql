@@ -5957,9 +5957,9 @@ begin
   set validity = 'expired', metadata = f.metadata - 'status'
   where f.tenant_id = v_tenant_id and f.id = any (v_expired);
 
-  fading := coalesce(cardinality(v_fading), 0);
-  expired := coalesce(cardinality(v_expired), 0);
-  recovered := coalesce(cardinality(v_recovered), 0);
+  fading := coalesce(cardinality(v_fading), 0)::bigint;
+  expired := coalesce(cardinality(v_expired), 0)::bigint;
+  recovered := coalesce(cardinality(v_recovered), 0)::bigint;
   return next;
 end;
 $$;
@@ -6061,9 +6061,9 @@ begin
   set metadata = (r.metadata - 'status') || '{"forgotten": true}'
   where r.tenant_id = v_tenant_id and r.id = any (v_expired);
 
-  fading := coalesce(cardinality(v_fading), 0);
-  expired := coalesce(cardinality(v_expired), 0);
-  recovered := coalesce(cardinality(v_recovered), 0);
+  fading := coalesce(cardinality(v_fading), 0)::bigint;
+  expired := coalesce(cardinality(v_expired), 0)::bigint;
+  recovered := coalesce(cardinality(v_recovered), 0)::bigint;
   return next;
 end;
 $$;
@@ -6208,8 +6208,8 @@ begin
 
   delete from memory.episodes as e where e.tenant_id = v_tenant_id and e.id = any (v_ids);
 
-  expired_deleted := cardinality(v_expired);
-  capacity_deleted := cardinality(v_surplus);
+  expired_deleted := cardinality(v_expired)::bigint;
+  capacity_deleted := cardinality(v_surplus)::bigint;
   select count(*) into remaining from memory.episodes as e where e.tenant_id = v_tenant_id;
   due := 0;
   if expired_deleted + capacity_deleted = batch_size then
@@ -6339,8 +6339,8 @@ begin
   set maturity = 'proven'
   where r.tenant_id = v_tenant_id and r.id = any (v_promoted);
 
-  inverted := coalesce(cardinality(v_inverted), 0);
-  promoted := coalesce(cardinality(v_promoted), 0);
+  inverted := coalesce(cardinality(v_inverted), 0)::bigint;
+  promoted := coalesce(cardinality(v_promoted), 0)::bigint;
   return next;
 end;
 $$;

@@ -107,8 +107,8 @@ begin
 
   delete from memory.episodes as e where e.tenant_id = v_tenant_id and e.id = any (v_ids);
 
-  expired_deleted := cardinality(v_expired);
-  capacity_deleted := cardinality(v_surplus);
+  expired_deleted := cardinality(v_expired)::bigint;
+  capacity_deleted := cardinality(v_surplus)::bigint;
   select count(*) into remaining from memory.episodes as e where e.tenant_id = v_tenant_id;
   due := 0;
   if expired_deleted + capacity_deleted = batch_size then

@@ -156,9 +156,9 @@ begin
   set validity = 'expired', metadata = f.metadata - 'status'
   where f.tenant_id = v_tenant_id and f.id = any (v_expired);
 
-  fading := coalesce(cardinality(v_fading), 0);
-  expired := coalesce(cardinality(v_expired), 0);
-  recovered := coalesce(cardinality(v_recovered), 0);
+  fading := coalesce(cardinality(v_fading), 0)::bigint;
+  expired := coalesce(cardinality(v_expired), 0)::bigint;
+  recovered := coalesce(cardinality(v_recovered), 0)::bigint;
   return next;
 end;
 $$;
@@ -260,9 +260,9 @@ begin
   set metadata = (r.metadata - 'status') || '{"forgotten": true}'
   where r.tenant_id = v_tenant_id and r.id = any (v_expired);
 
-  fading := coalesce(cardinality(v_fading), 0);
-  expired := coalesce(cardinality(v_expired), 0);
-  recovered := coalesce(cardinality(v_recovered), 0);
+  fading := coalesce(cardinality(v_fading), 0)::bigint;
+  expired := coalesce(cardinality(v_expired), 0)::bigint;
+  recovered := coalesce(cardinality(v_recovered), 0)::bigint;
   return next;
 end;
 $$;

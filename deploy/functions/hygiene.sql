@@ -99,8 +99,8 @@ begin
   set maturity = 'proven'
   where r.tenant_id = v_tenant_id and r.id = any (v_promoted);
 
-  inverted := coalesce(cardinality(v_inverted), 0);
-  promoted := coalesce(cardinality(v_promoted), 0);
+  inverted := coalesce(cardinality(v_inverted), 0)::bigint;
+  promoted := coalesce(cardinality(v_promoted), 0)::bigint;
   return next;
 end;
 $$;
