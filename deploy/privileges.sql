@@ -10,7 +10,9 @@
 -- requires: functions/links
 -- requires: functions/reembedding
 -- requires: functions/rules
--- requires: functions/store
+-- requires: functions/store_episodes
+-- requires: functions/store_facts
+-- requires: functions/store_rules
 -- requires: functions/vector_indexes
 -- requires: functions/version
 

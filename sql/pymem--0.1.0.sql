@@ -2832,7 +2832,7 @@ comment on column memory.ranked_memory.score is
 'boosted) or, in recall, the composite score.';
 
 -- Deploy pymem:functions/checks to pg
--- requires: schema
+-- requires: tables/links
 
 set local role memory_owner;
 
@@ -3027,6 +3027,67 @@ $$;
 
 comment on function memory.check_write_time(text, timestamptz) is
 'Refuses a time that cannot be stored: NULL, infinite or more than a day ahead. Errors: PM002.';
+
+create function memory.check_idempotency_key(idempotency_key text)
+  returns void
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if idempotency_key = '' or octet_length(idempotency_key) > 200 then
+    raise exception 'idempotency_key is % octets long', octet_length(idempotency_key)
+      using errcode = 'PM002', hint = 'Pass an idempotency_key of 1 to 200 octets, or none.';
+  end if;
+end;
+$$;
+
+comment on function memory.check_idempotency_key(text) is
+'Refuses an empty or oversized idempotency key; NULL is fine. Errors: PM002.';
+
+create function memory.refuse_reused_key(idempotency_key text)
+  returns void
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  raise exception 'idempotency_key % was used for something else', quote_nullable(idempotency_key)
+    using errcode = 'PM004', hint = 'Pass a new idempotency_key for new content.';
+end;
+$$;
+
+comment on function memory.refuse_reused_key(text) is
+'Raises PM004: an idempotency key came back with other content.';
+
+create function memory.check_source(
+  tenant_id text,
+  source_butler text,
+  source_episode_id uuid
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if source_butler is not null then
+    perform memory.check_text('source_butler', source_butler, 128);
+  end if;
+  if source_episode_id is not null
+    and not memory.memory_exists(tenant_id, 'episode', source_episode_id)
+  then
+    raise exception 'no episode has id %', source_episode_id
+      using errcode = 'PM001',
+        hint = 'Leave source_episode_id out, or pass the id that store_episode returned.';
+  end if;
+end;
+$$;
+
+comment on function memory.check_source(text, text, uuid) is
+'Refuses an empty source butler or a source episode that does not exist. Errors: PM002, PM001.';
 
 -- Deploy pymem:functions/logins to pg
 -- requires: tables/audit_triggers
@@ -4461,9 +4522,10 @@ comment on function memory.switch_embedding_version() is
 'the new version becomes the active one. Returns its id. Errors: PM004 no change is under way or '
 'memories still lack their new vector, PM002 not at READ COMMITTED.';
 
--- Deploy pymem:functions/store to pg
+-- Deploy pymem:functions/store_episodes to pg
 -- requires: functions/embedding
 -- requires: functions/settings
+-- requires: functions/checks
 -- requires: tables/audit_triggers
 
 set local role memory_owner;
@@ -4670,6 +4732,14 @@ comment on function memory.store_episodes(jsonb, timestamptz) is
 'vectors are the embedding worker''s work. Errors: PM002 invalid argument (the message tells '
 'which), PM004 key used for another episode.';
 
+-- Deploy pymem:functions/store_facts to pg
+-- requires: functions/embedding
+-- requires: functions/settings
+-- requires: functions/checks
+-- requires: tables/audit_triggers
+
+set local role memory_owner;
+
 create function memory.store_fact(
   subject text,
   predicate text,
@@ -4802,6 +4872,50 @@ comment on function memory.store_fact(
 'Errors: PM002 invalid argument, PM001 unknown entity or source episode, PM003 entity merged '
 'away, PM004 key used for another fact.';
 
+-- The key-share lock conflicts with a merge of the entity, which locks it FOR UPDATE; the state is
+-- read after the lock.
+create function memory.lock_entity(
+  tenant_id text,
+  entity_id uuid
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_merged_into text;
+begin
+  if entity_id is null then
+    return;
+  end if;
+  select e.metadata ->> 'merged_into' into v_merged_into
+  from memory.entities as e
+  where e.tenant_id = lock_entity.tenant_id and e.id = entity_id
+  for key share;
+  if not found then
+    raise exception 'entity % does not exist', entity_id
+      using errcode = 'PM001', hint = 'Pass the id of an existing entity, or leave entity_id out.';
+  end if;
+  if v_merged_into is not null then
+    raise exception 'entity % was merged into %', entity_id, v_merged_into
+      using errcode = 'PM003', hint = 'Use the entity it was merged into.';
+  end if;
+end;
+$$;
+
+comment on function memory.lock_entity(text, uuid) is
+'Keeps an entity from being merged or deleted until the end of the transaction; NULL is fine. '
+'Errors: PM001 unknown entity, PM003 merged away.';
+
+-- Deploy pymem:functions/store_rules to pg
+-- requires: functions/embedding
+-- requires: functions/settings
+-- requires: functions/checks
+-- requires: tables/audit_triggers
+
+set local role memory_owner;
+
 create function memory.store_rule(
   content text,
   scope text default 'global',
@@ -4889,103 +5003,6 @@ comment on function memory.store_rule(
 'Stores guidance and returns its id. A rule starts as a candidate with confidence 0.5 and decay '
 '0.01 a day. The same idempotency_key again returns the first id. Errors: PM002 invalid '
 'argument, PM001 unknown source episode, PM004 key used for another rule.';
-
-create function memory.check_idempotency_key(idempotency_key text)
-  returns void
-  language plpgsql
-  immutable
-  parallel safe
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-begin
-  if idempotency_key = '' or octet_length(idempotency_key) > 200 then
-    raise exception 'idempotency_key is % octets long', octet_length(idempotency_key)
-      using errcode = 'PM002', hint = 'Pass an idempotency_key of 1 to 200 octets, or none.';
-  end if;
-end;
-$$;
-
-comment on function memory.check_idempotency_key(text) is
-'Refuses an empty or oversized idempotency key; NULL is fine. Errors: PM002.';
-
-create function memory.refuse_reused_key(idempotency_key text)
-  returns void
-  language plpgsql
-  immutable
-  parallel safe
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-begin
-  raise exception 'idempotency_key % was used for something else', quote_nullable(idempotency_key)
-    using errcode = 'PM004', hint = 'Pass a new idempotency_key for new content.';
-end;
-$$;
-
-comment on function memory.refuse_reused_key(text) is
-'Raises PM004: an idempotency key came back with other content.';
-
-create function memory.check_source(
-  tenant_id text,
-  source_butler text,
-  source_episode_id uuid
-)
-  returns void
-  language plpgsql
-  volatile
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-begin
-  if source_butler is not null then
-    perform memory.check_text('source_butler', source_butler, 128);
-  end if;
-  if source_episode_id is not null
-    and not memory.memory_exists(tenant_id, 'episode', source_episode_id)
-  then
-    raise exception 'no episode has id %', source_episode_id
-      using errcode = 'PM001',
-        hint = 'Leave source_episode_id out, or pass the id that store_episode returned.';
-  end if;
-end;
-$$;
-
-comment on function memory.check_source(text, text, uuid) is
-'Refuses an empty source butler or a source episode that does not exist. Errors: PM002, PM001.';
-
--- The key-share lock conflicts with a merge of the entity, which locks it FOR UPDATE; the state is
--- read after the lock.
-create function memory.lock_entity(
-  tenant_id text,
-  entity_id uuid
-)
-  returns void
-  language plpgsql
-  volatile
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-declare
-  v_merged_into text;
-begin
-  if entity_id is null then
-    return;
-  end if;
-  select e.metadata ->> 'merged_into' into v_merged_into
-  from memory.entities as e
-  where e.tenant_id = lock_entity.tenant_id and e.id = entity_id
-  for key share;
-  if not found then
-    raise exception 'entity % does not exist', entity_id
-      using errcode = 'PM001', hint = 'Pass the id of an existing entity, or leave entity_id out.';
-  end if;
-  if v_merged_into is not null then
-    raise exception 'entity % was merged into %', entity_id, v_merged_into
-      using errcode = 'PM003', hint = 'Use the entity it was merged into.';
-  end if;
-end;
-$$;
-
-comment on function memory.lock_entity(text, uuid) is
-'Keeps an entity from being merged or deleted until the end of the transaction; NULL is fine. '
-'Errors: PM001 unknown entity, PM003 merged away.';
 
 -- Deploy pymem:tables/tombstones to pg
 -- requires: functions/audit
@@ -8421,7 +8438,9 @@ to memory_owner, memory_reader using (true);
 -- requires: functions/links
 -- requires: functions/reembedding
 -- requires: functions/rules
--- requires: functions/store
+-- requires: functions/store_episodes
+-- requires: functions/store_facts
+-- requires: functions/store_rules
 -- requires: functions/vector_indexes
 -- requires: functions/version
 

@@ -1,5 +1,5 @@
 -- Deploy pymem:functions/checks to pg
--- requires: schema
+-- requires: tables/links
 
 begin;
 
@@ -196,5 +196,66 @@ $$;
 
 comment on function memory.check_write_time(text, timestamptz) is
 'Refuses a time that cannot be stored: NULL, infinite or more than a day ahead. Errors: PM002.';
+
+create function memory.check_idempotency_key(idempotency_key text)
+  returns void
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if idempotency_key = '' or octet_length(idempotency_key) > 200 then
+    raise exception 'idempotency_key is % octets long', octet_length(idempotency_key)
+      using errcode = 'PM002', hint = 'Pass an idempotency_key of 1 to 200 octets, or none.';
+  end if;
+end;
+$$;
+
+comment on function memory.check_idempotency_key(text) is
+'Refuses an empty or oversized idempotency key; NULL is fine. Errors: PM002.';
+
+create function memory.refuse_reused_key(idempotency_key text)
+  returns void
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  raise exception 'idempotency_key % was used for something else', quote_nullable(idempotency_key)
+    using errcode = 'PM004', hint = 'Pass a new idempotency_key for new content.';
+end;
+$$;
+
+comment on function memory.refuse_reused_key(text) is
+'Raises PM004: an idempotency key came back with other content.';
+
+create function memory.check_source(
+  tenant_id text,
+  source_butler text,
+  source_episode_id uuid
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if source_butler is not null then
+    perform memory.check_text('source_butler', source_butler, 128);
+  end if;
+  if source_episode_id is not null
+    and not memory.memory_exists(tenant_id, 'episode', source_episode_id)
+  then
+    raise exception 'no episode has id %', source_episode_id
+      using errcode = 'PM001',
+        hint = 'Leave source_episode_id out, or pass the id that store_episode returned.';
+  end if;
+end;
+$$;
+
+comment on function memory.check_source(text, text, uuid) is
+'Refuses an empty source butler or a source episode that does not exist. Errors: PM002, PM001.';
 
 commit;

@@ -2,6 +2,9 @@
 
 begin;
 
+drop function memory.check_source(text, text, uuid);
+drop function memory.refuse_reused_key(text);
+drop function memory.check_idempotency_key(text);
 drop function memory.check_write_time(text, timestamptz);
 drop function memory.check_time(text, timestamptz);
 drop function memory.check_metadata(jsonb, text []);

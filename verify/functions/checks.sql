@@ -9,5 +9,8 @@ select
   'memory.check_object(text, jsonb)'::regprocedure,
   'memory.check_metadata(jsonb, text[])'::regprocedure,
   'memory.check_time(text, timestamptz)'::regprocedure,
-  'memory.check_write_time(text, timestamptz)'::regprocedure;
+  'memory.check_write_time(text, timestamptz)'::regprocedure,
+  'memory.check_idempotency_key(text)'::regprocedure,
+  'memory.refuse_reused_key(text)'::regprocedure,
+  'memory.check_source(text, text, uuid)'::regprocedure;
 rollback;
