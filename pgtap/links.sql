@@ -469,7 +469,7 @@ select throws_ok(
        values ('a', 'entity', %L, 'fact', %L, 'supports') $$,
     :'fact2_id', :'fact_id'
   ),
-  'PM001', null, 'the database holds no link from an unknown type'
+  '23514', null, 'the database holds no link from an unknown type'
 );
 select throws_ok(
   format(
@@ -477,7 +477,7 @@ select throws_ok(
        values ('a', 'fact', %L, null, %L, 'supports') $$,
     :'fact2_id', :'fact_id'
   ),
-  'PM001', null, 'the database holds no link to an unknown type'
+  '23502', null, 'the database holds no link to an unknown type'
 );
 select throws_ok(
   format(
@@ -489,11 +489,11 @@ select throws_ok(
 );
 select throws_ok(
   format($$ update memory.memory_links set source_type = 'entity' where source_id = %L $$, :'fact_id'),
-  'PM001', null, 'no link can be changed to an unknown type of source'
+  '23514', null, 'no link can be changed to an unknown type of source'
 );
 select throws_ok(
   format($$ update memory.memory_links set target_type = 'entity' where source_id = %L $$, :'fact_id'),
-  'PM001', null, 'nor of target'
+  '23514', null, 'nor of target'
 );
 select throws_ok(
   format(

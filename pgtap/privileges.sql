@@ -72,6 +72,7 @@ values
     append_corpus_delta,corpus_lock_key,lock_corpus_statistics,count_changed_text,count_deleted_texts,count_stored_texts,
     fold_corpus_deltas,render_for_embedding,
     audit_event,audit_link,audit_maturity,audit_rule_application,audit_settings,audit_transition,audit_update,
+    audit_created,audit_created_links,refuse_transition,
     refuse_change,refuse_truncate,write_event,write_transition,prepare_entity,prepare_episode,prepare_fact,
     prepare_rule,is_schedule,all_jobs,list_jobs,
     check_link_ends,check_vector,enqueue_embedding,forget_embedding,enqueue_missing_embeddings,bind_login,unbind_login,

@@ -1667,26 +1667,49 @@ comment on table memory.memory_links is
 comment on column memory.memory_links.relation is
 'derived_from, supports, contradicts, supersedes or related_to: what the source is to the target.';
 
+-- The key-share locks keep the ends from being deleted before this transaction ends.
 create function memory.check_link_ends()
   returns trigger
   language plpgsql
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
+declare
+  v_end record;
 begin
-  if not memory.memory_exists(new.tenant_id, new.source_type, new.source_id) then
-    raise exception 'no % has id %', new.source_type, new.source_id
+  select e.memory_type, e.memory_id into v_end
+  from new_rows as n
+  cross join lateral (values
+    (1, n.source_type, n.source_id), (2, n.target_type, n.target_id)
+  ) as e (position, memory_type, memory_id)
+  where case e.memory_type
+    when 'episode' then (
+      select true from memory.episodes as m
+      where m.tenant_id = n.tenant_id and m.id = e.memory_id
+      for key share
+    )
+    when 'fact' then (
+      select true from memory.facts as m
+      where m.tenant_id = n.tenant_id and m.id = e.memory_id
+      for key share
+    )
+    when 'rule' then (
+      select true from memory.rules as m
+      where m.tenant_id = n.tenant_id and m.id = e.memory_id
+      for key share
+    )
+  end is null
+  order by n.source_type, n.source_id, n.target_type, n.target_id, n.tenant_id, e.position
+  limit 1;
+  if found then
+    raise exception 'no % has id %', v_end.memory_type, v_end.memory_id
       using errcode = 'PM001', hint = 'Link two memories that exist; find ids with memory.search.';
   end if;
-  if not memory.memory_exists(new.tenant_id, new.target_type, new.target_id) then
-    raise exception 'no % has id %', new.target_type, new.target_id
-      using errcode = 'PM001', hint = 'Link two memories that exist; find ids with memory.search.';
-  end if;
-  return new;
+  return null;
 end;
 $$;
 
 comment on function memory.check_link_ends() is
-'Trigger: both ends of a link exist in the tenant of the link.';
+'Trigger of a statement: both ends of its links exist in the tenant of the link. Errors: PM001.';
 
 -- The key-share lock keeps the end from being deleted before this transaction ends.
 create function memory.memory_exists(
@@ -1722,9 +1745,14 @@ comment on function memory.memory_exists(text, text, uuid) is
 'transaction.';
 
 create trigger check_ends
-before insert or update of tenant_id, source_type, source_id, target_type, target_id
-on memory.memory_links
-for each row execute function memory.check_link_ends();
+after insert on memory.memory_links
+referencing new table as new_rows
+for each statement execute function memory.check_link_ends();
+
+create trigger check_changed_ends
+after update on memory.memory_links
+referencing new table as new_rows
+for each statement execute function memory.check_link_ends();
 
 -- Deploy pymem:functions/audit to pg
 -- requires: tables/events
@@ -1734,21 +1762,100 @@ for each row execute function memory.check_link_ends();
 
 set local role memory_owner;
 
+-- What is created is audited a statement at a time: for many rows that costs a fraction of a trigger
+-- for each. The events of a statement come in the order of the ids.
+
+create function memory.audit_created()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if tg_argv[0] = 'fact' then
+    if exists (select from new_rows as n where n.lifecycle_state = 'superseded') then
+      insert into memory.memory_events (tenant_id, event_type, memory_type, memory_id, payload)
+      select
+        c.tenant_id,
+        coalesce(
+          (
+            select t.event_type
+            from memory.transitions as t
+            where t.memory_type = 'fact' and t.aspect = 'lifecycle_state'
+              and t.from_state = e.from_state and t.to_state = e.to_state
+          ),
+          memory.refuse_transition('fact', c.id, 'lifecycle_state', e.from_state, e.to_state)
+        ),
+        'fact',
+        c.id,
+        jsonb_build_object('from', e.from_state, 'to', e.to_state)
+      from (
+        select
+          n.tenant_id, n.id, n.lifecycle_state,
+          -- It came with this statement: a foreign key keeps it from being there earlier.
+          case n.lifecycle_state when 'superseded' then (
+            select f.id
+            from memory.facts as f
+            where f.tenant_id = n.tenant_id and f.supersedes_id = n.id
+            order by f.id
+            limit 1
+          ) end as successor_id
+        from new_rows as n
+      ) as c
+      cross join lateral (values
+        (
+          c.id, 2, '[*]', case when c.successor_id is null then c.lifecycle_state else 'active' end
+        ),
+        (c.successor_id, 1, 'active', 'superseded')
+      ) as e (at_id, step, from_state, to_state)
+      where e.at_id is not null
+      order by e.at_id, e.step, c.id, c.tenant_id;
+      return null;
+    end if;
+  end if;
+
+  insert into memory.memory_events (tenant_id, event_type, memory_type, memory_id, payload)
+  select
+    n.tenant_id,
+    coalesce(
+      (
+        select t.event_type
+        from memory.transitions as t
+        where t.memory_type = tg_argv[0] and t.aspect = 'lifecycle_state'
+          and t.from_state = '[*]' and t.to_state = n.lifecycle_state
+      ),
+      memory.refuse_transition(tg_argv[0], n.id, 'lifecycle_state', '[*]', n.lifecycle_state)
+    ),
+    tg_argv[0],
+    n.id,
+    jsonb_build_object('from', '[*]', 'to', n.lifecycle_state)
+  from new_rows as n
+  order by n.id, n.tenant_id;
+  return null;
+end;
+$$;
+
+comment on function memory.audit_created() is
+'Trigger of a statement: writes the event that memory.transitions declares for the state in which '
+'a row is created. A fact that is created together with its successor was active until then: it '
+'has both events, the second one just before that of the successor. Argument: the memory type. '
+'Errors: PM003 undeclared state.';
+
 create function memory.audit_transition()
   returns trigger
   language plpgsql
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
-declare
-  v_memory_type text := tg_argv[0];
-  v_from text := case tg_op when 'INSERT' then '[*]' else old.lifecycle_state end;
-  v_to text := case tg_op when 'DELETE' then '[*]' else new.lifecycle_state end;
-  v_id uuid := case tg_op when 'DELETE' then old.id else new.id end;
 begin
-  perform memory.write_transition(
-    case tg_op when 'DELETE' then old.tenant_id else new.tenant_id end,
-    v_memory_type, v_id, 'lifecycle_state', v_from, v_to
-  );
+  if tg_op = 'DELETE' then
+    perform memory.write_transition(
+      old.tenant_id, tg_argv[0], old.id, 'lifecycle_state', old.lifecycle_state, '[*]'
+    );
+  else
+    perform memory.write_transition(
+      new.tenant_id, tg_argv[0], new.id, 'lifecycle_state', old.lifecycle_state,
+      new.lifecycle_state
+    );
+  end if;
   return null;
 end;
 $$;
@@ -1786,38 +1893,58 @@ create function memory.write_transition(
   volatile
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
-declare
-  v_event_type text;
+#variable_conflict use_column
 begin
-  select t.event_type into v_event_type
+  insert into memory.memory_events (tenant_id, event_type, memory_type, memory_id, payload)
+  select
+    write_transition.tenant_id, t.event_type, write_transition.memory_type,
+    write_transition.memory_id,
+    jsonb_build_object('from', write_transition.from_state, 'to', write_transition.to_state)
   from memory.transitions as t
   where t.memory_type = write_transition.memory_type
     and t.aspect = write_transition.aspect
     and t.from_state = write_transition.from_state
     and t.to_state = write_transition.to_state;
   if not found then
-    raise exception '% % cannot go from % to %', memory_type, memory_id, from_state, to_state
-      using errcode = 'PM003',
-        hint = coalesce(
-          'From ' || from_state || ' it can go to: ' || (
-            select string_agg(t.to_state, ', ' order by t.to_state)
-            from memory.transitions as t
-            where t.memory_type = write_transition.memory_type
-              and t.aspect = write_transition.aspect
-              and t.from_state = write_transition.from_state
-          ) || '.',
-          'Nothing leads on from ' || from_state || '.'
-        );
+    perform memory.refuse_transition(memory_type, memory_id, aspect, from_state, to_state);
   end if;
-  perform memory.write_event(
-    tenant_id, v_event_type, memory_type, memory_id,
-    jsonb_build_object('from', from_state, 'to', to_state)
-  );
 end;
 $$;
 
 comment on function memory.write_transition(text, text, uuid, text, text, text) is
 'Writes the event that memory.transitions declares for an edge. Errors: PM003 undeclared edge.';
+
+create function memory.refuse_transition(
+  memory_type text,
+  memory_id uuid,
+  aspect text,
+  from_state text,
+  to_state text
+)
+  returns text
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  raise exception '% % cannot go from % to %', memory_type, memory_id, from_state, to_state
+    using errcode = 'PM003',
+      hint = coalesce(
+        'From ' || from_state || ' it can go to: ' || (
+          select string_agg(t.to_state, ', ' order by t.to_state)
+          from memory.transitions as t
+          where t.memory_type = refuse_transition.memory_type
+            and t.aspect = refuse_transition.aspect
+            and t.from_state = refuse_transition.from_state
+        ) || '.',
+        'Nothing leads on from ' || from_state || '.'
+      );
+end;
+$$;
+
+comment on function memory.refuse_transition(text, uuid, text, text, text) is
+'Raises PM003: memory.transitions does not declare this edge. Returns nothing; the type lets it '
+'stand where an event type is missing.';
 
 create function memory.write_event(
   tenant_id text,
@@ -1901,6 +2028,30 @@ $$;
 comment on function memory.audit_rule_application() is
 'Trigger: writes rule_helpful, rule_harmful, rule_neutral or rule_skipped.';
 
+create function memory.audit_created_links()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  insert into memory.memory_events (tenant_id, event_type, memory_type, memory_id, payload)
+  select
+    n.tenant_id, 'link_created', n.source_type, n.source_id,
+    jsonb_build_object(
+      'source_type', n.source_type, 'source_id', n.source_id,
+      'target_type', n.target_type, 'target_id', n.target_id,
+      'relation', n.relation
+    )
+  from new_rows as n
+  order by
+    n.source_type, n.source_id, n.relation desc, n.target_type, n.target_id, n.tenant_id;
+  return null;
+end;
+$$;
+
+comment on function memory.audit_created_links() is
+'Trigger of a statement: writes link_created with both ends and the relation.';
+
 create function memory.audit_link()
   returns trigger
   language plpgsql
@@ -1912,9 +2063,7 @@ begin
   v_link := case tg_op when 'DELETE' then old else new end;
   perform memory.write_event(
     v_link.tenant_id,
-    case tg_op
-      when 'INSERT' then 'link_created' when 'DELETE' then 'link_deleted' else 'link_updated'
-    end,
+    case tg_op when 'DELETE' then 'link_deleted' else 'link_updated' end,
     v_link.source_type, v_link.source_id,
     jsonb_build_object(
       'source_type', v_link.source_type, 'source_id', v_link.source_id,
@@ -1927,7 +2076,7 @@ end;
 $$;
 
 comment on function memory.audit_link() is
-'Trigger: writes link_created, link_updated or link_deleted with both ends and the relation.';
+'Trigger: writes link_updated or link_deleted with both ends and the relation.';
 
 create function memory.audit_settings()
   returns trigger
@@ -2015,7 +2164,8 @@ set local role memory_owner;
 
 create trigger audit_created
 after insert on memory.episodes
-for each row execute function memory.audit_transition('episode');
+referencing new table as new_rows
+for each statement execute function memory.audit_created('episode');
 
 create trigger audit_transition
 after update of consolidation_status, consolidated on memory.episodes
@@ -2060,7 +2210,8 @@ for each statement execute function memory.refuse_truncate();
 
 create trigger audit_created
 after insert on memory.facts
-for each row execute function memory.audit_transition('fact');
+referencing new table as new_rows
+for each statement execute function memory.audit_created('fact');
 
 create trigger audit_transition
 after update of validity, metadata on memory.facts
@@ -2115,7 +2266,8 @@ for each statement execute function memory.refuse_truncate();
 
 create trigger audit_created
 after insert on memory.rules
-for each row execute function memory.audit_transition('rule');
+referencing new table as new_rows
+for each statement execute function memory.audit_created('rule');
 
 create trigger audit_transition
 after update of metadata on memory.rules
@@ -2207,7 +2359,8 @@ for each statement execute function memory.refuse_truncate();
 
 create trigger audit_created
 after insert on memory.entities
-for each row execute function memory.audit_transition('entity');
+referencing new table as new_rows
+for each statement execute function memory.audit_created('entity');
 
 create trigger audit_transition
 after update of metadata on memory.entities
@@ -2243,8 +2396,13 @@ for each statement execute function memory.refuse_truncate();
 
 -- Links
 
+create trigger audit_created
+after insert on memory.memory_links
+referencing new table as new_rows
+for each statement execute function memory.audit_created_links();
+
 create trigger audit
-after insert or update or delete on memory.memory_links
+after update or delete on memory.memory_links
 for each row execute function memory.audit_link();
 
 create trigger refuse_truncate
@@ -2342,40 +2500,54 @@ comment on table memory.staged_embeddings is
 'Vectors of the embedding version under construction, until memory.switch_embedding_version '
 'moves them into the memories.';
 
--- The lock makes a switch or the end of a change of model wait for this transaction.
 create function memory.enqueue_embedding()
   returns trigger
   language plpgsql
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
+declare
+  v_tenant_id text;
 begin
-  if new.embedding is null then
+  if exists (select from new_rows as n where n.embedding is null) then
     insert into memory.embedding_queue (tenant_id, target, memory_type, memory_id)
-    values (new.tenant_id, 'active', tg_argv[0], new.id);
+    select n.tenant_id, 'active', tg_argv[0], n.id
+    from new_rows as n
+    where n.embedding is null;
   end if;
-  insert into memory.embedding_queue (tenant_id, target, memory_type, memory_id)
-  select v.tenant_id, v.status, tg_argv[0], new.id
-  from memory.embedding_versions as v
-  where v.tenant_id = new.tenant_id and v.status = 'building'
-  for key share of v;
+  -- The lock makes a switch or the end of a change of model wait for this transaction.
+  for v_tenant_id in
+    select v.tenant_id
+    from memory.embedding_versions as v
+    where v.tenant_id in (select n.tenant_id from new_rows as n) and v.status = 'building'
+    order by v.tenant_id
+    for key share
+  loop
+    insert into memory.embedding_queue (tenant_id, target, memory_type, memory_id)
+    select n.tenant_id, 'building', tg_argv[0], n.id
+    from new_rows as n
+    where n.tenant_id = v_tenant_id;
+  end loop;
   return null;
 end;
 $$;
 
 comment on function memory.enqueue_embedding() is
-'Trigger: queues a new memory for the vectors it lacks. Argument: its type.';
+'Trigger of a statement: queues new memories for the vectors they lack. Argument: their type.';
 
 create trigger enqueue_embedding
 after insert on memory.episodes
-for each row execute function memory.enqueue_embedding('episode');
+referencing new table as new_rows
+for each statement execute function memory.enqueue_embedding('episode');
 
 create trigger enqueue_embedding
 after insert on memory.facts
-for each row execute function memory.enqueue_embedding('fact');
+referencing new table as new_rows
+for each statement execute function memory.enqueue_embedding('fact');
 
 create trigger enqueue_embedding
 after insert on memory.rules
-for each row execute function memory.enqueue_embedding('rule');
+referencing new table as new_rows
+for each statement execute function memory.enqueue_embedding('rule');
 
 create function memory.forget_embedding()
   returns trigger
