@@ -36,7 +36,7 @@ values
 -- agents and applications
 (
   '{memory_writer}',
-  '{store_episode,store_episodes,store_fact,store_rule,create_link,get_memory,confirm_memory,forget_memory,
+  '{store_episode,store_episodes,store_fact,store_facts,store_rule,create_link,get_memory,confirm_memory,forget_memory,
     semantic_search,keyword_search,hybrid_search,search,rank_memories,recall,recall_explain,context}'
 ),
 -- rules that earn trust, and maintenance
@@ -79,7 +79,8 @@ values
     check_dimensions,check_embedding,check_embedding_version,check_idempotency_key,check_limit,check_metadata,
     check_number,check_query,check_query_embedding,check_source,check_tags,check_text,
     check_text_search_config,check_time,check_types,check_word,check_write_time,context_rule_line,one_line,
-    count_references,embedding_version_status,lock_embedding_version,lock_entity,memory_exists,
+    count_references,embedding_version_status,lock_embedding_version,lock_entities,lock_sources,memory_exists,
+    check_elements,check_facts,is_blank,read_facts,
     read_episodes,refuse_reused_key,to_search_vector,write_settings}'
 );
 

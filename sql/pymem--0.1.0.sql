@@ -144,6 +144,19 @@ comment on function memory.collapse_whitespace(text) is
 'Turns each run of whitespace (any Unicode space, tab or line break) into one space and strips '
 'the ends.';
 
+-- Stops at the first visible character, however long the text is.
+create function memory.is_blank(content text)
+  returns boolean
+  language sql
+  immutable
+  strict
+  parallel safe
+  return content collate "C"
+    !~ '[^\s\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]';
+
+comment on function memory.is_blank(text) is
+'Whether collapse_whitespace leaves nothing of a text.';
+
 create function memory.preprocess_text(content text)
   returns text
   language sql
@@ -1238,7 +1251,7 @@ create table memory.facts (
   tags jsonb not null default '[]'
   check (
     jsonb_typeof(tags) = 'array'
-    and not tags @? '$[*] ? (@.type() != "string")'
+    and not tags @? 'strict $[*] ? (@.type() != "string")'
     and octet_length(tags::text) <= 16384
   ),
   metadata jsonb not null default '{}'
@@ -1282,8 +1295,10 @@ where entity_id is not null and validity = 'active';
 create unique index facts_idempotency_key
 on memory.facts (tenant_id, idempotency_key) where idempotency_key is not null;
 
+-- No function searches by it. As a B-tree it would, while there are no statistics, look to the
+-- planner like the shortest way to the fact of a key, which is then a scan of all active facts.
 create index facts_scope_active_idx
-on memory.facts (tenant_id, scope, validity) where validity = 'active';
+on memory.facts using brin (tenant_id, scope, validity) where validity = 'active';
 
 create index facts_subject_predicate_idx on memory.facts (tenant_id, subject, predicate);
 
@@ -1468,7 +1483,7 @@ create table memory.rules (
   tags jsonb not null default '[]'
   check (
     jsonb_typeof(tags) = 'array'
-    and not tags @? '$[*] ? (@.type() != "string")'
+    and not tags @? 'strict $[*] ? (@.type() != "string")'
     and octet_length(tags::text) <= 16384
   ),
   metadata jsonb not null default '{}'
@@ -3023,7 +3038,7 @@ create function memory.check_text(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  if value is null or memory.collapse_whitespace(value) = '' then
+  if value is null or memory.is_blank(value) then
     raise exception '% is empty', name
       using errcode = 'PM002', hint = format('Pass %s with at least one visible character.', name);
   end if;
@@ -3083,7 +3098,10 @@ $$;
 comment on function memory.check_word(text, text, text[]) is
 'Refuses a word outside its list; the hint names the list. Errors: PM002.';
 
-create function memory.check_tags(tags jsonb)
+create function memory.check_tags(
+  tags jsonb,
+  whose text default ''
+)
   returns void
   language plpgsql
   immutable
@@ -3091,19 +3109,22 @@ create function memory.check_tags(tags jsonb)
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  if jsonb_typeof(tags) is distinct from 'array' or tags @? '$[*] ? (@.type() != "string")' then
-    raise exception 'tags are not a JSON array of strings'
+  if jsonb_typeof(tags) is distinct from 'array'
+    or tags @? 'strict $[*] ? (@.type() != "string")'
+  then
+    raise exception 'tags% are not a JSON array of strings', whose
       using errcode = 'PM002', hint = 'Pass tags such as ["travel", "food"].';
   end if;
   if octet_length(tags::text) > 16384 then
-    raise exception 'tags are % octets long', octet_length(tags::text)
+    raise exception 'tags% are % octets long', whose, octet_length(tags::text)
       using errcode = 'PM002', hint = 'Pass tags of at most 16 KiB in all.';
   end if;
 end;
 $$;
 
-comment on function memory.check_tags(jsonb) is
-'Refuses tags that are no JSON array of strings of at most 16 KiB. Errors: PM002.';
+comment on function memory.check_tags(jsonb, text) is
+'Refuses tags that are no JSON array of strings of at most 16 KiB; whose, such as " of fact 3", '
+'tells in the message which of several they are. Errors: PM002.';
 
 create function memory.check_object(
   name text,
@@ -3132,7 +3153,8 @@ comment on function memory.check_object(text, jsonb) is
 
 create function memory.check_metadata(
   metadata jsonb,
-  reserved text[] default '{}'
+  reserved text[] default '{}',
+  whose text default ''
 )
   returns void
   language plpgsql
@@ -3141,9 +3163,9 @@ create function memory.check_metadata(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  perform memory.check_object('metadata', metadata);
+  perform memory.check_object('metadata' || whose, metadata);
   if metadata ?| reserved then
-    raise exception 'metadata uses a reserved key'
+    raise exception 'metadata% uses a reserved key', whose
       using errcode = 'PM002',
         hint = format(
           'The lifecycle keeps its state under: %s. Choose another key.',
@@ -3153,8 +3175,9 @@ begin
 end;
 $$;
 
-comment on function memory.check_metadata(jsonb, text[]) is
-'Refuses metadata that is no JSON object of at most 64 KiB or uses a reserved key. Errors: PM002.';
+comment on function memory.check_metadata(jsonb, text[], text) is
+'Refuses metadata that is no JSON object of at most 64 KiB or uses a reserved key; whose as in '
+'check_tags. Errors: PM002.';
 
 create function memory.check_time(
   name text,
@@ -3200,7 +3223,73 @@ $$;
 comment on function memory.check_write_time(text, timestamptz) is
 'Refuses a time that cannot be stored: NULL, infinite or more than a day ahead. Errors: PM002.';
 
-create function memory.check_idempotency_key(idempotency_key text)
+create function memory.check_elements(
+  name text,
+  elements jsonb,
+  types jsonb
+)
+  returns void
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_bad record;
+begin
+  if jsonb_typeof(elements) is distinct from 'array' then
+    raise exception '%s are not a JSON array', name
+      using errcode = 'PM002', hint = format('Pass an array of objects, one a %s.', name);
+  end if;
+
+  select a.ordinal, k.key, k.value, types ->> k.key as type into v_bad
+  from jsonb_array_elements(elements) with ordinality as a (element, ordinal)
+  left join lateral jsonb_each(
+    case jsonb_typeof(a.element) when 'object' then a.element end
+  ) as k on true
+  where jsonb_typeof(a.element) <> 'object'
+    or k.key is not null and (
+      types ->> k.key is null
+      or jsonb_typeof(k.value) <> 'null' and case types ->> k.key
+        when 'uuid' then
+          (k.value #>> '{}') !~ '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$'
+        else jsonb_typeof(k.value) <> types ->> k.key
+      end
+    )
+  order by a.ordinal, k.key
+  limit 1;
+  if not found then
+    return;
+  end if;
+  if v_bad.key is null then
+    raise exception '% % is no JSON object', name, v_bad.ordinal
+      using errcode = 'PM002', hint = format('Pass each %s as an object.', name);
+  end if;
+  if v_bad.type is null then
+    raise exception '% % has the unknown key %', name, v_bad.ordinal, to_jsonb(left(v_bad.key, 100))
+      using errcode = 'PM002',
+        hint = 'Valid: ' || (
+          select string_agg(k.key, ', ' order by k.key) from jsonb_object_keys(types) as k (key)
+        ) || '.';
+  end if;
+  raise exception '% of % % is %', v_bad.key, name, v_bad.ordinal, left(v_bad.value::text, 100)
+    using errcode = 'PM002',
+      hint = format(
+        'Pass %s as %s.', v_bad.key,
+        case v_bad.type when 'uuid' then 'the text of a UUID' else 'a JSON ' || v_bad.type end
+      );
+end;
+$$;
+
+comment on function memory.check_elements(text, jsonb, jsonb) is
+'Refuses a batch that is no JSON array of objects, or in which a key is unknown or a value of '
+'another type than types says: string, number, array, object or uuid (a string); null is fine. '
+'The message tells which element it is, counted from 1. Errors: PM002.';
+
+create function memory.check_idempotency_key(
+  idempotency_key text,
+  whose text default ''
+)
   returns void
   language plpgsql
   immutable
@@ -3209,14 +3298,15 @@ create function memory.check_idempotency_key(idempotency_key text)
 as $$
 begin
   if idempotency_key = '' or octet_length(idempotency_key) > 200 then
-    raise exception 'idempotency_key is % octets long', octet_length(idempotency_key)
+    raise exception 'idempotency_key% is % octets long', whose, octet_length(idempotency_key)
       using errcode = 'PM002', hint = 'Pass an idempotency_key of 1 to 200 octets, or none.';
   end if;
 end;
 $$;
 
-comment on function memory.check_idempotency_key(text) is
-'Refuses an empty or oversized idempotency key; NULL is fine. Errors: PM002.';
+comment on function memory.check_idempotency_key(text, text) is
+'Refuses an empty or oversized idempotency key; NULL is fine; whose as in check_tags. Errors: '
+'PM002.';
 
 create function memory.refuse_reused_key(idempotency_key text)
   returns void
@@ -3882,7 +3972,10 @@ comment on function memory.asymmetric_score(bigint, bigint) is
 
 set local role memory_owner;
 
-create function memory.check_dimensions(dimensions integer)
+create function memory.check_dimensions(
+  dimensions integer,
+  whose text default ''
+)
   returns void
   language plpgsql
   immutable
@@ -3891,17 +3984,21 @@ create function memory.check_dimensions(dimensions integer)
 as $$
 begin
   if dimensions is distinct from 384 then
-    raise exception 'vectors of % dimensions do not fit', coalesce(dimensions::text, 'NULL')
+    raise exception 'vectors of % dimensions% do not fit', coalesce(dimensions::text, 'NULL'), whose
       using errcode = 'PM002',
         hint = 'The columns hold 384 dimensions; docs/operations.md tells how to change that.';
   end if;
 end;
 $$;
 
-comment on function memory.check_dimensions(integer) is
-'Refuses a vector length other than that of the embedding columns. Errors: PM002.';
+comment on function memory.check_dimensions(integer, text) is
+'Refuses a vector length other than that of the embedding columns; whose as in check_tags. '
+'Errors: PM002.';
 
-create function memory.check_embedding(embedding vector)
+create function memory.check_embedding(
+  embedding vector,
+  whose text default ''
+)
   returns void
   language plpgsql
   immutable
@@ -3909,18 +4006,19 @@ create function memory.check_embedding(embedding vector)
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  perform memory.check_dimensions(vector_dims(embedding));
+  perform memory.check_dimensions(vector_dims(embedding), whose);
   -- A zero or huge vector has no cosine: it gives NaN, and NaN would top every ranking.
   if vector_norm(embedding) not between 1e-6 and 1e6 then
-    raise exception 'the norm of the embedding is %', vector_norm(embedding)
+    raise exception 'the norm of the embedding% is %', whose, vector_norm(embedding)
       using errcode = 'PM002',
         hint = 'Pass the vector of a text: its norm lies between 1e-6 and 1e6.';
   end if;
 end;
 $$;
 
-comment on function memory.check_embedding(vector) is
-'Refuses a vector of the wrong length or without a direction. Errors: PM002.';
+comment on function memory.check_embedding(vector, text) is
+'Refuses a vector of the wrong length or without a direction; whose as in check_tags. Errors: '
+'PM002.';
 
 create function memory.active_embedding_version()
   returns table (
@@ -4807,9 +4905,7 @@ as $$
     e.idempotency_key,
     coalesce(e.created_at, as_of)
   from jsonb_array_elements(episodes) with ordinality as a (episode, ordinal)
-  cross join lateral jsonb_to_record(
-    case jsonb_typeof(a.episode) when 'object' then a.episode else '{}' end
-  ) as e (
+  cross join lateral jsonb_to_record(a.episode) as e (
     content text,
     butler text,
     session_id uuid,
@@ -4846,17 +4942,19 @@ declare
   v_reused text;
 begin
   perform memory.check_write_time('as_of', as_of);
-  if jsonb_typeof(episodes) is distinct from 'array' then
-    raise exception 'episodes are not a JSON array'
-      using errcode = 'PM002',
-        hint = 'Pass an array of objects such as {"butler": "home", "content": "..."}.';
-  end if;
+  perform memory.check_elements(
+    'episode', episodes,
+    '{
+      "content": "string", "butler": "string", "session_id": "uuid", "importance": "number",
+      "metadata": "object", "idempotency_key": "string", "created_at": "string"
+    }'
+  );
   perform
     memory.check_text('content of episode ' || e.ordinal, e.content, 1048576),
     memory.check_text('butler of episode ' || e.ordinal, e.butler, 128),
     memory.check_number('importance of episode ' || e.ordinal, e.importance, 0, 10),
-    memory.check_metadata(e.metadata),
-    memory.check_idempotency_key(e.idempotency_key),
+    memory.check_metadata(e.metadata, whose => ' of episode ' || e.ordinal),
+    memory.check_idempotency_key(e.idempotency_key, ' of episode ' || e.ordinal),
     memory.check_write_time('created_at of episode ' || e.ordinal, e.created_at)
   from memory.read_episodes(episodes, as_of) as e;
 
@@ -4960,13 +5058,12 @@ begin
     ),
     memory.check_tags(store_fact.tags),
     memory.check_metadata(store_fact.metadata, '{status}'),
-    memory.check_source(v_tenant_id, store_fact.source_butler, store_fact.source_episode_id),
     memory.check_idempotency_key(store_fact.idempotency_key),
     memory.check_write_time('as_of', as_of);
   v_version_id := memory.lock_embedding_version(
     v_tenant_id, store_fact.embedding, store_fact.embedding_version_id
   );
-  perform memory.lock_entity(v_tenant_id, store_fact.entity_id);
+  perform memory.lock_entities(v_tenant_id, array[store_fact.entity_id]);
 
   -- One store of a key at a time: the next one waits here, and then sees this one's fact.
   insert into memory.fact_keys as k (tenant_id, scope, anchor, predicate)
@@ -4975,6 +5072,7 @@ begin
     v_predicate
   )
   on conflict (tenant_id, scope, anchor, predicate) do update set scope = excluded.scope;
+  perform memory.check_source(v_tenant_id, store_fact.source_butler, store_fact.source_episode_id);
 
   if store_fact.idempotency_key is not null then
     select f.* into v_stored
@@ -4992,17 +5090,22 @@ begin
   end if;
 
   if store_fact.entity_id is null then
-    update memory.facts as f
-    set validity = 'superseded', metadata = f.metadata - 'status'
+    select f.id into v_old_id
+    from memory.facts as f
     where f.tenant_id = v_tenant_id and f.scope = v_scope and f.subject = v_subject
       and f.predicate = v_predicate and f.entity_id is null and f.validity = 'active'
-    returning f.id into v_old_id;
+    for no key update;
   else
-    update memory.facts as f
-    set validity = 'superseded', metadata = f.metadata - 'status'
+    select f.id into v_old_id
+    from memory.facts as f
     where f.tenant_id = v_tenant_id and f.entity_id = store_fact.entity_id and f.scope = v_scope
       and f.predicate = v_predicate and f.validity = 'active'
-    returning f.id into v_old_id;
+    for no key update;
+  end if;
+  if v_old_id is not null then
+    update memory.facts as f
+    set validity = 'superseded', metadata = f.metadata - 'status'
+    where f.tenant_id = v_tenant_id and f.id = v_old_id;
   end if;
 
   insert into memory.facts (
@@ -5017,17 +5120,22 @@ begin
     store_fact.source_episode_id, v_old_id, store_fact.metadata, store_fact.embedding,
     v_version_id, v_settings.text_search_config, store_fact.idempotency_key, as_of, as_of
   )
+  on conflict (tenant_id, idempotency_key) where idempotency_key is not null do nothing
   returning id into v_id;
+  if v_id is null then
+    perform memory.refuse_reused_key(store_fact.idempotency_key);
+  end if;
 
-  insert into memory.memory_links
-
-    (tenant_id, source_type, source_id, target_type, target_id, relation)
-  select v_tenant_id, 'fact', v_id, l.target_type, l.target_id, l.relation
-  from (values
-    ('fact', v_old_id, 'supersedes'),
-    ('episode', store_fact.source_episode_id, 'derived_from')
-  ) as l (target_type, target_id, relation)
-  where l.target_id is not null;
+  if v_old_id is not null or store_fact.source_episode_id is not null then
+    insert into memory.memory_links
+      (tenant_id, source_type, source_id, target_type, target_id, relation)
+    select v_tenant_id, 'fact', v_id, l.target_type, l.target_id, l.relation
+    from (values
+      ('fact', v_old_id, 'supersedes'),
+      ('episode', store_fact.source_episode_id, 'derived_from')
+    ) as l (target_type, target_id, relation)
+    where l.target_id is not null;
+  end if;
 
   return v_id;
 end;
@@ -5044,11 +5152,314 @@ comment on function memory.store_fact(
 'Errors: PM002 invalid argument, PM001 unknown entity or source episode, PM003 entity merged '
 'away, PM004 key used for another fact.';
 
--- The key-share lock conflicts with a merge of the entity, which locks it FOR UPDATE; the state is
+create type memory.fact_to_store as (
+  id uuid,
+  anchor text,
+  subject text,
+  predicate text,
+  content text,
+  importance float8,
+  permanence text,
+  scope text,
+  tags jsonb,
+  entity_id uuid,
+  confidence float8,
+  source_butler text,
+  source_episode_id uuid,
+  metadata jsonb,
+  embedding public.vector,
+  idempotency_key text
+);
+
+comment on type memory.fact_to_store is
+'An element of the argument of store_facts: whitespace collapsed, defaults filled in, with the id '
+'it will have and the anchor of its fact_keys row.';
+
+create function memory.read_facts(facts jsonb)
+  returns memory.fact_to_store[]
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_ids uuid[];
+begin
+  perform memory.check_elements(
+    'fact', facts,
+    '{
+      "subject": "string", "predicate": "string", "content": "string", "importance": "number",
+      "permanence": "string", "scope": "string", "tags": "array", "entity_id": "uuid",
+      "confidence": "number", "source_butler": "string", "source_episode_id": "uuid",
+      "metadata": "object", "embedding": "array", "idempotency_key": "string"
+    }'
+  );
+  v_ids := array(select gen_random_uuid() as id from jsonb_array_elements(facts) order by id);
+  return array(
+    select row(
+      v_ids[f.ordinality],
+      coalesce('entity:' || f.entity_id, 'subject:' || memory.collapse_whitespace(f.subject)),
+      memory.collapse_whitespace(f.subject),
+      memory.collapse_whitespace(f.predicate),
+      f.content,
+      coalesce(f.importance, 5.0),
+      coalesce(f.permanence, 'standard'),
+      coalesce(memory.collapse_whitespace(f.scope), 'global'),
+      coalesce(f.tags, '[]'),
+      f.entity_id,
+      coalesce(f.confidence, 1.0),
+      f.source_butler,
+      f.source_episode_id,
+      coalesce(f.metadata, '{}'),
+      f.embedding,
+      f.idempotency_key
+    )::memory.fact_to_store
+    from rows from (
+      jsonb_to_recordset(facts) as (
+        subject text,
+        predicate text,
+        content text,
+        importance float8,
+        permanence text,
+        scope text,
+        tags jsonb,
+        entity_id uuid,
+        confidence float8,
+        source_butler text,
+        source_episode_id uuid,
+        metadata jsonb,
+        embedding public.vector,
+        idempotency_key text
+      )
+    ) with ordinality as f
+    order by f.ordinality
+  );
+end;
+$$;
+
+comment on function memory.read_facts(jsonb) is
+'The elements of the argument of store_facts, with new ids that rise in their order. Errors: '
+'PM002 not such an array.';
+
+create function memory.check_facts(facts memory.fact_to_store[])
+  returns void
+  language plpgsql
+  immutable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform
+    memory.check_text('subject' || w.whose, f.subject, 512),
+    memory.check_text('predicate' || w.whose, f.predicate, 512),
+    memory.check_text('content' || w.whose, f.content, 1048576),
+    memory.check_text('scope' || w.whose, f.scope, 128),
+    memory.check_number('importance' || w.whose, f.importance, 0, 10),
+    memory.check_number('confidence' || w.whose, f.confidence, 0, 1),
+    memory.check_word(
+      'permanence' || w.whose, f.permanence, '{permanent,stable,standard,volatile,ephemeral}'
+    ),
+    memory.check_tags(f.tags, w.whose),
+    memory.check_metadata(f.metadata, '{status}', w.whose),
+    case
+      when f.source_butler is not null
+      then memory.check_text('source_butler' || w.whose, f.source_butler, 128)
+    end,
+    case when f.embedding is not null then memory.check_embedding(f.embedding, w.whose) end,
+    memory.check_idempotency_key(f.idempotency_key, w.whose)
+  from unnest(facts) with ordinality as f
+  cross join lateral (values (' of fact ' || f.ordinality)) as w (whose)
+  order by f.ordinality;
+end;
+$$;
+
+comment on function memory.check_facts(memory.fact_to_store[]) is
+'Refuses arguments that store_fact would refuse; the message tells which fact. Errors: PM002.';
+
+create function memory.store_facts(
+  facts jsonb,
+  embedding_version_id uuid default null,
+  as_of timestamptz default now()
+)
+  returns table (
+    ordinal bigint,
+    id uuid,
+    created boolean,
+    superseded_id uuid
+  )
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_settings memory.settings := memory.current_settings();
+  v_tenant_id text := v_settings.tenant_id;
+  v_facts memory.fact_to_store[] := memory.read_facts(facts);
+  v_version_id uuid;
+  v_ids uuid[]; -- under which each is stored, its own or that of its idempotency key
+  v_active_ids uuid[]; -- what each finds under its key
+  v_superseded_ids uuid[]; -- what each supersedes, perhaps another one of these
+  v_reused text;
+begin
+  perform memory.check_facts(v_facts);
+  perform memory.check_write_time('as_of', as_of);
+
+  -- What store_fact locks, in the same order, and each kind in the order of its keys: so neither
+  -- two batches nor a batch and single stores can deadlock.
+  v_version_id := memory.lock_embedding_version(
+    v_tenant_id,
+    (select f.embedding from unnest(v_facts) as f where f.embedding is not null limit 1),
+    store_facts.embedding_version_id
+  );
+  perform memory.lock_entities(
+    v_tenant_id, array(select f.entity_id from unnest(v_facts) as f order by f.id), 'fact'
+  );
+  insert into memory.fact_keys (tenant_id, scope, anchor, predicate)
+  select distinct v_tenant_id, f.scope, f.anchor, f.predicate
+  from unnest(v_facts) as f
+  order by f.scope, f.anchor, f.predicate
+  on conflict (tenant_id, scope, anchor, predicate) do update set scope = excluded.scope;
+  perform memory.lock_sources(
+    v_tenant_id, array(select f.source_episode_id from unnest(v_facts) as f order by f.id), 'fact'
+  );
+
+  -- An idempotency key stands for the first fact it came with, here or earlier.
+  v_ids := array(
+    select coalesce(
+      k.id,
+      first_value(f.id) over (
+        partition by f.idempotency_key, case when f.idempotency_key is null then f.id end
+        order by f.id
+      )
+    )
+    from unnest(v_facts) as f
+    left join memory.facts as k
+      on k.tenant_id = v_tenant_id and k.idempotency_key = f.idempotency_key
+    order by f.id
+  );
+
+  v_active_ids := array(
+    select case
+      when v_ids[f.ordinality] <> f.id then null
+      when f.entity_id is null then (
+        select a.id
+        from memory.facts as a
+        where a.tenant_id = v_tenant_id and a.scope = f.scope and a.subject = f.subject
+          and a.predicate = f.predicate and a.entity_id is null and a.validity = 'active'
+      )
+      else (
+        select a.id
+        from memory.facts as a
+        where a.tenant_id = v_tenant_id and a.entity_id = f.entity_id and a.scope = f.scope
+          and a.predicate = f.predicate and a.validity = 'active'
+      )
+    end
+    from unnest(v_facts) with ordinality as f
+    order by f.ordinality
+  );
+  with active as (
+    select a.id
+    from memory.facts as a
+    where a.tenant_id = v_tenant_id and a.id = any (v_active_ids) and a.validity = 'active'
+    order by a.id
+    for no key update
+  )
+  update memory.facts as f
+  set validity = 'superseded', metadata = f.metadata - 'status'
+  from active as a
+  where f.tenant_id = v_tenant_id and f.id = a.id;
+
+  -- The one before it with the same key, else what was active, unless that was forgotten meanwhile.
+  v_superseded_ids := array(
+    select case
+      when v_ids[f.ordinality] = f.id
+      then coalesce(
+        lag(f.id) over (
+          partition by v_ids[f.ordinality] = f.id, f.scope, f.anchor, f.predicate order by f.id
+        ),
+        (
+          select s.id
+          from memory.facts as s
+          where s.tenant_id = v_tenant_id and s.id = v_active_ids[f.ordinality]
+            and s.validity = 'superseded'
+        )
+      )
+    end
+    from unnest(v_facts) with ordinality as f
+    order by f.ordinality
+  );
+
+  insert into memory.facts (
+    tenant_id, id, subject, predicate, content, importance, permanence, decay_rate, scope, tags,
+    entity_id, confidence, source_butler, source_episode_id, supersedes_id, validity, metadata,
+    embedding, embedding_version_id, text_search_config, idempotency_key, created_at,
+    last_confirmed_at
+  )
+  select
+    v_tenant_id, n.id, n.subject, n.predicate, n.content, n.importance, n.permanence,
+    memory.decay_rate_of(n.permanence), n.scope, n.tags, n.entity_id, n.confidence,
+    n.source_butler, n.source_episode_id, v_superseded_ids[n.ordinality],
+    case when n.next_id is null then 'active' else 'superseded' end, n.metadata, n.embedding,
+    case when n.embedding is not null then v_version_id end, v_settings.text_search_config,
+    n.idempotency_key, as_of, as_of
+  from (
+    select f.*, lead(f.id) over (partition by f.scope, f.anchor, f.predicate order by f.id) as next_id
+    from unnest(v_facts) with ordinality as f
+    where v_ids[f.ordinality] = f.id
+  ) as n
+  order by n.idempotency_key, n.id
+  on conflict (tenant_id, idempotency_key) where idempotency_key is not null do nothing;
+
+  select f.idempotency_key into v_reused
+  from unnest(v_facts) with ordinality as f
+  join memory.facts as k
+    on k.tenant_id = v_tenant_id and k.idempotency_key = f.idempotency_key
+  where k.id <> v_ids[f.ordinality]
+    or (k.scope, k.subject, k.predicate) <> (f.scope, f.subject, f.predicate)
+    or k.content <> f.content
+    or k.entity_id is distinct from f.entity_id
+  order by f.ordinality
+  limit 1;
+  if found then
+    perform memory.refuse_reused_key(v_reused);
+  end if;
+
+  insert into memory.memory_links
+    (tenant_id, source_type, source_id, target_type, target_id, relation)
+  select v_tenant_id, 'fact', f.id, l.target_type, l.target_id, l.relation
+  from unnest(v_facts) with ordinality as f
+  cross join lateral (values
+    (1, 'fact', v_superseded_ids[f.ordinality], 'supersedes'),
+    (2, 'episode', f.source_episode_id, 'derived_from')
+  ) as l (position, target_type, target_id, relation)
+  where v_ids[f.ordinality] = f.id and l.target_id is not null
+  order by f.ordinality, l.position;
+
+  return query
+  select
+    f.ordinality, v_ids[f.ordinality], v_ids[f.ordinality] = f.id,
+    v_superseded_ids[f.ordinality]
+  from unnest(v_facts) with ordinality as f
+  order by f.ordinality;
+end;
+$$;
+
+comment on function memory.store_facts(jsonb, uuid, timestamptz) is
+'Stores many facts at once, or none, as store_fact would one after the other: an array of objects '
+'with subject, predicate, content and, if wanted, importance, permanence, scope, tags, entity_id, '
+'confidence, source_butler, source_episode_id, metadata, embedding (an array of numbers, of the '
+'version embedding_version_id) and idempotency_key. One supersedes another one of its key that '
+'comes before it. Returns, in their order, the id of each, whether it is new, and what it '
+'superseded; one whose idempotency_key is known keeps its first id. Its events come in three '
+'groups: the facts that were there are superseded, the new ones follow each other, their links are '
+'created. Errors: as store_fact; the message tells which fact.';
+
+-- The key-share lock conflicts with a merge of an entity, which locks it FOR UPDATE; the state is
 -- read after the lock.
-create function memory.lock_entity(
+create function memory.lock_entities(
   tenant_id text,
-  entity_id uuid
+  entity_ids uuid[],
+  name text default null
 )
   returns void
   language plpgsql
@@ -5056,29 +5467,80 @@ create function memory.lock_entity(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
-  v_merged_into text;
+  v_bad record;
 begin
-  if entity_id is null then
+  if array_remove(entity_ids, null) = '{}' then
     return;
   end if;
-  select e.metadata ->> 'merged_into' into v_merged_into
+  perform
   from memory.entities as e
-  where e.tenant_id = lock_entity.tenant_id and e.id = entity_id
+  where e.tenant_id = lock_entities.tenant_id and e.id = any (entity_ids)
+  order by e.id
   for key share;
-  if not found then
-    raise exception 'entity % does not exist', entity_id
-      using errcode = 'PM001', hint = 'Pass the id of an existing entity, or leave entity_id out.';
-  end if;
-  if v_merged_into is not null then
-    raise exception 'entity % was merged into %', entity_id, v_merged_into
+
+  select
+    i.id || coalesce(' of ' || name || ' ' || i.ordinality, '') as which,
+    e.metadata ->> 'merged_into' as merged_into
+  into v_bad
+  from unnest(entity_ids) with ordinality as i (id, ordinality)
+  left join memory.entities as e on e.tenant_id = lock_entities.tenant_id and e.id = i.id
+  where i.id is not null and (e.id is null or e.metadata ? 'merged_into')
+  order by i.ordinality
+  limit 1;
+  if v_bad.merged_into is not null then
+    raise exception 'entity % was merged into %', v_bad.which, v_bad.merged_into
       using errcode = 'PM003', hint = 'Use the entity it was merged into.';
+  elsif found then
+    raise exception 'entity % does not exist', v_bad.which
+      using errcode = 'PM001', hint = 'Pass the id of an existing entity, or leave entity_id out.';
   end if;
 end;
 $$;
 
-comment on function memory.lock_entity(text, uuid) is
-'Keeps an entity from being merged or deleted until the end of the transaction; NULL is fine. '
-'Errors: PM001 unknown entity, PM003 merged away.';
+comment on function memory.lock_entities(text, uuid[], text) is
+'Keeps entities from being merged or deleted until the end of the transaction; NULL is fine. With '
+'a name such as "fact" the message tells which of several it is about. Errors: PM001 unknown '
+'entity, PM003 merged away.';
+
+create function memory.lock_sources(
+  tenant_id text,
+  episode_ids uuid[],
+  name text
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_missing record;
+begin
+  if array_remove(episode_ids, null) = '{}' then
+    return;
+  end if;
+  perform
+  from memory.episodes as e
+  where e.tenant_id = lock_sources.tenant_id and e.id = any (episode_ids)
+  order by e.id
+  for key share;
+
+  select i.id, i.ordinality into v_missing
+  from unnest(episode_ids) with ordinality as i (id, ordinality)
+  left join memory.episodes as e on e.tenant_id = lock_sources.tenant_id and e.id = i.id
+  where i.id is not null and e.id is null
+  order by i.ordinality
+  limit 1;
+  if found then
+    raise exception 'no episode has id %, the source of % %', v_missing.id, name, v_missing.ordinality
+      using errcode = 'PM001',
+        hint = 'Leave source_episode_id out, or pass the id that store_episode returned.';
+  end if;
+end;
+$$;
+
+comment on function memory.lock_sources(text, uuid[], text) is
+'Keeps the source episodes of several memories from being deleted until the end of the '
+'transaction; NULL is fine. Errors: PM001 unknown episode; the message tells of which memory.';
 
 -- Deploy pymem:functions/store_rules to pg
 -- requires: functions/embedding
@@ -5126,12 +5588,12 @@ begin
       store_rule.metadata,
       '{status,forgotten,needs_inversion,harmful_reasons,original_content,inverted_from}'
     ),
-    memory.check_source(v_tenant_id, store_rule.source_butler, store_rule.source_episode_id),
     memory.check_idempotency_key(store_rule.idempotency_key),
     memory.check_write_time('as_of', as_of);
   v_version_id := memory.lock_embedding_version(
     v_tenant_id, store_rule.embedding, store_rule.embedding_version_id
   );
+  perform memory.check_source(v_tenant_id, store_rule.source_butler, store_rule.source_episode_id);
 
   insert into memory.rules (
     tenant_id, content, scope, tags, confidence, importance, decay_rate, source_butler,
@@ -8717,6 +9179,7 @@ memory.store_fact(
   text, text, text, float8, text, text, jsonb, uuid, float8, text, uuid, jsonb, vector, uuid, text,
   timestamptz
 ),
+memory.store_facts(jsonb, uuid, timestamptz),
 memory.store_rule(
   text, text, jsonb, float8, float8, text, uuid, jsonb, vector, uuid, text, timestamptz
 ),

@@ -8,7 +8,10 @@ begin;
 
 set local role memory_owner;
 
-create function memory.check_dimensions(dimensions integer)
+create function memory.check_dimensions(
+  dimensions integer,
+  whose text default ''
+)
   returns void
   language plpgsql
   immutable
@@ -17,17 +20,21 @@ create function memory.check_dimensions(dimensions integer)
 as $$
 begin
   if dimensions is distinct from 384 then
-    raise exception 'vectors of % dimensions do not fit', coalesce(dimensions::text, 'NULL')
+    raise exception 'vectors of % dimensions% do not fit', coalesce(dimensions::text, 'NULL'), whose
       using errcode = 'PM002',
         hint = 'The columns hold 384 dimensions; docs/operations.md tells how to change that.';
   end if;
 end;
 $$;
 
-comment on function memory.check_dimensions(integer) is
-'Refuses a vector length other than that of the embedding columns. Errors: PM002.';
+comment on function memory.check_dimensions(integer, text) is
+'Refuses a vector length other than that of the embedding columns; whose as in check_tags. '
+'Errors: PM002.';
 
-create function memory.check_embedding(embedding vector)
+create function memory.check_embedding(
+  embedding vector,
+  whose text default ''
+)
   returns void
   language plpgsql
   immutable
@@ -35,18 +42,19 @@ create function memory.check_embedding(embedding vector)
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  perform memory.check_dimensions(vector_dims(embedding));
+  perform memory.check_dimensions(vector_dims(embedding), whose);
   -- A zero or huge vector has no cosine: it gives NaN, and NaN would top every ranking.
   if vector_norm(embedding) not between 1e-6 and 1e6 then
-    raise exception 'the norm of the embedding is %', vector_norm(embedding)
+    raise exception 'the norm of the embedding% is %', whose, vector_norm(embedding)
       using errcode = 'PM002',
         hint = 'Pass the vector of a text: its norm lies between 1e-6 and 1e6.';
   end if;
 end;
 $$;
 
-comment on function memory.check_embedding(vector) is
-'Refuses a vector of the wrong length or without a direction. Errors: PM002.';
+comment on function memory.check_embedding(vector, text) is
+'Refuses a vector of the wrong length or without a direction; whose as in check_tags. Errors: '
+'PM002.';
 
 create function memory.active_embedding_version()
   returns table (

@@ -113,9 +113,7 @@ as $$
     e.idempotency_key,
     coalesce(e.created_at, as_of)
   from jsonb_array_elements(episodes) with ordinality as a (episode, ordinal)
-  cross join lateral jsonb_to_record(
-    case jsonb_typeof(a.episode) when 'object' then a.episode else '{}' end
-  ) as e (
+  cross join lateral jsonb_to_record(a.episode) as e (
     content text,
     butler text,
     session_id uuid,
@@ -152,17 +150,19 @@ declare
   v_reused text;
 begin
   perform memory.check_write_time('as_of', as_of);
-  if jsonb_typeof(episodes) is distinct from 'array' then
-    raise exception 'episodes are not a JSON array'
-      using errcode = 'PM002',
-        hint = 'Pass an array of objects such as {"butler": "home", "content": "..."}.';
-  end if;
+  perform memory.check_elements(
+    'episode', episodes,
+    '{
+      "content": "string", "butler": "string", "session_id": "uuid", "importance": "number",
+      "metadata": "object", "idempotency_key": "string", "created_at": "string"
+    }'
+  );
   perform
     memory.check_text('content of episode ' || e.ordinal, e.content, 1048576),
     memory.check_text('butler of episode ' || e.ordinal, e.butler, 128),
     memory.check_number('importance of episode ' || e.ordinal, e.importance, 0, 10),
-    memory.check_metadata(e.metadata),
-    memory.check_idempotency_key(e.idempotency_key),
+    memory.check_metadata(e.metadata, whose => ' of episode ' || e.ordinal),
+    memory.check_idempotency_key(e.idempotency_key, ' of episode ' || e.ordinal),
     memory.check_write_time('created_at of episode ' || e.ordinal, e.created_at)
   from memory.read_episodes(episodes, as_of) as e;
 

@@ -46,12 +46,12 @@ begin
       store_rule.metadata,
       '{status,forgotten,needs_inversion,harmful_reasons,original_content,inverted_from}'
     ),
-    memory.check_source(v_tenant_id, store_rule.source_butler, store_rule.source_episode_id),
     memory.check_idempotency_key(store_rule.idempotency_key),
     memory.check_write_time('as_of', as_of);
   v_version_id := memory.lock_embedding_version(
     v_tenant_id, store_rule.embedding, store_rule.embedding_version_id
   );
+  perform memory.check_source(v_tenant_id, store_rule.source_butler, store_rule.source_episode_id);
 
   insert into memory.rules (
     tenant_id, content, scope, tags, confidence, importance, decay_rate, source_butler,

@@ -51,6 +51,19 @@ comment on function memory.collapse_whitespace(text) is
 'Turns each run of whitespace (any Unicode space, tab or line break) into one space and strips '
 'the ends.';
 
+-- Stops at the first visible character, however long the text is.
+create function memory.is_blank(content text)
+  returns boolean
+  language sql
+  immutable
+  strict
+  parallel safe
+  return content collate "C"
+    !~ '[^\s\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]';
+
+comment on function memory.is_blank(text) is
+'Whether collapse_whitespace leaves nothing of a text.';
+
 create function memory.preprocess_text(content text)
   returns text
   language sql
