@@ -10,8 +10,10 @@
 -- requires: functions/links
 -- requires: functions/reembedding
 -- requires: functions/rules
--- requires: functions/store
 -- requires: functions/indexes
+-- requires: functions/store_episodes
+-- requires: functions/store_facts
+-- requires: functions/store_rules
 -- requires: functions/version
 
 begin;
@@ -123,6 +125,7 @@ memory.store_fact(
   text, text, text, float8, text, text, jsonb, uuid, float8, text, uuid, jsonb, vector, uuid, text,
   timestamptz
 ),
+memory.store_facts(jsonb, uuid, timestamptz),
 memory.store_rule(
   text, text, jsonb, float8, float8, text, uuid, jsonb, vector, uuid, text, timestamptz
 ),

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(177);
+select plan(181);
 
 -- What a statement writes to the audit stream, or the code of its error. The statement is undone, so each
 -- test starts from the same rows.
@@ -81,6 +81,70 @@ select results_eq(
          "target_type": "episode", "target_id": "00000000-0000-0000-0000-000000000010",
          "relation": "derived_from"}'::jsonb) $$,
   'each new row of each table writes one event, which names the memory that it is about'
+);
+
+-- Several rows of one statement
+
+select is(
+  memory_test.events_by($$
+    insert into memory.facts (tenant_id, id, subject, predicate, content, validity)
+    values
+    ('a', '00000000-0000-0000-0000-000000000034', 's', 'p4', 'x', 'superseded'),
+    ('a', '00000000-0000-0000-0000-000000000033', 's', 'p3', 'x', 'retracted'),
+    ('a', '00000000-0000-0000-0000-000000000035', 's', 'p5', 'x', 'active')
+  $$),
+  array[
+    'fact_created {"to": "retracted", "from": "[*]"}', 'fact_created {"to": "superseded", "from": "[*]"}',
+    'fact_created {"to": "active", "from": "[*]"}'
+  ],
+  'rows that are created at once write their events in the order of their ids'
+);
+select is(
+  memory_test.events_by($$
+    insert into memory.facts (tenant_id, id, subject, predicate, content, validity, supersedes_id)
+    values
+    ('a', '00000000-0000-0000-0000-000000000033', 's', 'p', 'x', 'superseded', null),
+    ('a', '00000000-0000-0000-0000-000000000034', 's', 'q', 'x', 'retracted', null),
+    ('a', '00000000-0000-0000-0000-000000000035', 's', 'p', 'x', 'active',
+      '00000000-0000-0000-0000-000000000033')
+  $$),
+  array[
+    'fact_created {"to": "active", "from": "[*]"}', 'fact_created {"to": "retracted", "from": "[*]"}',
+    'fact_superseded {"to": "superseded", "from": "active"}', 'fact_created {"to": "active", "from": "[*]"}'
+  ],
+  'a fact that is created together with its successor was active until then'
+);
+select is(
+  memory_test.events_by($$
+    insert into memory.rules (tenant_id, id, content)
+    values
+    ('a', '00000000-0000-0000-0000-000000000042', 'x'), ('a', '00000000-0000-0000-0000-000000000041', 'y')
+  $$ || format(
+    $$; insert into memory.memory_links (tenant_id, source_type, source_id, target_type, target_id, relation)
+      select 'a', 'rule', s.id, 'fact', t.id, s.relation
+      from (values
+        ('00000000-0000-0000-0000-000000000042'::uuid, 'supports'), ('00000000-0000-0000-0000-000000000041', 'related_to')
+      ) as s (id, relation)
+      cross join unnest(%L::uuid[]) as t (id) $$,
+    '{00000000-0000-0000-0000-000000000031,00000000-0000-0000-0000-000000000030}'
+  )),
+  array['rule_created {"to": "active", "from": "[*]"}', 'rule_created {"to": "active", "from": "[*]"}']
+  || array(
+    select 'link_created ' || jsonb_build_object(
+      'source_type', 'rule', 'source_id', '00000000-0000-0000-0000-0000000000' || s.source,
+      'target_type', 'fact', 'target_id', '00000000-0000-0000-0000-0000000000' || s.target,
+      'relation', s.relation
+    )::text
+    from (values
+      (1, 41, 30, 'related_to'), (2, 41, 31, 'related_to'), (3, 42, 30, 'supports'), (4, 42, 31, 'supports')
+    ) as s (number, source, target, relation)
+    order by s.number
+  ),
+  'links that are created at once write their events in the order of their sources'
+);
+select is(
+  memory_test.events_by($$ insert into memory.facts (tenant_id, subject, predicate, content) select 'a', 's', 'p', 'x' where false $$),
+  '{}', 'a statement that creates nothing writes nothing'
 );
 
 -- Every column an operator can change, of every table that holds memories: the value to set and the events

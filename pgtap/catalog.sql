@@ -329,7 +329,8 @@ select is_empty(
 create view memory_test.triggers as
 select
   t.tgrelid as table_id, t.tgtype::integer as type, t.tgname::text collate "default" as name,
-  t.tgenabled::text collate "default" as enabled, p.proname::text collate "default" as function
+  t.tgenabled::text collate "default" as enabled, p.proname::text collate "default" as function,
+  t.tgtype & 1 = 1 or t.tgnewtable is not null as sees_rows
 from pg_trigger as t
 join memory_test.tables as r on r.oid = t.tgrelid
 join pg_proc as p on p.oid = t.tgfoid
@@ -349,7 +350,7 @@ select is_empty(
      where not exists (
        select from memory_test.triggers as t
        where t.table_id = a.oid and t.enabled in ('O', 'A')
-         and t.type & o.bit <> 0 and t.type & 1 = 1
+         and t.type & o.bit <> 0 and t.sees_rows
          and (
            t.function like 'audit\_%' and t.type & 2 = 0
            or t.function = 'refuse_change' and t.type & 2 = 2

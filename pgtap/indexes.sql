@@ -69,7 +69,7 @@ select results_eq(
        'CREATE UNIQUE INDEX concurrently facts_idempotency_key ON memory.facts USING btree '
        || '(tenant_id, idempotency_key) WHERE (idempotency_key IS NOT NULL)'),
      ('facts_scope_active_idx', 'missing',
-       'CREATE INDEX concurrently facts_scope_active_idx ON memory.facts USING btree '
+       'CREATE INDEX concurrently facts_scope_active_idx ON memory.facts USING brin '
        || '(tenant_id, scope, validity) WHERE (validity = ''active''::text)'),
      ('memory_links_pkey', 'missing',
        'alter table memory.memory_links add constraint memory_links_pkey '

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(71);
+select plan(73);
 
 -- The whole error of linking two memories as a client sees it, every id replaced by <id>.
 create function memory_test.error_of_link(
@@ -469,7 +469,7 @@ select throws_ok(
        values ('a', 'entity', %L, 'fact', %L, 'supports') $$,
     :'fact2_id', :'fact_id'
   ),
-  'PM001', null, 'the database holds no link from an unknown type'
+  '23514', null, 'the database holds no link from an unknown type'
 );
 select throws_ok(
   format(
@@ -477,7 +477,7 @@ select throws_ok(
        values ('a', 'fact', %L, null, %L, 'supports') $$,
     :'fact2_id', :'fact_id'
   ),
-  'PM001', null, 'the database holds no link to an unknown type'
+  '23502', null, 'the database holds no link to an unknown type'
 );
 select throws_ok(
   format(
@@ -488,12 +488,30 @@ select throws_ok(
   'PM001', null, 'the database holds no link across tenants'
 );
 select throws_ok(
+  format(
+    $$ insert into memory.memory_links (tenant_id, source_type, source_id, target_type, target_id, relation)
+       values ('a', 'fact', %L, 'fact', %L, 'supports'),
+         ('a', 'fact', %L, 'rule', '00000000-0000-0000-0000-0000000000ff', 'supports') $$,
+    :'fact2_id', :'fact_id', :'fact2_id'
+  ),
+  'PM001', 'no rule has id 00000000-0000-0000-0000-0000000000ff',
+  'one link to nothing is refused among others'
+);
+select throws_ok(
+  format(
+    $$ update memory.memory_links set target_id = '00000000-0000-0000-0000-0000000000ff'
+       where source_id = %L and target_type = 'episode' $$,
+    :'fact_id'
+  ),
+  'PM001', null, 'no link can be changed to lead to nothing'
+);
+select throws_ok(
   format($$ update memory.memory_links set source_type = 'entity' where source_id = %L $$, :'fact_id'),
-  'PM001', null, 'no link can be changed to an unknown type of source'
+  '23514', null, 'no link can be changed to an unknown type of source'
 );
 select throws_ok(
   format($$ update memory.memory_links set target_type = 'entity' where source_id = %L $$, :'fact_id'),
-  'PM001', null, 'nor of target'
+  '23514', null, 'nor of target'
 );
 select throws_ok(
   format(

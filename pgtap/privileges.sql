@@ -36,7 +36,7 @@ values
 -- agents and applications
 (
   '{memory_writer}',
-  '{store_episode,store_episodes,store_fact,store_rule,create_link,get_memory,confirm_memory,forget_memory,
+  '{store_episode,store_episodes,store_fact,store_facts,store_rule,create_link,get_memory,confirm_memory,forget_memory,
     semantic_search,keyword_search,hybrid_search,search,rank_memories,recall,recall_explain,context}'
 ),
 -- rules that earn trust, and maintenance
@@ -73,13 +73,15 @@ values
     append_corpus_delta,corpus_lock_key,lock_corpus_statistics,count_changed_text,count_deleted_texts,count_stored_texts,
     fold_corpus_deltas,render_for_embedding,
     audit_event,audit_link,audit_maturity,audit_rule_application,audit_settings,audit_transition,audit_update,
+    audit_created,audit_created_links,refuse_transition,
     refuse_change,refuse_truncate,write_event,write_transition,prepare_entity,prepare_episode,prepare_fact,
     prepare_rule,is_schedule,all_jobs,list_jobs,
     check_link_ends,check_vector,enqueue_embedding,forget_embedding,enqueue_missing_embeddings,bind_login,unbind_login,
     check_dimensions,check_embedding,check_embedding_version,check_idempotency_key,check_limit,check_metadata,
     check_number,check_query,check_query_embedding,check_source,check_tags,check_text,
     check_text_search_config,check_time,check_types,check_word,check_write_time,context_rule_line,one_line,
-    count_references,embedding_version_status,lock_embedding_version,lock_entity,memory_exists,
+    count_references,embedding_version_status,lock_embedding_version,lock_entities,lock_sources,memory_exists,
+    check_elements,check_facts,is_blank,read_facts,
     read_episodes,refuse_reused_key,to_search_vector,write_settings}'
 );
 

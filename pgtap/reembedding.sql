@@ -269,10 +269,16 @@ select is(
 
 -- New stores during the change
 
-select memory.store_fact('user', 'drives', 'a car') as during_id \gset
-select memory.store_fact(
-  'user', 'rides', 'a bike', embedding => memory_test.axis(5)
-) as during_embedded_id \gset
+create table memory_test.during as
+select s.ordinal, s.id
+from memory.store_facts(jsonb_build_array(
+  '{"subject": "user", "predicate": "drives", "content": "a car"}'::jsonb,
+  jsonb_build_object(
+    'subject', 'user', 'predicate', 'rides', 'content', 'a bike', 'embedding', memory_test.axis(5)::text::jsonb
+  )
+)) as s;
+select d.id as during_id from memory_test.during as d where d.ordinal = 1 \gset
+select d.id as during_embedded_id from memory_test.during as d where d.ordinal = 2 \gset
 select memory.store_episode('Met Bob', 'home', embedding => memory_test.axis(6)) as during_episode_id \gset
 select memory.store_rule('Bring cake') as during_rule_id \gset
 select throws_ok(

@@ -462,7 +462,7 @@ select throws_ok(
   'and adds nothing to another tenant'
 );
 select throws_ok(
-  $$ update memory.memory_links as l set tenant_id = 'a' $$, 'PM001', null,
+  $$ update memory.memory_links as l set tenant_id = 'a' $$, '42501', null,
   'and moves nothing to another tenant'
 );
 -- Keys: an id of another tenant is like one of nobody, while one's own has another answer.

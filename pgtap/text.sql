@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(96);
+select plan(98);
 
 -- truncate_utf8
 
@@ -73,6 +73,21 @@ select is_empty(
   $$ select to_hex(i) from generate_series(65536, 131071) as i
      where memory.collapse_whitespace('a' || chr(i) || 'b') <> 'a' || chr(i) || 'b' $$,
   'no emoji or other character beyond the basic plane is taken for whitespace'
+);
+
+-- is_blank
+
+select is_empty(
+  $$ select to_hex(i) from generate_series(1, 65535) as i
+     where i not between 55296 and 57343
+       and memory.is_blank(chr(i)) <> (memory.collapse_whitespace(chr(i)) = '') $$,
+  'a text is blank if collapse_whitespace leaves nothing of it'
+);
+select results_eq(
+  $$ select memory.is_blank(t) from unnest(array['', E' \n\u3000', E' \n\u3000x', 'x ', null]) with ordinality as s (t, n)
+     order by n $$,
+  $$ values (true), (true), (false), (false), (null) $$,
+  'one visible character is enough'
 );
 
 -- preprocess_text

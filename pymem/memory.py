@@ -37,6 +37,7 @@ from pymem.models import (
     Relation,
     Settings,
     StoredEpisode,
+    StoredFact,
     StoredLink,
     Sweep,
     Tenant,
@@ -186,7 +187,10 @@ class Memory:
             as_of: When they are stored.
         """
         return await self._rows(
-            StoredEpisode, "store_episodes", episodes=list(episodes), as_of=as_of
+            StoredEpisode,
+            "store_episodes",
+            episodes=[_as_json(episode) for episode in episodes],
+            as_of=as_of,
         )
 
     async def store_fact(
@@ -227,6 +231,30 @@ class Memory:
             source_episode_id=source_episode_id,
             metadata=metadata,
             idempotency_key=idempotency_key,
+            as_of=as_of,
+        )
+
+    async def store_facts(
+        self,
+        facts: Sequence[dict[str, Any]],
+        *,
+        embedding_version_id: UUID | None = None,
+        as_of: datetime | None = None,
+    ) -> list[StoredFact]:
+        """Store many facts at once, or none; vectors they lack are the embedding worker's work.
+
+        Args:
+            facts: Objects with subject, predicate, content and, if wanted, importance, permanence,
+                scope, tags, entity_id, confidence, source_butler, source_episode_id, metadata,
+                embedding and idempotency_key.
+            embedding_version_id: The version of the embeddings.
+            as_of: When they are stored.
+        """
+        return await self._rows(
+            StoredFact,
+            "store_facts",
+            facts=[_as_json(fact) for fact in facts],
+            embedding_version_id=embedding_version_id,
             as_of=as_of,
         )
 
@@ -895,3 +923,13 @@ class Memory:
 
 def _md5(text: str | None) -> str | None:
     return None if text is None else hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def _as_json(element: Any) -> Any:
+    """Return an element of a batch with its ids as texts and its vector as a list of numbers."""
+    if not isinstance(element, dict):
+        return element
+    changed = {key: str(value) for key, value in element.items() if isinstance(value, UUID)}
+    if element.get("embedding") is not None:
+        changed["embedding"] = np.asarray(element["embedding"], dtype=float).tolist()
+    return element | changed

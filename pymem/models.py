@@ -103,6 +103,16 @@ class StoredEpisode:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredFact:
+    """What became of an element of a batch: its id, whether it is new, and what it superseded."""
+
+    ordinal: int
+    id: UUID
+    created: bool
+    superseded_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
 class StoredLink:
     """What create_link found or made: the relation that is stored, and whether it is new."""
 

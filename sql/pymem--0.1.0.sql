@@ -144,6 +144,19 @@ comment on function memory.collapse_whitespace(text) is
 'Turns each run of whitespace (any Unicode space, tab or line break) into one space and strips '
 'the ends.';
 
+-- Stops at the first visible character, however long the text is.
+create function memory.is_blank(content text)
+  returns boolean
+  language sql
+  immutable
+  strict
+  parallel safe
+  return content collate "C"
+    !~ '[^\s\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]';
+
+comment on function memory.is_blank(text) is
+'Whether collapse_whitespace leaves nothing of a text.';
+
 create function memory.preprocess_text(content text)
   returns text
   language sql
@@ -234,8 +247,9 @@ comment on function memory.render_memory(text, text, text, text, timestamptz, te
 'The text of a memory that is indexed for keyword search or embedded. Fact: "subject predicate '
 'content", underscores of the predicate as spaces. Rule: its content. Episode: its content, if '
 'given followed by the day it happened, "(8 May 2023)", and the end of the previous turn of its '
-'session (last, so that a long one does not push the content out of a model''s window). At most 256 KiB, because to_tsvector refuses more than 1 MiB of lexemes '
-'and positions, and text can grow threefold on its way there.';
+'session (last, so that a long one does not push the content out of a model''s window). At most '
+'256 KiB, because to_tsvector refuses more than 1 MiB of lexemes and positions, and text can '
+'grow threefold on its way there.';
 
 create function memory.to_search_vector(
   text_search_config text,
@@ -767,9 +781,9 @@ create unique index embedding_versions_one_building_key
 on memory.embedding_versions (tenant_id) where status = 'building';
 
 comment on table memory.embedding_versions is
-'Which model made a vector, of which text. Vectors of two versions cannot be compared: those in the embedding '
-'columns are all of the active version, those of a version under construction wait in '
-'staged_embeddings.';
+'Which model made a vector, of which text. Vectors of two versions cannot be compared: those in '
+'the embedding columns are all of the active version, those of a version under construction wait '
+'in staged_embeddings.';
 comment on column memory.embedding_versions.model is
 'Name of the model, such as sentence-transformers/all-MiniLM-L6-v2.';
 comment on column memory.embedding_versions.version is
@@ -1239,7 +1253,7 @@ create table memory.facts (
   tags jsonb not null default '[]'
   check (
     jsonb_typeof(tags) = 'array'
-    and not tags @? '$[*] ? (@.type() != "string")'
+    and not tags @? 'strict $[*] ? (@.type() != "string")'
     and octet_length(tags::text) <= 16384
   ),
   metadata jsonb not null default '{}'
@@ -1283,8 +1297,10 @@ where entity_id is not null and validity = 'active';
 create unique index facts_idempotency_key
 on memory.facts (tenant_id, idempotency_key) where idempotency_key is not null;
 
+-- No function searches by it. As a B-tree it would, while there are no statistics, look to the
+-- planner like the shortest way to the fact of a key, which is then a scan of all active facts.
 create index facts_scope_active_idx
-on memory.facts (tenant_id, scope, validity) where validity = 'active';
+on memory.facts using brin (tenant_id, scope, validity) where validity = 'active';
 
 create index facts_subject_predicate_idx on memory.facts (tenant_id, subject, predicate);
 
@@ -1470,7 +1486,7 @@ create table memory.rules (
   tags jsonb not null default '[]'
   check (
     jsonb_typeof(tags) = 'array'
-    and not tags @? '$[*] ? (@.type() != "string")'
+    and not tags @? 'strict $[*] ? (@.type() != "string")'
     and octet_length(tags::text) <= 16384
   ),
   metadata jsonb not null default '{}'
@@ -1670,26 +1686,49 @@ comment on table memory.memory_links is
 comment on column memory.memory_links.relation is
 'derived_from, supports, contradicts, supersedes or related_to: what the source is to the target.';
 
+-- The key-share locks keep the ends from being deleted before this transaction ends.
 create function memory.check_link_ends()
   returns trigger
   language plpgsql
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
+declare
+  v_end record;
 begin
-  if not memory.memory_exists(new.tenant_id, new.source_type, new.source_id) then
-    raise exception 'no % has id %', new.source_type, new.source_id
+  select e.memory_type, e.memory_id into v_end
+  from new_rows as n
+  cross join lateral (values
+    (1, n.source_type, n.source_id), (2, n.target_type, n.target_id)
+  ) as e (position, memory_type, memory_id)
+  where case e.memory_type
+    when 'episode' then (
+      select true from memory.episodes as m
+      where m.tenant_id = n.tenant_id and m.id = e.memory_id
+      for key share
+    )
+    when 'fact' then (
+      select true from memory.facts as m
+      where m.tenant_id = n.tenant_id and m.id = e.memory_id
+      for key share
+    )
+    when 'rule' then (
+      select true from memory.rules as m
+      where m.tenant_id = n.tenant_id and m.id = e.memory_id
+      for key share
+    )
+  end is null
+  order by n.source_type, n.source_id, n.target_type, n.target_id, n.tenant_id, e.position
+  limit 1;
+  if found then
+    raise exception 'no % has id %', v_end.memory_type, v_end.memory_id
       using errcode = 'PM001', hint = 'Link two memories that exist; find ids with memory.search.';
   end if;
-  if not memory.memory_exists(new.tenant_id, new.target_type, new.target_id) then
-    raise exception 'no % has id %', new.target_type, new.target_id
-      using errcode = 'PM001', hint = 'Link two memories that exist; find ids with memory.search.';
-  end if;
-  return new;
+  return null;
 end;
 $$;
 
 comment on function memory.check_link_ends() is
-'Trigger: both ends of a link exist in the tenant of the link.';
+'Trigger of a statement: both ends of its links exist in the tenant of the link. Errors: PM001.';
 
 -- The key-share lock keeps the end from being deleted before this transaction ends.
 create function memory.memory_exists(
@@ -1725,9 +1764,14 @@ comment on function memory.memory_exists(text, text, uuid) is
 'transaction.';
 
 create trigger check_ends
-before insert or update of tenant_id, source_type, source_id, target_type, target_id
-on memory.memory_links
-for each row execute function memory.check_link_ends();
+after insert on memory.memory_links
+referencing new table as new_rows
+for each statement execute function memory.check_link_ends();
+
+create trigger check_changed_ends
+after update on memory.memory_links
+referencing new table as new_rows
+for each statement execute function memory.check_link_ends();
 
 -- Deploy pymem:functions/audit to pg
 -- requires: tables/events
@@ -1737,21 +1781,100 @@ for each row execute function memory.check_link_ends();
 
 set local role memory_owner;
 
+-- What is created is audited a statement at a time: for many rows that costs a fraction of a
+-- trigger for each. The events of a statement come in the order of the ids.
+
+create function memory.audit_created()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if tg_argv[0] = 'fact' then
+    if exists (select from new_rows as n where n.lifecycle_state = 'superseded') then
+      insert into memory.memory_events (tenant_id, event_type, memory_type, memory_id, payload)
+      select
+        c.tenant_id,
+        coalesce(
+          (
+            select t.event_type
+            from memory.transitions as t
+            where t.memory_type = 'fact' and t.aspect = 'lifecycle_state'
+              and t.from_state = e.from_state and t.to_state = e.to_state
+          ),
+          memory.refuse_transition('fact', c.id, 'lifecycle_state', e.from_state, e.to_state)
+        ),
+        'fact',
+        c.id,
+        jsonb_build_object('from', e.from_state, 'to', e.to_state)
+      from (
+        select
+          n.tenant_id, n.id, n.lifecycle_state,
+          -- It came with this statement: a foreign key keeps it from being there earlier.
+          case n.lifecycle_state when 'superseded' then (
+            select f.id
+            from memory.facts as f
+            where f.tenant_id = n.tenant_id and f.supersedes_id = n.id
+            order by f.id
+            limit 1
+          ) end as successor_id
+        from new_rows as n
+      ) as c
+      cross join lateral (values
+        (
+          c.id, 2, '[*]', case when c.successor_id is null then c.lifecycle_state else 'active' end
+        ),
+        (c.successor_id, 1, 'active', 'superseded')
+      ) as e (at_id, step, from_state, to_state)
+      where e.at_id is not null
+      order by e.at_id, e.step, c.id, c.tenant_id;
+      return null;
+    end if;
+  end if;
+
+  insert into memory.memory_events (tenant_id, event_type, memory_type, memory_id, payload)
+  select
+    n.tenant_id,
+    coalesce(
+      (
+        select t.event_type
+        from memory.transitions as t
+        where t.memory_type = tg_argv[0] and t.aspect = 'lifecycle_state'
+          and t.from_state = '[*]' and t.to_state = n.lifecycle_state
+      ),
+      memory.refuse_transition(tg_argv[0], n.id, 'lifecycle_state', '[*]', n.lifecycle_state)
+    ),
+    tg_argv[0],
+    n.id,
+    jsonb_build_object('from', '[*]', 'to', n.lifecycle_state)
+  from new_rows as n
+  order by n.id, n.tenant_id;
+  return null;
+end;
+$$;
+
+comment on function memory.audit_created() is
+'Trigger of a statement: writes the event that memory.transitions declares for the state in which '
+'a row is created. A fact that is created together with its successor was active until then: it '
+'has both events, the second one just before that of the successor. Argument: the memory type. '
+'Errors: PM003 undeclared state.';
+
 create function memory.audit_transition()
   returns trigger
   language plpgsql
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
-declare
-  v_memory_type text := tg_argv[0];
-  v_from text := case tg_op when 'INSERT' then '[*]' else old.lifecycle_state end;
-  v_to text := case tg_op when 'DELETE' then '[*]' else new.lifecycle_state end;
-  v_id uuid := case tg_op when 'DELETE' then old.id else new.id end;
 begin
-  perform memory.write_transition(
-    case tg_op when 'DELETE' then old.tenant_id else new.tenant_id end,
-    v_memory_type, v_id, 'lifecycle_state', v_from, v_to
-  );
+  if tg_op = 'DELETE' then
+    perform memory.write_transition(
+      old.tenant_id, tg_argv[0], old.id, 'lifecycle_state', old.lifecycle_state, '[*]'
+    );
+  else
+    perform memory.write_transition(
+      new.tenant_id, tg_argv[0], new.id, 'lifecycle_state', old.lifecycle_state,
+      new.lifecycle_state
+    );
+  end if;
   return null;
 end;
 $$;
@@ -1789,38 +1912,58 @@ create function memory.write_transition(
   volatile
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
-declare
-  v_event_type text;
+#variable_conflict use_column
 begin
-  select t.event_type into v_event_type
+  insert into memory.memory_events (tenant_id, event_type, memory_type, memory_id, payload)
+  select
+    write_transition.tenant_id, t.event_type, write_transition.memory_type,
+    write_transition.memory_id,
+    jsonb_build_object('from', write_transition.from_state, 'to', write_transition.to_state)
   from memory.transitions as t
   where t.memory_type = write_transition.memory_type
     and t.aspect = write_transition.aspect
     and t.from_state = write_transition.from_state
     and t.to_state = write_transition.to_state;
   if not found then
-    raise exception '% % cannot go from % to %', memory_type, memory_id, from_state, to_state
-      using errcode = 'PM003',
-        hint = coalesce(
-          'From ' || from_state || ' it can go to: ' || (
-            select string_agg(t.to_state, ', ' order by t.to_state)
-            from memory.transitions as t
-            where t.memory_type = write_transition.memory_type
-              and t.aspect = write_transition.aspect
-              and t.from_state = write_transition.from_state
-          ) || '.',
-          'Nothing leads on from ' || from_state || '.'
-        );
+    perform memory.refuse_transition(memory_type, memory_id, aspect, from_state, to_state);
   end if;
-  perform memory.write_event(
-    tenant_id, v_event_type, memory_type, memory_id,
-    jsonb_build_object('from', from_state, 'to', to_state)
-  );
 end;
 $$;
 
 comment on function memory.write_transition(text, text, uuid, text, text, text) is
 'Writes the event that memory.transitions declares for an edge. Errors: PM003 undeclared edge.';
+
+create function memory.refuse_transition(
+  memory_type text,
+  memory_id uuid,
+  aspect text,
+  from_state text,
+  to_state text
+)
+  returns text
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  raise exception '% % cannot go from % to %', memory_type, memory_id, from_state, to_state
+    using errcode = 'PM003',
+      hint = coalesce(
+        'From ' || from_state || ' it can go to: ' || (
+          select string_agg(t.to_state, ', ' order by t.to_state)
+          from memory.transitions as t
+          where t.memory_type = refuse_transition.memory_type
+            and t.aspect = refuse_transition.aspect
+            and t.from_state = refuse_transition.from_state
+        ) || '.',
+        'Nothing leads on from ' || from_state || '.'
+      );
+end;
+$$;
+
+comment on function memory.refuse_transition(text, uuid, text, text, text) is
+'Raises PM003: memory.transitions does not declare this edge. Returns nothing; the type lets it '
+'stand where an event type is missing.';
 
 create function memory.write_event(
   tenant_id text,
@@ -1904,6 +2047,30 @@ $$;
 comment on function memory.audit_rule_application() is
 'Trigger: writes rule_helpful, rule_harmful, rule_neutral or rule_skipped.';
 
+create function memory.audit_created_links()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  insert into memory.memory_events (tenant_id, event_type, memory_type, memory_id, payload)
+  select
+    n.tenant_id, 'link_created', n.source_type, n.source_id,
+    jsonb_build_object(
+      'source_type', n.source_type, 'source_id', n.source_id,
+      'target_type', n.target_type, 'target_id', n.target_id,
+      'relation', n.relation
+    )
+  from new_rows as n
+  order by
+    n.source_type, n.source_id, n.relation desc, n.target_type, n.target_id, n.tenant_id;
+  return null;
+end;
+$$;
+
+comment on function memory.audit_created_links() is
+'Trigger of a statement: writes link_created with both ends and the relation.';
+
 create function memory.audit_link()
   returns trigger
   language plpgsql
@@ -1915,9 +2082,7 @@ begin
   v_link := case tg_op when 'DELETE' then old else new end;
   perform memory.write_event(
     v_link.tenant_id,
-    case tg_op
-      when 'INSERT' then 'link_created' when 'DELETE' then 'link_deleted' else 'link_updated'
-    end,
+    case tg_op when 'DELETE' then 'link_deleted' else 'link_updated' end,
     v_link.source_type, v_link.source_id,
     jsonb_build_object(
       'source_type', v_link.source_type, 'source_id', v_link.source_id,
@@ -1930,7 +2095,7 @@ end;
 $$;
 
 comment on function memory.audit_link() is
-'Trigger: writes link_created, link_updated or link_deleted with both ends and the relation.';
+'Trigger: writes link_updated or link_deleted with both ends and the relation.';
 
 create function memory.audit_settings()
   returns trigger
@@ -2018,7 +2183,8 @@ set local role memory_owner;
 
 create trigger audit_created
 after insert on memory.episodes
-for each row execute function memory.audit_transition('episode');
+referencing new table as new_rows
+for each statement execute function memory.audit_created('episode');
 
 create trigger audit_transition
 after update of consolidation_status, consolidated on memory.episodes
@@ -2063,7 +2229,8 @@ for each statement execute function memory.refuse_truncate();
 
 create trigger audit_created
 after insert on memory.facts
-for each row execute function memory.audit_transition('fact');
+referencing new table as new_rows
+for each statement execute function memory.audit_created('fact');
 
 create trigger audit_transition
 after update of validity, metadata on memory.facts
@@ -2118,7 +2285,8 @@ for each statement execute function memory.refuse_truncate();
 
 create trigger audit_created
 after insert on memory.rules
-for each row execute function memory.audit_transition('rule');
+referencing new table as new_rows
+for each statement execute function memory.audit_created('rule');
 
 create trigger audit_transition
 after update of metadata on memory.rules
@@ -2210,7 +2378,8 @@ for each statement execute function memory.refuse_truncate();
 
 create trigger audit_created
 after insert on memory.entities
-for each row execute function memory.audit_transition('entity');
+referencing new table as new_rows
+for each statement execute function memory.audit_created('entity');
 
 create trigger audit_transition
 after update of metadata on memory.entities
@@ -2246,8 +2415,13 @@ for each statement execute function memory.refuse_truncate();
 
 -- Links
 
+create trigger audit_created
+after insert on memory.memory_links
+referencing new table as new_rows
+for each statement execute function memory.audit_created_links();
+
 create trigger audit
-after insert or update or delete on memory.memory_links
+after update or delete on memory.memory_links
 for each row execute function memory.audit_link();
 
 create trigger refuse_truncate
@@ -2345,40 +2519,54 @@ comment on table memory.staged_embeddings is
 'Vectors of the embedding version under construction, until memory.switch_embedding_version '
 'moves them into the memories.';
 
--- The lock makes a switch or the end of a change of model wait for this transaction.
 create function memory.enqueue_embedding()
   returns trigger
   language plpgsql
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
+declare
+  v_tenant_id text;
 begin
-  if new.embedding is null then
+  if exists (select from new_rows as n where n.embedding is null) then
     insert into memory.embedding_queue (tenant_id, target, memory_type, memory_id)
-    values (new.tenant_id, 'active', tg_argv[0], new.id);
+    select n.tenant_id, 'active', tg_argv[0], n.id
+    from new_rows as n
+    where n.embedding is null;
   end if;
-  insert into memory.embedding_queue (tenant_id, target, memory_type, memory_id)
-  select v.tenant_id, v.status, tg_argv[0], new.id
-  from memory.embedding_versions as v
-  where v.tenant_id = new.tenant_id and v.status = 'building'
-  for key share of v;
+  -- The lock makes a switch or the end of a change of model wait for this transaction.
+  for v_tenant_id in
+    select v.tenant_id
+    from memory.embedding_versions as v
+    where v.tenant_id in (select n.tenant_id from new_rows as n) and v.status = 'building'
+    order by v.tenant_id
+    for key share
+  loop
+    insert into memory.embedding_queue (tenant_id, target, memory_type, memory_id)
+    select n.tenant_id, 'building', tg_argv[0], n.id
+    from new_rows as n
+    where n.tenant_id = v_tenant_id;
+  end loop;
   return null;
 end;
 $$;
 
 comment on function memory.enqueue_embedding() is
-'Trigger: queues a new memory for the vectors it lacks. Argument: its type.';
+'Trigger of a statement: queues new memories for the vectors they lack. Argument: their type.';
 
 create trigger enqueue_embedding
 after insert on memory.episodes
-for each row execute function memory.enqueue_embedding('episode');
+referencing new table as new_rows
+for each statement execute function memory.enqueue_embedding('episode');
 
 create trigger enqueue_embedding
 after insert on memory.facts
-for each row execute function memory.enqueue_embedding('fact');
+referencing new table as new_rows
+for each statement execute function memory.enqueue_embedding('fact');
 
 create trigger enqueue_embedding
 after insert on memory.rules
-for each row execute function memory.enqueue_embedding('rule');
+referencing new table as new_rows
+for each statement execute function memory.enqueue_embedding('rule');
 
 create function memory.forget_embedding()
   returns trigger
@@ -2475,7 +2663,8 @@ create table memory.corpus_deltas (
 comment on table memory.corpus_deltas is
 'Changes to corpus_statistics not folded into it yet: stores append here, and so never wait for '
 'each other.';
-comment on column memory.corpus_deltas.documents is 'Memories that became live less those that ended.';
+comment on column memory.corpus_deltas.documents is
+'Memories that became live less those that ended.';
 comment on column memory.corpus_deltas.terms is 'The same for their distinct lexemes.';
 
 create function memory.fold_corpus_deltas(tenant_id text)
@@ -2835,7 +3024,7 @@ comment on column memory.ranked_memory.score is
 'boosted) or, in recall, the composite score.';
 
 -- Deploy pymem:functions/checks to pg
--- requires: schema
+-- requires: tables/links
 
 set local role memory_owner;
 
@@ -2854,7 +3043,7 @@ create function memory.check_text(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  if value is null or memory.collapse_whitespace(value) = '' then
+  if value is null or memory.is_blank(value) then
     raise exception '% is empty', name
       using errcode = 'PM002', hint = format('Pass %s with at least one visible character.', name);
   end if;
@@ -2914,7 +3103,10 @@ $$;
 comment on function memory.check_word(text, text, text[]) is
 'Refuses a word outside its list; the hint names the list. Errors: PM002.';
 
-create function memory.check_tags(tags jsonb)
+create function memory.check_tags(
+  tags jsonb,
+  whose text default ''
+)
   returns void
   language plpgsql
   immutable
@@ -2922,19 +3114,22 @@ create function memory.check_tags(tags jsonb)
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  if jsonb_typeof(tags) is distinct from 'array' or tags @? '$[*] ? (@.type() != "string")' then
-    raise exception 'tags are not a JSON array of strings'
+  if jsonb_typeof(tags) is distinct from 'array'
+    or tags @? 'strict $[*] ? (@.type() != "string")'
+  then
+    raise exception 'tags% are not a JSON array of strings', whose
       using errcode = 'PM002', hint = 'Pass tags such as ["travel", "food"].';
   end if;
   if octet_length(tags::text) > 16384 then
-    raise exception 'tags are % octets long', octet_length(tags::text)
+    raise exception 'tags% are % octets long', whose, octet_length(tags::text)
       using errcode = 'PM002', hint = 'Pass tags of at most 16 KiB in all.';
   end if;
 end;
 $$;
 
-comment on function memory.check_tags(jsonb) is
-'Refuses tags that are no JSON array of strings of at most 16 KiB. Errors: PM002.';
+comment on function memory.check_tags(jsonb, text) is
+'Refuses tags that are no JSON array of strings of at most 16 KiB; whose, such as " of fact 3", '
+'tells in the message which of several they are. Errors: PM002.';
 
 create function memory.check_object(
   name text,
@@ -2963,7 +3158,8 @@ comment on function memory.check_object(text, jsonb) is
 
 create function memory.check_metadata(
   metadata jsonb,
-  reserved text[] default '{}'
+  reserved text[] default '{}',
+  whose text default ''
 )
   returns void
   language plpgsql
@@ -2972,9 +3168,9 @@ create function memory.check_metadata(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  perform memory.check_object('metadata', metadata);
+  perform memory.check_object('metadata' || whose, metadata);
   if metadata ?| reserved then
-    raise exception 'metadata uses a reserved key'
+    raise exception 'metadata% uses a reserved key', whose
       using errcode = 'PM002',
         hint = format(
           'The lifecycle keeps its state under: %s. Choose another key.',
@@ -2984,8 +3180,9 @@ begin
 end;
 $$;
 
-comment on function memory.check_metadata(jsonb, text[]) is
-'Refuses metadata that is no JSON object of at most 64 KiB or uses a reserved key. Errors: PM002.';
+comment on function memory.check_metadata(jsonb, text[], text) is
+'Refuses metadata that is no JSON object of at most 64 KiB or uses a reserved key; whose as in '
+'check_tags. Errors: PM002.';
 
 create function memory.check_time(
   name text,
@@ -3030,6 +3227,134 @@ $$;
 
 comment on function memory.check_write_time(text, timestamptz) is
 'Refuses a time that cannot be stored: NULL, infinite or more than a day ahead. Errors: PM002.';
+
+create function memory.check_elements(
+  name text,
+  elements jsonb,
+  types jsonb
+)
+  returns void
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_bad record;
+begin
+  if jsonb_typeof(elements) is distinct from 'array' then
+    raise exception '%s are not a JSON array', name
+      using errcode = 'PM002', hint = format('Pass an array of objects, one a %s.', name);
+  end if;
+
+  select a.ordinal, k.key, k.value, types ->> k.key as type into v_bad
+  from jsonb_array_elements(elements) with ordinality as a (element, ordinal)
+  left join lateral jsonb_each(
+    case jsonb_typeof(a.element) when 'object' then a.element end
+  ) as k on true
+  where jsonb_typeof(a.element) <> 'object'
+    or k.key is not null and (
+      types ->> k.key is null
+      or jsonb_typeof(k.value) <> 'null' and case types ->> k.key
+        when 'uuid' then
+          (k.value #>> '{}') !~ '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$'
+        else jsonb_typeof(k.value) <> types ->> k.key
+      end
+    )
+  order by a.ordinal, k.key
+  limit 1;
+  if not found then
+    return;
+  end if;
+  if v_bad.key is null then
+    raise exception '% % is no JSON object', name, v_bad.ordinal
+      using errcode = 'PM002', hint = format('Pass each %s as an object.', name);
+  end if;
+  if v_bad.type is null then
+    raise exception '% % has the unknown key %', name, v_bad.ordinal, to_jsonb(left(v_bad.key, 100))
+      using errcode = 'PM002',
+        hint = 'Valid: ' || (
+          select string_agg(k.key, ', ' order by k.key) from jsonb_object_keys(types) as k (key)
+        ) || '.';
+  end if;
+  raise exception '% of % % is %', v_bad.key, name, v_bad.ordinal, left(v_bad.value::text, 100)
+    using errcode = 'PM002',
+      hint = format(
+        'Pass %s as %s.', v_bad.key,
+        case v_bad.type when 'uuid' then 'the text of a UUID' else 'a JSON ' || v_bad.type end
+      );
+end;
+$$;
+
+comment on function memory.check_elements(text, jsonb, jsonb) is
+'Refuses a batch that is no JSON array of objects, or in which a key is unknown or a value of '
+'another type than types says: string, number, array, object or uuid (a string); null is fine. '
+'The message tells which element it is, counted from 1. Errors: PM002.';
+
+create function memory.check_idempotency_key(
+  idempotency_key text,
+  whose text default ''
+)
+  returns void
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if idempotency_key = '' or octet_length(idempotency_key) > 200 then
+    raise exception 'idempotency_key% is % octets long', whose, octet_length(idempotency_key)
+      using errcode = 'PM002', hint = 'Pass an idempotency_key of 1 to 200 octets, or none.';
+  end if;
+end;
+$$;
+
+comment on function memory.check_idempotency_key(text, text) is
+'Refuses an empty or oversized idempotency key; NULL is fine; whose as in check_tags. Errors: '
+'PM002.';
+
+create function memory.refuse_reused_key(idempotency_key text)
+  returns void
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  raise exception 'idempotency_key % was used for something else', quote_nullable(idempotency_key)
+    using errcode = 'PM004', hint = 'Pass a new idempotency_key for new content.';
+end;
+$$;
+
+comment on function memory.refuse_reused_key(text) is
+'Raises PM004: an idempotency key came back with other content.';
+
+create function memory.check_source(
+  tenant_id text,
+  source_butler text,
+  source_episode_id uuid
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if source_butler is not null then
+    perform memory.check_text('source_butler', source_butler, 128);
+  end if;
+  if source_episode_id is not null
+    and not memory.memory_exists(tenant_id, 'episode', source_episode_id)
+  then
+    raise exception 'no episode has id %', source_episode_id
+      using errcode = 'PM001',
+        hint = 'Leave source_episode_id out, or pass the id that store_episode returned.';
+  end if;
+end;
+$$;
+
+comment on function memory.check_source(text, text, uuid) is
+'Refuses an empty source butler or a source episode that does not exist. Errors: PM002, PM001.';
 
 -- Deploy pymem:functions/logins to pg
 -- requires: tables/audit_triggers
@@ -3405,8 +3730,8 @@ $$;
 comment on function memory.configure(jsonb) is
 'Changes settings of the current tenant: an object of setting names and values; what it leaves '
 'out keeps its value. Naming text_search_config or index_rendering indexes anew all texts of the '
-'tenant that are indexed otherwise. Returns all settings. Errors: PM002 unknown setting or value out of '
-'range, 28000 no tenant.';
+'tenant that are indexed otherwise. Returns all settings. Errors: PM002 unknown setting or value '
+'out of range, 28000 no tenant.';
 
 create function memory.check_text_search_config(text_search_config text)
   returns void
@@ -3652,7 +3977,10 @@ comment on function memory.asymmetric_score(bigint, bigint) is
 
 set local role memory_owner;
 
-create function memory.check_dimensions(dimensions integer)
+create function memory.check_dimensions(
+  dimensions integer,
+  whose text default ''
+)
   returns void
   language plpgsql
   immutable
@@ -3661,17 +3989,21 @@ create function memory.check_dimensions(dimensions integer)
 as $$
 begin
   if dimensions is distinct from 384 then
-    raise exception 'vectors of % dimensions do not fit', coalesce(dimensions::text, 'NULL')
+    raise exception 'vectors of % dimensions% do not fit', coalesce(dimensions::text, 'NULL'), whose
       using errcode = 'PM002',
         hint = 'The columns hold 384 dimensions; docs/operations.md tells how to change that.';
   end if;
 end;
 $$;
 
-comment on function memory.check_dimensions(integer) is
-'Refuses a vector length other than that of the embedding columns. Errors: PM002.';
+comment on function memory.check_dimensions(integer, text) is
+'Refuses a vector length other than that of the embedding columns; whose as in check_tags. '
+'Errors: PM002.';
 
-create function memory.check_embedding(embedding vector)
+create function memory.check_embedding(
+  embedding vector,
+  whose text default ''
+)
   returns void
   language plpgsql
   immutable
@@ -3679,18 +4011,19 @@ create function memory.check_embedding(embedding vector)
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  perform memory.check_dimensions(vector_dims(embedding));
+  perform memory.check_dimensions(vector_dims(embedding), whose);
   -- A zero or huge vector has no cosine: it gives NaN, and NaN would top every ranking.
   if vector_norm(embedding) not between 1e-6 and 1e6 then
-    raise exception 'the norm of the embedding is %', vector_norm(embedding)
+    raise exception 'the norm of the embedding% is %', whose, vector_norm(embedding)
       using errcode = 'PM002',
         hint = 'Pass the vector of a text: its norm lies between 1e-6 and 1e6.';
   end if;
 end;
 $$;
 
-comment on function memory.check_embedding(vector) is
-'Refuses a vector of the wrong length or without a direction. Errors: PM002.';
+comment on function memory.check_embedding(vector, text) is
+'Refuses a vector of the wrong length or without a direction; whose as in check_tags. Errors: '
+'PM002.';
 
 create function memory.active_embedding_version()
   returns table (
@@ -3888,8 +4221,8 @@ $$;
 
 comment on function memory.register_embedding_version(text, text, integer) is
 'Returns the id of the version of an embedding model, active or under construction; the first '
-'one a tenant registers becomes the active one, with the rendering of the settings. Errors: PM004 another model is active, PM002 '
-'dimensions other than 384.';
+'one a tenant registers becomes the active one, with the rendering of the settings. Errors: '
+'PM004 another model is active, PM002 dimensions other than 384.';
 
 create function memory.render_for_embedding(
   tenant_id text,
@@ -4168,9 +4501,9 @@ $$;
 comment on function memory.set_embedding(text, uuid, vector, uuid, text) is
 'Gives a memory its vector of a version (default: the active one) and takes it off the queue. A '
 'vector of the version under construction waits beside the active one until the switch. text_md5 '
-'is the MD5 of the text it was made of: if a rule has another text by now, nothing is stored, and '
-'it stays on the queue. Returns false then, and when the memory is gone. Errors: PM002 malformed vector, PM001 unknown or PM004 retired '
-'version.';
+'is the MD5 of the text it was made of: if a rule has another text by now, nothing is stored, '
+'and it stays on the queue. Returns false then, and when the memory is gone. Errors: PM002 '
+'malformed vector, PM001 unknown or PM004 retired version.';
 
 create function memory.embedding_backlog(as_of timestamptz default now())
   returns table (
@@ -4464,9 +4797,10 @@ comment on function memory.switch_embedding_version() is
 'the new version becomes the active one. Returns its id. Errors: PM004 no change is under way or '
 'memories still lack their new vector, PM002 not at READ COMMITTED.';
 
--- Deploy pymem:functions/store to pg
+-- Deploy pymem:functions/store_episodes to pg
 -- requires: functions/embedding
 -- requires: functions/settings
+-- requires: functions/checks
 -- requires: tables/audit_triggers
 
 set local role memory_owner;
@@ -4576,9 +4910,7 @@ as $$
     e.idempotency_key,
     coalesce(e.created_at, as_of)
   from jsonb_array_elements(episodes) with ordinality as a (episode, ordinal)
-  cross join lateral jsonb_to_record(
-    case jsonb_typeof(a.episode) when 'object' then a.episode else '{}' end
-  ) as e (
+  cross join lateral jsonb_to_record(a.episode) as e (
     content text,
     butler text,
     session_id uuid,
@@ -4615,17 +4947,19 @@ declare
   v_reused text;
 begin
   perform memory.check_write_time('as_of', as_of);
-  if jsonb_typeof(episodes) is distinct from 'array' then
-    raise exception 'episodes are not a JSON array'
-      using errcode = 'PM002',
-        hint = 'Pass an array of objects such as {"butler": "home", "content": "..."}.';
-  end if;
+  perform memory.check_elements(
+    'episode', episodes,
+    '{
+      "content": "string", "butler": "string", "session_id": "uuid", "importance": "number",
+      "metadata": "object", "idempotency_key": "string", "created_at": "string"
+    }'
+  );
   perform
     memory.check_text('content of episode ' || e.ordinal, e.content, 1048576),
     memory.check_text('butler of episode ' || e.ordinal, e.butler, 128),
     memory.check_number('importance of episode ' || e.ordinal, e.importance, 0, 10),
-    memory.check_metadata(e.metadata),
-    memory.check_idempotency_key(e.idempotency_key),
+    memory.check_metadata(e.metadata, whose => ' of episode ' || e.ordinal),
+    memory.check_idempotency_key(e.idempotency_key, ' of episode ' || e.ordinal),
     memory.check_write_time('created_at of episode ' || e.ordinal, e.created_at)
   from memory.read_episodes(episodes, as_of) as e;
 
@@ -4672,6 +5006,14 @@ comment on function memory.store_episodes(jsonb, timestamptz) is
 'id of each and whether it is new; one whose idempotency_key is known keeps its first id. Their '
 'vectors are the embedding worker''s work. Errors: PM002 invalid argument (the message tells '
 'which), PM004 key used for another episode.';
+
+-- Deploy pymem:functions/store_facts to pg
+-- requires: functions/embedding
+-- requires: functions/settings
+-- requires: functions/checks
+-- requires: tables/audit_triggers
+
+set local role memory_owner;
 
 create function memory.store_fact(
   subject text,
@@ -4721,13 +5063,12 @@ begin
     ),
     memory.check_tags(store_fact.tags),
     memory.check_metadata(store_fact.metadata, '{status}'),
-    memory.check_source(v_tenant_id, store_fact.source_butler, store_fact.source_episode_id),
     memory.check_idempotency_key(store_fact.idempotency_key),
     memory.check_write_time('as_of', as_of);
   v_version_id := memory.lock_embedding_version(
     v_tenant_id, store_fact.embedding, store_fact.embedding_version_id
   );
-  perform memory.lock_entity(v_tenant_id, store_fact.entity_id);
+  perform memory.lock_entities(v_tenant_id, array[store_fact.entity_id]);
 
   -- One store of a key at a time: the next one waits here, and then sees this one's fact.
   insert into memory.fact_keys as k (tenant_id, scope, anchor, predicate)
@@ -4736,6 +5077,7 @@ begin
     v_predicate
   )
   on conflict (tenant_id, scope, anchor, predicate) do update set scope = excluded.scope;
+  perform memory.check_source(v_tenant_id, store_fact.source_butler, store_fact.source_episode_id);
 
   if store_fact.idempotency_key is not null then
     select f.* into v_stored
@@ -4753,17 +5095,22 @@ begin
   end if;
 
   if store_fact.entity_id is null then
-    update memory.facts as f
-    set validity = 'superseded', metadata = f.metadata - 'status'
+    select f.id into v_old_id
+    from memory.facts as f
     where f.tenant_id = v_tenant_id and f.scope = v_scope and f.subject = v_subject
       and f.predicate = v_predicate and f.entity_id is null and f.validity = 'active'
-    returning f.id into v_old_id;
+    for no key update;
   else
-    update memory.facts as f
-    set validity = 'superseded', metadata = f.metadata - 'status'
+    select f.id into v_old_id
+    from memory.facts as f
     where f.tenant_id = v_tenant_id and f.entity_id = store_fact.entity_id and f.scope = v_scope
       and f.predicate = v_predicate and f.validity = 'active'
-    returning f.id into v_old_id;
+    for no key update;
+  end if;
+  if v_old_id is not null then
+    update memory.facts as f
+    set validity = 'superseded', metadata = f.metadata - 'status'
+    where f.tenant_id = v_tenant_id and f.id = v_old_id;
   end if;
 
   insert into memory.facts (
@@ -4778,17 +5125,22 @@ begin
     store_fact.source_episode_id, v_old_id, store_fact.metadata, store_fact.embedding,
     v_version_id, v_settings.text_search_config, store_fact.idempotency_key, as_of, as_of
   )
+  on conflict (tenant_id, idempotency_key) where idempotency_key is not null do nothing
   returning id into v_id;
+  if v_id is null then
+    perform memory.refuse_reused_key(store_fact.idempotency_key);
+  end if;
 
-  insert into memory.memory_links
-
-    (tenant_id, source_type, source_id, target_type, target_id, relation)
-  select v_tenant_id, 'fact', v_id, l.target_type, l.target_id, l.relation
-  from (values
-    ('fact', v_old_id, 'supersedes'),
-    ('episode', store_fact.source_episode_id, 'derived_from')
-  ) as l (target_type, target_id, relation)
-  where l.target_id is not null;
+  if v_old_id is not null or store_fact.source_episode_id is not null then
+    insert into memory.memory_links
+      (tenant_id, source_type, source_id, target_type, target_id, relation)
+    select v_tenant_id, 'fact', v_id, l.target_type, l.target_id, l.relation
+    from (values
+      ('fact', v_old_id, 'supersedes'),
+      ('episode', store_fact.source_episode_id, 'derived_from')
+    ) as l (target_type, target_id, relation)
+    where l.target_id is not null;
+  end if;
 
   return v_id;
 end;
@@ -4804,6 +5156,404 @@ comment on function memory.store_fact(
 'idempotency_key again returns the first id. Concurrent stores of one key wait for each other. '
 'Errors: PM002 invalid argument, PM001 unknown entity or source episode, PM003 entity merged '
 'away, PM004 key used for another fact.';
+
+create type memory.fact_to_store as (
+  id uuid,
+  anchor text,
+  subject text,
+  predicate text,
+  content text,
+  importance float8,
+  permanence text,
+  scope text,
+  tags jsonb,
+  entity_id uuid,
+  confidence float8,
+  source_butler text,
+  source_episode_id uuid,
+  metadata jsonb,
+  embedding public.vector,
+  idempotency_key text
+);
+
+comment on type memory.fact_to_store is
+'An element of the argument of store_facts: whitespace collapsed, defaults filled in, with the id '
+'it will have and the anchor of its fact_keys row.';
+
+create function memory.read_facts(facts jsonb)
+  returns memory.fact_to_store[]
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_ids uuid[];
+begin
+  perform memory.check_elements(
+    'fact', facts,
+    '{
+      "subject": "string", "predicate": "string", "content": "string", "importance": "number",
+      "permanence": "string", "scope": "string", "tags": "array", "entity_id": "uuid",
+      "confidence": "number", "source_butler": "string", "source_episode_id": "uuid",
+      "metadata": "object", "embedding": "array", "idempotency_key": "string"
+    }'
+  );
+  v_ids := array(select gen_random_uuid() as id from jsonb_array_elements(facts) order by id);
+  return array(
+    select row(
+      v_ids[f.ordinality],
+      coalesce('entity:' || f.entity_id, 'subject:' || memory.collapse_whitespace(f.subject)),
+      memory.collapse_whitespace(f.subject),
+      memory.collapse_whitespace(f.predicate),
+      f.content,
+      coalesce(f.importance, 5.0),
+      coalesce(f.permanence, 'standard'),
+      coalesce(memory.collapse_whitespace(f.scope), 'global'),
+      coalesce(f.tags, '[]'),
+      f.entity_id,
+      coalesce(f.confidence, 1.0),
+      f.source_butler,
+      f.source_episode_id,
+      coalesce(f.metadata, '{}'),
+      f.embedding,
+      f.idempotency_key
+    )::memory.fact_to_store
+    from rows from (
+      jsonb_to_recordset(facts) as (
+        subject text,
+        predicate text,
+        content text,
+        importance float8,
+        permanence text,
+        scope text,
+        tags jsonb,
+        entity_id uuid,
+        confidence float8,
+        source_butler text,
+        source_episode_id uuid,
+        metadata jsonb,
+        embedding public.vector,
+        idempotency_key text
+      )
+    ) with ordinality as f
+    order by f.ordinality
+  );
+end;
+$$;
+
+comment on function memory.read_facts(jsonb) is
+'The elements of the argument of store_facts, with new ids that rise in their order. Errors: '
+'PM002 not such an array.';
+
+create function memory.check_facts(facts memory.fact_to_store[])
+  returns void
+  language plpgsql
+  immutable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform
+    memory.check_text('subject' || w.whose, f.subject, 512),
+    memory.check_text('predicate' || w.whose, f.predicate, 512),
+    memory.check_text('content' || w.whose, f.content, 1048576),
+    memory.check_text('scope' || w.whose, f.scope, 128),
+    memory.check_number('importance' || w.whose, f.importance, 0, 10),
+    memory.check_number('confidence' || w.whose, f.confidence, 0, 1),
+    memory.check_word(
+      'permanence' || w.whose, f.permanence, '{permanent,stable,standard,volatile,ephemeral}'
+    ),
+    memory.check_tags(f.tags, w.whose),
+    memory.check_metadata(f.metadata, '{status}', w.whose),
+    case
+      when f.source_butler is not null
+      then memory.check_text('source_butler' || w.whose, f.source_butler, 128)
+    end,
+    case when f.embedding is not null then memory.check_embedding(f.embedding, w.whose) end,
+    memory.check_idempotency_key(f.idempotency_key, w.whose)
+  from unnest(facts) with ordinality as f
+  cross join lateral (values (' of fact ' || f.ordinality)) as w (whose)
+  order by f.ordinality;
+end;
+$$;
+
+comment on function memory.check_facts(memory.fact_to_store[]) is
+'Refuses arguments that store_fact would refuse; the message tells which fact. Errors: PM002.';
+
+create function memory.store_facts(
+  facts jsonb,
+  embedding_version_id uuid default null,
+  as_of timestamptz default now()
+)
+  returns table (
+    ordinal bigint,
+    id uuid,
+    created boolean,
+    superseded_id uuid
+  )
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_settings memory.settings := memory.current_settings();
+  v_tenant_id text := v_settings.tenant_id;
+  v_facts memory.fact_to_store[] := memory.read_facts(facts);
+  v_version_id uuid;
+  v_ids uuid[]; -- under which each is stored, its own or that of its idempotency key
+  v_active_ids uuid[]; -- what each finds under its key
+  v_superseded_ids uuid[]; -- what each supersedes, perhaps another one of these
+  v_reused text;
+begin
+  perform memory.check_facts(v_facts);
+  perform memory.check_write_time('as_of', as_of);
+
+  -- What store_fact locks, in the same order, and each kind in the order of its keys: so neither
+  -- two batches nor a batch and single stores can deadlock.
+  v_version_id := memory.lock_embedding_version(
+    v_tenant_id,
+    (select f.embedding from unnest(v_facts) as f where f.embedding is not null limit 1),
+    store_facts.embedding_version_id
+  );
+  perform memory.lock_entities(
+    v_tenant_id, array(select f.entity_id from unnest(v_facts) as f order by f.id), 'fact'
+  );
+  insert into memory.fact_keys (tenant_id, scope, anchor, predicate)
+  select distinct v_tenant_id, f.scope, f.anchor, f.predicate
+  from unnest(v_facts) as f
+  order by f.scope, f.anchor, f.predicate
+  on conflict (tenant_id, scope, anchor, predicate) do update set scope = excluded.scope;
+  perform memory.lock_sources(
+    v_tenant_id, array(select f.source_episode_id from unnest(v_facts) as f order by f.id), 'fact'
+  );
+
+  -- An idempotency key stands for the first fact it came with, here or earlier.
+  v_ids := array(
+    select coalesce(
+      k.id,
+      first_value(f.id) over (
+        partition by f.idempotency_key, case when f.idempotency_key is null then f.id end
+        order by f.id
+      )
+    )
+    from unnest(v_facts) as f
+    left join memory.facts as k
+      on k.tenant_id = v_tenant_id and k.idempotency_key = f.idempotency_key
+    order by f.id
+  );
+
+  v_active_ids := array(
+    select case
+      when v_ids[f.ordinality] <> f.id then null
+      when f.entity_id is null then (
+        select a.id
+        from memory.facts as a
+        where a.tenant_id = v_tenant_id and a.scope = f.scope and a.subject = f.subject
+          and a.predicate = f.predicate and a.entity_id is null and a.validity = 'active'
+      )
+      else (
+        select a.id
+        from memory.facts as a
+        where a.tenant_id = v_tenant_id and a.entity_id = f.entity_id and a.scope = f.scope
+          and a.predicate = f.predicate and a.validity = 'active'
+      )
+    end
+    from unnest(v_facts) with ordinality as f
+    order by f.ordinality
+  );
+  with active as (
+    select a.id
+    from memory.facts as a
+    where a.tenant_id = v_tenant_id and a.id = any (v_active_ids) and a.validity = 'active'
+    order by a.id
+    for no key update
+  )
+  update memory.facts as f
+  set validity = 'superseded', metadata = f.metadata - 'status'
+  from active as a
+  where f.tenant_id = v_tenant_id and f.id = a.id;
+
+  -- The one before it with the same key, else what was active, unless that was forgotten meanwhile.
+  v_superseded_ids := array(
+    select case
+      when v_ids[f.ordinality] = f.id
+      then coalesce(
+        lag(f.id) over (
+          partition by v_ids[f.ordinality] = f.id, f.scope, f.anchor, f.predicate order by f.id
+        ),
+        (
+          select s.id
+          from memory.facts as s
+          where s.tenant_id = v_tenant_id and s.id = v_active_ids[f.ordinality]
+            and s.validity = 'superseded'
+        )
+      )
+    end
+    from unnest(v_facts) with ordinality as f
+    order by f.ordinality
+  );
+
+  insert into memory.facts (
+    tenant_id, id, subject, predicate, content, importance, permanence, decay_rate, scope, tags,
+    entity_id, confidence, source_butler, source_episode_id, supersedes_id, validity, metadata,
+    embedding, embedding_version_id, text_search_config, idempotency_key, created_at,
+    last_confirmed_at
+  )
+  select
+    v_tenant_id, n.id, n.subject, n.predicate, n.content, n.importance, n.permanence,
+    memory.decay_rate_of(n.permanence), n.scope, n.tags, n.entity_id, n.confidence,
+    n.source_butler, n.source_episode_id, v_superseded_ids[n.ordinality],
+    case when n.next_id is null then 'active' else 'superseded' end, n.metadata, n.embedding,
+    case when n.embedding is not null then v_version_id end, v_settings.text_search_config,
+    n.idempotency_key, as_of, as_of
+  from (
+    select f.*, lead(f.id) over (partition by f.scope, f.anchor, f.predicate order by f.id) as next_id
+    from unnest(v_facts) with ordinality as f
+    where v_ids[f.ordinality] = f.id
+  ) as n
+  order by n.idempotency_key, n.id
+  on conflict (tenant_id, idempotency_key) where idempotency_key is not null do nothing;
+
+  select f.idempotency_key into v_reused
+  from unnest(v_facts) with ordinality as f
+  join memory.facts as k
+    on k.tenant_id = v_tenant_id and k.idempotency_key = f.idempotency_key
+  where k.id <> v_ids[f.ordinality]
+    or (k.scope, k.subject, k.predicate) <> (f.scope, f.subject, f.predicate)
+    or k.content <> f.content
+    or k.entity_id is distinct from f.entity_id
+  order by f.ordinality
+  limit 1;
+  if found then
+    perform memory.refuse_reused_key(v_reused);
+  end if;
+
+  insert into memory.memory_links
+    (tenant_id, source_type, source_id, target_type, target_id, relation)
+  select v_tenant_id, 'fact', f.id, l.target_type, l.target_id, l.relation
+  from unnest(v_facts) with ordinality as f
+  cross join lateral (values
+    (1, 'fact', v_superseded_ids[f.ordinality], 'supersedes'),
+    (2, 'episode', f.source_episode_id, 'derived_from')
+  ) as l (position, target_type, target_id, relation)
+  where v_ids[f.ordinality] = f.id and l.target_id is not null
+  order by f.ordinality, l.position;
+
+  return query
+  select
+    f.ordinality, v_ids[f.ordinality], v_ids[f.ordinality] = f.id,
+    v_superseded_ids[f.ordinality]
+  from unnest(v_facts) with ordinality as f
+  order by f.ordinality;
+end;
+$$;
+
+comment on function memory.store_facts(jsonb, uuid, timestamptz) is
+'Stores many facts at once, or none, as store_fact would one after the other: an array of objects '
+'with subject, predicate, content and, if wanted, importance, permanence, scope, tags, entity_id, '
+'confidence, source_butler, source_episode_id, metadata, embedding (an array of numbers, of the '
+'version embedding_version_id) and idempotency_key. One supersedes another one of its key that '
+'comes before it. Returns, in their order, the id of each, whether it is new, and what it '
+'superseded; one whose idempotency_key is known keeps its first id. Its events come in three '
+'groups: the facts that were there are superseded, the new ones follow each other, their links are '
+'created. Errors: as store_fact; the message tells which fact.';
+
+-- The key-share lock conflicts with a merge of an entity, which locks it FOR UPDATE; the state is
+-- read after the lock.
+create function memory.lock_entities(
+  tenant_id text,
+  entity_ids uuid[],
+  name text default null
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_bad record;
+begin
+  if array_remove(entity_ids, null) = '{}' then
+    return;
+  end if;
+  perform
+  from memory.entities as e
+  where e.tenant_id = lock_entities.tenant_id and e.id = any (entity_ids)
+  order by e.id
+  for key share;
+
+  select
+    i.id || coalesce(' of ' || name || ' ' || i.ordinality, '') as which,
+    e.metadata ->> 'merged_into' as merged_into
+  into v_bad
+  from unnest(entity_ids) with ordinality as i (id, ordinality)
+  left join memory.entities as e on e.tenant_id = lock_entities.tenant_id and e.id = i.id
+  where i.id is not null and (e.id is null or e.metadata ? 'merged_into')
+  order by i.ordinality
+  limit 1;
+  if v_bad.merged_into is not null then
+    raise exception 'entity % was merged into %', v_bad.which, v_bad.merged_into
+      using errcode = 'PM003', hint = 'Use the entity it was merged into.';
+  elsif found then
+    raise exception 'entity % does not exist', v_bad.which
+      using errcode = 'PM001', hint = 'Pass the id of an existing entity, or leave entity_id out.';
+  end if;
+end;
+$$;
+
+comment on function memory.lock_entities(text, uuid[], text) is
+'Keeps entities from being merged or deleted until the end of the transaction; NULL is fine. With '
+'a name such as "fact" the message tells which of several it is about. Errors: PM001 unknown '
+'entity, PM003 merged away.';
+
+create function memory.lock_sources(
+  tenant_id text,
+  episode_ids uuid[],
+  name text
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_missing record;
+begin
+  if array_remove(episode_ids, null) = '{}' then
+    return;
+  end if;
+  perform
+  from memory.episodes as e
+  where e.tenant_id = lock_sources.tenant_id and e.id = any (episode_ids)
+  order by e.id
+  for key share;
+
+  select i.id, i.ordinality into v_missing
+  from unnest(episode_ids) with ordinality as i (id, ordinality)
+  left join memory.episodes as e on e.tenant_id = lock_sources.tenant_id and e.id = i.id
+  where i.id is not null and e.id is null
+  order by i.ordinality
+  limit 1;
+  if found then
+    raise exception 'no episode has id %, the source of % %', v_missing.id, name, v_missing.ordinality
+      using errcode = 'PM001',
+        hint = 'Leave source_episode_id out, or pass the id that store_episode returned.';
+  end if;
+end;
+$$;
+
+comment on function memory.lock_sources(text, uuid[], text) is
+'Keeps the source episodes of several memories from being deleted until the end of the '
+'transaction; NULL is fine. Errors: PM001 unknown episode; the message tells of which memory.';
+
+-- Deploy pymem:functions/store_rules to pg
+-- requires: functions/embedding
+-- requires: functions/settings
+-- requires: functions/checks
+-- requires: tables/audit_triggers
+
+set local role memory_owner;
 
 create function memory.store_rule(
   content text,
@@ -4843,12 +5593,12 @@ begin
       store_rule.metadata,
       '{status,forgotten,needs_inversion,harmful_reasons,original_content,inverted_from}'
     ),
-    memory.check_source(v_tenant_id, store_rule.source_butler, store_rule.source_episode_id),
     memory.check_idempotency_key(store_rule.idempotency_key),
     memory.check_write_time('as_of', as_of);
   v_version_id := memory.lock_embedding_version(
     v_tenant_id, store_rule.embedding, store_rule.embedding_version_id
   );
+  perform memory.check_source(v_tenant_id, store_rule.source_butler, store_rule.source_episode_id);
 
   insert into memory.rules (
     tenant_id, content, scope, tags, confidence, importance, decay_rate, source_butler,
@@ -4892,103 +5642,6 @@ comment on function memory.store_rule(
 'Stores guidance and returns its id. A rule starts as a candidate with confidence 0.5 and decay '
 '0.01 a day. The same idempotency_key again returns the first id. Errors: PM002 invalid '
 'argument, PM001 unknown source episode, PM004 key used for another rule.';
-
-create function memory.check_idempotency_key(idempotency_key text)
-  returns void
-  language plpgsql
-  immutable
-  parallel safe
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-begin
-  if idempotency_key = '' or octet_length(idempotency_key) > 200 then
-    raise exception 'idempotency_key is % octets long', octet_length(idempotency_key)
-      using errcode = 'PM002', hint = 'Pass an idempotency_key of 1 to 200 octets, or none.';
-  end if;
-end;
-$$;
-
-comment on function memory.check_idempotency_key(text) is
-'Refuses an empty or oversized idempotency key; NULL is fine. Errors: PM002.';
-
-create function memory.refuse_reused_key(idempotency_key text)
-  returns void
-  language plpgsql
-  immutable
-  parallel safe
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-begin
-  raise exception 'idempotency_key % was used for something else', quote_nullable(idempotency_key)
-    using errcode = 'PM004', hint = 'Pass a new idempotency_key for new content.';
-end;
-$$;
-
-comment on function memory.refuse_reused_key(text) is
-'Raises PM004: an idempotency key came back with other content.';
-
-create function memory.check_source(
-  tenant_id text,
-  source_butler text,
-  source_episode_id uuid
-)
-  returns void
-  language plpgsql
-  volatile
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-begin
-  if source_butler is not null then
-    perform memory.check_text('source_butler', source_butler, 128);
-  end if;
-  if source_episode_id is not null
-    and not memory.memory_exists(tenant_id, 'episode', source_episode_id)
-  then
-    raise exception 'no episode has id %', source_episode_id
-      using errcode = 'PM001',
-        hint = 'Leave source_episode_id out, or pass the id that store_episode returned.';
-  end if;
-end;
-$$;
-
-comment on function memory.check_source(text, text, uuid) is
-'Refuses an empty source butler or a source episode that does not exist. Errors: PM002, PM001.';
-
--- The key-share lock conflicts with a merge of the entity, which locks it FOR UPDATE; the state is
--- read after the lock.
-create function memory.lock_entity(
-  tenant_id text,
-  entity_id uuid
-)
-  returns void
-  language plpgsql
-  volatile
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-declare
-  v_merged_into text;
-begin
-  if entity_id is null then
-    return;
-  end if;
-  select e.metadata ->> 'merged_into' into v_merged_into
-  from memory.entities as e
-  where e.tenant_id = lock_entity.tenant_id and e.id = entity_id
-  for key share;
-  if not found then
-    raise exception 'entity % does not exist', entity_id
-      using errcode = 'PM001', hint = 'Pass the id of an existing entity, or leave entity_id out.';
-  end if;
-  if v_merged_into is not null then
-    raise exception 'entity % was merged into %', entity_id, v_merged_into
-      using errcode = 'PM003', hint = 'Use the entity it was merged into.';
-  end if;
-end;
-$$;
-
-comment on function memory.lock_entity(text, uuid) is
-'Keeps an entity from being merged or deleted until the end of the transaction; NULL is fine. '
-'Errors: PM001 unknown entity, PM003 merged away.';
 
 -- Deploy pymem:tables/tombstones to pg
 -- requires: functions/audit
@@ -6837,11 +7490,13 @@ $$;
 comment on function memory.bm25_matches(
   text, tsquery, text[], memory.settings, text, integer, float8, timestamptz
 ) is
-'As keyword_matches, but by BM25 of the lexemes (Robertson and Zaragoza, 2009): for each word ln(1 + (N - n + '
-'0.5)/(n + 0.5)) * f (k1 + 1)/(f + k1 (1 - b + b length/average)), where n of the tenant''s N live '
-'memories of the type hold it, f times in this one; the length is that of the search vector.';
+'As keyword_matches, but by BM25 of the lexemes (Robertson and Zaragoza, 2009): for each word '
+'ln(1 + (N - n + 0.5)/(n + 0.5)) * f (k1 + 1)/(f + k1 (1 - b + b length/average)), where n of '
+'the tenant''s N live memories of the type hold it, f times in this one; the length is that of '
+'the search vector.';
 
 -- Written so that the planner makes it part of the query that calls it.
+-- noqa: disable=RF01,RF03,AM03,ST06
 create function memory.keyword_matches(
   tenant_id text,
   memory_type text,
@@ -6879,6 +7534,7 @@ begin atomic
   order by weight desc, m.created_at desc, m.id
   limit max_results;
 end;
+-- noqa: enable=RF01,RF03,AM03,ST06
 
 comment on function memory.keyword_matches(
   text, text, tsquery, bigint[], bigint[], text, integer, float8, timestamptz
@@ -7444,9 +8100,9 @@ comment on function memory.hybrid_search(
 ) is
 'The live memories of one type nearest in meaning and in words: reciprocal rank fusion of the '
 'semantic and the keyword list, each as deep as the candidate_pool of the settings, at least '
-'max_results; a memory in one list only ranks one below the end of the other. (The setting fusion '
-'may say otherwise, and boosts may be on.) Without an embedding only words count. Errors: PM002, PM004 '
-'vector of another embedding version.';
+'max_results; a memory in one list only ranks one below the end of the other. (The setting '
+'fusion may say otherwise, and boosts may be on.) Without an embedding only words count. Errors: '
+'PM002, PM004 vector of another embedding version.';
 
 create function memory.search(
   query text,
@@ -7816,7 +8472,7 @@ set local role memory_owner;
 revoke create on schema memory from memory_search;
 
 create type memory.explained_memory as (
-  "position" bigint,
+  position bigint,
   outcome text,
   memory_type text,
   id uuid,
@@ -7842,7 +8498,7 @@ create type memory.explained_memory as (
 comment on type memory.explained_memory is
 'A candidate of memory.recall, or what might have been one, and what became of it. The parts are '
 'those of memory.ranked_memory.';
-comment on column memory.explained_memory."position" is
+comment on column memory.explained_memory.position is
 'Place in the order of the scores from 1; NULL for what was dropped.';
 comment on column memory.explained_memory.outcome is
 'returned, beyond limit, forgotten, superseded, expired, other scope or below confidence.';
@@ -8700,11 +9356,15 @@ create function memory.all_jobs(settings memory.settings)
     from (
       values
         (
-          'fold_corpus_statistics', settings.corpus_statistics_schedule, 'memory_worker'::name,
+          'fold_corpus_statistics',
+          settings.corpus_statistics_schedule, -- noqa: RF01
+          'memory_worker'::name,
           'memory.fold_corpus_statistics()'
         ),
         (
-          'rebuild_vector_indexes', settings.vector_index_schedule, 'memory_admin',
+          'rebuild_vector_indexes',
+          settings.vector_index_schedule, -- noqa: RF01
+          'memory_admin',
           'memory.rebuild_vector_indexes()'
         )
     ) as j (job, schedule, role, call);
@@ -8863,8 +9523,10 @@ to memory_owner, memory_reader using (true);
 -- requires: functions/links
 -- requires: functions/reembedding
 -- requires: functions/rules
--- requires: functions/store
 -- requires: functions/indexes
+-- requires: functions/store_episodes
+-- requires: functions/store_facts
+-- requires: functions/store_rules
 -- requires: functions/version
 
 set local role memory_owner;
@@ -8974,6 +9636,7 @@ memory.store_fact(
   text, text, text, float8, text, text, jsonb, uuid, float8, text, uuid, jsonb, vector, uuid, text,
   timestamptz
 ),
+memory.store_facts(jsonb, uuid, timestamptz),
 memory.store_rule(
   text, text, jsonb, float8, float8, text, uuid, jsonb, vector, uuid, text, timestamptz
 ),

@@ -8,21 +8,100 @@ begin;
 
 set local role memory_owner;
 
+-- What is created is audited a statement at a time: for many rows that costs a fraction of a
+-- trigger for each. The events of a statement come in the order of the ids.
+
+create function memory.audit_created()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if tg_argv[0] = 'fact' then
+    if exists (select from new_rows as n where n.lifecycle_state = 'superseded') then
+      insert into memory.memory_events (tenant_id, event_type, memory_type, memory_id, payload)
+      select
+        c.tenant_id,
+        coalesce(
+          (
+            select t.event_type
+            from memory.transitions as t
+            where t.memory_type = 'fact' and t.aspect = 'lifecycle_state'
+              and t.from_state = e.from_state and t.to_state = e.to_state
+          ),
+          memory.refuse_transition('fact', c.id, 'lifecycle_state', e.from_state, e.to_state)
+        ),
+        'fact',
+        c.id,
+        jsonb_build_object('from', e.from_state, 'to', e.to_state)
+      from (
+        select
+          n.tenant_id, n.id, n.lifecycle_state,
+          -- It came with this statement: a foreign key keeps it from being there earlier.
+          case n.lifecycle_state when 'superseded' then (
+            select f.id
+            from memory.facts as f
+            where f.tenant_id = n.tenant_id and f.supersedes_id = n.id
+            order by f.id
+            limit 1
+          ) end as successor_id
+        from new_rows as n
+      ) as c
+      cross join lateral (values
+        (
+          c.id, 2, '[*]', case when c.successor_id is null then c.lifecycle_state else 'active' end
+        ),
+        (c.successor_id, 1, 'active', 'superseded')
+      ) as e (at_id, step, from_state, to_state)
+      where e.at_id is not null
+      order by e.at_id, e.step, c.id, c.tenant_id;
+      return null;
+    end if;
+  end if;
+
+  insert into memory.memory_events (tenant_id, event_type, memory_type, memory_id, payload)
+  select
+    n.tenant_id,
+    coalesce(
+      (
+        select t.event_type
+        from memory.transitions as t
+        where t.memory_type = tg_argv[0] and t.aspect = 'lifecycle_state'
+          and t.from_state = '[*]' and t.to_state = n.lifecycle_state
+      ),
+      memory.refuse_transition(tg_argv[0], n.id, 'lifecycle_state', '[*]', n.lifecycle_state)
+    ),
+    tg_argv[0],
+    n.id,
+    jsonb_build_object('from', '[*]', 'to', n.lifecycle_state)
+  from new_rows as n
+  order by n.id, n.tenant_id;
+  return null;
+end;
+$$;
+
+comment on function memory.audit_created() is
+'Trigger of a statement: writes the event that memory.transitions declares for the state in which '
+'a row is created. A fact that is created together with its successor was active until then: it '
+'has both events, the second one just before that of the successor. Argument: the memory type. '
+'Errors: PM003 undeclared state.';
+
 create function memory.audit_transition()
   returns trigger
   language plpgsql
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
-declare
-  v_memory_type text := tg_argv[0];
-  v_from text := case tg_op when 'INSERT' then '[*]' else old.lifecycle_state end;
-  v_to text := case tg_op when 'DELETE' then '[*]' else new.lifecycle_state end;
-  v_id uuid := case tg_op when 'DELETE' then old.id else new.id end;
 begin
-  perform memory.write_transition(
-    case tg_op when 'DELETE' then old.tenant_id else new.tenant_id end,
-    v_memory_type, v_id, 'lifecycle_state', v_from, v_to
-  );
+  if tg_op = 'DELETE' then
+    perform memory.write_transition(
+      old.tenant_id, tg_argv[0], old.id, 'lifecycle_state', old.lifecycle_state, '[*]'
+    );
+  else
+    perform memory.write_transition(
+      new.tenant_id, tg_argv[0], new.id, 'lifecycle_state', old.lifecycle_state,
+      new.lifecycle_state
+    );
+  end if;
   return null;
 end;
 $$;
@@ -60,38 +139,58 @@ create function memory.write_transition(
   volatile
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
-declare
-  v_event_type text;
+#variable_conflict use_column
 begin
-  select t.event_type into v_event_type
+  insert into memory.memory_events (tenant_id, event_type, memory_type, memory_id, payload)
+  select
+    write_transition.tenant_id, t.event_type, write_transition.memory_type,
+    write_transition.memory_id,
+    jsonb_build_object('from', write_transition.from_state, 'to', write_transition.to_state)
   from memory.transitions as t
   where t.memory_type = write_transition.memory_type
     and t.aspect = write_transition.aspect
     and t.from_state = write_transition.from_state
     and t.to_state = write_transition.to_state;
   if not found then
-    raise exception '% % cannot go from % to %', memory_type, memory_id, from_state, to_state
-      using errcode = 'PM003',
-        hint = coalesce(
-          'From ' || from_state || ' it can go to: ' || (
-            select string_agg(t.to_state, ', ' order by t.to_state)
-            from memory.transitions as t
-            where t.memory_type = write_transition.memory_type
-              and t.aspect = write_transition.aspect
-              and t.from_state = write_transition.from_state
-          ) || '.',
-          'Nothing leads on from ' || from_state || '.'
-        );
+    perform memory.refuse_transition(memory_type, memory_id, aspect, from_state, to_state);
   end if;
-  perform memory.write_event(
-    tenant_id, v_event_type, memory_type, memory_id,
-    jsonb_build_object('from', from_state, 'to', to_state)
-  );
 end;
 $$;
 
 comment on function memory.write_transition(text, text, uuid, text, text, text) is
 'Writes the event that memory.transitions declares for an edge. Errors: PM003 undeclared edge.';
+
+create function memory.refuse_transition(
+  memory_type text,
+  memory_id uuid,
+  aspect text,
+  from_state text,
+  to_state text
+)
+  returns text
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  raise exception '% % cannot go from % to %', memory_type, memory_id, from_state, to_state
+    using errcode = 'PM003',
+      hint = coalesce(
+        'From ' || from_state || ' it can go to: ' || (
+          select string_agg(t.to_state, ', ' order by t.to_state)
+          from memory.transitions as t
+          where t.memory_type = refuse_transition.memory_type
+            and t.aspect = refuse_transition.aspect
+            and t.from_state = refuse_transition.from_state
+        ) || '.',
+        'Nothing leads on from ' || from_state || '.'
+      );
+end;
+$$;
+
+comment on function memory.refuse_transition(text, uuid, text, text, text) is
+'Raises PM003: memory.transitions does not declare this edge. Returns nothing; the type lets it '
+'stand where an event type is missing.';
 
 create function memory.write_event(
   tenant_id text,
@@ -175,6 +274,30 @@ $$;
 comment on function memory.audit_rule_application() is
 'Trigger: writes rule_helpful, rule_harmful, rule_neutral or rule_skipped.';
 
+create function memory.audit_created_links()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  insert into memory.memory_events (tenant_id, event_type, memory_type, memory_id, payload)
+  select
+    n.tenant_id, 'link_created', n.source_type, n.source_id,
+    jsonb_build_object(
+      'source_type', n.source_type, 'source_id', n.source_id,
+      'target_type', n.target_type, 'target_id', n.target_id,
+      'relation', n.relation
+    )
+  from new_rows as n
+  order by
+    n.source_type, n.source_id, n.relation desc, n.target_type, n.target_id, n.tenant_id;
+  return null;
+end;
+$$;
+
+comment on function memory.audit_created_links() is
+'Trigger of a statement: writes link_created with both ends and the relation.';
+
 create function memory.audit_link()
   returns trigger
   language plpgsql
@@ -186,9 +309,7 @@ begin
   v_link := case tg_op when 'DELETE' then old else new end;
   perform memory.write_event(
     v_link.tenant_id,
-    case tg_op
-      when 'INSERT' then 'link_created' when 'DELETE' then 'link_deleted' else 'link_updated'
-    end,
+    case tg_op when 'DELETE' then 'link_deleted' else 'link_updated' end,
     v_link.source_type, v_link.source_id,
     jsonb_build_object(
       'source_type', v_link.source_type, 'source_id', v_link.source_id,
@@ -201,7 +322,7 @@ end;
 $$;
 
 comment on function memory.audit_link() is
-'Trigger: writes link_created, link_updated or link_deleted with both ends and the relation.';
+'Trigger: writes link_updated or link_deleted with both ends and the relation.';
 
 create function memory.audit_settings()
   returns trigger

@@ -1,5 +1,5 @@
 -- Deploy pymem:functions/checks to pg
--- requires: schema
+-- requires: tables/links
 
 begin;
 
@@ -20,7 +20,7 @@ create function memory.check_text(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  if value is null or memory.collapse_whitespace(value) = '' then
+  if value is null or memory.is_blank(value) then
     raise exception '% is empty', name
       using errcode = 'PM002', hint = format('Pass %s with at least one visible character.', name);
   end if;
@@ -80,7 +80,10 @@ $$;
 comment on function memory.check_word(text, text, text[]) is
 'Refuses a word outside its list; the hint names the list. Errors: PM002.';
 
-create function memory.check_tags(tags jsonb)
+create function memory.check_tags(
+  tags jsonb,
+  whose text default ''
+)
   returns void
   language plpgsql
   immutable
@@ -88,19 +91,22 @@ create function memory.check_tags(tags jsonb)
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  if jsonb_typeof(tags) is distinct from 'array' or tags @? '$[*] ? (@.type() != "string")' then
-    raise exception 'tags are not a JSON array of strings'
+  if jsonb_typeof(tags) is distinct from 'array'
+    or tags @? 'strict $[*] ? (@.type() != "string")'
+  then
+    raise exception 'tags% are not a JSON array of strings', whose
       using errcode = 'PM002', hint = 'Pass tags such as ["travel", "food"].';
   end if;
   if octet_length(tags::text) > 16384 then
-    raise exception 'tags are % octets long', octet_length(tags::text)
+    raise exception 'tags% are % octets long', whose, octet_length(tags::text)
       using errcode = 'PM002', hint = 'Pass tags of at most 16 KiB in all.';
   end if;
 end;
 $$;
 
-comment on function memory.check_tags(jsonb) is
-'Refuses tags that are no JSON array of strings of at most 16 KiB. Errors: PM002.';
+comment on function memory.check_tags(jsonb, text) is
+'Refuses tags that are no JSON array of strings of at most 16 KiB; whose, such as " of fact 3", '
+'tells in the message which of several they are. Errors: PM002.';
 
 create function memory.check_object(
   name text,
@@ -129,7 +135,8 @@ comment on function memory.check_object(text, jsonb) is
 
 create function memory.check_metadata(
   metadata jsonb,
-  reserved text[] default '{}'
+  reserved text[] default '{}',
+  whose text default ''
 )
   returns void
   language plpgsql
@@ -138,9 +145,9 @@ create function memory.check_metadata(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  perform memory.check_object('metadata', metadata);
+  perform memory.check_object('metadata' || whose, metadata);
   if metadata ?| reserved then
-    raise exception 'metadata uses a reserved key'
+    raise exception 'metadata% uses a reserved key', whose
       using errcode = 'PM002',
         hint = format(
           'The lifecycle keeps its state under: %s. Choose another key.',
@@ -150,8 +157,9 @@ begin
 end;
 $$;
 
-comment on function memory.check_metadata(jsonb, text[]) is
-'Refuses metadata that is no JSON object of at most 64 KiB or uses a reserved key. Errors: PM002.';
+comment on function memory.check_metadata(jsonb, text[], text) is
+'Refuses metadata that is no JSON object of at most 64 KiB or uses a reserved key; whose as in '
+'check_tags. Errors: PM002.';
 
 create function memory.check_time(
   name text,
@@ -196,5 +204,133 @@ $$;
 
 comment on function memory.check_write_time(text, timestamptz) is
 'Refuses a time that cannot be stored: NULL, infinite or more than a day ahead. Errors: PM002.';
+
+create function memory.check_elements(
+  name text,
+  elements jsonb,
+  types jsonb
+)
+  returns void
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_bad record;
+begin
+  if jsonb_typeof(elements) is distinct from 'array' then
+    raise exception '%s are not a JSON array', name
+      using errcode = 'PM002', hint = format('Pass an array of objects, one a %s.', name);
+  end if;
+
+  select a.ordinal, k.key, k.value, types ->> k.key as type into v_bad
+  from jsonb_array_elements(elements) with ordinality as a (element, ordinal)
+  left join lateral jsonb_each(
+    case jsonb_typeof(a.element) when 'object' then a.element end
+  ) as k on true
+  where jsonb_typeof(a.element) <> 'object'
+    or k.key is not null and (
+      types ->> k.key is null
+      or jsonb_typeof(k.value) <> 'null' and case types ->> k.key
+        when 'uuid' then
+          (k.value #>> '{}') !~ '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$'
+        else jsonb_typeof(k.value) <> types ->> k.key
+      end
+    )
+  order by a.ordinal, k.key
+  limit 1;
+  if not found then
+    return;
+  end if;
+  if v_bad.key is null then
+    raise exception '% % is no JSON object', name, v_bad.ordinal
+      using errcode = 'PM002', hint = format('Pass each %s as an object.', name);
+  end if;
+  if v_bad.type is null then
+    raise exception '% % has the unknown key %', name, v_bad.ordinal, to_jsonb(left(v_bad.key, 100))
+      using errcode = 'PM002',
+        hint = 'Valid: ' || (
+          select string_agg(k.key, ', ' order by k.key) from jsonb_object_keys(types) as k (key)
+        ) || '.';
+  end if;
+  raise exception '% of % % is %', v_bad.key, name, v_bad.ordinal, left(v_bad.value::text, 100)
+    using errcode = 'PM002',
+      hint = format(
+        'Pass %s as %s.', v_bad.key,
+        case v_bad.type when 'uuid' then 'the text of a UUID' else 'a JSON ' || v_bad.type end
+      );
+end;
+$$;
+
+comment on function memory.check_elements(text, jsonb, jsonb) is
+'Refuses a batch that is no JSON array of objects, or in which a key is unknown or a value of '
+'another type than types says: string, number, array, object or uuid (a string); null is fine. '
+'The message tells which element it is, counted from 1. Errors: PM002.';
+
+create function memory.check_idempotency_key(
+  idempotency_key text,
+  whose text default ''
+)
+  returns void
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if idempotency_key = '' or octet_length(idempotency_key) > 200 then
+    raise exception 'idempotency_key% is % octets long', whose, octet_length(idempotency_key)
+      using errcode = 'PM002', hint = 'Pass an idempotency_key of 1 to 200 octets, or none.';
+  end if;
+end;
+$$;
+
+comment on function memory.check_idempotency_key(text, text) is
+'Refuses an empty or oversized idempotency key; NULL is fine; whose as in check_tags. Errors: '
+'PM002.';
+
+create function memory.refuse_reused_key(idempotency_key text)
+  returns void
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  raise exception 'idempotency_key % was used for something else', quote_nullable(idempotency_key)
+    using errcode = 'PM004', hint = 'Pass a new idempotency_key for new content.';
+end;
+$$;
+
+comment on function memory.refuse_reused_key(text) is
+'Raises PM004: an idempotency key came back with other content.';
+
+create function memory.check_source(
+  tenant_id text,
+  source_butler text,
+  source_episode_id uuid
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if source_butler is not null then
+    perform memory.check_text('source_butler', source_butler, 128);
+  end if;
+  if source_episode_id is not null
+    and not memory.memory_exists(tenant_id, 'episode', source_episode_id)
+  then
+    raise exception 'no episode has id %', source_episode_id
+      using errcode = 'PM001',
+        hint = 'Leave source_episode_id out, or pass the id that store_episode returned.';
+  end if;
+end;
+$$;
+
+comment on function memory.check_source(text, text, uuid) is
+'Refuses an empty source butler or a source episode that does not exist. Errors: PM002, PM001.';
 
 commit;

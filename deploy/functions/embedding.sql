@@ -8,7 +8,10 @@ begin;
 
 set local role memory_owner;
 
-create function memory.check_dimensions(dimensions integer)
+create function memory.check_dimensions(
+  dimensions integer,
+  whose text default ''
+)
   returns void
   language plpgsql
   immutable
@@ -17,17 +20,21 @@ create function memory.check_dimensions(dimensions integer)
 as $$
 begin
   if dimensions is distinct from 384 then
-    raise exception 'vectors of % dimensions do not fit', coalesce(dimensions::text, 'NULL')
+    raise exception 'vectors of % dimensions% do not fit', coalesce(dimensions::text, 'NULL'), whose
       using errcode = 'PM002',
         hint = 'The columns hold 384 dimensions; docs/operations.md tells how to change that.';
   end if;
 end;
 $$;
 
-comment on function memory.check_dimensions(integer) is
-'Refuses a vector length other than that of the embedding columns. Errors: PM002.';
+comment on function memory.check_dimensions(integer, text) is
+'Refuses a vector length other than that of the embedding columns; whose as in check_tags. '
+'Errors: PM002.';
 
-create function memory.check_embedding(embedding vector)
+create function memory.check_embedding(
+  embedding vector,
+  whose text default ''
+)
   returns void
   language plpgsql
   immutable
@@ -35,18 +42,19 @@ create function memory.check_embedding(embedding vector)
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  perform memory.check_dimensions(vector_dims(embedding));
+  perform memory.check_dimensions(vector_dims(embedding), whose);
   -- A zero or huge vector has no cosine: it gives NaN, and NaN would top every ranking.
   if vector_norm(embedding) not between 1e-6 and 1e6 then
-    raise exception 'the norm of the embedding is %', vector_norm(embedding)
+    raise exception 'the norm of the embedding% is %', whose, vector_norm(embedding)
       using errcode = 'PM002',
         hint = 'Pass the vector of a text: its norm lies between 1e-6 and 1e6.';
   end if;
 end;
 $$;
 
-comment on function memory.check_embedding(vector) is
-'Refuses a vector of the wrong length or without a direction. Errors: PM002.';
+comment on function memory.check_embedding(vector, text) is
+'Refuses a vector of the wrong length or without a direction; whose as in check_tags. Errors: '
+'PM002.';
 
 create function memory.active_embedding_version()
   returns table (
@@ -244,8 +252,8 @@ $$;
 
 comment on function memory.register_embedding_version(text, text, integer) is
 'Returns the id of the version of an embedding model, active or under construction; the first '
-'one a tenant registers becomes the active one, with the rendering of the settings. Errors: PM004 another model is active, PM002 '
-'dimensions other than 384.';
+'one a tenant registers becomes the active one, with the rendering of the settings. Errors: '
+'PM004 another model is active, PM002 dimensions other than 384.';
 
 create function memory.render_for_embedding(
   tenant_id text,
@@ -524,9 +532,9 @@ $$;
 comment on function memory.set_embedding(text, uuid, vector, uuid, text) is
 'Gives a memory its vector of a version (default: the active one) and takes it off the queue. A '
 'vector of the version under construction waits beside the active one until the switch. text_md5 '
-'is the MD5 of the text it was made of: if a rule has another text by now, nothing is stored, and '
-'it stays on the queue. Returns false then, and when the memory is gone. Errors: PM002 malformed vector, PM001 unknown or PM004 retired '
-'version.';
+'is the MD5 of the text it was made of: if a rule has another text by now, nothing is stored, '
+'and it stays on the queue. Returns false then, and when the memory is gone. Errors: PM002 '
+'malformed vector, PM001 unknown or PM004 retired version.';
 
 create function memory.embedding_backlog(as_of timestamptz default now())
   returns table (

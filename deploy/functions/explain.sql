@@ -97,7 +97,7 @@ set local role memory_owner;
 revoke create on schema memory from memory_search;
 
 create type memory.explained_memory as (
-  "position" bigint,
+  position bigint,
   outcome text,
   memory_type text,
   id uuid,
@@ -123,7 +123,7 @@ create type memory.explained_memory as (
 comment on type memory.explained_memory is
 'A candidate of memory.recall, or what might have been one, and what became of it. The parts are '
 'those of memory.ranked_memory.';
-comment on column memory.explained_memory."position" is
+comment on column memory.explained_memory.position is
 'Place in the order of the scores from 1; NULL for what was dropped.';
 comment on column memory.explained_memory.outcome is
 'returned, beyond limit, forgotten, superseded, expired, other scope or below confidence.';

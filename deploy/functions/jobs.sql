@@ -24,11 +24,15 @@ create function memory.all_jobs(settings memory.settings)
     from (
       values
         (
-          'fold_corpus_statistics', settings.corpus_statistics_schedule, 'memory_worker'::name,
+          'fold_corpus_statistics',
+          settings.corpus_statistics_schedule, -- noqa: RF01
+          'memory_worker'::name,
           'memory.fold_corpus_statistics()'
         ),
         (
-          'rebuild_vector_indexes', settings.vector_index_schedule, 'memory_admin',
+          'rebuild_vector_indexes',
+          settings.vector_index_schedule, -- noqa: RF01
+          'memory_admin',
           'memory.rebuild_vector_indexes()'
         )
     ) as j (job, schedule, role, call);

@@ -112,11 +112,13 @@ $$;
 comment on function memory.bm25_matches(
   text, tsquery, text[], memory.settings, text, integer, float8, timestamptz
 ) is
-'As keyword_matches, but by BM25 of the lexemes (Robertson and Zaragoza, 2009): for each word ln(1 + (N - n + '
-'0.5)/(n + 0.5)) * f (k1 + 1)/(f + k1 (1 - b + b length/average)), where n of the tenant''s N live '
-'memories of the type hold it, f times in this one; the length is that of the search vector.';
+'As keyword_matches, but by BM25 of the lexemes (Robertson and Zaragoza, 2009): for each word '
+'ln(1 + (N - n + 0.5)/(n + 0.5)) * f (k1 + 1)/(f + k1 (1 - b + b length/average)), where n of '
+'the tenant''s N live memories of the type hold it, f times in this one; the length is that of '
+'the search vector.';
 
 -- Written so that the planner makes it part of the query that calls it.
+-- noqa: disable=RF01,RF03,AM03,ST06
 create function memory.keyword_matches(
   tenant_id text,
   memory_type text,
@@ -154,6 +156,7 @@ begin atomic
   order by weight desc, m.created_at desc, m.id
   limit max_results;
 end;
+-- noqa: enable=RF01,RF03,AM03,ST06
 
 comment on function memory.keyword_matches(
   text, text, tsquery, bigint[], bigint[], text, integer, float8, timestamptz

@@ -165,9 +165,9 @@ comment on function memory.hybrid_search(
 ) is
 'The live memories of one type nearest in meaning and in words: reciprocal rank fusion of the '
 'semantic and the keyword list, each as deep as the candidate_pool of the settings, at least '
-'max_results; a memory in one list only ranks one below the end of the other. (The setting fusion '
-'may say otherwise, and boosts may be on.) Without an embedding only words count. Errors: PM002, PM004 '
-'vector of another embedding version.';
+'max_results; a memory in one list only ranks one below the end of the other. (The setting '
+'fusion may say otherwise, and boosts may be on.) Without an embedding only words count. Errors: '
+'PM002, PM004 vector of another embedding version.';
 
 create function memory.search(
   query text,

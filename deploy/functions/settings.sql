@@ -177,8 +177,8 @@ $$;
 comment on function memory.configure(jsonb) is
 'Changes settings of the current tenant: an object of setting names and values; what it leaves '
 'out keeps its value. Naming text_search_config or index_rendering indexes anew all texts of the '
-'tenant that are indexed otherwise. Returns all settings. Errors: PM002 unknown setting or value out of '
-'range, 28000 no tenant.';
+'tenant that are indexed otherwise. Returns all settings. Errors: PM002 unknown setting or value '
+'out of range, 28000 no tenant.';
 
 create function memory.check_text_search_config(text_search_config text)
   returns void

@@ -51,6 +51,19 @@ comment on function memory.collapse_whitespace(text) is
 'Turns each run of whitespace (any Unicode space, tab or line break) into one space and strips '
 'the ends.';
 
+-- Stops at the first visible character, however long the text is.
+create function memory.is_blank(content text)
+  returns boolean
+  language sql
+  immutable
+  strict
+  parallel safe
+  return content collate "C"
+    !~ '[^\s\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]';
+
+comment on function memory.is_blank(text) is
+'Whether collapse_whitespace leaves nothing of a text.';
+
 create function memory.preprocess_text(content text)
   returns text
   language sql
@@ -141,8 +154,9 @@ comment on function memory.render_memory(text, text, text, text, timestamptz, te
 'The text of a memory that is indexed for keyword search or embedded. Fact: "subject predicate '
 'content", underscores of the predicate as spaces. Rule: its content. Episode: its content, if '
 'given followed by the day it happened, "(8 May 2023)", and the end of the previous turn of its '
-'session (last, so that a long one does not push the content out of a model''s window). At most 256 KiB, because to_tsvector refuses more than 1 MiB of lexemes '
-'and positions, and text can grow threefold on its way there.';
+'session (last, so that a long one does not push the content out of a model''s window). At most '
+'256 KiB, because to_tsvector refuses more than 1 MiB of lexemes and positions, and text can '
+'grow threefold on its way there.';
 
 create function memory.to_search_vector(
   text_search_config text,

@@ -10,7 +10,8 @@ set local role memory_owner;
 
 create trigger audit_created
 after insert on memory.episodes
-for each row execute function memory.audit_transition('episode');
+referencing new table as new_rows
+for each statement execute function memory.audit_created('episode');
 
 create trigger audit_transition
 after update of consolidation_status, consolidated on memory.episodes
@@ -55,7 +56,8 @@ for each statement execute function memory.refuse_truncate();
 
 create trigger audit_created
 after insert on memory.facts
-for each row execute function memory.audit_transition('fact');
+referencing new table as new_rows
+for each statement execute function memory.audit_created('fact');
 
 create trigger audit_transition
 after update of validity, metadata on memory.facts
@@ -110,7 +112,8 @@ for each statement execute function memory.refuse_truncate();
 
 create trigger audit_created
 after insert on memory.rules
-for each row execute function memory.audit_transition('rule');
+referencing new table as new_rows
+for each statement execute function memory.audit_created('rule');
 
 create trigger audit_transition
 after update of metadata on memory.rules
@@ -202,7 +205,8 @@ for each statement execute function memory.refuse_truncate();
 
 create trigger audit_created
 after insert on memory.entities
-for each row execute function memory.audit_transition('entity');
+referencing new table as new_rows
+for each statement execute function memory.audit_created('entity');
 
 create trigger audit_transition
 after update of metadata on memory.entities
@@ -238,8 +242,13 @@ for each statement execute function memory.refuse_truncate();
 
 -- Links
 
+create trigger audit_created
+after insert on memory.memory_links
+referencing new table as new_rows
+for each statement execute function memory.audit_created_links();
+
 create trigger audit
-after insert or update or delete on memory.memory_links
+after update or delete on memory.memory_links
 for each row execute function memory.audit_link();
 
 create trigger refuse_truncate

@@ -34,7 +34,8 @@ create table memory.corpus_deltas (
 comment on table memory.corpus_deltas is
 'Changes to corpus_statistics not folded into it yet: stores append here, and so never wait for '
 'each other.';
-comment on column memory.corpus_deltas.documents is 'Memories that became live less those that ended.';
+comment on column memory.corpus_deltas.documents is
+'Memories that became live less those that ended.';
 comment on column memory.corpus_deltas.terms is 'The same for their distinct lexemes.';
 
 create function memory.fold_corpus_deltas(tenant_id text)

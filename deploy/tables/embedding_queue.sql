@@ -51,40 +51,54 @@ comment on table memory.staged_embeddings is
 'Vectors of the embedding version under construction, until memory.switch_embedding_version '
 'moves them into the memories.';
 
--- The lock makes a switch or the end of a change of model wait for this transaction.
 create function memory.enqueue_embedding()
   returns trigger
   language plpgsql
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
+declare
+  v_tenant_id text;
 begin
-  if new.embedding is null then
+  if exists (select from new_rows as n where n.embedding is null) then
     insert into memory.embedding_queue (tenant_id, target, memory_type, memory_id)
-    values (new.tenant_id, 'active', tg_argv[0], new.id);
+    select n.tenant_id, 'active', tg_argv[0], n.id
+    from new_rows as n
+    where n.embedding is null;
   end if;
-  insert into memory.embedding_queue (tenant_id, target, memory_type, memory_id)
-  select v.tenant_id, v.status, tg_argv[0], new.id
-  from memory.embedding_versions as v
-  where v.tenant_id = new.tenant_id and v.status = 'building'
-  for key share of v;
+  -- The lock makes a switch or the end of a change of model wait for this transaction.
+  for v_tenant_id in
+    select v.tenant_id
+    from memory.embedding_versions as v
+    where v.tenant_id in (select n.tenant_id from new_rows as n) and v.status = 'building'
+    order by v.tenant_id
+    for key share
+  loop
+    insert into memory.embedding_queue (tenant_id, target, memory_type, memory_id)
+    select n.tenant_id, 'building', tg_argv[0], n.id
+    from new_rows as n
+    where n.tenant_id = v_tenant_id;
+  end loop;
   return null;
 end;
 $$;
 
 comment on function memory.enqueue_embedding() is
-'Trigger: queues a new memory for the vectors it lacks. Argument: its type.';
+'Trigger of a statement: queues new memories for the vectors they lack. Argument: their type.';
 
 create trigger enqueue_embedding
 after insert on memory.episodes
-for each row execute function memory.enqueue_embedding('episode');
+referencing new table as new_rows
+for each statement execute function memory.enqueue_embedding('episode');
 
 create trigger enqueue_embedding
 after insert on memory.facts
-for each row execute function memory.enqueue_embedding('fact');
+referencing new table as new_rows
+for each statement execute function memory.enqueue_embedding('fact');
 
 create trigger enqueue_embedding
 after insert on memory.rules
-for each row execute function memory.enqueue_embedding('rule');
+referencing new table as new_rows
+for each statement execute function memory.enqueue_embedding('rule');
 
 create function memory.forget_embedding()
   returns trigger

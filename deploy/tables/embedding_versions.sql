@@ -28,9 +28,9 @@ create unique index embedding_versions_one_building_key
 on memory.embedding_versions (tenant_id) where status = 'building';
 
 comment on table memory.embedding_versions is
-'Which model made a vector, of which text. Vectors of two versions cannot be compared: those in the embedding '
-'columns are all of the active version, those of a version under construction wait in '
-'staged_embeddings.';
+'Which model made a vector, of which text. Vectors of two versions cannot be compared: those in '
+'the embedding columns are all of the active version, those of a version under construction wait '
+'in staged_embeddings.';
 comment on column memory.embedding_versions.model is
 'Name of the model, such as sentence-transformers/all-MiniLM-L6-v2.';
 comment on column memory.embedding_versions.version is

@@ -63,7 +63,7 @@ create table memory.facts (
   tags jsonb not null default '[]'
   check (
     jsonb_typeof(tags) = 'array'
-    and not tags @? '$[*] ? (@.type() != "string")'
+    and not tags @? 'strict $[*] ? (@.type() != "string")'
     and octet_length(tags::text) <= 16384
   ),
   metadata jsonb not null default '{}'
@@ -107,8 +107,10 @@ where entity_id is not null and validity = 'active';
 create unique index facts_idempotency_key
 on memory.facts (tenant_id, idempotency_key) where idempotency_key is not null;
 
+-- No function searches by it. As a B-tree it would, while there are no statistics, look to the
+-- planner like the shortest way to the fact of a key, which is then a scan of all active facts.
 create index facts_scope_active_idx
-on memory.facts (tenant_id, scope, validity) where validity = 'active';
+on memory.facts using brin (tenant_id, scope, validity) where validity = 'active';
 
 create index facts_subject_predicate_idx on memory.facts (tenant_id, subject, predicate);
 

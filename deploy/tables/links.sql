@@ -32,26 +32,49 @@ comment on table memory.memory_links is
 comment on column memory.memory_links.relation is
 'derived_from, supports, contradicts, supersedes or related_to: what the source is to the target.';
 
+-- The key-share locks keep the ends from being deleted before this transaction ends.
 create function memory.check_link_ends()
   returns trigger
   language plpgsql
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
+declare
+  v_end record;
 begin
-  if not memory.memory_exists(new.tenant_id, new.source_type, new.source_id) then
-    raise exception 'no % has id %', new.source_type, new.source_id
+  select e.memory_type, e.memory_id into v_end
+  from new_rows as n
+  cross join lateral (values
+    (1, n.source_type, n.source_id), (2, n.target_type, n.target_id)
+  ) as e (position, memory_type, memory_id)
+  where case e.memory_type
+    when 'episode' then (
+      select true from memory.episodes as m
+      where m.tenant_id = n.tenant_id and m.id = e.memory_id
+      for key share
+    )
+    when 'fact' then (
+      select true from memory.facts as m
+      where m.tenant_id = n.tenant_id and m.id = e.memory_id
+      for key share
+    )
+    when 'rule' then (
+      select true from memory.rules as m
+      where m.tenant_id = n.tenant_id and m.id = e.memory_id
+      for key share
+    )
+  end is null
+  order by n.source_type, n.source_id, n.target_type, n.target_id, n.tenant_id, e.position
+  limit 1;
+  if found then
+    raise exception 'no % has id %', v_end.memory_type, v_end.memory_id
       using errcode = 'PM001', hint = 'Link two memories that exist; find ids with memory.search.';
   end if;
-  if not memory.memory_exists(new.tenant_id, new.target_type, new.target_id) then
-    raise exception 'no % has id %', new.target_type, new.target_id
-      using errcode = 'PM001', hint = 'Link two memories that exist; find ids with memory.search.';
-  end if;
-  return new;
+  return null;
 end;
 $$;
 
 comment on function memory.check_link_ends() is
-'Trigger: both ends of a link exist in the tenant of the link.';
+'Trigger of a statement: both ends of its links exist in the tenant of the link. Errors: PM001.';
 
 -- The key-share lock keeps the end from being deleted before this transaction ends.
 create function memory.memory_exists(
@@ -87,8 +110,13 @@ comment on function memory.memory_exists(text, text, uuid) is
 'transaction.';
 
 create trigger check_ends
-before insert or update of tenant_id, source_type, source_id, target_type, target_id
-on memory.memory_links
-for each row execute function memory.check_link_ends();
+after insert on memory.memory_links
+referencing new table as new_rows
+for each statement execute function memory.check_link_ends();
+
+create trigger check_changed_ends
+after update on memory.memory_links
+referencing new table as new_rows
+for each statement execute function memory.check_link_ends();
 
 commit;

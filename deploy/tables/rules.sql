@@ -53,7 +53,7 @@ create table memory.rules (
   tags jsonb not null default '[]'
   check (
     jsonb_typeof(tags) = 'array'
-    and not tags @? '$[*] ? (@.type() != "string")'
+    and not tags @? 'strict $[*] ? (@.type() != "string")'
     and octet_length(tags::text) <= 16384
   ),
   metadata jsonb not null default '{}'

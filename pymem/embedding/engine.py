@@ -52,8 +52,8 @@ class EmbeddingEngine:
         model: ``sentence-transformers/all-MiniLM-L6-v2`` (384 dimensions), or the path of a folder
             with a saved sentence-transformers model.
         backend: What runs the model: ``onnx`` (onnxruntime: starts and answers faster), ``torch``
-            (sentence-transformers: any model), or ``auto``: onnx where it is installed and can run
-            the model, else torch.
+            (sentence-transformers: any model, and on a GPU), or ``auto``: onnx where it is
+            installed and can run the model, else torch.
     """
 
     def __init__(self, model: str = DEFAULT_MODEL, *, backend: Backend = "auto") -> None:

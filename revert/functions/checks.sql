@@ -2,11 +2,15 @@
 
 begin;
 
+drop function memory.check_source(text, text, uuid);
+drop function memory.refuse_reused_key(text);
+drop function memory.check_idempotency_key(text, text);
+drop function memory.check_elements(text, jsonb, jsonb);
 drop function memory.check_write_time(text, timestamptz);
 drop function memory.check_time(text, timestamptz);
-drop function memory.check_metadata(jsonb, text []);
+drop function memory.check_metadata(jsonb, text [], text);
 drop function memory.check_object(text, jsonb);
-drop function memory.check_tags(jsonb);
+drop function memory.check_tags(jsonb, text);
 drop function memory.check_word(text, text, text []);
 drop function memory.check_number(text, float8, float8, float8);
 drop function memory.check_text(text, text, integer);

@@ -12,6 +12,7 @@ drop function memory.end_of_text(text, integer);
 drop function memory.date_in_words(timestamptz);
 drop function memory.preprocess_search_query(text);
 drop function memory.preprocess_text(text);
+drop function memory.is_blank(text);
 drop function memory.collapse_whitespace(text);
 drop function memory.truncate_utf8(text, integer);
 

@@ -12,6 +12,7 @@ drop trigger refuse_truncate on memory.settings;
 drop trigger audit on memory.settings;
 drop trigger refuse_truncate on memory.memory_links;
 drop trigger audit on memory.memory_links;
+drop trigger audit_created on memory.memory_links;
 drop trigger refuse_truncate on memory.entities;
 drop trigger audit_deleted on memory.entities;
 drop trigger audit_updated on memory.entities;

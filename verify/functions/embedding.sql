@@ -2,8 +2,8 @@
 
 begin;
 select
-  'memory.check_dimensions(integer)'::regprocedure,
-  'memory.check_embedding(vector)'::regprocedure,
+  'memory.check_dimensions(integer, text)'::regprocedure,
+  'memory.check_embedding(vector, text)'::regprocedure,
   'memory.active_embedding_version()'::regprocedure,
   'memory.current_embedding_versions()'::regprocedure,
   'memory.check_embedding_version(uuid)'::regprocedure,

@@ -1,0 +1,16 @@
+-- Revert pymem:functions/store_facts from pg
+
+begin;
+
+drop function memory.lock_sources(text, uuid [], text);
+drop function memory.lock_entities(text, uuid [], text);
+drop function memory.store_facts(jsonb, uuid, timestamptz);
+drop function memory.check_facts(memory.fact_to_store []);
+drop function memory.read_facts(jsonb);
+drop type memory.fact_to_store;
+drop function memory.store_fact(
+  text, text, text, float8, text, text, jsonb, uuid, float8, text, uuid, jsonb, vector, uuid, text,
+  timestamptz
+);
+
+commit;
