@@ -7,7 +7,7 @@ python := .venv/bin/python
 export PYMEM_DATA ?= $(if $(filter 0,$(shell id -u)),/var/lib/pymem-checkout,$(CURDIR)/.build/server)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint sql psql bench rework clean
+.PHONY: help demo test lint sql psql bench plots rework clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -42,6 +42,10 @@ psql: .build/environment ## a psql session on the embedded server
 
 bench: .build/environment ## latency at 2k, 20k and 100k facts beside the floors
 	$(python) bench/latency.py
+
+plots: .build/environment ## docs/images from the figures in bench/results
+	scripts/python-environment bench
+	$(python) bench/plots.py
 
 rework: ## begin to change a released change: make rework change=functions/search
 	mkdir -p $(foreach kind,deploy revert verify,sql/reworked/$(kind)/$(dir $(change)))

@@ -30,7 +30,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from bench.scratch import machine
+from bench.report import machine
 from pymem import EmbeddingEngine
 from pymem.embedding import Backend
 

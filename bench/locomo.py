@@ -10,7 +10,6 @@ generated or judged by an LLM.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import statistics
@@ -25,11 +24,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import psycopg
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
-from bench.scratch import Scratch, machine, scratch_database
+from bench.report import arguments_of, console, keep, machine, table
+from bench.scratch import Scratch, scratch_database
 from pymem import Memory, RankedMemory, get_embedding_engine
 from pymem.ingest import ingest
 from pymem.models import KeywordMatch
@@ -177,12 +174,9 @@ async def measure(scratch: Scratch, episodes: Path, questions: list[dict[str, An
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = arguments_of(__doc__)
     parser.add_argument("--episodes", type=Path, required=True)
     parser.add_argument("--questions", type=Path, required=True)
-    parser.add_argument("--json", type=Path, help="write the figures here as well")
     arguments = parser.parse_args()
     questions = [json.loads(line) for line in arguments.questions.read_text().splitlines()]
     with scratch_database() as scratch:
@@ -196,22 +190,18 @@ def main() -> None:
         system: [row for rows in by.values() for row in rows] for system, by in results.items()
     }
     count = len(everything[BASE])
-    table = Table(
-        title=f"{count} questions: recall of their evidence, mean reciprocal rank",
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
+    result = table(
+        f"{count} questions: recall of their evidence, mean reciprocal rank",
+        "system",
+        *(*measures, "R@10 ×", "MRR ×", *CATEGORIES.values()),
     )
-    table.add_column("system", no_wrap=True)
-    for name in (*measures, "R@10 ×", "MRR ×", *CATEGORIES.values()):
-        table.add_column(name, justify="right", no_wrap=True)
     figures: dict[str, dict[str, dict[str, float]]] = defaultdict(dict)
     for (rendering, system), rows in everything.items():
         if rendering not in figures:
-            table.add_section()
-            table.add_row(f"[italic]{rendering}")
+            result.add_section()
+            result.add_row(f"[italic]{rendering}")
         figures[rendering][system] = {name: round(mean(rows, name), 4) for name in measures}
-        table.add_row(
+        result.add_row(
             f"  {system}",
             *(f"{mean(rows, name):.3f}" for name in measures),
             *(f"{mean(rows, name) / mean(everything[BASE], name):.2f}" for name in ("R@10", "MRR")),
@@ -220,17 +210,11 @@ def main() -> None:
                 for category in CATEGORIES
             ),
         )
-    console = Console(width=140)
-    console.print(table)
+    console.print(result, width=140)
     console.print(
-        f"×: relative to {BASE[1]} of {BASE[0]}; last columns: R@10 by category. {machine()}",
-        highlight=False,
+        f"×: relative to {BASE[1]} of {BASE[0]}; last columns: R@10 by category. {machine()}"
     )
-    if arguments.json:
-        arguments.json.write_text(
-            json.dumps({"machine": machine(), "questions": count, "figures": figures}, indent=2)
-            + "\n"
-        )
+    keep(arguments, figures)
 
 
 if __name__ == "__main__":

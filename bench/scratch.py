@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import platform
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -24,14 +24,42 @@ class Scratch:
 
     url: str
     superuser_url: str
+    folder: Path
+
+    def cpu_seconds(self) -> float:
+        """Return the processor time all processes of the server have used so far."""
+        lock = self.folder / "postgres" / "postmaster.pid"
+        return cpu_seconds(int(lock.read_text().split("\n", 1)[0]))
+
+
+def cpu_seconds(process: int) -> float:
+    """Return the processor time a process and its children, also those gone, have used so far."""
+    ticks = 0
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            # What follows the command name: state, parent, ...
+            fields = entry.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        own, waited_for = fields[11:13], fields[13:15]
+        if int(entry.parent.name) == process:
+            ticks += sum(map(int, own + waited_for))
+        elif int(fields[1]) == process:
+            ticks += sum(map(int, own))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager
-def scratch_database(shared_buffers: str = "1GB") -> Iterator[Scratch]:
-    """Start an embedded server in a folder of its own, deploy, and remove it all at the end."""
-    folder = Path(tempfile.mkdtemp(prefix="pymem-bench-"))
-    folder.chmod(0o755)
-    server = EmbeddedServer(folder, settings={"shared_buffers": f"'{shared_buffers}'"})
+def scratch_database(
+    shared_buffers: str = "1GB", *, folder: Path | None = None
+) -> Iterator[Scratch]:
+    """Start an embedded server in a folder of its own, deploy, and remove it all at the end.
+
+    The folder is made below the given one, or below that for temporary files.
+    """
+    own = Path(tempfile.mkdtemp(prefix="pymem-bench-", dir=folder))
+    own.chmod(0o755)
+    server = EmbeddedServer(own, settings={"shared_buffers": f"'{shared_buffers}'"})
     server.start()
     try:
         schema.create_database(server.url(), "bench")
@@ -40,21 +68,7 @@ def scratch_database(shared_buffers: str = "1GB") -> Iterator[Scratch]:
         with psycopg.connect(superuser_url, autocommit=True) as connection:
             connection.execute("create role bench login")
             connection.execute(f"grant {', '.join(ROLES)} to bench")
-        yield Scratch(server.url("bench", "bench"), superuser_url)
+        yield Scratch(server.url("bench", "bench"), superuser_url, own)
     finally:
         server.stop()
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def machine() -> str:
-    """Return what the figures were measured on."""
-    cpu = next(
-        (
-            line.partition(":")[2].strip()
-            for line in Path("/proc/cpuinfo").read_text().splitlines()
-            if line.startswith("model name")
-        ),
-        platform.machine(),
-    )
-    cores = Path("/proc/cpuinfo").read_text().count("processor\t")
-    return f"{cpu}, {cores} cores, Python {platform.python_version()}"
+        shutil.rmtree(own, ignore_errors=True)

@@ -29,8 +29,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from bench.latency import sentence, unit
-from bench.scratch import machine, scratch_database
+from bench.corpus import sentence, unit
+from bench.report import machine
+from bench.scratch import scratch_database
 
 AS_OF = "2026-06-01Z"
 
