@@ -210,7 +210,8 @@ def main() -> None:
                 for category in CATEGORIES
             ),
         )
-    console.print(result, width=140)
+    console.width = 140
+    console.print(result)
     console.print(
         f"×: relative to {BASE[1]} of {BASE[0]}; last columns: R@10 by category. {machine()}"
     )

@@ -1942,7 +1942,7 @@ create function memory.refuse_transition(
 )
   returns text
   language plpgsql
-  volatile
+  stable
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
@@ -7222,7 +7222,7 @@ begin
     perform set_config('hnsw.iterative_scan', 'relaxed_order', true);
   end if;
   perform set_config('hnsw.ef_search', greatest(v_ef_search::integer, 600)::text, true);
-  select o.option_value into v_lists
+  select o.option_value::integer into v_lists
   from pg_class as c
   cross join lateral pg_options_to_table(c.reloptions) as o
   where c.oid = memory.vector_index(memory_type) and o.option_name = 'lists';
@@ -9069,7 +9069,7 @@ begin
         ) as n
       );
   end case;
-  milliseconds := extract(epoch from clock_timestamp() - v_started) * 1000;
+  milliseconds := date_part('epoch', clock_timestamp() - v_started) * 1000;
   return next;
 end;
 $$;

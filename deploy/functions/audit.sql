@@ -169,7 +169,7 @@ create function memory.refuse_transition(
 )
   returns text
   language plpgsql
-  volatile
+  stable
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin

@@ -111,7 +111,7 @@ begin
     perform set_config('hnsw.iterative_scan', 'relaxed_order', true);
   end if;
   perform set_config('hnsw.ef_search', greatest(v_ef_search::integer, 600)::text, true);
-  select o.option_value into v_lists
+  select o.option_value::integer into v_lists
   from pg_class as c
   cross join lateral pg_options_to_table(c.reloptions) as o
   where c.oid = memory.vector_index(memory_type) and o.option_name = 'lists';

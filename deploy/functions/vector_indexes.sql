@@ -225,7 +225,7 @@ begin
         ) as n
       );
   end case;
-  milliseconds := extract(epoch from clock_timestamp() - v_started) * 1000;
+  milliseconds := date_part('epoch', clock_timestamp() - v_started) * 1000;
   return next;
 end;
 $$;
