@@ -68,7 +68,7 @@ select is_empty(
 
 -- list_jobs
 
-select memory.configure('{"corpus_statistics_schedule": "off"}') \g /dev/null
+select memory.configure((select jsonb_object_agg(s.setting, 'off') from memory_test.schedules as s)) \g /dev/null
 select is_empty($$ select * from memory.list_jobs('jobs_a') $$, 'what is off is no job');
 select lives_ok(
   $$ select memory.list_jobs('jobs_writer') $$, 'and needs no role'
@@ -132,7 +132,9 @@ select throws_ok(
 select memory_test.as_tenant('b') \g /dev/null
 select results_eq(
   $$ select j.job, j.schedule from memory.list_jobs('jobs_b') as j $$,
-  $$ values ('fold_corpus_statistics', '30 3 * * *') $$,
+  $$ values
+    ('fold_corpus_statistics', '30 3 * * *'), ('run_decay_sweep', '0 3 * * *'),
+    ('run_episode_cleanup', '10 3 * * *'), ('run_rule_hygiene', '20 3 * * *') $$,
   'another tenant has its own settings, and so other jobs'
 );
 select memory_test.as_tenant('') \g /dev/null
@@ -142,7 +144,8 @@ select throws_ok($$ select memory.list_jobs('jobs_a') $$, '28000', null, 'withou
 
 select memory_test.as_tenant($$it's \ "x"$$) \g /dev/null
 select memory.store_episode('Tea was drunk', 'home') \g /dev/null
-select j.command from memory.list_jobs('jobs_gateway') as j \gset
+select j.command
+from memory.list_jobs('jobs_gateway') as j where j.job = 'fold_corpus_statistics' \gset
 select memory_test.as_tenant('') \g /dev/null
 select memory_test.share_results();
 set session authorization jobs_gateway;

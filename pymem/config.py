@@ -94,8 +94,11 @@ class ConfidenceConfig(_Section):
 class SchedulesConfig(_Section):
     """``[modules.memory.schedules]``: when periodic jobs are due, as in crontab, or off."""
 
-    vector_indexes: Schedule = "off"
+    decay_sweep: Schedule = "0 3 * * *"
+    episode_cleanup: Schedule = "10 3 * * *"
+    rule_hygiene: Schedule = "20 3 * * *"
     corpus_statistics: Schedule = "30 3 * * *"
+    vector_indexes: Schedule = "off"
 
 
 class RulesConfig(_Section):
@@ -179,8 +182,11 @@ _SETTINGS = {
     "context.counts_references": "context_counts_references",
     "episodes.default_ttl_days": "episode_ttl_days",
     "confidence.fading_threshold": "fading_threshold",
-    "schedules.vector_indexes": "vector_index_schedule",
+    "schedules.decay_sweep": "decay_sweep_schedule",
+    "schedules.episode_cleanup": "episode_cleanup_schedule",
+    "schedules.rule_hygiene": "rule_hygiene_schedule",
     "schedules.corpus_statistics": "corpus_statistics_schedule",
+    "schedules.vector_indexes": "vector_index_schedule",
     "confidence.expiry_threshold": "expiry_threshold",
     "episodes.max_entries": "episode_max_entries",
     "episodes.pending_grace_days": "episode_pending_grace_days",

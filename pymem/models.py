@@ -308,6 +308,9 @@ class Settings:
     fading_threshold: float
     expiry_threshold: float
     episode_ttl_days: float
+    decay_sweep_schedule: str
+    episode_cleanup_schedule: str
+    rule_hygiene_schedule: str
     context_token_budget: int
     context_chars_per_token: float
     context_facts_share: float

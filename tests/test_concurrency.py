@@ -150,6 +150,96 @@ async def test_batches_with_common_keys_in_any_order_do_not_deadlock(database: D
     assert database.value("select count(*) from memory.episodes") == len(episodes)
 
 
+async def test_batches_of_facts_with_the_same_keys_crosswise_make_one_chain_each(
+    database: Database,
+) -> None:
+    rounds, subjects = 5, [f"user {n}" for n in range(30)]
+
+    async def store(memory: Memory, session: int) -> None:
+        shuffled = random.Random(session)
+        for n in range(rounds):
+            await memory.store_facts(
+                [
+                    {"subject": subject, "predicate": "mood", "content": f"{session}/{n}"}
+                    for subject in shuffled.sample(subjects, len(subjects))
+                ]
+            )
+
+    await together(database, store)
+
+    for subject in subjects:
+        assert_unbroken_chain(database, subject, SESSIONS * rounds)
+
+
+async def test_batches_of_facts_do_not_deadlock_with_what_else_changes_facts(
+    database: Database,
+) -> None:
+    subjects = [f"user {n}" for n in range(20)]
+    episode = database.value("select memory.store_episode('source', 'home')")
+    for subject in subjects:
+        database.query("select memory.store_fact(%s, 'mood', 'unknown')", subject)
+
+    async def change(memory: Memory, session: int) -> None:
+        shuffled = random.Random(session)
+        for n in range(8):
+            subject = shuffled.choice(subjects)
+            match session % 4:
+                case 0:
+                    await memory.store_facts(
+                        [
+                            {
+                                "subject": each,
+                                "predicate": "mood",
+                                "content": f"mood {session}/{n}",
+                                "source_episode_id": str(episode),
+                            }
+                            for each in shuffled.sample(subjects, len(subjects))
+                        ]
+                    )
+                case 1:
+                    fact = await memory.store_fact(subject, "mood", f"mood {session}/{n}")
+                    await memory.confirm_memory("fact", fact)
+                case 2:
+                    for found in await memory.recall("mood", max_results=20):
+                        if found.subject == subject:
+                            await memory.forget_memory("fact", found.id)
+                case _:
+                    await memory.run_decay_sweep()
+
+    await together(database, change, sessions=12)
+
+    assert database.query(
+        """select subject from memory.facts where validity = 'active'
+           group by subject having count(*) > 1"""
+    ) == []
+    # Whatever was superseded is named by the one that came after it, and by one only.
+    assert database.query(
+        """select f.id from memory.facts as f
+           where f.validity = 'superseded' and 1 <> (
+             select count(*) from memory.facts as n where n.supersedes_id = f.id
+           )"""
+    ) == []
+
+
+async def test_batches_of_facts_with_the_same_idempotency_keys_store_each_once(
+    database: Database,
+) -> None:
+    facts = [
+        {"subject": f"user {n}", "predicate": "mood", "content": "well", "idempotency_key": f"k{n}"}
+        for n in range(50)
+    ]
+
+    async def store(memory: Memory, session: int) -> dict[str, UUID]:
+        shuffled = random.Random(session).sample(facts, len(facts))
+        stored = await memory.store_facts(shuffled)
+        return {fact["subject"]: answer.id for fact, answer in zip(shuffled, stored, strict=True)}
+
+    answers = await together(database, store)
+
+    assert all(answer == answers[0] for answer in answers)
+    assert database.value("select count(*) from memory.facts") == len(facts)
+
+
 async def test_readers_of_the_same_memories_do_not_deadlock_or_lose_counts(
     database: Database,
 ) -> None:

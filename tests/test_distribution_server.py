@@ -27,6 +27,7 @@ EVERY_MINUTE = "* * * * *"
 NEW_YEAR = "0 3 1 1 *"
 FOLD = "fold_corpus_statistics"
 REBUILD = "rebuild_vector_indexes"
+SWEEPS = ("run_decay_sweep", "run_episode_cleanup", "run_rule_hygiene")
 ROLES = "memory_worker, memory_admin"
 
 
@@ -87,7 +88,8 @@ def running(distribution_server: Server, distribution_template: str) -> Iterator
         database.login("a", name="pymem_test_jobs_a", roles=ROLES)
         database.login(None, name="pymem_test_jobs_b", roles=f"{ROLES}, memory_gateway")
         database.login("c", name="pymem_test_jobs_c", roles=ROLES)
-        set_schedules(database, EVERY_MINUTE, EVERY_MINUTE, tenant="a")
+        let_memories_age(database)
+        set_schedules(database, EVERY_MINUTE, EVERY_MINUTE, EVERY_MINUTE, tenant="a")
         set_schedules(database, EVERY_MINUTE, tenant="b")
         set_schedules(database, NEW_YEAR, tenant="c")
         for tenant in "abc":
@@ -102,15 +104,35 @@ def running(distribution_server: Server, distribution_template: str) -> Iterator
         yield database
 
 
-def set_schedules(database: Database, fold: str, rebuild: str = "off", tenant: str = "a") -> None:
+def let_memories_age(database: Database) -> None:
+    """Give each sweep of tenant a something to do."""
+    database.query(
+        "select memory.store_episode('old', 'home', as_of => now() - interval '100 days')"
+    )
+    database.query(
+        """
+        select memory.store_fact(
+          'user', 'mood', 'well', permanence => 'ephemeral', as_of => now() - interval '100 days'
+        )
+        """
+    )
+    rule = database.value("select memory.store_rule('Shout')")
+    for _ in range(3):
+        database.query("select memory.mark_harmful(%s, 'complained')", rule)
+
+
+def set_schedules(
+    database: Database, fold: str, rebuild: str = "off", sweeps: str = "off", tenant: str = "a"
+) -> None:
     database.query(
         """
         select memory.configure(jsonb_build_object(
-          'corpus_statistics_schedule', %s::text, 'vector_index_schedule', %s::text
+          'corpus_statistics_schedule', %s::text, 'vector_index_schedule', %s::text,
+          'decay_sweep_schedule', %s::text, 'episode_cleanup_schedule', %s::text,
+          'rule_hygiene_schedule', %s::text
         ))
         """,
-        fold,
-        rebuild,
+        *(fold, rebuild, sweeps, sweeps, sweeps),
         tenant=tenant,
     )
 
@@ -160,8 +182,7 @@ def test_it_is_the_oldest_that_the_distribution_has(distribution_server: Server)
 
 def test_jobs_are_registered(running: Database) -> None:
     assert [job[:3] for job in jobs(running)] == [
-        (FOLD, EVERY_MINUTE, "pymem_test_jobs_a"),
-        (REBUILD, EVERY_MINUTE, "pymem_test_jobs_a"),
+        *((job, EVERY_MINUTE, "pymem_test_jobs_a") for job in (FOLD, REBUILD, *SWEEPS)),
         (FOLD, EVERY_MINUTE, "pymem_test_jobs_b"),
         (FOLD, EVERY_MINUTE, "pymem_test_jobs_c"),
     ]
@@ -206,7 +227,7 @@ def test_what_is_switched_off_is_removed_and_nothing_else(
     login = "pymem_test_gateway"
     database.login(None)
     for tenant in ("a", "a b", "a:b"):
-        set_schedules(database, NEW_YEAR, NEW_YEAR, tenant)
+        set_schedules(database, NEW_YEAR, NEW_YEAR, tenant=tenant)
         schedule(database, login, tenant)
     fold, _, *others = jobs(database)
     elsewhere = jobs(running)
@@ -274,17 +295,22 @@ def test_jobs_run_as_their_login_for_their_tenant(running: Database) -> None:
             """,
             running.name,
         )
-        if len(runs) == 4 or time.monotonic() > deadline:
+        if len(runs) == 7 or time.monotonic() > deadline:
             break
         time.sleep(0.2)
 
     # What fails is reported; the others have done their work.
     assert runs == [
-        (FOLD, "pymem_test_jobs_a", "succeeded", "SELECT 1"),
-        (REBUILD, "pymem_test_jobs_a", "succeeded", "SELECT 1"),
+        *(
+            (job, "pymem_test_jobs_a", "succeeded", "SELECT 1")
+            for job in (FOLD, REBUILD, *SWEEPS)
+        ),
         (FOLD, "pymem_test_jobs_b", "succeeded", "SELECT 1"),
         (FOLD, "pymem_test_jobs_c", "failed", "ERROR: permission denied for schema memory"),
     ]
+    assert running.query("select validity from memory.facts") == [("expired",)]
+    assert running.query("select maturity from memory.rules") == [("anti_pattern",)]
+    assert running.query("select tenant_id from memory.episodes where content = 'old'") == []
     assert running.query("select tenant_id from memory.corpus_deltas order by 1") == [
         ("c",),
         ("d",),

@@ -1,5 +1,8 @@
 -- Deploy pymem:functions/jobs to pg
 -- requires: functions/corpus
+-- requires: functions/cleanup
+-- requires: functions/decay
+-- requires: functions/hygiene
 -- requires: functions/logins
 -- requires: functions/settings
 -- requires: functions/vector_indexes
@@ -24,9 +27,27 @@ create function memory.all_jobs(settings memory.settings)
     from (
       values
         (
+          'run_decay_sweep',
+          settings.decay_sweep_schedule, -- noqa: RF01
+          'memory_worker'::name,
+          'memory.run_decay_sweep()'
+        ),
+        (
+          'run_episode_cleanup',
+          settings.episode_cleanup_schedule, -- noqa: RF01
+          'memory_worker',
+          'memory.run_episode_cleanup()'
+        ),
+        (
+          'run_rule_hygiene',
+          settings.rule_hygiene_schedule, -- noqa: RF01
+          'memory_worker',
+          'memory.run_rule_hygiene()'
+        ),
+        (
           'fold_corpus_statistics',
           settings.corpus_statistics_schedule, -- noqa: RF01
-          'memory_worker'::name,
+          'memory_worker',
           'memory.fold_corpus_statistics()'
         ),
         (

@@ -50,6 +50,9 @@ begin
   v_settings.fading_threshold := 0.2;
   v_settings.expiry_threshold := 0.05;
   v_settings.episode_ttl_days := 7;
+  v_settings.decay_sweep_schedule := '0 3 * * *';
+  v_settings.episode_cleanup_schedule := '10 3 * * *';
+  v_settings.rule_hygiene_schedule := '20 3 * * *';
   v_settings.context_token_budget := 3000;
   v_settings.context_chars_per_token := 4;
   v_settings.context_facts_share := 0.60;
@@ -247,6 +250,9 @@ as $$
     fading_threshold = settings.fading_threshold,
     expiry_threshold = settings.expiry_threshold,
     episode_ttl_days = settings.episode_ttl_days,
+    decay_sweep_schedule = settings.decay_sweep_schedule,
+    episode_cleanup_schedule = settings.episode_cleanup_schedule,
+    rule_hygiene_schedule = settings.rule_hygiene_schedule,
     context_token_budget = settings.context_token_budget,
     context_chars_per_token = settings.context_chars_per_token,
     context_facts_share = settings.context_facts_share,

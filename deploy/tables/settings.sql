@@ -43,6 +43,9 @@ create table memory.settings (
   fading_threshold float8 not null check (fading_threshold between 0 and 1),
   expiry_threshold float8 not null check (expiry_threshold between 0 and 1),
   episode_ttl_days float8 not null check (episode_ttl_days between 0.001 and 100000),
+  decay_sweep_schedule text not null check (memory.is_schedule(decay_sweep_schedule)),
+  episode_cleanup_schedule text not null check (memory.is_schedule(episode_cleanup_schedule)),
+  rule_hygiene_schedule text not null check (memory.is_schedule(rule_hygiene_schedule)),
 
   context_token_budget integer not null check (context_token_budget between 5 and 1000000),
   context_chars_per_token float8 not null check (context_chars_per_token between 0.5 and 4),
@@ -147,6 +150,12 @@ comment on column memory.settings.expiry_threshold is
 'Effective confidence below which a fact expires and a rule is forgotten. Range 0..1.';
 comment on column memory.settings.episode_ttl_days is
 'Days an episode lives unless its store says otherwise.';
+comment on column memory.settings.decay_sweep_schedule is
+'When the job run_decay_sweep is due, in the form of memory.is_schedule.';
+comment on column memory.settings.episode_cleanup_schedule is
+'When the job run_episode_cleanup is due, in the form of memory.is_schedule.';
+comment on column memory.settings.rule_hygiene_schedule is
+'When the job run_rule_hygiene is due, in the form of memory.is_schedule.';
 comment on column memory.settings.context_token_budget is
 'Tokens of memory.context when a call names none.';
 comment on column memory.settings.context_chars_per_token is
