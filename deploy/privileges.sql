@@ -1,5 +1,11 @@
 -- Deploy pymem:privileges to pg
 -- requires: row_security
+-- requires: read_model
+-- requires: functions/erasure
+-- requires: functions/event_chain
+-- requires: functions/history
+-- requires: functions/restore
+-- requires: functions/stats
 -- requires: functions/context
 -- requires: functions/cleanup
 -- requires: functions/decay
@@ -40,6 +46,13 @@ memory.staged_embeddings,
 memory.corpus_statistics,
 memory.corpus_deltas,
 memory.tombstones,
+memory.memory_history,
+memory.event_chain,
+memory.event_chain_heads,
+memory.memory_overview,
+memory.event_feed,
+memory.provenance,
+memory.rule_outcomes,
 memory.searchable_memories
 from public;
 
@@ -111,7 +124,10 @@ to memory_writer, memory_worker, memory_reader, memory_admin;
 
 grant execute on function
 memory.list_events(uuid, text, timestamptz, bigint, integer),
-memory.get_links(text, uuid, text, timestamptz)
+memory.get_links(text, uuid, text, timestamptz),
+memory.fact_history(uuid),
+memory.replay_memory(text, uuid),
+memory.memory_stats(text, timestamptz)
 to memory_writer, memory_reader, memory_admin;
 
 -- Agents and applications
@@ -123,7 +139,7 @@ memory.store_episode(
 memory.store_episodes(jsonb, timestamptz),
 memory.store_fact(
   text, text, text, float8, text, text, jsonb, uuid, float8, text, uuid, jsonb, vector, uuid, text,
-  timestamptz
+  timestamptz, timestamptz, timestamptz
 ),
 memory.store_facts(jsonb, uuid, timestamptz),
 memory.store_rule(
@@ -133,12 +149,17 @@ memory.create_link(text, uuid, text, uuid, text),
 memory.get_memory(text, uuid, timestamptz),
 memory.confirm_memory(text, uuid, timestamptz),
 memory.forget_memory(text, uuid, timestamptz),
+memory.restore_memory(text, uuid, timestamptz),
 memory.semantic_search(text, vector, text, integer, uuid, timestamptz),
 memory.keyword_search(text, text, text, integer, text, timestamptz),
 memory.hybrid_search(text, text, vector, text, integer, text, uuid, timestamptz),
 memory.search(text, text [], text, text, integer, float8, vector, uuid, timestamptz),
-memory.rank_memories(text, text, integer, text [], float8, vector, uuid, timestamptz),
-memory.recall(text, text, integer, text [], float8, vector, uuid, timestamptz),
+memory.rank_memories(
+  text, text, integer, text [], float8, vector, uuid, timestamptz, timestamptz, timestamptz
+),
+memory.recall(
+  text, text, integer, text [], float8, vector, uuid, timestamptz, timestamptz, timestamptz
+),
 memory.recall_explain(text, text, integer, text [], float8, vector, uuid, timestamptz),
 memory.context(text, text, integer, boolean, vector, uuid, timestamptz)
 to memory_writer;
@@ -198,12 +219,20 @@ memory.list_tenants(),
 memory.run_decay_sweep(timestamptz),
 memory.run_decay_sweep_all_tenants(timestamptz),
 memory.run_episode_cleanup(integer, integer, timestamptz),
-memory.run_rule_hygiene(timestamptz)
+memory.run_rule_hygiene(timestamptz),
+memory.seal_events(integer)
 to memory_worker;
+
+grant execute on function
+memory.get_chain_head(),
+memory.verify_chain(bigint, bytea, integer)
+to memory_worker, memory_reader, memory_admin;
 
 -- Administration of a tenant
 
 grant execute on function
+memory.erase_subject(text, boolean, boolean),
+memory.verify_erasure(text),
 memory.revert_inversion(uuid, timestamptz),
 memory.configure(jsonb),
 memory.default_settings(text),

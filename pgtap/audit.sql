@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(181);
+select plan(186);
 
 -- What a statement writes to the audit stream, or the code of its error. The statement is undone, so each
 -- test starts from the same rows.
@@ -190,6 +190,7 @@ values
 ('episodes', $$metadata = '{"a": 1}'$$, array['episode_updated {"changed": ["metadata"]}']),
 ('episodes', $$idempotency_key = 'k'$$, array['episode_updated {"changed": ["idempotency_key"]}']),
 
+('episodes', $$updated_at = '2026-01-02Z'$$, '{}'),
 ('facts', $$tenant_id = 'b'$$, '{PM006}'),
 ('facts', $$id = gen_random_uuid()$$, '{PM006}'),
 ('facts', $$subject = 'x'$$, '{PM006}'),
@@ -217,6 +218,9 @@ values
 ('facts', $$reference_count = reference_count + 1$$, '{}'),
 ('facts', $$last_referenced_at = '2026-01-02Z'$$, '{}'),
 ('facts', $$last_confirmed_at = '2026-01-02Z'$$, array['fact_confirmed {}']),
+('facts', $$updated_at = '2026-01-02Z'$$, '{}'),
+('facts', $$valid_from = '2026-01-02Z'$$, array['fact_updated {"changed": ["valid_from"]}']),
+('facts', $$valid_to = '2036-01-02Z'$$, array['fact_updated {"changed": ["valid_to"]}']),
 ('facts', $$tags = '["a"]'$$, array['fact_updated {"changed": ["tags"]}']),
 ('facts', $$metadata = metadata || '{"status": "fading"}'$$,
   array['fact_fading {"to": "fading", "from": "active"}']),
@@ -250,6 +254,7 @@ values
 ('rules', $$last_applied_at = '2026-01-02Z'$$, array['rule_updated {"changed": ["last_applied_at"]}']),
 ('rules', $$last_evaluated_at = '2026-01-02Z'$$, array['rule_updated {"changed": ["last_evaluated_at"]}']),
 ('rules', $$last_confirmed_at = '2026-01-02Z'$$, array['rule_confirmed {}']),
+('rules', $$updated_at = '2026-01-02Z'$$, '{}'),
 ('rules', $$tags = '["a"]'$$, array['rule_updated {"changed": ["tags"]}']),
 ('rules', $$metadata = metadata || '{"status": "fading"}'$$,
   array['rule_fading {"to": "fading", "from": "active"}']),
@@ -359,7 +364,7 @@ select is(
   $$),
   array[
     'fact_superseded {"to": "superseded", "from": "active"}',
-    'fact_updated {"changed": ["lifecycle_state", "metadata", "validity"]}'
+    'fact_updated {"changed": ["lifecycle_state", "metadata", "valid_to", "validity"]}'
   ],
   'a transition does not hide another change of the same update'
 );
@@ -483,8 +488,8 @@ select is(
   'what was drawn from a deleted episode writes no event of its own'
 );
 select is(
-  memory_test.events_by($$ delete from memory.facts as f where f.tenant_id = 'a' $$), '{PM003}',
-  'a fact is never deleted'
+  memory_test.events_by($$ delete from memory.facts as f where f.tenant_id = 'a' $$), '{PM006}',
+  'a fact is not deleted one by one'
 );
 select is(
   memory_test.events_by($$
@@ -492,11 +497,11 @@ select is(
     values ('a', '00000000-0000-0000-0000-000000000041', 'x');
     delete from memory.rules as r where r.id = '00000000-0000-0000-0000-000000000041'
   $$),
-  '{PM003}', 'a rule is never deleted'
+  '{PM006}', 'a rule is not deleted one by one'
 );
 select is(
-  memory_test.events_by($$ delete from memory.entities as e where e.tenant_id = 'a' $$), '{PM003}',
-  'an entity is never deleted'
+  memory_test.events_by($$ delete from memory.entities as e where e.tenant_id = 'a' $$), '{PM006}',
+  'an entity is not deleted one by one'
 );
 
 -- Rule applications

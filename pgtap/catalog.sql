@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(37);
+select plan(39);
 
 -- What the house rules are about.
 
@@ -17,7 +17,7 @@ where r.relkind in ('r', 'p', 'f', 'm');
 -- The code: what is left of a body without comments and without texts.
 create view memory_test.functions as
 select
-  p.oid, p.oid::regprocedure as name, p.proowner, p.proacl, p.prosecdef, p.prosqlbody, p.proargnames,
+  p.oid, p.oid::regprocedure as name, p.prokind, p.proowner, p.proacl, p.prosecdef, p.prosqlbody, p.proargnames,
   p.pronargs,
   p.proconfig @> array['search_path=pg_catalog, memory, public, pg_temp'] is true as pinned,
   exists (select from unnest(p.proconfig) as s where s like 'search_path=%') as sets_path,
@@ -71,8 +71,8 @@ select results_eq(
   $$ select
        (select count(*) from memory_test.tables), (select count(*) from memory_test.functions) > 60,
        (select count(*) from memory_test.indexes) > 40, (select count(*) from memory_test.foreign_keys) $$,
-  $$ values (17::bigint, true, true, 9::bigint) $$,
-  'the rules below look at seventeen tables, their functions, indexes and foreign keys'
+  $$ values (20::bigint, true, true, 9::bigint) $$,
+  'the rules below look at twenty tables, their functions, indexes and foreign keys'
 );
 
 -- Comments
@@ -102,7 +102,7 @@ select is_empty(
 
 select is_empty(
   $$ select f.name from memory_test.functions as f
-     where not f.pinned and (f.sets_path or f.prosqlbody is null) $$,
+     where not f.pinned and (f.sets_path or f.prosqlbody is null) and f.prokind <> 'a' $$,
   'every function has the pinned search_path or a body that was parsed when it was created'
 );
 select is_empty(
@@ -111,8 +111,9 @@ select is_empty(
 );
 select results_eq(
   $$ select f.name::text from memory_test.functions as f where f.code ~* '\mexecute\M' $$,
-  $$ values ('memory.rebuild_vector_indexes(text,integer)') $$,
-  'no function builds SQL from strings, but that which makes indexes with as many lists as asked for'
+  $$ values ('memory.rebuild_vector_indexes(text,integer)'), ('memory.verify_erasure(text)') $$,
+  'no function builds SQL from strings, but that which makes indexes with as many lists as asked for, '
+  'and that which looks into every column there is'
 );
 select is_empty(
   $$ select f.name, m.word
@@ -261,7 +262,7 @@ select is_empty(
 select is_empty(
   $$ select r.role, t.name
      from unnest(
-       '{memory_writer,memory_worker,memory_reader,memory_admin,memory_gateway}'::name[]
+       '{memory_writer,memory_worker,memory_admin,memory_gateway}'::name[]
      ) as r (role)
      cross join memory_test.relations as t
      where t.relkind in ('r', 'p', 'f', 'm', 'v')
@@ -272,6 +273,28 @@ select is_empty(
          or has_any_column_privilege(r.role, t.oid, 'select, insert, update, references')
        ) $$,
   'clients have no privilege on any table or view'
+);
+select is_empty(
+  $$ select t.name, a.attname
+     from memory_test.relations as t
+     left join pg_attribute as a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
+     where t.relkind in ('r', 'p', 'f', 'm', 'v')
+       and (
+         has_table_privilege(
+           'memory_reader', t.oid, 'insert, update, delete, truncate, references, trigger'
+         )
+         or has_any_column_privilege('memory_reader', t.oid, 'insert, update, references')
+         or t.relkind <> 'v' and has_table_privilege('memory_reader', t.oid, 'select')
+         or a.atttypid = 'public.vector'::regtype
+           and has_column_privilege('memory_reader', t.oid, a.attnum, 'select')
+       ) $$,
+  'but dashboards, which may read what their views show, and no vector'
+);
+select is_empty(
+  $$ select r.name from memory_test.relations as r
+     join pg_class as c on c.oid = r.oid
+     where r.relkind = 'v' and not coalesce('security_invoker=true' = any (c.reloptions), false) $$,
+  'a view shows what its reader may see'
 );
 select results_eq(
   $$ select f.name::text from memory_test.functions as f
@@ -340,7 +363,8 @@ create view memory_test.audited_tables as
 select t.oid, t.name from memory_test.tables as t
 where t.name::text not in (
   'memory.memory_events', 'memory.transitions', 'memory.fact_keys', 'memory.embedding_queue',
-  'memory.staged_embeddings', 'memory.corpus_statistics', 'memory.corpus_deltas', 'memory.tombstones'
+  'memory.staged_embeddings', 'memory.corpus_statistics', 'memory.corpus_deltas', 'memory.tombstones',
+  'memory.memory_history', 'memory.event_chain', 'memory.event_chain_heads'
 );
 
 select is_empty(

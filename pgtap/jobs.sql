@@ -134,7 +134,8 @@ select results_eq(
   $$ select j.job, j.schedule from memory.list_jobs('jobs_b') as j $$,
   $$ values
     ('fold_corpus_statistics', '30 3 * * *'), ('run_decay_sweep', '0 3 * * *'),
-    ('run_episode_cleanup', '10 3 * * *'), ('run_rule_hygiene', '20 3 * * *') $$,
+    ('run_episode_cleanup', '10 3 * * *'), ('run_rule_hygiene', '20 3 * * *'),
+    ('seal_events', '40 * * * *') $$,
   'another tenant has its own settings, and so other jobs'
 );
 select memory_test.as_tenant('') \g /dev/null

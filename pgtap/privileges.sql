@@ -32,21 +32,26 @@ values
     relevance_score,composite_score}'
 ),
 -- the audit stream and provenance
-('{memory_admin,memory_reader,memory_writer}', '{list_events,get_links}'),
+('{memory_admin,memory_reader,memory_writer}', '{list_events,get_links,fact_history,replay_memory,memory_stats}'),
+('{memory_admin,memory_reader,memory_worker}', '{get_chain_head,verify_chain}'),
 -- agents and applications
 (
   '{memory_writer}',
   '{store_episode,store_episodes,store_fact,store_facts,store_rule,create_link,get_memory,confirm_memory,forget_memory,
-    semantic_search,keyword_search,hybrid_search,search,rank_memories,recall,recall_explain,context}'
+    restore_memory,    semantic_search,keyword_search,hybrid_search,search,rank_memories,recall,recall_explain,context}'
 ),
 -- rules that earn trust, and maintenance
 ('{memory_writer}', '{mark_helpful,mark_harmful}'),
 ('{memory_admin,memory_reader,memory_worker,memory_writer}', '{asymmetric_score,decayed_state}'),
 ('{memory_worker}', '{list_tenants,run_decay_sweep,run_decay_sweep_all_tenants,run_episode_cleanup,
-  run_rule_hygiene}'),
-('{memory_admin}', '{revert_inversion}'),
+  run_rule_hygiene,seal_events}'),
+('{memory_admin}', '{revert_inversion,erase_subject,verify_erasure}'),
 ('{memory_owner}', '{tenants_with_memories}'),
 ('{}', '{inverted_content,requeue_embedding,bury_memories,resolved_state,due_facts,due_rules,sweep_facts,sweep_rules}'),
+('{}', '{image_of,image_digest,next_state_at,start_state,keep_history,delete_history,restore_fact,memories_at,
+  find_memories_at,check_interval}'),
+('{}', '{refuse_delete,event_digest,append_digest,chain_hash,check_guards,check_seals,check_event_coverage}'),
+('{}', '{mentions,names_of_subject,is_key_of}'),
 ('{}', '{check_object,check_application,count_application,promoted_maturity,demoted_maturity,mark_rule}'),
 -- embeddings
 (
@@ -256,15 +261,19 @@ select is_empty(
        and has_table_privilege(r.role, c.oid, v.privilege) <> (
          r.role = 'memory_search' and v.privilege = 'select'
          and c.relname in ('episodes', 'facts', 'rules', 'entities', 'searchable_memories')
+         or r.role = 'memory_reader' and v.privilege = 'select'
+         and c.relname in ('memory_overview', 'event_feed', 'provenance', 'rule_outcomes')
        ) $$,
-  'ranked retrieval may read five tables; beyond that no role may do anything with any'
+  'ranked retrieval may read five tables, dashboards four views; beyond that no role may do anything with any'
 );
 select is_empty(
   $$ select a.attrelid::regclass, a.attname
      from pg_attribute as a
      join pg_class as c on c.oid = a.attrelid
-     where c.relnamespace = 'memory'::regnamespace and a.attacl is not null $$,
-  'no privilege is hidden in a column'
+     cross join lateral aclexplode(a.attacl) as p
+     where c.relnamespace = 'memory'::regnamespace
+       and (p.grantee <> 'memory_reader'::regrole or p.privilege_type <> 'SELECT') $$,
+  'no privilege is hidden in a column, but what the views of dashboards read'
 );
 select is_empty(
   $$ select r.role, c.oid::regclass
@@ -279,7 +288,8 @@ select is_empty(
      from pg_class as c
      cross join lateral aclexplode(c.relacl) as a
      where c.relnamespace = 'memory'::regnamespace
-       and a.grantee not in ('memory_owner'::regrole, 'memory_search'::regrole) $$,
+       and a.grantee not in ('memory_owner'::regrole, 'memory_search'::regrole)
+       and (a.grantee <> 'memory_reader'::regrole or c.relkind <> 'v') $$,
   'nobody else has any privilege on a table, view or sequence'
 );
 

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(109);
+select plan(114);
 
 -- Tenants a and b have the same memory, word for word but for its secret.
 
@@ -40,6 +40,7 @@ begin
   v_episode_id := memory.store_episode('gone ' || tenant_id, 'home');
   perform memory.create_link('rule', v_rule_id, 'episode', v_episode_id, 'derived_from');
   delete from memory.episodes as e where e.id = v_episode_id;
+  perform memory.seal_events();
   perform memory.start_reembedding('model', '2');
   perform memory.set_embedding(
     'fact', v_fact_id, memory_test.axis(1),
@@ -163,6 +164,11 @@ values
 ($$select memory.forget_memory('episode', %L)$$, :'episode_of_b', :'episode_of_a'),
 ($$select memory.forget_memory('fact', %L)$$, :'fact_of_b', :'fact_of_a'),
 ($$select memory.forget_memory('rule', %L)$$, :'rule_of_b', :'rule_of_a'),
+($$select memory.restore_memory('episode', %L)$$, :'episode_of_b', :'episode_of_a'),
+($$select memory.restore_memory('fact', %L)$$, :'fact_of_b', :'fact_of_a'),
+($$select memory.restore_memory('rule', %L)$$, :'rule_of_b', :'rule_of_a'),
+($$select h.content from memory.fact_history(%L) as h$$, :'fact_of_b', :'fact_of_a'),
+($$select h.image from memory.replay_memory('rule', %L) as h$$, :'rule_of_b', :'rule_of_a'),
 ($$select * from memory.get_links('fact', %L)$$, :'fact_of_b', :'fact_of_a'),
 ($$select * from memory.get_links('rule', %L, 'outgoing')$$, :'rule_of_b', :'rule_of_a'),
 (
@@ -439,8 +445,9 @@ $$;
 set local session authorization row_security_report;
 select is(
   memory_test.tenants_seen(),
-  'corpus_deltas:{b} corpus_statistics:{b} embedding_queue:{b} embedding_versions:{b} entities:{b} episodes:{b} fact_keys:{b} facts:{b} '
-  'memory_events:{b} memory_links:{b} rule_applications:{b} rules:{b} searchable_memories:{b} settings:{b} '
+  'corpus_deltas:{b} corpus_statistics:{b} embedding_queue:{b} embedding_versions:{b} entities:{b} episodes:{b} '
+  'event_chain:{b} event_chain_heads:{b} fact_keys:{b} facts:{b} memory_events:{b} '
+  'memory_history:{b} memory_links:{b} rule_applications:{b} rules:{b} searchable_memories:{b} settings:{b} '
   'staged_embeddings tenant_logins tombstones:{b}',
   'a reader who may read the tables sees what its tenant has in each, and no login'
 );
@@ -559,8 +566,8 @@ select throws_ok(
 set local session authorization row_security_stranger;
 select is(
   memory_test.tenants_seen(),
-  'corpus_deltas corpus_statistics embedding_queue embedding_versions entities episodes fact_keys facts memory_events '
-  'memory_links rule_applications rules searchable_memories settings staged_embeddings tenant_logins tombstones',
+  'corpus_deltas corpus_statistics embedding_queue embedding_versions entities episodes event_chain '
+  'event_chain_heads fact_keys facts memory_events memory_history memory_links rule_applications rules searchable_memories settings staged_embeddings tenant_logins tombstones',
   'a role that no policy is for sees nothing, though it may read the tables'
 );
 select is_empty($$ select * from memory.transitions $$, 'not even the transitions');

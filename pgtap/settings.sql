@@ -46,6 +46,7 @@ create function memory_test.other_value(
       when 'decay_sweep_schedule' then 'off'
       when 'episode_cleanup_schedule' then 'off'
       when 'rule_hygiene_schedule' then 'off'
+      when 'event_seal_schedule' then 'off'
       when 'rule_effectiveness' then 'asymmetric'
       else 'no other value known'
     end)
@@ -102,7 +103,7 @@ select is(
     "recency_half_life_days": 7, "recency_null": "zero", "exact_scan_limit": 10000,
     "vector_index_schedule": "off", "corpus_statistics_schedule": "30 3 * * *",
     "fading_threshold": 0.2, "expiry_threshold": 0.05, "episode_ttl_days": 7,
-    "decay_sweep_schedule": "0 3 * * *", "episode_cleanup_schedule": "10 3 * * *", "rule_hygiene_schedule": "20 3 * * *",
+    "decay_sweep_schedule": "0 3 * * *", "episode_cleanup_schedule": "10 3 * * *", "rule_hygiene_schedule": "20 3 * * *", "event_seal_schedule": "40 * * * *",
     "context_token_budget": 3000, "context_chars_per_token": 4,
     "context_facts_share": 0.6, "context_rules_share": 0.25, "context_warnings_share": 0.05,
     "context_episodes_share": 0.1, "context_confidence": "effective", "context_counts_references": false,

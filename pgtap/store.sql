@@ -299,10 +299,12 @@ select throws_ok(
   $$ select memory.store_fact('s', 'p', 'c', entity_id => '00000000-0000-0000-0000-0000000000e2') $$,
   'PM003', null, 'an entity that was merged away is refused'
 );
+set local memory.erasing = 'on';
 select throws_like(
   $$ delete from memory.entities as e where e.canonical_name = 'Ada' $$, '%foreign key constraint%',
   'an entity with facts cannot be deleted'
 );
+set local memory.erasing = '';
 
 -- One active fact per key, whatever the path
 

@@ -369,7 +369,7 @@ select memory_test.same(
 );
 select memory_test.same(
   $$ select memory_test.name_of('%1$s', f.id) collate "C", memory_test.name_of('%1$s', f.supersedes_id),
-       to_jsonb(f) - '{id,tenant_id,supersedes_id,embedding_version_id}'::text[], f.embedding_version_id is null
+       to_jsonb(f) - '{id,tenant_id,supersedes_id,embedding_version_id,updated_at}'::text[], f.embedding_version_id is null
      from memory.facts as f where f.tenant_id = '%1$s' order by 1 $$,
   'a batch stores the same facts'
 );

@@ -18,49 +18,63 @@ values
 ('episode', 'lifecycle_state', 'pending', 'consolidated', 'episode_consolidated'),
 ('episode', 'lifecycle_state', 'pending', 'failed', 'episode_failed'),
 ('episode', 'lifecycle_state', 'pending', 'dead_letter', 'episode_dead_lettered'),
-('episode', 'lifecycle_state', 'pending', '[*]', 'episode_deleted'),
-('episode', 'lifecycle_state', 'failed', 'pending', 'episode_requeued'),
 ('episode', 'lifecycle_state', 'failed', 'consolidated', 'episode_consolidated'),
 ('episode', 'lifecycle_state', 'failed', 'dead_letter', 'episode_dead_lettered'),
-('episode', 'lifecycle_state', 'failed', '[*]', 'episode_deleted'),
+('episode', 'lifecycle_state', 'failed', 'pending', 'episode_requeued'),
 ('episode', 'lifecycle_state', 'dead_letter', 'pending', 'episode_requeued'),
-('episode', 'lifecycle_state', 'dead_letter', '[*]', 'episode_deleted'),
+('episode', 'lifecycle_state', 'pending', '[*]', 'episode_deleted'),
 ('episode', 'lifecycle_state', 'consolidated', '[*]', 'episode_deleted'),
+('episode', 'lifecycle_state', 'failed', '[*]', 'episode_deleted'),
+('episode', 'lifecycle_state', 'dead_letter', '[*]', 'episode_deleted'),
 ('fact', 'lifecycle_state', '[*]', 'active', 'fact_created'),
 ('fact', 'lifecycle_state', '[*]', 'fading', 'fact_created'),
 ('fact', 'lifecycle_state', '[*]', 'superseded', 'fact_created'),
 ('fact', 'lifecycle_state', '[*]', 'expired', 'fact_created'),
 ('fact', 'lifecycle_state', '[*]', 'retracted', 'fact_created'),
 ('fact', 'lifecycle_state', 'active', 'fading', 'fact_fading'),
-('fact', 'lifecycle_state', 'active', 'superseded', 'fact_superseded'),
-('fact', 'lifecycle_state', 'active', 'expired', 'fact_expired'),
-('fact', 'lifecycle_state', 'active', 'retracted', 'fact_retracted'),
 ('fact', 'lifecycle_state', 'fading', 'active', 'fact_recovered'),
+('fact', 'lifecycle_state', 'active', 'superseded', 'fact_superseded'),
 ('fact', 'lifecycle_state', 'fading', 'superseded', 'fact_superseded'),
+('fact', 'lifecycle_state', 'active', 'expired', 'fact_expired'),
 ('fact', 'lifecycle_state', 'fading', 'expired', 'fact_expired'),
+('fact', 'lifecycle_state', 'active', 'retracted', 'fact_retracted'),
 ('fact', 'lifecycle_state', 'fading', 'retracted', 'fact_retracted'),
 ('fact', 'lifecycle_state', 'superseded', 'retracted', 'fact_retracted'),
 ('fact', 'lifecycle_state', 'expired', 'retracted', 'fact_retracted'),
+('fact', 'lifecycle_state', 'superseded', 'active', 'fact_restored'),
+('fact', 'lifecycle_state', 'expired', 'active', 'fact_restored'),
+('fact', 'lifecycle_state', 'retracted', 'active', 'fact_restored'),
+('fact', 'lifecycle_state', 'active', '[*]', 'fact_deleted'),
+('fact', 'lifecycle_state', 'fading', '[*]', 'fact_deleted'),
+('fact', 'lifecycle_state', 'superseded', '[*]', 'fact_deleted'),
+('fact', 'lifecycle_state', 'expired', '[*]', 'fact_deleted'),
+('fact', 'lifecycle_state', 'retracted', '[*]', 'fact_deleted'),
 ('rule', 'lifecycle_state', '[*]', 'active', 'rule_created'),
 ('rule', 'lifecycle_state', '[*]', 'fading', 'rule_created'),
 ('rule', 'lifecycle_state', '[*]', 'retracted', 'rule_created'),
 ('rule', 'lifecycle_state', 'active', 'fading', 'rule_fading'),
-('rule', 'lifecycle_state', 'active', 'retracted', 'rule_retracted'),
 ('rule', 'lifecycle_state', 'fading', 'active', 'rule_recovered'),
+('rule', 'lifecycle_state', 'active', 'retracted', 'rule_retracted'),
 ('rule', 'lifecycle_state', 'fading', 'retracted', 'rule_retracted'),
+('rule', 'lifecycle_state', 'retracted', 'active', 'rule_restored'),
+('rule', 'lifecycle_state', 'active', '[*]', 'rule_deleted'),
+('rule', 'lifecycle_state', 'fading', '[*]', 'rule_deleted'),
+('rule', 'lifecycle_state', 'retracted', '[*]', 'rule_deleted'),
 ('rule', 'maturity', 'candidate', 'established', 'rule_promoted'),
-('rule', 'maturity', 'candidate', 'anti_pattern', 'rule_inverted'),
 ('rule', 'maturity', 'established', 'proven', 'rule_promoted'),
 ('rule', 'maturity', 'established', 'candidate', 'rule_demoted'),
-('rule', 'maturity', 'established', 'anti_pattern', 'rule_inverted'),
 ('rule', 'maturity', 'proven', 'established', 'rule_demoted'),
+('rule', 'maturity', 'candidate', 'anti_pattern', 'rule_inverted'),
+('rule', 'maturity', 'established', 'anti_pattern', 'rule_inverted'),
 ('rule', 'maturity', 'proven', 'anti_pattern', 'rule_inverted'),
 ('rule', 'maturity', 'anti_pattern', 'candidate', 'rule_restored'),
 ('rule', 'maturity', 'anti_pattern', 'established', 'rule_restored'),
 ('rule', 'maturity', 'anti_pattern', 'proven', 'rule_restored'),
 ('entity', 'lifecycle_state', '[*]', 'active', 'entity_created'),
 ('entity', 'lifecycle_state', '[*]', 'merged', 'entity_created'),
-('entity', 'lifecycle_state', 'active', 'merged', 'entity_merge');
+('entity', 'lifecycle_state', 'active', 'merged', 'entity_merge'),
+('entity', 'lifecycle_state', 'active', '[*]', 'entity_deleted'),
+('entity', 'lifecycle_state', 'merged', '[*]', 'entity_deleted');
 
 select set_eq(
   $$ select t.* from memory.transitions as t $$, $$ select e.* from memory_test.edges as e $$,
@@ -154,6 +168,7 @@ declare
   v_hint text;
 begin
   begin
+    perform set_config('memory.erasing', 'on', true);
     -- The first state is set up past all triggers.
     if from_state <> '[*]' then
       set local session_replication_role = replica;
@@ -203,6 +218,7 @@ select is(
           select string_agg(n.to_state, ', ' order by n.to_state)
           from memory_test.edges as n
           where (n.memory_type, n.aspect, n.from_state) = (p.memory_type, p.aspect, p.from_state)
+            and n.to_state <> '[*]'
         ) || '.',
         format('Nothing leads on from %s.', p.from_state)
       )
@@ -262,10 +278,10 @@ select is(
   'what an operator no longer declares is refused'
 );
 insert into memory.transitions
-values ('fact', 'lifecycle_state', 'retracted', 'active', 'fact_restored');
+values ('fact', 'lifecycle_state', 'retracted', 'superseded', 'fact_replaced');
 select is(
-  memory_test.outcome('fact', 'lifecycle_state', 'retracted', 'active'),
-  'fact_restored fact {"to": "active", "from": "retracted"}',
+  memory_test.outcome('fact', 'lifecycle_state', 'retracted', 'superseded'),
+  'fact_replaced fact {"to": "superseded", "from": "retracted"}',
   'an edge that is declared anew works, with the event of its declaration'
 );
 -- Legacy validities

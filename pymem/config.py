@@ -97,6 +97,7 @@ class SchedulesConfig(_Section):
     decay_sweep: Schedule = "0 3 * * *"
     episode_cleanup: Schedule = "10 3 * * *"
     rule_hygiene: Schedule = "20 3 * * *"
+    event_seal: Schedule = "40 * * * *"
     corpus_statistics: Schedule = "30 3 * * *"
     vector_indexes: Schedule = "off"
 
@@ -185,6 +186,7 @@ _SETTINGS = {
     "schedules.decay_sweep": "decay_sweep_schedule",
     "schedules.episode_cleanup": "episode_cleanup_schedule",
     "schedules.rule_hygiene": "rule_hygiene_schedule",
+    "schedules.event_seal": "event_seal_schedule",
     "schedules.corpus_statistics": "corpus_statistics_schedule",
     "schedules.vector_indexes": "vector_index_schedule",
     "confidence.expiry_threshold": "expiry_threshold",

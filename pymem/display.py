@@ -12,7 +12,18 @@ from rich.console import Console
 from rich.markup import escape as rich_escape
 from rich.table import Table
 
-from pymem.models import Event, ExplainedMemory, Link, RankedMemory, Settings, VectorRecall
+from pymem.models import (
+    ChainProblem,
+    Erasure,
+    Event,
+    ExplainedMemory,
+    FactVersion,
+    Link,
+    MemoryState,
+    RankedMemory,
+    Settings,
+    VectorRecall,
+)
 
 
 def make_console(*, stderr: bool = False) -> Console:
@@ -170,6 +181,84 @@ def links(rows: Sequence[Link], *, title: str | None = None) -> Table:
             f"{link.target_type} {link.target_id} ({link.target_state})",
         )
     return result
+
+
+def versions(rows: Sequence[FactVersion], *, title: str | None = None) -> Table:
+    """Return the facts that superseded each other, oldest first."""
+    result = table("#", "fact", "state", "true", "known", "by", "id", title=title, right=("#",))
+    for row in rows:
+        result.add_row(
+            str(row.position),
+            escape(one_line(f"[{row.subject}] [{row.predicate}]: {row.content}")),
+            row.lifecycle_state,
+            _interval(row.valid_from, row.valid_to),
+            _interval(row.known_from, row.known_to),
+            escape(row.actor or "–"),
+            str(row.id),
+        )
+    result.caption = "true: when it holds in the world; known: when the memory held it for true (UTC)"
+    result.caption_justify = "left"
+    return result
+
+
+def states(rows: Sequence[MemoryState], *, title: str | None = None) -> Table:
+    """Return the states of one memory: the first one whole, of the others what changed."""
+    result = table("#", "from – to (UTC)", "event", "by", "says", "problem", title=title, right=("#",))
+    before: dict[str, Any] = {}
+    for row in rows:
+        image = row.image or {}
+        changed = {key: value for key, value in image.items() if before.get(key) != value}
+        result.add_row(
+            "–" if row.position is None else str(row.position),
+            _interval(row.known_from, row.known_to),
+            escape(row.event_type or "–"),
+            escape(row.actor or "–"),
+            escape(
+                one_line(", ".join(f"{key}: {_plain(value)}" for key, value in changed.items()), 500)
+            ),
+            escape(row.problem or "–"),
+        )
+        before = image
+    return result
+
+
+def stats(counts: dict[str, dict[str, Any]], *, title: str | None = None) -> Table:
+    """Return how much there is of each type, by state."""
+    result = table("type", "state", "count", title=title, right=("count",))
+    for kind, by_state in counts.items():
+        for state, count in by_state.items():
+            result.add_row(kind, state.replace("_", " "), "–" if count is None else f"{count:,}")
+            kind = ""  # noqa: PLW2901 - said once
+    return result
+
+
+def erasure(rows: Sequence[Erasure], *, title: str | None = None) -> Table:
+    """Return how much was erased, or would be."""
+    result = table("what", "count", title=title, right=("count",))
+    for row in rows:
+        result.add_row(row.object, f"{row.erased:,}")
+    return result
+
+
+def chain_problems(rows: Sequence[ChainProblem], *, title: str | None = None) -> Table:
+    """Return what contradicts the hash chain."""
+    result = table("place", "problem", "details", "memory", title=title, right=("place",))
+    for row in rows:
+        result.add_row(
+            "–" if row.position is None else str(row.position),
+            row.problem,
+            escape(row.detail),
+            "–" if row.memory_id is None else f"{row.memory_type} {row.memory_id}",
+        )
+    return result
+
+
+def _interval(start: datetime, end: datetime | None) -> str:
+    return f"{moment(start)} – {'now' if end is None else moment(end)}"
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def vector_recall(rows: Sequence[VectorRecall], *, title: str | None = None) -> Table:

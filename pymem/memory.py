@@ -19,22 +19,29 @@ from pymem.database import Database, Request
 from pymem.embedding import EmbeddingEngine
 from pymem.errors import ConflictError, InvalidArgumentError
 from pymem.models import (
+    ChainHead,
+    ChainProblem,
     Cleanup,
     Direction,
     EmbeddingBacklog,
     EmbeddingVersion,
+    Erasure,
     Event,
     ExplainedMemory,
+    FactVersion,
     Hygiene,
     IndexProblem,
     IndexStatement,
     KeywordMatch,
     Link,
     MarkedRule,
+    MemoryState,
     MemoryType,
     Mode,
     RankedMemory,
     Relation,
+    Remainder,
+    Seal,
     Settings,
     StoredEpisode,
     StoredFact,
@@ -211,6 +218,8 @@ class Memory:
         embedding: Embedding | None = None,
         embedding_version_id: UUID | None = None,
         idempotency_key: str | None = None,
+        valid_from: datetime | None = None,
+        valid_to: datetime | None = None,
         as_of: datetime | None = None,
     ) -> UUID:
         """Store what is known, superseding the active fact of the same key; return its id."""
@@ -231,6 +240,8 @@ class Memory:
             source_episode_id=source_episode_id,
             metadata=metadata,
             idempotency_key=idempotency_key,
+            valid_from=valid_from,
+            valid_to=valid_to,
             as_of=as_of,
         )
 
@@ -246,7 +257,7 @@ class Memory:
         Args:
             facts: Objects with subject, predicate, content and, if wanted, importance, permanence,
                 scope, tags, entity_id, confidence, source_butler, source_episode_id, metadata,
-                embedding and idempotency_key.
+                embedding, idempotency_key, valid_from and valid_to (ISO 8601).
             embedding_version_id: The version of the embeddings.
             as_of: When they are stored.
         """
@@ -474,6 +485,8 @@ class Memory:
         types: Sequence[str] | None = None,
         min_confidence: float | None = None,
         embedding: Embedding | None = None,
+        known_at: datetime | None = None,
+        valid_at: datetime | None = None,
         as_of: datetime | None = None,
     ) -> list[RankedMemory]:
         """Return what recall would return, without counting references; any time will do."""
@@ -485,6 +498,8 @@ class Memory:
             max_results=max_results,
             types=types,
             min_confidence=min_confidence,
+            known_at=known_at,
+            valid_at=valid_at,
             as_of=as_of,
         )
 
@@ -497,6 +512,8 @@ class Memory:
         types: Sequence[str] | None = None,
         min_confidence: float | None = None,
         embedding: Embedding | None = None,
+        known_at: datetime | None = None,
+        valid_at: datetime | None = None,
         as_of: datetime | None = None,
     ) -> list[RankedMemory]:
         """Return the memories that matter for a topic, best first, counting references."""
@@ -508,6 +525,8 @@ class Memory:
             max_results=max_results,
             types=types,
             min_confidence=min_confidence,
+            known_at=known_at,
+            valid_at=valid_at,
             as_of=as_of,
         )
 
@@ -578,6 +597,15 @@ class Memory:
         )
         return result
 
+    async def restore_memory(
+        self, memory_type: MemoryType, memory_id: UUID | str, *, as_of: datetime | None = None
+    ) -> bool:
+        """Bring back a forgotten, superseded or expired memory; False if there is none."""
+        result: bool = await self._value(
+            "restore_memory", memory_type=memory_type, memory_id=memory_id, as_of=as_of
+        )
+        return result
+
     async def mark_helpful(
         self,
         rule_id: UUID | str,
@@ -604,6 +632,27 @@ class Memory:
             MarkedRule, "mark_harmful", rule_id=rule_id, reason=reason, context=context, as_of=as_of
         )
         return marked
+
+    # What was, and how much there is
+
+    async def fact_history(self, fact_id: UUID | str) -> list[FactVersion]:
+        """Return the facts that superseded each other, of which this is one, oldest first."""
+        return await self._rows(FactVersion, "fact_history", fact_id=fact_id)
+
+    async def replay_memory(
+        self, memory_type: MemoryType, memory_id: UUID | str
+    ) -> list[MemoryState]:
+        """Return every state a memory went through, and what contradicts it."""
+        return await self._rows(
+            MemoryState, "replay_memory", memory_type=memory_type, memory_id=memory_id
+        )
+
+    async def memory_stats(
+        self, *, scope: str | None = None, as_of: datetime | None = None
+    ) -> dict[str, Any]:
+        """Return how much the tenant holds, by type and state."""
+        result: dict[str, Any] = await self._value("memory_stats", scope=scope, as_of=as_of)
+        return result
 
     # Maintenance
 
@@ -642,6 +691,44 @@ class Memory:
         """Turn harmful rules into warnings, and promote those that have come of age."""
         [hygiene] = await self._rows(Hygiene, "run_rule_hygiene", as_of=as_of)
         return hygiene
+
+    async def seal_events(self, *, max_events: int | None = None) -> Seal:
+        """Append new events to the hash chain of the tenant; keep what it returns elsewhere."""
+        [seal] = await self._rows(Seal, "seal_events", max_events=max_events)
+        return seal
+
+    async def get_chain_head(self) -> ChainHead | None:
+        """Return the end of the hash chain, None before the first seal."""
+        heads = await self._rows(ChainHead, "get_chain_head")
+        return heads[0] if heads else None
+
+    async def verify_chain(
+        self,
+        *,
+        anchor_position: int | None = None,
+        anchor_hash: bytes | None = None,
+        max_results: int | None = None,
+    ) -> list[ChainProblem]:
+        """Return what contradicts the hash chain, the first place in it first."""
+        return await self._rows(
+            ChainProblem,
+            "verify_chain",
+            anchor_position=anchor_position,
+            anchor_hash=anchor_hash,
+            max_results=max_results,
+        )
+
+    async def erase_subject(
+        self, subject: str, *, mentions: bool | None = None, dry_run: bool | None = None
+    ) -> list[Erasure]:
+        """Delete for good what the memory holds about someone or something."""
+        return await self._rows(
+            Erasure, "erase_subject", subject=subject, mentions=mentions, dry_run=dry_run
+        )
+
+    async def verify_erasure(self, subject: str) -> list[Remainder]:
+        """Return, for every column of every table, how many rows still name a subject."""
+        return await self._rows(Remainder, "verify_erasure", subject=subject)
 
     async def revert_inversion(self, rule_id: UUID | str, *, as_of: datetime | None = None) -> str:
         """Make an anti-pattern the rule again that it was; return its maturity."""

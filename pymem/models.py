@@ -176,6 +176,88 @@ class Hygiene:
 
 
 @dataclass(frozen=True, slots=True)
+class FactVersion:
+    """One of the facts that superseded each other; intervals are half-open, None: still."""
+
+    position: int
+    id: UUID
+    subject: str
+    predicate: str
+    content: str
+    lifecycle_state: str
+    valid_from: datetime
+    valid_to: datetime | None
+    known_from: datetime
+    known_to: datetime | None
+    confidence: float
+    supersedes_id: UUID | None
+    source_butler: str | None
+    source_episode_id: UUID | None
+    actor: str | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryState:
+    """A state a memory went through; problem says what contradicts it."""
+
+    position: int | None
+    known_from: datetime
+    known_to: datetime | None
+    event_type: str | None
+    actor: str | None
+    image: dict[str, Any] | None
+    problem: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """How many of one kind were erased, or would be."""
+
+    object: str
+    erased: int
+
+
+@dataclass(frozen=True, slots=True)
+class Remainder:
+    """How many rows of a column still name an erased subject."""
+
+    relation: str
+    column: str
+    remaining: int
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """How many events were sealed, and the end of the hash chain then."""
+
+    sealed: int
+    position: int
+    hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ChainHead:
+    """The end of the hash chain."""
+
+    position: int
+    hash: bytes
+    sealed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ChainProblem:
+    """What contradicts the hash chain."""
+
+    problem: str
+    position: int | None
+    event_id: UUID | None
+    memory_type: str | None
+    memory_id: UUID | None
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
 class Tenant:
     """A tenant that has memories."""
 
@@ -311,6 +393,7 @@ class Settings:
     decay_sweep_schedule: str
     episode_cleanup_schedule: str
     rule_hygiene_schedule: str
+    event_seal_schedule: str
     context_token_budget: int
     context_chars_per_token: float
     context_facts_share: float
@@ -333,11 +416,13 @@ class Settings:
 
 
 def to_json(value: Any) -> Any:
-    """Return a result as JSON values: ids as text, times in ISO 8601, no vectors."""
+    """Return a result as JSON values: ids as text, times in ISO 8601, octets in hexadecimal."""
     if isinstance(value, UUID):
         return str(value)
     if isinstance(value, datetime):
         return value.isoformat()
+    if isinstance(value, bytes):
+        return value.hex()
     if isinstance(value, list | tuple):
         return [to_json(item) for item in value]
     if isinstance(value, dict):

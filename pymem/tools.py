@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated, Any, Generic, Literal, TypeVar
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from pymem.errors import InvalidArgumentError, NotFoundError, PymemError
 from pymem.maintenance import clean_up_episodes
@@ -120,6 +121,11 @@ Content = Annotated[str, Field(description="Plain text, at most 1 MiB.")]
 Scope = Annotated[str, Field(description="'global', or the name of the role the memory is for.")]
 Importance = Annotated[float, Field(description="How much it matters, 0 to 10.")]
 Limit = Annotated[int, Field(description="How many results at most, 1 to 1000.")]
+Moment = Annotated[
+    datetime,
+    AfterValidator(lambda value: value if value.tzinfo else value.replace(tzinfo=UTC)),
+]
+"""A time; without a zone it is UTC."""
 MemoryId = Annotated[UUID, Field(description="The id that a store or a search returned.")]
 
 
@@ -160,6 +166,12 @@ class StoreFact(Arguments):  # noqa: D101
     confidence: float = Field(1.0, description="How sure it is, 0 to 1.")
     source_episode_id: UUID | None = Field(None, description="The episode it was drawn from.")
     metadata: dict[str, Any] | None = Field(None, description="Anything to keep with it.")
+    valid_from: Moment | None = Field(
+        None, description="Since when it holds in the world (ISO 8601); now if left out."
+    )
+    valid_to: Moment | None = Field(
+        None, description="From when on it holds no more (ISO 8601); open if left out."
+    )
 
 
 @_tool(
@@ -181,6 +193,8 @@ async def _store_fact(memory: Memory, arguments: StoreFact) -> dict[str, Any]:
         confidence=arguments.confidence,
         source_episode_id=arguments.source_episode_id,
         metadata=arguments.metadata,
+        valid_from=arguments.valid_from,
+        valid_to=arguments.valid_to,
     )
     return {"memory_type": "fact", "id": str(stored)}
 
@@ -239,6 +253,12 @@ class Recall(Arguments):  # noqa: D101
     topic: str = Field(description="What it is about, in plain words.")
     scope: str | None = Field(None, description="As in memory_search.")
     limit: Limit = 10
+    known_at: Moment | None = Field(
+        None, description="Answer as the memory would have at this time (ISO 8601)."
+    )
+    valid_at: Moment | None = Field(
+        None, description="Only what held in the world at this time (ISO 8601), replaced facts too."
+    )
 
 
 @_tool(
@@ -249,7 +269,13 @@ class Recall(Arguments):  # noqa: D101
 )
 async def _recall(memory: Memory, arguments: Recall) -> dict[str, Any]:
     return _found(
-        await memory.recall(arguments.topic, scope=arguments.scope, max_results=arguments.limit)
+        await memory.recall(
+            arguments.topic,
+            scope=arguments.scope,
+            max_results=arguments.limit,
+            known_at=arguments.known_at,
+            valid_at=arguments.valid_at,
+        )
     )
 
 
@@ -293,6 +319,53 @@ async def _forget(memory: Memory, arguments: OneMemory) -> dict[str, Any]:
     if not await memory.forget_memory(arguments.memory_type, arguments.memory_id):
         raise _no_memory(arguments)
     return {"memory_type": arguments.memory_type, "id": str(arguments.memory_id), "forgotten": True}
+
+
+@_tool(
+    "memory_restore",
+    "Bring back a memory that was forgotten, superseded or has expired, if it is right after all.",
+    OneMemory,
+)
+async def _restore(memory: Memory, arguments: OneMemory) -> dict[str, Any]:
+    if not await memory.restore_memory(arguments.memory_type, arguments.memory_id):
+        raise _no_memory(arguments)
+    return {"memory_type": arguments.memory_type, "id": str(arguments.memory_id), "restored": True}
+
+
+class FactHistory(Arguments):  # noqa: D101
+    fact_id: MemoryId
+
+
+@_tool(
+    "memory_fact_history",
+    "Read what a fact said before: all facts that superseded each other, with the times when each "
+    "held in the world and when it was believed.",
+    FactHistory,
+    reads_only=True,
+)
+async def _fact_history(memory: Memory, arguments: FactHistory) -> dict[str, Any]:
+    versions = await memory.fact_history(arguments.fact_id)
+    if not versions:
+        raise NotFoundError(
+            f"no fact has id {arguments.fact_id}", hint="Find ids with memory_search."
+        )
+    return {"versions": to_json(versions), "count": len(versions)}
+
+
+class Stats(Arguments):  # noqa: D101
+    scope: str | None = Field(
+        None, description="Count only this role's and global facts and rules; all if left out."
+    )
+
+
+@_tool(
+    "memory_stats",
+    "How much the memory holds, by type and state, and what waits to be worked on.",
+    Stats,
+    reads_only=True,
+)
+async def _stats(memory: Memory, arguments: Stats) -> dict[str, Any]:
+    return await memory.memory_stats(scope=arguments.scope)
 
 
 class MarkHelpful(Arguments):  # noqa: D101

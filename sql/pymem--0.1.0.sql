@@ -605,6 +605,10 @@ create table memory.settings (
   fading_threshold float8 not null check (fading_threshold between 0 and 1),
   expiry_threshold float8 not null check (expiry_threshold between 0 and 1),
   episode_ttl_days float8 not null check (episode_ttl_days between 0.001 and 100000),
+  decay_sweep_schedule text not null check (memory.is_schedule(decay_sweep_schedule)),
+  episode_cleanup_schedule text not null check (memory.is_schedule(episode_cleanup_schedule)),
+  rule_hygiene_schedule text not null check (memory.is_schedule(rule_hygiene_schedule)),
+  event_seal_schedule text not null check (memory.is_schedule(event_seal_schedule)),
 
   context_token_budget integer not null check (context_token_budget between 5 and 1000000),
   context_chars_per_token float8 not null check (context_chars_per_token between 0.5 and 4),
@@ -709,6 +713,14 @@ comment on column memory.settings.expiry_threshold is
 'Effective confidence below which a fact expires and a rule is forgotten. Range 0..1.';
 comment on column memory.settings.episode_ttl_days is
 'Days an episode lives unless its store says otherwise.';
+comment on column memory.settings.decay_sweep_schedule is
+'When the job run_decay_sweep is due, in the form of memory.is_schedule.';
+comment on column memory.settings.episode_cleanup_schedule is
+'When the job run_episode_cleanup is due, in the form of memory.is_schedule.';
+comment on column memory.settings.rule_hygiene_schedule is
+'When the job run_rule_hygiene is due, in the form of memory.is_schedule.';
+comment on column memory.settings.event_seal_schedule is
+'When the job seal_events is due, in the form of memory.is_schedule.';
 comment on column memory.settings.context_token_budget is
 'Tokens of memory.context when a call names none.';
 comment on column memory.settings.context_chars_per_token is
@@ -926,6 +938,14 @@ values
 ('fact', 'lifecycle_state', 'fading', 'retracted', 'fact_retracted'),
 ('fact', 'lifecycle_state', 'superseded', 'retracted', 'fact_retracted'),
 ('fact', 'lifecycle_state', 'expired', 'retracted', 'fact_retracted'),
+('fact', 'lifecycle_state', 'superseded', 'active', 'fact_restored'),
+('fact', 'lifecycle_state', 'expired', 'active', 'fact_restored'),
+('fact', 'lifecycle_state', 'retracted', 'active', 'fact_restored'),
+('fact', 'lifecycle_state', 'active', '[*]', 'fact_deleted'),
+('fact', 'lifecycle_state', 'fading', '[*]', 'fact_deleted'),
+('fact', 'lifecycle_state', 'superseded', '[*]', 'fact_deleted'),
+('fact', 'lifecycle_state', 'expired', '[*]', 'fact_deleted'),
+('fact', 'lifecycle_state', 'retracted', '[*]', 'fact_deleted'),
 
 ('rule', 'lifecycle_state', '[*]', 'active', 'rule_created'),
 ('rule', 'lifecycle_state', '[*]', 'fading', 'rule_created'),
@@ -934,6 +954,10 @@ values
 ('rule', 'lifecycle_state', 'fading', 'active', 'rule_recovered'),
 ('rule', 'lifecycle_state', 'active', 'retracted', 'rule_retracted'),
 ('rule', 'lifecycle_state', 'fading', 'retracted', 'rule_retracted'),
+('rule', 'lifecycle_state', 'retracted', 'active', 'rule_restored'),
+('rule', 'lifecycle_state', 'active', '[*]', 'rule_deleted'),
+('rule', 'lifecycle_state', 'fading', '[*]', 'rule_deleted'),
+('rule', 'lifecycle_state', 'retracted', '[*]', 'rule_deleted'),
 
 ('rule', 'maturity', 'candidate', 'established', 'rule_promoted'),
 ('rule', 'maturity', 'established', 'proven', 'rule_promoted'),
@@ -948,7 +972,9 @@ values
 
 ('entity', 'lifecycle_state', '[*]', 'active', 'entity_created'),
 ('entity', 'lifecycle_state', '[*]', 'merged', 'entity_created'),
-('entity', 'lifecycle_state', 'active', 'merged', 'entity_merge');
+('entity', 'lifecycle_state', 'active', 'merged', 'entity_merge'),
+('entity', 'lifecycle_state', 'active', '[*]', 'entity_deleted'),
+('entity', 'lifecycle_state', 'merged', '[*]', 'entity_deleted');
 
 -- Deploy pymem:tables/episodes to pg
 -- requires: functions/text
@@ -982,6 +1008,7 @@ create table memory.episodes (
   check (isfinite(created_at) and created_at <= now() + interval '1 day'),
   last_referenced_at timestamptz
   check (isfinite(last_referenced_at) and last_referenced_at <= now() + interval '1 day'),
+  updated_at timestamptz not null default now() check (isfinite(updated_at)),
   expires_at timestamptz default now() + interval '7 days' check (isfinite(expires_at)),
   metadata jsonb not null default '{}'
   check (jsonb_typeof(metadata) = 'object' and octet_length(metadata::text) <= 65536),
@@ -1060,6 +1087,9 @@ comment on column memory.episodes.last_error is 'Same as last_consolidation_erro
 comment on column memory.episodes.lifecycle_state is
 'Same as consolidation_status; see memory.transitions.';
 comment on column memory.episodes.created_at is 'When it happened.';
+comment on column memory.episodes.updated_at is
+'Since when the row says what it says, counters aside: on the clock of whoever changed it. What it '
+'said before is in memory.memory_history.';
 comment on column memory.episodes.expires_at is
 'From then on it is not found any more, and cleanup may delete it.';
 comment on column memory.episodes.metadata is
@@ -1094,6 +1124,9 @@ begin
     new.consolidation_status := 'consolidated';
   end if;
   new.consolidated := new.consolidation_status = 'consolidated';
+  if tg_op = 'INSERT' then
+    new.updated_at := new.created_at;
+  end if;
 
   if tg_op = 'INSERT'
     or (new.text_search_config, new.index_rendering, new.search_vector)
@@ -1250,6 +1283,9 @@ create table memory.facts (
   check (isfinite(last_referenced_at) and last_referenced_at <= now() + interval '1 day'),
   last_confirmed_at timestamptz
   check (isfinite(last_confirmed_at) and last_confirmed_at <= now() + interval '1 day'),
+  updated_at timestamptz not null default now() check (isfinite(updated_at)),
+  valid_from timestamptz not null default now() check (isfinite(valid_from)),
+  valid_to timestamptz check (isfinite(valid_to)),
   tags jsonb not null default '[]'
   check (
     jsonb_typeof(tags) = 'array'
@@ -1279,7 +1315,8 @@ create table memory.facts (
     end
   ),
   constraint facts_embedding_has_version_check
-  check ((embedding is null) = (embedding_version_id is null))
+  check ((embedding is null) = (embedding_version_id is null)),
+  constraint facts_validity_interval_check check (valid_from <= valid_to)
 ) with (fillfactor = 75);
 
 -- Out of line and uncompressed: searches read the index below, and a narrow row leaves room for HOT
@@ -1360,6 +1397,13 @@ comment on column memory.facts.scope is 'global, or the role it is for.';
 comment on column memory.facts.reference_count is 'How often recall or get returned it.';
 comment on column memory.facts.last_confirmed_at is
 'Where its decay starts; storing it is the first confirmation.';
+comment on column memory.facts.updated_at is
+'Since when the row says what it says, counters aside: on the clock of whoever changed it. What it '
+'said before is in memory.memory_history.';
+comment on column memory.facts.valid_from is
+'Since when it holds in the world; as of its storing, if nobody said otherwise.';
+comment on column memory.facts.valid_to is
+'From then on it holds no more; NULL: it still does. Its successor closes it where it begins.';
 comment on column memory.facts.tags is 'JSON array of labels.';
 comment on column memory.facts.metadata is
 'Whatever the caller wants to keep with it, at most 64 KiB; the key "status" is the lifecycle''s.';
@@ -1380,8 +1424,15 @@ begin
     new.metadata := new.metadata || '{"status": "fading"}';
   end if;
 
+  if new.validity = 'superseded' and new.valid_to is null then
+    new.valid_to := greatest(
+      new.valid_from, case tg_op when 'INSERT' then new.created_at else now() end
+    );
+  end if;
+
   if tg_op = 'INSERT' then
     new.last_confirmed_at := coalesce(new.last_confirmed_at, new.created_at);
+    new.updated_at := new.created_at;
   elsif (
     (new.tenant_id, new.id, new.subject, new.predicate, new.content, new.created_at)
     is distinct from
@@ -1405,8 +1456,8 @@ end;
 $$;
 
 comment on function memory.prepare_fact() is
-'Trigger: maps the legacy validities, fills the confirmation time of imports, keeps content as '
-'it was stored and the search vector true.';
+'Trigger: maps the legacy validities, fills the times of imports, closes the interval in which a '
+'superseded fact held, keeps content as it was stored and the search vector true.';
 
 create trigger prepare
 before insert or update of
@@ -1483,6 +1534,7 @@ create table memory.rules (
   check (isfinite(last_confirmed_at) and last_confirmed_at <= now() + interval '1 day'),
   last_referenced_at timestamptz
   check (isfinite(last_referenced_at) and last_referenced_at <= now() + interval '1 day'),
+  updated_at timestamptz not null default now() check (isfinite(updated_at)),
   tags jsonb not null default '[]'
   check (
     jsonb_typeof(tags) = 'array'
@@ -1567,6 +1619,9 @@ comment on column memory.rules.lifecycle_state is
 'active, fading or retracted (forgotten); see memory.transitions.';
 comment on column memory.rules.last_confirmed_at is
 'Where its decay starts; storing it is the first confirmation.';
+comment on column memory.rules.updated_at is
+'Since when the row says what it says, counters aside: on the clock of whoever changed it. What it '
+'said before is in memory.memory_history.';
 comment on column memory.rules.tags is 'JSON array of labels.';
 comment on column memory.rules.metadata is
 'Whatever the caller wants to keep with it, at most 64 KiB; the keys status, forgotten, '
@@ -1584,6 +1639,7 @@ as $$
 begin
   if tg_op = 'INSERT' then
     new.last_confirmed_at := coalesce(new.last_confirmed_at, new.created_at);
+    new.updated_at := new.created_at;
   elsif (
     (new.tenant_id, new.id, new.created_at) is distinct from (old.tenant_id, old.id, old.created_at)
   ) then
@@ -1610,7 +1666,7 @@ end;
 $$;
 
 comment on function memory.prepare_rule() is
-'Trigger: fills the confirmation time of imports, keeps the identity as stored and the search '
+'Trigger: fills the times of imports, keeps the identity as stored and the search '
 'vector true, and takes a rule with a new text its vector.';
 
 create trigger prepare
@@ -1637,14 +1693,14 @@ create table memory.rule_applications (
   created_at timestamptz not null default now()
   check (isfinite(created_at) and created_at <= now() + interval '1 day'),
   primary key (tenant_id, id),
-  foreign key (tenant_id, rule_id) references memory.rules (tenant_id, id) on delete restrict
+  foreign key (tenant_id, rule_id) references memory.rules (tenant_id, id) on delete cascade
 );
 
 create index rule_applications_rule_idx
 on memory.rule_applications (tenant_id, rule_id, created_at desc, id);
 
 comment on table memory.rule_applications is
-'How each application of a rule turned out. Append-only; triggers refuse one of a rule that is '
+'How each application of a rule turned out. Append-only, deleted with its rule; triggers refuse one of a rule that is '
 'forgotten or an anti-pattern, and keep the counts, the effectiveness and the maturity of the '
 'rule.';
 comment on column memory.rule_applications.outcome is
@@ -1955,6 +2011,7 @@ begin
           where t.memory_type = refuse_transition.memory_type
             and t.aspect = refuse_transition.aspect
             and t.from_state = refuse_transition.from_state
+            and t.to_state <> '[*]'
         ) || '.',
         'Nothing leads on from ' || from_state || '.'
       );
@@ -2019,7 +2076,7 @@ begin
       join jsonb_each(to_jsonb(old)) as o on o.key = n.key
       where n.value is distinct from o.value
         and n.key not in (
-          'search_vector', 'asymmetric_score', 'reference_count', 'last_referenced_at'
+          'search_vector', 'asymmetric_score', 'reference_count', 'last_referenced_at', 'updated_at'
         )
     ))
   );
@@ -2158,6 +2215,21 @@ $$;
 comment on function memory.refuse_change() is
 'Trigger: refuses UPDATE, DELETE and TRUNCATE of an append-only table. Errors: PM006.';
 
+create function memory.refuse_delete()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  raise exception '% are not deleted', tg_table_name
+    using errcode = 'PM006',
+      hint = 'Forget a memory with memory.forget_memory; memory.erase_subject deletes for good.';
+end;
+$$;
+
+comment on function memory.refuse_delete() is
+'Trigger: refuses DELETE of what is only forgotten, or erased for good. Errors: PM006.';
+
 create function memory.refuse_truncate()
   returns trigger
   language plpgsql
@@ -2242,25 +2314,28 @@ after update of last_confirmed_at on memory.facts
 for each row when (old.last_confirmed_at is distinct from new.last_confirmed_at)
 execute function memory.audit_event('fact', 'fact_confirmed');
 
--- A change of state has its own event, so the key that holds it is left out here then. The foreign
+-- A change of state has its own event, so the key that holds it and the end of its validity are left
+-- out here then. The foreign
 -- keys that empty source_episode_id and supersedes_id (from within a trigger) follow from a
 -- deletion that has an event of its own.
 create trigger audit_updated
 after update of
 importance, confidence, decay_rate, permanence, source_butler, source_episode_id, supersedes_id,
-entity_id, scope, tags, metadata, idempotency_key, text_search_config
+entity_id, scope, valid_from, valid_to, tags, metadata, idempotency_key, text_search_config
 on memory.facts
 for each row when (
   (
     new.importance, new.confidence, new.decay_rate, new.permanence, new.source_butler,
-    new.entity_id, new.scope, new.tags,
+    new.entity_id, new.scope, new.valid_from,
+    case when new.lifecycle_state = old.lifecycle_state then new.valid_to end, new.tags,
     case
       when new.lifecycle_state = old.lifecycle_state then new.metadata else new.metadata - 'status'
     end,
     new.idempotency_key, new.text_search_config
   ) is distinct from (
     old.importance, old.confidence, old.decay_rate, old.permanence, old.source_butler,
-    old.entity_id, old.scope, old.tags,
+    old.entity_id, old.scope, old.valid_from,
+    case when new.lifecycle_state = old.lifecycle_state then old.valid_to end, old.tags,
     case
       when new.lifecycle_state = old.lifecycle_state then old.metadata else old.metadata - 'status'
     end,
@@ -2272,6 +2347,11 @@ for each row when (
   and (new.supersedes_id is not null or pg_trigger_depth() = 0)
 )
 execute function memory.audit_update('fact');
+
+create trigger refuse_delete
+before delete on memory.facts
+for each row when (current_setting('memory.erasing', true) is distinct from 'on')
+execute function memory.refuse_delete();
 
 create trigger audit_deleted
 after delete on memory.facts
@@ -2354,6 +2434,11 @@ for each row when (
 )
 execute function memory.audit_update('rule');
 
+create trigger refuse_delete
+before delete on memory.rules
+for each row when (current_setting('memory.erasing', true) is distinct from 'on')
+execute function memory.refuse_delete();
+
 create trigger audit_deleted
 after delete on memory.rules
 for each row execute function memory.audit_transition('rule');
@@ -2368,7 +2453,10 @@ for each row execute function memory.audit_rule_application();
 
 create trigger refuse_change
 before update or delete on memory.rule_applications
-for each row execute function memory.refuse_change();
+for each row
+-- Deleted with its rule, or by memory.erase_subject.
+when (pg_trigger_depth() = 0 and current_setting('memory.erasing', true) is distinct from 'on')
+execute function memory.refuse_change();
 
 create trigger refuse_truncate
 before truncate on memory.rule_applications
@@ -2404,6 +2492,11 @@ for each row when (
   )
 )
 execute function memory.audit_update('entity');
+
+create trigger refuse_delete
+before delete on memory.entities
+for each row when (current_setting('memory.erasing', true) is distinct from 'on')
+execute function memory.refuse_delete();
 
 create trigger audit_deleted
 after delete on memory.entities
@@ -2467,6 +2560,67 @@ before truncate on memory.memory_events
 for each statement execute function memory.refuse_change();
 
 alter table memory.memory_events enable always trigger refuse_truncate;
+
+-- Deploy pymem:tables/event_chain to pg
+-- requires: tables/events
+-- requires: functions/audit
+
+set local role memory_owner;
+
+create table memory.event_chain (
+  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  position bigint not null check (position > 0),
+  event_id uuid not null,
+  event_digest bytea not null check (octet_length(event_digest) = 32),
+  hash bytea not null check (octet_length(hash) = 32),
+  sealed_at timestamptz not null default now() check (isfinite(sealed_at)),
+  primary key (tenant_id, position),
+  constraint event_chain_event_key unique (tenant_id, event_id)
+);
+
+comment on table memory.event_chain is
+'Seals of events: each hash covers the digest of its event and the hash before it, so that no sealed '
+'event can be changed, removed or put in between without breaking the chain from there on.';
+comment on column memory.event_chain.position is 'Place in the chain of the tenant, from 1.';
+comment on column memory.event_chain.event_digest is 'SHA-256 of the event (memory.event_digest).';
+comment on column memory.event_chain.hash is
+'SHA-256 of the hash before it (nothing for the first one) and the digest of the event.';
+
+create table memory.event_chain_heads (
+  tenant_id text primary key check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  position bigint not null check (position >= 0),
+  hash bytea not null check (octet_length(hash) in (0, 32)),
+  sealed_at timestamptz not null check (isfinite(sealed_at))
+);
+
+comment on table memory.event_chain_heads is
+'The end of each chain. A copy kept elsewhere shows whether a chain was cut off and grown anew.';
+comment on column memory.event_chain_heads.position is 'How many events are sealed.';
+comment on column memory.event_chain_heads.hash is 'Hash of the last of them; empty before the first.';
+
+create trigger refuse_change
+before update or delete on memory.event_chain
+for each row execute function memory.refuse_change();
+
+alter table memory.event_chain enable always trigger refuse_change;
+
+create trigger refuse_truncate
+before truncate on memory.event_chain
+for each statement execute function memory.refuse_change();
+
+alter table memory.event_chain enable always trigger refuse_truncate;
+
+create trigger refuse_change
+before delete on memory.event_chain_heads
+for each row execute function memory.refuse_change();
+
+alter table memory.event_chain_heads enable always trigger refuse_change;
+
+create trigger refuse_truncate
+before truncate on memory.event_chain_heads
+for each statement execute function memory.refuse_change();
+
+alter table memory.event_chain_heads enable always trigger refuse_truncate;
 
 -- Deploy pymem:tables/embedding_queue to pg
 -- requires: tables/embedding_versions
@@ -2591,6 +2745,14 @@ comment on function memory.forget_embedding() is
 create trigger forget_embedding
 after delete on memory.episodes
 for each row execute function memory.forget_embedding('episode');
+
+create trigger forget_embedding
+after delete on memory.facts
+for each row execute function memory.forget_embedding('fact');
+
+create trigger forget_embedding
+after delete on memory.rules
+for each row execute function memory.forget_embedding('rule');
 
 create function memory.requeue_embedding()
   returns trigger
@@ -2881,6 +3043,9 @@ select
   null::timestamptz as last_confirmed_at,
   e.last_referenced_at,
   e.reference_count,
+  e.updated_at,
+  null::timestamptz as valid_from,
+  null::timestamptz as valid_to,
   e.expires_at,
   e.embedding,
   e.search_vector,
@@ -2910,6 +3075,9 @@ select
   f.last_confirmed_at,
   f.last_referenced_at,
   f.reference_count,
+  f.updated_at,
+  f.valid_from,
+  f.valid_to,
   null::timestamptz,
   f.embedding,
   f.search_vector,
@@ -2939,6 +3107,9 @@ select
   r.last_confirmed_at,
   r.last_referenced_at,
   r.reference_count,
+  r.updated_at,
+  null::timestamptz,
+  null::timestamptz,
   null::timestamptz,
   r.embedding,
   r.search_vector,
@@ -3227,6 +3398,34 @@ $$;
 
 comment on function memory.check_write_time(text, timestamptz) is
 'Refuses a time that cannot be stored: NULL, infinite or more than a day ahead. Errors: PM002.';
+
+create function memory.check_interval(
+  valid_from timestamptz,
+  valid_to timestamptz,
+  whose text default ''
+)
+  returns void
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform memory.check_time('valid_from' || whose, valid_from);
+  if valid_to is not null then
+    perform memory.check_time('valid_to' || whose, valid_to);
+    if valid_to < valid_from then
+      raise exception 'valid_to% lies before valid_from: % < %', whose, valid_to, valid_from
+        using errcode = 'PM002',
+          hint = 'Leave valid_to out while the fact holds; name valid_from where it ended before.';
+    end if;
+  end if;
+end;
+$$;
+
+comment on function memory.check_interval(timestamptz, timestamptz, text) is
+'Refuses an interval that is not finite or ends before it begins; an open end (NULL) is fine. '
+'Errors: PM002.';
 
 create function memory.check_elements(
   name text,
@@ -3603,6 +3802,10 @@ begin
   v_settings.fading_threshold := 0.2;
   v_settings.expiry_threshold := 0.05;
   v_settings.episode_ttl_days := 7;
+  v_settings.decay_sweep_schedule := '0 3 * * *';
+  v_settings.episode_cleanup_schedule := '10 3 * * *';
+  v_settings.rule_hygiene_schedule := '20 3 * * *';
+  v_settings.event_seal_schedule := '40 * * * *';
   v_settings.context_token_budget := 3000;
   v_settings.context_chars_per_token := 4;
   v_settings.context_facts_share := 0.60;
@@ -3800,6 +4003,10 @@ as $$
     fading_threshold = settings.fading_threshold,
     expiry_threshold = settings.expiry_threshold,
     episode_ttl_days = settings.episode_ttl_days,
+    decay_sweep_schedule = settings.decay_sweep_schedule,
+    episode_cleanup_schedule = settings.episode_cleanup_schedule,
+    rule_hygiene_schedule = settings.rule_hygiene_schedule,
+    event_seal_schedule = settings.event_seal_schedule,
     context_token_budget = settings.context_token_budget,
     context_chars_per_token = settings.context_chars_per_token,
     context_facts_share = settings.context_facts_share,
@@ -5031,6 +5238,8 @@ create function memory.store_fact(
   embedding vector default null,
   embedding_version_id uuid default null,
   idempotency_key text default null,
+  valid_from timestamptz default null,
+  valid_to timestamptz default null,
   as_of timestamptz default now()
 )
   returns uuid
@@ -5046,8 +5255,10 @@ declare
   v_subject text := memory.collapse_whitespace(store_fact.subject);
   v_predicate text := memory.collapse_whitespace(store_fact.predicate);
   v_scope text := memory.collapse_whitespace(store_fact.scope);
+  v_valid_from timestamptz := coalesce(store_fact.valid_from, as_of);
   v_version_id uuid;
   v_stored memory.facts;
+  v_validity text := 'active';
   v_old_id uuid;
   v_id uuid;
 begin
@@ -5064,7 +5275,8 @@ begin
     memory.check_tags(store_fact.tags),
     memory.check_metadata(store_fact.metadata, '{status}'),
     memory.check_idempotency_key(store_fact.idempotency_key),
-    memory.check_write_time('as_of', as_of);
+    memory.check_write_time('as_of', as_of),
+    memory.check_interval(v_valid_from, store_fact.valid_to);
   v_version_id := memory.lock_embedding_version(
     v_tenant_id, store_fact.embedding, store_fact.embedding_version_id
   );
@@ -5094,7 +5306,10 @@ begin
     end if;
   end if;
 
-  if store_fact.entity_id is null then
+  -- What held only until now takes the place of nothing that holds.
+  if store_fact.valid_to <= as_of then
+    v_validity := 'superseded';
+  elsif store_fact.entity_id is null then
     select f.id into v_old_id
     from memory.facts as f
     where f.tenant_id = v_tenant_id and f.scope = v_scope and f.subject = v_subject
@@ -5109,21 +5324,27 @@ begin
   end if;
   if v_old_id is not null then
     update memory.facts as f
-    set validity = 'superseded', metadata = f.metadata - 'status'
+    set
+      validity = 'superseded',
+      metadata = f.metadata - 'status',
+      valid_to = least(f.valid_to, greatest(f.valid_from, v_valid_from)),
+      updated_at = memory.next_state_at(f.updated_at, as_of)
     where f.tenant_id = v_tenant_id and f.id = v_old_id;
   end if;
 
   insert into memory.facts (
     tenant_id, subject, predicate, content, importance, permanence, decay_rate, scope, tags,
-    entity_id, confidence, source_butler, source_episode_id, supersedes_id, metadata, embedding,
-    embedding_version_id, text_search_config, idempotency_key, created_at, last_confirmed_at
+    entity_id, confidence, source_butler, source_episode_id, supersedes_id, validity, metadata,
+    embedding, embedding_version_id, text_search_config, idempotency_key, created_at,
+    last_confirmed_at, valid_from, valid_to
   )
   values (
     v_tenant_id, v_subject, v_predicate, store_fact.content, store_fact.importance,
     store_fact.permanence, memory.decay_rate_of(store_fact.permanence), v_scope, store_fact.tags,
     store_fact.entity_id, store_fact.confidence, store_fact.source_butler,
-    store_fact.source_episode_id, v_old_id, store_fact.metadata, store_fact.embedding,
-    v_version_id, v_settings.text_search_config, store_fact.idempotency_key, as_of, as_of
+    store_fact.source_episode_id, v_old_id, v_validity, store_fact.metadata, store_fact.embedding,
+    v_version_id, v_settings.text_search_config, store_fact.idempotency_key, as_of, as_of,
+    v_valid_from, store_fact.valid_to
   )
   on conflict (tenant_id, idempotency_key) where idempotency_key is not null do nothing
   returning id into v_id;
@@ -5148,7 +5369,7 @@ $$;
 
 comment on function memory.store_fact(
   text, text, text, float8, text, text, jsonb, uuid, float8, text, uuid, jsonb, vector, uuid, text,
-  timestamptz
+  timestamptz, timestamptz, timestamptz
 ) is
 'Stores what is known and returns its id. An active fact of the same key, (scope, subject, '
 'predicate) or (entity_id, scope, predicate), is superseded in the same transaction, and linked. '
@@ -5173,14 +5394,19 @@ create type memory.fact_to_store as (
   source_episode_id uuid,
   metadata jsonb,
   embedding public.vector,
-  idempotency_key text
+  idempotency_key text,
+  valid_from timestamptz,
+  valid_to timestamptz
 );
 
 comment on type memory.fact_to_store is
 'An element of the argument of store_facts: whitespace collapsed, defaults filled in, with the id '
 'it will have and the anchor of its fact_keys row.';
 
-create function memory.read_facts(facts jsonb)
+create function memory.read_facts(
+  facts jsonb,
+  as_of timestamptz
+)
   returns memory.fact_to_store[]
   language plpgsql
   volatile
@@ -5195,7 +5421,8 @@ begin
       "subject": "string", "predicate": "string", "content": "string", "importance": "number",
       "permanence": "string", "scope": "string", "tags": "array", "entity_id": "uuid",
       "confidence": "number", "source_butler": "string", "source_episode_id": "uuid",
-      "metadata": "object", "embedding": "array", "idempotency_key": "string"
+      "metadata": "object", "embedding": "array", "idempotency_key": "string",
+      "valid_from": "string", "valid_to": "string"
     }'
   );
   v_ids := array(select gen_random_uuid() as id from jsonb_array_elements(facts) order by id);
@@ -5216,7 +5443,9 @@ begin
       f.source_episode_id,
       coalesce(f.metadata, '{}'),
       f.embedding,
-      f.idempotency_key
+      f.idempotency_key,
+      coalesce(f.valid_from, as_of),
+      f.valid_to
     )::memory.fact_to_store
     from rows from (
       jsonb_to_recordset(facts) as (
@@ -5233,7 +5462,9 @@ begin
         source_episode_id uuid,
         metadata jsonb,
         embedding public.vector,
-        idempotency_key text
+        idempotency_key text,
+        valid_from timestamptz,
+        valid_to timestamptz
       )
     ) with ordinality as f
     order by f.ordinality
@@ -5241,7 +5472,7 @@ begin
 end;
 $$;
 
-comment on function memory.read_facts(jsonb) is
+comment on function memory.read_facts(jsonb, timestamptz) is
 'The elements of the argument of store_facts, with new ids that rise in their order. Errors: '
 'PM002 not such an array.';
 
@@ -5269,7 +5500,8 @@ begin
       then memory.check_text('source_butler' || w.whose, f.source_butler, 128)
     end,
     case when f.embedding is not null then memory.check_embedding(f.embedding, w.whose) end,
-    memory.check_idempotency_key(f.idempotency_key, w.whose)
+    memory.check_idempotency_key(f.idempotency_key, w.whose),
+    memory.check_interval(f.valid_from, f.valid_to, w.whose)
   from unnest(facts) with ordinality as f
   cross join lateral (values (' of fact ' || f.ordinality)) as w (whose)
   order by f.ordinality;
@@ -5299,7 +5531,7 @@ as $$
 declare
   v_settings memory.settings := memory.current_settings();
   v_tenant_id text := v_settings.tenant_id;
-  v_facts memory.fact_to_store[] := memory.read_facts(facts);
+  v_facts memory.fact_to_store[] := memory.read_facts(facts, as_of);
   v_version_id uuid;
   v_ids uuid[]; -- under which each is stored, its own or that of its idempotency key
   v_active_ids uuid[]; -- what each finds under its key
@@ -5345,7 +5577,7 @@ begin
 
   v_active_ids := array(
     select case
-      when v_ids[f.ordinality] <> f.id then null
+      when v_ids[f.ordinality] <> f.id or f.valid_to <= as_of then null
       when f.entity_id is null then (
         select a.id
         from memory.facts as a
@@ -5370,17 +5602,32 @@ begin
     for no key update
   )
   update memory.facts as f
-  set validity = 'superseded', metadata = f.metadata - 'status'
+  set
+    validity = 'superseded',
+    metadata = f.metadata - 'status',
+    valid_to = least(f.valid_to, greatest(f.valid_from, s.valid_from)),
+    updated_at = memory.next_state_at(f.updated_at, as_of)
   from active as a
+  join (
+    select distinct on (n.active_id) n.active_id, n.valid_from
+    from (
+      select v_active_ids[u.ordinality] as active_id, u.valid_from, u.ordinality
+      from unnest(v_facts) with ordinality as u
+    ) as n
+    order by n.active_id, n.ordinality
+  ) as s on s.active_id = a.id
   where f.tenant_id = v_tenant_id and f.id = a.id;
 
   -- The one before it with the same key, else what was active, unless that was forgotten meanwhile.
   v_superseded_ids := array(
     select case
-      when v_ids[f.ordinality] = f.id
+      when v_ids[f.ordinality] = f.id and (f.valid_to <= as_of) is not true
       then coalesce(
         lag(f.id) over (
-          partition by v_ids[f.ordinality] = f.id, f.scope, f.anchor, f.predicate order by f.id
+          partition by
+            v_ids[f.ordinality] = f.id, (f.valid_to <= as_of) is true, f.scope, f.anchor,
+            f.predicate
+          order by f.id
         ),
         (
           select s.id
@@ -5398,19 +5645,30 @@ begin
     tenant_id, id, subject, predicate, content, importance, permanence, decay_rate, scope, tags,
     entity_id, confidence, source_butler, source_episode_id, supersedes_id, validity, metadata,
     embedding, embedding_version_id, text_search_config, idempotency_key, created_at,
-    last_confirmed_at
+    last_confirmed_at, valid_from, valid_to
   )
   select
     v_tenant_id, n.id, n.subject, n.predicate, n.content, n.importance, n.permanence,
     memory.decay_rate_of(n.permanence), n.scope, n.tags, n.entity_id, n.confidence,
     n.source_butler, n.source_episode_id, v_superseded_ids[n.ordinality],
-    case when n.next_id is null then 'active' else 'superseded' end, n.metadata, n.embedding,
-    case when n.embedding is not null then v_version_id end, v_settings.text_search_config,
-    n.idempotency_key, as_of, as_of
+    case when n.has_ended or n.next_id is not null then 'superseded' else 'active' end, n.metadata,
+    n.embedding, case when n.embedding is not null then v_version_id end,
+    v_settings.text_search_config, n.idempotency_key, as_of, as_of, n.valid_from,
+    case
+      when n.has_ended then n.valid_to
+      else least(n.valid_to, case when n.next_id is not null then greatest(n.valid_from, n.next_valid_from) end)
+    end
   from (
-    select f.*, lead(f.id) over (partition by f.scope, f.anchor, f.predicate order by f.id) as next_id
+    select
+      f.*,
+      f.valid_to <= as_of is true as has_ended,
+      lead(f.id) over chain as next_id,
+      lead(f.valid_from) over chain as next_valid_from
     from unnest(v_facts) with ordinality as f
     where v_ids[f.ordinality] = f.id
+    window chain as (
+      partition by f.scope, f.anchor, f.predicate, f.valid_to <= as_of is true order by f.id
+    )
   ) as n
   order by n.idempotency_key, n.id
   on conflict (tenant_id, idempotency_key) where idempotency_key is not null do nothing;
@@ -5453,7 +5711,7 @@ comment on function memory.store_facts(jsonb, uuid, timestamptz) is
 'Stores many facts at once, or none, as store_fact would one after the other: an array of objects '
 'with subject, predicate, content and, if wanted, importance, permanence, scope, tags, entity_id, '
 'confidence, source_butler, source_episode_id, metadata, embedding (an array of numbers, of the '
-'version embedding_version_id) and idempotency_key. One supersedes another one of its key that '
+'version embedding_version_id), idempotency_key, valid_from and valid_to. One supersedes another one of its key that '
 'comes before it. Returns, in their order, the id of each, whether it is new, and what it '
 'superseded; one whose idempotency_key is known keeps its first id. Its events come in three '
 'groups: the facts that were there are superseded, the new ones follow each other, their links are '
@@ -5701,6 +5959,253 @@ create trigger refuse_truncate
 before truncate on memory.tombstones
 for each statement execute function memory.refuse_truncate();
 
+-- Deploy pymem:tables/history to pg
+-- requires: functions/audit
+-- requires: tables/tombstones
+
+set local role memory_owner;
+
+create table memory.memory_history (
+  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  memory_type text not null check (memory_type in ('episode', 'fact', 'rule')),
+  memory_id uuid not null,
+  known_from timestamptz not null check (isfinite(known_from)),
+  known_to timestamptz not null check (isfinite(known_to)),
+  recorded_at timestamptz not null default now() check (isfinite(recorded_at)),
+  image jsonb not null check (jsonb_typeof(image) = 'object'),
+  successor_digest bytea not null check (octet_length(successor_digest) = 32),
+  primary key (tenant_id, memory_type, memory_id, known_from),
+  constraint memory_history_interval_check check (known_from < known_to)
+);
+
+create index memory_history_period_idx
+on memory.memory_history (tenant_id, memory_type, known_to);
+
+comment on table memory.memory_history is
+'What memories said before they were changed: an image of each state that ended, from the moment '
+'it began to the moment it ended, half-open. What never changes (content of episodes and facts) '
+'and mere counters are not repeated. Deleted with its memory.';
+comment on column memory.memory_history.known_from is
+'Since when the memory said so, on the clock of whoever changed it (its updated_at then).';
+comment on column memory.memory_history.known_to is 'When it began to say something else.';
+comment on column memory.memory_history.recorded_at is
+'Time of the transaction that changed it, from the server''s clock only.';
+comment on column memory.memory_history.image is
+'Columns of the state and their values (memory.image_of); times in UTC.';
+comment on column memory.memory_history.successor_digest is
+'SHA-256 of the image of the state that followed, to tell whether it is still the same.';
+
+create function memory.image_of(
+  memory_type text,
+  columns jsonb
+)
+  returns jsonb
+  language sql
+  immutable
+  parallel safe
+  return columns
+    - '{
+      tenant_id,id,created_at,updated_at,butler,session_id,subject,predicate,idempotency_key,
+      source_episode_id,supersedes_id,embedding,embedding_version_id,search_vector,
+      text_search_config,index_rendering,reference_count,last_referenced_at,retry_count,last_error,
+      asymmetric_score
+    }'::text []
+    - case memory_type when 'rule' then '{}' else '{content}'::text [] end;
+
+comment on function memory.image_of(text, jsonb) is
+'Of the columns of a memory, a JSON object, those that its history keeps: what may change and is '
+'no counter of references, nor follows from others or from deletions elsewhere.';
+
+create function memory.image_digest(image jsonb)
+  returns bytea
+  language sql
+  immutable
+  parallel safe
+  return sha256(convert_to(image::text, 'UTF8'));
+
+comment on function memory.image_digest(jsonb) is 'SHA-256 of an image, 32 octets.';
+
+create function memory.next_state_at(
+  updated_at timestamptz,
+  as_of timestamptz
+)
+  returns timestamptz
+  language sql
+  stable
+  parallel safe
+  return greatest(as_of, updated_at + interval '1 microsecond');
+
+comment on function memory.next_state_at(timestamptz, timestamptz) is
+'When the state of a memory begins that follows the one of updated_at, at as_of: later in any case.';
+
+-- Whoever changes a memory may say when, by updated_at; otherwise it is now. Either way the states
+-- of a memory follow each other without gap or overlap.
+create function memory.start_state()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if new.updated_at is not distinct from old.updated_at then
+    new.updated_at := now();
+  end if;
+  new.updated_at := memory.next_state_at(old.updated_at, new.updated_at);
+  return new;
+end;
+$$;
+
+comment on function memory.start_state() is
+'Trigger: dates a changed memory (updated_at), later than it was dated before.';
+
+create function memory.keep_history()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+  set timezone = 'UTC' -- so that the same state has the same image in every session
+as $$
+begin
+  -- No part of the image: so they need not be read from where they are stored.
+  old.embedding := null;
+  old.search_vector := null;
+  new.embedding := null;
+  new.search_vector := null;
+  insert into memory.memory_history
+    (tenant_id, memory_type, memory_id, known_from, known_to, image, successor_digest)
+  values (
+    old.tenant_id, tg_argv[0], old.id, old.updated_at, new.updated_at,
+    memory.image_of(tg_argv[0], to_jsonb(old)),
+    memory.image_digest(memory.image_of(tg_argv[0], to_jsonb(new)))
+  );
+  return null;
+end;
+$$;
+
+comment on function memory.keep_history() is
+'Trigger: keeps what a memory said until now. Argument: its type.';
+
+create function memory.delete_history()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  delete from memory.memory_history as h
+  using old_rows as o
+  where h.tenant_id = o.tenant_id and h.memory_type = tg_argv[0] and h.memory_id = o.id;
+  return null;
+end;
+$$;
+
+comment on function memory.delete_history() is
+'Trigger: what is deleted leaves nothing of what it said. Argument: its type.';
+
+-- Named so that it fires after the trigger "prepare", which may change these columns.
+
+create trigger start_state
+before update of
+importance, consolidated, consolidation_status, consolidation_attempts, last_consolidation_error,
+next_consolidation_retry_at, expires_at, metadata, updated_at
+on memory.episodes
+for each row when (
+  (
+    new.importance, new.consolidated, new.consolidation_status, new.consolidation_attempts,
+    new.last_consolidation_error, new.next_consolidation_retry_at, new.expires_at, new.metadata,
+    new.updated_at
+  ) is distinct from (
+    old.importance, old.consolidated, old.consolidation_status, old.consolidation_attempts,
+    old.last_consolidation_error, old.next_consolidation_retry_at, old.expires_at, old.metadata,
+    old.updated_at
+  )
+)
+execute function memory.start_state();
+
+create trigger keep_history
+after update on memory.episodes
+for each row when (new.updated_at <> old.updated_at)
+execute function memory.keep_history('episode');
+
+create trigger delete_history
+after delete on memory.episodes referencing old table as old_rows
+for each statement execute function memory.delete_history('episode');
+
+create trigger start_state
+before update of
+importance, confidence, decay_rate, permanence, source_butler, entity_id, validity, scope,
+last_confirmed_at, valid_from, valid_to, tags, metadata, updated_at
+on memory.facts
+for each row when (
+  (
+    new.importance, new.confidence, new.decay_rate, new.permanence, new.source_butler,
+    new.entity_id, new.validity, new.scope, new.last_confirmed_at, new.valid_from, new.valid_to,
+    new.tags, new.metadata, new.updated_at
+  ) is distinct from (
+    old.importance, old.confidence, old.decay_rate, old.permanence, old.source_butler,
+    old.entity_id, old.validity, old.scope, old.last_confirmed_at, old.valid_from, old.valid_to,
+    old.tags, old.metadata, old.updated_at
+  )
+)
+execute function memory.start_state();
+
+create trigger keep_history
+after update on memory.facts
+for each row when (new.updated_at <> old.updated_at)
+execute function memory.keep_history('fact');
+
+create trigger delete_history
+after delete on memory.facts referencing old table as old_rows
+for each statement execute function memory.delete_history('fact');
+
+create trigger start_state
+before update of
+content, scope, maturity, importance, confidence, decay_rate, permanence, effectiveness_score,
+applied_count, success_count, harmful_count, source_butler, last_applied_at, last_evaluated_at,
+last_confirmed_at, tags, metadata, updated_at
+on memory.rules
+for each row when (
+  (
+    new.content, new.scope, new.maturity, new.importance, new.confidence, new.decay_rate,
+    new.permanence, new.effectiveness_score, new.applied_count, new.success_count,
+    new.harmful_count, new.source_butler, new.last_applied_at, new.last_evaluated_at,
+    new.last_confirmed_at, new.tags, new.metadata, new.updated_at
+  ) is distinct from (
+    old.content, old.scope, old.maturity, old.importance, old.confidence, old.decay_rate,
+    old.permanence, old.effectiveness_score, old.applied_count, old.success_count,
+    old.harmful_count, old.source_butler, old.last_applied_at, old.last_evaluated_at,
+    old.last_confirmed_at, old.tags, old.metadata, old.updated_at
+  )
+)
+execute function memory.start_state();
+
+create trigger keep_history
+after update on memory.rules
+for each row when (new.updated_at <> old.updated_at)
+execute function memory.keep_history('rule');
+
+create trigger delete_history
+after delete on memory.rules referencing old table as old_rows
+for each statement execute function memory.delete_history('rule');
+
+-- Facts and rules are deleted only to erase what they say; links to them resolve as expired then.
+
+create trigger bury
+after delete on memory.facts referencing old table as old_rows
+for each statement execute function memory.bury_memories('fact');
+
+create trigger bury
+after delete on memory.rules referencing old table as old_rows
+for each statement execute function memory.bury_memories('rule');
+
+create trigger refuse_change
+before update or delete on memory.memory_history
+for each row
+-- Deleted with its memory, or by memory.erase_subject.
+when (pg_trigger_depth() = 0 and current_setting('memory.erasing', true) is distinct from 'on')
+execute function memory.refuse_change();
+
+create trigger refuse_truncate
+before truncate on memory.memory_history
+for each statement execute function memory.refuse_truncate();
+
 -- Deploy pymem:functions/links to pg
 -- requires: tables/audit_triggers
 -- requires: functions/checks
@@ -5922,6 +6427,7 @@ begin
     update memory.facts as f
     set
       last_confirmed_at = greatest(f.last_confirmed_at, as_of),
+      updated_at = memory.next_state_at(f.updated_at, as_of),
       metadata = case
         when f.confidence >= v_settings.fading_threshold then f.metadata - 'status'
         else f.metadata
@@ -5931,6 +6437,7 @@ begin
     update memory.rules as r
     set
       last_confirmed_at = greatest(r.last_confirmed_at, as_of),
+      updated_at = memory.next_state_at(r.updated_at, as_of),
       metadata = case
         when r.confidence >= v_settings.fading_threshold then r.metadata - 'status'
         else r.metadata
@@ -5970,17 +6477,22 @@ begin
   case memory_type
     when 'episode' then
       update memory.episodes as e
-      set expires_at = as_of
+      set expires_at = as_of, updated_at = memory.next_state_at(e.updated_at, as_of)
       where e.tenant_id = v_tenant_id and e.id = memory_id
         and (e.expires_at is null or e.expires_at > as_of);
     when 'fact' then
       update memory.facts as f
-      set validity = 'retracted', metadata = f.metadata - 'status'
+      set
+        validity = 'retracted',
+        metadata = f.metadata - 'status',
+        updated_at = memory.next_state_at(f.updated_at, as_of)
       where f.tenant_id = v_tenant_id and f.id = memory_id
         and f.validity <> 'retracted';
     else
       update memory.rules as r
-      set metadata = (r.metadata - 'status') || '{"forgotten": true}'
+      set
+        metadata = (r.metadata - 'status') || '{"forgotten": true}',
+        updated_at = memory.next_state_at(r.updated_at, as_of)
       where r.tenant_id = v_tenant_id and r.id = memory_id
         and r.lifecycle_state <> 'retracted';
   end case;
@@ -6043,6 +6555,360 @@ $$;
 comment on function memory.get_memory(text, uuid, timestamptz) is
 'One memory in any state as a JSON object of all its columns but the vectors, and counts as a '
 'reference to it; the counters are those after it. NULL when there is none with this id. Errors: '
+'PM002.';
+
+-- Deploy pymem:functions/restore to pg
+-- requires: functions/lifecycle
+-- requires: functions/store_facts
+
+set local role memory_owner;
+
+create function memory.restore_memory(
+  memory_type text,
+  memory_id uuid,
+  as_of timestamptz default now()
+)
+  returns boolean
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_settings memory.settings := memory.current_settings();
+  v_tenant_id text := v_settings.tenant_id;
+begin
+  perform memory.check_word('memory_type', memory_type, '{episode,fact,rule}');
+  perform memory.check_write_time('as_of', as_of);
+  if not memory.memory_exists(v_tenant_id, memory_type, memory_id) then
+    return false;
+  end if;
+
+  case memory_type
+    when 'episode' then
+      update memory.episodes as e
+      set
+        expires_at = as_of + make_interval(secs => v_settings.episode_ttl_days * 86400),
+        updated_at = memory.next_state_at(e.updated_at, as_of)
+      where e.tenant_id = v_tenant_id and e.id = memory_id and e.expires_at <= as_of;
+    when 'fact' then
+      perform memory.restore_fact(v_tenant_id, memory_id, as_of);
+    else
+      update memory.rules as r
+      set
+        metadata = r.metadata - '{status,forgotten}'::text [],
+        last_confirmed_at = greatest(r.last_confirmed_at, as_of),
+        updated_at = memory.next_state_at(r.updated_at, as_of)
+      where r.tenant_id = v_tenant_id and r.id = memory_id and r.lifecycle_state = 'retracted';
+  end case;
+  return true;
+end;
+$$;
+
+comment on function memory.restore_memory(text, uuid, timestamptz) is
+'Brings a memory back: a fact that was retracted, superseded or has expired, if no other fact is '
+'active under its key; a forgotten rule; an episode that has expired, for another term. Counts as a '
+'confirmation, or the next sweep might take it away again. Returns true, also if it was there all '
+'the time; false means there is none with this id. Errors: PM002 invalid argument, PM003 the key '
+'of the fact is taken, or its entity was merged away.';
+
+create function memory.restore_fact(
+  tenant_id text,
+  fact_id uuid,
+  as_of timestamptz
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_fact record;
+  v_other uuid;
+begin
+  -- Its key, once written, stays; locks come in the order of memory.store_fact.
+  select f.subject, f.predicate, f.scope, f.entity_id into v_fact
+  from memory.facts as f
+  where f.tenant_id = restore_fact.tenant_id and f.id = fact_id;
+  perform memory.lock_entities(restore_fact.tenant_id, array[v_fact.entity_id]);
+  insert into memory.fact_keys as k (tenant_id, scope, anchor, predicate)
+  values (
+    restore_fact.tenant_id, v_fact.scope,
+    coalesce('entity:' || v_fact.entity_id, 'subject:' || v_fact.subject), v_fact.predicate
+  )
+  on conflict on constraint fact_keys_pkey do update set scope = excluded.scope;
+
+  select a.id into v_other
+  from memory.facts as a
+  where a.tenant_id = restore_fact.tenant_id and a.scope = v_fact.scope
+    and a.predicate = v_fact.predicate and a.validity = 'active' and a.id <> fact_id
+    and case
+      when v_fact.entity_id is null then a.entity_id is null and a.subject = v_fact.subject
+      else a.entity_id = v_fact.entity_id
+    end;
+  if found then
+    raise exception 'fact % cannot be restored: fact % has its place', fact_id, v_other
+      using errcode = 'PM003',
+        hint = format('Forget fact %s first, if this one is right after all.', v_other);
+  end if;
+
+  update memory.facts as f
+  set
+    validity = 'active',
+    metadata = f.metadata - 'status',
+    last_confirmed_at = greatest(f.last_confirmed_at, as_of),
+    valid_to = case when f.valid_to > as_of then f.valid_to end,
+    updated_at = memory.next_state_at(f.updated_at, as_of)
+  where f.tenant_id = restore_fact.tenant_id and f.id = fact_id and f.validity <> 'active';
+end;
+$$;
+
+comment on function memory.restore_fact(text, uuid, timestamptz) is
+'Makes a fact active again; it holds from then on without end. Errors: PM003.';
+
+-- Deploy pymem:functions/history to pg
+-- requires: tables/history
+-- requires: functions/checks
+-- requires: functions/request
+-- requires: functions/lifecycle
+
+set local role memory_owner;
+
+create function memory.fact_history(fact_id uuid)
+  returns table (
+    "position" bigint,
+    id uuid,
+    subject text,
+    predicate text,
+    content text,
+    lifecycle_state text,
+    valid_from timestamptz,
+    valid_to timestamptz,
+    known_from timestamptz,
+    known_to timestamptz,
+    confidence float8,
+    supersedes_id uuid,
+    source_butler text,
+    source_episode_id uuid,
+    actor text,
+    reason text
+  )
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+begin
+  return query
+  with recursive before as (
+    select f.id, f.supersedes_id
+    from memory.facts as f
+    where f.tenant_id = v_tenant_id and f.id = fact_id
+    union
+    select p.id, p.supersedes_id
+    from before as b
+    join memory.facts as p on p.tenant_id = v_tenant_id and p.id = b.supersedes_id
+  ),
+  -- What was restored may have been superseded twice.
+  chain as (
+    select b.id, 1 as generation
+    from before as b
+    where b.supersedes_id is null
+    union all
+    select s.id, c.generation + 1
+    from chain as c
+    join memory.facts as s on s.tenant_id = v_tenant_id and s.supersedes_id = c.id
+  ) cycle id set is_cycle using path
+  select
+    row_number() over (order by c.generation, f.created_at, f.id), f.id, f.subject, f.predicate,
+    f.content, f.lifecycle_state, f.valid_from, f.valid_to, f.created_at,
+    case when f.validity <> 'active' then coalesce(
+      (
+        select max(h.known_to)
+        from memory.memory_history as h
+        where h.tenant_id = v_tenant_id and h.memory_type = 'fact' and h.memory_id = f.id
+          and h.image ->> 'validity' = 'active'
+      ),
+      f.created_at
+    ) end,
+    f.confidence, f.supersedes_id, f.source_butler, f.source_episode_id, e.actor, e.reason
+  from chain as c
+  join memory.facts as f on f.tenant_id = v_tenant_id and f.id = c.id
+  left join lateral (
+    select v.actor, v.reason
+    from memory.memory_events as v
+    where v.tenant_id = v_tenant_id and v.memory_id = f.id and v.event_type = 'fact_created'
+    order by v.created_at, v.seq
+    limit 1
+  ) as e on true
+  where not c.is_cycle
+  order by 1;
+end;
+$$;
+
+comment on function memory.fact_history(uuid) is
+'The facts that superseded each other, of which this is one, oldest first: when each holds in the '
+'world (valid_from, valid_to), when the memory held it for true (known_from, known_to), both half-'
+'open, NULL: still; who stored it and why. No rows for an unknown id.';
+
+create function memory.replay_memory(
+  memory_type text,
+  memory_id uuid
+)
+  returns table (
+    "position" bigint,
+    known_from timestamptz,
+    known_to timestamptz,
+    event_type text,
+    actor text,
+    image jsonb,
+    problem text
+  )
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+  set timezone = 'UTC' -- in which images are kept
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+begin
+  perform memory.check_word('memory_type', memory_type, '{episode,fact,rule}');
+
+  return query
+  with today as (
+    select e.created_at, e.updated_at, to_jsonb(e) as columns
+    from memory.episodes as e
+    where memory_type = 'episode' and e.tenant_id = v_tenant_id and e.id = memory_id
+    union all
+    select f.created_at, f.updated_at, to_jsonb(f)
+    from memory.facts as f
+    where memory_type = 'fact' and f.tenant_id = v_tenant_id and f.id = memory_id
+    union all
+    select r.created_at, r.updated_at, to_jsonb(r)
+    from memory.rules as r
+    where memory_type = 'rule' and r.tenant_id = v_tenant_id and r.id = memory_id
+  ),
+  states as materialized (
+    select
+      row_number() over in_time as place,
+      s.known_from, s.known_to, s.image,
+      lag(s.image) over in_time as previous_image,
+      lag(s.known_to, 1, t.created_at) over in_time as expected_from,
+      lag(s.successor_digest) over in_time as expected_digest
+    from (
+      select h.known_from, h.known_to, h.image, h.successor_digest
+      from memory.memory_history as h
+      where h.tenant_id = v_tenant_id and h.memory_type = replay_memory.memory_type
+        and h.memory_id = replay_memory.memory_id
+      union all
+      select t.updated_at, null, memory.image_of(memory_type, t.columns), null
+      from today as t
+    ) as s
+    cross join today as t
+    window in_time as (order by s.known_from)
+  ),
+  changes as (
+    select
+      a.aspect, s.place, s.previous_image ->> a.aspect as from_state,
+      s.image ->> a.aspect as to_state,
+      row_number() over (partition by a.aspect order by s.place) as number
+    from states as s
+    cross join (values ('lifecycle_state'), ('maturity')) as a (aspect)
+    where s.place > 1 and s.previous_image ->> a.aspect <> s.image ->> a.aspect
+  ),
+  told as (
+    select
+      t.aspect, t.from_state, t.to_state, e.event_type, e.actor, e.created_at, e.seq,
+      row_number() over (partition by t.aspect order by e.seq) as number
+    from memory.memory_events as e
+    join memory.transitions as t
+      on t.memory_type = replay_memory.memory_type
+        and t.event_type = e.event_type
+        and t.from_state = e.payload ->> 'from'
+        and t.to_state = e.payload ->> 'to'
+    where e.tenant_id = v_tenant_id and e.memory_id = replay_memory.memory_id
+      and e.memory_type = replay_memory.memory_type
+  ),
+  -- Up to the state in which it came to be: of a fact that was stored together with its successor
+  -- two events tell.
+  birth as (
+    select coalesce(min(e.number), 0) as number
+    from told as e
+    join states as s on s.place = 1 and s.image ->> 'lifecycle_state' = e.to_state
+    where e.aspect = 'lifecycle_state'
+  ),
+  matched as (
+    select
+      c.place, e.event_type, e.actor, e.created_at, e.seq,
+      case
+        when e.number is null
+        then format('no event tells that it went from %s to %s', c.from_state, c.to_state)
+        when c.number is null
+        then format('it never went from %s to %s as the event tells', e.from_state, e.to_state)
+        when (e.from_state, e.to_state) <> (c.from_state, c.to_state)
+        then format(
+          'it went from %s to %s, and the event tells: from %s to %s',
+          c.from_state, c.to_state, e.from_state, e.to_state
+        )
+      end as problem
+    from changes as c
+    full join (
+      select t.*, t.number - case t.aspect when 'maturity' then 0 else b.number end as later_number
+      from told as t
+      cross join birth as b
+      where t.aspect = 'maturity' or t.number > b.number
+    ) as e on e.aspect = c.aspect and e.later_number = c.number
+  )
+  select
+    s.place, s.known_from, s.known_to, m.event_type, m.actor, s.image,
+    nullif(
+      concat_ws(
+        '; ',
+        case when s.known_from <> s.expected_from then 'a state before it is missing' end,
+        case when memory.image_digest(s.image) <> s.expected_digest
+          then 'it was changed past its history'
+        end,
+        m.problem
+      ),
+      ''
+    )
+  from states as s
+  left join lateral (
+    select
+      string_agg(x.event_type, ', ' order by x.seq) as event_type,
+      min(x.actor) as actor,
+      string_agg(x.problem, '; ' order by x.seq) as problem
+    from (
+      select d.event_type, d.actor, d.seq, d.problem from matched as d where d.place = s.place
+      union all
+      select t.event_type, t.actor, t.seq, null
+      from told as t
+      join birth as b on t.number <= b.number
+      where s.place = 1 and t.aspect = 'lifecycle_state'
+      union all
+      select null, null, null, 'no event tells of its creation'
+      where s.place = 1 and (select b.number from birth as b) = 0
+    ) as x
+  ) as m on true
+  union all
+  select null, d.created_at, null, d.event_type, d.actor, null, d.problem
+  from matched as d
+  where d.place is null
+  order by 1, 2, 4;
+end;
+$$;
+
+comment on function memory.replay_memory(text, uuid) is
+'Every state a memory went through, rebuilt from memory.memory_history and the events, oldest '
+'first, the last one being that of its row: from when to when (half-open), by which event and '
+'whose doing, and what it said (memory.image_of; times in UTC). problem says where states, events '
+'and row contradict each other, and is NULL where they agree. No rows for an unknown id. Errors: '
 'PM002.';
 
 -- Deploy pymem:functions/rules to pg
@@ -6169,6 +7035,7 @@ begin
     last_applied_at = v_rule.last_applied_at,
     last_evaluated_at = v_rule.last_evaluated_at,
     last_confirmed_at = v_rule.last_confirmed_at,
+    updated_at = memory.next_state_at(r.updated_at, new.created_at),
     metadata = v_rule.metadata
   where r.tenant_id = new.tenant_id and r.id = new.rule_id;
   return null;
@@ -6510,8 +7377,8 @@ $$;
 comment on function memory.run_decay_sweep(timestamptz) is
 'Brings the states of all facts and rules that decay up to date with their effective confidence '
 'at as_of: below fading_threshold (0.2) they fade, at or above it they recover, below '
-'expiry_threshold (0.05) a fact expires and a rule is forgotten. Permanent ones and anti-patterns '
-'stay as they are. Only rows whose state changes are written, so a second run, also one at the '
+'expiry_threshold (0.05) a fact expires and a rule is forgotten. A fact whose valid_to has come '
+'expires too. Permanent ones and anti-patterns stay as they are. Only rows whose state changes are written, so a second run, also one at the '
 'same time, changes nothing more. Returns for facts and for rules how many were checked, and how '
 'many it let fade, expire (be forgotten) and recover. Errors: PM002 invalid time.';
 
@@ -6538,7 +7405,7 @@ begin
   select
     count(*),
     array_agg(f.id) filter (
-      where f.lifecycle_state <> memory.decayed_state(
+      where f.valid_to <= as_of or f.decay_rate > 0 and f.lifecycle_state <> memory.decayed_state(
         memory.effective_confidence(
           f.confidence, f.decay_rate, coalesce(f.last_confirmed_at, f.created_at), as_of
         ),
@@ -6546,12 +7413,13 @@ begin
       )
     )
   from memory.facts as f
-  where f.tenant_id = settings.tenant_id and f.validity = 'active' and f.decay_rate > 0;
+  where f.tenant_id = settings.tenant_id and f.validity = 'active'
+    and (f.decay_rate > 0 or f.valid_to <= as_of);
 end;
 $$;
 
 comment on function memory.due_facts(memory.settings, timestamptz) is
-'How many facts decay, and those whose state is not that of their effective confidence.';
+'How many facts decay or hold no more, and those whose state should be another.';
 
 create function memory.sweep_facts(
   settings memory.settings,
@@ -6586,28 +7454,38 @@ begin
     select
       f.id,
       f.lifecycle_state,
-      memory.decayed_state(
-        memory.effective_confidence(
-          f.confidence, f.decay_rate, coalesce(f.last_confirmed_at, f.created_at), as_of
-        ),
-        settings.fading_threshold, settings.expiry_threshold
-      ) as state
+      case
+        when f.valid_to <= as_of then 'expired'
+        else memory.decayed_state(
+          memory.effective_confidence(
+            f.confidence, f.decay_rate, coalesce(f.last_confirmed_at, f.created_at), as_of
+          ),
+          settings.fading_threshold, settings.expiry_threshold
+        )
+      end as state
     from memory.facts as f
     where f.tenant_id = v_tenant_id and f.id = any (v_due)
-      and f.validity = 'active' and f.decay_rate > 0
+      and f.validity = 'active' and (f.decay_rate > 0 or f.valid_to <= as_of)
     order by f.id
     for no key update
   ) as d
   where d.state <> d.lifecycle_state;
 
   update memory.facts as f
-  set metadata = f.metadata || '{"status": "fading"}'
+  set
+    metadata = f.metadata || '{"status": "fading"}',
+    updated_at = memory.next_state_at(f.updated_at, as_of)
   where f.tenant_id = v_tenant_id and f.id = any (v_fading);
   update memory.facts as f
-  set metadata = f.metadata - 'status'
+  set
+    metadata = f.metadata - 'status',
+    updated_at = memory.next_state_at(f.updated_at, as_of)
   where f.tenant_id = v_tenant_id and f.id = any (v_recovered);
   update memory.facts as f
-  set validity = 'expired', metadata = f.metadata - 'status'
+  set
+    validity = 'expired',
+    metadata = f.metadata - 'status',
+    updated_at = memory.next_state_at(f.updated_at, as_of)
   where f.tenant_id = v_tenant_id and f.id = any (v_expired);
 
   fading := coalesce(cardinality(v_fading), 0)::bigint;
@@ -6705,13 +7583,19 @@ begin
   where d.state <> d.lifecycle_state;
 
   update memory.rules as r
-  set metadata = r.metadata || '{"status": "fading"}'
+  set
+    metadata = r.metadata || '{"status": "fading"}',
+    updated_at = memory.next_state_at(r.updated_at, as_of)
   where r.tenant_id = v_tenant_id and r.id = any (v_fading);
   update memory.rules as r
-  set metadata = r.metadata - 'status'
+  set
+    metadata = r.metadata - 'status',
+    updated_at = memory.next_state_at(r.updated_at, as_of)
   where r.tenant_id = v_tenant_id and r.id = any (v_recovered);
   update memory.rules as r
-  set metadata = (r.metadata - 'status') || '{"forgotten": true}'
+  set
+    metadata = (r.metadata - 'status') || '{"forgotten": true}',
+    updated_at = memory.next_state_at(r.updated_at, as_of)
   where r.tenant_id = v_tenant_id and r.id = any (v_expired);
 
   fading := coalesce(cardinality(v_fading), 0)::bigint;
@@ -6981,6 +7865,7 @@ begin
     maturity = 'anti_pattern',
     permanence = 'permanent',
     decay_rate = 0,
+    updated_at = memory.next_state_at(r.updated_at, as_of),
     metadata = (r.metadata - '{needs_inversion,status}'::text []) || jsonb_build_object(
       'original_content', r.content,
       'inverted_from', jsonb_build_object(
@@ -6989,7 +7874,7 @@ begin
     )
   where r.tenant_id = v_tenant_id and r.id = any (v_inverted);
   update memory.rules as r
-  set maturity = 'proven'
+  set maturity = 'proven', updated_at = memory.next_state_at(r.updated_at, as_of)
   where r.tenant_id = v_tenant_id and r.id = any (v_promoted);
 
   inverted := coalesce(cardinality(v_inverted), 0)::bigint;
@@ -7053,6 +7938,7 @@ begin
     permanence = r.metadata -> 'inverted_from' ->> 'permanence',
     decay_rate = (r.metadata -> 'inverted_from' ->> 'decay_rate')::float8,
     last_confirmed_at = greatest(r.last_confirmed_at, as_of),
+    updated_at = memory.next_state_at(r.updated_at, as_of),
     metadata = r.metadata - '{original_content,inverted_from}'::text []
   where r.tenant_id = v_tenant_id and r.id = revert_inversion.rule_id;
   return v_rule.metadata -> 'inverted_from' ->> 'maturity';
@@ -7110,6 +7996,374 @@ $$;
 comment on function memory.list_events(uuid, text, timestamptz, bigint, integer) is
 'The audit stream of the current tenant, newest first, of one memory or one event type if named; '
 'before_at and before_seq, those of the last event seen, read on from there. Errors: PM002.';
+
+-- Deploy pymem:functions/event_chain to pg
+-- requires: tables/event_chain
+-- requires: tables/history
+-- requires: functions/request
+-- requires: functions/checks
+
+set local role memory_owner;
+
+create function memory.event_digest(event memory.memory_events)
+  returns bytea
+  language sql
+  stable
+  parallel safe
+  return sha256(convert_to(
+    jsonb_build_array(
+      event.tenant_id, event.id, event.seq, event.event_type, event.memory_type, event.memory_id,
+      event.actor, event.login, event.request_id, event.reason, event.payload,
+      extract(epoch from event.created_at)
+    )::text,
+    'UTF8'
+  ));
+
+comment on function memory.event_digest(memory.memory_events) is
+'SHA-256 of all columns of an event, written as a JSON array; the time in seconds since 1970.';
+
+create function memory.append_digest(
+  hash bytea,
+  head bytea,
+  digest bytea
+)
+  returns bytea
+  language sql
+  immutable
+  parallel safe
+  return sha256(coalesce(hash, head) || digest);
+
+comment on function memory.append_digest(bytea, bytea, bytea) is
+'The next hash of a chain: SHA-256 of the hash before it, or else the head, and a digest.';
+
+create aggregate memory.chain_hash(head bytea, digest bytea) (
+  sfunc = memory.append_digest,
+  stype = bytea
+);
+
+comment on aggregate memory.chain_hash(bytea, bytea) is
+'The hash of a chain of digests that goes on from a head; in a window, that of each beginning.';
+
+create function memory.seal_events(max_events integer default 1000000)
+  returns table (
+    sealed bigint,
+    "position" bigint,
+    hash bytea
+  )
+  language plpgsql
+  volatile
+  rows 1
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+  set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_head memory.event_chain_heads;
+begin
+  perform memory.check_number('max_events', max_events, 1, 100000000);
+  insert into memory.event_chain_heads as h (tenant_id, position, hash, sealed_at)
+  values (v_tenant_id, 0, '', now())
+  on conflict (tenant_id) do nothing;
+  -- One at a time for a tenant; what another one has sealed meanwhile is visible below.
+  select h.* into v_head
+  from memory.event_chain_heads as h
+  where h.tenant_id = v_tenant_id
+  for no key update;
+
+  with fresh as (
+    select e.id, e.seq, memory.event_digest(e) as digest
+    from memory.memory_events as e
+    where e.tenant_id = v_tenant_id
+      and not exists (
+        select from memory.event_chain as c where c.tenant_id = e.tenant_id and c.event_id = e.id
+      )
+    order by e.seq
+    limit max_events
+  ),
+  chained as (
+    select
+      f.id,
+      f.digest,
+      row_number() over in_order as number,
+      memory.chain_hash(v_head.hash, f.digest) over in_order as hash
+    from fresh as f
+    window in_order as (order by f.seq rows unbounded preceding)
+  ),
+  stored as (
+    insert into memory.event_chain (tenant_id, position, event_id, event_digest, hash)
+    select v_tenant_id, v_head.position + c.number, c.id, c.digest, c.hash
+    from chained as c
+    order by c.number
+    returning position, hash
+  )
+  select count(*), max(s.position), (array_agg(s.hash order by s.position desc))[1]
+  into sealed, position, hash
+  from stored as s;
+
+  if sealed > 0 then
+    update memory.event_chain_heads as h
+    set position = seal_events.position, hash = seal_events.hash, sealed_at = now()
+    where h.tenant_id = v_tenant_id;
+  else
+    position := v_head.position;
+    hash := v_head.hash;
+  end if;
+  return next;
+end;
+$$;
+
+comment on function memory.seal_events(integer) is
+'Seals what has happened since the last seal: appends each new event, at most max_events, to the '
+'hash chain of the tenant. Outside of the transactions that write events, which so never wait for '
+'each other. Returns how many were sealed, and the end of the chain: keep a copy elsewhere, for '
+'memory.verify_chain. Errors: PM002.';
+
+create function memory.get_chain_head()
+  returns table (
+    "position" bigint,
+    hash bytea,
+    sealed_at timestamptz
+  )
+  language plpgsql
+  stable
+  rows 1
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  return query
+  select h.position, h.hash, h.sealed_at
+  from memory.event_chain_heads as h
+  where h.tenant_id = memory.current_tenant();
+end;
+$$;
+
+comment on function memory.get_chain_head() is
+'The end of the hash chain of the tenant: how many events are sealed, and the hash that covers them '
+'all. No row before the first seal.';
+
+create type memory.chain_problem as (
+  problem text,
+  "position" bigint,
+  event_id uuid,
+  memory_type text,
+  memory_id uuid,
+  detail text
+);
+
+comment on type memory.chain_problem is 'What memory.verify_chain has found.';
+comment on column memory.chain_problem.problem is
+'guard removed, event changed, event missing, seal changed, seal missing, chain cut off, memory '
+'without event, memory missing or state without event.';
+comment on column memory.chain_problem.position is 'Place in the chain; NULL if it is none of it.';
+
+create function memory.check_guards()
+  returns setof memory.chain_problem
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select
+    'guard removed', null::bigint, null::uuid, null::text, null::uuid,
+    format('memory.%I has the rule %I', c.relname, r.rulename)
+  from pg_rewrite as r
+  join pg_class as c on c.oid = r.ev_class
+  where c.relnamespace = 'memory'::regnamespace and c.relkind in ('r', 'p')
+  union all
+  select
+    'guard removed', null, null, null, null,
+    format('the trigger %I of memory.%I is disabled', t.tgname, c.relname)
+  from pg_trigger as t
+  join pg_class as c on c.oid = t.tgrelid
+  where c.relnamespace = 'memory'::regnamespace and t.tgenabled not in ('O', 'A')
+  union all
+  select
+    'guard removed', null, null, null, null,
+    format('the trigger %I of memory.%I does not fire always', g.trigger, g.relation)
+  from (values
+    ('memory_events', 'refuse_change'),
+    ('memory_events', 'refuse_truncate'),
+    ('event_chain', 'refuse_change'),
+    ('event_chain', 'refuse_truncate'),
+    ('event_chain_heads', 'refuse_change'),
+    ('event_chain_heads', 'refuse_truncate')
+  ) as g (relation, trigger)
+  where not exists (
+    select from pg_trigger as t
+    where t.tgrelid = format('memory.%I', g.relation)::regclass and t.tgname = g.trigger
+      and t.tgenabled = 'A'
+  );
+$$;
+
+comment on function memory.check_guards() is
+'What an owner or superuser may have changed about the tables to write past the audit: rewrite '
+'rules, and triggers that are disabled or gone.';
+
+create function memory.check_seals(tenant_id text)
+  returns setof memory.chain_problem
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+  set jit = off
+as $$
+  select
+    p.problem, c.position, c.event_id, c.memory_type, c.memory_id,
+    case p.problem
+      when 'event missing' then 'the sealed event is not there any more'
+      when 'event changed' then 'the event is not the one that was sealed'
+      when 'seal missing' then format('the seals from %s on', c.expected_position)
+      else 'the hash does not follow from the one before it'
+    end
+  from (
+    select
+      s.position, s.event_id, e.memory_type, e.memory_id, e.id is null as is_missing,
+      s.event_digest <> memory.event_digest(e) as is_changed,
+      1 + coalesce(lag(s.position) over in_order, 0) as expected_position,
+      s.hash <> sha256(coalesce(lag(s.hash) over in_order, '') || s.event_digest) as is_broken
+    from memory.event_chain as s
+    left join memory.memory_events as e on e.tenant_id = s.tenant_id and e.id = s.event_id
+    where s.tenant_id = check_seals.tenant_id
+    window in_order as (order by s.position)
+  ) as c
+  cross join lateral (
+    select case
+      when c.position <> c.expected_position then 'seal missing'
+      when c.is_broken then 'seal changed'
+      when c.is_missing then 'event missing'
+      when c.is_changed then 'event changed'
+    end as problem
+  ) as p
+  where p.problem is not null
+  union all
+  select
+    'chain cut off', h.position, null, null, null,
+    format('%s events were sealed up to the hash %s', h.position, encode(h.hash, 'hex'))
+  from memory.event_chain_heads as h
+  where h.tenant_id = check_seals.tenant_id
+    and h.position > 0
+    and not exists (
+      select from memory.event_chain as s
+      where s.tenant_id = h.tenant_id and s.position = h.position and s.hash = h.hash
+    )
+  union all
+  select
+    'chain cut off', s.position, s.event_id, null, null, 'seals lie beyond the end of the chain'
+  from memory.event_chain as s
+  left join memory.event_chain_heads as h on h.tenant_id = s.tenant_id
+  where s.tenant_id = check_seals.tenant_id and s.position = coalesce(h.position, 0) + 1;
+$$;
+
+comment on function memory.check_seals(text) is
+'Where the chain of a tenant, its events and its end contradict each other.';
+
+create function memory.check_event_coverage(tenant_id text)
+  returns setof memory.chain_problem
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+  set jit = off
+as $$
+  with memories as (
+    select 'episode' as memory_type, e.id, e.lifecycle_state
+    from memory.episodes as e where e.tenant_id = check_event_coverage.tenant_id
+    union all
+    select 'fact', f.id, f.lifecycle_state
+    from memory.facts as f where f.tenant_id = check_event_coverage.tenant_id
+    union all
+    select 'rule', r.id, r.lifecycle_state
+    from memory.rules as r where r.tenant_id = check_event_coverage.tenant_id
+    union all
+    select 'entity', n.id, n.lifecycle_state
+    from memory.entities as n where n.tenant_id = check_event_coverage.tenant_id
+  ),
+  -- The last event of each memory that tells of its state.
+  told as (
+    select distinct on (e.memory_id)
+      e.memory_type, e.memory_id, e.id as event_id, e.payload ->> 'to' as state
+    from memory.memory_events as e
+    join memory.transitions as t
+      on t.memory_type = e.memory_type
+        and t.aspect = 'lifecycle_state'
+        and t.event_type = e.event_type
+        and t.from_state = e.payload ->> 'from'
+        and t.to_state = e.payload ->> 'to'
+    where e.tenant_id = check_event_coverage.tenant_id
+    order by e.memory_id, e.seq desc
+  )
+  select
+    case
+      when t.memory_id is null then 'memory without event'
+      when m.id is null then 'memory missing'
+      else 'state without event'
+    end,
+    null::bigint, t.event_id, coalesce(m.memory_type, t.memory_type), coalesce(m.id, t.memory_id),
+    case
+      when t.memory_id is null then 'no event tells of its creation'
+      when m.id is null then format('the last event left it %s', t.state)
+      else format('it is %s, and the last event left it %s', m.lifecycle_state, t.state)
+    end
+  from memories as m
+  full join told as t on t.memory_id = m.id and t.memory_type = m.memory_type
+  where m.id is null and t.state <> '[*]'
+    or t.memory_id is null
+    or m.lifecycle_state <> t.state;
+$$;
+
+comment on function memory.check_event_coverage(text) is
+'Memories of which the events tell nothing, or something else than their rows.';
+
+create function memory.verify_chain(
+  anchor_position bigint default null,
+  anchor_hash bytea default null,
+  max_results integer default 100
+)
+  returns setof memory.chain_problem
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+begin
+  perform memory.check_number('max_results', max_results, 1, 10000);
+  if (anchor_position is null) <> (anchor_hash is null) then
+    raise exception 'an anchor is a position and a hash'
+      using errcode = 'PM002', hint = 'Pass both, as memory.seal_events returned them.';
+  end if;
+
+  return query
+  select p.*
+  from (
+    select c.* from memory.check_seals(v_tenant_id) as c
+    union all
+    select
+      'chain cut off', anchor_position, null, null, null,
+      'the chain does not hold the hash that was kept elsewhere'
+    where anchor_position is not null and not exists (
+      select from memory.event_chain as s
+      where s.tenant_id = v_tenant_id and s.position = anchor_position and s.hash = anchor_hash
+    )
+    union all
+    select g.* from memory.check_guards() as g
+    union all
+    select e.* from memory.check_event_coverage(v_tenant_id) as e
+  ) as p
+  order by p.position, p.problem, p.memory_type, p.memory_id, p.event_id, p.detail
+  limit max_results;
+end;
+$$;
+
+comment on function memory.verify_chain(bigint, bytea, integer) is
+'What contradicts the hash chain of the tenant, the first place in it first: events or seals that '
+'were changed, removed or put in between, a chain that was cut off, rules and triggers that let '
+'somebody write past the audit, and memories whose rows and events disagree. No rows: nothing. '
+'With an anchor, what memory.seal_events returned and was kept elsewhere, also a chain that was '
+'made anew is found. Events since the last seal are not covered by it. Errors: PM002.';
 
 -- Deploy pymem:functions/neighbours to pg
 -- requires: tables/searchable_memories
@@ -8206,7 +9460,186 @@ $$;
 comment on function memory.check_query(text) is
 'Refuses an oversized query. Errors: PM002.';
 
+-- Deploy pymem:functions/past to pg
+-- requires: tables/history
+-- requires: functions/search
+
+set local role memory_owner;
+
+-- Written so that the planner makes it part of the query that calls it.
+create function memory.memories_at(
+  tenant_id text,
+  memory_types text[],
+  known_at timestamptz
+)
+  returns setof memory.searchable_memories
+  language sql
+  stable
+begin atomic
+  select s.*
+  from memory.searchable_memories as s
+  where s.tenant_id = memories_at.tenant_id
+    and s.memory_type = any (memory_types)
+    and s.updated_at <= known_at
+  union all
+  select r.*
+  from memory.memory_history as h
+  join memory.searchable_memories as s
+    on s.tenant_id = h.tenant_id and s.memory_type = h.memory_type and s.id = h.memory_id
+  cross join lateral jsonb_populate_record(s, h.image) as r
+  where h.tenant_id = memories_at.tenant_id
+    and h.memory_type = any (memory_types)
+    and h.known_from <= known_at
+    and h.known_to > known_at;
+end;
+
+comment on function memory.memories_at(text, text[], timestamptz) is
+'The memories of some types as they were at a time, dead ones included: rows that have not changed '
+'since, and images of those that have. is_live, vectors and counters are those of today.';
+
+create function memory.find_memories_at(
+  memory_types text[],
+  query text,
+  embedding vector,
+  scope text,
+  depth integer,
+  min_confidence float8,
+  keyword_match text,
+  max_results integer,
+  settings memory.settings,
+  known_at timestamptz,
+  valid_at timestamptz,
+  as_of timestamptz
+)
+  returns setof memory.ranked_memory
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_custom_plan
+  set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := coalesce(known_at, as_of);
+  v_query tsquery := case keyword_match
+    when 'all' then plainto_tsquery(
+      settings.text_search_config::regconfig, memory.preprocess_search_query(query)
+    )
+    else memory.any_lexeme((memory.query_lexemes(settings.text_search_config, query))[:64])
+  end;
+begin
+  return query
+  with known as (
+    select
+      m.memory_type, t.position as type_position, m.id, m.scope, m.subject, m.predicate, m.content,
+      m.importance, m.confidence, m.permanence, m.maturity, m.effectiveness_score, m.entity_id,
+      m.session_id, m.tags, m.metadata, m.created_at, m.last_confirmed_at,
+      case when m.last_referenced_at <= v_now then m.last_referenced_at end as last_referenced_at,
+      m.reference_count,
+      c.effective_confidence,
+      1 - (m.embedding <=> find_memories_at.embedding) as similarity,
+      case when m.search_vector @@ v_query then ts_rank(m.search_vector, v_query)::float8 end
+      as rank
+    from memory.memories_at(
+      settings.tenant_id, memory_types, coalesce(known_at, 'infinity')
+    ) as m
+    join unnest(memory_types) with ordinality as t (type, position) on t.type = m.memory_type
+    cross join lateral (
+      select memory.effective_confidence(
+        m.confidence, m.decay_rate, m.last_confirmed_at, v_now
+      ) as effective_confidence
+    ) as c
+    where case m.memory_type
+        when 'episode' then m.expires_at is null or m.expires_at > v_now
+        when 'rule' then m.lifecycle_state <> 'retracted'
+        else
+          m.lifecycle_state in ('active', 'fading')
+          and (valid_at is null or m.valid_from <= valid_at)
+          and (valid_at is null or m.valid_to is null or m.valid_to > valid_at)
+          or m.lifecycle_state = 'superseded'
+          and m.valid_from <= valid_at and m.valid_to > valid_at
+      end
+      and (
+        find_memories_at.scope is null or m.scope = find_memories_at.scope
+        or m.scope = 'global' and m.memory_type <> 'episode'
+      )
+      and c.effective_confidence >= find_memories_at.min_confidence
+  ),
+  placed as (
+    select
+      k.*,
+      case when k.similarity is not null then row_number() over (
+        partition by k.memory_type order by k.similarity desc nulls last, k.created_at desc, k.id
+      ) end as semantic_rank,
+      case when k.rank is not null then row_number() over (
+        partition by k.memory_type order by k.rank desc nulls last, k.created_at desc, k.id
+      ) end as keyword_rank
+    from known as k
+  ),
+  listed as (
+    select
+      p.*,
+      case when p.semantic_rank <= depth then p.semantic_rank end as listed_semantic_rank,
+      case when p.keyword_rank <= depth then p.keyword_rank end as listed_keyword_rank
+    from placed as p
+    where p.semantic_rank <= depth or p.keyword_rank <= depth
+  ),
+  scored as (
+    select
+      l.*,
+      r.rrf_score,
+      memory.relevance_score(
+        r.rrf_score, settings.rrf_k,
+        case when settings.relevance_scale = 'range' then depth + 1 end
+      ) as relevance,
+      memory.recency_score(
+        case
+          when settings.recency_null = 'created_at'
+          then coalesce(l.last_referenced_at, l.created_at)
+          else l.last_referenced_at
+        end,
+        settings.recency_half_life_days,
+        v_now
+      ) as recency
+    from listed as l
+    cross join lateral (
+      select memory.rrf_score(
+        l.listed_semantic_rank, l.listed_keyword_rank, depth + 1, settings.rrf_k
+      ) as rrf_score
+    ) as r
+  )
+  select
+    s.memory_type, s.id, s.scope, s.subject, s.predicate, s.content, s.importance, s.confidence,
+    s.effective_confidence, s.permanence, s.maturity, s.effectiveness_score, s.entity_id,
+    s.session_id, s.tags, s.metadata, s.created_at, s.last_confirmed_at, s.last_referenced_at,
+    s.reference_count,
+    case when s.listed_semantic_rank is not null then s.similarity end, s.listed_semantic_rank,
+    case when s.listed_keyword_rank is not null then s.rank end, s.listed_keyword_rank,
+    s.rrf_score, null::float8, null::float8, null::float8, s.relevance, s.recency, c.score
+  from scored as s
+  cross join lateral (
+    select memory.composite_score(
+      s.relevance, s.importance, s.recency, s.effective_confidence,
+      settings.weight_relevance, settings.weight_importance,
+      settings.weight_recency, settings.weight_confidence
+    ) as score
+  ) as c
+  order by c.score desc, s.created_at desc, s.type_position, s.id
+  limit max_results;
+end;
+$$;
+
+comment on function memory.find_memories_at(
+  text[], text, vector, text, integer, float8, text, integer, memory.settings, timestamptz,
+  timestamptz, timestamptz
+) is
+'What memory.find_memories would have found at known_at, among what held in the world at valid_at: '
+'with valid_at also superseded facts, and only those facts that hold then. The same lists, fusion '
+'by ranks and composite score; fusion of scores, BM25 and boosts do not look into the past, nor do '
+'indexes: it compares all of the tenant''s memories of the types.';
+
 -- Deploy pymem:functions/recall to pg
+-- requires: functions/past
 -- requires: functions/search
 
 set local role memory_owner;
@@ -8219,6 +9652,8 @@ create function memory.rank_memories(
   min_confidence float8 default null,
   embedding vector default null,
   embedding_version_id uuid default null,
+  known_at timestamptz default null,
+  valid_at timestamptz default null,
   as_of timestamptz default now()
 )
   returns setof memory.ranked_memory
@@ -8237,6 +9672,17 @@ begin
   perform memory.check_query(topic);
   perform memory.check_query_embedding(embedding, embedding_version_id);
   perform memory.check_time('as_of', as_of);
+  if known_at is not null or valid_at is not null then
+    perform memory.check_time('known_at', coalesce(known_at, as_of));
+    perform memory.check_time('valid_at', coalesce(valid_at, as_of));
+    return query
+    select m.*
+    from memory.find_memories_at(
+      v_types, topic, embedding, scope, greatest(v_limit, v_settings.candidate_pool),
+      v_min_confidence, v_settings.keyword_match, v_limit, v_settings, known_at, valid_at, as_of
+    ) as m;
+    return;
+  end if;
 
   return query
   select m.*
@@ -8248,7 +9694,7 @@ end;
 $$;
 
 comment on function memory.rank_memories(
-  text, text, integer, text[], float8, vector, uuid, timestamptz
+  text, text, integer, text[], float8, vector, uuid, timestamptz, timestamptz, timestamptz
 ) is
 'What memory.recall would return, without counting it as a reference: changes nothing, may look '
 'at any time (as_of), and gives the same rows for the same data, arguments and time. Errors: '
@@ -8329,6 +9775,8 @@ create function memory.recall(
   min_confidence float8 default null,
   embedding vector default null,
   embedding_version_id uuid default null,
+  known_at timestamptz default null,
+  valid_at timestamptz default null,
   as_of timestamptz default now()
 )
   returns setof memory.ranked_memory
@@ -8348,7 +9796,8 @@ begin
   for v_memory in
     select m.*
     from memory.rank_memories(
-      topic, scope, max_results, types, min_confidence, embedding, embedding_version_id, as_of
+      topic, scope, max_results, types, min_confidence, embedding, embedding_version_id,
+      known_at, valid_at, as_of
     ) as m
   loop
     return next v_memory;
@@ -8359,19 +9808,22 @@ begin
     end case;
   end loop;
 
-  -- Recalling must work on a standby too, where nothing can be counted.
-  if current_setting('transaction_read_only') = 'off' then
+  -- Recalling must work on a standby too, where nothing can be counted. A look into the past is no
+  -- use of what is known today.
+  if current_setting('transaction_read_only') = 'off' and known_at is null and valid_at is null then
     perform memory.count_references(v_episodes, v_facts, v_rules, as_of);
   end if;
 end;
 $$;
 
 comment on function memory.recall(
-  text, text, integer, text[], float8, vector, uuid, timestamptz
+  text, text, integer, text[], float8, vector, uuid, timestamptz, timestamptz, timestamptz
 ) is
 'The memories that matter for a topic, best first: candidates of hybrid search, candidate_pool '
 'deep for each type, ordered by the composite score of relevance, importance, recency and '
 'effective confidence. Counts as a reference to what it returns; the rows show the state before. '
+'known_at: the answer that the memories of then would have given then. valid_at: among the facts '
+'that hold then in the world, superseded ones included. Both look, and count nothing. '
 'scope, types, min_confidence: as in memory.search. Errors: PM002, PM004 vector of another '
 'embedding version.';
 
@@ -8686,14 +10138,14 @@ begin
     select m
     from memory.rank_memories(
       v_topic, butler, v_settings.retrieval_limit, '{fact}', null, embedding,
-      embedding_version_id, as_of
+      embedding_version_id, as_of => as_of
     ) as m
   );
   v_rules := array(
     select m
     from memory.rank_memories(
       v_topic, butler, v_settings.retrieval_limit, '{rule}', null, embedding,
-      embedding_version_id, as_of
+      embedding_version_id, as_of => as_of
     ) as m
     order by
       array_position(array['proven', 'established', 'candidate', 'anti_pattern'], m.maturity),
@@ -8843,6 +10295,480 @@ create function memory.context_rule_line(
 
 comment on function memory.context_rule_line(text, text, float8) is
 'A rule as a line of memory.context.';
+
+-- Deploy pymem:functions/erasure to pg
+-- requires: tables/history
+-- requires: tables/embedding_queue
+-- requires: tables/tombstones
+-- requires: functions/candidates
+-- requires: functions/checks
+
+set local role memory_owner;
+
+create function memory.mentions(
+  body text,
+  names text[]
+)
+  returns boolean
+  language sql
+  immutable
+  parallel safe
+  return exists (
+    select from unnest(names) as n (name) where position(n.name in memory.normalize_name(body)) > 0
+  );
+
+comment on function memory.mentions(text, text[]) is
+'Whether a text holds one of some names (memory.normalize_name) as whole words, in any case.';
+
+create function memory.names_of_subject(
+  tenant_id text,
+  subject text
+)
+  returns text[]
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_name text := memory.normalize_name(names_of_subject.subject);
+begin
+  perform memory.check_text('subject', names_of_subject.subject, 512);
+  if btrim(v_name) = '' then
+    raise exception 'subject % holds no letter or digit', quote_literal(names_of_subject.subject)
+      using errcode = 'PM002', hint = 'Pass the name of a person or thing.';
+  end if;
+  return array(
+    select v_name
+    union
+    select n.name
+    from memory.entities as e
+    cross join lateral (
+      select memory.normalize_name(a.alias) as name
+      from unnest(e.aliases || e.canonical_name::text) as a (alias)
+    ) as n
+    where e.tenant_id = names_of_subject.tenant_id
+      and v_name in (
+        select memory.normalize_name(a.alias)
+        from unnest(e.aliases || e.canonical_name::text) as a (alias)
+      )
+      and btrim(n.name) <> ''
+    order by 1
+  );
+end;
+$$;
+
+comment on function memory.names_of_subject(text, text) is
+'A name and all names of the entities that go by it, normalized. Errors: PM002.';
+
+create function memory.is_key_of(
+  key memory.fact_keys,
+  names text[],
+  entity_ids uuid[],
+  mentions boolean
+)
+  returns boolean
+  language sql
+  immutable
+  parallel safe
+  return case
+    when key.anchor like 'entity:%' -- noqa: RF01
+    then substr(key.anchor, 8)::uuid = any (entity_ids) -- noqa: RF01
+    else memory.normalize_name(substr(key.anchor, 9)) = any (names) -- noqa: RF01
+  end
+  or mentions and memory.mentions(
+    concat_ws(' | ', key.anchor, key.predicate, key.scope), names -- noqa: RF01
+  );
+
+comment on function memory.is_key_of(memory.fact_keys, text[], uuid[], boolean) is
+'Whether a key of facts names a subject: one of its names or entities.';
+
+create function memory.erase_subject(
+  subject text,
+  mentions boolean default true,
+  dry_run boolean default false
+)
+  returns table (
+    object text,
+    erased bigint
+  )
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_names text[] := memory.names_of_subject(v_tenant_id, erase_subject.subject);
+  v_entities uuid[];
+  v_facts uuid[];
+  v_episodes uuid[];
+  v_rules uuid[];
+  v_applications uuid[];
+  v_next_turns uuid[];
+  v_images bigint;
+  v_keys bigint;
+  v_cleared bigint;
+begin
+  v_entities := array(
+    select e.id
+    from memory.entities as e
+    where e.tenant_id = v_tenant_id
+      and case
+        when erase_subject.mentions then memory.mentions(e.canonical_name, v_names)
+        else memory.normalize_name(e.canonical_name) = any (v_names)
+      end
+  );
+  v_facts := array(
+    select f.id
+    from memory.facts as f
+    where f.tenant_id = v_tenant_id
+      and (
+        memory.normalize_name(f.subject) = any (v_names)
+        or f.entity_id = any (v_entities)
+        or erase_subject.mentions and memory.mentions(
+          concat_ws(
+            ' | ', f.subject, f.predicate, f.content, f.tags::text, f.metadata::text, f.scope,
+            f.source_butler
+          ),
+          v_names
+        )
+      )
+  );
+  -- What a fact about the subject was drawn from says the same.
+  v_episodes := array(
+    select e.id
+    from memory.episodes as e
+    where e.tenant_id = v_tenant_id
+      and (
+        e.id in (
+          select l.target_id
+          from memory.memory_links as l
+          join memory.facts as f on f.tenant_id = l.tenant_id and f.id = l.source_id
+          where l.tenant_id = v_tenant_id and l.source_type = 'fact' and l.target_type = 'episode'
+            and l.relation = 'derived_from'
+            and f.id = any (v_facts)
+            and (
+              memory.normalize_name(f.subject) = any (v_names) or f.entity_id = any (v_entities)
+            )
+        )
+        or e.id in (
+          select f.source_episode_id
+          from memory.facts as f
+          where f.tenant_id = v_tenant_id and f.id = any (v_facts)
+            and (
+              memory.normalize_name(f.subject) = any (v_names) or f.entity_id = any (v_entities)
+            )
+        )
+        or erase_subject.mentions and memory.mentions(
+          concat_ws(
+            ' | ', e.content, e.metadata::text, e.last_consolidation_error, e.butler
+          ),
+          v_names
+        )
+      )
+  );
+  v_rules := array(
+    select r.id
+    from memory.rules as r
+    where r.tenant_id = v_tenant_id
+      and erase_subject.mentions
+      and memory.mentions(
+        concat_ws(
+          ' | ', r.content, r.tags::text, r.metadata::text, r.scope, r.source_butler
+        ),
+        v_names
+      )
+  );
+  v_applications := array(
+    select a.id
+    from memory.rule_applications as a
+    where a.tenant_id = v_tenant_id
+      and (
+        a.rule_id = any (v_rules)
+        or erase_subject.mentions
+        and memory.mentions(concat_ws(' | ', a.reason, a.context::text), v_names)
+      )
+  );
+  -- Their vectors were made of the end of the turn before, too.
+  v_next_turns := array(
+    select n.id
+    from memory.episodes as e
+    cross join lateral (
+      select t.id
+      from memory.episodes as t
+      where t.tenant_id = v_tenant_id and t.session_id = e.session_id and t.butler = e.butler
+        and (t.created_at, t.id) > (e.created_at, e.id)
+      order by t.created_at, t.id
+      limit 1
+    ) as n
+    where e.tenant_id = v_tenant_id and e.id = any (v_episodes) and n.id <> all (v_episodes)
+  );
+  select count(*) into v_images
+  from memory.memory_history as h
+  where h.tenant_id = v_tenant_id
+    and (
+      h.memory_id = any (v_facts || v_episodes || v_rules)
+      or erase_subject.mentions and memory.mentions(h.image::text, v_names)
+    );
+  select count(*) into v_keys
+  from memory.fact_keys as k
+  where k.tenant_id = v_tenant_id and memory.is_key_of(k, v_names, v_entities, mentions);
+  select count(*) into v_cleared
+  from memory.entities as e
+  where e.tenant_id = v_tenant_id and e.id <> all (v_entities) and erase_subject.mentions
+    and memory.mentions(concat_ws(' | ', e.metadata::text, e.aliases::text), v_names);
+
+  if not erase_subject.dry_run then
+    perform from memory.entities as e
+    where e.tenant_id = v_tenant_id and e.id = any (v_entities) order by e.id for update;
+    perform from memory.fact_keys as k
+    where k.tenant_id = v_tenant_id and memory.is_key_of(k, v_names, v_entities, mentions)
+    order by k.scope, k.anchor, k.predicate
+    for update;
+    perform from memory.episodes as e
+    where e.tenant_id = v_tenant_id and e.id = any (v_episodes || v_next_turns)
+    order by e.id
+    for update;
+    perform from memory.facts as f
+    where f.tenant_id = v_tenant_id and f.id = any (v_facts) order by f.id for update;
+    perform from memory.rules as r
+    where r.tenant_id = v_tenant_id and r.id = any (v_rules) order by r.id for update;
+
+    perform set_config('memory.erasing', 'on', true);
+
+    delete from memory.rule_applications as a
+    where a.tenant_id = v_tenant_id and a.id = any (v_applications);
+    delete from memory.rules as r where r.tenant_id = v_tenant_id and r.id = any (v_rules);
+    delete from memory.facts as f where f.tenant_id = v_tenant_id and f.id = any (v_facts);
+    delete from memory.episodes as e where e.tenant_id = v_tenant_id and e.id = any (v_episodes);
+    delete from memory.entities as e where e.tenant_id = v_tenant_id and e.id = any (v_entities);
+    delete from memory.fact_keys as k
+    where k.tenant_id = v_tenant_id and memory.is_key_of(k, v_names, v_entities, mentions);
+    if erase_subject.mentions then
+      delete from memory.memory_history as h
+      where h.tenant_id = v_tenant_id and memory.mentions(h.image::text, v_names);
+      update memory.entities as e
+      set
+        metadata = case
+          when memory.mentions(e.metadata::text, v_names) then '{}' else e.metadata
+        end,
+        aliases = array(
+          select a.alias
+          from unnest(e.aliases) with ordinality as a (alias, place)
+          where not memory.mentions(a.alias, v_names)
+          order by a.place
+        )
+      where e.tenant_id = v_tenant_id
+        and memory.mentions(concat_ws(' | ', e.metadata::text, e.aliases::text), v_names);
+    end if;
+
+    delete from memory.staged_embeddings as s
+    where s.tenant_id = v_tenant_id and s.memory_type = 'episode'
+      and s.memory_id = any (v_next_turns);
+    update memory.episodes as e
+    set embedding = null, embedding_version_id = null
+    where e.tenant_id = v_tenant_id and e.id = any (v_next_turns);
+    insert into memory.embedding_queue (tenant_id, target, memory_type, memory_id)
+    select v_tenant_id, t.target, 'episode', n.id
+    from unnest(v_next_turns) as n (id)
+    cross join (
+      select 'active' as target
+      union all
+      select v.status from memory.embedding_versions as v
+      where v.tenant_id = v_tenant_id and v.status = 'building'
+    ) as t
+    order by t.target, n.id
+    on conflict (tenant_id, target, memory_type, memory_id) do update set
+      enqueued_at = excluded.enqueued_at,
+      claimed_until = excluded.claimed_until,
+      attempts = excluded.attempts;
+
+    perform memory.write_event(
+      v_tenant_id, 'erased', null, null,
+      jsonb_build_object(
+        'episodes', cardinality(v_episodes), 'facts', cardinality(v_facts),
+        'rules', cardinality(v_rules), 'entities', cardinality(v_entities)
+      )
+    );
+    perform set_config('memory.erasing', '', true);
+  end if;
+
+  return query
+  select v.object, v.erased
+  from (
+    values
+      (1, 'episodes', cardinality(v_episodes)::bigint),
+      (2, 'facts', cardinality(v_facts)),
+      (3, 'rules', cardinality(v_rules)),
+      (4, 'entities', cardinality(v_entities)),
+      (5, 'rule applications', cardinality(v_applications)),
+      (6, 'states in the history', v_images),
+      (7, 'keys of facts', v_keys),
+      (8, 'entities cleared of mentions', v_cleared),
+      (9, 'vectors of next turns', cardinality(v_next_turns))
+  ) as v (place, object, erased)
+  order by v.place;
+end;
+$$;
+
+comment on function memory.erase_subject(text, boolean, boolean) is
+'Deletes what the memory holds about someone or something, in one transaction and for good: facts '
+'about the name or an entity that goes by it, the episodes they were drawn from, the entity, and, '
+'with mentions (the default), every memory whose text, tags or metadata hold one of its names as '
+'whole words; with their vectors, history, applications and keys. Vectors made of a deleted turn '
+'are made anew. Links and tombstones stay, without content; events hold none. Returns what was '
+'erased, or with dry_run would be. What is stored meanwhile is not covered: ask '
+'memory.verify_erasure. The bytes leave the disk with VACUUM, and backups when they are given up. '
+'Errors: PM002.';
+
+create function memory.verify_erasure(subject text)
+  returns table (
+    relation text,
+    "column" text,
+    remaining bigint
+  )
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_names text[] := memory.names_of_subject(v_tenant_id, verify_erasure.subject);
+begin
+  -- Of the catalog, so that no table or column can be forgotten.
+  for relation, "column" in
+    select c.relname::text, a.attname::text
+    from pg_class as c
+    join pg_attribute as a on a.attrelid = c.oid
+    where c.relnamespace = 'memory'::regnamespace
+      and c.relkind in ('r', 'p')
+      and a.attnum > 0
+      and not a.attisdropped
+      and a.atttypid in (
+        'text'::regtype, 'varchar'::regtype, 'text[]'::regtype, 'jsonb'::regtype, 'json'::regtype
+      )
+      and exists (
+        select from pg_attribute as t
+        where t.attrelid = c.oid and t.attname = 'tenant_id' and t.attnum > 0
+      )
+      -- The tenant itself, and who did what: not content.
+      and a.attname <> 'tenant_id'
+      and (c.relname, a.attname) not in (
+        ('memory_events', 'actor'), ('memory_events', 'request_id'), ('memory_events', 'reason')
+      )
+    order by 1, 2
+  loop
+    execute format(
+      'select count(*) from memory.%I as t '
+      'where t.tenant_id = $1 and memory.mentions(t.%I::text, $2)',
+      relation, "column"
+    )
+    into remaining
+    using v_tenant_id, v_names;
+    return next;
+  end loop;
+end;
+$$;
+
+comment on function memory.verify_erasure(text) is
+'Looks for a name, and the names of entities that go by it, in every column of text or JSON of '
+'every table of the tenant, and returns how many rows of each still hold it. Who acted, in the '
+'audit stream, is no content and stays. Reads everything. Errors: PM002.';
+
+-- Deploy pymem:functions/stats to pg
+-- requires: tables/embedding_queue
+-- requires: functions/checks
+-- requires: functions/request
+
+set local role memory_owner;
+
+create function memory.memory_stats(
+  scope text default null,
+  as_of timestamptz default now()
+)
+  returns jsonb
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_tenant_id text := memory.current_tenant();
+begin
+  if memory_stats.scope is not null then
+    perform memory.check_text('scope', memory_stats.scope, 128);
+  end if;
+  perform memory.check_time('as_of', as_of);
+
+  return jsonb_build_object(
+    'episodes',
+    (
+      select jsonb_build_object(
+        'total', count(*),
+        'unconsolidated', count(*) filter (where e.consolidation_status = 'pending'),
+        'backlog_age_hours', round(
+          extract(
+            epoch from as_of - min(e.created_at) filter (where e.consolidation_status = 'pending')
+          ) / 3600,
+          2
+        ),
+        'consolidated', count(*) filter (where e.consolidation_status = 'consolidated'),
+        'failed', count(*) filter (where e.consolidation_status = 'failed'),
+        'dead_letter', count(*) filter (where e.consolidation_status = 'dead_letter'),
+        'expired', count(*) filter (where e.expires_at <= as_of)
+      )
+      from memory.episodes as e
+      where e.tenant_id = v_tenant_id
+    ),
+    'facts',
+    (
+      select jsonb_build_object(
+        'active', count(*) filter (where f.lifecycle_state = 'active'),
+        'fading', count(*) filter (where f.lifecycle_state = 'fading'),
+        'superseded', count(*) filter (where f.lifecycle_state = 'superseded'),
+        'expired', count(*) filter (where f.lifecycle_state = 'expired'),
+        'retracted', count(*) filter (where f.lifecycle_state = 'retracted')
+      )
+      from memory.facts as f
+      where f.tenant_id = v_tenant_id
+        and (memory_stats.scope is null or f.scope in ('global', memory_stats.scope))
+    ),
+    'rules',
+    (
+      select jsonb_build_object(
+        'candidate', count(*) filter (where s.state = 'candidate'),
+        'established', count(*) filter (where s.state = 'established'),
+        'proven', count(*) filter (where s.state = 'proven'),
+        'anti_pattern', count(*) filter (where s.state = 'anti_pattern'),
+        'forgotten', count(*) filter (where s.state = 'forgotten')
+      )
+      from (
+        select case r.lifecycle_state when 'retracted' then 'forgotten' else r.maturity end as state
+        from memory.rules as r
+        where r.tenant_id = v_tenant_id
+          and (memory_stats.scope is null or r.scope in ('global', memory_stats.scope))
+      ) as s
+    ),
+    'embeddings',
+    (
+      select jsonb_build_object('pending', count(*))
+      from memory.embedding_queue as q
+      where q.tenant_id = v_tenant_id and q.target = 'active'
+    )
+  );
+end;
+$$;
+
+comment on function memory.memory_stats(text, timestamptz) is
+'How much the tenant holds, as a JSON object: episodes (total, unconsolidated, backlog_age_hours of '
+'the oldest that waits or null, consolidated, failed, dead_letter; expired ones are counted in '
+'these too), facts by state (active excludes fading), rules by maturity (forgotten ones apart), '
+'embeddings pending. scope: facts and rules of it and of global only; episodes have none. Errors: '
+'PM002.';
 
 -- Deploy pymem:functions/vector_indexes to pg
 -- requires: functions/neighbours
@@ -9334,6 +11260,10 @@ comment on function memory.check_indexes() is
 
 -- Deploy pymem:functions/jobs to pg
 -- requires: functions/corpus
+-- requires: functions/cleanup
+-- requires: functions/decay
+-- requires: functions/event_chain
+-- requires: functions/hygiene
 -- requires: functions/logins
 -- requires: functions/settings
 -- requires: functions/vector_indexes
@@ -9356,9 +11286,33 @@ create function memory.all_jobs(settings memory.settings)
     from (
       values
         (
+          'run_decay_sweep',
+          settings.decay_sweep_schedule, -- noqa: RF01
+          'memory_worker'::name,
+          'memory.run_decay_sweep()'
+        ),
+        (
+          'run_episode_cleanup',
+          settings.episode_cleanup_schedule, -- noqa: RF01
+          'memory_worker',
+          'memory.run_episode_cleanup()'
+        ),
+        (
+          'run_rule_hygiene',
+          settings.rule_hygiene_schedule, -- noqa: RF01
+          'memory_worker',
+          'memory.run_rule_hygiene()'
+        ),
+        (
+          'seal_events',
+          settings.event_seal_schedule, -- noqa: RF01
+          'memory_worker',
+          'memory.seal_events()'
+        ),
+        (
           'fold_corpus_statistics',
           settings.corpus_statistics_schedule, -- noqa: RF01
-          'memory_worker'::name,
+          'memory_worker',
           'memory.fold_corpus_statistics()'
         ),
         (
@@ -9457,6 +11411,8 @@ comment on function memory.version() is
 -- requires: tables/settings
 -- requires: functions/request
 -- requires: tables/tombstones
+-- requires: tables/history
+-- requires: tables/event_chain
 
 set local role memory_owner;
 
@@ -9472,7 +11428,7 @@ begin
   foreach v_table in array array[
     'episodes', 'facts', 'fact_keys', 'rules', 'rule_applications', 'entities', 'memory_links',
     'memory_events', 'settings', 'embedding_versions', 'embedding_queue', 'staged_embeddings',
-    'corpus_statistics', 'corpus_deltas', 'tombstones'
+    'corpus_statistics', 'corpus_deltas', 'tombstones', 'memory_history', 'event_chain', 'event_chain_heads'
   ] loop
     execute format('alter table memory.%I enable row level security', v_table);
     execute format('alter table memory.%I force row level security', v_table);
@@ -9511,8 +11467,218 @@ alter table memory.transitions force row level security;
 create policy reference_data on memory.transitions for select
 to memory_owner, memory_reader using (true);
 
+-- Deploy pymem:read_model to pg
+-- requires: tables/searchable_memories
+-- requires: tables/tombstones
+-- requires: functions/links
+-- requires: functions/scoring
+-- requires: row_security
+
+set local role memory_owner;
+
+create view memory.memory_overview
+with (security_invoker = true)
+as
+select
+  'episode'::text as memory_type,
+  e.id,
+  e.butler as scope,
+  null::text as subject,
+  null::text as predicate,
+  e.content,
+  case when e.expires_at <= now() then 'expired' else e.lifecycle_state end as lifecycle_state,
+  null::text as maturity,
+  null::text as permanence,
+  e.importance,
+  1.0::float8 as confidence,
+  1.0::float8 as effective_confidence,
+  null::float8 as effectiveness_score,
+  e.reference_count,
+  e.butler as source_butler,
+  null::uuid as source_episode_id,
+  null::uuid as supersedes_id,
+  null::uuid as entity_id,
+  e.session_id,
+  '[]'::jsonb as tags,
+  e.metadata,
+  e.created_at,
+  e.updated_at,
+  e.last_referenced_at,
+  null::timestamptz as last_confirmed_at,
+  null::timestamptz as valid_from,
+  null::timestamptz as valid_to,
+  e.expires_at
+from memory.episodes as e
+union all
+select
+  'fact'::text,
+  f.id,
+  f.scope,
+  f.subject,
+  f.predicate,
+  f.content,
+  f.lifecycle_state,
+  null::text,
+  f.permanence,
+  f.importance,
+  f.confidence,
+  memory.effective_confidence(
+    f.confidence, f.decay_rate, coalesce(f.last_confirmed_at, f.created_at), now()
+  ),
+  null::float8,
+  f.reference_count,
+  f.source_butler,
+  f.source_episode_id,
+  f.supersedes_id,
+  f.entity_id,
+  null::uuid,
+  f.tags,
+  f.metadata,
+  f.created_at,
+  f.updated_at,
+  f.last_referenced_at,
+  f.last_confirmed_at,
+  f.valid_from,
+  f.valid_to,
+  null::timestamptz
+from memory.facts as f
+union all
+select
+  'rule'::text,
+  r.id,
+  r.scope,
+  null::text,
+  null::text,
+  r.content,
+  r.lifecycle_state,
+  r.maturity,
+  r.permanence,
+  r.importance,
+  r.confidence,
+  memory.effective_confidence(
+    r.confidence, r.decay_rate, coalesce(r.last_confirmed_at, r.created_at), now()
+  ),
+  r.effectiveness_score,
+  r.reference_count,
+  r.source_butler,
+  r.source_episode_id,
+  null::uuid,
+  null::uuid,
+  null::uuid,
+  r.tags,
+  r.metadata,
+  r.created_at,
+  r.updated_at,
+  r.last_referenced_at,
+  r.last_confirmed_at,
+  null::timestamptz,
+  null::timestamptz,
+  null::timestamptz
+from memory.rules as r;
+
+comment on view memory.memory_overview is
+'Every memory of the tenant in any state, without vectors: for dashboards. effective_confidence '
+'and the expiry of episodes are those of now.';
+
+create view memory.event_feed
+with (security_invoker = true)
+as
+select
+  e.seq,
+  e.created_at,
+  e.event_type,
+  e.memory_type,
+  e.memory_id,
+  e.payload ->> 'from' as from_state,
+  e.payload ->> 'to' as to_state,
+  e.actor,
+  e.login,
+  e.request_id,
+  e.reason,
+  e.payload
+from memory.memory_events as e;
+
+comment on view memory.event_feed is
+'The audit stream of the tenant, for dashboards: order by created_at desc, seq desc.';
+
+create view memory.provenance
+with (security_invoker = true)
+as
+select
+  l.source_type,
+  l.source_id,
+  l.relation,
+  l.target_type,
+  l.target_id,
+  t.deleted_at as target_deleted_at,
+  l.created_at
+from memory.memory_links as l
+left join memory.tombstones as t
+  on t.tenant_id = l.tenant_id and t.memory_type = l.target_type and t.memory_id = l.target_id;
+
+comment on view memory.provenance is
+'Which memory comes from, supports, contradicts, supersedes or is related to which: for dashboards. '
+'target_deleted_at: when what it names was deleted.';
+
+create view memory.rule_outcomes
+with (security_invoker = true)
+as
+select
+  a.rule_id,
+  a.outcome,
+  a.reason,
+  a.context,
+  a.created_at
+from memory.rule_applications as a;
+
+comment on view memory.rule_outcomes is 'How each application of a rule turned out: for dashboards.';
+
+-- What the views read, vectors excluded.
+
+grant select on
+memory.memory_overview, memory.event_feed, memory.provenance, memory.rule_outcomes
+to memory_reader;
+
+grant select (
+  tenant_id, id, butler, session_id, content, importance, reference_count, lifecycle_state,
+  consolidation_status, created_at, updated_at, last_referenced_at, expires_at, metadata
+) on memory.episodes to memory_reader;
+
+grant select (
+  tenant_id, id, subject, predicate, content, importance, confidence, decay_rate, permanence,
+  source_butler, source_episode_id, supersedes_id, entity_id, lifecycle_state, scope,
+  reference_count, created_at, updated_at, last_referenced_at, last_confirmed_at, valid_from,
+  valid_to, tags, metadata
+) on memory.facts to memory_reader;
+
+grant select (
+  tenant_id, id, content, scope, maturity, importance, confidence, decay_rate, permanence,
+  effectiveness_score, source_episode_id, source_butler, lifecycle_state, reference_count,
+  created_at, updated_at, last_referenced_at, last_confirmed_at, tags, metadata
+) on memory.rules to memory_reader;
+
+grant select (
+  tenant_id, seq, event_type, memory_type, memory_id, actor, login, request_id, reason, payload,
+  created_at
+) on memory.memory_events to memory_reader;
+
+grant select (
+  tenant_id, source_type, source_id, target_type, target_id, relation, created_at
+) on memory.memory_links to memory_reader;
+
+grant select (tenant_id, memory_type, memory_id, deleted_at) on memory.tombstones to memory_reader;
+
+grant select (tenant_id, rule_id, outcome, reason, context, created_at)
+on memory.rule_applications to memory_reader;
+
 -- Deploy pymem:privileges to pg
 -- requires: row_security
+-- requires: read_model
+-- requires: functions/erasure
+-- requires: functions/event_chain
+-- requires: functions/history
+-- requires: functions/restore
+-- requires: functions/stats
 -- requires: functions/context
 -- requires: functions/cleanup
 -- requires: functions/decay
@@ -9551,6 +11717,13 @@ memory.staged_embeddings,
 memory.corpus_statistics,
 memory.corpus_deltas,
 memory.tombstones,
+memory.memory_history,
+memory.event_chain,
+memory.event_chain_heads,
+memory.memory_overview,
+memory.event_feed,
+memory.provenance,
+memory.rule_outcomes,
 memory.searchable_memories
 from public;
 
@@ -9622,7 +11795,10 @@ to memory_writer, memory_worker, memory_reader, memory_admin;
 
 grant execute on function
 memory.list_events(uuid, text, timestamptz, bigint, integer),
-memory.get_links(text, uuid, text, timestamptz)
+memory.get_links(text, uuid, text, timestamptz),
+memory.fact_history(uuid),
+memory.replay_memory(text, uuid),
+memory.memory_stats(text, timestamptz)
 to memory_writer, memory_reader, memory_admin;
 
 -- Agents and applications
@@ -9634,7 +11810,7 @@ memory.store_episode(
 memory.store_episodes(jsonb, timestamptz),
 memory.store_fact(
   text, text, text, float8, text, text, jsonb, uuid, float8, text, uuid, jsonb, vector, uuid, text,
-  timestamptz
+  timestamptz, timestamptz, timestamptz
 ),
 memory.store_facts(jsonb, uuid, timestamptz),
 memory.store_rule(
@@ -9644,12 +11820,17 @@ memory.create_link(text, uuid, text, uuid, text),
 memory.get_memory(text, uuid, timestamptz),
 memory.confirm_memory(text, uuid, timestamptz),
 memory.forget_memory(text, uuid, timestamptz),
+memory.restore_memory(text, uuid, timestamptz),
 memory.semantic_search(text, vector, text, integer, uuid, timestamptz),
 memory.keyword_search(text, text, text, integer, text, timestamptz),
 memory.hybrid_search(text, text, vector, text, integer, text, uuid, timestamptz),
 memory.search(text, text [], text, text, integer, float8, vector, uuid, timestamptz),
-memory.rank_memories(text, text, integer, text [], float8, vector, uuid, timestamptz),
-memory.recall(text, text, integer, text [], float8, vector, uuid, timestamptz),
+memory.rank_memories(
+  text, text, integer, text [], float8, vector, uuid, timestamptz, timestamptz, timestamptz
+),
+memory.recall(
+  text, text, integer, text [], float8, vector, uuid, timestamptz, timestamptz, timestamptz
+),
 memory.recall_explain(text, text, integer, text [], float8, vector, uuid, timestamptz),
 memory.context(text, text, integer, boolean, vector, uuid, timestamptz)
 to memory_writer;
@@ -9709,12 +11890,20 @@ memory.list_tenants(),
 memory.run_decay_sweep(timestamptz),
 memory.run_decay_sweep_all_tenants(timestamptz),
 memory.run_episode_cleanup(integer, integer, timestamptz),
-memory.run_rule_hygiene(timestamptz)
+memory.run_rule_hygiene(timestamptz),
+memory.seal_events(integer)
 to memory_worker;
+
+grant execute on function
+memory.get_chain_head(),
+memory.verify_chain(bigint, bytea, integer)
+to memory_worker, memory_reader, memory_admin;
 
 -- Administration of a tenant
 
 grant execute on function
+memory.erase_subject(text, boolean, boolean),
+memory.verify_erasure(text),
 memory.revert_inversion(uuid, timestamptz),
 memory.configure(jsonb),
 memory.default_settings(text),

@@ -27,7 +27,7 @@ EVERY_MINUTE = "* * * * *"
 NEW_YEAR = "0 3 1 1 *"
 FOLD = "fold_corpus_statistics"
 REBUILD = "rebuild_vector_indexes"
-SWEEPS = ("run_decay_sweep", "run_episode_cleanup", "run_rule_hygiene")
+SWEEPS = ("run_decay_sweep", "run_episode_cleanup", "run_rule_hygiene", "seal_events")
 ROLES = "memory_worker, memory_admin"
 
 
@@ -129,10 +129,10 @@ def set_schedules(
         select memory.configure(jsonb_build_object(
           'corpus_statistics_schedule', %s::text, 'vector_index_schedule', %s::text,
           'decay_sweep_schedule', %s::text, 'episode_cleanup_schedule', %s::text,
-          'rule_hygiene_schedule', %s::text
+          'rule_hygiene_schedule', %s::text, 'event_seal_schedule', %s::text
         ))
         """,
-        *(fold, rebuild, sweeps, sweeps, sweeps),
+        *(fold, rebuild, sweeps, sweeps, sweeps, sweeps),
         tenant=tenant,
     )
 
@@ -295,7 +295,7 @@ def test_jobs_run_as_their_login_for_their_tenant(running: Database) -> None:
             """,
             running.name,
         )
-        if len(runs) == 7 or time.monotonic() > deadline:
+        if len(runs) == 8 or time.monotonic() > deadline:
             break
         time.sleep(0.2)
 
@@ -308,6 +308,7 @@ def test_jobs_run_as_their_login_for_their_tenant(running: Database) -> None:
         (FOLD, "pymem_test_jobs_b", "succeeded", "SELECT 1"),
         (FOLD, "pymem_test_jobs_c", "failed", "ERROR: permission denied for schema memory"),
     ]
+    assert running.value("select count(*) from memory.event_chain") > 0
     assert running.query("select validity from memory.facts") == [("expired",)]
     assert running.query("select maturity from memory.rules") == [("anti_pattern",)]
     assert running.query("select tenant_id from memory.episodes where content = 'old'") == []

@@ -182,6 +182,7 @@ begin
           where t.memory_type = refuse_transition.memory_type
             and t.aspect = refuse_transition.aspect
             and t.from_state = refuse_transition.from_state
+            and t.to_state <> '[*]'
         ) || '.',
         'Nothing leads on from ' || from_state || '.'
       );
@@ -246,7 +247,7 @@ begin
       join jsonb_each(to_jsonb(old)) as o on o.key = n.key
       where n.value is distinct from o.value
         and n.key not in (
-          'search_vector', 'asymmetric_score', 'reference_count', 'last_referenced_at'
+          'search_vector', 'asymmetric_score', 'reference_count', 'last_referenced_at', 'updated_at'
         )
     ))
   );
@@ -384,6 +385,21 @@ $$;
 
 comment on function memory.refuse_change() is
 'Trigger: refuses UPDATE, DELETE and TRUNCATE of an append-only table. Errors: PM006.';
+
+create function memory.refuse_delete()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  raise exception '% are not deleted', tg_table_name
+    using errcode = 'PM006',
+      hint = 'Forget a memory with memory.forget_memory; memory.erase_subject deletes for good.';
+end;
+$$;
+
+comment on function memory.refuse_delete() is
+'Trigger: refuses DELETE of what is only forgotten, or erased for good. Errors: PM006.';
 
 create function memory.refuse_truncate()
   returns trigger

@@ -205,6 +205,34 @@ $$;
 comment on function memory.check_write_time(text, timestamptz) is
 'Refuses a time that cannot be stored: NULL, infinite or more than a day ahead. Errors: PM002.';
 
+create function memory.check_interval(
+  valid_from timestamptz,
+  valid_to timestamptz,
+  whose text default ''
+)
+  returns void
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform memory.check_time('valid_from' || whose, valid_from);
+  if valid_to is not null then
+    perform memory.check_time('valid_to' || whose, valid_to);
+    if valid_to < valid_from then
+      raise exception 'valid_to% lies before valid_from: % < %', whose, valid_to, valid_from
+        using errcode = 'PM002',
+          hint = 'Leave valid_to out while the fact holds; name valid_from where it ended before.';
+    end if;
+  end if;
+end;
+$$;
+
+comment on function memory.check_interval(timestamptz, timestamptz, text) is
+'Refuses an interval that is not finite or ends before it begins; an open end (NULL) is fine. '
+'Errors: PM002.';
+
 create function memory.check_elements(
   name text,
   elements jsonb,

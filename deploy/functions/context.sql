@@ -79,14 +79,14 @@ begin
     select m
     from memory.rank_memories(
       v_topic, butler, v_settings.retrieval_limit, '{fact}', null, embedding,
-      embedding_version_id, as_of
+      embedding_version_id, as_of => as_of
     ) as m
   );
   v_rules := array(
     select m
     from memory.rank_memories(
       v_topic, butler, v_settings.retrieval_limit, '{rule}', null, embedding,
-      embedding_version_id, as_of
+      embedding_version_id, as_of => as_of
     ) as m
     order by
       array_position(array['proven', 'established', 'candidate', 'anti_pattern'], m.maturity),

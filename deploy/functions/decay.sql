@@ -56,8 +56,8 @@ $$;
 comment on function memory.run_decay_sweep(timestamptz) is
 'Brings the states of all facts and rules that decay up to date with their effective confidence '
 'at as_of: below fading_threshold (0.2) they fade, at or above it they recover, below '
-'expiry_threshold (0.05) a fact expires and a rule is forgotten. Permanent ones and anti-patterns '
-'stay as they are. Only rows whose state changes are written, so a second run, also one at the '
+'expiry_threshold (0.05) a fact expires and a rule is forgotten. A fact whose valid_to has come '
+'expires too. Permanent ones and anti-patterns stay as they are. Only rows whose state changes are written, so a second run, also one at the '
 'same time, changes nothing more. Returns for facts and for rules how many were checked, and how '
 'many it let fade, expire (be forgotten) and recover. Errors: PM002 invalid time.';
 
@@ -84,7 +84,7 @@ begin
   select
     count(*),
     array_agg(f.id) filter (
-      where f.lifecycle_state <> memory.decayed_state(
+      where f.valid_to <= as_of or f.decay_rate > 0 and f.lifecycle_state <> memory.decayed_state(
         memory.effective_confidence(
           f.confidence, f.decay_rate, coalesce(f.last_confirmed_at, f.created_at), as_of
         ),
@@ -92,12 +92,13 @@ begin
       )
     )
   from memory.facts as f
-  where f.tenant_id = settings.tenant_id and f.validity = 'active' and f.decay_rate > 0;
+  where f.tenant_id = settings.tenant_id and f.validity = 'active'
+    and (f.decay_rate > 0 or f.valid_to <= as_of);
 end;
 $$;
 
 comment on function memory.due_facts(memory.settings, timestamptz) is
-'How many facts decay, and those whose state is not that of their effective confidence.';
+'How many facts decay or hold no more, and those whose state should be another.';
 
 create function memory.sweep_facts(
   settings memory.settings,
@@ -132,28 +133,38 @@ begin
     select
       f.id,
       f.lifecycle_state,
-      memory.decayed_state(
-        memory.effective_confidence(
-          f.confidence, f.decay_rate, coalesce(f.last_confirmed_at, f.created_at), as_of
-        ),
-        settings.fading_threshold, settings.expiry_threshold
-      ) as state
+      case
+        when f.valid_to <= as_of then 'expired'
+        else memory.decayed_state(
+          memory.effective_confidence(
+            f.confidence, f.decay_rate, coalesce(f.last_confirmed_at, f.created_at), as_of
+          ),
+          settings.fading_threshold, settings.expiry_threshold
+        )
+      end as state
     from memory.facts as f
     where f.tenant_id = v_tenant_id and f.id = any (v_due)
-      and f.validity = 'active' and f.decay_rate > 0
+      and f.validity = 'active' and (f.decay_rate > 0 or f.valid_to <= as_of)
     order by f.id
     for no key update
   ) as d
   where d.state <> d.lifecycle_state;
 
   update memory.facts as f
-  set metadata = f.metadata || '{"status": "fading"}'
+  set
+    metadata = f.metadata || '{"status": "fading"}',
+    updated_at = memory.next_state_at(f.updated_at, as_of)
   where f.tenant_id = v_tenant_id and f.id = any (v_fading);
   update memory.facts as f
-  set metadata = f.metadata - 'status'
+  set
+    metadata = f.metadata - 'status',
+    updated_at = memory.next_state_at(f.updated_at, as_of)
   where f.tenant_id = v_tenant_id and f.id = any (v_recovered);
   update memory.facts as f
-  set validity = 'expired', metadata = f.metadata - 'status'
+  set
+    validity = 'expired',
+    metadata = f.metadata - 'status',
+    updated_at = memory.next_state_at(f.updated_at, as_of)
   where f.tenant_id = v_tenant_id and f.id = any (v_expired);
 
   fading := coalesce(cardinality(v_fading), 0)::bigint;
@@ -251,13 +262,19 @@ begin
   where d.state <> d.lifecycle_state;
 
   update memory.rules as r
-  set metadata = r.metadata || '{"status": "fading"}'
+  set
+    metadata = r.metadata || '{"status": "fading"}',
+    updated_at = memory.next_state_at(r.updated_at, as_of)
   where r.tenant_id = v_tenant_id and r.id = any (v_fading);
   update memory.rules as r
-  set metadata = r.metadata - 'status'
+  set
+    metadata = r.metadata - 'status',
+    updated_at = memory.next_state_at(r.updated_at, as_of)
   where r.tenant_id = v_tenant_id and r.id = any (v_recovered);
   update memory.rules as r
-  set metadata = (r.metadata - 'status') || '{"forgotten": true}'
+  set
+    metadata = (r.metadata - 'status') || '{"forgotten": true}',
+    updated_at = memory.next_state_at(r.updated_at, as_of)
   where r.tenant_id = v_tenant_id and r.id = any (v_expired);
 
   fading := coalesce(cardinality(v_fading), 0)::bigint;

@@ -88,6 +88,7 @@ begin
     maturity = 'anti_pattern',
     permanence = 'permanent',
     decay_rate = 0,
+    updated_at = memory.next_state_at(r.updated_at, as_of),
     metadata = (r.metadata - '{needs_inversion,status}'::text []) || jsonb_build_object(
       'original_content', r.content,
       'inverted_from', jsonb_build_object(
@@ -96,7 +97,7 @@ begin
     )
   where r.tenant_id = v_tenant_id and r.id = any (v_inverted);
   update memory.rules as r
-  set maturity = 'proven'
+  set maturity = 'proven', updated_at = memory.next_state_at(r.updated_at, as_of)
   where r.tenant_id = v_tenant_id and r.id = any (v_promoted);
 
   inverted := coalesce(cardinality(v_inverted), 0)::bigint;
@@ -160,6 +161,7 @@ begin
     permanence = r.metadata -> 'inverted_from' ->> 'permanence',
     decay_rate = (r.metadata -> 'inverted_from' ->> 'decay_rate')::float8,
     last_confirmed_at = greatest(r.last_confirmed_at, as_of),
+    updated_at = memory.next_state_at(r.updated_at, as_of),
     metadata = r.metadata - '{original_content,inverted_from}'::text []
   where r.tenant_id = v_tenant_id and r.id = revert_inversion.rule_id;
   return v_rule.metadata -> 'inverted_from' ->> 'maturity';

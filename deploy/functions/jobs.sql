@@ -2,6 +2,7 @@
 -- requires: functions/corpus
 -- requires: functions/cleanup
 -- requires: functions/decay
+-- requires: functions/event_chain
 -- requires: functions/hygiene
 -- requires: functions/logins
 -- requires: functions/settings
@@ -43,6 +44,12 @@ create function memory.all_jobs(settings memory.settings)
           settings.rule_hygiene_schedule, -- noqa: RF01
           'memory_worker',
           'memory.run_rule_hygiene()'
+        ),
+        (
+          'seal_events',
+          settings.event_seal_schedule, -- noqa: RF01
+          'memory_worker',
+          'memory.seal_events()'
         ),
         (
           'fold_corpus_statistics',

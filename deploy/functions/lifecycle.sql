@@ -57,6 +57,7 @@ begin
     update memory.facts as f
     set
       last_confirmed_at = greatest(f.last_confirmed_at, as_of),
+      updated_at = memory.next_state_at(f.updated_at, as_of),
       metadata = case
         when f.confidence >= v_settings.fading_threshold then f.metadata - 'status'
         else f.metadata
@@ -66,6 +67,7 @@ begin
     update memory.rules as r
     set
       last_confirmed_at = greatest(r.last_confirmed_at, as_of),
+      updated_at = memory.next_state_at(r.updated_at, as_of),
       metadata = case
         when r.confidence >= v_settings.fading_threshold then r.metadata - 'status'
         else r.metadata
@@ -105,17 +107,22 @@ begin
   case memory_type
     when 'episode' then
       update memory.episodes as e
-      set expires_at = as_of
+      set expires_at = as_of, updated_at = memory.next_state_at(e.updated_at, as_of)
       where e.tenant_id = v_tenant_id and e.id = memory_id
         and (e.expires_at is null or e.expires_at > as_of);
     when 'fact' then
       update memory.facts as f
-      set validity = 'retracted', metadata = f.metadata - 'status'
+      set
+        validity = 'retracted',
+        metadata = f.metadata - 'status',
+        updated_at = memory.next_state_at(f.updated_at, as_of)
       where f.tenant_id = v_tenant_id and f.id = memory_id
         and f.validity <> 'retracted';
     else
       update memory.rules as r
-      set metadata = (r.metadata - 'status') || '{"forgotten": true}'
+      set
+        metadata = (r.metadata - 'status') || '{"forgotten": true}',
+        updated_at = memory.next_state_at(r.updated_at, as_of)
       where r.tenant_id = v_tenant_id and r.id = memory_id
         and r.lifecycle_state <> 'retracted';
   end case;

@@ -1,4 +1,5 @@
 -- Deploy pymem:functions/recall to pg
+-- requires: functions/past
 -- requires: functions/search
 
 begin;
@@ -13,6 +14,8 @@ create function memory.rank_memories(
   min_confidence float8 default null,
   embedding vector default null,
   embedding_version_id uuid default null,
+  known_at timestamptz default null,
+  valid_at timestamptz default null,
   as_of timestamptz default now()
 )
   returns setof memory.ranked_memory
@@ -31,6 +34,17 @@ begin
   perform memory.check_query(topic);
   perform memory.check_query_embedding(embedding, embedding_version_id);
   perform memory.check_time('as_of', as_of);
+  if known_at is not null or valid_at is not null then
+    perform memory.check_time('known_at', coalesce(known_at, as_of));
+    perform memory.check_time('valid_at', coalesce(valid_at, as_of));
+    return query
+    select m.*
+    from memory.find_memories_at(
+      v_types, topic, embedding, scope, greatest(v_limit, v_settings.candidate_pool),
+      v_min_confidence, v_settings.keyword_match, v_limit, v_settings, known_at, valid_at, as_of
+    ) as m;
+    return;
+  end if;
 
   return query
   select m.*
@@ -42,7 +56,7 @@ end;
 $$;
 
 comment on function memory.rank_memories(
-  text, text, integer, text[], float8, vector, uuid, timestamptz
+  text, text, integer, text[], float8, vector, uuid, timestamptz, timestamptz, timestamptz
 ) is
 'What memory.recall would return, without counting it as a reference: changes nothing, may look '
 'at any time (as_of), and gives the same rows for the same data, arguments and time. Errors: '
@@ -123,6 +137,8 @@ create function memory.recall(
   min_confidence float8 default null,
   embedding vector default null,
   embedding_version_id uuid default null,
+  known_at timestamptz default null,
+  valid_at timestamptz default null,
   as_of timestamptz default now()
 )
   returns setof memory.ranked_memory
@@ -142,7 +158,8 @@ begin
   for v_memory in
     select m.*
     from memory.rank_memories(
-      topic, scope, max_results, types, min_confidence, embedding, embedding_version_id, as_of
+      topic, scope, max_results, types, min_confidence, embedding, embedding_version_id,
+      known_at, valid_at, as_of
     ) as m
   loop
     return next v_memory;
@@ -153,19 +170,22 @@ begin
     end case;
   end loop;
 
-  -- Recalling must work on a standby too, where nothing can be counted.
-  if current_setting('transaction_read_only') = 'off' then
+  -- Recalling must work on a standby too, where nothing can be counted. A look into the past is no
+  -- use of what is known today.
+  if current_setting('transaction_read_only') = 'off' and known_at is null and valid_at is null then
     perform memory.count_references(v_episodes, v_facts, v_rules, as_of);
   end if;
 end;
 $$;
 
 comment on function memory.recall(
-  text, text, integer, text[], float8, vector, uuid, timestamptz
+  text, text, integer, text[], float8, vector, uuid, timestamptz, timestamptz, timestamptz
 ) is
 'The memories that matter for a topic, best first: candidates of hybrid search, candidate_pool '
 'deep for each type, ordered by the composite score of relevance, importance, recency and '
 'effective confidence. Counts as a reference to what it returns; the rows show the state before. '
+'known_at: the answer that the memories of then would have given then. valid_at: among the facts '
+'that hold then in the world, superseded ones included. Both look, and count nothing. '
 'scope, types, min_confidence: as in memory.search. Errors: PM002, PM004 vector of another '
 'embedding version.';
 

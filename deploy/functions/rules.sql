@@ -124,6 +124,7 @@ begin
     last_applied_at = v_rule.last_applied_at,
     last_evaluated_at = v_rule.last_evaluated_at,
     last_confirmed_at = v_rule.last_confirmed_at,
+    updated_at = memory.next_state_at(r.updated_at, new.created_at),
     metadata = v_rule.metadata
   where r.tenant_id = new.tenant_id and r.id = new.rule_id;
   return null;

@@ -53,6 +53,7 @@ begin
   v_settings.decay_sweep_schedule := '0 3 * * *';
   v_settings.episode_cleanup_schedule := '10 3 * * *';
   v_settings.rule_hygiene_schedule := '20 3 * * *';
+  v_settings.event_seal_schedule := '40 * * * *';
   v_settings.context_token_budget := 3000;
   v_settings.context_chars_per_token := 4;
   v_settings.context_facts_share := 0.60;
@@ -253,6 +254,7 @@ as $$
     decay_sweep_schedule = settings.decay_sweep_schedule,
     episode_cleanup_schedule = settings.episode_cleanup_schedule,
     rule_hygiene_schedule = settings.rule_hygiene_schedule,
+    event_seal_schedule = settings.event_seal_schedule,
     context_token_budget = settings.context_token_budget,
     context_chars_per_token = settings.context_chars_per_token,
     context_facts_share = settings.context_facts_share,

@@ -24,6 +24,8 @@ create function memory.store_fact(
   embedding vector default null,
   embedding_version_id uuid default null,
   idempotency_key text default null,
+  valid_from timestamptz default null,
+  valid_to timestamptz default null,
   as_of timestamptz default now()
 )
   returns uuid
@@ -39,8 +41,10 @@ declare
   v_subject text := memory.collapse_whitespace(store_fact.subject);
   v_predicate text := memory.collapse_whitespace(store_fact.predicate);
   v_scope text := memory.collapse_whitespace(store_fact.scope);
+  v_valid_from timestamptz := coalesce(store_fact.valid_from, as_of);
   v_version_id uuid;
   v_stored memory.facts;
+  v_validity text := 'active';
   v_old_id uuid;
   v_id uuid;
 begin
@@ -57,7 +61,8 @@ begin
     memory.check_tags(store_fact.tags),
     memory.check_metadata(store_fact.metadata, '{status}'),
     memory.check_idempotency_key(store_fact.idempotency_key),
-    memory.check_write_time('as_of', as_of);
+    memory.check_write_time('as_of', as_of),
+    memory.check_interval(v_valid_from, store_fact.valid_to);
   v_version_id := memory.lock_embedding_version(
     v_tenant_id, store_fact.embedding, store_fact.embedding_version_id
   );
@@ -87,7 +92,10 @@ begin
     end if;
   end if;
 
-  if store_fact.entity_id is null then
+  -- What held only until now takes the place of nothing that holds.
+  if store_fact.valid_to <= as_of then
+    v_validity := 'superseded';
+  elsif store_fact.entity_id is null then
     select f.id into v_old_id
     from memory.facts as f
     where f.tenant_id = v_tenant_id and f.scope = v_scope and f.subject = v_subject
@@ -102,21 +110,27 @@ begin
   end if;
   if v_old_id is not null then
     update memory.facts as f
-    set validity = 'superseded', metadata = f.metadata - 'status'
+    set
+      validity = 'superseded',
+      metadata = f.metadata - 'status',
+      valid_to = least(f.valid_to, greatest(f.valid_from, v_valid_from)),
+      updated_at = memory.next_state_at(f.updated_at, as_of)
     where f.tenant_id = v_tenant_id and f.id = v_old_id;
   end if;
 
   insert into memory.facts (
     tenant_id, subject, predicate, content, importance, permanence, decay_rate, scope, tags,
-    entity_id, confidence, source_butler, source_episode_id, supersedes_id, metadata, embedding,
-    embedding_version_id, text_search_config, idempotency_key, created_at, last_confirmed_at
+    entity_id, confidence, source_butler, source_episode_id, supersedes_id, validity, metadata,
+    embedding, embedding_version_id, text_search_config, idempotency_key, created_at,
+    last_confirmed_at, valid_from, valid_to
   )
   values (
     v_tenant_id, v_subject, v_predicate, store_fact.content, store_fact.importance,
     store_fact.permanence, memory.decay_rate_of(store_fact.permanence), v_scope, store_fact.tags,
     store_fact.entity_id, store_fact.confidence, store_fact.source_butler,
-    store_fact.source_episode_id, v_old_id, store_fact.metadata, store_fact.embedding,
-    v_version_id, v_settings.text_search_config, store_fact.idempotency_key, as_of, as_of
+    store_fact.source_episode_id, v_old_id, v_validity, store_fact.metadata, store_fact.embedding,
+    v_version_id, v_settings.text_search_config, store_fact.idempotency_key, as_of, as_of,
+    v_valid_from, store_fact.valid_to
   )
   on conflict (tenant_id, idempotency_key) where idempotency_key is not null do nothing
   returning id into v_id;
@@ -141,7 +155,7 @@ $$;
 
 comment on function memory.store_fact(
   text, text, text, float8, text, text, jsonb, uuid, float8, text, uuid, jsonb, vector, uuid, text,
-  timestamptz
+  timestamptz, timestamptz, timestamptz
 ) is
 'Stores what is known and returns its id. An active fact of the same key, (scope, subject, '
 'predicate) or (entity_id, scope, predicate), is superseded in the same transaction, and linked. '
@@ -166,14 +180,19 @@ create type memory.fact_to_store as (
   source_episode_id uuid,
   metadata jsonb,
   embedding public.vector,
-  idempotency_key text
+  idempotency_key text,
+  valid_from timestamptz,
+  valid_to timestamptz
 );
 
 comment on type memory.fact_to_store is
 'An element of the argument of store_facts: whitespace collapsed, defaults filled in, with the id '
 'it will have and the anchor of its fact_keys row.';
 
-create function memory.read_facts(facts jsonb)
+create function memory.read_facts(
+  facts jsonb,
+  as_of timestamptz
+)
   returns memory.fact_to_store[]
   language plpgsql
   volatile
@@ -188,7 +207,8 @@ begin
       "subject": "string", "predicate": "string", "content": "string", "importance": "number",
       "permanence": "string", "scope": "string", "tags": "array", "entity_id": "uuid",
       "confidence": "number", "source_butler": "string", "source_episode_id": "uuid",
-      "metadata": "object", "embedding": "array", "idempotency_key": "string"
+      "metadata": "object", "embedding": "array", "idempotency_key": "string",
+      "valid_from": "string", "valid_to": "string"
     }'
   );
   v_ids := array(select gen_random_uuid() as id from jsonb_array_elements(facts) order by id);
@@ -209,7 +229,9 @@ begin
       f.source_episode_id,
       coalesce(f.metadata, '{}'),
       f.embedding,
-      f.idempotency_key
+      f.idempotency_key,
+      coalesce(f.valid_from, as_of),
+      f.valid_to
     )::memory.fact_to_store
     from rows from (
       jsonb_to_recordset(facts) as (
@@ -226,7 +248,9 @@ begin
         source_episode_id uuid,
         metadata jsonb,
         embedding public.vector,
-        idempotency_key text
+        idempotency_key text,
+        valid_from timestamptz,
+        valid_to timestamptz
       )
     ) with ordinality as f
     order by f.ordinality
@@ -234,7 +258,7 @@ begin
 end;
 $$;
 
-comment on function memory.read_facts(jsonb) is
+comment on function memory.read_facts(jsonb, timestamptz) is
 'The elements of the argument of store_facts, with new ids that rise in their order. Errors: '
 'PM002 not such an array.';
 
@@ -262,7 +286,8 @@ begin
       then memory.check_text('source_butler' || w.whose, f.source_butler, 128)
     end,
     case when f.embedding is not null then memory.check_embedding(f.embedding, w.whose) end,
-    memory.check_idempotency_key(f.idempotency_key, w.whose)
+    memory.check_idempotency_key(f.idempotency_key, w.whose),
+    memory.check_interval(f.valid_from, f.valid_to, w.whose)
   from unnest(facts) with ordinality as f
   cross join lateral (values (' of fact ' || f.ordinality)) as w (whose)
   order by f.ordinality;
@@ -292,7 +317,7 @@ as $$
 declare
   v_settings memory.settings := memory.current_settings();
   v_tenant_id text := v_settings.tenant_id;
-  v_facts memory.fact_to_store[] := memory.read_facts(facts);
+  v_facts memory.fact_to_store[] := memory.read_facts(facts, as_of);
   v_version_id uuid;
   v_ids uuid[]; -- under which each is stored, its own or that of its idempotency key
   v_active_ids uuid[]; -- what each finds under its key
@@ -338,7 +363,7 @@ begin
 
   v_active_ids := array(
     select case
-      when v_ids[f.ordinality] <> f.id then null
+      when v_ids[f.ordinality] <> f.id or f.valid_to <= as_of then null
       when f.entity_id is null then (
         select a.id
         from memory.facts as a
@@ -363,17 +388,32 @@ begin
     for no key update
   )
   update memory.facts as f
-  set validity = 'superseded', metadata = f.metadata - 'status'
+  set
+    validity = 'superseded',
+    metadata = f.metadata - 'status',
+    valid_to = least(f.valid_to, greatest(f.valid_from, s.valid_from)),
+    updated_at = memory.next_state_at(f.updated_at, as_of)
   from active as a
+  join (
+    select distinct on (n.active_id) n.active_id, n.valid_from
+    from (
+      select v_active_ids[u.ordinality] as active_id, u.valid_from, u.ordinality
+      from unnest(v_facts) with ordinality as u
+    ) as n
+    order by n.active_id, n.ordinality
+  ) as s on s.active_id = a.id
   where f.tenant_id = v_tenant_id and f.id = a.id;
 
   -- The one before it with the same key, else what was active, unless that was forgotten meanwhile.
   v_superseded_ids := array(
     select case
-      when v_ids[f.ordinality] = f.id
+      when v_ids[f.ordinality] = f.id and (f.valid_to <= as_of) is not true
       then coalesce(
         lag(f.id) over (
-          partition by v_ids[f.ordinality] = f.id, f.scope, f.anchor, f.predicate order by f.id
+          partition by
+            v_ids[f.ordinality] = f.id, (f.valid_to <= as_of) is true, f.scope, f.anchor,
+            f.predicate
+          order by f.id
         ),
         (
           select s.id
@@ -391,19 +431,30 @@ begin
     tenant_id, id, subject, predicate, content, importance, permanence, decay_rate, scope, tags,
     entity_id, confidence, source_butler, source_episode_id, supersedes_id, validity, metadata,
     embedding, embedding_version_id, text_search_config, idempotency_key, created_at,
-    last_confirmed_at
+    last_confirmed_at, valid_from, valid_to
   )
   select
     v_tenant_id, n.id, n.subject, n.predicate, n.content, n.importance, n.permanence,
     memory.decay_rate_of(n.permanence), n.scope, n.tags, n.entity_id, n.confidence,
     n.source_butler, n.source_episode_id, v_superseded_ids[n.ordinality],
-    case when n.next_id is null then 'active' else 'superseded' end, n.metadata, n.embedding,
-    case when n.embedding is not null then v_version_id end, v_settings.text_search_config,
-    n.idempotency_key, as_of, as_of
+    case when n.has_ended or n.next_id is not null then 'superseded' else 'active' end, n.metadata,
+    n.embedding, case when n.embedding is not null then v_version_id end,
+    v_settings.text_search_config, n.idempotency_key, as_of, as_of, n.valid_from,
+    case
+      when n.has_ended then n.valid_to
+      else least(n.valid_to, case when n.next_id is not null then greatest(n.valid_from, n.next_valid_from) end)
+    end
   from (
-    select f.*, lead(f.id) over (partition by f.scope, f.anchor, f.predicate order by f.id) as next_id
+    select
+      f.*,
+      f.valid_to <= as_of is true as has_ended,
+      lead(f.id) over chain as next_id,
+      lead(f.valid_from) over chain as next_valid_from
     from unnest(v_facts) with ordinality as f
     where v_ids[f.ordinality] = f.id
+    window chain as (
+      partition by f.scope, f.anchor, f.predicate, f.valid_to <= as_of is true order by f.id
+    )
   ) as n
   order by n.idempotency_key, n.id
   on conflict (tenant_id, idempotency_key) where idempotency_key is not null do nothing;
@@ -446,7 +497,7 @@ comment on function memory.store_facts(jsonb, uuid, timestamptz) is
 'Stores many facts at once, or none, as store_fact would one after the other: an array of objects '
 'with subject, predicate, content and, if wanted, importance, permanence, scope, tags, entity_id, '
 'confidence, source_butler, source_episode_id, metadata, embedding (an array of numbers, of the '
-'version embedding_version_id) and idempotency_key. One supersedes another one of its key that '
+'version embedding_version_id), idempotency_key, valid_from and valid_to. One supersedes another one of its key that '
 'comes before it. Returns, in their order, the id of each, whether it is new, and what it '
 'superseded; one whose idempotency_key is known keeps its first id. Its events come in three '
 'groups: the facts that were there are superseded, the new ones follow each other, their links are '

@@ -69,25 +69,28 @@ after update of last_confirmed_at on memory.facts
 for each row when (old.last_confirmed_at is distinct from new.last_confirmed_at)
 execute function memory.audit_event('fact', 'fact_confirmed');
 
--- A change of state has its own event, so the key that holds it is left out here then. The foreign
+-- A change of state has its own event, so the key that holds it and the end of its validity are left
+-- out here then. The foreign
 -- keys that empty source_episode_id and supersedes_id (from within a trigger) follow from a
 -- deletion that has an event of its own.
 create trigger audit_updated
 after update of
 importance, confidence, decay_rate, permanence, source_butler, source_episode_id, supersedes_id,
-entity_id, scope, tags, metadata, idempotency_key, text_search_config
+entity_id, scope, valid_from, valid_to, tags, metadata, idempotency_key, text_search_config
 on memory.facts
 for each row when (
   (
     new.importance, new.confidence, new.decay_rate, new.permanence, new.source_butler,
-    new.entity_id, new.scope, new.tags,
+    new.entity_id, new.scope, new.valid_from,
+    case when new.lifecycle_state = old.lifecycle_state then new.valid_to end, new.tags,
     case
       when new.lifecycle_state = old.lifecycle_state then new.metadata else new.metadata - 'status'
     end,
     new.idempotency_key, new.text_search_config
   ) is distinct from (
     old.importance, old.confidence, old.decay_rate, old.permanence, old.source_butler,
-    old.entity_id, old.scope, old.tags,
+    old.entity_id, old.scope, old.valid_from,
+    case when new.lifecycle_state = old.lifecycle_state then old.valid_to end, old.tags,
     case
       when new.lifecycle_state = old.lifecycle_state then old.metadata else old.metadata - 'status'
     end,
@@ -99,6 +102,11 @@ for each row when (
   and (new.supersedes_id is not null or pg_trigger_depth() = 0)
 )
 execute function memory.audit_update('fact');
+
+create trigger refuse_delete
+before delete on memory.facts
+for each row when (current_setting('memory.erasing', true) is distinct from 'on')
+execute function memory.refuse_delete();
 
 create trigger audit_deleted
 after delete on memory.facts
@@ -181,6 +189,11 @@ for each row when (
 )
 execute function memory.audit_update('rule');
 
+create trigger refuse_delete
+before delete on memory.rules
+for each row when (current_setting('memory.erasing', true) is distinct from 'on')
+execute function memory.refuse_delete();
+
 create trigger audit_deleted
 after delete on memory.rules
 for each row execute function memory.audit_transition('rule');
@@ -195,7 +208,10 @@ for each row execute function memory.audit_rule_application();
 
 create trigger refuse_change
 before update or delete on memory.rule_applications
-for each row execute function memory.refuse_change();
+for each row
+-- Deleted with its rule, or by memory.erase_subject.
+when (pg_trigger_depth() = 0 and current_setting('memory.erasing', true) is distinct from 'on')
+execute function memory.refuse_change();
 
 create trigger refuse_truncate
 before truncate on memory.rule_applications
@@ -231,6 +247,11 @@ for each row when (
   )
 )
 execute function memory.audit_update('entity');
+
+create trigger refuse_delete
+before delete on memory.entities
+for each row when (current_setting('memory.erasing', true) is distinct from 'on')
+execute function memory.refuse_delete();
 
 create trigger audit_deleted
 after delete on memory.entities

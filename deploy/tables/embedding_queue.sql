@@ -124,6 +124,14 @@ create trigger forget_embedding
 after delete on memory.episodes
 for each row execute function memory.forget_embedding('episode');
 
+create trigger forget_embedding
+after delete on memory.facts
+for each row execute function memory.forget_embedding('fact');
+
+create trigger forget_embedding
+after delete on memory.rules
+for each row execute function memory.forget_embedding('rule');
+
 create function memory.requeue_embedding()
   returns trigger
   language plpgsql

@@ -32,6 +32,7 @@ create table memory.episodes (
   check (isfinite(created_at) and created_at <= now() + interval '1 day'),
   last_referenced_at timestamptz
   check (isfinite(last_referenced_at) and last_referenced_at <= now() + interval '1 day'),
+  updated_at timestamptz not null default now() check (isfinite(updated_at)),
   expires_at timestamptz default now() + interval '7 days' check (isfinite(expires_at)),
   metadata jsonb not null default '{}'
   check (jsonb_typeof(metadata) = 'object' and octet_length(metadata::text) <= 65536),
@@ -110,6 +111,9 @@ comment on column memory.episodes.last_error is 'Same as last_consolidation_erro
 comment on column memory.episodes.lifecycle_state is
 'Same as consolidation_status; see memory.transitions.';
 comment on column memory.episodes.created_at is 'When it happened.';
+comment on column memory.episodes.updated_at is
+'Since when the row says what it says, counters aside: on the clock of whoever changed it. What it '
+'said before is in memory.memory_history.';
 comment on column memory.episodes.expires_at is
 'From then on it is not found any more, and cleanup may delete it.';
 comment on column memory.episodes.metadata is
@@ -144,6 +148,9 @@ begin
     new.consolidation_status := 'consolidated';
   end if;
   new.consolidated := new.consolidation_status = 'consolidated';
+  if tg_op = 'INSERT' then
+    new.updated_at := new.created_at;
+  end if;
 
   if tg_op = 'INSERT'
     or (new.text_search_config, new.index_rendering, new.search_vector)

@@ -60,6 +60,9 @@ create table memory.facts (
   check (isfinite(last_referenced_at) and last_referenced_at <= now() + interval '1 day'),
   last_confirmed_at timestamptz
   check (isfinite(last_confirmed_at) and last_confirmed_at <= now() + interval '1 day'),
+  updated_at timestamptz not null default now() check (isfinite(updated_at)),
+  valid_from timestamptz not null default now() check (isfinite(valid_from)),
+  valid_to timestamptz check (isfinite(valid_to)),
   tags jsonb not null default '[]'
   check (
     jsonb_typeof(tags) = 'array'
@@ -89,7 +92,8 @@ create table memory.facts (
     end
   ),
   constraint facts_embedding_has_version_check
-  check ((embedding is null) = (embedding_version_id is null))
+  check ((embedding is null) = (embedding_version_id is null)),
+  constraint facts_validity_interval_check check (valid_from <= valid_to)
 ) with (fillfactor = 75);
 
 -- Out of line and uncompressed: searches read the index below, and a narrow row leaves room for HOT
@@ -170,6 +174,13 @@ comment on column memory.facts.scope is 'global, or the role it is for.';
 comment on column memory.facts.reference_count is 'How often recall or get returned it.';
 comment on column memory.facts.last_confirmed_at is
 'Where its decay starts; storing it is the first confirmation.';
+comment on column memory.facts.updated_at is
+'Since when the row says what it says, counters aside: on the clock of whoever changed it. What it '
+'said before is in memory.memory_history.';
+comment on column memory.facts.valid_from is
+'Since when it holds in the world; as of its storing, if nobody said otherwise.';
+comment on column memory.facts.valid_to is
+'From then on it holds no more; NULL: it still does. Its successor closes it where it begins.';
 comment on column memory.facts.tags is 'JSON array of labels.';
 comment on column memory.facts.metadata is
 'Whatever the caller wants to keep with it, at most 64 KiB; the key "status" is the lifecycle''s.';
@@ -190,8 +201,15 @@ begin
     new.metadata := new.metadata || '{"status": "fading"}';
   end if;
 
+  if new.validity = 'superseded' and new.valid_to is null then
+    new.valid_to := greatest(
+      new.valid_from, case tg_op when 'INSERT' then new.created_at else now() end
+    );
+  end if;
+
   if tg_op = 'INSERT' then
     new.last_confirmed_at := coalesce(new.last_confirmed_at, new.created_at);
+    new.updated_at := new.created_at;
   elsif (
     (new.tenant_id, new.id, new.subject, new.predicate, new.content, new.created_at)
     is distinct from
@@ -215,8 +233,8 @@ end;
 $$;
 
 comment on function memory.prepare_fact() is
-'Trigger: maps the legacy validities, fills the confirmation time of imports, keeps content as '
-'it was stored and the search vector true.';
+'Trigger: maps the legacy validities, fills the times of imports, closes the interval in which a '
+'superseded fact held, keeps content as it was stored and the search vector true.';
 
 create trigger prepare
 before insert or update of

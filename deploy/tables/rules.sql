@@ -50,6 +50,7 @@ create table memory.rules (
   check (isfinite(last_confirmed_at) and last_confirmed_at <= now() + interval '1 day'),
   last_referenced_at timestamptz
   check (isfinite(last_referenced_at) and last_referenced_at <= now() + interval '1 day'),
+  updated_at timestamptz not null default now() check (isfinite(updated_at)),
   tags jsonb not null default '[]'
   check (
     jsonb_typeof(tags) = 'array'
@@ -134,6 +135,9 @@ comment on column memory.rules.lifecycle_state is
 'active, fading or retracted (forgotten); see memory.transitions.';
 comment on column memory.rules.last_confirmed_at is
 'Where its decay starts; storing it is the first confirmation.';
+comment on column memory.rules.updated_at is
+'Since when the row says what it says, counters aside: on the clock of whoever changed it. What it '
+'said before is in memory.memory_history.';
 comment on column memory.rules.tags is 'JSON array of labels.';
 comment on column memory.rules.metadata is
 'Whatever the caller wants to keep with it, at most 64 KiB; the keys status, forgotten, '
@@ -151,6 +155,7 @@ as $$
 begin
   if tg_op = 'INSERT' then
     new.last_confirmed_at := coalesce(new.last_confirmed_at, new.created_at);
+    new.updated_at := new.created_at;
   elsif (
     (new.tenant_id, new.id, new.created_at) is distinct from (old.tenant_id, old.id, old.created_at)
   ) then
@@ -177,7 +182,7 @@ end;
 $$;
 
 comment on function memory.prepare_rule() is
-'Trigger: fills the confirmation time of imports, keeps the identity as stored and the search '
+'Trigger: fills the times of imports, keeps the identity as stored and the search '
 'vector true, and takes a rule with a new text its vector.';
 
 create trigger prepare
@@ -204,14 +209,14 @@ create table memory.rule_applications (
   created_at timestamptz not null default now()
   check (isfinite(created_at) and created_at <= now() + interval '1 day'),
   primary key (tenant_id, id),
-  foreign key (tenant_id, rule_id) references memory.rules (tenant_id, id) on delete restrict
+  foreign key (tenant_id, rule_id) references memory.rules (tenant_id, id) on delete cascade
 );
 
 create index rule_applications_rule_idx
 on memory.rule_applications (tenant_id, rule_id, created_at desc, id);
 
 comment on table memory.rule_applications is
-'How each application of a rule turned out. Append-only; triggers refuse one of a rule that is '
+'How each application of a rule turned out. Append-only, deleted with its rule; triggers refuse one of a rule that is '
 'forgotten or an anti-pattern, and keep the counts, the effectiveness and the maturity of the '
 'rule.';
 comment on column memory.rule_applications.outcome is

@@ -46,6 +46,7 @@ create table memory.settings (
   decay_sweep_schedule text not null check (memory.is_schedule(decay_sweep_schedule)),
   episode_cleanup_schedule text not null check (memory.is_schedule(episode_cleanup_schedule)),
   rule_hygiene_schedule text not null check (memory.is_schedule(rule_hygiene_schedule)),
+  event_seal_schedule text not null check (memory.is_schedule(event_seal_schedule)),
 
   context_token_budget integer not null check (context_token_budget between 5 and 1000000),
   context_chars_per_token float8 not null check (context_chars_per_token between 0.5 and 4),
@@ -156,6 +157,8 @@ comment on column memory.settings.episode_cleanup_schedule is
 'When the job run_episode_cleanup is due, in the form of memory.is_schedule.';
 comment on column memory.settings.rule_hygiene_schedule is
 'When the job run_rule_hygiene is due, in the form of memory.is_schedule.';
+comment on column memory.settings.event_seal_schedule is
+'When the job seal_events is due, in the form of memory.is_schedule.';
 comment on column memory.settings.context_token_budget is
 'Tokens of memory.context when a call names none.';
 comment on column memory.settings.context_chars_per_token is

@@ -56,6 +56,14 @@ values
 ('fact', 'lifecycle_state', 'fading', 'retracted', 'fact_retracted'),
 ('fact', 'lifecycle_state', 'superseded', 'retracted', 'fact_retracted'),
 ('fact', 'lifecycle_state', 'expired', 'retracted', 'fact_retracted'),
+('fact', 'lifecycle_state', 'superseded', 'active', 'fact_restored'),
+('fact', 'lifecycle_state', 'expired', 'active', 'fact_restored'),
+('fact', 'lifecycle_state', 'retracted', 'active', 'fact_restored'),
+('fact', 'lifecycle_state', 'active', '[*]', 'fact_deleted'),
+('fact', 'lifecycle_state', 'fading', '[*]', 'fact_deleted'),
+('fact', 'lifecycle_state', 'superseded', '[*]', 'fact_deleted'),
+('fact', 'lifecycle_state', 'expired', '[*]', 'fact_deleted'),
+('fact', 'lifecycle_state', 'retracted', '[*]', 'fact_deleted'),
 
 ('rule', 'lifecycle_state', '[*]', 'active', 'rule_created'),
 ('rule', 'lifecycle_state', '[*]', 'fading', 'rule_created'),
@@ -64,6 +72,10 @@ values
 ('rule', 'lifecycle_state', 'fading', 'active', 'rule_recovered'),
 ('rule', 'lifecycle_state', 'active', 'retracted', 'rule_retracted'),
 ('rule', 'lifecycle_state', 'fading', 'retracted', 'rule_retracted'),
+('rule', 'lifecycle_state', 'retracted', 'active', 'rule_restored'),
+('rule', 'lifecycle_state', 'active', '[*]', 'rule_deleted'),
+('rule', 'lifecycle_state', 'fading', '[*]', 'rule_deleted'),
+('rule', 'lifecycle_state', 'retracted', '[*]', 'rule_deleted'),
 
 ('rule', 'maturity', 'candidate', 'established', 'rule_promoted'),
 ('rule', 'maturity', 'established', 'proven', 'rule_promoted'),
@@ -78,6 +90,8 @@ values
 
 ('entity', 'lifecycle_state', '[*]', 'active', 'entity_created'),
 ('entity', 'lifecycle_state', '[*]', 'merged', 'entity_created'),
-('entity', 'lifecycle_state', 'active', 'merged', 'entity_merge');
+('entity', 'lifecycle_state', 'active', 'merged', 'entity_merge'),
+('entity', 'lifecycle_state', 'active', '[*]', 'entity_deleted'),
+('entity', 'lifecycle_state', 'merged', '[*]', 'entity_deleted');
 
 commit;

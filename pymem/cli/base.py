@@ -144,6 +144,12 @@ class _Time(click.ParamType[datetime]):
 
 
 as_of_option = click.option("--as-of", type=_Time(), help="As if it were this time (UTC).")
+known_at_option = click.option(
+    "--known-at", type=_Time(), help="What was known at this time, as it would have answered then."
+)
+valid_at_option = click.option(
+    "--valid-at", type=_Time(), help="What held in the world at this time, superseded facts included."
+)
 
 
 def run(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import dataclass
 from datetime import datetime
 
 import click
 
+from pymem import display
 from pymem.cli.base import (
+    EXIT_REFUSED,
     Options,
     all_tenants_option,
     as_json,
@@ -16,6 +20,7 @@ from pymem.cli.base import (
     pass_options,
     print_json,
     print_per_tenant,
+    print_table,
     run,
     start_progress,
 )
@@ -105,7 +110,7 @@ def hygiene(
     as_of: datetime | None,
     json_: bool,
 ) -> None:
-    """Turn harmful rules into warnings, and promote those that have come of age."""
+    """Turn harmful rules into warnings, promote those that have come of age, seal new events."""
     if rule_id is not None:
         if all_tenants:
             raise click.UsageError("--revert is for one tenant")
@@ -115,12 +120,68 @@ def hygiene(
         else:
             click.echo(f"a rule again, {maturity}")
         return
-    answers = run(
-        options,
-        lambda memory: for_tenants(
-            memory, all_tenants, lambda tenant: tenant.run_rule_hygiene(as_of=as_of)
-        ),
-    )
+
+    async def tidy(tenant: Memory) -> HygieneReport:
+        rules = await tenant.run_rule_hygiene(as_of=as_of)
+        seal = await tenant.seal_events()
+        return HygieneReport(
+            rules.inverted, rules.promoted, seal.sealed, seal.position, seal.hash.hex()
+        )
+
+    answers = run(options, lambda memory: for_tenants(memory, all_tenants, tidy))
     print_per_tenant(
-        answers, json_, inverted="turned into warnings", promoted="promoted by their age"
+        answers,
+        json_,
+        inverted="turned into warnings",
+        promoted="promoted by their age",
+        sealed="events sealed",
+        position="seals",
+        hash="last hash",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class HygieneReport:
+    """What hygiene did, and the end of the hash chain."""
+
+    inverted: int
+    promoted: int
+    sealed: int
+    position: int
+    hash: str
+
+
+@main.command()
+@click.option("--anchor", help="POSITION:HASH as an earlier `pymem hygiene` printed them.")
+@as_json
+@pass_options
+def verify(options: Options, anchor: str | None, json_: bool) -> None:
+    """Look for whatever contradicts the hash chain of the audit stream.
+
+    Exit code 1 if something does.
+    """
+    position, hash_ = _anchor(anchor)
+    problems = run(
+        options,
+        lambda memory: memory.verify_chain(anchor_position=position, anchor_hash=hash_),
+    )
+    if json_:
+        print_json(problems)
+    elif problems:
+        print_table(display.chain_problems(problems))
+    else:
+        click.echo("nothing contradicts the chain")
+    if problems:
+        sys.exit(EXIT_REFUSED)
+
+
+def _anchor(text: str | None) -> tuple[int | None, bytes | None]:
+    if text is None:
+        return None, None
+    position, _, digits = text.partition(":")
+    try:
+        return int(position), bytes.fromhex(digits)
+    except ValueError:
+        raise click.BadParameter(
+            "pass a position and a hash in hexadecimal, such as 12:9f86…", param_hint="--anchor"
+        ) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import click
 
 from pymem import display
 from pymem.cli.base import (
+    EXIT_REFUSED,
     Options,
     as_json,
     as_of_option,
@@ -41,6 +43,84 @@ def forget(options: Options, memory_type: Any, memory_id: str, json_: bool) -> N
         print_json({"memory_type": memory_type, "id": memory_id, "forgotten": True})
     else:
         click.echo("forgotten")
+
+
+@main.command()
+@memory_type_argument
+@memory_id_argument
+@as_of_option
+@as_json
+@pass_options
+def confirm(
+    options: Options, memory_type: Any, memory_id: str, as_of: datetime | None, json_: bool
+) -> None:
+    """Confirm that a fact or rule still holds: its confidence starts to decay anew."""
+    if not run(options, lambda memory: memory.confirm_memory(memory_type, memory_id, as_of=as_of)):
+        raise no_memory(memory_type, memory_id)
+    if json_:
+        print_json({"memory_type": memory_type, "id": memory_id, "confirmed": True})
+    else:
+        click.echo("confirmed")
+
+
+@main.command()
+@memory_type_argument
+@memory_id_argument
+@as_of_option
+@as_json
+@pass_options
+def restore(
+    options: Options, memory_type: Any, memory_id: str, as_of: datetime | None, json_: bool
+) -> None:
+    """Bring back a memory that was forgotten, superseded or has expired."""
+    if not run(options, lambda memory: memory.restore_memory(memory_type, memory_id, as_of=as_of)):
+        raise no_memory(memory_type, memory_id)
+    if json_:
+        print_json({"memory_type": memory_type, "id": memory_id, "restored": True})
+    else:
+        click.echo("restored")
+
+
+@main.command()
+@click.argument("subject")
+@click.option(
+    "--exact", is_flag=True, help="Only facts about the name and their sources, no mere mentions."
+)
+@click.option("--dry-run", is_flag=True, help="Only tell what would be erased.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@as_json
+@pass_options
+def erase(
+    options: Options, subject: str, exact: bool, dry_run: bool, yes: bool, json_: bool
+) -> None:
+    """Delete for good what the memory holds about SUBJECT, and prove that nothing remains.
+
+    Exit code 1 if something does: other memories that mention it, with --exact, or what was
+    stored meanwhile.
+    """
+
+    async def work(memory: Memory) -> Any:
+        found = await memory.erase_subject(subject, mentions=not exact, dry_run=True)
+        if dry_run:
+            return found, []
+        if not yes and not json_:
+            print_table(display.erasure(found))
+            click.confirm("Erase this for good?", abort=True)
+        erased = await memory.erase_subject(subject, mentions=not exact)
+        return erased, await memory.verify_erasure(subject)
+
+    erased, columns = run(options, work)
+    remaining = [column for column in columns if column.remaining]
+    if json_:
+        print_json({"erased": erased, "examined": len(columns), "remaining": remaining})
+    else:
+        print_table(display.erasure(erased))
+        for column in remaining:
+            click.echo(f"still in {column.relation}.{column.column}: {column.remaining}", err=True)
+        if not dry_run and not remaining:
+            click.echo(f"nothing remains in {len(columns)} columns of text")
+    if remaining:
+        sys.exit(EXIT_REFUSED)
 
 
 @main.group()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import datetime
 from typing import Any
 
@@ -9,9 +10,11 @@ import click
 
 from pymem import display
 from pymem.cli.base import (
+    EXIT_REFUSED,
     Options,
     as_json,
     as_of_option,
+    known_at_option,
     limit_option,
     main,
     memory_id_argument,
@@ -24,6 +27,7 @@ from pymem.cli.base import (
     run,
     scope_option,
     types_option,
+    valid_at_option,
 )
 from pymem.memory import Memory
 
@@ -82,6 +86,8 @@ def search(
 @scope_option
 @limit_option
 @min_confidence_option
+@known_at_option
+@valid_at_option
 @as_of_option
 @as_json
 @pass_options
@@ -93,18 +99,25 @@ def recall(
     scope: str | None,
     limit: int,
     min_confidence: float | None,
+    known_at: datetime | None,
+    valid_at: datetime | None,
     as_of: datetime | None,
     json_: bool,
 ) -> None:
     """Recall what matters for a topic.
 
-    Counts as a reference to what it returns, except with --as-of or --explain, which only look.
+    Counts as a reference to what it returns, except with --as-of, --known-at, --valid-at or
+    --explain, which only look.
     """
+    if explain and (known_at or valid_at):
+        raise click.UsageError("--explain is about what is known now")
 
     async def work(memory: Memory) -> Any:
         rank: Any = memory.recall if as_of is None else memory.rank_memories
+        past = {} if explain else {"known_at": known_at, "valid_at": valid_at}
         memories = await (memory.recall_explain if explain else rank)(
             topic,
+            **past,
             types=types or None,
             scope=scope,
             max_results=limit,
@@ -200,3 +213,45 @@ def events(
         print_table(display.events(rows))
     else:
         click.echo("no events")
+
+
+@main.command()
+@memory_type_argument
+@memory_id_argument
+@as_json
+@pass_options
+def history(options: Options, memory_type: Any, memory_id: str, json_: bool) -> None:
+    """Show what one memory was at any time: of a fact also the facts it superseded.
+
+    Exit code 1 if its states, its events and its row contradict each other.
+    """
+
+    async def work(memory: Memory) -> Any:
+        chain = await memory.fact_history(memory_id) if memory_type == "fact" else []
+        return chain, await memory.replay_memory(memory_type, memory_id)
+
+    chain, states = run(options, work)
+    if not states:
+        raise no_memory(memory_type, memory_id)
+    if json_:
+        print_json({"versions": chain, "states": states})
+    else:
+        if chain:
+            print_table(display.versions(chain))
+        print_table(display.states(states))
+    if any(state.problem for state in states):
+        sys.exit(EXIT_REFUSED)
+
+
+@main.command()
+@scope_option
+@as_of_option
+@as_json
+@pass_options
+def stats(options: Options, scope: str | None, as_of: datetime | None, json_: bool) -> None:
+    """Show how much the memory holds, by type and state."""
+    counts = run(options, lambda memory: memory.memory_stats(scope=scope, as_of=as_of))
+    if json_:
+        print_json(counts)
+    else:
+        print_table(display.stats(counts))

@@ -6,6 +6,7 @@ drop function memory.check_source(text, text, uuid);
 drop function memory.refuse_reused_key(text);
 drop function memory.check_idempotency_key(text, text);
 drop function memory.check_elements(text, jsonb, jsonb);
+drop function memory.check_interval(timestamptz, timestamptz, text);
 drop function memory.check_write_time(text, timestamptz);
 drop function memory.check_time(text, timestamptz);
 drop function memory.check_metadata(jsonb, text [], text);

@@ -15,5 +15,6 @@ select
   'memory.audit_link()'::regprocedure,
   'memory.audit_settings()'::regprocedure,
   'memory.refuse_change()'::regprocedure,
+  'memory.refuse_delete()'::regprocedure,
   'memory.refuse_truncate()'::regprocedure;
 rollback;

@@ -10,6 +10,7 @@ select
   'memory.check_metadata(jsonb, text[], text)'::regprocedure,
   'memory.check_time(text, timestamptz)'::regprocedure,
   'memory.check_write_time(text, timestamptz)'::regprocedure,
+  'memory.check_interval(timestamptz, timestamptz, text)'::regprocedure,
   'memory.check_elements(text, jsonb, jsonb)'::regprocedure,
   'memory.check_idempotency_key(text, text)'::regprocedure,
   'memory.refuse_reused_key(text)'::regprocedure,

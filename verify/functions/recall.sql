@@ -3,8 +3,10 @@
 begin;
 select
   'memory.rank_memories(
-    text, text, integer, text[], float8, vector, uuid, timestamptz
+    text, text, integer, text[], float8, vector, uuid, timestamptz, timestamptz, timestamptz
   )'::regprocedure,
   'memory.count_references(uuid[], uuid[], uuid[], timestamptz)'::regprocedure,
-  'memory.recall(text, text, integer, text[], float8, vector, uuid, timestamptz)'::regprocedure;
+  'memory.recall(
+    text, text, integer, text[], float8, vector, uuid, timestamptz, timestamptz, timestamptz
+  )'::regprocedure;
 rollback;

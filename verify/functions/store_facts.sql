@@ -3,10 +3,10 @@
 begin;
 select
   'memory.store_fact(
-    text, text, text, float8, text, text, jsonb, uuid, float8, text, uuid, jsonb, vector,
-    uuid, text, timestamptz
+    text, text, text, float8, text, text, jsonb, uuid, float8, text, uuid, jsonb, vector, uuid,
+    text, timestamptz, timestamptz, timestamptz
   )'::regprocedure,
-  'memory.read_facts(jsonb)'::regprocedure,
+  'memory.read_facts(jsonb, timestamptz)'::regprocedure,
   'memory.check_facts(memory.fact_to_store[])'::regprocedure,
   'memory.store_facts(jsonb, uuid, timestamptz)'::regprocedure,
   'memory.lock_entities(text, uuid[], text)'::regprocedure,

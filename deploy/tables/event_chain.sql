@@ -1,0 +1,64 @@
+-- Deploy pymem:tables/event_chain to pg
+-- requires: tables/events
+-- requires: functions/audit
+
+begin;
+
+set local role memory_owner;
+
+create table memory.event_chain (
+  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  position bigint not null check (position > 0),
+  event_id uuid not null,
+  event_digest bytea not null check (octet_length(event_digest) = 32),
+  hash bytea not null check (octet_length(hash) = 32),
+  sealed_at timestamptz not null default now() check (isfinite(sealed_at)),
+  primary key (tenant_id, position),
+  constraint event_chain_event_key unique (tenant_id, event_id)
+);
+
+comment on table memory.event_chain is
+'Seals of events: each hash covers the digest of its event and the hash before it, so that no sealed '
+'event can be changed, removed or put in between without breaking the chain from there on.';
+comment on column memory.event_chain.position is 'Place in the chain of the tenant, from 1.';
+comment on column memory.event_chain.event_digest is 'SHA-256 of the event (memory.event_digest).';
+comment on column memory.event_chain.hash is
+'SHA-256 of the hash before it (nothing for the first one) and the digest of the event.';
+
+create table memory.event_chain_heads (
+  tenant_id text primary key check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  position bigint not null check (position >= 0),
+  hash bytea not null check (octet_length(hash) in (0, 32)),
+  sealed_at timestamptz not null check (isfinite(sealed_at))
+);
+
+comment on table memory.event_chain_heads is
+'The end of each chain. A copy kept elsewhere shows whether a chain was cut off and grown anew.';
+comment on column memory.event_chain_heads.position is 'How many events are sealed.';
+comment on column memory.event_chain_heads.hash is 'Hash of the last of them; empty before the first.';
+
+create trigger refuse_change
+before update or delete on memory.event_chain
+for each row execute function memory.refuse_change();
+
+alter table memory.event_chain enable always trigger refuse_change;
+
+create trigger refuse_truncate
+before truncate on memory.event_chain
+for each statement execute function memory.refuse_change();
+
+alter table memory.event_chain enable always trigger refuse_truncate;
+
+create trigger refuse_change
+before delete on memory.event_chain_heads
+for each row execute function memory.refuse_change();
+
+alter table memory.event_chain_heads enable always trigger refuse_change;
+
+create trigger refuse_truncate
+before truncate on memory.event_chain_heads
+for each statement execute function memory.refuse_change();
+
+alter table memory.event_chain_heads enable always trigger refuse_truncate;
+
+commit;

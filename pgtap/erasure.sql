@@ -1,0 +1,205 @@
+begin;
+\ir fixtures.sql
+select plan(33);
+
+-- Ada, also called Countess; Bob; and those who only speak of them.
+
+select memory.register_embedding_version('model', '1') \g /dev/null
+insert into memory.entities (tenant_id, id, canonical_name, entity_type, aliases, metadata)
+values
+('a', '00000000-0000-0000-0000-0000000000e1', 'Ada Lovelace', 'person', '{Countess}', '{}'),
+('a', '00000000-0000-0000-0000-0000000000e2', 'Bob', 'person', '{"friend of Ada Lovelace", Bobby}',
+  '{"note": "met ADA  LOVELACE"}');
+select memory.store_episode(
+  'I moved to Rome', 'home', session_id => '00000000-0000-0000-0000-0000000000a1',
+  embedding => memory_test.axis(1), as_of => now() - interval '1 day'
+) as source \gset
+select memory.store_episode(
+  'How nice', 'home', session_id => '00000000-0000-0000-0000-0000000000a1',
+  embedding => memory_test.axis(1)
+) as next_turn \gset
+select memory.store_fact(
+  'ada lovelace', 'lives in', 'Paris', embedding => memory_test.axis(2), as_of => now() - interval '1 day'
+) as paris \gset
+select memory.store_fact(
+  'ada lovelace', 'lives in', 'Rome', source_episode_id => :'source', tags => '["home"]'
+) as rome \gset
+select memory.store_fact(
+  'the Countess', 'likes', 'tea', entity_id => '00000000-0000-0000-0000-0000000000e1'
+) as tea \gset
+select memory.store_fact('Bob', 'knows', 'Ada Lovelace, and her cat') as knows \gset
+select memory.store_fact('Bob', 'age', '40', metadata => '{"said by": "Countess"}') as age \gset
+select memory.store_fact('Bob', 'mood', 'well') as mood \gset
+select memory.store_fact('Adam Lovelace', 'mood', 'well') as adam \gset
+select memory.store_episode('ADA-LOVELACE called', 'home') as called \gset
+select memory.store_episode('Somebody called', 'home', metadata => '{"speaker": "Ada Lovelace"}') as spoke \gset
+select memory.store_rule('Call Ada Lovelace on Mondays') as call \gset
+select memory.store_rule('Be brief') as brief \gset
+select memory.mark_helpful(:'brief', '{"with": "Ada Lovelace"}') \g /dev/null
+select memory.mark_helpful(:'brief', '{"with": "Bob"}') \g /dev/null
+update memory.rules as r set tags = '["Countess"]' where r.id = :'brief';
+update memory.rules as r set tags = '[]' where r.id = :'brief';
+select memory.create_link('fact', :'mood', 'fact', :'rome', 'related_to') \g /dev/null
+
+select results_eq(
+  $$ select v.relation, v.column from memory.verify_erasure('Ada Lovelace') as v where v.remaining > 0 $$,
+  $$ values
+     ('entities', 'aliases'), ('entities', 'canonical_name'), ('entities', 'metadata'), ('episodes', 'content'),
+     ('episodes', 'metadata'), ('fact_keys', 'anchor'), ('facts', 'content'), ('facts', 'metadata'), ('facts', 'subject'),
+     ('memory_history', 'image'), ('rule_applications', 'context'), ('rules', 'content') $$,
+  'before it is everywhere'
+);
+select md5(string_agg(to_jsonb(f)::text, '' order by f.id)) as before from memory.facts as f \gset
+select results_eq(
+  $$ select e.object, e.erased from memory.erase_subject('Ada Lovelace', dry_run => true) as e $$,
+  $$ values
+     ('episodes', 3::bigint), ('facts', 5), ('rules', 1), ('entities', 1), ('rule applications', 1),
+     ('states in the history', 2), ('keys of facts', 2), ('entities cleared of mentions', 1),
+     ('vectors of next turns', 1) $$,
+  'a dry run tells what would be erased'
+);
+select is(
+  (select md5(string_agg(to_jsonb(f)::text, '' order by f.id)) from memory.facts as f), :'before',
+  'and erases nothing'
+);
+select is_empty(
+  $$ select e.event_type from memory.memory_events as e where e.event_type = 'erased' $$, 'nor leaves an event'
+);
+
+-- Without mentions
+
+create function memory_test.erased_without_mentions()
+  returns text[]
+  language plpgsql
+as $$
+declare
+  v_left text[];
+begin
+  begin
+    perform memory.erase_subject('ADA lovelace', mentions => false);
+    v_left := array(
+      select f.content from memory.facts as f union all select e.content from memory.episodes as e
+      union all select r.content from memory.rules as r union all select n.canonical_name from memory.entities as n
+      order by 1
+    );
+    raise exception using errcode = 'UNDO0';
+  exception
+    when sqlstate 'UNDO0' then return v_left;
+  end;
+end;
+$$;
+select is(
+  memory_test.erased_without_mentions(),
+  '{40,"ADA-LOVELACE called","Ada Lovelace, and her cat","Be brief",Bob,"Call Ada Lovelace on Mondays","How nice",
+    "Somebody called",well,well}',
+  'without mentions, facts about the name and its entity go, their sources and the entity'
+);
+
+-- With them
+
+select results_eq(
+  $$ select e.erased from memory.erase_subject('Ada Lovelace') as e $$,
+  $$ values (3::bigint), (5), (1), (1), (1), (2), (2), (1), (1) $$,
+  'it is erased as announced'
+);
+select is_empty(
+  $$ select v.relation, v.column from memory.verify_erasure('Ada Lovelace') as v where v.remaining > 0 $$,
+  'nothing remains'
+);
+select is_empty(
+  $$ select v.relation, v.column from memory.verify_erasure('countess') as v where v.remaining > 0 $$,
+  'by none of its names'
+);
+select set_eq(
+  $$ select f.content from memory.facts as f $$, $$ values ('well') $$, 'facts that do not speak of it stay'
+);
+select is((select count(*) from memory.facts as f where f.id = :'adam'), 1::bigint, 'Adam is another one');
+select set_eq($$ select e.content from memory.episodes as e $$, $$ values ('How nice') $$, 'so do episodes');
+select set_eq($$ select r.content from memory.rules as r $$, $$ values ('Be brief') $$, 'and rules');
+select results_eq(
+  $$ select a.context from memory.rule_applications as a $$, $$ values ('{"with": "Bob"}'::jsonb) $$,
+  'with what else was said of them'
+);
+select results_eq(
+  $$ select e.canonical_name::text, e.aliases, e.metadata from memory.entities as e $$,
+  $$ values ('Bob', '{Bobby}'::text[], '{}'::jsonb) $$, 'an entity loses what mentions it'
+);
+select results_eq(
+  format($$ select e.embedding is null, exists (
+       select from memory.embedding_queue as q where q.memory_id = e.id
+     ) from memory.episodes as e where e.id = %L $$, :'next_turn'),
+  $$ values (true, true) $$, 'the vector of the next turn is made anew'
+);
+select is_empty(
+  $$ select q.memory_id from memory.embedding_queue as q
+     where not exists (select from memory.searchable_memories as m where m.id = q.memory_id) $$,
+  'no vector is waited for that nothing needs'
+);
+select set_eq(
+  $$ select t.memory_type, t.memory_id from memory.tombstones as t $$,
+  format(
+    $$ values ('episode', %L::uuid), ('fact', %L::uuid), ('fact', %L::uuid) $$, :'source', :'rome', :'paris'
+  ),
+  'what links name leaves a tombstone'
+);
+select results_eq(
+  format($$ select l.target_id, l.target_state from memory.get_links('fact', %L) as l $$, :'mood'),
+  format($$ values (%L::uuid, 'expired') $$, :'rome'), 'as which the link resolves'
+);
+select results_eq(
+  $$ select e.payload from memory.memory_events as e where e.event_type = 'erased' $$,
+  $$ values ('{"facts": 5, "rules": 1, "entities": 1, "episodes": 3}'::jsonb) $$, 'one event tells how much'
+);
+select is(
+  (select count(*) from memory.memory_events as e where e.event_type in ('fact_deleted', 'rule_deleted', 'entity_deleted', 'episode_deleted')),
+  10::bigint, 'and one each that it was deleted'
+);
+select is_empty(
+  $$ select p.* from memory.verify_chain() as p $$, 'the audit stream has nothing against it'
+);
+select is_empty(
+  $$ select k.anchor from memory.fact_keys as k where k.anchor like 'entity:%' $$, 'no key of the entity is left'
+);
+select results_eq(
+  $$ select e.erased from memory.erase_subject('Ada Lovelace') as e where e.erased > 0 $$,
+  $$ select 1::bigint where false $$, 'erasing again erases nothing'
+);
+select lives_ok(
+  $$ select memory.store_fact('Ada Lovelace', 'mood', 'reborn') $$, 'the name is free again'
+);
+select is(
+  (select documents from memory.corpus_size('fact')), 3::bigint, 'the statistics of the corpus follow'
+);
+
+-- A proof that would fail
+
+select results_eq(
+  $$ select v.relation, v.column, v.remaining from memory.verify_erasure('Ada Lovelace') as v where v.remaining > 0 $$,
+  $$ values ('fact_keys', 'anchor', 1::bigint), ('facts', 'subject', 1) $$, 'what is stored later is found'
+);
+select ok(
+  (select count(*) > 40 from memory.verify_erasure('nobody') as v), 'every column of text or JSON is looked at'
+);
+
+-- Arguments
+
+select throws_ok($$ select memory.erase_subject(null) $$, 'PM002', null, 'a subject has a name');
+select throws_ok($$ select memory.erase_subject('  ') $$, 'PM002', null, 'not a blank one');
+select throws_ok($$ select memory.erase_subject('!?') $$, 'PM002', null, 'with a letter or digit');
+select throws_ok($$ select memory.verify_erasure('') $$, 'PM002', null, 'also to be looked for');
+
+-- Another tenant
+
+select memory_test.as_tenant('b') \g /dev/null
+select memory.store_fact('Ada Lovelace', 'mood', 'well') \g /dev/null
+select memory_test.as_tenant('a') \g /dev/null
+select memory.erase_subject('Ada Lovelace') \g /dev/null
+select is(
+  (select count(*) from memory.facts as f where f.tenant_id = 'b'), 1::bigint, 'another tenant keeps its own'
+);
+select is_empty(
+  $$ select v.* from memory.verify_erasure('Ada Lovelace') as v where v.remaining > 0 $$, 'and proves nothing of it'
+);
+
+select * from finish();
+rollback;

@@ -1,0 +1,234 @@
+begin;
+\ir fixtures.sql
+select plan(42);
+
+select memory.store_fact('Ada', 'mood', 'well') as well \gset
+select memory.store_fact('Ada', 'mood', 'ill') as ill \gset
+select memory.store_episode('tea', 'home') as episode \gset
+select memory.store_rule('Be brief') as rule \gset
+
+-- Sealing
+
+select is_empty($$ select * from memory.get_chain_head() $$, 'before the first seal there is no chain');
+select is_empty($$ select * from memory.verify_chain() $$, 'and nothing contradicts it');
+select sealed, position, hash from memory.seal_events() \gset first_
+select is(
+  :first_sealed, (select count(*)::integer from memory.memory_events), 'the first seal seals all events'
+);
+select results_eq(
+  $$ select c.position, c.event_id from memory.event_chain as c order by 1 $$,
+  $$ select row_number() over (order by e.seq), e.id from memory.memory_events as e order by 1 $$,
+  'in their order'
+);
+select results_eq(
+  $$ select h.position, h.hash from memory.get_chain_head() as h $$,
+  format($$ values (%s::bigint, %L::bytea) $$, :'first_position', :'first_hash'),
+  'the head is what the seal returned'
+);
+select results_eq(
+  $$ with recursive chain as (
+       select c.position, sha256(memory.event_digest(e)) as hash
+       from memory.event_chain as c join memory.memory_events as e on e.id = c.event_id where c.position = 1
+       union all
+       select c.position, sha256(p.hash || memory.event_digest(e))
+       from chain as p
+       join memory.event_chain as c on c.position = p.position + 1
+       join memory.memory_events as e on e.id = c.event_id
+     )
+     select c.hash from chain as c order by c.position $$,
+  $$ select c.hash from memory.event_chain as c order by c.position $$,
+  'each hash is that of the one before it and the digest of the event'
+);
+select results_eq(
+  $$ select s.sealed, s.position, s.hash from memory.seal_events() as s $$,
+  format($$ values (0::bigint, %s::bigint, %L::bytea) $$, :'first_position', :'first_hash'),
+  'without new events nothing is sealed'
+);
+select memory.confirm_memory('rule', :'rule', now() + interval '1 hour') \g /dev/null
+select memory.forget_memory('fact', :'ill') \g /dev/null
+select results_eq(
+  $$ select s.sealed, s.position from memory.seal_events(max_events => 1) as s $$,
+  format($$ values (1::bigint, %s + 1::bigint) $$, :'first_position'),
+  'a seal may take a part'
+);
+select results_eq(
+  $$ select s.sealed, s.position from memory.seal_events() as s $$,
+  format($$ values (1::bigint, %s + 2::bigint) $$, :'first_position'),
+  'and the next one goes on'
+);
+select is_empty($$ select * from memory.verify_chain() $$, 'nothing contradicts it');
+select is_empty(
+  format($$ select * from memory.verify_chain(%s, %L) $$, :'first_position', :'first_hash'),
+  'nor an anchor from before'
+);
+set local timezone = 'Asia/Kathmandu';
+select is_empty($$ select * from memory.verify_chain() $$, 'in no time zone');
+set local timezone = 'UTC';
+select throws_ok($$ select memory.verify_chain(1) $$, 'PM002', null, 'an anchor has a hash');
+select throws_ok($$ select memory.seal_events(0) $$, 'PM002', null, 'a seal takes one event at least');
+
+-- Append-only
+
+select throws_ok($$ update memory.event_chain as c set hash = c.event_digest $$, 'PM006', null, 'a seal does not change');
+select throws_ok($$ delete from memory.event_chain as c $$, 'PM006', null, 'nor is it deleted');
+select throws_ok($$ truncate memory.event_chain $$, 'PM006', null, 'nor truncated');
+select throws_ok($$ delete from memory.event_chain_heads as h $$, 'PM006', null, 'nor is the head');
+select throws_ok($$ truncate memory.event_chain_heads $$, 'PM006', null, 'nor are all heads');
+
+-- An owner or superuser who writes past all that
+
+create function memory_test.first_problem(
+  statement text,
+  memory_id uuid default null
+)
+  returns text
+  language plpgsql
+as $$
+declare
+  v_problem text;
+begin
+  begin
+    alter table memory.memory_events disable trigger all;
+    alter table memory.event_chain disable trigger all;
+    alter table memory.event_chain_heads disable trigger all;
+    set local session_replication_role = replica;
+    execute statement;
+    set local session_replication_role = origin;
+    alter table memory.memory_events enable trigger all;
+    alter table memory.event_chain enable trigger all;
+    alter table memory.event_chain_heads enable trigger all;
+    alter table memory.memory_events enable always trigger refuse_change;
+    alter table memory.memory_events enable always trigger refuse_truncate;
+    alter table memory.event_chain enable always trigger refuse_change;
+    alter table memory.event_chain enable always trigger refuse_truncate;
+    alter table memory.event_chain_heads enable always trigger refuse_change;
+    alter table memory.event_chain_heads enable always trigger refuse_truncate;
+    select concat_ws(' ', p.problem, p.position) into v_problem from memory.verify_chain() as p limit 1;
+    raise exception using errcode = 'UNDO0';
+  exception
+    when sqlstate 'UNDO0' then return v_problem;
+  end;
+end;
+$$;
+
+select is(memory_test.first_problem('select'), null, 'what is put back leaves no trace');
+select is(
+  memory_test.first_problem(format(
+    $$ update memory.memory_events set %s where id = (select event_id from memory.event_chain where position = 3) $$, c.change
+  )),
+  'event changed 3', format('an event that was edited is found: %s', c.change)
+)
+from (values
+  ($$actor = 'somebody else'$$), ($$payload = '{}'$$), ($$created_at = created_at - interval '1 day'$$),
+  ($$reason = 'other'$$), ($$login = 'postgres '$$), ($$memory_id = gen_random_uuid()$$)
+) as c (change);
+select is(
+  memory_test.first_problem(
+    $$ delete from memory.memory_events where id = (select event_id from memory.event_chain where position = 2) $$
+  ),
+  'event missing 2', 'an event that was deleted is missed'
+);
+select is(
+  memory_test.first_problem($$ truncate memory.memory_events $$), 'event missing 1', 'all of them too'
+);
+select is(
+  memory_test.first_problem(
+    $$ delete from memory.memory_events where id = (select event_id from memory.event_chain where position = 2);
+       delete from memory.event_chain where position = 2 $$
+  ),
+  'seal missing 3', 'with its seal as well'
+);
+select is(
+  memory_test.first_problem(
+    $$ update memory.memory_events set actor = 'x' where id = (select event_id from memory.event_chain where position = 2);
+       update memory.event_chain as c set event_digest = memory.event_digest(e)
+       from memory.memory_events as e where e.id = c.event_id and c.position = 2 $$
+  ),
+  'seal changed 2', 'and an event whose seal was made anew'
+);
+select is(
+  memory_test.first_problem(
+    $$ delete from memory.event_chain where position > 2 $$
+  ),
+  'chain cut off ' || (select h.position from memory.get_chain_head() as h), 'a chain that was cut off'
+);
+select is(
+  memory_test.first_problem($$ truncate memory.event_chain $$),
+  'chain cut off ' || (select h.position from memory.get_chain_head() as h), 'or is gone'
+);
+select is(
+  memory_test.first_problem(
+    $$ truncate memory.event_chain; truncate memory.event_chain_heads; truncate memory.memory_events $$
+  ),
+  'memory without event', 'with everything: then the memories tell'
+);
+create function memory_test.new_chain()
+  returns text
+  language plpgsql
+as $$
+begin
+  alter table memory.event_chain disable trigger all;
+  alter table memory.event_chain_heads disable trigger all;
+  alter table memory.memory_events disable trigger refuse_change;
+  update memory.memory_events set actor = 'somebody else'
+  where id = (select c.event_id from memory.event_chain as c where c.position = 2);
+  alter table memory.memory_events enable always trigger refuse_change;
+  delete from memory.event_chain;
+  delete from memory.event_chain_heads;
+  perform memory.seal_events();
+  alter table memory.event_chain enable always trigger refuse_change;
+  alter table memory.event_chain enable always trigger refuse_truncate;
+  alter table memory.event_chain_heads enable always trigger refuse_change;
+  alter table memory.event_chain_heads enable always trigger refuse_truncate;
+  return 'made anew';
+end;
+$$;
+select is(
+  memory_test.first_problem(
+    $$ create rule swallow as on insert to memory.memory_events do instead nothing $$
+  ),
+  'guard removed', 'a rule that swallows events'
+);
+select is(
+  memory_test.first_problem(
+    $$ create rule swallow as on insert to memory.memory_events do instead nothing;
+       set local session_replication_role = origin;
+       select memory.store_rule('unheard');
+       drop rule swallow on memory.memory_events $$
+  ),
+  'memory without event', 'and what it swallowed, when it is gone again'
+);
+select is(
+  memory_test.first_problem(format($$ delete from memory.facts where id = %L $$, :'ill')),
+  'memory missing', 'a memory that vanished'
+);
+select is(
+  memory_test.first_problem(format($$ update memory.facts set validity = 'active' where id = %L $$, :'ill')),
+  'state without event', 'a state that no event led to'
+);
+alter table memory.facts disable trigger audit_transition;
+select results_eq(
+  $$ select p.problem, p.detail from memory.verify_chain() as p $$,
+  $$ values ('guard removed', 'the trigger audit_transition of memory.facts is disabled') $$,
+  'a trigger that is disabled'
+);
+alter table memory.facts enable trigger audit_transition;
+alter table memory.memory_events enable trigger refuse_change;
+select results_eq(
+  $$ select p.detail from memory.verify_chain() as p $$,
+  $$ values ('the trigger refuse_change of memory.memory_events does not fire always') $$,
+  'or fires less often than it should'
+);
+alter table memory.memory_events enable always trigger refuse_change;
+select memory_test.new_chain() \g /dev/null
+select is_empty($$ select * from memory.verify_chain() $$, 'a chain that was made anew holds together');
+select results_eq(
+  format($$ select p.problem from memory.verify_chain(%s, %L) as p $$, :'first_position', :'first_hash'),
+  $$ values ('chain cut off') $$, 'but not with what was kept elsewhere'
+);
+
+select memory_test.as_tenant('b') \g /dev/null
+select is_empty($$ select * from memory.verify_chain() $$, 'another tenant has another chain');
+
+select * from finish();
+rollback;

@@ -1,0 +1,131 @@
+begin;
+\ir fixtures.sql
+select plan(27);
+
+-- What was known: Ada lived in Paris until she moved, in May 2024; the memory was told of Rome in February 2026.
+
+select memory.register_embedding_version('model', '1') \g /dev/null
+select memory.store_fact(
+  'Ada', 'lives in', 'Paris', valid_from => '2020-01-01Z', embedding => memory_test.near(0.8),
+  as_of => '2026-01-01Z'
+) as paris \gset
+select memory.store_fact(
+  'Ada', 'lives in', 'Rome', valid_from => '2024-05-01Z', embedding => memory_test.near(0.9),
+  as_of => '2026-02-01Z'
+) as rome \gset
+select memory.store_fact('Bob', 'lives in', 'Bonn', as_of => '2026-02-15Z') as bonn \gset
+select memory.store_rule('Ask where somebody lives', as_of => '2026-02-16Z') as rule \gset
+select memory.store_episode('Ada lives well', 'home', as_of => '2026-01-10Z') as episode \gset
+
+-- The contents that are found, the best first.
+create function memory_test.recalled(
+  known_at timestamptz,
+  valid_at timestamptz,
+  types text[] default '{fact}'
+)
+  returns text[]
+  language sql
+  return array(
+    select m.content
+    from memory.recall(
+      'where Ada lives', types => types, embedding => memory_test.axis(1), known_at => known_at,
+      valid_at => valid_at, as_of => '2026-03-01Z'
+    ) with ordinality as m
+    order by m.ordinality
+  );
+
+select is(memory_test.recalled('2026-01-15Z', null), '{Paris}', 'in January it knew of Paris');
+select is(memory_test.recalled('2026-02-10Z', null), '{Rome}', 'in February of Rome');
+select is(memory_test.recalled('2026-02-20Z', null), '{Rome,Bonn}', 'and then of Bob');
+select is(memory_test.recalled('2025-12-31Z', null), '{}', 'before it knew nothing');
+select is(memory_test.recalled('2026-02-01Z', null), '{Rome}', 'an interval includes its beginning');
+select is(
+  memory_test.recalled('2026-02-01Z'::timestamptz - interval '1 microsecond', null), '{Paris}',
+  'and not its end'
+);
+
+-- What held
+
+select is(memory_test.recalled(null, '2021-01-01Z'), '{Paris}', 'in 2021 she lived in Paris');
+select is(memory_test.recalled(null, '2024-06-01Z'), '{Rome}', 'in 2024 in Rome, as we know now');
+select is(memory_test.recalled('2026-01-15Z', '2024-06-01Z'), '{Paris}', 'and as we thought in January, in Paris');
+select is(memory_test.recalled(null, '2019-01-01Z'), '{}', 'of 2019 nothing is known');
+select is(memory_test.recalled(null, '2024-05-01Z'), '{Rome}', 'it holds from its beginning on');
+select memory.forget_memory('fact', :'rome', '2026-02-25Z') \g /dev/null
+select is(memory_test.recalled(null, '2024-06-01Z'), '{}', 'what was retracted never held');
+select is(memory_test.recalled('2026-02-20Z', '2024-06-01Z'), '{Rome}', 'but was believed');
+
+-- What else changes
+
+select is(
+  memory_test.recalled('2026-01-12Z', null, '{episode}'), '{"Ada lives well"}', 'episodes are remembered'
+);
+select is(memory_test.recalled('2026-01-17Z', null, '{episode}'), '{}', 'until they expire');
+select memory.forget_memory('episode', :'episode', '2026-01-15Z') \g /dev/null
+select is(
+  memory_test.recalled('2026-01-14Z', null, '{episode}'), '{"Ada lives well"}', 'or are forgotten'
+);
+select is(memory_test.recalled('2026-01-15Z', null, '{episode}'), '{}', 'then not any more');
+select memory.mark_harmful(:'rule', as_of => '2026-02-17Z') from generate_series(1, 3) \g /dev/null
+select memory.run_rule_hygiene('2026-02-18Z') \g /dev/null
+select is(
+  memory_test.recalled('2026-02-17Z', null, '{rule}'), '{"Ask where somebody lives"}',
+  'a rule says what it said then'
+);
+select is(
+  (select m.maturity from memory.rank_memories('lives', types => '{rule}', known_at => '2026-02-19Z', as_of => '2026-03-01Z') as m),
+  'anti_pattern', 'before it turned into a warning'
+);
+select memory.confirm_memory('fact', :'bonn', '2026-02-26Z') \g /dev/null
+select results_eq(
+  $$ select m.last_confirmed_at, round(m.effective_confidence::numeric, 6)
+     from memory.rank_memories('Bob lives', types => '{fact}', known_at => '2026-02-25Z') as m where m.subject = 'Bob' $$,
+  $$ values ('2026-02-15Z'::timestamptz, round(exp(-0.08), 6)) $$,
+  'confidence is that of then'
+);
+
+-- The same ranking as recall
+
+select memory.configure('{"min_confidence": 0}') \g /dev/null
+insert into memory.facts (tenant_id, subject, predicate, content, importance, embedding, embedding_version_id, created_at)
+select
+  'a', 'subject ' || n, 'said', (array['tea', 'coffee', 'milk'])[1 + n % 3] || ' for ' || n, n % 11,
+  memory_test.near(sin(n)),
+  (select v.id from memory.active_embedding_version() as v), '2026-01-01Z'::timestamptz + n * interval '1 hour'
+from generate_series(1, 60) as n;
+select count(*) from memory.recall('tea', max_results => 5, as_of => '2026-02-28Z') \g /dev/null
+select results_eq(
+  $$ select m.* from memory.rank_memories(
+       'tea for two', embedding => memory_test.axis(1), max_results => 30, known_at => '2026-03-01Z', as_of => '2026-03-01Z'
+     ) as m $$,
+  $$ select m.* from memory.rank_memories(
+       'tea for two', embedding => memory_test.axis(1), max_results => 30, as_of => '2026-03-01Z'
+     ) as m $$,
+  'what is known now is what recall finds now'
+);
+select results_eq(
+  $$ select m.* from memory.rank_memories(
+       'tea for two', scope => 'home', max_results => 30, known_at => '2026-03-01Z', as_of => '2026-03-01Z'
+     ) as m $$,
+  $$ select m.* from memory.rank_memories('tea for two', scope => 'home', max_results => 30, as_of => '2026-03-01Z') as m $$,
+  'also without a vector, and in a scope'
+);
+select md5(string_agg(to_jsonb(f)::text, '' order by f.id)) as facts_before from memory.facts as f \gset
+select count(*) from memory.recall('tea', known_at => '2026-02-27Z') \g /dev/null
+select is(
+  (select md5(string_agg(to_jsonb(f)::text, '' order by f.id)) from memory.facts as f), :'facts_before',
+  'a look into the past counts no reference'
+);
+
+select throws_ok(
+  $$ select memory.recall('tea', known_at => 'infinity') $$, 'PM002', null, 'no such time to know'
+);
+select throws_ok(
+  $$ select memory.recall('tea', valid_at => '-infinity') $$, 'PM002', null, 'nor to hold'
+);
+select memory_test.as_tenant('b') \g /dev/null
+select is(memory_test.recalled('2026-02-10Z', null), '{}', 'another tenant knew nothing');
+select is(memory_test.recalled(null, '2021-01-01Z'), '{}', 'of what held');
+
+select * from finish();
+rollback;

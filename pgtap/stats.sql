@@ -1,0 +1,98 @@
+begin;
+\ir fixtures.sql
+select plan(17);
+
+select is(
+  memory.memory_stats(as_of => '2026-01-01Z'),
+  '{
+    "episodes": {"total": 0, "unconsolidated": 0, "backlog_age_hours": null, "consolidated": 0, "failed": 0,
+      "dead_letter": 0, "expired": 0},
+    "facts": {"active": 0, "fading": 0, "superseded": 0, "expired": 0, "retracted": 0},
+    "rules": {"candidate": 0, "established": 0, "proven": 0, "anti_pattern": 0, "forgotten": 0},
+    "embeddings": {"pending": 0}
+  }',
+  'an empty memory'
+);
+insert into memory.episodes (tenant_id, butler, content, consolidation_status, created_at, expires_at)
+values
+('a', 'home', 'e1', 'pending', '2026-01-01Z', '2026-01-08Z'), ('a', 'home', 'e2', 'pending', '2026-01-02Z', null),
+('a', 'home', 'e3', 'consolidated', '2025-12-01Z', null), ('a', 'work', 'e4', 'failed', '2026-01-01Z', '2026-01-02Z'),
+('a', 'work', 'e5', 'dead_letter', '2026-01-01Z', null);
+insert into memory.facts (tenant_id, subject, predicate, content, validity, metadata, scope)
+values
+('a', 's', '1', 'c', 'active', '{}', 'global'), ('a', 's', '2', 'c', 'active', '{"status": "fading"}', 'global'),
+('a', 's', '3', 'c', 'superseded', '{}', 'home'), ('a', 's', '4', 'c', 'expired', '{}', 'home'),
+('a', 's', '5', 'c', 'retracted', '{}', 'work'), ('a', 's', '6', 'c', 'active', '{}', 'work');
+insert into memory.rules (tenant_id, content, maturity, metadata, scope)
+values
+('a', 'r1', 'candidate', '{}', 'global'), ('a', 'r2', 'established', '{}', 'home'), ('a', 'r3', 'proven', '{}', 'work'),
+('a', 'r4', 'anti_pattern', '{}', 'global'), ('a', 'r5', 'proven', '{"forgotten": true}', 'home'),
+('a', 'r6', 'candidate', '{"status": "fading"}', 'work');
+select is(
+  memory.memory_stats(as_of => '2026-01-03Z'),
+  '{
+    "episodes": {"total": 5, "unconsolidated": 2, "backlog_age_hours": 48.00, "consolidated": 1, "failed": 1,
+      "dead_letter": 1, "expired": 1},
+    "facts": {"active": 2, "fading": 1, "superseded": 1, "expired": 1, "retracted": 1},
+    "rules": {"candidate": 2, "established": 1, "proven": 1, "anti_pattern": 1, "forgotten": 1},
+    "embeddings": {"pending": 17}
+  }',
+  'each memory is counted once in its type'
+);
+select is(
+  memory.memory_stats('home', '2026-01-03Z') - '{episodes,embeddings}'::text[],
+  '{
+    "facts": {"active": 1, "fading": 1, "superseded": 1, "expired": 1, "retracted": 0},
+    "rules": {"candidate": 1, "established": 1, "proven": 0, "anti_pattern": 1, "forgotten": 1}
+  }',
+  'a scope counts facts and rules of it and of global'
+);
+select is(
+  memory.memory_stats('home', '2026-01-03Z') -> 'episodes', memory.memory_stats(as_of => '2026-01-03Z') -> 'episodes',
+  'and all episodes'
+);
+select throws_ok($$ select memory.memory_stats('') $$, 'PM002', null, 'a scope has a name');
+select throws_ok($$ select memory.memory_stats(as_of => null) $$, 'PM002', null, 'no such time');
+
+-- What dashboards read
+
+select memory.store_fact('Ada', 'mood', 'well', source_butler => 'home') as well \gset
+select memory.store_fact('Ada', 'mood', 'ill', permanence => 'ephemeral', as_of => now() - interval '10 days') as ill \gset
+select memory_test.a_login('stats_reader', 'a', 'memory_reader');
+select memory_test.a_login('stats_stranger', 'b', 'memory_reader');
+select memory_test.share_results();
+set session authorization stats_reader;
+select results_eq(
+  $$ select m.memory_type, count(*) from memory.memory_overview as m group by 1 order by 1 $$,
+  $$ values ('episode', 5::bigint), ('fact', 8), ('rule', 6) $$, 'a reader sees all memories of its tenant'
+);
+select results_eq(
+  format($$ select m.lifecycle_state, m.confidence, round(m.effective_confidence::numeric, 4), m.supersedes_id
+            from memory.memory_overview as m where m.id = %L $$, :'ill'),
+  format($$ values ('active', 1.0::float8, round(exp(-1.0), 4), %L::uuid) $$, :'well'),
+  'with their state, and their confidence of now'
+);
+select is(
+  (select m.lifecycle_state from memory.memory_overview as m where m.content = 'e4'), 'expired',
+  'an episode that has expired says so'
+);
+select results_eq(
+  format($$ select e.event_type, e.from_state, e.to_state from memory.event_feed as e
+            where e.memory_id = %L order by e.seq $$, :'well'),
+  $$ values ('fact_created', '[*]', 'active'), ('fact_superseded', 'active', 'superseded') $$, 'events'
+);
+select results_eq(
+  $$ select p.source_id, p.relation, p.target_id, p.target_deleted_at from memory.provenance as p $$,
+  format($$ values (%L::uuid, 'supersedes', %L::uuid, null::timestamptz) $$, :'ill', :'well'), 'provenance'
+);
+select is_empty($$ select * from memory.rule_outcomes $$, 'and outcomes of rules');
+select throws_ok($$ select f.embedding from memory.facts as f $$, '42501', null, 'but no vectors');
+select throws_ok($$ select * from memory.settings $$, '42501', null, 'no settings');
+select throws_ok($$ delete from memory.memory_overview $$, null, null, 'and changes nothing');
+set session authorization stats_stranger;
+select is_empty($$ select * from memory.memory_overview $$, 'another tenant sees none of them');
+select is_empty($$ select * from memory.event_feed $$, 'and none of their events');
+reset session authorization;
+
+select * from finish();
+rollback;

@@ -1,0 +1,11 @@
+-- Revert pymem:functions/past from pg
+
+begin;
+
+drop function memory.find_memories_at(
+  text [], text, vector, text, integer, float8, text, integer, memory.settings, timestamptz,
+  timestamptz, timestamptz
+);
+drop function memory.memories_at(text, text [], timestamptz);
+
+commit;

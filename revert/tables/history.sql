@@ -1,0 +1,24 @@
+-- Revert pymem:tables/history from pg
+
+begin;
+
+drop trigger bury on memory.facts;
+drop trigger bury on memory.rules;
+drop trigger start_state on memory.episodes;
+drop trigger start_state on memory.facts;
+drop trigger start_state on memory.rules;
+drop trigger keep_history on memory.episodes;
+drop trigger keep_history on memory.facts;
+drop trigger keep_history on memory.rules;
+drop trigger delete_history on memory.episodes;
+drop trigger delete_history on memory.facts;
+drop trigger delete_history on memory.rules;
+drop table memory.memory_history;
+drop function memory.delete_history();
+drop function memory.keep_history();
+drop function memory.start_state();
+drop function memory.next_state_at(timestamptz, timestamptz);
+drop function memory.image_digest(jsonb);
+drop function memory.image_of(text, jsonb);
+
+commit;

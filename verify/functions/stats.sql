@@ -1,0 +1,6 @@
+-- Verify pymem:functions/stats on pg
+
+begin;
+select
+  'memory.memory_stats(text, timestamptz)'::regprocedure;
+rollback;
