@@ -57,7 +57,7 @@ select
   f.confidence,
   memory.effective_confidence(
     f.confidence, f.decay_rate, coalesce(f.last_confirmed_at, f.created_at), now()
-  ),
+  ) as effective_confidence,
   null::float8,
   f.reference_count,
   f.source_butler,
@@ -90,7 +90,7 @@ select
   r.confidence,
   memory.effective_confidence(
     r.confidence, r.decay_rate, coalesce(r.last_confirmed_at, r.created_at), now()
-  ),
+  ) as effective_confidence,
   r.effectiveness_score,
   r.reference_count,
   r.source_butler,
@@ -122,13 +122,13 @@ select
   e.event_type,
   e.memory_type,
   e.memory_id,
-  e.payload ->> 'from' as from_state,
-  e.payload ->> 'to' as to_state,
   e.actor,
   e.login,
   e.request_id,
   e.reason,
-  e.payload
+  e.payload,
+  e.payload ->> 'from' as from_state,
+  e.payload ->> 'to' as to_state
 from memory.memory_events as e;
 
 comment on view memory.event_feed is
@@ -147,11 +147,11 @@ select
   l.created_at
 from memory.memory_links as l
 left join memory.tombstones as t
-  on t.tenant_id = l.tenant_id and t.memory_type = l.target_type and t.memory_id = l.target_id;
+  on l.tenant_id = t.tenant_id and l.target_type = t.memory_type and l.target_id = t.memory_id;
 
 comment on view memory.provenance is
-'Which memory comes from, supports, contradicts, supersedes or is related to which: for dashboards. '
-'target_deleted_at: when what it names was deleted.';
+'Which memory comes from, supports, contradicts, supersedes or is related to which: for '
+'dashboards. target_deleted_at: when what it names was deleted.';
 
 create view memory.rule_outcomes
 with (security_invoker = true)
@@ -164,7 +164,8 @@ select
   a.created_at
 from memory.rule_applications as a;
 
-comment on view memory.rule_outcomes is 'How each application of a rule turned out: for dashboards.';
+comment on view memory.rule_outcomes is
+'How each application of a rule turned out: for dashboards.';
 
 -- What the views read, vectors excluded.
 

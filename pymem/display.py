@@ -196,14 +196,18 @@ def versions(rows: Sequence[FactVersion], *, title: str | None = None) -> Table:
             escape(row.actor or "–"),
             str(row.id),
         )
-    result.caption = "true: when it holds in the world; known: when the memory held it for true (UTC)"
+    result.caption = (
+        "true: when it holds in the world; known: when the memory held it for true (UTC)"
+    )
     result.caption_justify = "left"
     return result
 
 
 def states(rows: Sequence[MemoryState], *, title: str | None = None) -> Table:
     """Return the states of one memory: the first one whole, of the others what changed."""
-    result = table("#", "from – to (UTC)", "event", "by", "says", "problem", title=title, right=("#",))
+    result = table(
+        "#", "from – to (UTC)", "event", "by", "says", "problem", title=title, right=("#",)
+    )
     before: dict[str, Any] = {}
     for row in rows:
         image = row.image or {}
@@ -214,7 +218,9 @@ def states(rows: Sequence[MemoryState], *, title: str | None = None) -> Table:
             escape(row.event_type or "–"),
             escape(row.actor or "–"),
             escape(
-                one_line(", ".join(f"{key}: {_plain(value)}" for key, value in changed.items()), 500)
+                one_line(
+                    ", ".join(f"{key}: {_plain(value)}" for key, value in changed.items()), 500
+                )
             ),
             escape(row.problem or "–"),
         )
@@ -228,7 +234,7 @@ def stats(counts: dict[str, dict[str, Any]], *, title: str | None = None) -> Tab
     for kind, by_state in counts.items():
         for state, count in by_state.items():
             result.add_row(kind, state.replace("_", " "), "–" if count is None else f"{count:,}")
-            kind = ""  # noqa: PLW2901 - said once
+            kind = ""
     return result
 
 

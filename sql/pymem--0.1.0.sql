@@ -1700,9 +1700,9 @@ create index rule_applications_rule_idx
 on memory.rule_applications (tenant_id, rule_id, created_at desc, id);
 
 comment on table memory.rule_applications is
-'How each application of a rule turned out. Append-only, deleted with its rule; triggers refuse one of a rule that is '
-'forgotten or an anti-pattern, and keep the counts, the effectiveness and the maturity of the '
-'rule.';
+'How each application of a rule turned out. Append-only, deleted with its rule; triggers refuse '
+'one of a rule that is forgotten or an anti-pattern, and keep the counts, the effectiveness and '
+'the maturity of the rule.';
 comment on column memory.rule_applications.outcome is
 'helpful, harmful, neutral (counts as applied) or skipped (counts as nothing).';
 comment on column memory.rule_applications.reason is 'Why, in at most 1 KiB.';
@@ -2579,8 +2579,8 @@ create table memory.event_chain (
 );
 
 comment on table memory.event_chain is
-'Seals of events: each hash covers the digest of its event and the hash before it, so that no sealed '
-'event can be changed, removed or put in between without breaking the chain from there on.';
+'Seals of events: each hash covers the digest of its event and the hash before it, so that no '
+'sealed event can be changed, removed or put in between without breaking the chain from there on.';
 comment on column memory.event_chain.position is 'Place in the chain of the tenant, from 1.';
 comment on column memory.event_chain.event_digest is 'SHA-256 of the event (memory.event_digest).';
 comment on column memory.event_chain.hash is
@@ -2596,7 +2596,8 @@ create table memory.event_chain_heads (
 comment on table memory.event_chain_heads is
 'The end of each chain. A copy kept elsewhere shows whether a chain was cut off and grown anew.';
 comment on column memory.event_chain_heads.position is 'How many events are sealed.';
-comment on column memory.event_chain_heads.hash is 'Hash of the last of them; empty before the first.';
+comment on column memory.event_chain_heads.hash is
+'Hash of the last of them; empty before the first.';
 
 create trigger refuse_change
 before update or delete on memory.event_chain
@@ -5656,7 +5657,8 @@ begin
     v_settings.text_search_config, n.idempotency_key, as_of, as_of, n.valid_from,
     case
       when n.has_ended then n.valid_to
-      else least(n.valid_to, case when n.next_id is not null then greatest(n.valid_from, n.next_valid_from) end)
+      when n.next_id is null then n.valid_to
+      else least(n.valid_to, greatest(n.valid_from, n.next_valid_from))
     end
   from (
     select
@@ -5711,11 +5713,11 @@ comment on function memory.store_facts(jsonb, uuid, timestamptz) is
 'Stores many facts at once, or none, as store_fact would one after the other: an array of objects '
 'with subject, predicate, content and, if wanted, importance, permanence, scope, tags, entity_id, '
 'confidence, source_butler, source_episode_id, metadata, embedding (an array of numbers, of the '
-'version embedding_version_id), idempotency_key, valid_from and valid_to. One supersedes another one of its key that '
-'comes before it. Returns, in their order, the id of each, whether it is new, and what it '
-'superseded; one whose idempotency_key is known keeps its first id. Its events come in three '
-'groups: the facts that were there are superseded, the new ones follow each other, their links are '
-'created. Errors: as store_fact; the message tells which fact.';
+'version embedding_version_id), idempotency_key, valid_from and valid_to. One supersedes another '
+'one of its key that comes before it. Returns, in their order, the id of each, whether it is new, '
+'and what it superseded; one whose idempotency_key is known keeps its first id. Its events come in '
+'three groups: the facts that were there are superseded, the new ones follow each other, their '
+'links are created. Errors: as store_fact; the message tells which fact.';
 
 -- The key-share lock conflicts with a merge of an entity, which locks it FOR UPDATE; the state is
 -- read after the lock.
@@ -6036,7 +6038,8 @@ create function memory.next_state_at(
   return greatest(as_of, updated_at + interval '1 microsecond');
 
 comment on function memory.next_state_at(timestamptz, timestamptz) is
-'When the state of a memory begins that follows the one of updated_at, at as_of: later in any case.';
+'When the state of a memory begins that follows the one of updated_at, at as_of: later in any '
+'case.';
 
 -- Whoever changes a memory may say when, by updated_at; otherwise it is now. Either way the states
 -- of a memory follow each other without gap or overlap.
@@ -6608,10 +6611,10 @@ $$;
 
 comment on function memory.restore_memory(text, uuid, timestamptz) is
 'Brings a memory back: a fact that was retracted, superseded or has expired, if no other fact is '
-'active under its key; a forgotten rule; an episode that has expired, for another term. Counts as a '
-'confirmation, or the next sweep might take it away again. Returns true, also if it was there all '
-'the time; false means there is none with this id. Errors: PM002 invalid argument, PM003 the key '
-'of the fact is taken, or its entity was merged away.';
+'active under its key; a forgotten rule; an episode that has expired, for another term. Counts as '
+'a confirmation, or the next sweep might take it away again. Returns true, also if it was there '
+'all the time; false means there is none with this id. Errors: PM002 invalid argument, PM003 the '
+'key of the fact is taken, or its entity was merged away.';
 
 create function memory.restore_fact(
   tenant_id text,
@@ -6677,7 +6680,7 @@ set local role memory_owner;
 
 create function memory.fact_history(fact_id uuid)
   returns table (
-    "position" bigint,
+    "position" bigint, -- noqa: RF06
     id uuid,
     subject text,
     predicate text,
@@ -6760,7 +6763,7 @@ create function memory.replay_memory(
   memory_id uuid
 )
   returns table (
-    "position" bigint,
+    "position" bigint, -- noqa: RF06
     known_from timestamptz,
     known_to timestamptz,
     event_type text,
@@ -7375,12 +7378,13 @@ end;
 $$;
 
 comment on function memory.run_decay_sweep(timestamptz) is
-'Brings the states of all facts and rules that decay up to date with their effective confidence '
-'at as_of: below fading_threshold (0.2) they fade, at or above it they recover, below '
+'Brings the states of all facts and rules that decay up to date with their effective confidence at '
+'as_of: below fading_threshold (0.2) they fade, at or above it they recover, below '
 'expiry_threshold (0.05) a fact expires and a rule is forgotten. A fact whose valid_to has come '
-'expires too. Permanent ones and anti-patterns stay as they are. Only rows whose state changes are written, so a second run, also one at the '
-'same time, changes nothing more. Returns for facts and for rules how many were checked, and how '
-'many it let fade, expire (be forgotten) and recover. Errors: PM002 invalid time.';
+'expires too. Permanent ones and anti-patterns stay as they are. Only rows whose state changes are '
+'written, so a second run, also one at the same time, changes nothing more. Returns for facts and '
+'for rules how many were checked, and how many it let fade, expire (be forgotten) and recover. '
+'Errors: PM002 invalid time.';
 
 -- One pass without locks finds what is due. That is locked in the order of ids and looked at once
 -- more: others may have been faster.
@@ -8047,7 +8051,7 @@ comment on aggregate memory.chain_hash(bytea, bytea) is
 create function memory.seal_events(max_events integer default 1000000)
   returns table (
     sealed bigint,
-    "position" bigint,
+    "position" bigint, -- noqa: RF06
     hash bytea
   )
   language plpgsql
@@ -8122,7 +8126,7 @@ comment on function memory.seal_events(integer) is
 
 create function memory.get_chain_head()
   returns table (
-    "position" bigint,
+    "position" bigint, -- noqa: RF06
     hash bytea,
     sealed_at timestamptz
   )
@@ -8142,12 +8146,12 @@ end;
 $$;
 
 comment on function memory.get_chain_head() is
-'The end of the hash chain of the tenant: how many events are sealed, and the hash that covers them '
-'all. No row before the first seal.';
+'The end of the hash chain of the tenant: how many events are sealed, and the hash that covers '
+'them all. No row before the first seal.';
 
 create type memory.chain_problem as (
   problem text,
-  "position" bigint,
+  "position" bigint, -- noqa: RF06
   event_id uuid,
   memory_type text,
   memory_id uuid,
@@ -9467,6 +9471,7 @@ comment on function memory.check_query(text) is
 set local role memory_owner;
 
 -- Written so that the planner makes it part of the query that calls it.
+-- noqa: disable=AM04,AM05,LT06,RF01,RF02,RF03,ST09
 create function memory.memories_at(
   tenant_id text,
   memory_types text[],
@@ -9492,6 +9497,7 @@ begin atomic
     and h.known_from <= known_at
     and h.known_to > known_at;
 end;
+-- noqa: enable=AM04,AM05,LT06,RF01,RF02,RF03,ST09
 
 comment on function memory.memories_at(text, text[], timestamptz) is
 'The memories of some types as they were at a time, dead ones included: rows that have not changed '
@@ -10371,14 +10377,15 @@ create function memory.is_key_of(
   language sql
   immutable
   parallel safe
+  -- noqa: disable=RF01,LT06
   return case
-    when key.anchor like 'entity:%' -- noqa: RF01
-    then substr(key.anchor, 8)::uuid = any (entity_ids) -- noqa: RF01
-    else memory.normalize_name(substr(key.anchor, 9)) = any (names) -- noqa: RF01
+    when key.anchor like 'entity:%' then substr(key.anchor, 8)::uuid = any (entity_ids)
+    else memory.normalize_name(substr(key.anchor, 9)) = any (names)
   end
   or mentions and memory.mentions(
-    concat_ws(' | ', key.anchor, key.predicate, key.scope), names -- noqa: RF01
+    concat_ws(' | ', key.anchor, key.predicate, key.scope), names
   );
+-- noqa: enable=RF01,LT06
 
 comment on function memory.is_key_of(memory.fact_keys, text[], uuid[], boolean) is
 'Whether a key of facts names a subject: one of its names or entities.';
@@ -10764,8 +10771,8 @@ end;
 $$;
 
 comment on function memory.memory_stats(text, timestamptz) is
-'How much the tenant holds, as a JSON object: episodes (total, unconsolidated, backlog_age_hours of '
-'the oldest that waits or null, consolidated, failed, dead_letter; expired ones are counted in '
+'How much the tenant holds, as a JSON object: episodes (total, unconsolidated, backlog_age_hours '
+'of the oldest that waits or null, consolidated, failed, dead_letter; expired ones are counted in '
 'these too), facts by state (active excludes fading), rules by maturity (forgotten ones apart), '
 'embeddings pending. scope: facts and rules of it and of global only; episodes have none. Errors: '
 'PM002.';
@@ -11524,7 +11531,7 @@ select
   f.confidence,
   memory.effective_confidence(
     f.confidence, f.decay_rate, coalesce(f.last_confirmed_at, f.created_at), now()
-  ),
+  ) as effective_confidence,
   null::float8,
   f.reference_count,
   f.source_butler,
@@ -11557,7 +11564,7 @@ select
   r.confidence,
   memory.effective_confidence(
     r.confidence, r.decay_rate, coalesce(r.last_confirmed_at, r.created_at), now()
-  ),
+  ) as effective_confidence,
   r.effectiveness_score,
   r.reference_count,
   r.source_butler,
@@ -11614,11 +11621,11 @@ select
   l.created_at
 from memory.memory_links as l
 left join memory.tombstones as t
-  on t.tenant_id = l.tenant_id and t.memory_type = l.target_type and t.memory_id = l.target_id;
+  on l.tenant_id = t.tenant_id and l.target_type = t.memory_type and l.target_id = t.memory_id;
 
 comment on view memory.provenance is
-'Which memory comes from, supports, contradicts, supersedes or is related to which: for dashboards. '
-'target_deleted_at: when what it names was deleted.';
+'Which memory comes from, supports, contradicts, supersedes or is related to which: for '
+'dashboards. target_deleted_at: when what it names was deleted.';
 
 create view memory.rule_outcomes
 with (security_invoker = true)
@@ -11631,7 +11638,8 @@ select
   a.created_at
 from memory.rule_applications as a;
 
-comment on view memory.rule_outcomes is 'How each application of a rule turned out: for dashboards.';
+comment on view memory.rule_outcomes is
+'How each application of a rule turned out: for dashboards.';
 
 -- What the views read, vectors excluded.
 

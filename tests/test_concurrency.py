@@ -208,17 +208,23 @@ async def test_batches_of_facts_do_not_deadlock_with_what_else_changes_facts(
 
     await together(database, change, sessions=12)
 
-    assert database.query(
-        """select subject from memory.facts where validity = 'active'
+    assert (
+        database.query(
+            """select subject from memory.facts where validity = 'active'
            group by subject having count(*) > 1"""
-    ) == []
+        )
+        == []
+    )
     # Whatever was superseded is named by the one that came after it, and by one only.
-    assert database.query(
-        """select f.id from memory.facts as f
+    assert (
+        database.query(
+            """select f.id from memory.facts as f
            where f.validity = 'superseded' and 1 <> (
              select count(*) from memory.facts as n where n.supersedes_id = f.id
            )"""
-    ) == []
+        )
+        == []
+    )
 
 
 async def test_batches_of_facts_with_the_same_idempotency_keys_store_each_once(

@@ -301,10 +301,7 @@ def test_jobs_run_as_their_login_for_their_tenant(running: Database) -> None:
 
     # What fails is reported; the others have done their work.
     assert runs == [
-        *(
-            (job, "pymem_test_jobs_a", "succeeded", "SELECT 1")
-            for job in (FOLD, REBUILD, *SWEEPS)
-        ),
+        *((job, "pymem_test_jobs_a", "succeeded", "SELECT 1") for job in (FOLD, REBUILD, *SWEEPS)),
         (FOLD, "pymem_test_jobs_b", "succeeded", "SELECT 1"),
         (FOLD, "pymem_test_jobs_c", "failed", "ERROR: permission denied for schema memory"),
     ]

@@ -54,12 +54,13 @@ end;
 $$;
 
 comment on function memory.run_decay_sweep(timestamptz) is
-'Brings the states of all facts and rules that decay up to date with their effective confidence '
-'at as_of: below fading_threshold (0.2) they fade, at or above it they recover, below '
+'Brings the states of all facts and rules that decay up to date with their effective confidence at '
+'as_of: below fading_threshold (0.2) they fade, at or above it they recover, below '
 'expiry_threshold (0.05) a fact expires and a rule is forgotten. A fact whose valid_to has come '
-'expires too. Permanent ones and anti-patterns stay as they are. Only rows whose state changes are written, so a second run, also one at the '
-'same time, changes nothing more. Returns for facts and for rules how many were checked, and how '
-'many it let fade, expire (be forgotten) and recover. Errors: PM002 invalid time.';
+'expires too. Permanent ones and anti-patterns stay as they are. Only rows whose state changes are '
+'written, so a second run, also one at the same time, changes nothing more. Returns for facts and '
+'for rules how many were checked, and how many it let fade, expire (be forgotten) and recover. '
+'Errors: PM002 invalid time.';
 
 -- One pass without locks finds what is due. That is locked in the order of ids and looked at once
 -- more: others may have been faster.

@@ -75,14 +75,15 @@ create function memory.is_key_of(
   language sql
   immutable
   parallel safe
+  -- noqa: disable=RF01,LT06
   return case
-    when key.anchor like 'entity:%' -- noqa: RF01
-    then substr(key.anchor, 8)::uuid = any (entity_ids) -- noqa: RF01
-    else memory.normalize_name(substr(key.anchor, 9)) = any (names) -- noqa: RF01
+    when key.anchor like 'entity:%' then substr(key.anchor, 8)::uuid = any (entity_ids)
+    else memory.normalize_name(substr(key.anchor, 9)) = any (names)
   end
   or mentions and memory.mentions(
-    concat_ws(' | ', key.anchor, key.predicate, key.scope), names -- noqa: RF01
+    concat_ws(' | ', key.anchor, key.predicate, key.scope), names
   );
+-- noqa: enable=RF01,LT06
 
 comment on function memory.is_key_of(memory.fact_keys, text[], uuid[], boolean) is
 'Whether a key of facts names a subject: one of its names or entities.';

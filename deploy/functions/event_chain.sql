@@ -50,7 +50,7 @@ comment on aggregate memory.chain_hash(bytea, bytea) is
 create function memory.seal_events(max_events integer default 1000000)
   returns table (
     sealed bigint,
-    "position" bigint,
+    "position" bigint, -- noqa: RF06
     hash bytea
   )
   language plpgsql
@@ -125,7 +125,7 @@ comment on function memory.seal_events(integer) is
 
 create function memory.get_chain_head()
   returns table (
-    "position" bigint,
+    "position" bigint, -- noqa: RF06
     hash bytea,
     sealed_at timestamptz
   )
@@ -145,12 +145,12 @@ end;
 $$;
 
 comment on function memory.get_chain_head() is
-'The end of the hash chain of the tenant: how many events are sealed, and the hash that covers them '
-'all. No row before the first seal.';
+'The end of the hash chain of the tenant: how many events are sealed, and the hash that covers '
+'them all. No row before the first seal.';
 
 create type memory.chain_problem as (
   problem text,
-  "position" bigint,
+  "position" bigint, -- noqa: RF06
   event_id uuid,
   memory_type text,
   memory_id uuid,

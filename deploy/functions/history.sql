@@ -10,7 +10,7 @@ set local role memory_owner;
 
 create function memory.fact_history(fact_id uuid)
   returns table (
-    "position" bigint,
+    "position" bigint, -- noqa: RF06
     id uuid,
     subject text,
     predicate text,
@@ -93,7 +93,7 @@ create function memory.replay_memory(
   memory_id uuid
 )
   returns table (
-    "position" bigint,
+    "position" bigint, -- noqa: RF06
     known_from timestamptz,
     known_to timestamptz,
     event_type text,

@@ -7,6 +7,7 @@ begin;
 set local role memory_owner;
 
 -- Written so that the planner makes it part of the query that calls it.
+-- noqa: disable=AM04,AM05,LT06,RF01,RF02,RF03,ST09
 create function memory.memories_at(
   tenant_id text,
   memory_types text[],
@@ -32,6 +33,7 @@ begin atomic
     and h.known_from <= known_at
     and h.known_to > known_at;
 end;
+-- noqa: enable=AM04,AM05,LT06,RF01,RF02,RF03,ST09
 
 comment on function memory.memories_at(text, text[], timestamptz) is
 'The memories of some types as they were at a time, dead ones included: rows that have not changed '

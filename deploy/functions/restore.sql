@@ -51,10 +51,10 @@ $$;
 
 comment on function memory.restore_memory(text, uuid, timestamptz) is
 'Brings a memory back: a fact that was retracted, superseded or has expired, if no other fact is '
-'active under its key; a forgotten rule; an episode that has expired, for another term. Counts as a '
-'confirmation, or the next sweep might take it away again. Returns true, also if it was there all '
-'the time; false means there is none with this id. Errors: PM002 invalid argument, PM003 the key '
-'of the fact is taken, or its entity was merged away.';
+'active under its key; a forgotten rule; an episode that has expired, for another term. Counts as '
+'a confirmation, or the next sweep might take it away again. Returns true, also if it was there '
+'all the time; false means there is none with this id. Errors: PM002 invalid argument, PM003 the '
+'key of the fact is taken, or its entity was merged away.';
 
 create function memory.restore_fact(
   tenant_id text,

@@ -85,8 +85,8 @@ end;
 $$;
 
 comment on function memory.memory_stats(text, timestamptz) is
-'How much the tenant holds, as a JSON object: episodes (total, unconsolidated, backlog_age_hours of '
-'the oldest that waits or null, consolidated, failed, dead_letter; expired ones are counted in '
+'How much the tenant holds, as a JSON object: episodes (total, unconsolidated, backlog_age_hours '
+'of the oldest that waits or null, consolidated, failed, dead_letter; expired ones are counted in '
 'these too), facts by state (active excludes fading), rules by maturity (forgotten ones apart), '
 'embeddings pending. scope: facts and rules of it and of global only; episodes have none. Errors: '
 'PM002.';

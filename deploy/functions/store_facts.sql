@@ -442,7 +442,8 @@ begin
     v_settings.text_search_config, n.idempotency_key, as_of, as_of, n.valid_from,
     case
       when n.has_ended then n.valid_to
-      else least(n.valid_to, case when n.next_id is not null then greatest(n.valid_from, n.next_valid_from) end)
+      when n.next_id is null then n.valid_to
+      else least(n.valid_to, greatest(n.valid_from, n.next_valid_from))
     end
   from (
     select
@@ -497,11 +498,11 @@ comment on function memory.store_facts(jsonb, uuid, timestamptz) is
 'Stores many facts at once, or none, as store_fact would one after the other: an array of objects '
 'with subject, predicate, content and, if wanted, importance, permanence, scope, tags, entity_id, '
 'confidence, source_butler, source_episode_id, metadata, embedding (an array of numbers, of the '
-'version embedding_version_id), idempotency_key, valid_from and valid_to. One supersedes another one of its key that '
-'comes before it. Returns, in their order, the id of each, whether it is new, and what it '
-'superseded; one whose idempotency_key is known keeps its first id. Its events come in three '
-'groups: the facts that were there are superseded, the new ones follow each other, their links are '
-'created. Errors: as store_fact; the message tells which fact.';
+'version embedding_version_id), idempotency_key, valid_from and valid_to. One supersedes another '
+'one of its key that comes before it. Returns, in their order, the id of each, whether it is new, '
+'and what it superseded; one whose idempotency_key is known keeps its first id. Its events come in '
+'three groups: the facts that were there are superseded, the new ones follow each other, their '
+'links are created. Errors: as store_fact; the message tells which fact.';
 
 -- The key-share lock conflicts with a merge of an entity, which locks it FOR UPDATE; the state is
 -- read after the lock.

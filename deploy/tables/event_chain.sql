@@ -18,8 +18,8 @@ create table memory.event_chain (
 );
 
 comment on table memory.event_chain is
-'Seals of events: each hash covers the digest of its event and the hash before it, so that no sealed '
-'event can be changed, removed or put in between without breaking the chain from there on.';
+'Seals of events: each hash covers the digest of its event and the hash before it, so that no '
+'sealed event can be changed, removed or put in between without breaking the chain from there on.';
 comment on column memory.event_chain.position is 'Place in the chain of the tenant, from 1.';
 comment on column memory.event_chain.event_digest is 'SHA-256 of the event (memory.event_digest).';
 comment on column memory.event_chain.hash is
@@ -35,7 +35,8 @@ create table memory.event_chain_heads (
 comment on table memory.event_chain_heads is
 'The end of each chain. A copy kept elsewhere shows whether a chain was cut off and grown anew.';
 comment on column memory.event_chain_heads.position is 'How many events are sealed.';
-comment on column memory.event_chain_heads.hash is 'Hash of the last of them; empty before the first.';
+comment on column memory.event_chain_heads.hash is
+'Hash of the last of them; empty before the first.';
 
 create trigger refuse_change
 before update or delete on memory.event_chain

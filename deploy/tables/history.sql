@@ -77,7 +77,8 @@ create function memory.next_state_at(
   return greatest(as_of, updated_at + interval '1 microsecond');
 
 comment on function memory.next_state_at(timestamptz, timestamptz) is
-'When the state of a memory begins that follows the one of updated_at, at as_of: later in any case.';
+'When the state of a memory begins that follows the one of updated_at, at as_of: later in any '
+'case.';
 
 -- Whoever changes a memory may say when, by updated_at; otherwise it is now. Either way the states
 -- of a memory follow each other without gap or overlap.

@@ -216,9 +216,9 @@ create index rule_applications_rule_idx
 on memory.rule_applications (tenant_id, rule_id, created_at desc, id);
 
 comment on table memory.rule_applications is
-'How each application of a rule turned out. Append-only, deleted with its rule; triggers refuse one of a rule that is '
-'forgotten or an anti-pattern, and keep the counts, the effectiveness and the maturity of the '
-'rule.';
+'How each application of a rule turned out. Append-only, deleted with its rule; triggers refuse '
+'one of a rule that is forgotten or an anti-pattern, and keep the counts, the effectiveness and '
+'the maturity of the rule.';
 comment on column memory.rule_applications.outcome is
 'helpful, harmful, neutral (counts as applied) or skipped (counts as nothing).';
 comment on column memory.rule_applications.reason is 'Why, in at most 1 KiB.';

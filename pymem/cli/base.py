@@ -148,7 +148,9 @@ known_at_option = click.option(
     "--known-at", type=_Time(), help="What was known at this time, as it would have answered then."
 )
 valid_at_option = click.option(
-    "--valid-at", type=_Time(), help="What held in the world at this time, superseded facts included."
+    "--valid-at",
+    type=_Time(),
+    help="What held in the world at this time, superseded facts too.",
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import click
@@ -114,10 +115,12 @@ def recall(
 
     async def work(memory: Memory) -> Any:
         rank: Any = memory.recall if as_of is None else memory.rank_memories
-        past = {} if explain else {"known_at": known_at, "valid_at": valid_at}
-        memories = await (memory.recall_explain if explain else rank)(
+        if explain:
+            rank = memory.recall_explain
+        else:
+            rank = partial(rank, known_at=known_at, valid_at=valid_at)
+        memories = await rank(
             topic,
-            **past,
             types=types or None,
             scope=scope,
             max_results=limit,
