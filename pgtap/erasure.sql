@@ -42,7 +42,7 @@ update memory.rules as r set tags = '[]' where r.id = :'brief';
 select memory.create_link('fact', :'mood', 'fact', :'rome', 'related_to') \g /dev/null
 
 select results_eq(
-  $$ select v.relation, v.column from memory.verify_erasure('Ada Lovelace') as v where v.remaining > 0 $$,
+  $$ select v.table_name, v.column_name from memory.verify_erasure('Ada Lovelace') as v where v.remaining > 0 $$,
   $$ values
      ('entities', 'aliases'), ('entities', 'canonical_name'), ('entities', 'metadata'), ('episodes', 'content'),
      ('episodes', 'metadata'), ('fact_keys', 'anchor'), ('facts', 'content'), ('facts', 'metadata'), ('facts', 'subject'),
@@ -103,11 +103,11 @@ select results_eq(
   'it is erased as announced'
 );
 select is_empty(
-  $$ select v.relation, v.column from memory.verify_erasure('Ada Lovelace') as v where v.remaining > 0 $$,
+  $$ select v.table_name, v.column_name from memory.verify_erasure('Ada Lovelace') as v where v.remaining > 0 $$,
   'nothing remains'
 );
 select is_empty(
-  $$ select v.relation, v.column from memory.verify_erasure('countess') as v where v.remaining > 0 $$,
+  $$ select v.table_name, v.column_name from memory.verify_erasure('countess') as v where v.remaining > 0 $$,
   'by none of its names'
 );
 select set_eq(
@@ -174,7 +174,7 @@ select is(
 -- A proof that would fail
 
 select results_eq(
-  $$ select v.relation, v.column, v.remaining from memory.verify_erasure('Ada Lovelace') as v where v.remaining > 0 $$,
+  $$ select v.table_name, v.column_name, v.remaining from memory.verify_erasure('Ada Lovelace') as v where v.remaining > 0 $$,
   $$ values ('fact_keys', 'anchor', 1::bigint), ('facts', 'subject', 1) $$, 'what is stored later is found'
 );
 select ok(

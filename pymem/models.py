@@ -222,8 +222,8 @@ class Erasure:
 class Remainder:
     """How many rows of a column still name an erased subject."""
 
-    relation: str
-    column: str
+    table_name: str
+    column_name: str
     remaining: int
 
 

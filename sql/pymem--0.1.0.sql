@@ -2314,10 +2314,9 @@ after update of last_confirmed_at on memory.facts
 for each row when (old.last_confirmed_at is distinct from new.last_confirmed_at)
 execute function memory.audit_event('fact', 'fact_confirmed');
 
--- A change of state has its own event, so the key that holds it and the end of its validity are left
--- out here then. The foreign
--- keys that empty source_episode_id and supersedes_id (from within a trigger) follow from a
--- deletion that has an event of its own.
+-- A change of state has its own event, so the key that holds it and the end of its validity are
+-- left out here then. The foreign keys that empty source_episode_id and supersedes_id (from within a
+-- trigger) follow from a deletion that has an event of its own.
 create trigger audit_updated
 after update of
 importance, confidence, decay_rate, permanence, source_butler, source_episode_id, supersedes_id,
@@ -9551,8 +9550,10 @@ begin
     ) as m
     join unnest(memory_types) with ordinality as t (type, position) on t.type = m.memory_type
     cross join lateral (
+      -- What was superseded is as sure as it was then.
       select memory.effective_confidence(
-        m.confidence, m.decay_rate, m.last_confirmed_at, v_now
+        m.confidence, m.decay_rate, m.last_confirmed_at,
+        case m.lifecycle_state when 'superseded' then least(m.updated_at, v_now) else v_now end
       ) as effective_confidence
     ) as c
     where case m.memory_type
@@ -10632,8 +10633,8 @@ comment on function memory.erase_subject(text, boolean, boolean) is
 
 create function memory.verify_erasure(subject text)
   returns table (
-    relation text,
-    "column" text,
+    table_name text,
+    column_name text,
     remaining bigint
   )
   language plpgsql
@@ -10647,7 +10648,7 @@ declare
   v_names text[] := memory.names_of_subject(v_tenant_id, verify_erasure.subject);
 begin
   -- Of the catalog, so that no table or column can be forgotten.
-  for relation, "column" in
+  for table_name, column_name in
     select c.relname::text, a.attname::text
     from pg_class as c
     join pg_attribute as a on a.attrelid = c.oid
@@ -10672,7 +10673,7 @@ begin
     execute format(
       'select count(*) from memory.%I as t '
       'where t.tenant_id = $1 and memory.mentions(t.%I::text, $2)',
-      relation, "column"
+      table_name, column_name
     )
     into remaining
     using v_tenant_id, v_names;
@@ -11596,13 +11597,13 @@ select
   e.event_type,
   e.memory_type,
   e.memory_id,
-  e.payload ->> 'from' as from_state,
-  e.payload ->> 'to' as to_state,
   e.actor,
   e.login,
   e.request_id,
   e.reason,
-  e.payload
+  e.payload,
+  e.payload ->> 'from' as from_state,
+  e.payload ->> 'to' as to_state
 from memory.memory_events as e;
 
 comment on view memory.event_feed is

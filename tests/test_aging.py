@@ -410,3 +410,76 @@ async def test_a_vector_of_a_text_that_changed_meanwhile_is_not_stored(
     assert again.content.startswith("ANTI-PATTERN: Do NOT Call before nine.")
     assert await memory.claim_unembedded() == []
     assert database.value("select embedding is not null from memory.rules")
+
+
+# The past, the chain, erasure
+
+
+async def test_seals_at_once_make_one_chain(memory: Memory, database: Database) -> None:
+    async def seal(memory: Memory, session: int) -> int:
+        sealed = 0
+        for n in range(10):
+            await memory.store_fact(f"user {session}", "mood", str(n))
+            sealed += (await memory.seal_events(max_events=7)).sealed
+        return sealed
+
+    sealed = sum(await together(database, seal))
+    sealed += (await memory.seal_events()).sealed
+
+    head = await memory.get_chain_head()
+    assert head is not None
+    assert head.position == sealed
+    assert sealed == database.value("select count(*) from memory.memory_events")
+    assert await memory.verify_chain(anchor_position=head.position, anchor_hash=head.hash) == []
+
+
+async def test_restores_and_stores_of_one_key_leave_one_active_fact(
+    memory: Memory, database: Database
+) -> None:
+    old = await memory.store_fact("user", "mood", "well")
+    new = await memory.store_fact("user", "mood", "ill")
+
+    async def change(memory: Memory, session: int) -> None:
+        for n in range(15):
+            with contextlib.suppress(InvalidTransitionError):
+                match (session + n) % 3:
+                    case 0:
+                        await memory.restore_memory("fact", old if n % 2 else new)
+                    case 1:
+                        await memory.store_fact("user", "mood", f"{session}/{n}")
+                    case _:
+                        await memory.forget_memory("fact", old if n % 2 else new)
+
+    await together(database, change)
+
+    assert database.value("select count(*) from memory.facts where validity = 'active'") == 1
+    for (fact,) in database.query("select id from memory.facts"):
+        assert [state.problem for state in await memory.replay_memory("fact", fact)].count(
+            None
+        ) == len(await memory.replay_memory("fact", fact))
+    assert await memory.verify_chain() == []
+
+
+async def test_a_subject_is_erased_beside_those_who_store(
+    memory: Memory, database: Database
+) -> None:
+    for n in range(30):
+        episode = await memory.store_episode(f"Ada Lovelace said {n}", "home")
+        await memory.store_fact("Ada Lovelace", f"said {n}", "tea", source_episode_id=episode)
+
+    async def work(memory: Memory, session: int) -> None:
+        for n in range(10):
+            if session == 0:
+                await memory.erase_subject("Ada Lovelace")
+            elif session % 2:
+                await memory.store_fact("Ada Lovelace", f"said {n}", f"{session}")
+            else:
+                await memory.store_fact(f"Bob {session}", f"said {n}", "coffee")
+                await memory.recall("said", max_results=20)
+
+    await together(database, work)
+    await memory.erase_subject("Ada Lovelace")
+
+    assert [row for row in await memory.verify_erasure("Ada Lovelace") if row.remaining] == []
+    assert database.value("select count(*) from memory.facts where subject like 'Bob%%'") == 30
+    assert await memory.verify_chain() == []

@@ -181,15 +181,141 @@ def test_a_harmful_rule_turns_into_a_warning_and_back(pymem: Run) -> None:
     reverted = pymem("hygiene", "--revert", rule).stdout
     restored = parsed(pymem("get", "rule", rule, "--json"))
 
-    assert done == {"inverted": 1, "promoted": 0}
+    assert (done["inverted"], done["promoted"]) == (1, 0)
+    assert done["anchor"].startswith(f"{done['sealed']}:")
     assert warning["content"] == (
         "ANTI-PATTERN: Do NOT Call before nine. This caused problems because: "
         "It was early; It was early; It was early"
     )
     assert warning["maturity"] == "anti_pattern"
-    assert [line.split() for line in table.splitlines() if line.strip()][2:] == [["0", "0"]]
+    [row] = [line.split() for line in table.splitlines() if line.strip()][2:]
+    assert row == ["0", "0", "0", done["anchor"]]
     assert reverted == "a rule again, candidate\n"
     assert (restored["content"], restored["maturity"]) == ("Call before nine", "candidate")
+
+
+def test_a_fact_is_forgotten_restored_and_its_history_told(pymem: Run) -> None:
+    paris = pymem("store", "fact", "Ada", "lives in", "Paris").stdout.strip()
+    rome = pymem("store", "fact", "Ada", "lives in", "Rome").stdout.strip()
+
+    refused = pymem("restore", "fact", paris, code=1)
+    pymem("forget", "fact", rome)
+    restored = pymem("restore", "fact", paris).stdout
+    confirmed = pymem("confirm", "fact", paris).stdout
+    unknown = pymem("restore", "fact", str(uuid4()), code=1)
+    told = parsed(pymem("history", "fact", paris, "--json"))
+    table = pymem("history", "fact", rome).stdout
+
+    assert "has its place [PM003]" in refused.stderr
+    assert f"Forget fact {rome} first" in refused.stderr
+    assert (restored, confirmed) == ("restored\n", "confirmed\n")
+    assert "hint: Find ids" in unknown.stderr
+    assert [(fact["content"], fact["lifecycle_state"]) for fact in told["versions"]] == [
+        ("Paris", "active"),
+        ("Rome", "retracted"),
+    ]
+    assert [
+        (state["event_type"], state["image"]["lifecycle_state"]) for state in told["states"]
+    ] == [
+        ("fact_created", "active"),
+        ("fact_superseded", "superseded"),
+        ("fact_restored", "active"),
+        (None, "active"),
+    ]
+    assert "[Ada] [lives in]:" in " ".join(table.split())
+    assert "fact_retracted" in table
+
+
+def test_a_history_that_was_tampered_with_is_told(pymem: Run, database: Database) -> None:
+    fact = pymem("store", "fact", "Ada", "lives in", "Paris").stdout.strip()
+    pymem("confirm", "fact", fact)
+    database.query("set session_replication_role = replica; update memory.facts set importance = 9")
+
+    told = pymem("history", "fact", fact, code=1).stdout
+
+    assert {"changed", "past", "history"} <= set(told.split())
+
+
+def test_recall_looks_into_the_past(pymem: Run, database: Database) -> None:
+    for city, since in (("Paris", "2026-01-01Z"), ("Rome", "2026-02-01Z")):
+        database.query(
+            """select memory.store_fact('Ada', 'lives in', %s, valid_from => %s, as_of => %s)""",
+            *(city, since.replace("2026", "2020"), since),
+        )
+
+    def cities(*options: str) -> list[str]:
+        return [row["content"] for row in parsed(pymem("recall", "Ada", "--json", *options))]
+
+    assert cities("--known-at", "2026-01-15") == ["Paris"]
+    assert cities("--known-at", "2026-02-15") == ["Rome"]
+    assert cities("--valid-at", "2020-01-15") == ["Paris"]
+    assert cities("--valid-at", "2020-01-15", "--known-at", "2025-01-15") == []
+    assert database.value("select sum(reference_count) from memory.facts") == 0
+    assert (
+        "--explain is about"
+        in pymem("recall", "Ada", "--explain", "--known-at", "2026-01-15", code=2).stderr
+    )
+
+
+def test_stats_count_what_there_is(pymem: Run) -> None:
+    pymem("store", "fact", "Ada", "lives in", "Paris", "--scope", "home")
+    pymem("store", "rule", "Be brief")
+
+    counts = parsed(pymem("stats", "--json"))
+    table = pymem("stats", "--scope", "work").stdout
+
+    assert (counts["facts"]["active"], counts["rules"]["candidate"]) == (1, 1)
+    assert counts["episodes"]["backlog_age_hours"] is None
+    assert ["facts", "active", "0"] in [line.split() for line in table.splitlines()]
+
+
+def test_a_subject_is_erased_with_proof(pymem: Run) -> None:
+    pymem("store", "fact", "Ada Lovelace", "lives in", "Paris")
+    pymem("store", "episode", "ada lovelace called", "--butler", "home")
+    pymem("store", "rule", "Be brief")
+
+    dry = parsed(pymem("erase", "Ada Lovelace", "--dry-run", "--json"))
+    exact = pymem("erase", "Ada Lovelace", "--exact", "--yes", code=1)
+    whole = pymem("erase", "Ada Lovelace", "--yes")
+    left = parsed(pymem("search", "Ada brief", "--json"))
+
+    assert {row["object"]: row["erased"] for row in dry["erased"] if row["erased"]} == {
+        "episodes": 1,
+        "facts": 1,
+        "keys of facts": 1,
+    }
+    assert "still in episodes.content: 1" in exact.stderr
+    assert "nothing remains in" in whole.stdout
+    assert [row["content"] for row in left] == ["Be brief"]
+
+
+def test_erasing_asks_first(pymem: Run) -> None:
+    pymem("store", "fact", "Ada Lovelace", "lives in", "Paris")
+
+    asked = pymem("erase", "Ada Lovelace", code=1)
+
+    assert "Erase this for good?" in asked.stdout
+    assert parsed(pymem("stats", "--json"))["facts"]["active"] == 1
+
+
+def test_the_chain_of_events_is_sealed_and_verified(pymem: Run, database: Database) -> None:
+    pymem("store", "rule", "Be brief")
+    [sealed] = parsed(pymem("hygiene", "--json"))
+    intact = pymem("verify", "--anchor", sealed["anchor"]).stdout
+    database.query(
+        """alter table memory.memory_events disable trigger refuse_change;
+           update memory.memory_events set actor = 'somebody else' where event_type = 'rule_created';
+           alter table memory.memory_events enable always trigger refuse_change"""
+    )
+
+    broken = parsed(pymem("verify", "--json", code=1))
+    table = pymem("verify", "--anchor", sealed["anchor"][:-2] + "00", code=1).stdout
+    wrong = pymem("verify", "--anchor", "so", code=2).stderr
+
+    assert intact == "nothing contradicts the chain\n"
+    assert [problem["problem"] for problem in broken] == ["event changed"]
+    assert {"chain", "cut", "off"} <= set(table.split())
+    assert "pass a position and a hash" in wrong
 
 
 def test_recall_explains_its_scores(pymem: Run) -> None:

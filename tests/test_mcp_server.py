@@ -33,6 +33,9 @@ NAMES = {
     "memory_mark_harmful",
     "memory_run_episode_cleanup",
     "memory_forget",
+    "memory_restore",
+    "memory_fact_history",
+    "memory_stats",
     "memory_context",
 }
 
@@ -107,6 +110,8 @@ async def test_the_tools_are_listed_with_their_arguments(database: Database) -> 
     cleanup = schemas["memory_run_episode_cleanup"]
     assert "required" not in cleanup
     assert cleanup["properties"]["max_entries"]["default"] == 10_000
+    assert "required" not in schemas["memory_stats"]
+    assert schemas["memory_fact_history"]["required"] == ["fact_id"]
     assert set(schemas["memory_context"]["required"]) == {"trigger_prompt", "butler"}
 
 
@@ -182,6 +187,53 @@ async def test_an_agent_says_how_rules_turn_out(database: Database) -> None:
     assert database.query(
         "select reason, context from memory.rule_applications where outcome = 'harmful'"
     ) == [("It was a Sunday", {"session": 7})]
+
+
+async def test_an_agent_asks_for_the_past(database: Database) -> None:
+    async with connected(database.login("a")) as client:
+        paris = await call(
+            client,
+            "memory_store_fact",
+            subject="Ada",
+            predicate="lives in",
+            content="Paris",
+            valid_from="2020-01-01",
+        )
+        rome = await call(
+            client,
+            "memory_store_fact",
+            subject="Ada",
+            predicate="lives in",
+            content="Rome",
+            valid_from="2024-05-01T00:00:00+00:00",
+        )
+        then = await call(client, "memory_recall", topic="Ada", valid_at="2021-06-01T12:00Z")
+        before = await call(client, "memory_recall", topic="Ada", known_at="2021-06-01T12:00Z")
+        history = await call(client, "memory_fact_history", fact_id=rome["id"])
+        await call(client, "memory_forget", memory_type="fact", memory_id=rome["id"])
+        restored = await call(client, "memory_restore", memory_type="fact", memory_id=paris["id"])
+        stats = await call(client, "memory_stats", scope="home")
+        unknown = await refused(client, "memory_fact_history", {"fact_id": str(uuid4())})
+        wrong = await refused(client, "memory_recall", {"topic": "Ada", "known_at": "yesterday"})
+
+    assert [memory["content"] for memory in then["results"]] == ["Paris"]
+    assert before == {"results": [], "count": 0}
+    assert [
+        (fact["content"], fact["valid_from"], fact["valid_to"]) for fact in history["versions"]
+    ] == [
+        ("Paris", "2020-01-01T00:00:00+00:00", "2024-05-01T00:00:00+00:00"),
+        ("Rome", "2024-05-01T00:00:00+00:00", None),
+    ]
+    assert restored["restored"] is True
+    assert stats["facts"] == {
+        "active": 1,
+        "fading": 0,
+        "superseded": 0,
+        "expired": 0,
+        "retracted": 1,
+    }
+    assert unknown["code"] == "PM001"
+    assert wrong["code"] == "PM002"
 
 
 async def test_a_cleanup_keeps_what_is_configured_or_asked_for(database: Database) -> None:

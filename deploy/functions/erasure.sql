@@ -330,8 +330,8 @@ comment on function memory.erase_subject(text, boolean, boolean) is
 
 create function memory.verify_erasure(subject text)
   returns table (
-    relation text,
-    "column" text,
+    table_name text,
+    column_name text,
     remaining bigint
   )
   language plpgsql
@@ -345,7 +345,7 @@ declare
   v_names text[] := memory.names_of_subject(v_tenant_id, verify_erasure.subject);
 begin
   -- Of the catalog, so that no table or column can be forgotten.
-  for relation, "column" in
+  for table_name, column_name in
     select c.relname::text, a.attname::text
     from pg_class as c
     join pg_attribute as a on a.attrelid = c.oid
@@ -370,7 +370,7 @@ begin
     execute format(
       'select count(*) from memory.%I as t '
       'where t.tenant_id = $1 and memory.mentions(t.%I::text, $2)',
-      relation, "column"
+      table_name, column_name
     )
     into remaining
     using v_tenant_id, v_names;

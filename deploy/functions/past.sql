@@ -87,8 +87,10 @@ begin
     ) as m
     join unnest(memory_types) with ordinality as t (type, position) on t.type = m.memory_type
     cross join lateral (
+      -- What was superseded is as sure as it was then.
       select memory.effective_confidence(
-        m.confidence, m.decay_rate, m.last_confirmed_at, v_now
+        m.confidence, m.decay_rate, m.last_confirmed_at,
+        case m.lifecycle_state when 'superseded' then least(m.updated_at, v_now) else v_now end
       ) as effective_confidence
     ) as c
     where case m.memory_type

@@ -214,7 +214,7 @@ def print_per_tenant(answers: list[tuple[str | None, Any]], json_: bool, **colum
         for field, heading in headings.items()
         if rows and not isinstance(rows[0][field], str)
     ]
-    result = display.table(*headings.values(), right=numbers)
+    result = display.table(*headings.values(), right=numbers, whole=("anchor",))
     for row in rows:
         result.add_row(*(display.escape(str(row[field])) for field in headings))
     print_table(result)

@@ -125,34 +125,32 @@ def hygiene(
         rules = await tenant.run_rule_hygiene(as_of=as_of)
         seal = await tenant.seal_events()
         return HygieneReport(
-            rules.inverted, rules.promoted, seal.sealed, seal.position, seal.hash.hex()
+            rules.inverted, rules.promoted, seal.sealed, f"{seal.position}:{seal.hash.hex()}"
         )
 
     answers = run(options, lambda memory: for_tenants(memory, all_tenants, tidy))
     print_per_tenant(
         answers,
         json_,
-        inverted="turned into warnings",
-        promoted="promoted by their age",
+        inverted="warnings",
+        promoted="promoted",
         sealed="events sealed",
-        position="seals",
-        hash="last hash",
+        anchor="anchor",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class HygieneReport:
-    """What hygiene did, and the end of the hash chain."""
+    """What hygiene did; anchor: the end of the hash chain, for `pymem verify`."""
 
     inverted: int
     promoted: int
     sealed: int
-    position: int
-    hash: str
+    anchor: str
 
 
 @main.command()
-@click.option("--anchor", help="POSITION:HASH as an earlier `pymem hygiene` printed them.")
+@click.option("--anchor", help="What an earlier `pymem hygiene` printed.")
 @as_json
 @pass_options
 def verify(options: Options, anchor: str | None, json_: bool) -> None:

@@ -116,7 +116,8 @@ def erase(
     else:
         print_table(display.erasure(erased))
         for column in remaining:
-            click.echo(f"still in {column.relation}.{column.column}: {column.remaining}", err=True)
+            where = f"{column.table_name}.{column.column_name}"
+            click.echo(f"still in {where}: {column.remaining}", err=True)
         if not dry_run and not remaining:
             click.echo(f"nothing remains in {len(columns)} columns of text")
     if remaining:

@@ -4,6 +4,8 @@ begin;
 
 drop trigger requeue_embedding on memory.rules;
 drop function memory.requeue_embedding();
+drop trigger forget_embedding on memory.rules;
+drop trigger forget_embedding on memory.facts;
 drop trigger forget_embedding on memory.episodes;
 drop function memory.forget_embedding();
 drop trigger enqueue_embedding on memory.rules;
