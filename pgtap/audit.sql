@@ -338,9 +338,9 @@ select is(
     where e.tenant_id = 'a'
   $$),
   array[
-    'episode_failed {"to": "failed", "from": "pending"}',
     'episode_updated {"changed": ["consolidation_attempts", "consolidation_status", '
-    || '"last_consolidation_error", "last_error", "lifecycle_state", "retry_count"]}'
+    || '"last_consolidation_error", "last_error", "lifecycle_state", "retry_count"]}',
+    'episode_failed {"to": "failed", "from": "pending"}'
   ],
   'a failed consolidation writes its transition and the columns it changed'
 );
@@ -363,8 +363,8 @@ select is(
     where f.content = 'tea' and f.tenant_id = 'a'
   $$),
   array[
-    'fact_superseded {"to": "superseded", "from": "active"}',
-    'fact_updated {"changed": ["lifecycle_state", "metadata", "valid_to", "validity"]}'
+    'fact_updated {"changed": ["lifecycle_state", "metadata", "valid_to", "validity"]}',
+    'fact_superseded {"to": "superseded", "from": "active"}'
   ],
   'a transition does not hide another change of the same update'
 );
@@ -374,8 +374,8 @@ select is(
     where f.content = 'tea' and f.tenant_id = 'a'
   $$),
   array[
-    'fact_fading {"to": "fading", "from": "active"}',
-    'fact_updated {"changed": ["lifecycle_state", "metadata"]}'
+    'fact_updated {"changed": ["lifecycle_state", "metadata"]}',
+    'fact_fading {"to": "fading", "from": "active"}'
   ],
   'a fading mark does not hide another change of the metadata'
 );

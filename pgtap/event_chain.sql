@@ -206,13 +206,13 @@ select is(
   memory_test.first_problem(format($$ update memory.facts set validity = 'active' where id = %L $$, :'ill')),
   'state without event', 'a state that no event led to'
 );
-alter table memory.facts disable trigger audit_transition;
+alter table memory.facts disable trigger record_changes;
 select results_eq(
   $$ select p.problem, p.detail from memory.verify_chain() as p $$,
-  $$ values ('guard removed', 'the trigger audit_transition of memory.facts is disabled') $$,
+  $$ values ('guard removed', 'the trigger record_changes of memory.facts is disabled') $$,
   'a trigger that is disabled'
 );
-alter table memory.facts enable trigger audit_transition;
+alter table memory.facts enable trigger record_changes;
 alter table memory.memory_events enable trigger refuse_change;
 select results_eq(
   $$ select p.detail from memory.verify_chain() as p $$,

@@ -48,7 +48,7 @@ values
 ('{memory_admin}', '{revert_inversion,erase_subject,verify_erasure}'),
 ('{memory_owner}', '{tenants_with_memories}'),
 ('{}', '{inverted_content,requeue_embedding,bury_memories,resolved_state,due_facts,due_rules,sweep_facts,sweep_rules}'),
-('{}', '{image_of,image_digest,next_state_at,start_state,keep_history,delete_history,restore_fact,memories_at,
+('{}', '{image_of,image_digest,next_state_at,start_state,record_changes,delete_history,restore_fact,memories_at,
   find_memories_at,check_interval}'),
 ('{}', '{refuse_delete,event_digest,append_digest,chain_hash,check_guards,check_seals,check_event_coverage}'),
 ('{}', '{mentions,names_of_subject,is_key_of}'),

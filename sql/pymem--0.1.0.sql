@@ -2251,17 +2251,15 @@ comment on function memory.refuse_truncate() is
 
 set local role memory_owner;
 
+-- What updates do to the states of episodes, facts and rules is recorded together with their history
+-- (tables/history).
+
 -- Episodes
 
 create trigger audit_created
 after insert on memory.episodes
 referencing new table as new_rows
 for each statement execute function memory.audit_created('episode');
-
-create trigger audit_transition
-after update of consolidation_status, consolidated on memory.episodes
-for each row when (old.lifecycle_state is distinct from new.lifecycle_state)
-execute function memory.audit_transition('episode');
 
 create trigger audit_expired
 after update of expires_at on memory.episodes
@@ -2303,11 +2301,6 @@ create trigger audit_created
 after insert on memory.facts
 referencing new table as new_rows
 for each statement execute function memory.audit_created('fact');
-
-create trigger audit_transition
-after update of validity, metadata on memory.facts
-for each row when (old.lifecycle_state is distinct from new.lifecycle_state)
-execute function memory.audit_transition('fact');
 
 create trigger audit_confirmed
 after update of last_confirmed_at on memory.facts
@@ -2366,11 +2359,6 @@ create trigger audit_created
 after insert on memory.rules
 referencing new table as new_rows
 for each statement execute function memory.audit_created('rule');
-
-create trigger audit_transition
-after update of metadata on memory.rules
-for each row when (old.lifecycle_state is distinct from new.lifecycle_state)
-execute function memory.audit_transition('rule');
 
 create trigger audit_maturity
 after update of maturity on memory.rules
@@ -5992,7 +5980,7 @@ comment on column memory.memory_history.known_to is 'When it began to say someth
 comment on column memory.memory_history.recorded_at is
 'Time of the transaction that changed it, from the server''s clock only.';
 comment on column memory.memory_history.image is
-'Columns of the state and their values (memory.image_of); times in UTC.';
+'Columns of the state and their values, those of memory.image_of; times in UTC.';
 comment on column memory.memory_history.successor_digest is
 'SHA-256 of the image of the state that followed, to tell whether it is still the same.';
 
@@ -6059,31 +6047,133 @@ $$;
 comment on function memory.start_state() is
 'Trigger: dates a changed memory (updated_at), later than it was dated before.';
 
-create function memory.keep_history()
+-- A statement at a time, and for nothing if it only counted references: then no state has begun. The
+-- images hold what memory.image_of leaves of the rows, which are not asked for all they have: their
+-- vectors would have to be read from where they are stored.
+create function memory.record_changes()
   returns trigger
   language plpgsql
   set search_path = pg_catalog, memory, public, pg_temp
   set timezone = 'UTC' -- so that the same state has the same image in every session
 as $$
 begin
-  -- No part of the image: so they need not be read from where they are stored.
-  old.embedding := null;
-  old.search_vector := null;
-  new.embedding := null;
-  new.search_vector := null;
-  insert into memory.memory_history
-    (tenant_id, memory_type, memory_id, known_from, known_to, image, successor_digest)
-  values (
-    old.tenant_id, tg_argv[0], old.id, old.updated_at, new.updated_at,
-    memory.image_of(tg_argv[0], to_jsonb(old)),
-    memory.image_digest(memory.image_of(tg_argv[0], to_jsonb(new)))
-  );
+  if not exists (
+    select
+    from old_rows as o
+    join new_rows as n on n.tenant_id = o.tenant_id and n.id = o.id
+    where n.updated_at <> o.updated_at
+  ) then
+    return null;
+  end if;
+
+  insert into memory.memory_events (tenant_id, event_type, memory_type, memory_id, payload)
+  select
+    n.tenant_id,
+    coalesce(
+      (
+        select t.event_type
+        from memory.transitions as t
+        where t.memory_type = tg_argv[0] and t.aspect = 'lifecycle_state'
+          and t.from_state = o.lifecycle_state and t.to_state = n.lifecycle_state
+      ),
+      memory.refuse_transition(
+        tg_argv[0], n.id, 'lifecycle_state', o.lifecycle_state, n.lifecycle_state
+      )
+    ),
+    tg_argv[0],
+    n.id,
+    jsonb_build_object('from', o.lifecycle_state, 'to', n.lifecycle_state)
+  from old_rows as o
+  join new_rows as n on n.tenant_id = o.tenant_id and n.id = o.id
+  where n.lifecycle_state <> o.lifecycle_state
+  order by n.id, n.tenant_id;
+
+  if tg_argv[0] = 'fact' then
+    insert into memory.memory_history
+      (tenant_id, memory_type, memory_id, known_from, known_to, image, successor_digest)
+    select
+      o.tenant_id, 'fact', o.id, o.updated_at, n.updated_at, b.image, memory.image_digest(a.image)
+    from old_rows as o
+    join new_rows as n on n.tenant_id = o.tenant_id and n.id = o.id
+    cross join lateral (
+      select to_jsonb(s) as image
+      from (select
+        o.importance, o.confidence, o.decay_rate, o.permanence, o.source_butler, o.entity_id,
+        o.validity, o.lifecycle_state, o.scope, o.last_confirmed_at, o.valid_from, o.valid_to,
+        o.tags, o.metadata
+      ) as s
+    ) as b
+    cross join lateral (
+      select to_jsonb(s) as image
+      from (select
+        n.importance, n.confidence, n.decay_rate, n.permanence, n.source_butler, n.entity_id,
+        n.validity, n.lifecycle_state, n.scope, n.last_confirmed_at, n.valid_from, n.valid_to,
+        n.tags, n.metadata
+      ) as s
+    ) as a
+    where n.updated_at <> o.updated_at
+    order by o.id, o.tenant_id;
+  elsif tg_argv[0] = 'rule' then
+    insert into memory.memory_history
+      (tenant_id, memory_type, memory_id, known_from, known_to, image, successor_digest)
+    select
+      o.tenant_id, 'rule', o.id, o.updated_at, n.updated_at, b.image, memory.image_digest(a.image)
+    from old_rows as o
+    join new_rows as n on n.tenant_id = o.tenant_id and n.id = o.id
+    cross join lateral (
+      select to_jsonb(s) as image
+      from (select
+        o.content, o.scope, o.maturity, o.importance, o.confidence, o.decay_rate,
+        o.permanence, o.effectiveness_score, o.applied_count, o.success_count,
+        o.harmful_count, o.source_butler, o.lifecycle_state, o.last_applied_at,
+        o.last_evaluated_at, o.last_confirmed_at, o.tags, o.metadata
+      ) as s
+    ) as b
+    cross join lateral (
+      select to_jsonb(s) as image
+      from (select
+        n.content, n.scope, n.maturity, n.importance, n.confidence, n.decay_rate,
+        n.permanence, n.effectiveness_score, n.applied_count, n.success_count,
+        n.harmful_count, n.source_butler, n.lifecycle_state, n.last_applied_at,
+        n.last_evaluated_at, n.last_confirmed_at, n.tags, n.metadata
+      ) as s
+    ) as a
+    where n.updated_at <> o.updated_at
+    order by o.id, o.tenant_id;
+  else
+    insert into memory.memory_history
+      (tenant_id, memory_type, memory_id, known_from, known_to, image, successor_digest)
+    select
+      o.tenant_id, 'episode', o.id, o.updated_at, n.updated_at, b.image, memory.image_digest(a.image)
+    from old_rows as o
+    join new_rows as n on n.tenant_id = o.tenant_id and n.id = o.id
+    cross join lateral (
+      select to_jsonb(s) as image
+      from (select
+        o.importance, o.consolidated, o.consolidation_status, o.consolidation_attempts,
+        o.last_consolidation_error, o.next_consolidation_retry_at, o.lifecycle_state,
+        o.expires_at, o.metadata
+      ) as s
+    ) as b
+    cross join lateral (
+      select to_jsonb(s) as image
+      from (select
+        n.importance, n.consolidated, n.consolidation_status, n.consolidation_attempts,
+        n.last_consolidation_error, n.next_consolidation_retry_at, n.lifecycle_state,
+        n.expires_at, n.metadata
+      ) as s
+    ) as a
+    where n.updated_at <> o.updated_at
+    order by o.id, o.tenant_id;
+  end if;
   return null;
 end;
 $$;
 
-comment on function memory.keep_history() is
-'Trigger: keeps what a memory said until now. Argument: its type.';
+comment on function memory.record_changes() is
+'Trigger of a statement: refuses a change of lifecycle_state that memory.transitions does not '
+'declare, writes the event of one that it does, and keeps what each changed memory said until '
+'then. Argument: its type. Errors: PM003.';
 
 create function memory.delete_history()
   returns trigger
@@ -6121,10 +6211,10 @@ for each row when (
 )
 execute function memory.start_state();
 
-create trigger keep_history
+create trigger record_changes
 after update on memory.episodes
-for each row when (new.updated_at <> old.updated_at)
-execute function memory.keep_history('episode');
+referencing old table as old_rows new table as new_rows
+for each statement execute function memory.record_changes('episode');
 
 create trigger delete_history
 after delete on memory.episodes referencing old table as old_rows
@@ -6148,10 +6238,10 @@ for each row when (
 )
 execute function memory.start_state();
 
-create trigger keep_history
+create trigger record_changes
 after update on memory.facts
-for each row when (new.updated_at <> old.updated_at)
-execute function memory.keep_history('fact');
+referencing old table as old_rows new table as new_rows
+for each statement execute function memory.record_changes('fact');
 
 create trigger delete_history
 after delete on memory.facts referencing old table as old_rows
@@ -6178,10 +6268,10 @@ for each row when (
 )
 execute function memory.start_state();
 
-create trigger keep_history
+create trigger record_changes
 after update on memory.rules
-for each row when (new.updated_at <> old.updated_at)
-execute function memory.keep_history('rule');
+referencing old table as old_rows new table as new_rows
+for each statement execute function memory.record_changes('rule');
 
 create trigger delete_history
 after delete on memory.rules referencing old table as old_rows

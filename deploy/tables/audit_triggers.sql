@@ -6,17 +6,15 @@ begin;
 
 set local role memory_owner;
 
+-- What updates do to the states of episodes, facts and rules is recorded together with their history
+-- (tables/history).
+
 -- Episodes
 
 create trigger audit_created
 after insert on memory.episodes
 referencing new table as new_rows
 for each statement execute function memory.audit_created('episode');
-
-create trigger audit_transition
-after update of consolidation_status, consolidated on memory.episodes
-for each row when (old.lifecycle_state is distinct from new.lifecycle_state)
-execute function memory.audit_transition('episode');
 
 create trigger audit_expired
 after update of expires_at on memory.episodes
@@ -58,11 +56,6 @@ create trigger audit_created
 after insert on memory.facts
 referencing new table as new_rows
 for each statement execute function memory.audit_created('fact');
-
-create trigger audit_transition
-after update of validity, metadata on memory.facts
-for each row when (old.lifecycle_state is distinct from new.lifecycle_state)
-execute function memory.audit_transition('fact');
 
 create trigger audit_confirmed
 after update of last_confirmed_at on memory.facts
@@ -121,11 +114,6 @@ create trigger audit_created
 after insert on memory.rules
 referencing new table as new_rows
 for each statement execute function memory.audit_created('rule');
-
-create trigger audit_transition
-after update of metadata on memory.rules
-for each row when (old.lifecycle_state is distinct from new.lifecycle_state)
-execute function memory.audit_transition('rule');
 
 create trigger audit_maturity
 after update of maturity on memory.rules
