@@ -76,8 +76,9 @@ declare
   )[:64];
   v_query tsquery;
   v_any bigint[] := memory.hash_terms(settings.tenant_id, v_lexemes);
-  v_all bigint[] := array[]::bigint[];
+  v_all bigint[];
   v_ranker text;
+  v_missing_rank bigint := case when settings.relevance_scale = 'range' then depth + 1 end;
 begin
   if v_lexemes <> '{}' then
     v_ranker := settings.keyword_ranker;
@@ -87,9 +88,7 @@ begin
         settings.text_search_config::regconfig, memory.preprocess_search_query(query)
       );
       -- Where a dictionary gives alternatives for a word, not every lexeme need occur.
-      if v_query::text !~ '\|' then
-        v_all := v_any;
-      end if;
+      v_all := case when v_query::text ~ '\|' then '{}' else v_any end;
     end if;
   end if;
 
@@ -97,10 +96,10 @@ begin
   select
     c.memory_type, c.type_position, c.id, c.created_at, c.similarity, c.semantic_rank, c.rank,
     c.keyword_rank, r.rrf_score, null::float8, null::float8, null::float8,
-    case when mode = 'hybrid' then memory.relevance_score(
-      r.rrf_score, settings.rrf_k,
-      case when settings.relevance_scale = 'range' then depth + 1 end
-    ) end,
+    case
+      when mode = 'hybrid'
+      then memory.relevance_score(r.rrf_score, settings.rrf_k, v_missing_rank)
+    end,
     case mode when 'semantic' then c.similarity when 'keyword' then c.rank else r.rrf_score end
   from (
     select
@@ -145,6 +144,7 @@ begin
     select case when mode = 'hybrid' then
       memory.rrf_score(c.semantic_rank, c.keyword_rank, depth + 1, settings.rrf_k)
     end as rrf_score
+    offset 0 -- a value, not an expression: with it relevance_score is part of this query
   ) as r;
 end;
 $$;
@@ -319,7 +319,7 @@ begin
     m.session_id, m.tags, m.metadata, m.created_at, m.last_confirmed_at, m.last_referenced_at,
     m.reference_count, c.similarity, c.semantic_rank, c.rank, c.keyword_rank, c.rrf_score,
     c.neighbour_boost, c.session_boost, c.named_boost, c.relevance,
-    case when composite then p.recency end,
+    p.recency,
     s.score
   from (
     select c.*
@@ -350,18 +350,23 @@ begin
   ) as m
   cross join lateral (
     select
+      case
+        when settings.recency_null = 'created_at'
+        then coalesce(m.last_referenced_at, m.created_at)
+        else m.last_referenced_at
+      end as used_at
+    offset 0
+  ) as u
+  cross join lateral (
+    select
       memory.effective_confidence(
         m.confidence, m.decay_rate, m.last_confirmed_at, as_of
       ) as effective_confidence,
-      memory.recency_score(
-        case
-          when settings.recency_null = 'created_at'
-          then coalesce(m.last_referenced_at, m.created_at)
-          else m.last_referenced_at
-        end,
-        settings.recency_half_life_days,
-        as_of
-      ) as recency
+      case
+        when composite
+        then memory.recency_score(u.used_at, settings.recency_half_life_days, as_of)
+      end as recency
+    offset 0
   ) as p
   cross join lateral (
     select case

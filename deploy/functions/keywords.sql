@@ -141,8 +141,9 @@ begin atomic
     and m.tenant_id = keyword_matches.tenant_id
     and m.memory_type = keyword_matches.memory_type
     and memory.search_terms(m.tenant_id, m.search_vector) && any_terms
-    and memory.search_terms(m.tenant_id, m.search_vector) @> all_terms
-    and m.search_vector @@ keyword_matches.query
+    and memory.search_terms(m.tenant_id, m.search_vector) @> coalesce(all_terms, '{}')
+    -- Whoever holds one of the terms matches a query for any of them.
+    and (all_terms is null or m.search_vector @@ keyword_matches.query)
     and (m.expires_at is null or m.expires_at > as_of)
     and (
       keyword_matches.scope is null or m.scope = keyword_matches.scope
@@ -162,7 +163,8 @@ comment on function memory.keyword_matches(
   text, text, tsquery, bigint[], bigint[], text, integer, float8, timestamptz
 ) is
 'The live memories of one type that match a query, by ts_rank. any_terms, all_terms: keys '
-'(hash_terms) of lexemes one of which, and each of which, a match is filed under.';
+'(hash_terms) of lexemes one of which, and each of which, a match is filed under; all_terms NULL: '
+'the query is for any of them.';
 
 set local role memory_owner;
 revoke create on schema memory from memory_search;
