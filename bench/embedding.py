@@ -17,10 +17,8 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
@@ -43,20 +41,17 @@ class Mode:
     """A way to run the model."""
 
     engine: EmbeddingEngine
-    precision: Callable[[], AbstractContextManager[Any]] = nullcontext
 
     def embed(self, texts: list[str]) -> list[list[float]]:
         """Return the vectors of texts."""
-        with self.precision():
-            return self.engine.embed_batch(texts)
+        return self.engine.embed_batch(texts)
 
 
 REFERENCE = "torch"
-TORCH = EmbeddingEngine(backend="torch")
 MODES = {
     "onnx": Mode(EmbeddingEngine(backend="onnx")),
-    "torch": Mode(TORCH),
-    "torch, bfloat16": Mode(TORCH, lambda: torch.autocast("cpu", torch.bfloat16)),
+    "torch": Mode(EmbeddingEngine(backend="torch")),
+    "torch, bfloat16": Mode(EmbeddingEngine(backend="torch", precision="bfloat16")),
 }
 
 # Wall time, processor time and memory of a process from its start to the first vector.

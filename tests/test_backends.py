@@ -219,6 +219,27 @@ def test_weights_that_were_cut_short_are_refused(saved: Path) -> None:
         EmbeddingEngine(str(saved), backend="onnx").embed("hello")
 
 
+def test_reduced_precision_gives_nearly_the_same_vectors(onnx: EmbeddingEngine) -> None:
+    texts = ["Ada lives in Rome", "What does the cat eat?", "word " * 400, ""]
+    reduced = EmbeddingEngine(precision="bfloat16")
+
+    vectors = np.array(reduced.embed_batch(texts))
+
+    assert reduced.backend == "torch"
+    assert reduced.version == onnx.version
+    exact = np.array(onnx.embed_batch(texts))
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=0.01)
+    assert (np.sum(vectors * exact, axis=1) / np.linalg.norm(vectors, axis=1) > 0.998).all()
+
+
+def test_a_precision_that_cannot_be_had_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InvalidArgumentError, match="float32 only"):
+        EmbeddingEngine(backend="onnx", precision="bfloat16")
+    monkeypatch.setenv("PYMEM_EMBEDDING_PRECISION", "half")
+    with pytest.raises(InvalidArgumentError, match="no precision is named 'half'"):
+        get_embedding_engine()
+
+
 def test_the_environment_names_the_backend(monkeypatch: pytest.MonkeyPatch) -> None:
     assert get_embedding_engine().backend == "onnx"
 

