@@ -81,7 +81,7 @@ def scale(axes: Axes, result: dict[str, Any]) -> None:
 def quality(axes: Axes, result: dict[str, Any]) -> None:
     """Draw what each step finds: recall of the evidence at ten, and mean reciprocal rank."""
     figures = {
-        f"{system}\n({rendering})" if rendering == "content alone" else system: figure
+        f"{system}, {rendering}" if rendering == "content alone" else system: figure
         for rendering, by in result["figures"].items()
         for system, figure in by.items()
     }
@@ -93,6 +93,7 @@ def quality(axes: Axes, result: dict[str, Any]) -> None:
         )
         axes.bar_label(bars, fmt="%.3f", padding=3, fontsize=8)
     axes.set_yticks(list(places), list(figures))
+    axes.figure.set_size_inches(8, 6)
     axes.invert_yaxis()
     axes.set_xlim(0, 1)
     axes.grid(visible=False, axis="y")

@@ -1,0 +1,65 @@
+-- Deploy pymem:tables/consolidation to pg
+-- requires: tables/episodes
+-- requires: functions/audit
+
+begin;
+
+set local role memory_owner;
+
+create table memory.consolidation_runs (
+  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  id uuid not null default gen_random_uuid(),
+  butler text not null check (butler <> '' and octet_length(butler) <= 128),
+  status text not null default 'running'
+  constraint consolidation_runs_status_check
+  check (status in ('running', 'done', 'failed', 'abandoned')),
+  episode_ids uuid[] not null default '{}',
+  prompt_version text check (prompt_version <> '' and octet_length(prompt_version) <= 128),
+  model text check (model <> '' and octet_length(model) <= 512),
+  started_at timestamptz not null check (isfinite(started_at)),
+  leased_until timestamptz not null check (isfinite(leased_until)),
+  finished_at timestamptz check (isfinite(finished_at)),
+  facts_created integer not null default 0 check (facts_created >= 0),
+  facts_superseded integer not null default 0 check (facts_superseded >= 0),
+  rules_created integer not null default 0 check (rules_created >= 0),
+  confirmed integer not null default 0 check (confirmed >= 0),
+  contradicted integer not null default 0 check (contradicted >= 0),
+  rejected integer not null default 0 check (rejected >= 0),
+  errors jsonb not null default '[]' check (jsonb_typeof(errors) = 'array'),
+  primary key (tenant_id, id),
+  constraint consolidation_runs_finished_check
+  check ((status = 'running') = (finished_at is null))
+);
+
+-- One worker at a time for the episodes of a butler.
+create unique index consolidation_runs_lease_key
+on memory.consolidation_runs (tenant_id, butler) where status = 'running';
+
+create index consolidation_runs_started_idx
+on memory.consolidation_runs (tenant_id, butler, started_at desc, id);
+
+comment on table memory.consolidation_runs is
+'Who worked on which episodes of a butler, and what came of it. A running one is the lease of its '
+'worker; its id is the token that lets the worker end it.';
+comment on column memory.consolidation_runs.status is
+'running, done (its episodes are consolidated), failed (they wait for another try, or are dead '
+'letters) or abandoned (the lease ran out; they were given back).';
+comment on column memory.consolidation_runs.episode_ids is 'The batch, oldest first.';
+comment on column memory.consolidation_runs.prompt_version is 'Version of the prompt template.';
+comment on column memory.consolidation_runs.model is 'What answered: a command line or a model.';
+comment on column memory.consolidation_runs.leased_until is
+'When others may take over, unless the worker ends it first or extends the lease.';
+comment on column memory.consolidation_runs.facts_created is 'New facts, superseding ones included.';
+comment on column memory.consolidation_runs.facts_superseded is 'Facts they superseded.';
+comment on column memory.consolidation_runs.confirmed is 'Facts and rules confirmed.';
+comment on column memory.consolidation_runs.contradicted is
+'Facts that somebody stated and an episode contradicts: they stand, and are linked.';
+comment on column memory.consolidation_runs.rejected is 'Actions that were not applied.';
+comment on column memory.consolidation_runs.errors is
+'Why actions were rejected: an array of objects with action, position, code and message.';
+
+create trigger refuse_truncate
+before truncate on memory.consolidation_runs
+for each statement execute function memory.refuse_truncate();
+
+commit;
