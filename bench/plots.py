@@ -93,7 +93,7 @@ def quality(axes: Axes, result: dict[str, Any]) -> None:
         )
         axes.bar_label(bars, fmt="%.3f", padding=3, fontsize=8)
     axes.set_yticks(list(places), list(figures))
-    axes.figure.set_size_inches(8, 6)
+    plt.gcf().set_size_inches(8, 6)
     axes.invert_yaxis()
     axes.set_xlim(0, 1)
     axes.grid(visible=False, axis="y")

@@ -6,6 +6,7 @@
 -- requires: functions/history
 -- requires: functions/restore
 -- requires: functions/stats
+-- requires: functions/apply_consolidation
 -- requires: functions/context
 -- requires: functions/cleanup
 -- requires: functions/decay
@@ -49,6 +50,7 @@ memory.tombstones,
 memory.memory_history,
 memory.event_chain,
 memory.event_chain_heads,
+memory.consolidation_runs,
 memory.memory_overview,
 memory.event_feed,
 memory.provenance,
@@ -226,6 +228,25 @@ to memory_worker;
 grant execute on function
 memory.get_chain_head(),
 memory.verify_chain(bigint, bytea, integer)
+to memory_worker, memory_reader, memory_admin;
+
+-- Consolidation
+
+grant execute on function
+memory.consolidation_due(timestamptz),
+memory.claim_episodes(text, integer, interval, timestamptz),
+memory.extend_lease(uuid, interval, timestamptz),
+memory.consolidation_context(text, integer, integer),
+memory.apply_consolidation(uuid, jsonb, text, text, timestamptz),
+memory.fail_consolidation(uuid, text, text, text, timestamptz)
+to memory_worker;
+
+grant execute on function
+memory.requeue_episodes(uuid [], timestamptz)
+to memory_worker, memory_admin;
+
+grant execute on function
+memory.list_consolidation_runs(text, integer)
 to memory_worker, memory_reader, memory_admin;
 
 -- Administration of a tenant

@@ -47,6 +47,7 @@ create function memory_test.other_value(
       when 'episode_cleanup_schedule' then 'off'
       when 'rule_hygiene_schedule' then 'off'
       when 'event_seal_schedule' then 'off'
+      when 'consolidation_max_permanence' then 'standard'
       when 'rule_effectiveness' then 'asymmetric'
       else 'no other value known'
     end)
@@ -108,6 +109,8 @@ select is(
     "context_facts_share": 0.6, "context_rules_share": 0.25, "context_warnings_share": 0.05,
     "context_episodes_share": 0.1, "context_confidence": "effective", "context_counts_references": false,
     "episode_max_entries": 10000, "episode_pending_grace_days": 0,
+    "consolidation_interval_hours": 6, "consolidation_episode_threshold": 100, "consolidation_batch_size": 50, "consolidation_lease_minutes": 15,
+    "consolidation_max_attempts": 5, "consolidation_max_permanence": "stable", "consolidation_max_confidence": 0.8,
     "rule_effectiveness": "by_outcome", "rule_helpful_confirms": false,
     "rule_established_successes": 5, "rule_established_effectiveness": 0.6,
     "rule_proven_successes": 15, "rule_proven_effectiveness": 0.8, "rule_proven_age_days": 30,

@@ -404,6 +404,13 @@ class Settings:
     context_counts_references: bool
     episode_max_entries: int
     episode_pending_grace_days: float
+    consolidation_interval_hours: float
+    consolidation_episode_threshold: int
+    consolidation_batch_size: int
+    consolidation_lease_minutes: float
+    consolidation_max_attempts: int
+    consolidation_max_permanence: str
+    consolidation_max_confidence: float
     rule_effectiveness: str
     rule_helpful_confirms: bool
     rule_established_successes: int

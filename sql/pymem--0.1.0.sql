@@ -623,6 +623,18 @@ create table memory.settings (
   episode_pending_grace_days float8 not null
   check (episode_pending_grace_days between 0 and 100000),
 
+  consolidation_interval_hours float8 not null
+  check (consolidation_interval_hours between 0 and 100000),
+  consolidation_episode_threshold integer not null
+  check (consolidation_episode_threshold between 1 and 1000000),
+  consolidation_batch_size integer not null check (consolidation_batch_size between 1 and 10000),
+  consolidation_lease_minutes float8 not null
+  check (consolidation_lease_minutes between 0.1 and 10080),
+  consolidation_max_attempts integer not null check (consolidation_max_attempts between 1 and 1000),
+  consolidation_max_permanence text not null
+  check (consolidation_max_permanence in ('ephemeral', 'volatile', 'standard', 'stable', 'permanent')),
+  consolidation_max_confidence float8 not null check (consolidation_max_confidence between 0 and 1),
+
   rule_effectiveness text not null check (rule_effectiveness in ('by_outcome', 'asymmetric')),
   rule_helpful_confirms boolean not null,
   rule_established_successes integer not null
@@ -743,6 +755,20 @@ comment on column memory.settings.episode_max_entries is
 'Episodes beyond which cleanup deletes the oldest consolidated ones.';
 comment on column memory.settings.episode_pending_grace_days is
 'Days that cleanup leaves an expired episode that still waits for consolidation.';
+comment on column memory.settings.consolidation_interval_hours is
+'Hours after which the episodes of a butler are due for consolidation.';
+comment on column memory.settings.consolidation_episode_threshold is
+'Waiting episodes of a butler from which consolidation is due at once.';
+comment on column memory.settings.consolidation_batch_size is
+'Episodes that one run takes.';
+comment on column memory.settings.consolidation_lease_minutes is
+'How long a worker has for a run before others may take over, minutes.';
+comment on column memory.settings.consolidation_max_attempts is
+'Failed attempts after which an episode is a dead letter.';
+comment on column memory.settings.consolidation_max_permanence is
+'The most lasting that a fact may be which consolidation inferred.';
+comment on column memory.settings.consolidation_max_confidence is
+'The confidence that a fact may have at most which consolidation inferred. Range 0..1.';
 comment on column memory.settings.rule_effectiveness is
 'Effectiveness of a rule after a mark: "by_outcome", the share of successes after a helpful mark '
 'and the asymmetric score after a harmful one, or always the "asymmetric" score.';
@@ -1039,7 +1065,8 @@ create index episodes_expires_idx
 on memory.episodes (tenant_id, expires_at) where expires_at is not null;
 
 create index episodes_pending_idx
-on memory.episodes (tenant_id, butler, created_at, id) where consolidation_status = 'pending';
+on memory.episodes (tenant_id, butler, created_at, id)
+where consolidation_status in ('pending', 'failed');
 
 -- Cleanup reads the oldest of these only.
 create index episodes_consolidated_idx
@@ -3804,6 +3831,13 @@ begin
   v_settings.context_counts_references := false;
   v_settings.episode_max_entries := 10000;
   v_settings.episode_pending_grace_days := 0;
+  v_settings.consolidation_interval_hours := 6;
+  v_settings.consolidation_episode_threshold := 100;
+  v_settings.consolidation_batch_size := 50;
+  v_settings.consolidation_lease_minutes := 15;
+  v_settings.consolidation_max_attempts := 5;
+  v_settings.consolidation_max_permanence := 'stable';
+  v_settings.consolidation_max_confidence := 0.8;
   v_settings.rule_effectiveness := 'by_outcome';
   v_settings.rule_helpful_confirms := false;
   v_settings.rule_established_successes := 5;
@@ -4005,6 +4039,13 @@ as $$
     context_counts_references = settings.context_counts_references,
     episode_max_entries = settings.episode_max_entries,
     episode_pending_grace_days = settings.episode_pending_grace_days,
+    consolidation_interval_hours = settings.consolidation_interval_hours,
+    consolidation_episode_threshold = settings.consolidation_episode_threshold,
+    consolidation_batch_size = settings.consolidation_batch_size,
+    consolidation_lease_minutes = settings.consolidation_lease_minutes,
+    consolidation_max_attempts = settings.consolidation_max_attempts,
+    consolidation_max_permanence = settings.consolidation_max_permanence,
+    consolidation_max_confidence = settings.consolidation_max_confidence,
     rule_effectiveness = settings.rule_effectiveness,
     rule_helpful_confirms = settings.rule_helpful_confirms,
     rule_established_successes = settings.rule_established_successes,
@@ -8044,6 +8085,977 @@ comment on function memory.revert_inversion(uuid, timestamptz) is
 'flag it again. Returns its maturity. Errors: PM001 no such rule, PM002 invalid time, PM003 '
 'forgotten or not inverted.';
 
+-- Deploy pymem:tables/consolidation to pg
+-- requires: tables/episodes
+-- requires: functions/audit
+
+set local role memory_owner;
+
+create table memory.consolidation_runs (
+  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  id uuid not null default gen_random_uuid(),
+  butler text not null check (butler <> '' and octet_length(butler) <= 128),
+  status text not null default 'running'
+  constraint consolidation_runs_status_check
+  check (status in ('running', 'done', 'failed', 'abandoned')),
+  episode_ids uuid[] not null default '{}',
+  prompt_version text check (prompt_version <> '' and octet_length(prompt_version) <= 128),
+  model text check (model <> '' and octet_length(model) <= 512),
+  started_at timestamptz not null check (isfinite(started_at)),
+  leased_until timestamptz not null check (isfinite(leased_until)),
+  finished_at timestamptz check (isfinite(finished_at)),
+  facts_created integer not null default 0 check (facts_created >= 0),
+  facts_superseded integer not null default 0 check (facts_superseded >= 0),
+  rules_created integer not null default 0 check (rules_created >= 0),
+  confirmed integer not null default 0 check (confirmed >= 0),
+  contradicted integer not null default 0 check (contradicted >= 0),
+  rejected integer not null default 0 check (rejected >= 0),
+  errors jsonb not null default '[]' check (jsonb_typeof(errors) = 'array'),
+  primary key (tenant_id, id),
+  constraint consolidation_runs_finished_check
+  check ((status = 'running') = (finished_at is null))
+);
+
+-- One worker at a time for the episodes of a butler.
+create unique index consolidation_runs_lease_key
+on memory.consolidation_runs (tenant_id, butler) where status = 'running';
+
+create index consolidation_runs_started_idx
+on memory.consolidation_runs (tenant_id, butler, started_at desc, id);
+
+comment on table memory.consolidation_runs is
+'Who worked on which episodes of a butler, and what came of it. A running one is the lease of its '
+'worker; its id is the token that lets the worker end it.';
+comment on column memory.consolidation_runs.status is
+'running, done (its episodes are consolidated), failed (they wait for another try, or are dead '
+'letters) or abandoned (the lease ran out; they were given back).';
+comment on column memory.consolidation_runs.episode_ids is 'The batch, oldest first.';
+comment on column memory.consolidation_runs.prompt_version is 'Version of the prompt template.';
+comment on column memory.consolidation_runs.model is 'What answered: a command line or a model.';
+comment on column memory.consolidation_runs.leased_until is
+'When others may take over, unless the worker ends it first or extends the lease.';
+comment on column memory.consolidation_runs.facts_created is
+'New facts, superseding ones included.';
+comment on column memory.consolidation_runs.facts_superseded is 'Facts they superseded.';
+comment on column memory.consolidation_runs.confirmed is 'Facts and rules confirmed.';
+comment on column memory.consolidation_runs.contradicted is
+'Facts that somebody stated and an episode contradicts: they stand, and are linked.';
+comment on column memory.consolidation_runs.rejected is 'Actions that were not applied.';
+comment on column memory.consolidation_runs.errors is
+'Why actions were rejected: an array of objects with action, position, code and message.';
+
+create trigger refuse_truncate
+before truncate on memory.consolidation_runs
+for each statement execute function memory.refuse_truncate();
+
+-- Deploy pymem:functions/consolidation to pg
+-- requires: tables/consolidation
+-- requires: functions/settings
+-- requires: functions/checks
+
+set local role memory_owner;
+
+create function memory.due_episodes(
+  tenant_id text,
+  butler text,
+  as_of timestamptz
+)
+  returns setof memory.episodes
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select e.*
+  from memory.episodes as e
+  where e.tenant_id = due_episodes.tenant_id
+    and (due_episodes.butler is null or e.butler = due_episodes.butler)
+    and e.consolidation_status in ('pending', 'failed')
+    and (
+      e.consolidation_status = 'pending'
+      or e.next_consolidation_retry_at is null or e.next_consolidation_retry_at <= as_of
+    )
+    and (e.expires_at is null or e.expires_at > as_of);
+$$;
+
+comment on function memory.due_episodes(text, text, timestamptz) is
+'The episodes of a butler, or of all, that wait for consolidation: pending ones, and failed ones '
+'whose retry time has come. Expired ones are left to cleanup.';
+
+create function memory.consolidation_due(as_of timestamptz default now())
+  returns table (
+    butler text,
+    waiting bigint,
+    oldest_at timestamptz,
+    is_running boolean,
+    is_due boolean
+  )
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_settings memory.settings := memory.current_settings();
+  v_tenant_id text := v_settings.tenant_id;
+begin
+  perform memory.check_time('as_of', as_of);
+  return query
+  select
+    w.butler, w.waiting, w.oldest_at, r.is_running,
+    not r.is_running and (
+      w.waiting >= v_settings.consolidation_episode_threshold
+      or r.last_at is null
+      or r.last_at
+        <= as_of - make_interval(secs => v_settings.consolidation_interval_hours * 3600)
+    )
+  from (
+    select e.butler, count(*) as waiting, min(e.created_at) as oldest_at
+    from memory.due_episodes(v_tenant_id, null, as_of) as e
+    group by e.butler
+  ) as w
+  cross join lateral (
+    select
+      coalesce(bool_or(c.status = 'running' and c.leased_until > as_of), false) as is_running,
+      max(c.started_at) filter (where c.status in ('done', 'failed')) as last_at
+    from memory.consolidation_runs as c
+    where c.tenant_id = v_tenant_id and c.butler = w.butler
+  ) as r
+  order by w.oldest_at, w.butler;
+end;
+$$;
+
+comment on function memory.consolidation_due(timestamptz) is
+'Which butlers have episodes that wait for consolidation, and whether it is due: when '
+'consolidation_episode_threshold of them wait, or consolidation_interval_hours have passed since '
+'the last run began (or there was none), and nobody is at it. Errors: PM002.';
+
+create function memory.claim_episodes(
+  butler text default null,
+  batch_size integer default null,
+  lease interval default null,
+  as_of timestamptz default now()
+)
+  returns table (
+    run_id uuid,
+    episode_butler text,
+    episode_id uuid,
+    content text,
+    created_at timestamptz,
+    importance float8,
+    session_id uuid
+  )
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_settings memory.settings := memory.current_settings();
+  v_tenant_id text := v_settings.tenant_id;
+  v_batch_size integer := coalesce(batch_size, v_settings.consolidation_batch_size);
+  v_lease interval := coalesce(
+    lease, make_interval(secs => v_settings.consolidation_lease_minutes * 60)
+  );
+  v_butler text;
+  v_run_id uuid;
+  v_ids uuid[];
+begin
+  perform
+    memory.check_number('batch_size', v_batch_size, 1, 10000),
+    memory.check_number('lease', extract(epoch from v_lease)::float8, 1, 604800),
+    memory.check_write_time('as_of', as_of);
+
+  update memory.consolidation_runs as r
+  set status = 'abandoned', finished_at = as_of
+  where r.tenant_id = v_tenant_id
+    and r.id in (
+      select a.id
+      from memory.consolidation_runs as a
+      where a.tenant_id = v_tenant_id and a.status = 'running' and a.leased_until <= as_of
+      order by a.id
+      for update skip locked
+    );
+
+  for v_butler in
+    select e.butler
+    from memory.due_episodes(v_tenant_id, claim_episodes.butler, as_of) as e
+    group by e.butler
+    order by min(e.created_at), e.butler
+  loop
+    insert into memory.consolidation_runs as r (tenant_id, butler, started_at, leased_until)
+    values (v_tenant_id, v_butler, as_of, as_of + v_lease)
+    on conflict (tenant_id, butler) where status = 'running' do nothing
+    returning r.id into v_run_id;
+    continue when v_run_id is null;
+
+    -- Only now: whoever had the lease until a moment ago may have ended their work.
+    v_ids := array(
+      select e.id
+      from memory.due_episodes(v_tenant_id, v_butler, as_of) as e
+      order by e.created_at, e.id
+      limit v_batch_size
+    );
+    if v_ids = '{}' then
+      delete from memory.consolidation_runs as r
+      where r.tenant_id = v_tenant_id and r.id = v_run_id;
+      v_run_id := null;
+      continue;
+    end if;
+    update memory.consolidation_runs as r
+    set episode_ids = v_ids
+    where r.tenant_id = v_tenant_id and r.id = v_run_id;
+
+    return query
+    select v_run_id, v_butler, e.id, e.content, e.created_at, e.importance, e.session_id
+    from memory.episodes as e
+    where e.tenant_id = v_tenant_id and e.id = any (v_ids)
+    order by e.created_at, e.id;
+    return;
+  end loop;
+end;
+$$;
+
+comment on function memory.claim_episodes(text, integer, interval, timestamptz) is
+'Gives one worker the oldest episodes of one butler that wait for consolidation, in the order of '
+'created_at and id, and the run that stands for its lease: until it ends the run (apply_'
+'consolidation, fail_consolidation) or the lease runs out, nobody else gets episodes of this '
+'butler. Without butler: of the one whose oldest waits longest. No rows: nothing waits, or others '
+'are at it. Errors: PM002.';
+
+create function memory.lock_run(
+  tenant_id text,
+  run_id uuid
+)
+  returns memory.consolidation_runs
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_run memory.consolidation_runs;
+begin
+  select r.* into v_run
+  from memory.consolidation_runs as r
+  where r.tenant_id = lock_run.tenant_id and r.id = lock_run.run_id
+  for update;
+  if not found then
+    raise exception 'no consolidation run has id %', run_id
+      using errcode = 'PM001', hint = 'Pass the run_id that memory.claim_episodes returned.';
+  end if;
+  return v_run;
+end;
+$$;
+
+comment on function memory.lock_run(text, uuid) is 'A run, locked. Errors: PM001.';
+
+create function memory.refuse_lost_lease(run memory.consolidation_runs)
+  returns void
+  language plpgsql
+  immutable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  raise exception 'consolidation run % is % and not yours any more', run.id, run.status
+    using errcode = 'PM005', hint = 'Discard this result and claim episodes anew.';
+end;
+$$;
+
+comment on function memory.refuse_lost_lease(memory.consolidation_runs) is
+'Raises PM005: the run has ended, or its lease ran out and was taken.';
+
+create function memory.extend_lease(
+  run_id uuid,
+  lease interval default null,
+  as_of timestamptz default now()
+)
+  returns timestamptz
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_settings memory.settings := memory.current_settings();
+  v_lease interval := coalesce(
+    lease, make_interval(secs => v_settings.consolidation_lease_minutes * 60)
+  );
+  v_run memory.consolidation_runs := memory.lock_run(v_settings.tenant_id, extend_lease.run_id);
+begin
+  perform
+    memory.check_number('lease', extract(epoch from v_lease)::float8, 1, 604800),
+    memory.check_write_time('as_of', as_of);
+  if v_run.status <> 'running' then
+    perform memory.refuse_lost_lease(v_run);
+  end if;
+  update memory.consolidation_runs as r
+  set leased_until = greatest(r.leased_until, as_of + v_lease)
+  where r.tenant_id = v_run.tenant_id and r.id = v_run.id;
+  return greatest(v_run.leased_until, as_of + v_lease);
+end;
+$$;
+
+comment on function memory.extend_lease(uuid, interval, timestamptz) is
+'Keeps the lease of a run for longer; returns until when. Errors: PM001 unknown run, PM002, PM005 '
+'the lease was lost.';
+
+create function memory.fail_consolidation(
+  run_id uuid,
+  error text,
+  prompt_version text default null,
+  model text default null,
+  as_of timestamptz default now()
+)
+  returns table (
+    failed bigint,
+    dead_lettered bigint
+  )
+  language plpgsql
+  volatile
+  rows 1
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_settings memory.settings := memory.current_settings();
+  v_tenant_id text := v_settings.tenant_id;
+  v_run memory.consolidation_runs := memory.lock_run(v_tenant_id, fail_consolidation.run_id);
+  v_error text := memory.truncate_utf8(memory.collapse_whitespace(error), 4096);
+begin
+  perform
+    memory.check_text('error', v_error, 4096),
+    memory.check_write_time('as_of', as_of);
+  if v_run.status <> 'running' then
+    perform memory.refuse_lost_lease(v_run);
+  end if;
+
+  with batch as (
+    select e.id
+    from memory.episodes as e
+    where e.tenant_id = v_tenant_id and e.id = any (v_run.episode_ids)
+      and e.consolidation_status in ('pending', 'failed')
+    order by e.id
+    for no key update
+  ),
+  changed as (
+    update memory.episodes as e
+    set
+      consolidation_attempts = e.consolidation_attempts + 1,
+      consolidation_status = case
+        when e.consolidation_attempts + 1 >= v_settings.consolidation_max_attempts
+        then 'dead_letter'
+        else 'failed'
+      end,
+      last_consolidation_error = v_error,
+      next_consolidation_retry_at = case
+        when e.consolidation_attempts + 1 < v_settings.consolidation_max_attempts
+        then as_of + interval '1 minute' * 2 ^ least(e.consolidation_attempts + 1, 20)
+      end,
+      updated_at = memory.next_state_at(e.updated_at, as_of)
+    from batch as b
+    where e.tenant_id = v_tenant_id and e.id = b.id
+    returning e.consolidation_status
+  )
+  select
+    count(*) filter (where c.consolidation_status = 'failed'),
+    count(*) filter (where c.consolidation_status = 'dead_letter')
+  into failed, dead_lettered
+  from changed as c;
+
+  update memory.consolidation_runs as r
+  set
+    status = 'failed',
+    finished_at = as_of,
+    prompt_version = coalesce(fail_consolidation.prompt_version, r.prompt_version),
+    model = coalesce(fail_consolidation.model, r.model),
+    errors = r.errors || jsonb_build_object('message', v_error)
+  where r.tenant_id = v_tenant_id and r.id = v_run.id;
+  return next;
+end;
+$$;
+
+comment on function memory.fail_consolidation(uuid, text, text, text, timestamptz) is
+'Ends a run in which nothing was applied: its episodes wait 2^attempts minutes for another try, '
+'and become dead letters after consolidation_max_attempts. Returns how many of either. Errors: '
+'PM001 unknown run, PM002, PM005 the lease was lost.';
+
+create function memory.requeue_episodes(
+  episode_ids uuid[] default null,
+  as_of timestamptz default now()
+)
+  returns bigint
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_requeued bigint;
+begin
+  perform memory.check_write_time('as_of', as_of);
+  with dead as (
+    select e.id
+    from memory.episodes as e
+    where e.tenant_id = v_tenant_id
+      and e.consolidation_status in ('failed', 'dead_letter')
+      and case
+        when requeue_episodes.episode_ids is null then e.consolidation_status = 'dead_letter'
+        else e.id = any (requeue_episodes.episode_ids)
+      end
+    order by e.id
+    for no key update
+  )
+  update memory.episodes as e
+  set
+    consolidation_status = 'pending',
+    consolidation_attempts = 0,
+    last_consolidation_error = null,
+    next_consolidation_retry_at = null,
+    updated_at = memory.next_state_at(e.updated_at, as_of)
+  from dead as d
+  where e.tenant_id = v_tenant_id and e.id = d.id;
+  get diagnostics v_requeued = row_count;
+  return v_requeued;
+end;
+$$;
+
+comment on function memory.requeue_episodes(uuid[], timestamptz) is
+'Lets failed episodes and dead letters wait for consolidation anew, as if never tried: those '
+'named, or all dead letters. Returns how many. Errors: PM002.';
+
+create function memory.consolidation_context(
+  butler text,
+  max_facts integer default 100,
+  max_rules integer default 50
+)
+  returns jsonb
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_tenant_id text := memory.current_tenant();
+begin
+  perform
+    memory.check_text('butler', butler, 128),
+    memory.check_number('max_facts', max_facts, 0, 1000),
+    memory.check_number('max_rules', max_rules, 0, 1000);
+  return jsonb_build_object(
+    'facts',
+    (
+      select coalesce(jsonb_agg(to_jsonb(x) order by x.created_at desc, x.id), '[]')
+      from (
+        select
+          f.id, f.subject, f.predicate, f.content, f.permanence, f.scope, f.created_at
+        from memory.facts as f
+        where f.tenant_id = v_tenant_id and f.validity = 'active'
+          and (
+            f.source_butler = consolidation_context.butler
+            or f.scope in ('global', consolidation_context.butler)
+          )
+        order by f.created_at desc, f.id
+        limit max_facts
+      ) as x
+    ),
+    'rules',
+    (
+      select coalesce(jsonb_agg(to_jsonb(x) order by x.created_at desc, x.id), '[]')
+      from (
+        select r.id, r.content, r.maturity, r.scope, r.created_at
+        from memory.rules as r
+        where r.tenant_id = v_tenant_id and r.lifecycle_state <> 'retracted'
+          and (
+            r.source_butler = consolidation_context.butler
+            or r.scope in ('global', consolidation_context.butler)
+          )
+        order by r.created_at desc, r.id
+        limit max_rules
+      ) as x
+    )
+  );
+end;
+$$;
+
+comment on function memory.consolidation_context(text, integer, integer) is
+'What a butler knows already, newest first, for the prompt: {"facts": […], "rules": […]} of its '
+'own, of its scope and of global. Errors: PM002.';
+
+-- Deploy pymem:functions/apply_consolidation to pg
+-- requires: functions/consolidation
+-- requires: functions/store_facts
+-- requires: functions/store_rules
+-- requires: functions/links
+-- requires: functions/lifecycle
+
+set local role memory_owner;
+
+create function memory.consolidation_key(
+  run memory.consolidation_runs,
+  action text,
+  fields text[]
+)
+  returns text
+  language sql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select 'consolidation:' || encode(
+    sha256(convert_to(
+      jsonb_build_array(
+        action,
+        (select array_agg(e.id order by e.id) from unnest((run).episode_ids) as e (id)),
+        (
+          select array_agg(lower(memory.collapse_whitespace(f.field)) order by f.place)
+          from unnest(fields) with ordinality as f (field, place)
+        )
+      )::text,
+      'UTF8'
+    )),
+    'hex'
+  );
+$$;
+
+comment on function memory.consolidation_key(memory.consolidation_runs, text, text[]) is
+'Idempotency key of an action: the same one drawn from the same episodes has the same key.';
+
+create function memory.read_evidence(
+  run memory.consolidation_runs,
+  item jsonb
+)
+  returns uuid[]
+  language plpgsql
+  immutable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_foreign text;
+  v_evidence uuid[];
+begin
+  if jsonb_typeof(item -> 'evidence') is distinct from 'array' or item -> 'evidence' = '[]' then
+    return run.episode_ids;
+  end if;
+  select left(e.id, 100) into v_foreign
+  from jsonb_array_elements_text(item -> 'evidence') with ordinality as e (id, place)
+  where not exists (select from unnest(run.episode_ids) as b (id) where b.id::text = lower(e.id))
+  order by e.place
+  limit 1;
+  if found then
+    raise exception 'evidence % is no episode of this batch', quote_nullable(v_foreign)
+      using errcode = 'PM002', hint = 'Name ids of the episodes in the prompt, or none.';
+  end if;
+  v_evidence := array(
+    select distinct on (e.id) e.id::uuid
+    from jsonb_array_elements_text(item -> 'evidence') with ordinality as e (id, place)
+    order by e.id, e.place
+  );
+  return v_evidence;
+end;
+$$;
+
+comment on function memory.read_evidence(memory.consolidation_runs, jsonb) is
+'The episodes an action was drawn from: those that it names, else the whole batch. Errors: PM002 '
+'one that is not of the batch.';
+
+create function memory.link_evidence(
+  tenant_id text,
+  memory_type text,
+  memory_id uuid,
+  evidence uuid[],
+  relation text
+)
+  returns void
+  language sql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  insert into memory.memory_links
+    (tenant_id, source_type, source_id, target_type, target_id, relation)
+  select
+    link_evidence.tenant_id,
+    case relation when 'contradicts' then 'episode' else memory_type end,
+    case relation when 'contradicts' then e.id else memory_id end,
+    case relation when 'contradicts' then memory_type else 'episode' end,
+    case relation when 'contradicts' then memory_id else e.id end,
+    relation
+  from unnest(evidence) as e (id)
+  order by e.id
+  on conflict (tenant_id, source_type, source_id, target_type, target_id) do nothing;
+$$;
+
+comment on function memory.link_evidence(text, text, uuid, uuid[], text) is
+'Links a memory to the episodes it was derived from, or episodes to the memory they contradict.';
+
+-- What a client stored was stated; what consolidation inferred says so and may be replaced by it.
+create function memory.is_inferred(metadata jsonb)
+  returns boolean
+  language sql
+  immutable
+  parallel safe
+  return metadata ? 'consolidation_run';
+
+comment on function memory.is_inferred(jsonb) is
+'Whether a memory was inferred by consolidation (metadata.consolidation_run), not stated.';
+
+create function memory.apply_fact(
+  run memory.consolidation_runs,
+  settings memory.settings,
+  item jsonb,
+  target memory.facts,
+  as_of timestamptz
+)
+  returns text
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_evidence uuid[] := memory.read_evidence(run, item);
+  v_subject text := memory.collapse_whitespace(coalesce(target.subject, item ->> 'subject'));
+  v_predicate text := memory.collapse_whitespace(coalesce(target.predicate, item ->> 'predicate'));
+  v_scope text := memory.collapse_whitespace(
+    coalesce(target.scope, item ->> 'scope', run.butler)
+  );
+  v_entity_id uuid := target.entity_id;
+  v_content text := item ->> 'content';
+  v_grades text[] := '{ephemeral,volatile,standard,stable,permanent}';
+  v_permanence text := v_grades[least(
+    coalesce(array_position(v_grades, item ->> 'permanence'), 3),
+    array_position(v_grades, settings.consolidation_max_permanence)
+  )];
+  v_active record;
+  v_id uuid;
+begin
+  perform
+    memory.check_text('subject', v_subject, 512),
+    memory.check_text('predicate', v_predicate, 512),
+    memory.check_text('scope', v_scope, 128),
+    memory.check_text('content', v_content, 1048576);
+  if v_scope not in ('global', run.butler) and target.id is null then
+    raise exception 'scope % is not of butler %', quote_literal(v_scope), quote_literal(run.butler)
+      using errcode = 'PM002', hint = 'Leave scope out, or pass global.';
+  end if;
+
+  insert into memory.fact_keys as k (tenant_id, scope, anchor, predicate)
+  values (
+    run.tenant_id, v_scope, coalesce('entity:' || v_entity_id, 'subject:' || v_subject), v_predicate
+  )
+  on conflict on constraint fact_keys_pkey do update set scope = excluded.scope;
+  select f.id, f.content, f.metadata into v_active
+  from memory.facts as f
+  where f.tenant_id = run.tenant_id and f.scope = v_scope and f.predicate = v_predicate
+    and f.validity = 'active'
+    and case
+      when v_entity_id is null then f.entity_id is null and f.subject = v_subject
+      else f.entity_id = v_entity_id
+    end;
+
+  if found then
+    if lower(memory.collapse_whitespace(v_active.content))
+      = lower(memory.collapse_whitespace(v_content))
+    then
+      perform memory.confirm_memory('fact', v_active.id, as_of);
+      perform memory.link_evidence(
+        run.tenant_id, 'fact', v_active.id, v_evidence, 'derived_from'
+      );
+      return 'confirmed';
+    end if;
+    if not memory.is_inferred(v_active.metadata) then
+      perform memory.link_evidence(
+        run.tenant_id, 'fact', v_active.id, v_evidence, 'contradicts'
+      );
+      return 'contradicted';
+    end if;
+  end if;
+
+  v_id := memory.store_fact(
+    v_subject, v_predicate, v_content,
+    importance => coalesce((item ->> 'importance')::float8, 5),
+    permanence => v_permanence,
+    scope => v_scope,
+    tags => case jsonb_typeof(item -> 'tags') when 'array' then item -> 'tags' else '[]' end,
+    entity_id => v_entity_id,
+    confidence => least(
+      coalesce((item ->> 'confidence')::float8, 1), settings.consolidation_max_confidence
+    ),
+    source_butler => run.butler,
+    source_episode_id => v_evidence[1],
+    metadata => jsonb_build_object('consolidation_run', run.id),
+    idempotency_key => memory.consolidation_key(
+      run, 'fact', array[v_subject, v_predicate, v_scope, v_content]
+    ),
+    as_of => as_of
+  );
+  perform memory.link_evidence(run.tenant_id, 'fact', v_id, v_evidence, 'derived_from');
+  return case when v_active.id is null then 'fact created' else 'fact superseded' end;
+end;
+$$;
+
+comment on function memory.apply_fact(
+  memory.consolidation_runs, memory.settings, jsonb, memory.facts, timestamptz
+) is
+'Stores a fact that was inferred, at most as lasting and sure as the settings allow. What is '
+'active under its key is confirmed if it says the same, superseded if it was inferred too, and '
+'stands if somebody stated it: then the episodes are linked as contradicting it. Returns what '
+'happened. Errors: as store_fact, PM002 foreign evidence or scope.';
+
+create function memory.apply_action(
+  run memory.consolidation_runs,
+  settings memory.settings,
+  action text,
+  item jsonb,
+  as_of timestamptz
+)
+  returns text
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_evidence uuid[];
+  v_target memory.facts;
+  v_rule record;
+  v_id uuid;
+begin
+  if jsonb_typeof(item) is distinct from (
+    case action when 'confirmation' then 'string' else 'object' end
+  ) then
+    raise exception '% is %', action, left(coalesce(item::text, 'NULL'), 100)
+      using errcode = 'PM002',
+        hint = case action
+          when 'confirmation' then 'Pass the text of a UUID.' else 'Pass a JSON object.'
+        end;
+  end if;
+
+  case action
+    when 'new_fact' then
+      return memory.apply_fact(run, settings, item, null, as_of);
+
+    when 'updated_fact' then
+      select f.* into v_target
+      from memory.facts as f
+      where f.tenant_id = run.tenant_id and f.id = (item ->> 'target_id')::uuid
+        and (f.source_butler = run.butler or f.scope in ('global', run.butler))
+      for no key update;
+      if not found then
+        raise exception 'no fact has id %', item ->> 'target_id'
+          using errcode = 'PM001', hint = 'Name a fact that the prompt shows.';
+      end if;
+      if v_target.validity <> 'active' then
+        raise exception 'fact % is % and no longer current', v_target.id, v_target.validity
+          using errcode = 'PM003', hint = 'Store what holds now as a new fact.';
+      end if;
+      return memory.apply_fact(run, settings, item, v_target, as_of);
+
+    when 'new_rule' then
+      v_evidence := memory.read_evidence(run, item);
+      select r.id into v_id
+      from memory.rules as r
+      where r.tenant_id = run.tenant_id and r.lifecycle_state <> 'retracted'
+        and r.scope in ('global', run.butler)
+        and lower(memory.collapse_whitespace(r.content))
+          = lower(memory.collapse_whitespace(item ->> 'content'))
+      order by r.created_at, r.id
+      limit 1;
+      if found then
+        perform memory.confirm_memory('rule', v_id, as_of);
+        perform memory.link_evidence(run.tenant_id, 'rule', v_id, v_evidence, 'derived_from');
+        return 'confirmed';
+      end if;
+      v_id := memory.store_rule(
+        item ->> 'content',
+        scope => run.butler,
+        tags => case jsonb_typeof(item -> 'tags') when 'array' then item -> 'tags' else '[]' end,
+        source_butler => run.butler,
+        source_episode_id => v_evidence[1],
+        metadata => jsonb_build_object('consolidation_run', run.id),
+        idempotency_key => memory.consolidation_key(run, 'rule', array[item ->> 'content']),
+        as_of => as_of
+      );
+      perform memory.link_evidence(run.tenant_id, 'rule', v_id, v_evidence, 'derived_from');
+      return 'rule created';
+
+    else
+      select f.id into v_id
+      from memory.facts as f
+      where f.tenant_id = run.tenant_id and f.id = (item #>> '{}')::uuid
+        and (f.source_butler = run.butler or f.scope in ('global', run.butler));
+      if found then
+        perform memory.confirm_memory('fact', v_id, as_of);
+        return 'confirmed';
+      end if;
+      select r.id into v_rule
+      from memory.rules as r
+      where r.tenant_id = run.tenant_id and r.id = (item #>> '{}')::uuid
+        and (r.source_butler = run.butler or r.scope in ('global', run.butler));
+      if found then
+        perform memory.confirm_memory('rule', v_rule.id, as_of);
+        return 'confirmed';
+      end if;
+      raise exception 'no fact or rule has id %', item #>> '{}'
+        using errcode = 'PM001', hint = 'Name a fact or rule that the prompt shows.';
+  end case;
+end;
+$$;
+
+comment on function memory.apply_action(
+  memory.consolidation_runs, memory.settings, text, jsonb, timestamptz
+) is
+'Does one thing that consolidation came up with; only what the prompt of the butler may show can '
+'be changed. Returns what happened. Errors: those of its kind.';
+
+create function memory.apply_consolidation(
+  run_id uuid,
+  output jsonb,
+  prompt_version text default null,
+  model text default null,
+  as_of timestamptz default now()
+)
+  returns setof memory.consolidation_runs
+  language plpgsql
+  volatile
+  rows 1
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_settings memory.settings := memory.current_settings();
+  v_tenant_id text := v_settings.tenant_id;
+  v_run memory.consolidation_runs := memory.lock_run(v_tenant_id, apply_consolidation.run_id);
+  v_action record;
+  v_outcome text;
+  v_outcomes text[] := array[]::text[];
+  v_errors jsonb := '[]';
+begin
+  perform
+    memory.check_object('output', output),
+    memory.check_write_time('as_of', as_of);
+  if v_run.status = 'done' then
+    -- A repeated call: the first one did it all.
+    return next v_run;
+    return;
+  elsif v_run.status <> 'running' then
+    perform memory.refuse_lost_lease(v_run);
+  end if;
+
+  for v_action in
+    select k.action, e.item, e.place
+    from (values
+      (1, 'new_fact', 'new_facts'), (2, 'updated_fact', 'updated_facts'),
+      (3, 'new_rule', 'new_rules'), (4, 'confirmation', 'confirmations')
+    ) as k (turn, action, list)
+    cross join lateral jsonb_array_elements(
+      case jsonb_typeof(output -> k.list) when 'array' then output -> k.list else '[]' end
+    ) with ordinality as e (item, place)
+    order by k.turn, e.place
+  loop
+    begin
+      v_outcome := memory.apply_action(
+        v_run, v_settings, v_action.action, v_action.item, as_of
+      );
+      v_outcomes := v_outcomes || v_outcome;
+    exception
+      -- What is wrong with this one; a lost connection, a lock or a full disk is nobody's fault and
+      -- undoes all.
+      when others then
+        if sqlstate !~ '^(22|23|PM)' then
+          raise;
+        end if;
+        v_outcomes := v_outcomes || 'rejected'::text;
+        v_errors := v_errors || jsonb_build_object(
+          'action', v_action.action, 'position', v_action.place, 'code', sqlstate,
+          'message', left(sqlerrm, 500)
+        );
+    end;
+  end loop;
+
+  if v_outcomes <> '{}' and v_outcomes <@ '{rejected}' then
+    update memory.consolidation_runs as r
+    set errors = v_errors, rejected = cardinality(v_outcomes)
+    where r.tenant_id = v_tenant_id and r.id = v_run.id;
+    perform memory.fail_consolidation(
+      v_run.id, 'every action was rejected', prompt_version, model, as_of
+    );
+  else
+    update memory.episodes as e
+    set
+      consolidation_status = 'consolidated',
+      last_consolidation_error = null,
+      next_consolidation_retry_at = null,
+      updated_at = memory.next_state_at(e.updated_at, as_of)
+    where e.tenant_id = v_tenant_id
+      and e.id in (
+        select b.id
+        from memory.episodes as b
+        where b.tenant_id = v_tenant_id and b.id = any (v_run.episode_ids)
+          and b.consolidation_status in ('pending', 'failed')
+        order by b.id
+        for no key update
+      );
+    update memory.consolidation_runs as r
+    set
+      status = 'done',
+      finished_at = as_of,
+      prompt_version = apply_consolidation.prompt_version,
+      model = apply_consolidation.model,
+      facts_created = cardinality(array_positions(v_outcomes, 'fact created'))
+        + cardinality(array_positions(v_outcomes, 'fact superseded')),
+      facts_superseded = cardinality(array_positions(v_outcomes, 'fact superseded')),
+      rules_created = cardinality(array_positions(v_outcomes, 'rule created')),
+      confirmed = cardinality(array_positions(v_outcomes, 'confirmed')),
+      contradicted = cardinality(array_positions(v_outcomes, 'contradicted')),
+      rejected = cardinality(array_positions(v_outcomes, 'rejected')),
+      errors = v_errors
+    where r.tenant_id = v_tenant_id and r.id = v_run.id;
+  end if;
+  return query
+  select r.* from memory.consolidation_runs as r
+  where r.tenant_id = v_tenant_id and r.id = v_run.id;
+end;
+$$;
+
+comment on function memory.apply_consolidation(uuid, jsonb, text, text, timestamptz) is
+'Applies what was made of a batch, an object with the arrays new_facts, updated_facts, new_rules '
+'and confirmations, each element in a subtransaction of its own, and ends the run: its episodes '
+'are consolidated, unless every action was rejected (then as fail_consolidation). Returns the run, '
+'with counts and the reasons of what was rejected. Calling it again changes nothing. Errors: PM001 '
+'unknown run, PM002 no object, PM005 the lease was lost; locks and the like undo all.';
+
+create function memory.list_consolidation_runs(
+  butler text default null,
+  max_results integer default 20
+)
+  returns setof memory.consolidation_runs
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+begin
+  perform memory.check_number('max_results', max_results, 1, 10000);
+  return query
+  select r.*
+  from memory.consolidation_runs as r
+  where r.tenant_id = v_tenant_id
+    and (list_consolidation_runs.butler is null or r.butler = list_consolidation_runs.butler)
+  order by r.started_at desc, r.id
+  limit max_results;
+end;
+$$;
+
+comment on function memory.list_consolidation_runs(text, integer) is
+'The runs of consolidation, newest first, of one butler or of all. Errors: PM002.';
+
 -- Deploy pymem:functions/events to pg
 -- requires: tables/events
 -- requires: functions/checks
@@ -11518,6 +12530,7 @@ comment on function memory.version() is
 -- requires: tables/tombstones
 -- requires: tables/history
 -- requires: tables/event_chain
+-- requires: tables/consolidation
 
 set local role memory_owner;
 
@@ -11533,7 +12546,7 @@ begin
   foreach v_table in array array[
     'episodes', 'facts', 'fact_keys', 'rules', 'rule_applications', 'entities', 'memory_links',
     'memory_events', 'settings', 'embedding_versions', 'embedding_queue', 'staged_embeddings',
-    'corpus_statistics', 'corpus_deltas', 'tombstones', 'memory_history', 'event_chain', 'event_chain_heads'
+    'corpus_statistics', 'corpus_deltas', 'tombstones', 'memory_history', 'event_chain', 'event_chain_heads', 'consolidation_runs'
   ] loop
     execute format('alter table memory.%I enable row level security', v_table);
     execute format('alter table memory.%I force row level security', v_table);
@@ -11785,6 +12798,7 @@ on memory.rule_applications to memory_reader;
 -- requires: functions/history
 -- requires: functions/restore
 -- requires: functions/stats
+-- requires: functions/apply_consolidation
 -- requires: functions/context
 -- requires: functions/cleanup
 -- requires: functions/decay
@@ -11826,6 +12840,7 @@ memory.tombstones,
 memory.memory_history,
 memory.event_chain,
 memory.event_chain_heads,
+memory.consolidation_runs,
 memory.memory_overview,
 memory.event_feed,
 memory.provenance,
@@ -12003,6 +13018,25 @@ to memory_worker;
 grant execute on function
 memory.get_chain_head(),
 memory.verify_chain(bigint, bytea, integer)
+to memory_worker, memory_reader, memory_admin;
+
+-- Consolidation
+
+grant execute on function
+memory.consolidation_due(timestamptz),
+memory.claim_episodes(text, integer, interval, timestamptz),
+memory.extend_lease(uuid, interval, timestamptz),
+memory.consolidation_context(text, integer, integer),
+memory.apply_consolidation(uuid, jsonb, text, text, timestamptz),
+memory.fail_consolidation(uuid, text, text, text, timestamptz)
+to memory_worker;
+
+grant execute on function
+memory.requeue_episodes(uuid [], timestamptz)
+to memory_worker, memory_admin;
+
+grant execute on function
+memory.list_consolidation_runs(text, integer)
 to memory_worker, memory_reader, memory_admin;
 
 -- Administration of a tenant

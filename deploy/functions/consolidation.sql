@@ -90,7 +90,7 @@ create function memory.claim_episodes(
 )
   returns table (
     run_id uuid,
-    butler text,
+    episode_butler text,
     episode_id uuid,
     content text,
     created_at timestamptz,
@@ -330,9 +330,9 @@ end;
 $$;
 
 comment on function memory.fail_consolidation(uuid, text, text, text, timestamptz) is
-'Ends a run in which nothing was applied: its episodes wait 2^attempts minutes for another try, and '
-'become dead letters after consolidation_max_attempts. Returns how many of either. Errors: PM001 '
-'unknown run, PM002, PM005 the lease was lost.';
+'Ends a run in which nothing was applied: its episodes wait 2^attempts minutes for another try, '
+'and become dead letters after consolidation_max_attempts. Returns how many of either. Errors: '
+'PM001 unknown run, PM002, PM005 the lease was lost.';
 
 create function memory.requeue_episodes(
   episode_ids uuid[] default null,
@@ -377,8 +377,8 @@ end;
 $$;
 
 comment on function memory.requeue_episodes(uuid[], timestamptz) is
-'Lets failed episodes and dead letters wait for consolidation anew, as if never tried: those named, '
-'or all dead letters. Returns how many. Errors: PM002.';
+'Lets failed episodes and dead letters wait for consolidation anew, as if never tried: those '
+'named, or all dead letters. Returns how many. Errors: PM002.';
 
 create function memory.consolidation_context(
   butler text,
@@ -435,7 +435,7 @@ end;
 $$;
 
 comment on function memory.consolidation_context(text, integer, integer) is
-'What a butler knows already, newest first, for the prompt: {"facts": […], "rules": […]} of its own, '
-'of its scope and of global. Errors: PM002.';
+'What a butler knows already, newest first, for the prompt: {"facts": […], "rules": […]} of its '
+'own, of its scope and of global. Errors: PM002.';
 
 commit;

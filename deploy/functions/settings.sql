@@ -64,6 +64,13 @@ begin
   v_settings.context_counts_references := false;
   v_settings.episode_max_entries := 10000;
   v_settings.episode_pending_grace_days := 0;
+  v_settings.consolidation_interval_hours := 6;
+  v_settings.consolidation_episode_threshold := 100;
+  v_settings.consolidation_batch_size := 50;
+  v_settings.consolidation_lease_minutes := 15;
+  v_settings.consolidation_max_attempts := 5;
+  v_settings.consolidation_max_permanence := 'stable';
+  v_settings.consolidation_max_confidence := 0.8;
   v_settings.rule_effectiveness := 'by_outcome';
   v_settings.rule_helpful_confirms := false;
   v_settings.rule_established_successes := 5;
@@ -265,6 +272,13 @@ as $$
     context_counts_references = settings.context_counts_references,
     episode_max_entries = settings.episode_max_entries,
     episode_pending_grace_days = settings.episode_pending_grace_days,
+    consolidation_interval_hours = settings.consolidation_interval_hours,
+    consolidation_episode_threshold = settings.consolidation_episode_threshold,
+    consolidation_batch_size = settings.consolidation_batch_size,
+    consolidation_lease_minutes = settings.consolidation_lease_minutes,
+    consolidation_max_attempts = settings.consolidation_max_attempts,
+    consolidation_max_permanence = settings.consolidation_max_permanence,
+    consolidation_max_confidence = settings.consolidation_max_confidence,
     rule_effectiveness = settings.rule_effectiveness,
     rule_helpful_confirms = settings.rule_helpful_confirms,
     rule_established_successes = settings.rule_established_successes,

@@ -49,7 +49,8 @@ comment on column memory.consolidation_runs.prompt_version is 'Version of the pr
 comment on column memory.consolidation_runs.model is 'What answered: a command line or a model.';
 comment on column memory.consolidation_runs.leased_until is
 'When others may take over, unless the worker ends it first or extends the lease.';
-comment on column memory.consolidation_runs.facts_created is 'New facts, superseding ones included.';
+comment on column memory.consolidation_runs.facts_created is
+'New facts, superseding ones included.';
 comment on column memory.consolidation_runs.facts_superseded is 'Facts they superseded.';
 comment on column memory.consolidation_runs.confirmed is 'Facts and rules confirmed.';
 comment on column memory.consolidation_runs.contradicted is

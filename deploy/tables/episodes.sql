@@ -63,7 +63,8 @@ create index episodes_expires_idx
 on memory.episodes (tenant_id, expires_at) where expires_at is not null;
 
 create index episodes_pending_idx
-on memory.episodes (tenant_id, butler, created_at, id) where consolidation_status = 'pending';
+on memory.episodes (tenant_id, butler, created_at, id)
+where consolidation_status in ('pending', 'failed');
 
 -- Cleanup reads the oldest of these only.
 create index episodes_consolidated_idx

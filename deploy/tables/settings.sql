@@ -61,6 +61,18 @@ create table memory.settings (
   episode_pending_grace_days float8 not null
   check (episode_pending_grace_days between 0 and 100000),
 
+  consolidation_interval_hours float8 not null
+  check (consolidation_interval_hours between 0 and 100000),
+  consolidation_episode_threshold integer not null
+  check (consolidation_episode_threshold between 1 and 1000000),
+  consolidation_batch_size integer not null check (consolidation_batch_size between 1 and 10000),
+  consolidation_lease_minutes float8 not null
+  check (consolidation_lease_minutes between 0.1 and 10080),
+  consolidation_max_attempts integer not null check (consolidation_max_attempts between 1 and 1000),
+  consolidation_max_permanence text not null
+  check (consolidation_max_permanence in ('ephemeral', 'volatile', 'standard', 'stable', 'permanent')),
+  consolidation_max_confidence float8 not null check (consolidation_max_confidence between 0 and 1),
+
   rule_effectiveness text not null check (rule_effectiveness in ('by_outcome', 'asymmetric')),
   rule_helpful_confirms boolean not null,
   rule_established_successes integer not null
@@ -181,6 +193,20 @@ comment on column memory.settings.episode_max_entries is
 'Episodes beyond which cleanup deletes the oldest consolidated ones.';
 comment on column memory.settings.episode_pending_grace_days is
 'Days that cleanup leaves an expired episode that still waits for consolidation.';
+comment on column memory.settings.consolidation_interval_hours is
+'Hours after which the episodes of a butler are due for consolidation.';
+comment on column memory.settings.consolidation_episode_threshold is
+'Waiting episodes of a butler from which consolidation is due at once.';
+comment on column memory.settings.consolidation_batch_size is
+'Episodes that one run takes.';
+comment on column memory.settings.consolidation_lease_minutes is
+'How long a worker has for a run before others may take over, minutes.';
+comment on column memory.settings.consolidation_max_attempts is
+'Failed attempts after which an episode is a dead letter.';
+comment on column memory.settings.consolidation_max_permanence is
+'The most lasting that a fact may be which consolidation inferred.';
+comment on column memory.settings.consolidation_max_confidence is
+'The confidence that a fact may have at most which consolidation inferred. Range 0..1.';
 comment on column memory.settings.rule_effectiveness is
 'Effectiveness of a rule after a mark: "by_outcome", the share of successes after a helpful mark '
 'and the asymmetric score after a harmful one, or always the "asymmetric" score.';

@@ -1,0 +1,339 @@
+begin;
+\ir fixtures.sql
+select plan(64);
+
+-- Claims
+
+select memory.store_episode('e' || n, 'home', created_at => '2026-01-01Z'::timestamptz + n * interval '1 hour', as_of => '2026-01-01Z')
+from generate_series(5, 1, -1) as n \g /dev/null
+select memory.store_episode('w1', 'work', created_at => '2026-01-01T02:30Z', as_of => '2026-01-01Z') \g /dev/null
+select memory_test.as_tenant('b') \g /dev/null
+select memory.store_episode('other', 'home', as_of => '2026-01-01Z') \g /dev/null
+select memory_test.as_tenant('a') \g /dev/null
+
+create table memory_test.claims as
+select 1 as claim, c.* from memory.claim_episodes(batch_size => 3, as_of => '2026-01-02Z') with ordinality as c;
+select results_eq(
+  $$ select c.content, c.episode_butler, c.ordinality from memory_test.claims as c order by c.ordinality $$,
+  $$ values ('e1', 'home', 1::bigint), ('e2', 'home', 2), ('e3', 'home', 3) $$,
+  'a worker gets the oldest episodes of the butler whose oldest waits longest, in order'
+);
+insert into memory_test.claims
+select 2, c.* from memory.claim_episodes(batch_size => 3, as_of => '2026-01-02Z') with ordinality as c;
+select results_eq(
+  $$ select c.content from memory_test.claims as c where c.claim = 2 $$, $$ values ('w1') $$,
+  'the next worker those of another butler'
+);
+select is_empty($$ select * from memory.claim_episodes(as_of => '2026-01-02Z') $$, 'and the third none');
+select is_empty($$ select * from memory.claim_episodes('home', as_of => '2026-01-02Z') $$, 'not by name either');
+select is(
+  (select count(distinct c.run_id) from memory_test.claims as c), 2::bigint, 'each has a run of its own'
+);
+select results_eq(
+  $$ select r.butler, r.status, cardinality(r.episode_ids), r.leased_until from memory.list_consolidation_runs() as r order by 1 $$,
+  $$ values ('home', 'running', 3, '2026-01-02T00:15Z'::timestamptz), ('work', 'running', 1, '2026-01-02T00:15Z') $$,
+  'which is its lease'
+);
+select run_id as home_run from memory_test.claims where claim = 1 limit 1 \gset
+select run_id as work_run from memory_test.claims where claim = 2 \gset
+select is(
+  memory.extend_lease(:'work_run', '1 hour', '2026-01-02T00:10Z'), '2026-01-02T01:10Z'::timestamptz,
+  'a lease can be extended'
+);
+select is(
+  memory.extend_lease(:'work_run', '1 second', '2026-01-02T00:10Z'), '2026-01-02T01:10Z'::timestamptz,
+  'and does not get shorter'
+);
+select results_eq(
+  $$ select c.content from memory.claim_episodes(as_of => '2026-01-02T00:15Z', lease => '3 days') as c $$,
+  $$ values ('e1'), ('e2'), ('e3'), ('e4'), ('e5') $$, 'what a lost worker held can be claimed again'
+);
+select is(
+  (select r.status from memory.consolidation_runs as r where r.id = :'home_run'), 'abandoned',
+  'its run is abandoned'
+);
+select throws_ok(
+  format($$ select memory.apply_consolidation(%L, '{}', as_of => '2026-01-02T00:16Z') $$, :'home_run'), 'PM005',
+  format('consolidation run %s is abandoned and not yours any more', :'home_run'),
+  'and applies nothing any more'
+);
+select throws_ok(
+  format($$ select memory.fail_consolidation(%L, 'late', as_of => '2026-01-02T00:16Z') $$, :'home_run'), 'PM005', null,
+  'nor fails'
+);
+select throws_ok(
+  format($$ select memory.extend_lease(%L, as_of => '2026-01-02T00:16Z') $$, :'home_run'), 'PM005', null,
+  'nor goes on'
+);
+select id as home_run from memory.consolidation_runs where butler = 'home' and tenant_id = 'a' and status = 'running' \gset
+
+-- Failing
+
+select results_eq(
+  format($$ select f.* from memory.fail_consolidation(%L, E'no\nanswer', 'v1', 'llm', '2026-01-02T00:16Z') as f $$, :'work_run'),
+  $$ values (1::bigint, 0::bigint) $$, 'a run that fails'
+);
+select results_eq(
+  $$ select e.consolidation_status::text, e.consolidation_attempts, e.last_consolidation_error, e.next_consolidation_retry_at
+     from memory.episodes as e where e.content = 'w1' $$,
+  $$ values ('failed', 1, 'no answer', '2026-01-02T00:18Z'::timestamptz) $$, 'lets its episodes wait two minutes'
+);
+select is_empty($$ select * from memory.claim_episodes('work', as_of => '2026-01-02T00:17Z') $$, 'not before');
+select distinct run_id as work_run from memory.claim_episodes('work', as_of => '2026-01-02T00:18Z') \gset
+select memory.fail_consolidation(:'work_run', 'again', as_of => '2026-01-02T00:18Z') \g /dev/null
+select is(
+  (select e.next_consolidation_retry_at from memory.episodes as e where e.content = 'w1'),
+  '2026-01-02T00:22Z'::timestamptz, 'then four'
+);
+create procedure memory_test.fail_until_dead()
+  language plpgsql
+as $$
+declare
+  v_run uuid;
+begin
+  for n in 1..3 loop
+    select c.run_id into v_run from memory.claim_episodes('work', as_of => '2026-01-02T10:00Z'::timestamptz + n * interval '1 hour') as c;
+    perform memory.fail_consolidation(v_run, 'again', as_of => '2026-01-02T10:00Z'::timestamptz + n * interval '1 hour');
+  end loop;
+end;
+$$;
+call memory_test.fail_until_dead();
+select results_eq(
+  $$ select e.consolidation_status::text, e.consolidation_attempts, e.next_consolidation_retry_at from memory.episodes as e where e.content = 'w1' $$,
+  $$ values ('dead_letter', 5, null::timestamptz) $$, 'after five it is a dead letter'
+);
+select is_empty($$ select * from memory.claim_episodes('work', as_of => '2026-01-03Z') $$, 'which nobody claims');
+select id as w1 from memory.episodes where content = 'w1' \gset
+select is(
+  memory_test.events_of(:'w1'),
+  '{episode_created,episode_updated,episode_failed,episode_updated,episode_updated,episode_updated,episode_updated,episode_dead_lettered}',
+  'all of it is on the record'
+);
+select is(memory.requeue_episodes(as_of => '2026-01-03Z'), 1::bigint, 'dead letters can be requeued');
+select results_eq(
+  $$ select c.content from memory.claim_episodes('work', as_of => '2026-01-03Z') as c $$, $$ values ('w1') $$,
+  'and are claimed again'
+);
+select is(memory.requeue_episodes(as_of => '2026-01-03Z'), 0::bigint, 'once');
+
+-- What is due
+
+select results_eq(
+  $$ select d.butler, d.waiting, d.is_running, d.is_due from memory.consolidation_due('2026-01-02T00:15:30Z') as d $$,
+  $$ values ('home', 5::bigint, true, false), ('work', 1, true, false) $$, 'what somebody works on is not due'
+);
+select memory.store_episode('n' || n, 'new', as_of => '2026-01-03Z') from generate_series(1, 3) as n \g /dev/null
+select is(
+  (select d.is_due from memory.consolidation_due('2026-01-03Z') as d where d.butler = 'new'), true,
+  'a butler for which nothing ran yet is due'
+);
+
+-- Applying
+
+select memory.store_fact('Ada', 'lives in', 'Paris', scope => 'home', as_of => '2026-01-01Z') as stated \gset
+select memory.store_fact('Ada', 'likes', 'tea', scope => 'home', as_of => '2026-01-01Z') as likes \gset
+select memory.store_fact('Bob', 'secret', 'x', scope => 'work', as_of => '2026-01-01Z') as foreign_fact \gset
+select memory.store_rule('Be brief', scope => 'home', as_of => '2026-01-01Z') as rule \gset
+select id as e1 from memory.episodes where content = 'e1' and tenant_id = 'a' \gset
+select id as e2 from memory.episodes where content = 'e2' and tenant_id = 'a' \gset
+select (r).* from memory.apply_consolidation(
+  :'home_run',
+  format(
+    '{
+      "new_facts": [
+        {"subject": "Ada", "predicate": "cat", "content": "Tom", "permanence": "permanent", "importance": 8,
+         "tags": ["pet"], "evidence": ["%1$s", "%2$s"]},
+        {"subject": "ada ", "predicate": "age", "content": "40", "confidence": 0.4},
+        {"subject": "Ada", "predicate": "lives in", "content": "Rome", "evidence": ["%1$s"]},
+        {"subject": "Ada", "predicate": "likes", "content": " TEA"},
+        {"subject": "", "predicate": "p", "content": "c"},
+        {"subject": "Ada", "predicate": "shoe", "content": "38", "evidence": ["%6$s"]},
+        {"subject": "Ada", "predicate": "hat", "content": "red", "scope": "work"},
+        "junk"
+      ],
+      "updated_facts": [
+        {"target_id": "%3$s", "subject": "Ada", "predicate": "likes", "content": "coffee"},
+        {"target_id": "%4$s", "subject": "Bob", "predicate": "secret", "content": "y"},
+        {"target_id": "no uuid", "subject": "a", "predicate": "b", "content": "c"}
+      ],
+      "new_rules": [{"content": "Call before nine"}, {"content": "be  brief"}, {"content": null}],
+      "confirmations": ["%5$s", "%3$s", "%4$s", "junk", 7]
+    }', :'e1', :'e2', :'likes', :'foreign_fact', :'rule', gen_random_uuid()
+  )::jsonb,
+  'v1', 'recorded', '2026-01-02T01:00Z'
+) as r \gset applied_
+select is(:'applied_status'::text, 'done', 'a run of which something was applied is done');
+select is(
+  array[:applied_facts_created, :applied_facts_superseded, :applied_rules_created, :applied_confirmed, :applied_contradicted, :applied_rejected],
+  '{2,0,1,4,2,10}'::integer[], 'and counts what became of its actions'
+);
+select results_eq(
+  format($$ select e ->> 'action', (e ->> 'position')::integer, e ->> 'code' from jsonb_array_elements(%L) as e $$, :'applied_errors'),
+  $$ values
+     ('new_fact', 5, 'PM002'), ('new_fact', 6, 'PM002'), ('new_fact', 7, 'PM002'), ('new_fact', 8, 'PM002'),
+     ('updated_fact', 2, 'PM001'), ('updated_fact', 3, '22P02'), ('new_rule', 3, 'PM002'),
+     ('confirmation', 3, 'PM001'), ('confirmation', 4, '22P02'), ('confirmation', 5, 'PM002') $$,
+  'with the reason of each that was rejected'
+);
+select results_eq(
+  $$ select f.content, f.permanence, f.confidence, f.importance, f.scope, f.source_butler, f.tags, f.metadata ? 'consolidation_run'
+     from memory.facts as f where f.predicate in ('cat', 'age') order by 1 $$,
+  $$ values
+     ('40', 'standard', 0.4::float8, 5::float8, 'home', 'home', '[]'::jsonb, true),
+     ('Tom', 'stable', 0.8, 8, 'home', 'home', '["pet"]', true) $$,
+  'what is inferred is at most stable and sure to 0.8'
+);
+select results_eq(
+  $$ select e.content from memory.facts as f
+     join memory.memory_links as l on l.source_id = f.id and l.relation = 'derived_from'
+     join memory.episodes as e on e.id = l.target_id
+     where f.predicate = 'cat' order by 1 $$,
+  $$ values ('e1'), ('e2') $$, 'linked to its evidence'
+);
+select is(
+  (select count(*) from memory.facts as f join memory.memory_links as l on l.source_id = f.id where f.predicate = 'age'),
+  5::bigint, 'or to the whole batch'
+);
+select results_eq(
+  format($$ select f.content, f.validity from memory.facts as f where f.id in (%L, %L) order by 1 $$, :'stated', :'likes'),
+  $$ values ('Paris', 'active'), ('tea', 'active') $$, 'what somebody stated stands'
+);
+select results_eq(
+  format($$ select l.source_type, l.source_id from memory.memory_links as l where l.relation = 'contradicts' and l.target_id = %L $$, :'stated'),
+  format($$ values ('episode', %L::uuid) $$, :'e1'), 'and the episode is linked as contradicting it'
+);
+select is(
+  (select f.content from memory.facts as f where f.id = :'foreign_fact'), 'x', 'nothing of another butler is touched'
+);
+select is(
+  (select f.last_confirmed_at from memory.facts as f where f.id = :'foreign_fact'), '2026-01-01Z'::timestamptz, 'nor confirmed'
+);
+select is(
+  (select r.last_confirmed_at from memory.rules as r where r.id = :'rule'), '2026-01-02T01:00Z'::timestamptz,
+  'a rule that is there already is confirmed'
+);
+select results_eq(
+  $$ select r.content, r.maturity, r.scope from memory.rules as r where r.tenant_id = 'a' order by 1 $$,
+  $$ values ('Be brief', 'candidate', 'home'), ('Call before nine', 'candidate', 'home') $$, 'not stored twice'
+);
+select is(
+  (select count(*) from memory.episodes as e where e.butler = 'home' and e.tenant_id = 'a' and e.consolidated), 5::bigint,
+  'all episodes of the batch are consolidated'
+);
+select is(
+  (select count(*) from memory.episodes as e where e.tenant_id = 'b' and e.consolidated), 0::bigint, 'and no others'
+);
+select md5(string_agg(to_jsonb(f)::text, '' order by f.id)) as facts_before from memory.facts as f \gset
+select count(*)::integer as events_before from memory.memory_events \gset
+select is(
+  (select r.facts_created from memory.apply_consolidation(:'home_run', '{"new_facts": [{"subject": "x", "predicate": "y", "content": "z"}]}', as_of => '2026-01-02T02:00Z') as r),
+  2, 'applying a run again returns what it did'
+);
+select is((select md5(string_agg(to_jsonb(f)::text, '' order by f.id)) from memory.facts as f), :'facts_before', 'and changes nothing');
+select is((select count(*)::integer from memory.memory_events), :events_before, 'without an event');
+
+-- A second batch of the same butler: what was inferred may be replaced
+
+select memory.store_episode('e9', 'home', as_of => '2026-01-03Z') as e9 \gset
+select distinct run_id as second_run from memory.claim_episodes('home', as_of => '2026-01-03Z') \gset
+select id as cat from memory.facts where predicate = 'cat' \gset
+select (r).* from memory.apply_consolidation(
+  :'second_run',
+  format(
+    '{"updated_facts": [{"target_id": "%s", "subject": "wrong", "predicate": "wrong", "content": "Kim"}],
+      "new_facts": [{"subject": "Ada", "predicate": "shoe", "content": "38"}]}', :'cat'
+  )::jsonb,
+  as_of => '2026-01-03Z'
+) as r \gset applied_
+select is(array[:applied_facts_created, :applied_facts_superseded, :applied_rejected], '{2,1,0}'::integer[], 'an update supersedes');
+select results_eq(
+  $$ select f.subject, f.predicate, f.content, f.supersedes_id is not null from memory.facts as f
+     where f.predicate in ('cat', 'wrong') and f.validity = 'active' $$,
+  $$ values ('Ada', 'cat', 'Kim', true) $$, 'its target, under the key of that'
+);
+select memory.store_episode('e10', 'home', as_of => '2026-01-04Z') \g /dev/null
+select distinct run_id as third_run from memory.claim_episodes('home', as_of => '2026-01-04Z') \gset
+select (r).* from memory.apply_consolidation(
+  :'third_run', format('{"updated_facts": [{"target_id": "%s", "content": "Leo"}]}', :'cat')::jsonb, as_of => '2026-01-04Z'
+) as r \gset applied_
+select is(:'applied_status'::text, 'failed', 'a run of which every action was rejected has failed');
+select is(:'applied_errors'::jsonb -> 0 ->> 'message', format('fact %s is superseded and no longer current', :'cat'), 'with the reason');
+select is(
+  (select e.consolidation_status::text from memory.episodes as e where e.content = 'e10'), 'failed', 'and its episode waits'
+);
+
+-- Nothing to do is done
+
+select distinct run_id as new_run from memory.claim_episodes('new', as_of => '2026-01-04Z') \gset
+select is(
+  (select r.status from memory.apply_consolidation(:'new_run', '{}', as_of => '2026-01-04Z') as r), 'done',
+  'episodes in which there is nothing are consolidated'
+);
+select is_empty($$ select * from memory.claim_episodes('new', as_of => '2026-01-04Z') $$, 'for good');
+select results_eq(
+  $$ select d.butler, d.is_due from memory.consolidation_due('2026-01-04T01:00Z') as d where d.butler = 'home' $$,
+  $$ values ('home', false) $$, 'after a run it is not due'
+);
+select is(
+  (select d.is_due from memory.consolidation_due('2026-01-04T07:00Z') as d where d.butler = 'home'), true,
+  'until six hours have passed'
+);
+select memory.configure('{"consolidation_episode_threshold": 2}') \g /dev/null
+select memory.store_episode('more ' || n, 'home', as_of => '2026-01-04T01:00Z') from generate_series(1, 2) as n \g /dev/null
+select is(
+  (select d.is_due from memory.consolidation_due('2026-01-04T01:30Z') as d where d.butler = 'home'), true,
+  'or enough of them wait'
+);
+
+-- An error that is nobody's fault undoes all
+
+select distinct run_id as fourth_run from memory.claim_episodes('home', as_of => '2026-01-04T02:00Z') \gset
+create function memory_test.break_down()
+  returns trigger
+  language plpgsql
+as $$
+begin
+  raise exception 'deadlock' using errcode = '40P01';
+end;
+$$;
+create trigger break_down before insert on memory.rules for each row execute function memory_test.break_down();
+select throws_ok(
+  format(
+    $$ select memory.apply_consolidation(%L,
+         '{"new_facts": [{"subject": "s", "predicate": "p", "content": "c"}], "new_rules": [{"content": "r"}]}',
+         as_of => '2026-01-04T02:00Z') $$, :'fourth_run'
+  ),
+  '40P01', 'deadlock', 'a deadlock is passed on'
+);
+select is((select count(*) from memory.facts as f where f.subject = 's'), 0::bigint, 'with nothing applied');
+drop trigger break_down on memory.rules;
+select is(
+  (select r.facts_created from memory.apply_consolidation(:'fourth_run',
+     '{"new_facts": [{"subject": "s", "predicate": "p", "content": "c"}], "new_rules": [{"content": "r"}]}',
+     as_of => '2026-01-04T02:00Z') as r),
+  1, 'so that it can be tried again'
+);
+
+-- What the prompt is told
+
+select results_eq(
+  $$ select f ->> 'content' from jsonb_array_elements(memory.consolidation_context('home') -> 'facts') as f order by 1 $$,
+  $$ values ('38'), ('40'), ('Kim'), ('Paris'), ('c'), ('tea') $$, 'a butler is told of its facts'
+);
+select is(jsonb_array_length(memory.consolidation_context('home', 2, 1) -> 'facts'), 2, 'so many');
+select is(jsonb_array_length(memory.consolidation_context('home', 2, 1) -> 'rules'), 1, 'and rules');
+
+-- Arguments
+
+select throws_ok($$ select memory.claim_episodes(batch_size => 0) $$, 'PM002', null, 'a batch has an episode');
+select throws_ok($$ select memory.claim_episodes(lease => '0 s') $$, 'PM002', null, 'a lease lasts');
+select throws_ok($$ select memory.apply_consolidation(gen_random_uuid(), '{}') $$, 'PM001', null, 'an unknown run');
+select throws_ok(format($$ select memory.apply_consolidation(%L, '[]') $$, :'new_run'), 'PM002', null, 'no object');
+select memory_test.as_tenant('b') \g /dev/null
+select throws_ok(
+  format($$ select memory.apply_consolidation(%L, '{}') $$, :'new_run'), 'PM001', null, 'the run of another tenant'
+);
+select is_empty($$ select * from memory.list_consolidation_runs() $$, 'whose runs are not listed');
+
+select * from finish();
+rollback;

@@ -1,0 +1,18 @@
+-- Revert pymem:functions/apply_consolidation from pg
+
+begin;
+
+drop function memory.list_consolidation_runs(text, integer);
+drop function memory.apply_consolidation(uuid, jsonb, text, text, timestamptz);
+drop function memory.apply_action(
+  memory.consolidation_runs, memory.settings, text, jsonb, timestamptz
+);
+drop function memory.apply_fact(
+  memory.consolidation_runs, memory.settings, jsonb, memory.facts, timestamptz
+);
+drop function memory.is_inferred(jsonb);
+drop function memory.link_evidence(text, text, uuid, uuid [], text);
+drop function memory.read_evidence(memory.consolidation_runs, jsonb);
+drop function memory.consolidation_key(memory.consolidation_runs, text, text []);
+
+commit;

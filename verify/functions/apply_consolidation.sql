@@ -1,0 +1,17 @@
+-- Verify pymem:functions/apply_consolidation on pg
+
+begin;
+select
+  'memory.consolidation_key(memory.consolidation_runs, text, text[])'::regprocedure,
+  'memory.read_evidence(memory.consolidation_runs, jsonb)'::regprocedure,
+  'memory.link_evidence(text, text, uuid, uuid[], text)'::regprocedure,
+  'memory.is_inferred(jsonb)'::regprocedure,
+  'memory.apply_fact(
+    memory.consolidation_runs, memory.settings, jsonb, memory.facts, timestamptz
+  )'::regprocedure,
+  'memory.apply_action(
+    memory.consolidation_runs, memory.settings, text, jsonb, timestamptz
+  )'::regprocedure,
+  'memory.apply_consolidation(uuid, jsonb, text, text, timestamptz)'::regprocedure,
+  'memory.list_consolidation_runs(text, integer)'::regprocedure;
+rollback;
