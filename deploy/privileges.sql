@@ -236,6 +236,7 @@ grant execute on function
 memory.consolidation_due(timestamptz),
 memory.claim_episodes(text, integer, interval, timestamptz),
 memory.extend_lease(uuid, interval, timestamptz),
+memory.release_episodes(uuid, timestamptz),
 memory.consolidation_context(text, integer, integer),
 memory.apply_consolidation(uuid, jsonb, text, text, timestamptz),
 memory.fail_consolidation(uuid, text, text, text, timestamptz)

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(64);
+select plan(67);
 
 -- Claims
 
@@ -53,16 +53,16 @@ select is(
   'its run is abandoned'
 );
 select throws_ok(
-  format($$ select memory.apply_consolidation(%L, '{}', as_of => '2026-01-02T00:16Z') $$, :'home_run'), 'PM005',
+  format($$ select memory.apply_consolidation(%L, '{}', as_of => '2026-01-02T00:16Z') $$, :'home_run'), 'PM003',
   format('consolidation run %s is abandoned and not yours any more', :'home_run'),
   'and applies nothing any more'
 );
 select throws_ok(
-  format($$ select memory.fail_consolidation(%L, 'late', as_of => '2026-01-02T00:16Z') $$, :'home_run'), 'PM005', null,
+  format($$ select memory.fail_consolidation(%L, 'late', as_of => '2026-01-02T00:16Z') $$, :'home_run'), 'PM003', null,
   'nor fails'
 );
 select throws_ok(
-  format($$ select memory.extend_lease(%L, as_of => '2026-01-02T00:16Z') $$, :'home_run'), 'PM005', null,
+  format($$ select memory.extend_lease(%L, as_of => '2026-01-02T00:16Z') $$, :'home_run'), 'PM003', null,
   'nor goes on'
 );
 select id as home_run from memory.consolidation_runs where butler = 'home' and tenant_id = 'a' and status = 'running' \gset
@@ -322,6 +322,15 @@ select results_eq(
 );
 select is(jsonb_array_length(memory.consolidation_context('home', 2, 1) -> 'facts'), 2, 'so many');
 select is(jsonb_array_length(memory.consolidation_context('home', 2, 1) -> 'rules'), 1, 'and rules');
+
+select is(memory.release_episodes(:'new_run'), false, 'a run that has ended is not given back');
+select memory.store_episode('again', 'new', as_of => '2026-01-05Z') \g /dev/null
+select run_id as released_run from memory.claim_episodes('new', as_of => '2026-01-05Z') \gset
+select is(memory.release_episodes(:'released_run', '2026-01-05Z'), true, 'one that runs is');
+select results_eq(
+  $$ select c.content from memory.claim_episodes('new', as_of => '2026-01-05Z') as c $$, $$ values ('again') $$,
+  'and others may take over at once'
+);
 
 -- Arguments
 

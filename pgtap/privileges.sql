@@ -46,7 +46,7 @@ values
 ('{memory_worker}', '{list_tenants,run_decay_sweep,run_decay_sweep_all_tenants,run_episode_cleanup,
   run_rule_hygiene,seal_events}'),
 ('{memory_admin}', '{revert_inversion,erase_subject,verify_erasure}'),
-('{memory_worker}', '{consolidation_due,claim_episodes,extend_lease,consolidation_context,apply_consolidation,
+('{memory_worker}', '{consolidation_due,claim_episodes,extend_lease,release_episodes,consolidation_context,apply_consolidation,
   fail_consolidation}'),
 ('{memory_admin,memory_worker}', '{requeue_episodes}'),
 ('{memory_admin,memory_reader,memory_worker}', '{list_consolidation_runs}'),

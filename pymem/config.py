@@ -116,6 +116,18 @@ class RulesConfig(_Section):
     inversion_effectiveness: float = Field(0.3, ge=0, le=1)
 
 
+class ConsolidationConfig(_Section):
+    """``[modules.memory.consolidation]``: when and how episodes become facts and rules."""
+
+    interval_hours: float = Field(6, ge=0, le=100_000)
+    episode_threshold: int = Field(100, ge=1, le=1_000_000)
+    batch_size: int = Field(50, ge=1, le=10_000)
+    lease_minutes: float = Field(15, ge=0.1, le=10_080)
+    max_attempts: int = Field(5, ge=1, le=1000)
+    max_permanence: Literal["ephemeral", "volatile", "standard", "stable", "permanent"] = "stable"
+    max_confidence: float = Field(0.8, ge=0, le=1)
+
+
 class EmbeddingConfig(_Section):
     """``[modules.memory.embedding]``: which model makes the vectors, and what runs it."""
 
@@ -133,6 +145,7 @@ class MemoryModuleConfig(_Section):
     episodes: EpisodesConfig = EpisodesConfig()
     confidence: ConfidenceConfig = ConfidenceConfig()
     schedules: SchedulesConfig = SchedulesConfig()
+    consolidation: ConsolidationConfig = ConsolidationConfig()
     rules: RulesConfig = RulesConfig()
 
     def settings(self) -> dict[str, Any]:
@@ -192,6 +205,13 @@ _SETTINGS = {
     "confidence.expiry_threshold": "expiry_threshold",
     "episodes.max_entries": "episode_max_entries",
     "episodes.pending_grace_days": "episode_pending_grace_days",
+    "consolidation.interval_hours": "consolidation_interval_hours",
+    "consolidation.episode_threshold": "consolidation_episode_threshold",
+    "consolidation.batch_size": "consolidation_batch_size",
+    "consolidation.lease_minutes": "consolidation_lease_minutes",
+    "consolidation.max_attempts": "consolidation_max_attempts",
+    "consolidation.max_permanence": "consolidation_max_permanence",
+    "consolidation.max_confidence": "consolidation_max_confidence",
     "rules.effectiveness": "rule_effectiveness",
     "rules.helpful_confirms": "rule_helpful_confirms",
     "rules.established_successes": "rule_established_successes",

@@ -14,6 +14,8 @@ from rich.table import Table
 
 from pymem.models import (
     ChainProblem,
+    ConsolidationRun,
+    DueButler,
     Erasure,
     Event,
     ExplainedMemory,
@@ -235,6 +237,37 @@ def stats(counts: dict[str, dict[str, Any]], *, title: str | None = None) -> Tab
         for state, count in by_state.items():
             result.add_row(kind, state.replace("_", " "), "–" if count is None else f"{count:,}")
             kind = ""
+    return result
+
+
+def due_butlers(rows: Sequence[DueButler], *, title: str | None = None) -> Table:
+    """Return whose episodes wait for consolidation."""
+    result = table("butler", "waiting", "oldest (UTC)", "", title=title, right=("waiting",))
+    for row in rows:
+        state = "at work" if row.is_running else "due" if row.is_due else "not due yet"
+        result.add_row(escape(row.butler), f"{row.waiting:,}", moment(row.oldest_at), state)
+    return result
+
+
+def consolidation_runs(rows: Sequence[ConsolidationRun], *, title: str | None = None) -> Table:
+    """Return what became of batches of episodes."""
+    numbers = ("episodes", "facts", "rules", "confirmed", "contra-\ndicted", "rejected")
+    result = table(
+        *("butler", "began (UTC)", "status", *numbers, "errors"), title=title, right=numbers
+    )
+    for row in rows:
+        result.add_row(
+            escape(row.butler),
+            moment(row.started_at),
+            row.status,
+            str(len(row.episode_ids)),
+            str(row.facts_created),
+            str(row.rules_created),
+            str(row.confirmed),
+            str(row.contradicted),
+            str(row.rejected),
+            escape("; ".join(error["message"] for error in row.errors[:3]) or "–"),
+        )
     return result
 
 

@@ -258,6 +258,60 @@ class ChainProblem:
 
 
 @dataclass(frozen=True, slots=True)
+class DueButler:
+    """A butler whose episodes wait for consolidation."""
+
+    butler: str
+    waiting: int
+    oldest_at: datetime
+    is_running: bool
+    is_due: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedEpisode:
+    """An episode of a batch; all of a batch have the same run."""
+
+    run_id: UUID
+    episode_butler: str
+    episode_id: UUID
+    content: str
+    created_at: datetime
+    importance: float
+    session_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class ConsolidationRun:
+    """What became of a batch of episodes."""
+
+    id: UUID
+    butler: str
+    status: str
+    episode_ids: list[UUID]
+    prompt_version: str | None
+    model: str | None
+    started_at: datetime
+    leased_until: datetime
+    finished_at: datetime | None
+    facts_created: int
+    facts_superseded: int
+    rules_created: int
+    confirmed: int
+    contradicted: int
+    rejected: int
+    errors: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class FailedBatch:
+    """How many episodes wait for another try, and how many are dead letters now."""
+
+    failed: int
+    dead_lettered: int
+
+
+@dataclass(frozen=True, slots=True)
 class Tenant:
     """A tenant that has memories."""
 

@@ -8401,6 +8401,33 @@ comment on function memory.extend_lease(uuid, interval, timestamptz) is
 'Keeps the lease of a run for longer; returns until when. Errors: PM001 unknown run, PM002, PM005 '
 'the lease was lost.';
 
+create function memory.release_episodes(
+  run_id uuid,
+  as_of timestamptz default now()
+)
+  returns boolean
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_run memory.consolidation_runs := memory.lock_run(v_tenant_id, release_episodes.run_id);
+begin
+  perform memory.check_write_time('as_of', as_of);
+  update memory.consolidation_runs as r
+  set status = 'abandoned', finished_at = as_of
+  where r.tenant_id = v_tenant_id and r.id = v_run.id and r.status = 'running';
+  return found;
+end;
+$$;
+
+comment on function memory.release_episodes(uuid, timestamptz) is
+'Gives the episodes of a run back at once, as if never claimed: for a worker that is told to stop. '
+'False: the run has ended already. Errors: PM001, PM002.';
+
 create function memory.fail_consolidation(
   run_id uuid,
   error text,
@@ -8726,7 +8753,11 @@ declare
   v_content text := item ->> 'content';
   v_grades text[] := '{ephemeral,volatile,standard,stable,permanent}';
   v_permanence text := v_grades[least(
-    coalesce(array_position(v_grades, item ->> 'permanence'), 3),
+    coalesce(
+      array_position(v_grades, item ->> 'permanence'),
+      array_position(v_grades, target.permanence),
+      3
+    ),
     array_position(v_grades, settings.consolidation_max_permanence)
   )];
   v_active record;
@@ -8776,10 +8807,12 @@ begin
 
   v_id := memory.store_fact(
     v_subject, v_predicate, v_content,
-    importance => coalesce((item ->> 'importance')::float8, 5),
+    importance => coalesce((item ->> 'importance')::float8, target.importance, 5),
     permanence => v_permanence,
     scope => v_scope,
-    tags => case jsonb_typeof(item -> 'tags') when 'array' then item -> 'tags' else '[]' end,
+    tags => case jsonb_typeof(item -> 'tags')
+      when 'array' then item -> 'tags' else coalesce(target.tags, '[]')
+    end,
     entity_id => v_entity_id,
     confidence => least(
       coalesce((item ->> 'confidence')::float8, 1), settings.consolidation_max_confidence
@@ -8943,6 +8976,14 @@ begin
     return;
   elsif v_run.status <> 'running' then
     perform memory.refuse_lost_lease(v_run);
+  end if;
+
+  if jsonb_typeof(output -> 'parse_errors') = 'array' then
+    select coalesce(
+      jsonb_agg(jsonb_build_object('message', left(p.problem, 500)) order by p.place), '[]'
+    )
+    into v_errors
+    from jsonb_array_elements_text(output -> 'parse_errors') with ordinality as p (problem, place);
   end if;
 
   for v_action in
@@ -13026,6 +13067,7 @@ grant execute on function
 memory.consolidation_due(timestamptz),
 memory.claim_episodes(text, integer, interval, timestamptz),
 memory.extend_lease(uuid, interval, timestamptz),
+memory.release_episodes(uuid, timestamptz),
 memory.consolidation_context(text, integer, integer),
 memory.apply_consolidation(uuid, jsonb, text, text, timestamptz),
 memory.fail_consolidation(uuid, text, text, text, timestamptz)

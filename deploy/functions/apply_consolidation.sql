@@ -140,7 +140,11 @@ declare
   v_content text := item ->> 'content';
   v_grades text[] := '{ephemeral,volatile,standard,stable,permanent}';
   v_permanence text := v_grades[least(
-    coalesce(array_position(v_grades, item ->> 'permanence'), 3),
+    coalesce(
+      array_position(v_grades, item ->> 'permanence'),
+      array_position(v_grades, target.permanence),
+      3
+    ),
     array_position(v_grades, settings.consolidation_max_permanence)
   )];
   v_active record;
@@ -190,10 +194,12 @@ begin
 
   v_id := memory.store_fact(
     v_subject, v_predicate, v_content,
-    importance => coalesce((item ->> 'importance')::float8, 5),
+    importance => coalesce((item ->> 'importance')::float8, target.importance, 5),
     permanence => v_permanence,
     scope => v_scope,
-    tags => case jsonb_typeof(item -> 'tags') when 'array' then item -> 'tags' else '[]' end,
+    tags => case jsonb_typeof(item -> 'tags')
+      when 'array' then item -> 'tags' else coalesce(target.tags, '[]')
+    end,
     entity_id => v_entity_id,
     confidence => least(
       coalesce((item ->> 'confidence')::float8, 1), settings.consolidation_max_confidence
@@ -359,6 +365,14 @@ begin
     perform memory.refuse_lost_lease(v_run);
   end if;
 
+  if jsonb_typeof(output -> 'parse_errors') = 'array' then
+    select coalesce(
+      jsonb_agg(jsonb_build_object('message', left(p.problem, 500)) order by p.place), '[]'
+    )
+    into v_errors
+    from jsonb_array_elements_text(output -> 'parse_errors') with ordinality as p (problem, place);
+  end if;
+
   for v_action in
     select k.action, e.item, e.place
     from (values
@@ -440,7 +454,7 @@ comment on function memory.apply_consolidation(uuid, jsonb, text, text, timestam
 'and confirmations, each element in a subtransaction of its own, and ends the run: its episodes '
 'are consolidated, unless every action was rejected (then as fail_consolidation). Returns the run, '
 'with counts and the reasons of what was rejected. Calling it again changes nothing. Errors: PM001 '
-'unknown run, PM002 no object, PM005 the lease was lost; locks and the like undo all.';
+'unknown run, PM002 no object, PM003 the lease was lost; locks and the like undo all.';
 
 create function memory.list_consolidation_runs(
   butler text default null,

@@ -210,12 +210,12 @@ create function memory.refuse_lost_lease(run memory.consolidation_runs)
 as $$
 begin
   raise exception 'consolidation run % is % and not yours any more', run.id, run.status
-    using errcode = 'PM005', hint = 'Discard this result and claim episodes anew.';
+    using errcode = 'PM003', hint = 'Discard this result and claim episodes anew.';
 end;
 $$;
 
 comment on function memory.refuse_lost_lease(memory.consolidation_runs) is
-'Raises PM005: the run has ended, or its lease ran out and was taken.';
+'Raises PM003: the run has ended, or its lease ran out and was taken.';
 
 create function memory.extend_lease(
   run_id uuid,
@@ -250,8 +250,35 @@ end;
 $$;
 
 comment on function memory.extend_lease(uuid, interval, timestamptz) is
-'Keeps the lease of a run for longer; returns until when. Errors: PM001 unknown run, PM002, PM005 '
+'Keeps the lease of a run for longer; returns until when. Errors: PM001 unknown run, PM002, PM003 '
 'the lease was lost.';
+
+create function memory.release_episodes(
+  run_id uuid,
+  as_of timestamptz default now()
+)
+  returns boolean
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_run memory.consolidation_runs := memory.lock_run(v_tenant_id, release_episodes.run_id);
+begin
+  perform memory.check_write_time('as_of', as_of);
+  update memory.consolidation_runs as r
+  set status = 'abandoned', finished_at = as_of
+  where r.tenant_id = v_tenant_id and r.id = v_run.id and r.status = 'running';
+  return found;
+end;
+$$;
+
+comment on function memory.release_episodes(uuid, timestamptz) is
+'Gives the episodes of a run back at once, as if never claimed: for a worker that is told to stop. '
+'False: the run has ended already. Errors: PM001, PM002.';
 
 create function memory.fail_consolidation(
   run_id uuid,
@@ -332,7 +359,7 @@ $$;
 comment on function memory.fail_consolidation(uuid, text, text, text, timestamptz) is
 'Ends a run in which nothing was applied: its episodes wait 2^attempts minutes for another try, '
 'and become dead letters after consolidation_max_attempts. Returns how many of either. Errors: '
-'PM001 unknown run, PM002, PM005 the lease was lost.';
+'PM001 unknown run, PM002, PM003 the lease was lost.';
 
 create function memory.requeue_episodes(
   episode_ids uuid[] default null,

@@ -6,8 +6,8 @@ begin;
 
 set local role memory_owner;
 
--- What updates do to the states of episodes, facts and rules is recorded together with their history
--- (tables/history).
+-- What updates do to the states of episodes, facts and rules is recorded together with their
+-- history (tables/history).
 
 -- Episodes
 
@@ -63,8 +63,8 @@ for each row when (old.last_confirmed_at is distinct from new.last_confirmed_at)
 execute function memory.audit_event('fact', 'fact_confirmed');
 
 -- A change of state has its own event, so the key that holds it and the end of its validity are
--- left out here then. The foreign keys that empty source_episode_id and supersedes_id (from within a
--- trigger) follow from a deletion that has an event of its own.
+-- left out here then. The foreign keys that empty source_episode_id and supersedes_id (from within
+-- a trigger) follow from a deletion that has an event of its own.
 create trigger audit_updated
 after update of
 importance, confidence, decay_rate, permanence, source_butler, source_episode_id, supersedes_id,

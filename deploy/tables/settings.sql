@@ -70,7 +70,10 @@ create table memory.settings (
   check (consolidation_lease_minutes between 0.1 and 10080),
   consolidation_max_attempts integer not null check (consolidation_max_attempts between 1 and 1000),
   consolidation_max_permanence text not null
-  check (consolidation_max_permanence in ('ephemeral', 'volatile', 'standard', 'stable', 'permanent')),
+  check (
+    consolidation_max_permanence
+    in ('ephemeral', 'volatile', 'standard', 'stable', 'permanent')
+  ),
   consolidation_max_confidence float8 not null check (consolidation_max_confidence between 0 and 1),
 
   rule_effectiveness text not null check (rule_effectiveness in ('by_outcome', 'asymmetric')),

@@ -1,0 +1,131 @@
+"""Commands that let an LLM turn episodes into facts and rules."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from typing import Any
+
+import click
+
+from pymem import display
+from pymem.cli.base import (
+    EXIT_REFUSED,
+    Options,
+    as_json,
+    main,
+    pass_options,
+    print_json,
+    print_table,
+    run,
+)
+from pymem.consolidation.spawner import command_spawner
+from pymem.consolidation.worker import ConsolidationReport, ConsolidationWorker
+from pymem.memory import Memory
+from pymem.models import ConsolidationRun
+
+
+@main.command()
+@click.option("--butler", help="Only the episodes of this agent.")
+@click.option(
+    "--llm",
+    envvar="PYMEM_LLM",
+    help="Command that reads a prompt and writes the answer, such as 'claude -p'.",
+)
+@click.option("--timeout", type=click.FloatRange(1), default=300.0, show_default=True)
+@click.option("--batch-size", type=click.IntRange(1, 10_000), help="Default: the setting.")
+@click.option("--due", is_flag=True, help="Only what is due by the settings; for cron.")
+@click.option("--watch", is_flag=True, help="Go on, with what is due, until interrupted.")
+@click.option("--dry-run", is_flag=True, help="Only tell what waits.")
+@as_json
+@pass_options
+def consolidate(
+    options: Options,
+    butler: str | None,
+    llm: str | None,
+    timeout: float,
+    batch_size: int | None,
+    due: bool,
+    watch: bool,
+    dry_run: bool,
+    json_: bool,
+) -> None:
+    """Let an LLM turn waiting episodes into facts, rules and confirmations.
+
+    Any number of these may run at once. Exit code 1 if a run failed; its episodes wait for another
+    try.
+    """
+    if llm is None and not dry_run:
+        raise click.UsageError("name a command with --llm or PYMEM_LLM, or pass --dry-run")
+    spawner = None if dry_run or llm is None else command_spawner(llm, timeout=timeout)
+
+    async def work(memory: Memory) -> ConsolidationReport:
+        worker = ConsolidationWorker(
+            memory, spawner, model=llm, butler=butler, batch_size=batch_size
+        )
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - asyncio.run makes one
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        if watch and spawner is not None:
+            await worker.run_forever()
+        return await worker.run(only_due=due, progress=None if json_ else _say)
+
+    try:
+        report = run(options, work)
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        return
+    if json_:
+        print_json(report)
+    elif spawner is None:
+        print_table(display.due_butlers(report.waiting))
+    elif not report.runs and not report.errors:
+        click.echo("nothing waits")
+    for name, error in report.errors.items():
+        click.echo(f"{name}: {error}", err=True)
+    if report.errors or any(each.status == "failed" for each in report.runs):
+        sys.exit(EXIT_REFUSED)
+
+
+def _say(done: ConsolidationRun) -> None:
+    click.echo(
+        f"{done.butler}: {len(done.episode_ids)} episodes {done.status}: "
+        f"{done.facts_created} facts ({done.facts_superseded} superseding), "
+        f"{done.rules_created} rules, {done.confirmed} confirmed, "
+        f"{done.contradicted} contradicted, {done.rejected} rejected"
+    )
+    for error in done.errors:
+        where = f"{error['action']} {error['position']}: " if "action" in error else ""
+        click.echo(f"  {where}{error['message']}", err=True)
+
+
+@main.command()
+@click.option("--butler", help="Only the runs for this agent.")
+@click.option("--limit", type=int, default=20, show_default=True)
+@as_json
+@pass_options
+def runs(options: Options, butler: str | None, limit: int, json_: bool) -> None:
+    """Show the runs of consolidation, newest first, and why actions were rejected."""
+    found = run(
+        options, lambda memory: memory.list_consolidation_runs(butler, max_results=limit)
+    )
+    if json_:
+        print_json(found)
+    elif found:
+        print_table(display.consolidation_runs(found))
+    else:
+        click.echo("no runs")
+
+
+@main.command()
+@click.argument("episode_ids", metavar="[ID]...", nargs=-1)
+@as_json
+@pass_options
+def requeue(options: Options, episode_ids: tuple[str, ...], json_: bool) -> None:
+    """Let dead letters, or the episodes with these ids, wait for consolidation anew."""
+    count = run(options, lambda memory: memory.requeue_episodes(list(episode_ids) or None))
+    answer: Any = {"requeued": count}
+    if json_:
+        print_json(answer)
+    else:
+        click.echo(f"{count} requeued")
