@@ -87,9 +87,9 @@ class NewFact(_Element):
     subject: Text
     predicate: Text
     content: Text
-    permanence: Annotated[Permanence, BeforeValidator(lambda v: _to_permanence(v) or "standard")] = (
-        "standard"
-    )
+    permanence: Annotated[
+        Permanence, BeforeValidator(lambda v: _to_permanence(v) or "standard")
+    ] = "standard"
     importance: Annotated[
         float, BeforeValidator(lambda v: 5.0 if (n := _to_importance(v)) is None else n)
     ] = 5.0
@@ -246,12 +246,12 @@ def _find_answer(text: str, errors: _Errors) -> dict[str, Any]:
                 best = found
         if best is not None and _known_keys(best):
             return best
-    if best is None:
+    if best is not None and search.problem is None:
+        errors.add(f"the JSON object has none of the keys {', '.join(_KEYS)}")
+    else:
         errors.add(NO_JSON)
         if search.problem is not None:
             errors.add(search.problem)
-    else:
-        errors.add(f"the JSON object has none of the keys {', '.join(_KEYS)}")
     return {}
 
 
@@ -305,23 +305,26 @@ class _Search:
         size = _FIRST_SLICE
         while True:
             part = self.text[start : start + size]
-            self.budget -= len(part) if size > _FIRST_SLICE else _LEAST_COST
             try:
                 value, length = _DECODER.raw_decode(part)
             except json.JSONDecodeError as error:
-                whole = start + size >= len(self.text)
-                cut = error.msg.startswith("Unterminated") or (
-                    error.pos >= len(part) - _LONGEST_CUT
-                )
-                if whole or not cut:
+                unterminated = error.msg.startswith("Unterminated")
+                self._pay(len(part) if unterminated else error.pos)
+                cut = unterminated or error.pos >= len(part) - _LONGEST_CUT
+                if not cut or start + size >= len(self.text):
                     self._note(f"JSON object at {start}: {error.msg} at {start + error.pos}")
                     return None, 1
             except RecursionError:
+                self._pay(len(part))
                 self._note(f"JSON object at {start}: nested too deeply")
                 return None, 1
             else:
+                self._pay(length)
                 return value, length
             size *= 4
+
+    def _pay(self, characters: int) -> None:
+        self.budget -= characters + _LEAST_COST
 
     def _note(self, problem: str) -> None:
         if self.problem is None:
