@@ -154,9 +154,9 @@ class HttpSpawner:
         """
         import httpx2
 
-        headers = {"X-Trigger-Source": clean_text(trigger_source).encode("ascii", "replace")}
+        headers = {"X-Trigger-Source": _header(trigger_source)}
         if self._api_key is not None:
-            headers["Authorization"] = f"Bearer {self._api_key}".encode()
+            headers["Authorization"] = f"Bearer {self._api_key}"
         request = {
             "model": self.model,
             "messages": [{"role": "user", "content": clean_text(prompt)}],
@@ -276,6 +276,10 @@ def _too_long(who: str, max_output: int) -> SpawnError:
         f"{who} answered more than {max_output} octets",
         hint="It should write the answer only; or consolidate fewer episodes at a time.",
     )
+
+
+def _header(value: str) -> str:
+    return "".join(letter if "!" <= letter <= "~" else "?" for letter in value)
 
 
 def _text(octets: bytes | bytearray) -> str:
