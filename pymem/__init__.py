@@ -15,6 +15,7 @@ from pymem.errors import (
     InvalidTransitionError,
     NotFoundError,
     PymemError,
+    SpawnError,
     TenantDeniedError,
     UnavailableError,
 )
@@ -69,6 +70,7 @@ __all__ = [
     "Request",
     "RetrievalConfig",
     "Settings",
+    "SpawnError",
     "StoredEpisode",
     "StoredFact",
     "StoredLink",

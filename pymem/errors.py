@@ -78,6 +78,12 @@ class UnavailableError(PymemError):
     code = "08000"
 
 
+class SpawnError(PymemError):
+    """The LLM that was asked gave no answer: it failed, hung or said too much (SQLSTATE 38000)."""
+
+    code = "38000"
+
+
 class DatabaseError(PymemError):
     """The database failed in a way that is nobody's argument: a bug or a broken installation."""
 

@@ -1,0 +1,481 @@
+"""Whatever an LLM answers, the good parts are found and the rest is named."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pymem.consolidation.parser import ConsolidationOutput, parse_output
+
+ONE = "00000000-0000-4000-8000-000000000001"
+TWO = "00000000-0000-4000-8000-000000000002"
+FACT: dict[str, Any] = {"subject": "user", "predicate": "city", "content": "Lives in Lisbon"}
+UPDATE = {**FACT, "target_id": ONE}
+NO_JSON = "No JSON block found in consolidation output"
+
+
+def parse(**lists: Any) -> ConsolidationOutput:
+    return parse_output(json.dumps(lists))
+
+
+def test_a_fenced_block_is_parsed() -> None:
+    answer = json.dumps({"new_facts": [FACT], "confirmations": [ONE]}, indent=2)
+
+    output = parse_output(f"Here is what I found:\n\n```json\n{answer}\n```\nAnything else?")
+
+    assert [fact.content for fact in output.new_facts] == ["Lives in Lisbon"]
+    assert [confirmed.target_id for confirmed in output.confirmations] == [UUID(ONE)]
+    assert output.parse_errors == []
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "%s",
+        "Sure! %s",
+        "%s\n\nI left out {small talk}.",
+        "{ not json } %s { nor this",
+        'He said: "%s',
+        '{"a": [1, %s',
+        "[%s, {}]",
+        '{"thoughts": "none"}\n%s',
+        '%s\n{"thoughts": "none"}',
+        '{"result": %s}',
+        "```\n%s\n```",
+        "~~~json\n%s",
+        "\ufeff%s\x00",
+        '{"new_facts": %s',
+        "{{%s}}",
+        "$ {%s\\",
+    ],
+)
+def test_the_object_is_found_among_other_text(template: str) -> None:
+    answer = json.dumps({"new_facts": [{**FACT, "content": 'Says "}{" and \\'}], "new_rules": []})
+
+    output = parse_output(template % answer)
+
+    assert [fact.content for fact in output.new_facts] == ['Says "}{" and \\']
+
+
+def test_known_keys_need_not_come_first() -> None:
+    output = parse_output(json.dumps({"thoughts": {"a": "b"}, "new_facts": [FACT]}))
+
+    assert len(output.new_facts) == 1
+
+
+def test_of_several_answers_the_fullest_counts_and_of_equals_the_last() -> None:
+    def facts(content: str) -> list[dict[str, Any]]:
+        return [{**FACT, "content": content}]
+
+    draft = json.dumps({"new_facts": facts("draft"), "new_rules": []})
+    final = json.dumps({"new_facts": facts("final"), "new_rules": []})
+    quoted = json.dumps({"new_facts": facts("quoted")})
+
+    output = parse_output(f"First {draft}, better: {final}. An example was {quoted}.")
+
+    assert [fact.content for fact in output.new_facts] == ["final"]
+
+
+def test_an_answer_with_nothing_to_say_is_no_error() -> None:
+    output = parse(new_facts=[], updated_facts=[], new_rules=None, confirmations=[])
+
+    assert output == ConsolidationOutput()
+
+
+@pytest.mark.parametrize("text", ["", "Nothing to report.", "[1, 2]", "{", "{]", '"new_facts"'])
+def test_no_json(text: str) -> None:
+    output = parse_output(text)
+
+    assert NO_JSON in output.parse_errors
+    assert output == ConsolidationOutput(parse_errors=output.parse_errors)
+
+
+def test_prose_without_json_says_only_that() -> None:
+    assert parse_output("I found nothing.").parse_errors == [NO_JSON]
+
+
+def test_a_cut_off_answer_is_said_to_be_broken_and_where() -> None:
+    text = json.dumps({"new_facts": [FACT]})[:-2]
+
+    assert parse_output(text).parse_errors[0] == NO_JSON
+    assert "Expecting" in parse_output(text).parse_errors[1]
+
+
+def test_an_object_without_a_known_key_is_reported() -> None:
+    output = parse_output('{"facts": []}')
+
+    assert "none of the keys" in output.parse_errors[0]
+    assert NO_JSON not in output.parse_errors
+
+
+@pytest.mark.parametrize("field", ["subject", "predicate", "content"])
+@pytest.mark.parametrize("value", [None, "", " \n", 7, [], {}, "\x00", "missing"])
+def test_a_fact_needs_subject_predicate_and_content(field: str, value: Any) -> None:
+    bad = {**FACT, field: value}
+    if value == "missing":
+        del bad[field]
+
+    output = parse(
+        new_facts=[bad, FACT], updated_facts=[{**bad, "target_id": ONE}, UPDATE], new_rules=[]
+    )
+
+    assert [fact.content for fact in output.new_facts] == ["Lives in Lisbon"]
+    assert [fact.content for fact in output.updated_facts] == ["Lives in Lisbon"]
+    assert [error.split(": ")[:2] for error in output.parse_errors] == [
+        ["new_facts[0]", field],
+        ["updated_facts[0]", field],
+    ]
+
+
+def test_defaults_of_a_fact() -> None:
+    (fact,) = parse(new_facts=[FACT]).new_facts
+
+    assert fact.permanence == "standard"
+    assert fact.importance == 5.0
+    assert fact.tags == []
+    assert fact.evidence == []
+    assert fact.scope is None
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("permanent", "permanent"),
+        ("stable", "stable"),
+        ("standard", "standard"),
+        ("volatile", "volatile"),
+        ("Ephemeral", "ephemeral"),
+        ("eternal", "standard"),
+        ("", "standard"),
+        (None, "standard"),
+        (3, "standard"),
+        (["stable"], "standard"),
+    ],
+)
+def test_permanence_that_is_invalid_becomes_standard(given: Any, kept: str) -> None:
+    output = parse(new_facts=[{**FACT, "permanence": given}])
+
+    assert output.new_facts[0].permanence == kept
+    assert output.parse_errors == []
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (0, 1.0),
+        (-5, 1.0),
+        (1, 1.0),
+        (7.5, 7.5),
+        (10, 10.0),
+        (11, 10.0),
+        (10**300, 10.0),
+        (-(10**30), 1.0),
+        (None, 5.0),
+        ("high", 5.0),
+        (True, 5.0),
+        ([8], 5.0),
+    ],
+)
+def test_importance_is_clamped(given: Any, kept: float) -> None:
+    output = parse(new_facts=[{**FACT, "importance": given}])
+
+    assert output.new_facts[0].importance == kept
+    assert output.parse_errors == []
+
+
+@pytest.mark.parametrize(
+    "number", ["NaN", "Infinity", "-Infinity", "1e400", "-1e999", "9" * 400, "9" * 50_000]
+)
+def test_what_is_no_finite_number_is_refused(number: str) -> None:
+    bad = json.dumps({**FACT, "importance": "?"}).replace('"?"', number)
+
+    output = parse_output(f'{{"new_facts": [{bad}, {json.dumps(FACT)}]}}')
+
+    assert len(output.new_facts) == 1
+    assert output.parse_errors[0].startswith("new_facts[0]: importance: is not a finite number")
+    assert len(output.parse_errors[0]) <= 300
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (["a", "b"], ["a", "b"]),
+        (None, []),
+        ("a, b", []),
+        ({"a": 1}, []),
+        ([" a ", "", "a", 3, None, ["x"]], ["a"]),
+    ],
+)
+def test_tags_that_are_no_list_become_empty(given: Any, kept: list[str]) -> None:
+    output = parse(new_facts=[{**FACT, "tags": given}], new_rules=[{"content": "x", "tags": given}])
+
+    assert output.new_facts[0].tags == kept
+    assert output.new_rules[0].tags == kept
+
+
+@pytest.mark.parametrize(
+    "target", [None, "", "fact 3", 17, ONE[:-1], ONE + "0", f"{{{ONE}}}", [ONE], "x" * 10_000]
+)
+def test_an_update_needs_the_id_of_its_target(target: Any) -> None:
+    output = parse(updated_facts=[{**FACT, "target_id": target}, FACT, UPDATE])
+
+    assert [fact.target_id for fact in output.updated_facts] == [UUID(ONE)]
+    assert len(output.parse_errors) == 2
+    assert all("target_id" in error for error in output.parse_errors)
+    assert all(len(error) <= 300 for error in output.parse_errors)
+
+
+def test_what_an_update_does_not_name_stays_open() -> None:
+    first, second = parse(
+        updated_facts=[UPDATE, {**UPDATE, "permanence": "stable", "importance": 12, "tags": ["t"]}]
+    ).updated_facts
+
+    assert (first.permanence, first.importance, first.tags) == (None, None, None)
+    assert (second.permanence, second.importance, second.tags) == ("stable", 10.0, ["t"])
+
+
+def test_bad_confirmations_are_skipped_and_reported() -> None:
+    output = parse(confirmations=[ONE, "nonsense", 5, None, TWO.upper(), ONE, {"target_id": ONE}])
+
+    assert [confirmed.target_id for confirmed in output.confirmations] == [UUID(ONE), UUID(TWO)]
+    assert [error.split(":")[0] for error in output.parse_errors] == [
+        "confirmations[1]",
+        "confirmations[2]",
+        "confirmations[3]",
+    ]
+    assert "nonsense" in output.parse_errors[0]
+
+
+def test_elements_name_the_episodes_they_follow_from() -> None:
+    output = parse(
+        new_facts=[{**FACT, "evidence": [ONE, "episode 3", ONE, TWO]}],
+        updated_facts=[{**UPDATE, "evidence": ONE}],
+        new_rules=[{"content": "Ask first", "evidence": None}],
+        confirmations=[{"target_id": ONE, "evidence": [TWO]}],
+    )
+
+    assert output.new_facts[0].evidence == [UUID(ONE), UUID(TWO)]
+    assert output.updated_facts[0].evidence == [UUID(ONE)]
+    assert output.new_rules[0].evidence == []
+    assert output.confirmations[0].evidence == [UUID(TWO)]
+    assert output.parse_errors == ["new_facts[0].evidence: 'episode 3' is not a UUID"]
+
+
+@pytest.mark.parametrize("items", [{}, "x", 3, True, {"0": FACT}])
+def test_a_key_that_is_no_list_leaves_the_others(items: Any) -> None:
+    output = parse(new_facts=items, new_rules=[{"content": "Ask first"}, "Ask", 3])
+
+    assert [rule.content for rule in output.new_rules] == ["Ask first"]
+    assert output.parse_errors == [
+        "new_facts: is not a list",
+        "new_rules[1]: is not an object",
+        "new_rules[2]: is not an object",
+    ]
+
+
+def test_texts_can_be_stored() -> None:
+    output = parse_output(
+        '{"new_facts": [{"subject": "us\\u0000er", "predicate": "p\\ud800", '
+        '"content": "two\nlines \\ud83d\\ude00", "tags": ["\\udfff"]}]}'
+    )
+
+    (fact,) = output.new_facts
+    assert fact.subject == "user"
+    assert fact.predicate == "p\ufffd"
+    assert fact.content == "two\nlines 😀"
+    assert fact.tags == ["\ufffd"]
+
+
+def test_the_same_fact_twice_is_one_fact() -> None:
+    assert len(parse(new_facts=[FACT, FACT, {**FACT, "content": "Other"}]).new_facts) == 2
+
+
+def test_errors_are_bounded() -> None:
+    output = parse(new_facts=[1] * 5000, new_rules=[{"x" * 10_000: 1}] * 5000)
+
+    assert len(output.parse_errors) == 101
+    assert output.parse_errors[-1].startswith("... and ")
+    assert sum(map(len, output.parse_errors)) < 40_000
+
+
+SIZE = 10 << 20
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "{",
+        "[",
+        '{"',
+        '{"a":[',
+        '{"new_facts":[',
+        '{"new_facts":"',
+        '{"new_facts":[]}\n',
+        "{}",
+        '{"a":1,"b":[1,2,3],',
+        "{\n",
+        '{"\\u',
+        '{"new_facts":[NaN,',
+    ],
+)
+def test_hostile_texts_take_no_longer_than_their_length_is_worth(unit: str) -> None:
+    text = unit * (SIZE // len(unit))
+    started = time.process_time()
+
+    parse_output(text)
+
+    assert time.process_time() - started < 10
+
+
+@pytest.mark.parametrize(
+    "element",
+    ["1", "[]", '"x"', "0." + "1" * 1000, '{"subject":"s"}', '{"tags":[1]}'],
+)
+def test_long_lists_take_no_longer_than_their_length_is_worth(element: str) -> None:
+    text = '{"new_facts":[' + ",".join([element] * (SIZE // (len(element) + 1))) + "]}"
+    started = time.process_time()
+
+    output = parse_output(text)
+
+    assert time.process_time() - started < 10
+    assert output.new_facts == []
+    assert output.parse_errors
+
+
+def test_deep_nesting_spoils_neither_the_answer_before_nor_after_it() -> None:
+    answer = json.dumps({"new_facts": [FACT]})
+    deep = '{"a":' * 100_000 + "}" * 100_000
+
+    assert len(parse_output(answer + deep).new_facts) == 1
+    assert len(parse_output(deep + answer).new_facts) == 1
+    assert parse_output(deep).parse_errors[0] == NO_JSON
+
+
+any_text = st.text(st.characters(exclude_categories=()))
+identifiers = st.uuids().map(str)
+noise = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | any_text | identifiers | st.just(ONE),
+    lambda children: (
+        st.lists(children, max_size=4)
+        | st.dictionaries(
+            any_text
+            | st.sampled_from(
+                ["new_facts", "updated_facts", "new_rules", "confirmations", "subject", "content"]
+            ),
+            children,
+            max_size=6,
+        )
+    ),
+    max_leaves=20,
+)
+fragments = st.lists(
+    st.sampled_from(
+        [
+            "{",
+            "}",
+            "[",
+            "]",
+            '"',
+            "\\",
+            "`",
+            "```json\n",
+            "```",
+            ":",
+            ",",
+            "null",
+            "NaN",
+            "\\u12",
+            "{}",
+            '{"new_facts": [',
+            '"new_rules":',
+            '{"a":1}',
+            "-",
+            "1e9",
+            "\n",
+            "\x00",
+            "\ud800",
+        ]
+    )
+    | any_text,
+    max_size=20,
+).map("".join)
+
+
+@given(fragments)
+def test_no_text_makes_it_raise(text: str) -> None:
+    output = parse_output(text)
+
+    output.model_dump_json()
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["new_facts", "updated_facts", "new_rules", "confirmations"]),
+        st.lists(noise) | noise,
+    ),
+    fragments,
+    fragments,
+)
+def test_no_object_makes_it_raise(value: Any, before: str, after: str) -> None:
+    output = parse_output(before + json.dumps(value) + after)
+
+    output.model_dump_json().encode()
+    "".join(output.parse_errors).encode()
+
+
+filled = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1)
+texts = filled.filter(lambda text: bool(text.strip())).map(str.strip)
+facts = st.fixed_dictionaries(
+    {"subject": texts, "predicate": texts, "content": texts},
+    optional={
+        "permanence": st.sampled_from(["stable", "volatile"]),
+        "importance": st.floats(1, 10),
+        "tags": st.lists(texts, unique=True, max_size=3),
+        "evidence": st.lists(identifiers, unique=True, max_size=3),
+    },
+)
+answers = st.fixed_dictionaries(
+    {
+        "new_facts": st.lists(facts, max_size=3, unique_by=lambda fact: fact["content"]),
+        "updated_facts": st.lists(
+            st.builds(lambda fact: {"target_id": str(uuid4()), **fact}, facts), max_size=3
+        ),
+        "new_rules": st.lists(st.fixed_dictionaries({"content": texts}), max_size=1),
+        "confirmations": st.lists(identifiers, unique=True, max_size=3),
+    }
+)
+junk = st.lists(
+    st.sampled_from(["{", "}", "[", "]", '"', "\\", "```json\n", "```", ":", ",", "{}", '{"a":1}'])
+    | any_text,
+    max_size=20,
+).map("".join)
+
+
+@given(answers, junk, junk, st.booleans(), st.sampled_from([None, 2]))
+def test_a_valid_answer_is_found_in_any_junk(
+    answer: dict[str, Any], before: str, after: str, ascii_only: bool, indent: int | None
+) -> None:
+    text = json.dumps(answer, ensure_ascii=ascii_only, indent=indent)
+
+    output = parse_output(before + text + after)
+
+    assert output.parse_errors == []
+    assert output == parse_output(text)
+    assert [fact.content for fact in output.new_facts] == [
+        fact["content"] for fact in answer["new_facts"]
+    ]
+    assert [str(fact.target_id) for fact in output.updated_facts] == [
+        fact["target_id"] for fact in answer["updated_facts"]
+    ]
+    assert [rule.content for rule in output.new_rules] == [
+        rule["content"] for rule in answer["new_rules"]
+    ]
+    assert [str(confirmed.target_id) for confirmed in output.confirmations] == answer[
+        "confirmations"
+    ]
