@@ -280,7 +280,9 @@ def _request_parameters(request: Request) -> dict[str, Any]:
     return {f"{_REQUEST_PREFIX}{name}": getattr(request, name) for name in _REQUEST_FIELDS}
 
 
-_JSON_ARGUMENTS = frozenset({"context", "episodes", "facts", "metadata", "output", "settings", "tags"})
+_JSON_ARGUMENTS = frozenset(
+    {"context", "episodes", "facts", "metadata", "output", "settings", "tags"}
+)
 
 
 def _parameters(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -632,7 +632,10 @@ create table memory.settings (
   check (consolidation_lease_minutes between 0.1 and 10080),
   consolidation_max_attempts integer not null check (consolidation_max_attempts between 1 and 1000),
   consolidation_max_permanence text not null
-  check (consolidation_max_permanence in ('ephemeral', 'volatile', 'standard', 'stable', 'permanent')),
+  check (
+    consolidation_max_permanence
+    in ('ephemeral', 'volatile', 'standard', 'stable', 'permanent')
+  ),
   consolidation_max_confidence float8 not null check (consolidation_max_confidence between 0 and 1),
 
   rule_effectiveness text not null check (rule_effectiveness in ('by_outcome', 'asymmetric')),
@@ -2278,8 +2281,8 @@ comment on function memory.refuse_truncate() is
 
 set local role memory_owner;
 
--- What updates do to the states of episodes, facts and rules is recorded together with their history
--- (tables/history).
+-- What updates do to the states of episodes, facts and rules is recorded together with their
+-- history (tables/history).
 
 -- Episodes
 
@@ -2335,8 +2338,8 @@ for each row when (old.last_confirmed_at is distinct from new.last_confirmed_at)
 execute function memory.audit_event('fact', 'fact_confirmed');
 
 -- A change of state has its own event, so the key that holds it and the end of its validity are
--- left out here then. The foreign keys that empty source_episode_id and supersedes_id (from within a
--- trigger) follow from a deletion that has an event of its own.
+-- left out here then. The foreign keys that empty source_episode_id and supersedes_id (from within
+-- a trigger) follow from a deletion that has an event of its own.
 create trigger audit_updated
 after update of
 importance, confidence, decay_rate, permanence, source_butler, source_episode_id, supersedes_id,
@@ -6088,8 +6091,8 @@ $$;
 comment on function memory.start_state() is
 'Trigger: dates a changed memory (updated_at), later than it was dated before.';
 
--- A statement at a time, and for nothing if it only counted references: then no state has begun. The
--- images hold what memory.image_of leaves of the rows, which are not asked for all they have: their
+-- A statement at a time, and for nothing if it only counted references: then no state has begun.
+-- The images hold what memory.image_of leaves of the rows, which are not asked for all they have: their
 -- vectors would have to be read from where they are stored.
 create function memory.record_changes()
   returns trigger
@@ -8358,12 +8361,12 @@ create function memory.refuse_lost_lease(run memory.consolidation_runs)
 as $$
 begin
   raise exception 'consolidation run % is % and not yours any more', run.id, run.status
-    using errcode = 'PM005', hint = 'Discard this result and claim episodes anew.';
+    using errcode = 'PM003', hint = 'Discard this result and claim episodes anew.';
 end;
 $$;
 
 comment on function memory.refuse_lost_lease(memory.consolidation_runs) is
-'Raises PM005: the run has ended, or its lease ran out and was taken.';
+'Raises PM003: the run has ended, or its lease ran out and was taken.';
 
 create function memory.extend_lease(
   run_id uuid,
@@ -8398,7 +8401,7 @@ end;
 $$;
 
 comment on function memory.extend_lease(uuid, interval, timestamptz) is
-'Keeps the lease of a run for longer; returns until when. Errors: PM001 unknown run, PM002, PM005 '
+'Keeps the lease of a run for longer; returns until when. Errors: PM001 unknown run, PM002, PM003 '
 'the lease was lost.';
 
 create function memory.release_episodes(
@@ -8507,7 +8510,7 @@ $$;
 comment on function memory.fail_consolidation(uuid, text, text, text, timestamptz) is
 'Ends a run in which nothing was applied: its episodes wait 2^attempts minutes for another try, '
 'and become dead letters after consolidation_max_attempts. Returns how many of either. Errors: '
-'PM001 unknown run, PM002, PM005 the lease was lost.';
+'PM001 unknown run, PM002, PM003 the lease was lost.';
 
 create function memory.requeue_episodes(
   episode_ids uuid[] default null,
@@ -9067,7 +9070,7 @@ comment on function memory.apply_consolidation(uuid, jsonb, text, text, timestam
 'and confirmations, each element in a subtransaction of its own, and ends the run: its episodes '
 'are consolidated, unless every action was rejected (then as fail_consolidation). Returns the run, '
 'with counts and the reasons of what was rejected. Calling it again changes nothing. Errors: PM001 '
-'unknown run, PM002 no object, PM005 the lease was lost; locks and the like undo all.';
+'unknown run, PM002 no object, PM003 the lease was lost; locks and the like undo all.';
 
 create function memory.list_consolidation_runs(
   butler text default null,

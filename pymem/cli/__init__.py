@@ -1,6 +1,6 @@
 """The command ``pymem``."""
 
-from pymem.cli import maintaining, managing, reading, serving, storing
+from pymem.cli import consolidating, maintaining, managing, reading, serving, storing
 from pymem.cli.base import main
 
-__all__ = ["main", "maintaining", "managing", "reading", "serving", "storing"]
+__all__ = ["consolidating", "main", "maintaining", "managing", "reading", "serving", "storing"]

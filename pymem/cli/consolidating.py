@@ -106,9 +106,7 @@ def _say(done: ConsolidationRun) -> None:
 @pass_options
 def runs(options: Options, butler: str | None, limit: int, json_: bool) -> None:
     """Show the runs of consolidation, newest first, and why actions were rejected."""
-    found = run(
-        options, lambda memory: memory.list_consolidation_runs(butler, max_results=limit)
-    )
+    found = run(options, lambda memory: memory.list_consolidation_runs(butler, max_results=limit))
     if json_:
         print_json(found)
     elif found:

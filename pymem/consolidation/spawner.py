@@ -95,7 +95,7 @@ class CommandSpawner:
         return _text(process.output)
 
 
-def command_spawner(command: str) -> CommandSpawner:
+def command_spawner(command: str, *, timeout: float = 300) -> CommandSpawner:
     """Return the spawner of a command line, split as a shell would but run without one.
 
     Raises:
@@ -108,7 +108,7 @@ def command_spawner(command: str) -> CommandSpawner:
             f"the command {command[:200]!r} cannot be split: {error}",
             hint="Quote its arguments as in a shell.",
         ) from error
-    return CommandSpawner(argv)
+    return CommandSpawner(argv, timeout=timeout)
 
 
 class HttpSpawner:
