@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,6 +11,8 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from pymem.consolidation.spawner import command_spawner
+from pymem.consolidation.worker import ConsolidationWorker
 from pymem.errors import InvalidArgumentError, NotFoundError, PymemError
 from pymem.maintenance import clean_up_episodes
 from pymem.memory import Memory
@@ -421,6 +424,28 @@ async def _run_episode_cleanup(memory: Memory, arguments: RunEpisodeCleanup) -> 
         "capacity_deleted": done.capacity_deleted,
         "remaining": done.remaining,
     }
+
+
+class RunConsolidation(Arguments):  # noqa: D101
+    butler: str | None = Field(None, description="Only this agent's episodes; all if left out.")
+
+
+@_tool(
+    "memory_run_consolidation",
+    "Let the configured LLM turn the episodes that wait into facts and rules. Without one it only "
+    "tells how many wait. It runs by itself where it is scheduled; call it to have it done now.",
+    RunConsolidation,
+)
+async def _run_consolidation(memory: Memory, arguments: RunConsolidation) -> dict[str, Any]:
+    llm = os.environ.get("PYMEM_LLM")
+    worker = ConsolidationWorker(
+        memory,
+        command_spawner(llm) if llm else None,
+        model=llm,
+        butler=arguments.butler,
+    )
+    report = await worker.run()
+    return {"dry_run": not llm, **to_json(report)}
 
 
 class Context(Arguments):  # noqa: D101

@@ -32,6 +32,7 @@ NAMES = {
     "memory_mark_helpful",
     "memory_mark_harmful",
     "memory_run_episode_cleanup",
+    "memory_run_consolidation",
     "memory_forget",
     "memory_restore",
     "memory_fact_history",
@@ -234,6 +235,16 @@ async def test_an_agent_asks_for_the_past(database: Database) -> None:
     }
     assert unknown["code"] == "PM001"
     assert wrong["code"] == "PM002"
+
+
+async def test_consolidation_without_an_llm_only_counts(database: Database) -> None:
+    async with connected(database.login("a")) as client:
+        await call(client, "memory_store_episode", content="tea", butler="home")
+        counted = await call(client, "memory_run_consolidation")
+
+    assert counted["dry_run"] is True
+    assert [(due["butler"], due["waiting"]) for due in counted["waiting"]] == [("home", 1)]
+    assert database.value("select consolidation_status from memory.episodes") == "pending"
 
 
 async def test_a_cleanup_keeps_what_is_configured_or_asked_for(database: Database) -> None:
