@@ -37,7 +37,7 @@ def runs(pid: int) -> bool:
 
 
 async def eventually(condition: Callable[[], bool]) -> bool:
-    for _ in range(300):
+    for _ in range(3000):
         if condition():
             return True
         await asyncio.sleep(0.01)
