@@ -100,8 +100,8 @@ comment on function memory.start_state() is
 'Trigger: dates a changed memory (updated_at), later than it was dated before.';
 
 -- A statement at a time, and for nothing if it only counted references: then no state has begun.
--- The images hold what memory.image_of leaves of the rows, which are not asked for all they have: their
--- vectors would have to be read from where they are stored.
+-- The images hold what memory.image_of leaves of the rows, which are not asked for all they have:
+-- their vectors would have to be read from where they are stored.
 create function memory.record_changes()
   returns trigger
   language plpgsql
