@@ -136,7 +136,7 @@ to memory_writer, memory_reader, memory_admin;
 
 grant execute on function
 memory.store_episode(
-  text, text, uuid, float8, jsonb, vector, uuid, text, timestamptz, timestamptz
+  text, text, uuid, float8, jsonb, vector, uuid, text, timestamptz, text, timestamptz
 ),
 memory.store_episodes(jsonb, timestamptz),
 memory.store_fact(

@@ -227,8 +227,8 @@ async def story(memory: Memory) -> None:
         "An LLM draws knowledge from the episodes",
         f"PYMEM_LLM: {llm}"
         if llm
-        else f"The answers are recorded ones ({ANSWERS.name}); set PYMEM_LLM='claude -p' or the like "
-        "for real ones. The oat milk among them is refused: the assistant stated otherwise.",
+        else f"The answers are recorded ones ({ANSWERS.name}); set PYMEM_LLM='claude -p' or the "
+        "like for real ones. The oat milk among them is refused: the assistant stated otherwise.",
     )
     worker = ConsolidationWorker(
         memory, command_spawner(llm) if llm else recorded, model=llm or "recorded answer"

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(186);
+select plan(189);
 
 -- What a statement writes to the audit stream, or the code of its error. The statement is undone, so each
 -- test starts from the same rows.
@@ -79,7 +79,8 @@ select results_eq(
      ('a', 'link_created', 'fact', '00000000-0000-0000-0000-000000000030',
        '{"source_type": "fact", "source_id": "00000000-0000-0000-0000-000000000030",
          "target_type": "episode", "target_id": "00000000-0000-0000-0000-000000000010",
-         "relation": "derived_from"}'::jsonb) $$,
+         "relation": "derived_from"}'::jsonb),
+     ('a', 'fact_updated', 'fact', '00000000-0000-0000-0000-000000000030', '{"changed": ["trust"]}') $$,
   'each new row of each table writes one event, which names the memory that it is about'
 );
 
@@ -190,6 +191,7 @@ values
 ('episodes', $$metadata = '{"a": 1}'$$, array['episode_updated {"changed": ["metadata"]}']),
 ('episodes', $$idempotency_key = 'k'$$, array['episode_updated {"changed": ["idempotency_key"]}']),
 
+('episodes', $$source_class = 'user'$$, '{PM006}'),
 ('episodes', $$updated_at = '2026-01-02Z'$$, '{}'),
 ('facts', $$tenant_id = 'b'$$, '{PM006}'),
 ('facts', $$id = gen_random_uuid()$$, '{PM006}'),
@@ -218,6 +220,7 @@ values
 ('facts', $$reference_count = reference_count + 1$$, '{}'),
 ('facts', $$last_referenced_at = '2026-01-02Z'$$, '{}'),
 ('facts', $$last_confirmed_at = '2026-01-02Z'$$, array['fact_confirmed {}']),
+('facts', $$trust = 'tool'$$, array['fact_updated {"changed": ["trust"]}']),
 ('facts', $$updated_at = '2026-01-02Z'$$, '{}'),
 ('facts', $$valid_from = '2026-01-02Z'$$, array['fact_updated {"changed": ["valid_from"]}']),
 ('facts', $$valid_to = '2036-01-02Z'$$, array['fact_updated {"changed": ["valid_to"]}']),
@@ -254,6 +257,7 @@ values
 ('rules', $$last_applied_at = '2026-01-02Z'$$, array['rule_updated {"changed": ["last_applied_at"]}']),
 ('rules', $$last_evaluated_at = '2026-01-02Z'$$, array['rule_updated {"changed": ["last_evaluated_at"]}']),
 ('rules', $$last_confirmed_at = '2026-01-02Z'$$, array['rule_confirmed {}']),
+('rules', $$trust = 'tool'$$, array['rule_updated {"changed": ["trust"]}']),
 ('rules', $$updated_at = '2026-01-02Z'$$, '{}'),
 ('rules', $$tags = '["a"]'$$, array['rule_updated {"changed": ["tags"]}']),
 ('rules', $$metadata = metadata || '{"status": "fading"}'$$,

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(67);
+select plan(73);
 
 -- Claims
 
@@ -312,6 +312,48 @@ select is(
      '{"new_facts": [{"subject": "s", "predicate": "p", "content": "c"}], "new_rules": [{"content": "r"}]}',
      as_of => '2026-01-04T02:00Z') as r),
   1, 'so that it can be tried again'
+);
+
+-- Trust
+
+select memory.store_episode('u', 'trust', source_class => 'user', as_of => '2026-01-05Z') as u \gset
+select memory.store_episode('t', 'trust', source_class => 'tool', as_of => '2026-01-05Z') as t \gset
+select distinct run_id as trust_run from memory.claim_episodes('trust', as_of => '2026-01-05Z') \gset
+select memory.apply_consolidation(
+  :'trust_run',
+  format(
+    '{"new_facts": [
+        {"subject": "s", "predicate": "user", "content": "c", "evidence": ["%1$s"]},
+        {"subject": "s", "predicate": "tool", "content": "c", "evidence": ["%2$s"]},
+        {"subject": "s", "predicate": "both", "content": "c"}],
+      "new_rules": [{"content": "of both"}]}', :'u', :'t'
+  )::jsonb, as_of => '2026-01-05Z'
+) \g /dev/null
+select results_eq(
+  $$ select f.predicate, f.trust from memory.facts as f where f.scope = 'trust' union all
+     select r.content, r.trust from memory.rules as r where r.scope = 'trust' order by 1 $$,
+  $$ values ('both', 'tool'), ('of both', 'tool'), ('tool', 'tool'), ('user', 'user') $$,
+  'what is derived is trusted as much as its least trusted source'
+);
+select memory.store_episode('x', 'trust', source_class => 'external', as_of => '2026-01-06Z') as x \gset
+select run_id as trust_run from memory.claim_episodes('trust', as_of => '2026-01-06Z') \gset
+select (r).* from memory.apply_consolidation(
+  :'trust_run',
+  '{"new_facts": [{"subject": "s", "predicate": "user", "content": "forged"}, {"subject": "s", "predicate": "new", "content": "c"}]}',
+  as_of => '2026-01-06Z'
+) as r \gset applied_
+select is(array[:applied_facts_created, :applied_contradicted], '{1,1}'::integer[], 'a web page replaces nothing the user said');
+select id as new_fact from memory.facts where predicate = 'new' \gset
+select memory.store_fact('s', 'second hand', 'c', scope => 'trust') as second \gset
+select memory.create_link('fact', :'second', 'fact', :'new_fact', 'derived_from') \g /dev/null
+select is((select f.trust from memory.facts as f where f.id = :'second'), 'external', 'nor at second hand');
+select is_empty(
+  $$ select r.problem from memory.facts as f cross join lateral memory.replay_memory('fact', f.id) as r
+     where f.tenant_id = 'a' and r.problem is not null $$, 'which its history tells'
+);
+select throws_ok($$ select memory.store_episode('c', 'b', source_class => 'god') $$, 'PM002', null, 'no such source');
+select throws_ok(
+  $$ select memory.store_episodes('[{"content": "c", "butler": "b", "source_class": "god"}]') $$, 'PM002', null, 'in a batch neither'
 );
 
 -- What the prompt is told

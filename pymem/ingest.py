@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pymem.errors import InvalidArgumentError, PymemError, UnavailableError
 from pymem.memory import Memory
+from pymem.models import SourceClass
 from pymem.sanitize import clean_json
 
 BATCH_SIZE = 200
@@ -34,6 +35,7 @@ class EpisodeLine(BaseModel):
     created_at: datetime | None = None
     importance: float | None = Field(None, ge=0, le=10)
     metadata: dict[str, Any] | None = None
+    source_class: SourceClass | None = None
     idempotency_key: str | None = None
 
 

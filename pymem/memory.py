@@ -47,6 +47,7 @@ from pymem.models import (
     Remainder,
     Seal,
     Settings,
+    SourceClass,
     StoredEpisode,
     StoredFact,
     StoredLink,
@@ -170,6 +171,7 @@ class Memory:
         embedding_version_id: UUID | None = None,
         idempotency_key: str | None = None,
         created_at: datetime | None = None,
+        source_class: SourceClass | None = None,
         as_of: datetime | None = None,
     ) -> UUID:
         """Store an observation and return its id."""
@@ -184,6 +186,7 @@ class Memory:
             metadata=metadata,
             idempotency_key=idempotency_key,
             created_at=created_at,
+            source_class=source_class,
             as_of=as_of,
         )
 
@@ -194,7 +197,7 @@ class Memory:
 
         Args:
             episodes: Objects with content, butler and, if wanted, session_id, importance,
-                metadata, idempotency_key and created_at (ISO 8601).
+                metadata, idempotency_key, created_at (ISO 8601) and source_class.
             as_of: When they are stored.
         """
         return await self._rows(

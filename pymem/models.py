@@ -9,6 +9,7 @@ from uuid import UUID
 
 MemoryType = Literal["episode", "fact", "rule"]
 Mode = Literal["hybrid", "semantic", "keyword"]
+SourceClass = Literal["user", "agent", "tool", "external"]
 KeywordMatch = Literal["any", "all"]
 VectorMethod = Literal["auto", "exact", "ivfflat", "hnsw"]
 Direction = Literal["outgoing", "incoming", "both"]

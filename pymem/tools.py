@@ -16,7 +16,7 @@ from pymem.consolidation.worker import ConsolidationWorker
 from pymem.errors import InvalidArgumentError, NotFoundError, PymemError
 from pymem.maintenance import clean_up_episodes
 from pymem.memory import Memory
-from pymem.models import MemoryType, Mode, RankedMemory, to_json
+from pymem.models import MemoryType, Mode, RankedMemory, SourceClass, to_json
 
 
 class RequestContext(BaseModel):
@@ -137,6 +137,11 @@ class StoreEpisode(Arguments):  # noqa: D101
     butler: str = Field(description="Name of the agent that observed it.")
     session_id: UUID | None = Field(None, description="The session it comes from.")
     importance: Importance = 5.0
+    source_class: SourceClass = Field(
+        "agent",
+        description="Whose word it is: what the user said, your own observation, a tool's answer, "
+        "or external content such as a web page or a mail.",
+    )
 
 
 @_tool(
@@ -151,6 +156,7 @@ async def _store_episode(memory: Memory, arguments: StoreEpisode) -> dict[str, A
         arguments.butler,
         session_id=arguments.session_id,
         importance=arguments.importance,
+        source_class=arguments.source_class,
     )
     return {"memory_type": "episode", "id": str(stored)}
 

@@ -1022,6 +1022,9 @@ create table memory.episodes (
   text_search_config text not null default 'english',
   index_rendering text not null default 'dated' check (index_rendering in ('content', 'dated')),
   search_vector tsvector not null,
+  source_class text not null default 'agent'
+  constraint episodes_source_class_check
+  check (source_class in ('user', 'agent', 'tool', 'external')),
   importance float8 not null default 5.0 check (importance between 0 and 10),
   reference_count integer not null default 0 check (reference_count >= 0),
   consolidated boolean not null default false,
@@ -1069,7 +1072,7 @@ on memory.episodes (tenant_id, expires_at) where expires_at is not null;
 
 create index episodes_pending_idx
 on memory.episodes (tenant_id, butler, created_at, id)
-where consolidation_status in ('pending', 'failed');
+where consolidation_status = 'pending' or consolidation_status = 'failed';
 
 -- Cleanup reads the oldest of these only.
 create index episodes_consolidated_idx
@@ -1105,6 +1108,9 @@ comment on column memory.episodes.text_search_config is
 'Text search configuration of search_vector.';
 comment on column memory.episodes.index_rendering is
 'What search_vector holds: the "content" alone, or that and the day in words ("dated").';
+comment on column memory.episodes.source_class is
+'Whose word it is: the user''s, the agent''s own, a tool''s answer or external content such as a '
+'web page. What is derived from it is trusted no more.';
 comment on column memory.episodes.importance is 'How much it matters, 0..10.';
 comment on column memory.episodes.reference_count is 'How often recall or get returned it.';
 comment on column memory.episodes.consolidated is
@@ -1127,6 +1133,25 @@ comment on column memory.episodes.metadata is
 comment on column memory.episodes.idempotency_key is
 'Storing again under the same key returns the first row.';
 
+create function memory.least_trust(
+  one text,
+  other text
+)
+  returns text
+  language sql
+  immutable
+  parallel safe
+  return case
+    when array_position('{external,tool,agent,user}'::text [], other)
+      < array_position('{external,tool,agent,user}'::text [], one)
+    then other
+    else one
+  end;
+
+comment on function memory.least_trust(text, text) is
+'The less trusted of two source classes, from the least: external, tool, agent, user. NULL for '
+'other counts as user.';
+
 create function memory.prepare_episode()
   returns trigger
   language plpgsql
@@ -1136,9 +1161,13 @@ as $$
 begin
   if tg_op = 'UPDATE' then
     if (
-      (new.tenant_id, new.id, new.butler, new.session_id, new.content, new.created_at)
-      is distinct from
-      (old.tenant_id, old.id, old.butler, old.session_id, old.content, old.created_at)
+      (
+        new.tenant_id, new.id, new.butler, new.session_id, new.content, new.source_class,
+        new.created_at
+      ) is distinct from (
+        old.tenant_id, old.id, old.butler, old.session_id, old.content, old.source_class,
+        old.created_at
+      )
     ) then
       raise exception 'episode % is append-only', old.id
         using errcode = 'PM006',
@@ -1180,8 +1209,8 @@ comment on function memory.prepare_episode() is
 
 create trigger prepare
 before insert or update of
-tenant_id, id, butler, session_id, content, created_at, consolidated, consolidation_status,
-text_search_config, index_rendering, search_vector
+tenant_id, id, butler, session_id, content, source_class, created_at, consolidated,
+consolidation_status, text_search_config, index_rendering, search_vector
 on memory.episodes
 for each row execute function memory.prepare_episode();
 
@@ -1294,6 +1323,8 @@ create table memory.facts (
   check (permanence in ('permanent', 'stable', 'standard', 'volatile', 'ephemeral')),
   source_butler text check (source_butler <> '' and octet_length(source_butler) <= 128),
   source_episode_id uuid,
+  trust text not null default 'user'
+  constraint facts_trust_check check (trust in ('user', 'agent', 'tool', 'external')),
   supersedes_id uuid,
   entity_id uuid,
   validity text not null default 'active'
@@ -1413,6 +1444,8 @@ comment on column memory.facts.decay_rate is 'Decay per day, that of the permane
 comment on column memory.facts.permanence is
 'How lasting it is: permanent, stable, standard, volatile or ephemeral.';
 comment on column memory.facts.source_butler is 'The agent that stored it.';
+comment on column memory.facts.trust is
+'The least trusted source class of what it was derived from; user where it was stated.';
 comment on column memory.facts.source_episode_id is
 'The episode it was drawn from; NULL once that is deleted (the derived_from link stays).';
 comment on column memory.facts.supersedes_id is 'The fact it replaced.';
@@ -1463,6 +1496,16 @@ begin
   if tg_op = 'INSERT' then
     new.last_confirmed_at := coalesce(new.last_confirmed_at, new.created_at);
     new.updated_at := new.created_at;
+    if new.source_episode_id is not null then
+      new.trust := memory.least_trust(
+        new.trust,
+        (
+          select e.source_class
+          from memory.episodes as e
+          where e.tenant_id = new.tenant_id and e.id = new.source_episode_id
+        )
+      );
+    end if;
   elsif (
     (new.tenant_id, new.id, new.subject, new.predicate, new.content, new.created_at)
     is distinct from
@@ -1545,6 +1588,8 @@ create table memory.rules (
     success_count / (success_count + 4.0::float8 * harmful_count + 0.01)
   ) stored,
   source_episode_id uuid,
+  trust text not null default 'user'
+  constraint rules_trust_check check (trust in ('user', 'agent', 'tool', 'external')),
   source_butler text check (source_butler <> '' and octet_length(source_butler) <= 128),
   lifecycle_state text generated always as (
     case
@@ -1643,6 +1688,8 @@ comment on column memory.rules.applied_count is
 'trigger from memory.rule_applications.';
 comment on column memory.rules.success_count is 'Helpful outcomes reported.';
 comment on column memory.rules.harmful_count is 'Harmful outcomes reported.';
+comment on column memory.rules.trust is
+'The least trusted source class of what it was derived from; user where it was stated.';
 comment on column memory.rules.source_episode_id is
 'The episode it was drawn from; NULL once that is deleted (the derived_from link stays).';
 comment on column memory.rules.lifecycle_state is
@@ -1670,6 +1717,16 @@ begin
   if tg_op = 'INSERT' then
     new.last_confirmed_at := coalesce(new.last_confirmed_at, new.created_at);
     new.updated_at := new.created_at;
+    if new.source_episode_id is not null then
+      new.trust := memory.least_trust(
+        new.trust,
+        (
+          select e.source_class
+          from memory.episodes as e
+          where e.tenant_id = new.tenant_id and e.id = new.source_episode_id
+        )
+      );
+    end if;
   elsif (
     (new.tenant_id, new.id, new.created_at) is distinct from (old.tenant_id, old.id, old.created_at)
   ) then
@@ -1848,6 +1905,61 @@ $$;
 comment on function memory.memory_exists(text, text, uuid) is
 'Whether an episode, fact or rule exists, locked against deletion until the end of the '
 'transaction.';
+
+create function memory.lower_trust()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_lower record;
+begin
+  for v_lower in
+    select
+      n.tenant_id, n.source_type, n.source_id,
+      case
+        when bool_or(t.trust = 'external') then 'external'
+        when bool_or(t.trust = 'tool') then 'tool'
+        else 'agent'
+      end as trust
+    from new_rows as n
+    cross join lateral (
+      select e.source_class as trust from memory.episodes as e
+      where n.target_type = 'episode' and e.tenant_id = n.tenant_id and e.id = n.target_id
+      union all
+      select f.trust from memory.facts as f
+      where n.target_type = 'fact' and f.tenant_id = n.tenant_id and f.id = n.target_id
+      union all
+      select r.trust from memory.rules as r
+      where n.target_type = 'rule' and r.tenant_id = n.tenant_id and r.id = n.target_id
+    ) as t
+    where n.relation = 'derived_from' and n.source_type in ('fact', 'rule') and t.trust <> 'user'
+    group by n.tenant_id, n.source_type, n.source_id
+    order by n.source_type, n.source_id, n.tenant_id
+  loop
+    if v_lower.source_type = 'fact' then
+      update memory.facts as f
+      set trust = v_lower.trust
+      where f.tenant_id = v_lower.tenant_id and f.id = v_lower.source_id
+        and memory.least_trust(f.trust, v_lower.trust) <> f.trust;
+    else
+      update memory.rules as r
+      set trust = v_lower.trust
+      where r.tenant_id = v_lower.tenant_id and r.id = v_lower.source_id
+        and memory.least_trust(r.trust, v_lower.trust) <> r.trust;
+    end if;
+  end loop;
+  return null;
+end;
+$$;
+
+comment on function memory.lower_trust() is
+'Trigger of a statement: a fact or rule is trusted no more than what it is derived from.';
+
+create trigger lower_trust
+after insert on memory.memory_links
+referencing new table as new_rows
+for each statement execute function memory.lower_trust();
 
 create trigger check_ends
 after insert on memory.memory_links
@@ -2342,12 +2454,13 @@ execute function memory.audit_event('fact', 'fact_confirmed');
 -- a trigger) follow from a deletion that has an event of its own.
 create trigger audit_updated
 after update of
-importance, confidence, decay_rate, permanence, source_butler, source_episode_id, supersedes_id,
-entity_id, scope, valid_from, valid_to, tags, metadata, idempotency_key, text_search_config
+importance, confidence, decay_rate, permanence, source_butler, trust, source_episode_id,
+supersedes_id, entity_id, scope, valid_from, valid_to, tags, metadata, idempotency_key,
+text_search_config
 on memory.facts
 for each row when (
   (
-    new.importance, new.confidence, new.decay_rate, new.permanence, new.source_butler,
+    new.importance, new.confidence, new.decay_rate, new.permanence, new.source_butler, new.trust,
     new.entity_id, new.scope, new.valid_from,
     case when new.lifecycle_state = old.lifecycle_state then new.valid_to end, new.tags,
     case
@@ -2355,7 +2468,7 @@ for each row when (
     end,
     new.idempotency_key, new.text_search_config
   ) is distinct from (
-    old.importance, old.confidence, old.decay_rate, old.permanence, old.source_butler,
+    old.importance, old.confidence, old.decay_rate, old.permanence, old.source_butler, old.trust,
     old.entity_id, old.scope, old.valid_from,
     case when new.lifecycle_state = old.lifecycle_state then old.valid_to end, old.tags,
     case
@@ -2404,12 +2517,12 @@ execute function memory.audit_event('rule', 'rule_confirmed');
 create trigger audit_updated
 after update of
 content, scope, importance, confidence, decay_rate, permanence, source_episode_id, source_butler,
-tags, metadata, idempotency_key, text_search_config
+trust, tags, metadata, idempotency_key, text_search_config
 on memory.rules
 for each row when (
   (
     new.content, new.scope, new.importance, new.confidence, new.decay_rate, new.permanence,
-    new.source_butler, new.tags,
+    new.source_butler, new.trust, new.tags,
     new.metadata - case
       when new.lifecycle_state <> old.lifecycle_state then '{status,forgotten}'::text []
       else '{}'
@@ -2419,7 +2532,7 @@ for each row when (
     new.idempotency_key, new.text_search_config
   ) is distinct from (
     old.content, old.scope, old.importance, old.confidence, old.decay_rate, old.permanence,
-    old.source_butler, old.tags,
+    old.source_butler, old.trust, old.tags,
     old.metadata - case
       when new.lifecycle_state <> old.lifecycle_state then '{status,forgotten}'::text []
       else '{}'
@@ -5054,6 +5167,7 @@ create function memory.store_episode(
   embedding_version_id uuid default null,
   idempotency_key text default null,
   created_at timestamptz default null,
+  source_class text default 'agent',
   as_of timestamptz default now()
 )
   returns uuid
@@ -5075,6 +5189,7 @@ begin
     memory.check_text('butler', store_episode.butler, 128),
     memory.check_number('importance', store_episode.importance, 0, 10),
     memory.check_metadata(store_episode.metadata),
+    memory.check_word('source_class', store_episode.source_class, '{user,agent,tool,external}'),
     memory.check_idempotency_key(store_episode.idempotency_key),
     memory.check_write_time('as_of', as_of),
     memory.check_write_time('created_at', v_created_at);
@@ -5083,12 +5198,14 @@ begin
   );
 
   insert into memory.episodes (
-    tenant_id, butler, session_id, content, importance, metadata, embedding, embedding_version_id,
-    text_search_config, index_rendering, idempotency_key, created_at, expires_at
+    tenant_id, butler, session_id, content, source_class, importance, metadata, embedding,
+    embedding_version_id, text_search_config, index_rendering, idempotency_key, created_at,
+    expires_at
   )
   values (
     v_tenant_id, memory.collapse_whitespace(store_episode.butler), store_episode.session_id,
-    store_episode.content, store_episode.importance, store_episode.metadata,
+    store_episode.content, store_episode.source_class, store_episode.importance,
+    store_episode.metadata,
     store_episode.embedding, v_version_id, v_settings.text_search_config,
     v_settings.index_rendering, store_episode.idempotency_key, v_created_at,
     as_of + make_interval(secs => v_settings.episode_ttl_days * 86400)
@@ -5113,13 +5230,13 @@ end;
 $$;
 
 comment on function memory.store_episode(
-  text, text, uuid, float8, jsonb, vector, uuid, text, timestamptz, timestamptz
+  text, text, uuid, float8, jsonb, vector, uuid, text, timestamptz, text, timestamptz
 ) is
-'Stores an observation of an agent (butler) and returns its id. It happened at created_at '
-'(default as_of), is found for episode_ttl_days from as_of, and waits for consolidation. Without '
-'an embedding it is found by keyword at once and by meaning after the embedding worker has come '
-'by. The same idempotency_key again returns the first id. Errors: PM002 invalid argument, PM004 '
-'key used for another episode.';
+'Stores an observation of an agent (butler) and returns its id. source_class says whose word it '
+'is: user, agent, tool or external. It happened at created_at (default as_of), is found for '
+'episode_ttl_days from as_of, and waits for consolidation. Without an embedding it is found by '
+'keyword at once and by meaning after the embedding worker has come by. The same idempotency_key '
+'again returns the first id. Errors: PM002 invalid argument, PM004 key used for another episode.';
 
 create function memory.read_episodes(
   episodes jsonb,
@@ -5133,7 +5250,8 @@ create function memory.read_episodes(
     importance float8,
     metadata jsonb,
     idempotency_key text,
-    created_at timestamptz
+    created_at timestamptz,
+    source_class text
   )
   language sql
   immutable
@@ -5147,7 +5265,8 @@ as $$
     coalesce(e.importance, 5.0),
     coalesce(e.metadata, '{}'),
     e.idempotency_key,
-    coalesce(e.created_at, as_of)
+    coalesce(e.created_at, as_of),
+    coalesce(e.source_class, 'agent')
   from jsonb_array_elements(episodes) with ordinality as a (episode, ordinal)
   cross join lateral jsonb_to_record(a.episode) as e (
     content text,
@@ -5156,7 +5275,8 @@ as $$
     importance float8,
     metadata jsonb,
     idempotency_key text,
-    created_at timestamptz
+    created_at timestamptz,
+    source_class text
   );
 $$;
 
@@ -5190,7 +5310,8 @@ begin
     'episode', episodes,
     '{
       "content": "string", "butler": "string", "session_id": "uuid", "importance": "number",
-      "metadata": "object", "idempotency_key": "string", "created_at": "string"
+      "metadata": "object", "idempotency_key": "string", "created_at": "string",
+      "source_class": "string"
     }'
   );
   perform
@@ -5199,6 +5320,9 @@ begin
     memory.check_number('importance of episode ' || e.ordinal, e.importance, 0, 10),
     memory.check_metadata(e.metadata, whose => ' of episode ' || e.ordinal),
     memory.check_idempotency_key(e.idempotency_key, ' of episode ' || e.ordinal),
+    memory.check_word(
+      'source_class of episode ' || e.ordinal, e.source_class, '{user,agent,tool,external}'
+    ),
     memory.check_write_time('created_at of episode ' || e.ordinal, e.created_at)
   from memory.read_episodes(episodes, as_of) as e;
 
@@ -5206,11 +5330,11 @@ begin
   v_ids := array(select gen_random_uuid() as id from jsonb_array_elements(episodes) order by id);
   -- Inserted in the order of their keys, so that two batches with common keys cannot deadlock.
   insert into memory.episodes (
-    tenant_id, id, butler, session_id, content, importance, metadata, text_search_config,
-    index_rendering, idempotency_key, created_at, expires_at
+    tenant_id, id, butler, session_id, content, source_class, importance, metadata,
+    text_search_config, index_rendering, idempotency_key, created_at, expires_at
   )
   select
-    v_tenant_id, v_ids[e.ordinal], e.butler, e.session_id, e.content, e.importance, e.metadata,
+    v_tenant_id, v_ids[e.ordinal], e.butler, e.session_id, e.content, e.source_class, e.importance, e.metadata,
     v_settings.text_search_config, v_settings.index_rendering, e.idempotency_key, e.created_at,
     as_of + make_interval(secs => v_settings.episode_ttl_days * 86400)
   from memory.read_episodes(episodes, as_of) as e
@@ -5241,10 +5365,10 @@ $$;
 
 comment on function memory.store_episodes(jsonb, timestamptz) is
 'Stores many episodes at once, or none: an array of objects with content, butler and, if wanted, '
-'session_id, importance, metadata, idempotency_key and created_at. Returns, in their order, the '
-'id of each and whether it is new; one whose idempotency_key is known keeps its first id. Their '
-'vectors are the embedding worker''s work. Errors: PM002 invalid argument (the message tells '
-'which), PM004 key used for another episode.';
+'session_id, importance, metadata, idempotency_key, created_at and source_class. Returns, in their '
+'order, the id of each and whether it is new; one whose idempotency_key is known keeps its first '
+'id. Their vectors are the embedding worker''s work. Errors: PM002 invalid argument (the message '
+'tells which), PM004 key used for another episode.';
 
 -- Deploy pymem:functions/store_facts to pg
 -- requires: functions/embedding
@@ -6038,7 +6162,7 @@ create function memory.image_of(
   parallel safe
   return columns
     - '{
-      tenant_id,id,created_at,updated_at,butler,session_id,subject,predicate,idempotency_key,
+      tenant_id,id,created_at,updated_at,butler,session_id,source_class,subject,predicate,idempotency_key,
       source_episode_id,supersedes_id,embedding,embedding_version_id,search_vector,
       text_search_config,index_rendering,reference_count,last_referenced_at,retry_count,last_error,
       asymmetric_score
@@ -6142,7 +6266,7 @@ begin
     cross join lateral (
       select to_jsonb(s) as image
       from (select
-        o.importance, o.confidence, o.decay_rate, o.permanence, o.source_butler, o.entity_id,
+        o.importance, o.confidence, o.decay_rate, o.permanence, o.source_butler, o.trust, o.entity_id,
         o.validity, o.lifecycle_state, o.scope, o.last_confirmed_at, o.valid_from, o.valid_to,
         o.tags, o.metadata
       ) as s
@@ -6150,7 +6274,7 @@ begin
     cross join lateral (
       select to_jsonb(s) as image
       from (select
-        n.importance, n.confidence, n.decay_rate, n.permanence, n.source_butler, n.entity_id,
+        n.importance, n.confidence, n.decay_rate, n.permanence, n.source_butler, n.trust, n.entity_id,
         n.validity, n.lifecycle_state, n.scope, n.last_confirmed_at, n.valid_from, n.valid_to,
         n.tags, n.metadata
       ) as s
@@ -6169,7 +6293,7 @@ begin
       from (select
         o.content, o.scope, o.maturity, o.importance, o.confidence, o.decay_rate,
         o.permanence, o.effectiveness_score, o.applied_count, o.success_count,
-        o.harmful_count, o.source_butler, o.lifecycle_state, o.last_applied_at,
+        o.harmful_count, o.source_butler, o.trust, o.lifecycle_state, o.last_applied_at,
         o.last_evaluated_at, o.last_confirmed_at, o.tags, o.metadata
       ) as s
     ) as b
@@ -6178,7 +6302,7 @@ begin
       from (select
         n.content, n.scope, n.maturity, n.importance, n.confidence, n.decay_rate,
         n.permanence, n.effectiveness_score, n.applied_count, n.success_count,
-        n.harmful_count, n.source_butler, n.lifecycle_state, n.last_applied_at,
+        n.harmful_count, n.source_butler, n.trust, n.lifecycle_state, n.last_applied_at,
         n.last_evaluated_at, n.last_confirmed_at, n.tags, n.metadata
       ) as s
     ) as a
@@ -6266,18 +6390,18 @@ for each statement execute function memory.delete_history('episode');
 
 create trigger start_state
 before update of
-importance, confidence, decay_rate, permanence, source_butler, entity_id, validity, scope,
+importance, confidence, decay_rate, permanence, source_butler, trust, entity_id, validity, scope,
 last_confirmed_at, valid_from, valid_to, tags, metadata, updated_at
 on memory.facts
 for each row when (
   (
     new.importance, new.confidence, new.decay_rate, new.permanence, new.source_butler,
-    new.entity_id, new.validity, new.scope, new.last_confirmed_at, new.valid_from, new.valid_to,
-    new.tags, new.metadata, new.updated_at
+    new.trust, new.entity_id, new.validity, new.scope, new.last_confirmed_at, new.valid_from,
+    new.valid_to, new.tags, new.metadata, new.updated_at
   ) is distinct from (
     old.importance, old.confidence, old.decay_rate, old.permanence, old.source_butler,
-    old.entity_id, old.validity, old.scope, old.last_confirmed_at, old.valid_from, old.valid_to,
-    old.tags, old.metadata, old.updated_at
+    old.trust, old.entity_id, old.validity, old.scope, old.last_confirmed_at, old.valid_from,
+    old.valid_to, old.tags, old.metadata, old.updated_at
   )
 )
 execute function memory.start_state();
@@ -6294,19 +6418,19 @@ for each statement execute function memory.delete_history('fact');
 create trigger start_state
 before update of
 content, scope, maturity, importance, confidence, decay_rate, permanence, effectiveness_score,
-applied_count, success_count, harmful_count, source_butler, last_applied_at, last_evaluated_at,
-last_confirmed_at, tags, metadata, updated_at
+applied_count, success_count, harmful_count, source_butler, trust, last_applied_at,
+last_evaluated_at, last_confirmed_at, tags, metadata, updated_at
 on memory.rules
 for each row when (
   (
     new.content, new.scope, new.maturity, new.importance, new.confidence, new.decay_rate,
     new.permanence, new.effectiveness_score, new.applied_count, new.success_count,
-    new.harmful_count, new.source_butler, new.last_applied_at, new.last_evaluated_at,
-    new.last_confirmed_at, new.tags, new.metadata, new.updated_at
+    new.harmful_count, new.source_butler, new.trust, new.last_applied_at,
+    new.last_evaluated_at, new.last_confirmed_at, new.tags, new.metadata, new.updated_at
   ) is distinct from (
     old.content, old.scope, old.maturity, old.importance, old.confidence, old.decay_rate,
     old.permanence, old.effectiveness_score, old.applied_count, old.success_count,
-    old.harmful_count, old.source_butler, old.last_applied_at, old.last_evaluated_at,
+    old.harmful_count, old.source_butler, old.trust, old.last_applied_at, old.last_evaluated_at,
     old.last_confirmed_at, old.tags, old.metadata, old.updated_at
   )
 )
@@ -8781,7 +8905,7 @@ begin
     run.tenant_id, v_scope, coalesce('entity:' || v_entity_id, 'subject:' || v_subject), v_predicate
   )
   on conflict on constraint fact_keys_pkey do update set scope = excluded.scope;
-  select f.id, f.content, f.metadata into v_active
+  select f.id, f.content, f.metadata, f.trust into v_active
   from memory.facts as f
   where f.tenant_id = run.tenant_id and f.scope = v_scope and f.predicate = v_predicate
     and f.validity = 'active'
@@ -8800,7 +8924,13 @@ begin
       );
       return 'confirmed';
     end if;
-    if not memory.is_inferred(v_active.metadata) then
+    if not memory.is_inferred(v_active.metadata)
+      or exists (
+        select from memory.episodes as e
+        where e.tenant_id = run.tenant_id and e.id = any (v_evidence)
+          and memory.least_trust(v_active.trust, e.source_class) <> v_active.trust
+      )
+    then
       perform memory.link_evidence(
         run.tenant_id, 'fact', v_active.id, v_evidence, 'contradicts'
       );
@@ -8837,9 +8967,10 @@ comment on function memory.apply_fact(
   memory.consolidation_runs, memory.settings, jsonb, memory.facts, timestamptz
 ) is
 'Stores a fact that was inferred, at most as lasting and sure as the settings allow. What is '
-'active under its key is confirmed if it says the same, superseded if it was inferred too, and '
-'stands if somebody stated it: then the episodes are linked as contradicting it. Returns what '
-'happened. Errors: as store_fact, PM002 foreign evidence or scope.';
+'active under its key is confirmed if it says the same, superseded if it was inferred too, from '
+'sources that are trusted no more than these, and stands if somebody stated it: then the episodes '
+'are linked as contradicting it. Returns what happened. Errors: as store_fact, PM002 foreign '
+'evidence or scope.';
 
 create function memory.apply_action(
   run memory.consolidation_runs,
@@ -12970,7 +13101,7 @@ to memory_writer, memory_reader, memory_admin;
 
 grant execute on function
 memory.store_episode(
-  text, text, uuid, float8, jsonb, vector, uuid, text, timestamptz, timestamptz
+  text, text, uuid, float8, jsonb, vector, uuid, text, timestamptz, text, timestamptz
 ),
 memory.store_episodes(jsonb, timestamptz),
 memory.store_fact(

@@ -165,7 +165,7 @@ begin
     run.tenant_id, v_scope, coalesce('entity:' || v_entity_id, 'subject:' || v_subject), v_predicate
   )
   on conflict on constraint fact_keys_pkey do update set scope = excluded.scope;
-  select f.id, f.content, f.metadata into v_active
+  select f.id, f.content, f.metadata, f.trust into v_active
   from memory.facts as f
   where f.tenant_id = run.tenant_id and f.scope = v_scope and f.predicate = v_predicate
     and f.validity = 'active'
@@ -184,7 +184,13 @@ begin
       );
       return 'confirmed';
     end if;
-    if not memory.is_inferred(v_active.metadata) then
+    if not memory.is_inferred(v_active.metadata)
+      or exists (
+        select from memory.episodes as e
+        where e.tenant_id = run.tenant_id and e.id = any (v_evidence)
+          and memory.least_trust(v_active.trust, e.source_class) <> v_active.trust
+      )
+    then
       perform memory.link_evidence(
         run.tenant_id, 'fact', v_active.id, v_evidence, 'contradicts'
       );
@@ -221,9 +227,10 @@ comment on function memory.apply_fact(
   memory.consolidation_runs, memory.settings, jsonb, memory.facts, timestamptz
 ) is
 'Stores a fact that was inferred, at most as lasting and sure as the settings allow. What is '
-'active under its key is confirmed if it says the same, superseded if it was inferred too, and '
-'stands if somebody stated it: then the episodes are linked as contradicting it. Returns what '
-'happened. Errors: as store_fact, PM002 foreign evidence or scope.';
+'active under its key is confirmed if it says the same, superseded if it was inferred too, from '
+'sources that are trusted no more than these, and stands if somebody stated it: then the episodes '
+'are linked as contradicting it. Returns what happened. Errors: as store_fact, PM002 foreign '
+'evidence or scope.';
 
 create function memory.apply_action(
   run memory.consolidation_runs,

@@ -18,6 +18,7 @@ create function memory.store_episode(
   embedding_version_id uuid default null,
   idempotency_key text default null,
   created_at timestamptz default null,
+  source_class text default 'agent',
   as_of timestamptz default now()
 )
   returns uuid
@@ -39,6 +40,7 @@ begin
     memory.check_text('butler', store_episode.butler, 128),
     memory.check_number('importance', store_episode.importance, 0, 10),
     memory.check_metadata(store_episode.metadata),
+    memory.check_word('source_class', store_episode.source_class, '{user,agent,tool,external}'),
     memory.check_idempotency_key(store_episode.idempotency_key),
     memory.check_write_time('as_of', as_of),
     memory.check_write_time('created_at', v_created_at);
@@ -47,12 +49,14 @@ begin
   );
 
   insert into memory.episodes (
-    tenant_id, butler, session_id, content, importance, metadata, embedding, embedding_version_id,
-    text_search_config, index_rendering, idempotency_key, created_at, expires_at
+    tenant_id, butler, session_id, content, source_class, importance, metadata, embedding,
+    embedding_version_id, text_search_config, index_rendering, idempotency_key, created_at,
+    expires_at
   )
   values (
     v_tenant_id, memory.collapse_whitespace(store_episode.butler), store_episode.session_id,
-    store_episode.content, store_episode.importance, store_episode.metadata,
+    store_episode.content, store_episode.source_class, store_episode.importance,
+    store_episode.metadata,
     store_episode.embedding, v_version_id, v_settings.text_search_config,
     v_settings.index_rendering, store_episode.idempotency_key, v_created_at,
     as_of + make_interval(secs => v_settings.episode_ttl_days * 86400)
@@ -77,13 +81,13 @@ end;
 $$;
 
 comment on function memory.store_episode(
-  text, text, uuid, float8, jsonb, vector, uuid, text, timestamptz, timestamptz
+  text, text, uuid, float8, jsonb, vector, uuid, text, timestamptz, text, timestamptz
 ) is
-'Stores an observation of an agent (butler) and returns its id. It happened at created_at '
-'(default as_of), is found for episode_ttl_days from as_of, and waits for consolidation. Without '
-'an embedding it is found by keyword at once and by meaning after the embedding worker has come '
-'by. The same idempotency_key again returns the first id. Errors: PM002 invalid argument, PM004 '
-'key used for another episode.';
+'Stores an observation of an agent (butler) and returns its id. source_class says whose word it '
+'is: user, agent, tool or external. It happened at created_at (default as_of), is found for '
+'episode_ttl_days from as_of, and waits for consolidation. Without an embedding it is found by '
+'keyword at once and by meaning after the embedding worker has come by. The same idempotency_key '
+'again returns the first id. Errors: PM002 invalid argument, PM004 key used for another episode.';
 
 create function memory.read_episodes(
   episodes jsonb,
@@ -97,7 +101,8 @@ create function memory.read_episodes(
     importance float8,
     metadata jsonb,
     idempotency_key text,
-    created_at timestamptz
+    created_at timestamptz,
+    source_class text
   )
   language sql
   immutable
@@ -111,7 +116,8 @@ as $$
     coalesce(e.importance, 5.0),
     coalesce(e.metadata, '{}'),
     e.idempotency_key,
-    coalesce(e.created_at, as_of)
+    coalesce(e.created_at, as_of),
+    coalesce(e.source_class, 'agent')
   from jsonb_array_elements(episodes) with ordinality as a (episode, ordinal)
   cross join lateral jsonb_to_record(a.episode) as e (
     content text,
@@ -120,7 +126,8 @@ as $$
     importance float8,
     metadata jsonb,
     idempotency_key text,
-    created_at timestamptz
+    created_at timestamptz,
+    source_class text
   );
 $$;
 
@@ -154,7 +161,8 @@ begin
     'episode', episodes,
     '{
       "content": "string", "butler": "string", "session_id": "uuid", "importance": "number",
-      "metadata": "object", "idempotency_key": "string", "created_at": "string"
+      "metadata": "object", "idempotency_key": "string", "created_at": "string",
+      "source_class": "string"
     }'
   );
   perform
@@ -163,6 +171,9 @@ begin
     memory.check_number('importance of episode ' || e.ordinal, e.importance, 0, 10),
     memory.check_metadata(e.metadata, whose => ' of episode ' || e.ordinal),
     memory.check_idempotency_key(e.idempotency_key, ' of episode ' || e.ordinal),
+    memory.check_word(
+      'source_class of episode ' || e.ordinal, e.source_class, '{user,agent,tool,external}'
+    ),
     memory.check_write_time('created_at of episode ' || e.ordinal, e.created_at)
   from memory.read_episodes(episodes, as_of) as e;
 
@@ -170,11 +181,11 @@ begin
   v_ids := array(select gen_random_uuid() as id from jsonb_array_elements(episodes) order by id);
   -- Inserted in the order of their keys, so that two batches with common keys cannot deadlock.
   insert into memory.episodes (
-    tenant_id, id, butler, session_id, content, importance, metadata, text_search_config,
-    index_rendering, idempotency_key, created_at, expires_at
+    tenant_id, id, butler, session_id, content, source_class, importance, metadata,
+    text_search_config, index_rendering, idempotency_key, created_at, expires_at
   )
   select
-    v_tenant_id, v_ids[e.ordinal], e.butler, e.session_id, e.content, e.importance, e.metadata,
+    v_tenant_id, v_ids[e.ordinal], e.butler, e.session_id, e.content, e.source_class, e.importance, e.metadata,
     v_settings.text_search_config, v_settings.index_rendering, e.idempotency_key, e.created_at,
     as_of + make_interval(secs => v_settings.episode_ttl_days * 86400)
   from memory.read_episodes(episodes, as_of) as e
@@ -205,9 +216,9 @@ $$;
 
 comment on function memory.store_episodes(jsonb, timestamptz) is
 'Stores many episodes at once, or none: an array of objects with content, butler and, if wanted, '
-'session_id, importance, metadata, idempotency_key and created_at. Returns, in their order, the '
-'id of each and whether it is new; one whose idempotency_key is known keeps its first id. Their '
-'vectors are the embedding worker''s work. Errors: PM002 invalid argument (the message tells '
-'which), PM004 key used for another episode.';
+'session_id, importance, metadata, idempotency_key, created_at and source_class. Returns, in their '
+'order, the id of each and whether it is new; one whose idempotency_key is known keeps its first '
+'id. Their vectors are the embedding worker''s work. Errors: PM002 invalid argument (the message '
+'tells which), PM004 key used for another episode.';
 
 commit;

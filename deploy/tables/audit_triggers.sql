@@ -67,12 +67,13 @@ execute function memory.audit_event('fact', 'fact_confirmed');
 -- a trigger) follow from a deletion that has an event of its own.
 create trigger audit_updated
 after update of
-importance, confidence, decay_rate, permanence, source_butler, source_episode_id, supersedes_id,
-entity_id, scope, valid_from, valid_to, tags, metadata, idempotency_key, text_search_config
+importance, confidence, decay_rate, permanence, source_butler, trust, source_episode_id,
+supersedes_id, entity_id, scope, valid_from, valid_to, tags, metadata, idempotency_key,
+text_search_config
 on memory.facts
 for each row when (
   (
-    new.importance, new.confidence, new.decay_rate, new.permanence, new.source_butler,
+    new.importance, new.confidence, new.decay_rate, new.permanence, new.source_butler, new.trust,
     new.entity_id, new.scope, new.valid_from,
     case when new.lifecycle_state = old.lifecycle_state then new.valid_to end, new.tags,
     case
@@ -80,7 +81,7 @@ for each row when (
     end,
     new.idempotency_key, new.text_search_config
   ) is distinct from (
-    old.importance, old.confidence, old.decay_rate, old.permanence, old.source_butler,
+    old.importance, old.confidence, old.decay_rate, old.permanence, old.source_butler, old.trust,
     old.entity_id, old.scope, old.valid_from,
     case when new.lifecycle_state = old.lifecycle_state then old.valid_to end, old.tags,
     case
@@ -129,12 +130,12 @@ execute function memory.audit_event('rule', 'rule_confirmed');
 create trigger audit_updated
 after update of
 content, scope, importance, confidence, decay_rate, permanence, source_episode_id, source_butler,
-tags, metadata, idempotency_key, text_search_config
+trust, tags, metadata, idempotency_key, text_search_config
 on memory.rules
 for each row when (
   (
     new.content, new.scope, new.importance, new.confidence, new.decay_rate, new.permanence,
-    new.source_butler, new.tags,
+    new.source_butler, new.trust, new.tags,
     new.metadata - case
       when new.lifecycle_state <> old.lifecycle_state then '{status,forgotten}'::text []
       else '{}'
@@ -144,7 +145,7 @@ for each row when (
     new.idempotency_key, new.text_search_config
   ) is distinct from (
     old.content, old.scope, old.importance, old.confidence, old.decay_rate, old.permanence,
-    old.source_butler, old.tags,
+    old.source_butler, old.trust, old.tags,
     old.metadata - case
       when new.lifecycle_state <> old.lifecycle_state then '{status,forgotten}'::text []
       else '{}'

@@ -17,6 +17,9 @@ create table memory.episodes (
   text_search_config text not null default 'english',
   index_rendering text not null default 'dated' check (index_rendering in ('content', 'dated')),
   search_vector tsvector not null,
+  source_class text not null default 'agent'
+  constraint episodes_source_class_check
+  check (source_class in ('user', 'agent', 'tool', 'external')),
   importance float8 not null default 5.0 check (importance between 0 and 10),
   reference_count integer not null default 0 check (reference_count >= 0),
   consolidated boolean not null default false,
@@ -64,7 +67,7 @@ on memory.episodes (tenant_id, expires_at) where expires_at is not null;
 
 create index episodes_pending_idx
 on memory.episodes (tenant_id, butler, created_at, id)
-where consolidation_status in ('pending', 'failed');
+where consolidation_status = 'pending' or consolidation_status = 'failed';
 
 -- Cleanup reads the oldest of these only.
 create index episodes_consolidated_idx
@@ -100,6 +103,9 @@ comment on column memory.episodes.text_search_config is
 'Text search configuration of search_vector.';
 comment on column memory.episodes.index_rendering is
 'What search_vector holds: the "content" alone, or that and the day in words ("dated").';
+comment on column memory.episodes.source_class is
+'Whose word it is: the user''s, the agent''s own, a tool''s answer or external content such as a '
+'web page. What is derived from it is trusted no more.';
 comment on column memory.episodes.importance is 'How much it matters, 0..10.';
 comment on column memory.episodes.reference_count is 'How often recall or get returned it.';
 comment on column memory.episodes.consolidated is
@@ -122,6 +128,25 @@ comment on column memory.episodes.metadata is
 comment on column memory.episodes.idempotency_key is
 'Storing again under the same key returns the first row.';
 
+create function memory.least_trust(
+  one text,
+  other text
+)
+  returns text
+  language sql
+  immutable
+  parallel safe
+  return case
+    when array_position('{external,tool,agent,user}'::text [], other)
+      < array_position('{external,tool,agent,user}'::text [], one)
+    then other
+    else one
+  end;
+
+comment on function memory.least_trust(text, text) is
+'The less trusted of two source classes, from the least: external, tool, agent, user. NULL for '
+'other counts as user.';
+
 create function memory.prepare_episode()
   returns trigger
   language plpgsql
@@ -131,9 +156,13 @@ as $$
 begin
   if tg_op = 'UPDATE' then
     if (
-      (new.tenant_id, new.id, new.butler, new.session_id, new.content, new.created_at)
-      is distinct from
-      (old.tenant_id, old.id, old.butler, old.session_id, old.content, old.created_at)
+      (
+        new.tenant_id, new.id, new.butler, new.session_id, new.content, new.source_class,
+        new.created_at
+      ) is distinct from (
+        old.tenant_id, old.id, old.butler, old.session_id, old.content, old.source_class,
+        old.created_at
+      )
     ) then
       raise exception 'episode % is append-only', old.id
         using errcode = 'PM006',
@@ -175,8 +204,8 @@ comment on function memory.prepare_episode() is
 
 create trigger prepare
 before insert or update of
-tenant_id, id, butler, session_id, content, created_at, consolidated, consolidation_status,
-text_search_config, index_rendering, search_vector
+tenant_id, id, butler, session_id, content, source_class, created_at, consolidated,
+consolidation_status, text_search_config, index_rendering, search_vector
 on memory.episodes
 for each row execute function memory.prepare_episode();
 

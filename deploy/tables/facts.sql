@@ -41,6 +41,8 @@ create table memory.facts (
   check (permanence in ('permanent', 'stable', 'standard', 'volatile', 'ephemeral')),
   source_butler text check (source_butler <> '' and octet_length(source_butler) <= 128),
   source_episode_id uuid,
+  trust text not null default 'user'
+  constraint facts_trust_check check (trust in ('user', 'agent', 'tool', 'external')),
   supersedes_id uuid,
   entity_id uuid,
   validity text not null default 'active'
@@ -160,6 +162,8 @@ comment on column memory.facts.decay_rate is 'Decay per day, that of the permane
 comment on column memory.facts.permanence is
 'How lasting it is: permanent, stable, standard, volatile or ephemeral.';
 comment on column memory.facts.source_butler is 'The agent that stored it.';
+comment on column memory.facts.trust is
+'The least trusted source class of what it was derived from; user where it was stated.';
 comment on column memory.facts.source_episode_id is
 'The episode it was drawn from; NULL once that is deleted (the derived_from link stays).';
 comment on column memory.facts.supersedes_id is 'The fact it replaced.';
@@ -210,6 +214,16 @@ begin
   if tg_op = 'INSERT' then
     new.last_confirmed_at := coalesce(new.last_confirmed_at, new.created_at);
     new.updated_at := new.created_at;
+    if new.source_episode_id is not null then
+      new.trust := memory.least_trust(
+        new.trust,
+        (
+          select e.source_class
+          from memory.episodes as e
+          where e.tenant_id = new.tenant_id and e.id = new.source_episode_id
+        )
+      );
+    end if;
   elsif (
     (new.tenant_id, new.id, new.subject, new.predicate, new.content, new.created_at)
     is distinct from

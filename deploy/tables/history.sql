@@ -46,7 +46,7 @@ create function memory.image_of(
   parallel safe
   return columns
     - '{
-      tenant_id,id,created_at,updated_at,butler,session_id,subject,predicate,idempotency_key,
+      tenant_id,id,created_at,updated_at,butler,session_id,source_class,subject,predicate,idempotency_key,
       source_episode_id,supersedes_id,embedding,embedding_version_id,search_vector,
       text_search_config,index_rendering,reference_count,last_referenced_at,retry_count,last_error,
       asymmetric_score
@@ -150,7 +150,7 @@ begin
     cross join lateral (
       select to_jsonb(s) as image
       from (select
-        o.importance, o.confidence, o.decay_rate, o.permanence, o.source_butler, o.entity_id,
+        o.importance, o.confidence, o.decay_rate, o.permanence, o.source_butler, o.trust, o.entity_id,
         o.validity, o.lifecycle_state, o.scope, o.last_confirmed_at, o.valid_from, o.valid_to,
         o.tags, o.metadata
       ) as s
@@ -158,7 +158,7 @@ begin
     cross join lateral (
       select to_jsonb(s) as image
       from (select
-        n.importance, n.confidence, n.decay_rate, n.permanence, n.source_butler, n.entity_id,
+        n.importance, n.confidence, n.decay_rate, n.permanence, n.source_butler, n.trust, n.entity_id,
         n.validity, n.lifecycle_state, n.scope, n.last_confirmed_at, n.valid_from, n.valid_to,
         n.tags, n.metadata
       ) as s
@@ -177,7 +177,7 @@ begin
       from (select
         o.content, o.scope, o.maturity, o.importance, o.confidence, o.decay_rate,
         o.permanence, o.effectiveness_score, o.applied_count, o.success_count,
-        o.harmful_count, o.source_butler, o.lifecycle_state, o.last_applied_at,
+        o.harmful_count, o.source_butler, o.trust, o.lifecycle_state, o.last_applied_at,
         o.last_evaluated_at, o.last_confirmed_at, o.tags, o.metadata
       ) as s
     ) as b
@@ -186,7 +186,7 @@ begin
       from (select
         n.content, n.scope, n.maturity, n.importance, n.confidence, n.decay_rate,
         n.permanence, n.effectiveness_score, n.applied_count, n.success_count,
-        n.harmful_count, n.source_butler, n.lifecycle_state, n.last_applied_at,
+        n.harmful_count, n.source_butler, n.trust, n.lifecycle_state, n.last_applied_at,
         n.last_evaluated_at, n.last_confirmed_at, n.tags, n.metadata
       ) as s
     ) as a
@@ -274,18 +274,18 @@ for each statement execute function memory.delete_history('episode');
 
 create trigger start_state
 before update of
-importance, confidence, decay_rate, permanence, source_butler, entity_id, validity, scope,
+importance, confidence, decay_rate, permanence, source_butler, trust, entity_id, validity, scope,
 last_confirmed_at, valid_from, valid_to, tags, metadata, updated_at
 on memory.facts
 for each row when (
   (
     new.importance, new.confidence, new.decay_rate, new.permanence, new.source_butler,
-    new.entity_id, new.validity, new.scope, new.last_confirmed_at, new.valid_from, new.valid_to,
-    new.tags, new.metadata, new.updated_at
+    new.trust, new.entity_id, new.validity, new.scope, new.last_confirmed_at, new.valid_from,
+    new.valid_to, new.tags, new.metadata, new.updated_at
   ) is distinct from (
     old.importance, old.confidence, old.decay_rate, old.permanence, old.source_butler,
-    old.entity_id, old.validity, old.scope, old.last_confirmed_at, old.valid_from, old.valid_to,
-    old.tags, old.metadata, old.updated_at
+    old.trust, old.entity_id, old.validity, old.scope, old.last_confirmed_at, old.valid_from,
+    old.valid_to, old.tags, old.metadata, old.updated_at
   )
 )
 execute function memory.start_state();
@@ -302,19 +302,19 @@ for each statement execute function memory.delete_history('fact');
 create trigger start_state
 before update of
 content, scope, maturity, importance, confidence, decay_rate, permanence, effectiveness_score,
-applied_count, success_count, harmful_count, source_butler, last_applied_at, last_evaluated_at,
-last_confirmed_at, tags, metadata, updated_at
+applied_count, success_count, harmful_count, source_butler, trust, last_applied_at,
+last_evaluated_at, last_confirmed_at, tags, metadata, updated_at
 on memory.rules
 for each row when (
   (
     new.content, new.scope, new.maturity, new.importance, new.confidence, new.decay_rate,
     new.permanence, new.effectiveness_score, new.applied_count, new.success_count,
-    new.harmful_count, new.source_butler, new.last_applied_at, new.last_evaluated_at,
-    new.last_confirmed_at, new.tags, new.metadata, new.updated_at
+    new.harmful_count, new.source_butler, new.trust, new.last_applied_at,
+    new.last_evaluated_at, new.last_confirmed_at, new.tags, new.metadata, new.updated_at
   ) is distinct from (
     old.content, old.scope, old.maturity, old.importance, old.confidence, old.decay_rate,
     old.permanence, old.effectiveness_score, old.applied_count, old.success_count,
-    old.harmful_count, old.source_butler, old.last_applied_at, old.last_evaluated_at,
+    old.harmful_count, old.source_butler, old.trust, old.last_applied_at, old.last_evaluated_at,
     old.last_confirmed_at, old.tags, old.metadata, old.updated_at
   )
 )

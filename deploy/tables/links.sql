@@ -109,6 +109,61 @@ comment on function memory.memory_exists(text, text, uuid) is
 'Whether an episode, fact or rule exists, locked against deletion until the end of the '
 'transaction.';
 
+create function memory.lower_trust()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_lower record;
+begin
+  for v_lower in
+    select
+      n.tenant_id, n.source_type, n.source_id,
+      case
+        when bool_or(t.trust = 'external') then 'external'
+        when bool_or(t.trust = 'tool') then 'tool'
+        else 'agent'
+      end as trust
+    from new_rows as n
+    cross join lateral (
+      select e.source_class as trust from memory.episodes as e
+      where n.target_type = 'episode' and e.tenant_id = n.tenant_id and e.id = n.target_id
+      union all
+      select f.trust from memory.facts as f
+      where n.target_type = 'fact' and f.tenant_id = n.tenant_id and f.id = n.target_id
+      union all
+      select r.trust from memory.rules as r
+      where n.target_type = 'rule' and r.tenant_id = n.tenant_id and r.id = n.target_id
+    ) as t
+    where n.relation = 'derived_from' and n.source_type in ('fact', 'rule') and t.trust <> 'user'
+    group by n.tenant_id, n.source_type, n.source_id
+    order by n.source_type, n.source_id, n.tenant_id
+  loop
+    if v_lower.source_type = 'fact' then
+      update memory.facts as f
+      set trust = v_lower.trust
+      where f.tenant_id = v_lower.tenant_id and f.id = v_lower.source_id
+        and memory.least_trust(f.trust, v_lower.trust) <> f.trust;
+    else
+      update memory.rules as r
+      set trust = v_lower.trust
+      where r.tenant_id = v_lower.tenant_id and r.id = v_lower.source_id
+        and memory.least_trust(r.trust, v_lower.trust) <> r.trust;
+    end if;
+  end loop;
+  return null;
+end;
+$$;
+
+comment on function memory.lower_trust() is
+'Trigger of a statement: a fact or rule is trusted no more than what it is derived from.';
+
+create trigger lower_trust
+after insert on memory.memory_links
+referencing new table as new_rows
+for each statement execute function memory.lower_trust();
+
 create trigger check_ends
 after insert on memory.memory_links
 referencing new table as new_rows

@@ -31,6 +31,8 @@ create table memory.rules (
     success_count / (success_count + 4.0::float8 * harmful_count + 0.01)
   ) stored,
   source_episode_id uuid,
+  trust text not null default 'user'
+  constraint rules_trust_check check (trust in ('user', 'agent', 'tool', 'external')),
   source_butler text check (source_butler <> '' and octet_length(source_butler) <= 128),
   lifecycle_state text generated always as (
     case
@@ -129,6 +131,8 @@ comment on column memory.rules.applied_count is
 'trigger from memory.rule_applications.';
 comment on column memory.rules.success_count is 'Helpful outcomes reported.';
 comment on column memory.rules.harmful_count is 'Harmful outcomes reported.';
+comment on column memory.rules.trust is
+'The least trusted source class of what it was derived from; user where it was stated.';
 comment on column memory.rules.source_episode_id is
 'The episode it was drawn from; NULL once that is deleted (the derived_from link stays).';
 comment on column memory.rules.lifecycle_state is
@@ -156,6 +160,16 @@ begin
   if tg_op = 'INSERT' then
     new.last_confirmed_at := coalesce(new.last_confirmed_at, new.created_at);
     new.updated_at := new.created_at;
+    if new.source_episode_id is not null then
+      new.trust := memory.least_trust(
+        new.trust,
+        (
+          select e.source_class
+          from memory.episodes as e
+          where e.tenant_id = new.tenant_id and e.id = new.source_episode_id
+        )
+      );
+    end if;
   elsif (
     (new.tenant_id, new.id, new.created_at) is distinct from (old.tenant_id, old.id, old.created_at)
   ) then

@@ -36,7 +36,8 @@ def ingest(options: Options, file: Path, no_embed: bool, json_: bool) -> None:
     \b
     Each line: {"butler": "...", "content": "...",               required
                 "session_id": "<uuid>", "created_at": "<ISO 8601>",
-                "importance": 0..10, "metadata": {...}, "idempotency_key": "..."}
+                "importance": 0..10, "metadata": {...}, "idempotency_key": "...",
+                "source_class": "user" | "agent" | "tool" | "external"}
     """
     embed = not no_embed and embeddings_installed()
     size = file.stat().st_size if file.is_file() else 0
@@ -103,6 +104,12 @@ tags_option = click.option("--tag", "tags", multiple=True, help="Label; may be r
 @click.argument("content")
 @click.option("--butler", required=True, help="The agent that observed it.")
 @click.option("--session", "session_id", help="UUID of the session.")
+@click.option(
+    "--source",
+    "source_class",
+    type=click.Choice(["user", "agent", "tool", "external"]),
+    help="Whose word it is; default: agent.",
+)
 @importance_option
 @metadata_option
 @as_json
@@ -112,6 +119,7 @@ def store_episode(
     content: str,
     butler: str,
     session_id: str | None,
+    source_class: Any,
     importance: float | None,
     metadata: str | None,
     json_: bool,
@@ -121,7 +129,12 @@ def store_episode(
     stored = run(
         options,
         lambda memory: memory.store_episode(
-            content, butler, session_id=session_id, importance=importance, metadata=parsed
+            content,
+            butler,
+            session_id=session_id,
+            importance=importance,
+            metadata=parsed,
+            source_class=source_class,
         ),
         embed=True,
     )

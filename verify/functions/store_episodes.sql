@@ -3,7 +3,7 @@
 begin;
 select
   'memory.store_episode(
-    text, text, uuid, float8, jsonb, vector, uuid, text, timestamptz, timestamptz
+    text, text, uuid, float8, jsonb, vector, uuid, text, timestamptz, text, timestamptz
   )'::regprocedure,
   'memory.read_episodes(jsonb, timestamptz)'::regprocedure,
   'memory.store_episodes(jsonb, timestamptz)'::regprocedure;
