@@ -52,7 +52,7 @@ values
 ('{memory_admin,memory_reader,memory_worker}', '{list_consolidation_runs}'),
 ('{memory_owner}', '{tenants_with_memories}'),
 ('{}', '{inverted_content,requeue_embedding,bury_memories,resolved_state,due_facts,due_rules,sweep_facts,sweep_rules}'),
-('{}', '{image_of,image_digest,next_state_at,start_state,record_changes,delete_history,restore_fact,memories_at,
+('{}', '{image_of,image_digest,next_state_at,start_state,record_episode_changes,record_fact_changes,record_rule_changes,delete_history,restore_fact,memories_at,
   find_memories_at,check_interval}'),
 ('{}', '{least_trust,lower_trust,due_episodes,lock_run,refuse_lost_lease,consolidation_key,read_evidence,link_evidence,is_inferred,apply_fact,
   apply_action,refuse_delete,event_digest,append_digest,chain_hash,check_guards,check_seals,check_event_coverage}'),

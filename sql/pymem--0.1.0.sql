@@ -6216,9 +6216,11 @@ comment on function memory.start_state() is
 'Trigger: dates a changed memory (updated_at), later than it was dated before.';
 
 -- A statement at a time, and for nothing if it only counted references: then no state has begun.
--- The images hold what memory.image_of leaves of the rows, which are not asked for all they have:
--- their vectors would have to be read from where they are stored.
-create function memory.record_changes()
+-- One function a table, because the columns differ and only the trigger itself sees the rows. The
+-- images hold what memory.image_of leaves of the rows, which are not asked for all they have: their
+-- vectors would have to be read from where they are stored.
+
+create function memory.record_episode_changes()
   returns trigger
   language plpgsql
   set search_path = pg_catalog, memory, public, pg_temp
@@ -6241,14 +6243,12 @@ begin
       (
         select t.event_type
         from memory.transitions as t
-        where t.memory_type = tg_argv[0] and t.aspect = 'lifecycle_state'
+        where t.memory_type = 'episode' and t.aspect = 'lifecycle_state'
           and t.from_state = o.lifecycle_state and t.to_state = n.lifecycle_state
       ),
-      memory.refuse_transition(
-        tg_argv[0], n.id, 'lifecycle_state', o.lifecycle_state, n.lifecycle_state
-      )
+      memory.refuse_transition('episode', n.id, 'lifecycle_state', o.lifecycle_state, n.lifecycle_state)
     ),
-    tg_argv[0],
+    'episode',
     n.id,
     jsonb_build_object('from', o.lifecycle_state, 'to', n.lifecycle_state)
   from old_rows as o
@@ -6256,92 +6256,178 @@ begin
   where n.lifecycle_state <> o.lifecycle_state
   order by n.id, n.tenant_id;
 
-  if tg_argv[0] = 'fact' then
-    insert into memory.memory_history
-      (tenant_id, memory_type, memory_id, known_from, known_to, image, successor_digest)
-    select
-      o.tenant_id, 'fact', o.id, o.updated_at, n.updated_at, b.image, memory.image_digest(a.image)
-    from old_rows as o
-    join new_rows as n on n.tenant_id = o.tenant_id and n.id = o.id
-    cross join lateral (
-      select to_jsonb(s) as image
-      from (select
-        o.importance, o.confidence, o.decay_rate, o.permanence, o.source_butler, o.trust, o.entity_id,
-        o.validity, o.lifecycle_state, o.scope, o.last_confirmed_at, o.valid_from, o.valid_to,
-        o.tags, o.metadata
-      ) as s
-    ) as b
-    cross join lateral (
-      select to_jsonb(s) as image
-      from (select
-        n.importance, n.confidence, n.decay_rate, n.permanence, n.source_butler, n.trust, n.entity_id,
-        n.validity, n.lifecycle_state, n.scope, n.last_confirmed_at, n.valid_from, n.valid_to,
-        n.tags, n.metadata
-      ) as s
-    ) as a
-    where n.updated_at <> o.updated_at
-    order by o.id, o.tenant_id;
-  elsif tg_argv[0] = 'rule' then
-    insert into memory.memory_history
-      (tenant_id, memory_type, memory_id, known_from, known_to, image, successor_digest)
-    select
-      o.tenant_id, 'rule', o.id, o.updated_at, n.updated_at, b.image, memory.image_digest(a.image)
-    from old_rows as o
-    join new_rows as n on n.tenant_id = o.tenant_id and n.id = o.id
-    cross join lateral (
-      select to_jsonb(s) as image
-      from (select
-        o.content, o.scope, o.maturity, o.importance, o.confidence, o.decay_rate,
-        o.permanence, o.effectiveness_score, o.applied_count, o.success_count,
-        o.harmful_count, o.source_butler, o.trust, o.lifecycle_state, o.last_applied_at,
-        o.last_evaluated_at, o.last_confirmed_at, o.tags, o.metadata
-      ) as s
-    ) as b
-    cross join lateral (
-      select to_jsonb(s) as image
-      from (select
-        n.content, n.scope, n.maturity, n.importance, n.confidence, n.decay_rate,
-        n.permanence, n.effectiveness_score, n.applied_count, n.success_count,
-        n.harmful_count, n.source_butler, n.trust, n.lifecycle_state, n.last_applied_at,
-        n.last_evaluated_at, n.last_confirmed_at, n.tags, n.metadata
-      ) as s
-    ) as a
-    where n.updated_at <> o.updated_at
-    order by o.id, o.tenant_id;
-  else
-    insert into memory.memory_history
-      (tenant_id, memory_type, memory_id, known_from, known_to, image, successor_digest)
-    select
-      o.tenant_id, 'episode', o.id, o.updated_at, n.updated_at, b.image, memory.image_digest(a.image)
-    from old_rows as o
-    join new_rows as n on n.tenant_id = o.tenant_id and n.id = o.id
-    cross join lateral (
-      select to_jsonb(s) as image
-      from (select
-        o.importance, o.consolidated, o.consolidation_status, o.consolidation_attempts,
-        o.last_consolidation_error, o.next_consolidation_retry_at, o.lifecycle_state,
-        o.expires_at, o.metadata
-      ) as s
-    ) as b
-    cross join lateral (
-      select to_jsonb(s) as image
-      from (select
-        n.importance, n.consolidated, n.consolidation_status, n.consolidation_attempts,
-        n.last_consolidation_error, n.next_consolidation_retry_at, n.lifecycle_state,
-        n.expires_at, n.metadata
-      ) as s
-    ) as a
-    where n.updated_at <> o.updated_at
-    order by o.id, o.tenant_id;
-  end if;
+  insert into memory.memory_history
+    (tenant_id, memory_type, memory_id, known_from, known_to, image, successor_digest)
+  select
+    o.tenant_id, 'episode', o.id, o.updated_at, n.updated_at, b.image, memory.image_digest(a.image)
+  from old_rows as o
+  join new_rows as n on n.tenant_id = o.tenant_id and n.id = o.id
+  cross join lateral (
+    select to_jsonb(s) as image
+    from (select
+      o.importance, o.consolidated, o.consolidation_status, o.consolidation_attempts,
+      o.last_consolidation_error, o.next_consolidation_retry_at, o.lifecycle_state,
+      o.expires_at, o.metadata
+    ) as s
+  ) as b
+  cross join lateral (
+    select to_jsonb(s) as image
+    from (select
+      n.importance, n.consolidated, n.consolidation_status, n.consolidation_attempts,
+      n.last_consolidation_error, n.next_consolidation_retry_at, n.lifecycle_state,
+      n.expires_at, n.metadata
+    ) as s
+  ) as a
+  where n.updated_at <> o.updated_at
+  order by o.id, o.tenant_id;
   return null;
 end;
 $$;
 
-comment on function memory.record_changes() is
-'Trigger of a statement: refuses a change of lifecycle_state that memory.transitions does not '
-'declare, writes the event of one that it does, and keeps what each changed memory said until '
-'then. Argument: its type. Errors: PM003.';
+comment on function memory.record_episode_changes() is
+'Trigger of a statement on episodes: refuses a change of lifecycle_state that memory.transitions '
+'does not declare, writes the event of one that it does, and keeps what each changed episode said '
+'until then. Errors: PM003.';
+
+create function memory.record_fact_changes()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+  set timezone = 'UTC' -- so that the same state has the same image in every session
+as $$
+begin
+  if not exists (
+    select
+    from old_rows as o
+    join new_rows as n on n.tenant_id = o.tenant_id and n.id = o.id
+    where n.updated_at <> o.updated_at
+  ) then
+    return null;
+  end if;
+
+  insert into memory.memory_events (tenant_id, event_type, memory_type, memory_id, payload)
+  select
+    n.tenant_id,
+    coalesce(
+      (
+        select t.event_type
+        from memory.transitions as t
+        where t.memory_type = 'fact' and t.aspect = 'lifecycle_state'
+          and t.from_state = o.lifecycle_state and t.to_state = n.lifecycle_state
+      ),
+      memory.refuse_transition('fact', n.id, 'lifecycle_state', o.lifecycle_state, n.lifecycle_state)
+    ),
+    'fact',
+    n.id,
+    jsonb_build_object('from', o.lifecycle_state, 'to', n.lifecycle_state)
+  from old_rows as o
+  join new_rows as n on n.tenant_id = o.tenant_id and n.id = o.id
+  where n.lifecycle_state <> o.lifecycle_state
+  order by n.id, n.tenant_id;
+
+  insert into memory.memory_history
+    (tenant_id, memory_type, memory_id, known_from, known_to, image, successor_digest)
+  select
+    o.tenant_id, 'fact', o.id, o.updated_at, n.updated_at, b.image, memory.image_digest(a.image)
+  from old_rows as o
+  join new_rows as n on n.tenant_id = o.tenant_id and n.id = o.id
+  cross join lateral (
+    select to_jsonb(s) as image
+    from (select
+      o.importance, o.confidence, o.decay_rate, o.permanence, o.source_butler, o.trust, o.entity_id,
+      o.validity, o.lifecycle_state, o.scope, o.last_confirmed_at, o.valid_from, o.valid_to,
+      o.tags, o.metadata
+    ) as s
+  ) as b
+  cross join lateral (
+    select to_jsonb(s) as image
+    from (select
+      n.importance, n.confidence, n.decay_rate, n.permanence, n.source_butler, n.trust, n.entity_id,
+      n.validity, n.lifecycle_state, n.scope, n.last_confirmed_at, n.valid_from, n.valid_to,
+      n.tags, n.metadata
+    ) as s
+  ) as a
+  where n.updated_at <> o.updated_at
+  order by o.id, o.tenant_id;
+  return null;
+end;
+$$;
+
+comment on function memory.record_fact_changes() is
+'Trigger of a statement on facts: refuses a change of lifecycle_state that memory.transitions does '
+'not declare, writes the event of one that it does, and keeps what each changed fact said until '
+'then. Errors: PM003.';
+
+create function memory.record_rule_changes()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+  set timezone = 'UTC' -- so that the same state has the same image in every session
+as $$
+begin
+  if not exists (
+    select
+    from old_rows as o
+    join new_rows as n on n.tenant_id = o.tenant_id and n.id = o.id
+    where n.updated_at <> o.updated_at
+  ) then
+    return null;
+  end if;
+
+  insert into memory.memory_events (tenant_id, event_type, memory_type, memory_id, payload)
+  select
+    n.tenant_id,
+    coalesce(
+      (
+        select t.event_type
+        from memory.transitions as t
+        where t.memory_type = 'rule' and t.aspect = 'lifecycle_state'
+          and t.from_state = o.lifecycle_state and t.to_state = n.lifecycle_state
+      ),
+      memory.refuse_transition('rule', n.id, 'lifecycle_state', o.lifecycle_state, n.lifecycle_state)
+    ),
+    'rule',
+    n.id,
+    jsonb_build_object('from', o.lifecycle_state, 'to', n.lifecycle_state)
+  from old_rows as o
+  join new_rows as n on n.tenant_id = o.tenant_id and n.id = o.id
+  where n.lifecycle_state <> o.lifecycle_state
+  order by n.id, n.tenant_id;
+
+  insert into memory.memory_history
+    (tenant_id, memory_type, memory_id, known_from, known_to, image, successor_digest)
+  select
+    o.tenant_id, 'rule', o.id, o.updated_at, n.updated_at, b.image, memory.image_digest(a.image)
+  from old_rows as o
+  join new_rows as n on n.tenant_id = o.tenant_id and n.id = o.id
+  cross join lateral (
+    select to_jsonb(s) as image
+    from (select
+      o.content, o.scope, o.maturity, o.importance, o.confidence, o.decay_rate,
+      o.permanence, o.effectiveness_score, o.applied_count, o.success_count,
+      o.harmful_count, o.source_butler, o.trust, o.lifecycle_state, o.last_applied_at,
+      o.last_evaluated_at, o.last_confirmed_at, o.tags, o.metadata
+    ) as s
+  ) as b
+  cross join lateral (
+    select to_jsonb(s) as image
+    from (select
+      n.content, n.scope, n.maturity, n.importance, n.confidence, n.decay_rate,
+      n.permanence, n.effectiveness_score, n.applied_count, n.success_count,
+      n.harmful_count, n.source_butler, n.trust, n.lifecycle_state, n.last_applied_at,
+      n.last_evaluated_at, n.last_confirmed_at, n.tags, n.metadata
+    ) as s
+  ) as a
+  where n.updated_at <> o.updated_at
+  order by o.id, o.tenant_id;
+  return null;
+end;
+$$;
+
+comment on function memory.record_rule_changes() is
+'Trigger of a statement on rules: refuses a change of lifecycle_state that memory.transitions does '
+'not declare, writes the event of one that it does, and keeps what each changed rule said until '
+'then. Errors: PM003.';
 
 create function memory.delete_history()
   returns trigger
@@ -6382,7 +6468,7 @@ execute function memory.start_state();
 create trigger record_changes
 after update on memory.episodes
 referencing old table as old_rows new table as new_rows
-for each statement execute function memory.record_changes('episode');
+for each statement execute function memory.record_episode_changes();
 
 create trigger delete_history
 after delete on memory.episodes referencing old table as old_rows
@@ -6409,7 +6495,7 @@ execute function memory.start_state();
 create trigger record_changes
 after update on memory.facts
 referencing old table as old_rows new table as new_rows
-for each statement execute function memory.record_changes('fact');
+for each statement execute function memory.record_fact_changes();
 
 create trigger delete_history
 after delete on memory.facts referencing old table as old_rows
@@ -6439,7 +6525,7 @@ execute function memory.start_state();
 create trigger record_changes
 after update on memory.rules
 referencing old table as old_rows new table as new_rows
-for each statement execute function memory.record_changes('rule');
+for each statement execute function memory.record_rule_changes();
 
 create trigger delete_history
 after delete on memory.rules referencing old table as old_rows
@@ -8878,7 +8964,7 @@ declare
   );
   v_entity_id uuid := target.entity_id;
   v_content text := item ->> 'content';
-  v_grades text[] := '{ephemeral,volatile,standard,stable,permanent}';
+  v_grades text[] := '{ephemeral,volatile,standard,stable,permanent}'::text [];
   v_permanence text := v_grades[least(
     coalesce(
       array_position(v_grades, item ->> 'permanence'),
@@ -9099,7 +9185,7 @@ declare
   v_action record;
   v_outcome text;
   v_outcomes text[] := array[]::text[];
-  v_errors jsonb := '[]';
+  v_errors jsonb := '[]'::jsonb;
 begin
   perform
     memory.check_object('output', output),
@@ -10159,7 +10245,9 @@ declare
   v_any bigint[] := memory.hash_terms(settings.tenant_id, v_lexemes);
   v_all bigint[];
   v_ranker text;
-  v_missing_rank bigint := case when settings.relevance_scale = 'range' then depth + 1 end;
+  v_missing_rank bigint := case
+    when settings.relevance_scale = 'range' then depth + 1::bigint
+  end;
 begin
   if v_lexemes <> '{}' then
     v_ranker := settings.keyword_ranker;

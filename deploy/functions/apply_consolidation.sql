@@ -138,7 +138,7 @@ declare
   );
   v_entity_id uuid := target.entity_id;
   v_content text := item ->> 'content';
-  v_grades text[] := '{ephemeral,volatile,standard,stable,permanent}';
+  v_grades text[] := '{ephemeral,volatile,standard,stable,permanent}'::text [];
   v_permanence text := v_grades[least(
     coalesce(
       array_position(v_grades, item ->> 'permanence'),
@@ -359,7 +359,7 @@ declare
   v_action record;
   v_outcome text;
   v_outcomes text[] := array[]::text[];
-  v_errors jsonb := '[]';
+  v_errors jsonb := '[]'::jsonb;
 begin
   perform
     memory.check_object('output', output),

@@ -78,7 +78,9 @@ declare
   v_any bigint[] := memory.hash_terms(settings.tenant_id, v_lexemes);
   v_all bigint[];
   v_ranker text;
-  v_missing_rank bigint := case when settings.relevance_scale = 'range' then depth + 1 end;
+  v_missing_rank bigint := case
+    when settings.relevance_scale = 'range' then depth + 1::bigint
+  end;
 begin
   if v_lexemes <> '{}' then
     v_ranker := settings.keyword_ranker;
