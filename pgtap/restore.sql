@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(19);
+select plan(25);
 
 -- Facts
 
@@ -81,6 +81,17 @@ select is(
 );
 
 -- Arguments
+
+select throws_ok(
+  format($$ select memory.%s(%L, %L, as_of => '2001-01-01Z') $$, c.function, c.memory_type, c.id), 'PM002',
+  format('as_of lies before %s %s was created: 2001-01-01 00:00:00+00', c.memory_type, c.id),
+  format('%s: not before the %s was created', c.function, c.memory_type)
+)
+from (
+  values
+  ('restore_memory', 'fact', :'rome'), ('restore_memory', 'rule', :'rule'), ('restore_memory', 'episode', :'episode'),
+  ('forget_memory', 'fact', :'paris'), ('forget_memory', 'rule', :'rule'), ('confirm_memory', 'fact', :'paris')
+) as c (function, memory_type, id);
 
 select is(memory.restore_memory('fact', gen_random_uuid()), false, 'false: there is none with this id');
 select throws_ok(

@@ -6724,6 +6724,43 @@ comment on function memory.get_links(text, uuid, text, timestamptz) is
 
 set local role memory_owner;
 
+create function memory.check_after_creation(
+  tenant_id text,
+  memory_type text,
+  memory_id uuid,
+  as_of timestamptz
+)
+  returns void
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_created_at timestamptz := case memory_type
+    when 'episode' then (
+      select e.created_at from memory.episodes as e
+      where e.tenant_id = check_after_creation.tenant_id and e.id = memory_id
+    )
+    when 'fact' then (
+      select f.created_at from memory.facts as f
+      where f.tenant_id = check_after_creation.tenant_id and f.id = memory_id
+    )
+    else (
+      select r.created_at from memory.rules as r
+      where r.tenant_id = check_after_creation.tenant_id and r.id = memory_id
+    )
+  end;
+begin
+  if as_of < v_created_at then
+    raise exception 'as_of lies before % % was created: %', memory_type, memory_id, as_of
+      using errcode = 'PM002', hint = format('Pass a time from %s on.', v_created_at);
+  end if;
+end;
+$$;
+
+comment on function memory.check_after_creation(text, text, uuid, timestamptz) is
+'Refuses a time before a memory was created; an unknown one has none. Errors: PM002.';
+
 create function memory.confirm_memory(
   memory_type text,
   memory_id uuid,
@@ -6762,6 +6799,7 @@ begin
   if not found then
     return false;
   end if;
+  perform memory.check_after_creation(v_tenant_id, memory_type, memory_id, as_of);
   if v_state not in ('active', 'fading') then
     raise exception '% % is % and cannot be confirmed', memory_type, memory_id, v_state
       using errcode = 'PM003', hint = 'Store it anew if it holds after all.';
@@ -6819,6 +6857,7 @@ begin
   if not memory.memory_exists(v_tenant_id, memory_type, memory_id) then
     return false;
   end if;
+  perform memory.check_after_creation(v_tenant_id, memory_type, memory_id, as_of);
 
   case memory_type
     when 'episode' then
@@ -6930,6 +6969,7 @@ begin
   if not memory.memory_exists(v_tenant_id, memory_type, memory_id) then
     return false;
   end if;
+  perform memory.check_after_creation(v_tenant_id, memory_type, memory_id, as_of);
 
   case memory_type
     when 'episode' then

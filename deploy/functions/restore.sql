@@ -27,6 +27,7 @@ begin
   if not memory.memory_exists(v_tenant_id, memory_type, memory_id) then
     return false;
   end if;
+  perform memory.check_after_creation(v_tenant_id, memory_type, memory_id, as_of);
 
   case memory_type
     when 'episode' then
