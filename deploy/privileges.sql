@@ -6,7 +6,7 @@
 -- requires: functions/history
 -- requires: functions/restore
 -- requires: functions/stats
--- requires: functions/apply_consolidation
+-- requires: functions/undo_consolidation
 -- requires: functions/context
 -- requires: functions/cleanup
 -- requires: functions/decay
@@ -243,7 +243,8 @@ memory.fail_consolidation(uuid, text, text, text, timestamptz)
 to memory_worker;
 
 grant execute on function
-memory.requeue_episodes(uuid [], timestamptz)
+memory.requeue_episodes(uuid [], timestamptz),
+memory.undo_consolidation(uuid, timestamptz)
 to memory_worker, memory_admin;
 
 grant execute on function

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(73);
+select plan(80);
 
 -- Claims
 
@@ -354,6 +354,51 @@ select is_empty(
 select throws_ok($$ select memory.store_episode('c', 'b', source_class => 'god') $$, 'PM002', null, 'no such source');
 select throws_ok(
   $$ select memory.store_episodes('[{"content": "c", "butler": "b", "source_class": "god"}]') $$, 'PM002', null, 'in a batch neither'
+);
+
+-- Undoing
+
+select memory.store_episode('undo', 'undo', as_of => '2026-01-07Z') \g /dev/null
+select run_id as undo_first from memory.claim_episodes('undo', as_of => '2026-01-07Z') \gset
+select memory.apply_consolidation(
+  :'undo_first', '{"new_facts": [{"subject": "cat", "predicate": "name", "content": "Tom"}]}', as_of => '2026-01-07Z'
+) \g /dev/null
+select memory.store_episode('undo', 'undo', as_of => '2026-01-08Z') \g /dev/null
+select run_id as undo_second from memory.claim_episodes('undo', as_of => '2026-01-08Z') \gset
+select memory.apply_consolidation(
+  :'undo_second',
+  '{"new_facts": [{"subject": "cat", "predicate": "name", "content": "Kim"}, {"subject": "cat", "predicate": "age", "content": "4"}],
+    "new_rules": [{"content": "Feed the cat"}, {"content": "Pet the cat"}]}',
+  as_of => '2026-01-08Z'
+) \g /dev/null
+select id as pet from memory.rules where content = 'Pet the cat' \gset
+select memory.mark_helpful(:'pet', as_of => '2026-01-09Z') \g /dev/null
+select results_eq(
+  format($$ select u.memory_type, u.content, u.outcome from memory.undo_consolidation(%L, '2026-01-10Z') as u order by 1, 2 $$, :'undo_second'),
+  $$ values
+     ('fact', '4', 'retracted'), ('fact', 'Kim', 'retracted, its predecessor restored'),
+     ('rule', 'Feed the cat', 'retracted'), ('rule', 'Pet the cat', 'applied since') $$,
+  'a run is undone, but for what is in use'
+);
+select results_eq(
+  $$ select f.content, f.lifecycle_state from memory.facts as f where f.subject = 'cat' order by 1 $$,
+  $$ values ('4', 'retracted'), ('Kim', 'retracted'), ('Tom', 'active') $$, 'what it had superseded is back'
+);
+select is_empty(
+  format($$ select u.* from memory.undo_consolidation(%L, '2026-01-11Z') as u where u.outcome like 'retracted%%' and u.outcome <> 'retracted since' $$, :'undo_second'),
+  'a second time there is nothing to do'
+);
+select is((select r.status from memory.consolidation_runs as r where r.id = :'undo_second'), 'undone', 'the run says so');
+select is(
+  (select r.status from memory.apply_consolidation(:'undo_second', '{"new_rules": [{"content": "x"}]}', as_of => '2026-01-11Z') as r),
+  'undone', 'and cannot be applied again'
+);
+select results_eq(
+  format($$ select u.content, u.outcome from memory.undo_consolidation(%L, '2026-01-12Z') as u $$, :'undo_first'),
+  $$ values ('Tom', 'confirmed since') $$, 'what was restored or confirmed since stays'
+);
+select throws_ok(
+  format($$ select memory.undo_consolidation(%L) $$, :'third_run'), 'PM003', null, 'a run that failed changed nothing'
 );
 
 -- What the prompt is told

@@ -48,7 +48,7 @@ values
 ('{memory_admin}', '{revert_inversion,erase_subject,verify_erasure}'),
 ('{memory_worker}', '{consolidation_due,claim_episodes,extend_lease,release_episodes,consolidation_context,apply_consolidation,
   fail_consolidation}'),
-('{memory_admin,memory_worker}', '{requeue_episodes}'),
+('{memory_admin,memory_worker}', '{requeue_episodes,undo_consolidation}'),
 ('{memory_admin,memory_reader,memory_worker}', '{list_consolidation_runs}'),
 ('{memory_owner}', '{tenants_with_memories}'),
 ('{}', '{inverted_content,requeue_embedding,bury_memories,resolved_state,due_facts,due_rules,sweep_facts,sweep_rules}'),

@@ -24,6 +24,7 @@ from pymem.models import (
     MemoryState,
     RankedMemory,
     Settings,
+    Undone,
     VectorRecall,
 )
 
@@ -253,7 +254,7 @@ def consolidation_runs(rows: Sequence[ConsolidationRun], *, title: str | None = 
     """Return what became of batches of episodes."""
     numbers = ("episodes", "facts", "rules", "confirmed", "contra-\ndicted", "rejected")
     result = table(
-        *("butler", "began (UTC)", "status", *numbers, "errors"), title=title, right=numbers
+        *("butler", "began (UTC)", "status", *numbers, "errors", "id"), title=title, right=numbers
     )
     for row in rows:
         result.add_row(
@@ -267,7 +268,17 @@ def consolidation_runs(rows: Sequence[ConsolidationRun], *, title: str | None = 
             str(row.contradicted),
             str(row.rejected),
             escape("; ".join(error["message"] for error in row.errors[:3]) or "–"),
+            str(row.id),
         )
+    return result
+
+
+def undone(rows: Sequence[Undone], *, title: str | None = None) -> Table:
+    """Return what became of what a run had brought in."""
+    result = table("memory", "now", "id", title=title)
+    for row in rows:
+        text = escape(f"{row.memory_type}: {one_line(row.content)}")
+        result.add_row(text, row.outcome, str(row.memory_id))
     return result
 
 

@@ -54,6 +54,7 @@ from pymem.models import (
     Sweep,
     Tenant,
     TenantSweep,
+    Undone,
     Unembedded,
     VectorMethod,
     VectorRecall,
@@ -841,6 +842,12 @@ class Memory:
         """Let dead letters, or the named episodes, wait anew; return how many."""
         result: int = await self._value("requeue_episodes", episode_ids=episode_ids, as_of=as_of)
         return result
+
+    async def undo_consolidation(
+        self, run_id: UUID | str, *, as_of: datetime | None = None
+    ) -> list[Undone]:
+        """Take back what a run brought in, unless something newer depends on it."""
+        return await self._rows(Undone, "undo_consolidation", run_id=run_id, as_of=as_of)
 
     async def list_consolidation_runs(
         self, butler: str | None = None, *, max_results: int | None = None

@@ -305,6 +305,16 @@ class ConsolidationRun:
 
 
 @dataclass(frozen=True, slots=True)
+class Undone:
+    """What became of a memory that a run brought in, when the run was undone."""
+
+    memory_type: str
+    memory_id: UUID
+    content: str
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True)
 class FailedBatch:
     """How many episodes wait for another try, and how many are dead letters now."""
 

@@ -8350,7 +8350,7 @@ create table memory.consolidation_runs (
   butler text not null check (butler <> '' and octet_length(butler) <= 128),
   status text not null default 'running'
   constraint consolidation_runs_status_check
-  check (status in ('running', 'done', 'failed', 'abandoned')),
+  check (status in ('running', 'done', 'failed', 'abandoned', 'undone')),
   episode_ids uuid[] not null default '{}',
   prompt_version text check (prompt_version <> '' and octet_length(prompt_version) <= 128),
   model text check (model <> '' and octet_length(model) <= 512),
@@ -8380,8 +8380,8 @@ comment on table memory.consolidation_runs is
 'Who worked on which episodes of a butler, and what came of it. A running one is the lease of its '
 'worker; its id is the token that lets the worker end it.';
 comment on column memory.consolidation_runs.status is
-'running, done (its episodes are consolidated), failed (they wait for another try, or are dead '
-'letters) or abandoned (the lease ran out; they were given back).';
+'running, done (its episodes are consolidated), undone (taken back), failed (they wait for another '
+'try, or are dead letters) or abandoned (the lease ran out; they were given back).';
 comment on column memory.consolidation_runs.episode_ids is 'The batch, oldest first.';
 comment on column memory.consolidation_runs.prompt_version is 'Version of the prompt template.';
 comment on column memory.consolidation_runs.model is 'What answered: a command line or a model.';
@@ -9230,7 +9230,7 @@ begin
   perform
     memory.check_object('output', output),
     memory.check_write_time('as_of', as_of);
-  if v_run.status = 'done' then
+  if v_run.status in ('done', 'undone') then
     -- A repeated call: the first one did it all.
     return next v_run;
     return;
@@ -9356,6 +9356,101 @@ $$;
 
 comment on function memory.list_consolidation_runs(text, integer) is
 'The runs of consolidation, newest first, of one butler or of all. Errors: PM002.';
+
+-- Deploy pymem:functions/undo_consolidation to pg
+-- requires: functions/apply_consolidation
+-- requires: functions/restore
+
+set local role memory_owner;
+
+create function memory.undo_consolidation(
+  run_id uuid,
+  as_of timestamptz default now()
+)
+  returns table (
+    memory_type text,
+    memory_id uuid,
+    content text,
+    outcome text
+  )
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_run memory.consolidation_runs := memory.lock_run(v_tenant_id, undo_consolidation.run_id);
+  v_fact record;
+  v_rule record;
+begin
+  perform memory.check_write_time('as_of', as_of);
+  if v_run.status not in ('done', 'undone') then
+    raise exception 'consolidation run % is % and changed nothing', v_run.id, v_run.status
+      using errcode = 'PM003', hint = 'Only a run that is done can be undone.';
+  end if;
+
+  memory_type := 'fact';
+  for v_fact in
+    select f.id, f.content, f.lifecycle_state, f.supersedes_id, f.last_confirmed_at, f.created_at
+    from memory.facts as f
+    where f.tenant_id = v_tenant_id
+      and f.metadata @> jsonb_build_object('consolidation_run', v_run.id)
+    order by f.created_at, f.id
+  loop
+    memory_id := v_fact.id;
+    content := v_fact.content;
+    if v_fact.lifecycle_state not in ('active', 'fading') then
+      outcome := v_fact.lifecycle_state || ' since';
+    elsif v_fact.last_confirmed_at > v_fact.created_at then
+      outcome := 'confirmed since';
+    else
+      perform memory.forget_memory('fact', v_fact.id, as_of);
+      outcome := 'retracted';
+      if v_fact.supersedes_id is not null then
+        perform memory.restore_memory('fact', v_fact.supersedes_id, as_of);
+        outcome := 'retracted, its predecessor restored';
+      end if;
+    end if;
+    return next;
+  end loop;
+
+  memory_type := 'rule';
+  for v_rule in
+    select r.id, r.content, r.lifecycle_state, r.applied_count, r.last_confirmed_at, r.created_at
+    from memory.rules as r
+    where r.tenant_id = v_tenant_id
+      and r.metadata @> jsonb_build_object('consolidation_run', v_run.id)
+    order by r.created_at, r.id
+  loop
+    memory_id := v_rule.id;
+    content := v_rule.content;
+    if v_rule.lifecycle_state = 'retracted' then
+      outcome := 'retracted since';
+    elsif v_rule.applied_count > 0 then
+      outcome := 'applied since';
+    elsif v_rule.last_confirmed_at > v_rule.created_at then
+      outcome := 'confirmed since';
+    else
+      perform memory.forget_memory('rule', v_rule.id, as_of);
+      outcome := 'retracted';
+    end if;
+    return next;
+  end loop;
+
+  update memory.consolidation_runs as r
+  set status = 'undone'
+  where r.tenant_id = v_tenant_id and r.id = v_run.id;
+end;
+$$;
+
+comment on function memory.undo_consolidation(uuid, timestamptz) is
+'Takes back what a run brought in, unless something newer depends on it: facts and rules that have '
+'been superseded, confirmed, applied or forgotten since stay as they are. What a fact had '
+'superseded is restored. Confirmations stay. Its episodes stay consolidated. Returns what became '
+'of each. A second call finds nothing more to do. Errors: PM001 unknown run, PM002, PM003 the run '
+'is not done.';
 
 -- Deploy pymem:functions/events to pg
 -- requires: tables/events
@@ -13101,7 +13196,7 @@ on memory.rule_applications to memory_reader;
 -- requires: functions/history
 -- requires: functions/restore
 -- requires: functions/stats
--- requires: functions/apply_consolidation
+-- requires: functions/undo_consolidation
 -- requires: functions/context
 -- requires: functions/cleanup
 -- requires: functions/decay
@@ -13336,7 +13431,8 @@ memory.fail_consolidation(uuid, text, text, text, timestamptz)
 to memory_worker;
 
 grant execute on function
-memory.requeue_episodes(uuid [], timestamptz)
+memory.requeue_episodes(uuid [], timestamptz),
+memory.undo_consolidation(uuid, timestamptz)
 to memory_worker, memory_admin;
 
 grant execute on function

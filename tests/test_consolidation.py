@@ -392,6 +392,8 @@ def test_the_command_line_consolidates(pymem: Run, tmp_path: Path) -> None:  # n
     done = pymem("consolidate", "--llm", llm).stdout
     runs = parsed(pymem("runs", "--json"))
     table = pymem("runs").stdout
+    undone = parsed(pymem("undo", runs[0]["id"], "--json"))
+    shown = pymem("undo", runs[0]["id"]).stdout
     nothing = pymem("consolidate", code=2).stderr
 
     assert counted.split()[-6:-4] == ["home", "1"] or "home" in counted
@@ -401,4 +403,6 @@ def test_the_command_line_consolidates(pymem: Run, tmp_path: Path) -> None:  # n
     assert done.startswith("home: 1 episodes done: 1 facts")
     assert [run["status"] for run in runs] == ["done", "failed"]
     assert "No JSON block" in " ".join(table.split()) or "JSON" in table
+    assert [each["outcome"] for each in undone] == ["retracted"]
+    assert "retracted since" in shown
     assert "--llm" in nothing

@@ -364,7 +364,7 @@ begin
   perform
     memory.check_object('output', output),
     memory.check_write_time('as_of', as_of);
-  if v_run.status = 'done' then
+  if v_run.status in ('done', 'undone') then
     -- A repeated call: the first one did it all.
     return next v_run;
     return;

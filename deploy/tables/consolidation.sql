@@ -12,7 +12,7 @@ create table memory.consolidation_runs (
   butler text not null check (butler <> '' and octet_length(butler) <= 128),
   status text not null default 'running'
   constraint consolidation_runs_status_check
-  check (status in ('running', 'done', 'failed', 'abandoned')),
+  check (status in ('running', 'done', 'failed', 'abandoned', 'undone')),
   episode_ids uuid[] not null default '{}',
   prompt_version text check (prompt_version <> '' and octet_length(prompt_version) <= 128),
   model text check (model <> '' and octet_length(model) <= 512),
@@ -42,8 +42,8 @@ comment on table memory.consolidation_runs is
 'Who worked on which episodes of a butler, and what came of it. A running one is the lease of its '
 'worker; its id is the token that lets the worker end it.';
 comment on column memory.consolidation_runs.status is
-'running, done (its episodes are consolidated), failed (they wait for another try, or are dead '
-'letters) or abandoned (the lease ran out; they were given back).';
+'running, done (its episodes are consolidated), undone (taken back), failed (they wait for another '
+'try, or are dead letters) or abandoned (the lease ran out; they were given back).';
 comment on column memory.consolidation_runs.episode_ids is 'The batch, oldest first.';
 comment on column memory.consolidation_runs.prompt_version is 'Version of the prompt template.';
 comment on column memory.consolidation_runs.model is 'What answered: a command line or a model.';

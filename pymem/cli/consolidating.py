@@ -116,6 +116,21 @@ def runs(options: Options, butler: str | None, limit: int, json_: bool) -> None:
 
 
 @main.command()
+@click.argument("run_id")
+@as_json
+@pass_options
+def undo(options: Options, run_id: str, json_: bool) -> None:
+    """Take back what a run of consolidation brought in, unless something newer depends on it."""
+    undone = run(options, lambda memory: memory.undo_consolidation(run_id))
+    if json_:
+        print_json(undone)
+    elif undone:
+        print_table(display.undone(undone))
+    else:
+        click.echo("it brought in nothing")
+
+
+@main.command()
 @click.argument("episode_ids", metavar="[ID]...", nargs=-1)
 @as_json
 @pass_options
