@@ -7,6 +7,7 @@
 -- requires: functions/restore
 -- requires: functions/stats
 -- requires: functions/undo_consolidation
+-- requires: functions/review_consolidation
 -- requires: functions/context
 -- requires: functions/cleanup
 -- requires: functions/decay
@@ -51,6 +52,7 @@ memory.memory_history,
 memory.event_chain,
 memory.event_chain_heads,
 memory.consolidation_runs,
+memory.consolidation_proposals,
 memory.memory_overview,
 memory.event_feed,
 memory.provenance,
@@ -246,6 +248,15 @@ grant execute on function
 memory.requeue_episodes(uuid [], timestamptz),
 memory.undo_consolidation(uuid, timestamptz)
 to memory_worker, memory_admin;
+
+grant execute on function
+memory.accept_proposals(uuid, bigint [], timestamptz),
+memory.reject_proposals(uuid, bigint [])
+to memory_admin;
+
+grant execute on function
+memory.consolidation_diff(uuid)
+to memory_worker, memory_reader, memory_admin;
 
 grant execute on function
 memory.list_consolidation_runs(text, integer)

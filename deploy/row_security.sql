@@ -25,7 +25,7 @@ begin
   foreach v_table in array array[
     'episodes', 'facts', 'fact_keys', 'rules', 'rule_applications', 'entities', 'memory_links',
     'memory_events', 'settings', 'embedding_versions', 'embedding_queue', 'staged_embeddings',
-    'corpus_statistics', 'corpus_deltas', 'tombstones', 'memory_history', 'event_chain', 'event_chain_heads', 'consolidation_runs'
+    'corpus_statistics', 'corpus_deltas', 'tombstones', 'memory_history', 'event_chain', 'event_chain_heads', 'consolidation_runs', 'consolidation_proposals'
   ] loop
     execute format('alter table memory.%I enable row level security', v_table);
     execute format('alter table memory.%I force row level security', v_table);

@@ -71,8 +71,8 @@ select results_eq(
   $$ select
        (select count(*) from memory_test.tables), (select count(*) from memory_test.functions) > 60,
        (select count(*) from memory_test.indexes) > 40, (select count(*) from memory_test.foreign_keys) $$,
-  $$ values (21::bigint, true, true, 9::bigint) $$,
-  'the rules below look at twenty-one tables, their functions, indexes and foreign keys'
+  $$ values (22::bigint, true, true, 10::bigint) $$,
+  'the rules below look at twenty-two tables, their functions, indexes and foreign keys'
 );
 
 -- Comments
@@ -365,7 +365,7 @@ where t.name::text not in (
   'memory.memory_events', 'memory.transitions', 'memory.fact_keys', 'memory.embedding_queue',
   'memory.staged_embeddings', 'memory.corpus_statistics', 'memory.corpus_deltas', 'memory.tombstones',
   'memory.memory_history', 'memory.event_chain', 'memory.event_chain_heads',
-  'memory.consolidation_runs'
+  'memory.consolidation_runs', 'memory.consolidation_proposals'
 );
 
 select is_empty(

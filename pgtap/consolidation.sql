@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(80);
+select plan(93);
 
 -- Claims
 
@@ -355,6 +355,74 @@ select throws_ok($$ select memory.store_episode('c', 'b', source_class => 'god')
 select throws_ok(
   $$ select memory.store_episodes('[{"content": "c", "butler": "b", "source_class": "god"}]') $$, 'PM002', null, 'in a batch neither'
 );
+
+-- Review
+
+select memory.configure('{"consolidation_review": true}') \g /dev/null
+select memory.store_fact('Eve', 'age', '30', scope => 'review', as_of => '2026-01-06Z') \g /dev/null
+select memory.store_rule('Be kind', scope => 'review', as_of => '2026-01-06Z') as kind \gset
+select memory.store_episode('review', 'review', as_of => '2026-01-07Z') \g /dev/null
+select run_id as review_run from memory.claim_episodes('review', as_of => '2026-01-07Z') \gset
+select is(
+  (select r.status from memory.apply_consolidation(
+     :'review_run',
+     format(
+       '{"new_facts": [{"subject": "Eve", "predicate": "age", "content": "31"}, {"subject": "Eve", "predicate": "cat", "content": "Tom"},
+                       {"subject": "", "predicate": "p", "content": "c"}],
+         "new_rules": [{"content": "be  kind"}, {"content": "Be quick"}],
+         "confirmations": ["%s", "%s"]}', :'kind', gen_random_uuid()
+     )::jsonb, as_of => '2026-01-07Z'
+   ) as r),
+  'proposed', 'in review, what an LLM came up with is proposed'
+);
+select is(
+  (select count(*) from memory.facts as f where f.scope = 'review') + (select count(*) from memory.rules as r where r.scope = 'review'),
+  2::bigint, 'and nothing applied'
+);
+select is_empty($$ select * from memory.claim_episodes('review', as_of => '2026-01-08Z') $$, 'its episodes are done with');
+select results_eq(
+  format($$ select d.position, d.action, d.memory_type, d.key, d.before, d.after, d.remark from memory.consolidation_diff(%L) as d $$, :'review_run'),
+  $$ values
+     (1::bigint, 'new_fact', 'fact', '[Eve] [age]', '30', '31', 'was stated: would be marked as contradicted'),
+     (2, 'new_fact', 'fact', '[Eve] [cat]', null, 'Tom', 'new'),
+     (3, 'new_fact', 'fact', '[] [p]', null, 'c', 'new'),
+     (4, 'new_rule', 'rule', null, 'Be kind', 'be  kind', 'known: would be confirmed'),
+     (5, 'new_rule', 'rule', null, null, 'Be quick', 'new'),
+     (6, 'confirmation', 'rule', null, 'Be kind', null, 'would be confirmed'),
+     (7, 'confirmation', 'fact', null, null, null, 'there is no such memory') $$,
+  'the diff tells what would become of each'
+);
+select results_eq(
+  format($$ select r.status, r.rejected from memory.reject_proposals(%L, '{5}') as r $$, :'review_run'),
+  $$ values ('proposed', 1) $$, 'one can be rejected'
+);
+select results_eq(
+  format($$ select r.status, r.facts_created from memory.accept_proposals(%L, '{2}', '2026-01-07Z') as r $$, :'review_run'),
+  $$ values ('proposed', 1) $$, 'and one accepted'
+);
+select results_eq(
+  format($$ select r.status, r.facts_created, r.contradicted, r.confirmed, r.rejected from memory.accept_proposals(%L, as_of => '2026-01-07Z') as r $$, :'review_run'),
+  $$ values ('done', 1, 1, 2, 3) $$, 'and the rest at once: then the run is done'
+);
+select results_eq(
+  format($$ select d.position, d.status, d.remark from memory.consolidation_diff(%L) as d where d.position in (1, 2, 3, 5) $$, :'review_run'),
+  $$ values
+     (1::bigint, 'accepted', 'contradicted'), (2, 'accepted', 'fact created'), (3, 'rejected', 'subject is empty'),
+     (5, 'rejected', 'rejected in review') $$,
+  'the diff tells what became of them'
+);
+select results_eq(
+  format($$ select r.status, r.facts_created from memory.accept_proposals(%L) as r $$, :'review_run'), $$ values ('done', 1) $$,
+  'again there is nothing to accept'
+);
+select is(
+  (select r.status from memory.apply_consolidation(:'review_run', '{"new_rules": [{"content": "x"}]}') as r), 'done',
+  'nor to apply'
+);
+select throws_ok($$ select memory.accept_proposals(gen_random_uuid()) $$, 'PM001', null, 'an unknown run');
+select throws_ok($$ select memory.reject_proposals(gen_random_uuid()) $$, 'PM001', null, 'has nothing to reject');
+select is_empty($$ select * from memory.consolidation_diff(gen_random_uuid()) $$, 'nor a diff');
+select memory.configure('{"consolidation_review": false}') \g /dev/null
 
 -- Undoing
 

@@ -110,7 +110,7 @@ select is(
     "context_episodes_share": 0.1, "context_confidence": "effective", "context_counts_references": false,
     "episode_max_entries": 10000, "episode_pending_grace_days": 0,
     "consolidation_interval_hours": 6, "consolidation_episode_threshold": 100, "consolidation_batch_size": 50, "consolidation_lease_minutes": 15,
-    "consolidation_max_attempts": 5, "consolidation_max_permanence": "stable", "consolidation_max_confidence": 0.8,
+    "consolidation_max_attempts": 5, "consolidation_max_permanence": "stable", "consolidation_review": false, "consolidation_max_confidence": 0.8,
     "rule_effectiveness": "by_outcome", "rule_helpful_confirms": false,
     "rule_established_successes": 5, "rule_established_effectiveness": 0.6,
     "rule_proven_successes": 15, "rule_proven_effectiveness": 0.8, "rule_proven_age_days": 30,

@@ -126,6 +126,7 @@ class ConsolidationConfig(_Section):
     max_attempts: int = Field(5, ge=1, le=1000)
     max_permanence: Literal["ephemeral", "volatile", "standard", "stable", "permanent"] = "stable"
     max_confidence: float = Field(0.8, ge=0, le=1)
+    review: bool = False
 
 
 class EmbeddingConfig(_Section):
@@ -212,6 +213,7 @@ _SETTINGS = {
     "consolidation.max_attempts": "consolidation_max_attempts",
     "consolidation.max_permanence": "consolidation_max_permanence",
     "consolidation.max_confidence": "consolidation_max_confidence",
+    "consolidation.review": "consolidation_review",
     "rules.effectiveness": "rule_effectiveness",
     "rules.helpful_confirms": "rule_helpful_confirms",
     "rules.established_successes": "rule_established_successes",

@@ -22,6 +22,7 @@ from pymem.models import (
     FactVersion,
     Link,
     MemoryState,
+    Proposal,
     RankedMemory,
     Settings,
     Undone,
@@ -269,6 +270,21 @@ def consolidation_runs(rows: Sequence[ConsolidationRun], *, title: str | None = 
             str(row.rejected),
             escape("; ".join(error["message"] for error in row.errors[:3]) or "–"),
             str(row.id),
+        )
+    return result
+
+
+def proposals(rows: Sequence[Proposal], *, title: str | None = None) -> Table:
+    """Return what a run proposes."""
+    result = table("#", "what", "before", "after", "", "status", title=title, right=("#",))
+    for row in rows:
+        result.add_row(
+            str(row.position),
+            escape(f"{row.action.replace('_', ' ')} {row.key or ''}".strip()),
+            escape(one_line(row.before or "–")),
+            escape(one_line(row.after or "–")),
+            escape(row.remark),
+            row.status,
         )
     return result
 

@@ -42,6 +42,7 @@ from pymem.models import (
     MemoryState,
     MemoryType,
     Mode,
+    Proposal,
     RankedMemory,
     Relation,
     Remainder,
@@ -842,6 +843,32 @@ class Memory:
         """Let dead letters, or the named episodes, wait anew; return how many."""
         result: int = await self._value("requeue_episodes", episode_ids=episode_ids, as_of=as_of)
         return result
+
+    async def consolidation_diff(self, run_id: UUID | str) -> list[Proposal]:
+        """Return what the proposals of a run would change."""
+        return await self._rows(Proposal, "consolidation_diff", run_id=run_id)
+
+    async def accept_proposals(
+        self,
+        run_id: UUID | str,
+        positions: Sequence[int] | None = None,
+        *,
+        as_of: datetime | None = None,
+    ) -> ConsolidationRun:
+        """Apply proposals of a run, those at these positions or all that are left."""
+        [run] = await self._rows(
+            ConsolidationRun, "accept_proposals", run_id=run_id, positions=positions, as_of=as_of
+        )
+        return run
+
+    async def reject_proposals(
+        self, run_id: UUID | str, positions: Sequence[int] | None = None
+    ) -> ConsolidationRun:
+        """Reject proposals of a run, those at these positions or all that are left."""
+        [run] = await self._rows(
+            ConsolidationRun, "reject_proposals", run_id=run_id, positions=positions
+        )
+        return run
 
     async def undo_consolidation(
         self, run_id: UUID | str, *, as_of: datetime | None = None

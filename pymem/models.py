@@ -305,6 +305,21 @@ class ConsolidationRun:
 
 
 @dataclass(frozen=True, slots=True)
+class Proposal:
+    """What a run proposes, and what would become of it, or has."""
+
+    position: int
+    action: str
+    status: str
+    memory_type: str
+    memory_id: UUID | None
+    key: str | None
+    before: str | None
+    after: str | None
+    remark: str
+
+
+@dataclass(frozen=True, slots=True)
 class Undone:
     """What became of a memory that a run brought in, when the run was undone."""
 
@@ -475,6 +490,7 @@ class Settings:
     consolidation_lease_minutes: float
     consolidation_max_attempts: int
     consolidation_max_permanence: str
+    consolidation_review: bool
     consolidation_max_confidence: float
     rule_effectiveness: str
     rule_helpful_confirms: bool

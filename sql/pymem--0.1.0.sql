@@ -636,6 +636,7 @@ create table memory.settings (
     consolidation_max_permanence
     in ('ephemeral', 'volatile', 'standard', 'stable', 'permanent')
   ),
+  consolidation_review boolean not null,
   consolidation_max_confidence float8 not null check (consolidation_max_confidence between 0 and 1),
 
   rule_effectiveness text not null check (rule_effectiveness in ('by_outcome', 'asymmetric')),
@@ -770,6 +771,9 @@ comment on column memory.settings.consolidation_max_attempts is
 'Failed attempts after which an episode is a dead letter.';
 comment on column memory.settings.consolidation_max_permanence is
 'The most lasting that a fact may be which consolidation inferred.';
+comment on column memory.settings.consolidation_review is
+'Whether what consolidation came up with waits for somebody to accept it '
+'(memory.accept_proposals).';
 comment on column memory.settings.consolidation_max_confidence is
 'The confidence that a fact may have at most which consolidation inferred. Range 0..1.';
 comment on column memory.settings.rule_effectiveness is
@@ -3953,6 +3957,7 @@ begin
   v_settings.consolidation_lease_minutes := 15;
   v_settings.consolidation_max_attempts := 5;
   v_settings.consolidation_max_permanence := 'stable';
+  v_settings.consolidation_review := false;
   v_settings.consolidation_max_confidence := 0.8;
   v_settings.rule_effectiveness := 'by_outcome';
   v_settings.rule_helpful_confirms := false;
@@ -4161,6 +4166,7 @@ as $$
     consolidation_lease_minutes = settings.consolidation_lease_minutes,
     consolidation_max_attempts = settings.consolidation_max_attempts,
     consolidation_max_permanence = settings.consolidation_max_permanence,
+    consolidation_review = settings.consolidation_review,
     consolidation_max_confidence = settings.consolidation_max_confidence,
     rule_effectiveness = settings.rule_effectiveness,
     rule_helpful_confirms = settings.rule_helpful_confirms,
@@ -8350,7 +8356,7 @@ create table memory.consolidation_runs (
   butler text not null check (butler <> '' and octet_length(butler) <= 128),
   status text not null default 'running'
   constraint consolidation_runs_status_check
-  check (status in ('running', 'done', 'failed', 'abandoned', 'undone')),
+  check (status in ('running', 'proposed', 'done', 'failed', 'abandoned', 'undone')),
   episode_ids uuid[] not null default '{}',
   prompt_version text check (prompt_version <> '' and octet_length(prompt_version) <= 128),
   model text check (model <> '' and octet_length(model) <= 512),
@@ -8396,6 +8402,34 @@ comment on column memory.consolidation_runs.contradicted is
 comment on column memory.consolidation_runs.rejected is 'Actions that were not applied.';
 comment on column memory.consolidation_runs.errors is
 'Why actions were rejected: an array of objects with action, position, code and message.';
+
+create table memory.consolidation_proposals (
+  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  run_id uuid not null,
+  position bigint not null check (position > 0),
+  action text not null
+  constraint consolidation_proposals_action_check
+  check (action in ('new_fact', 'updated_fact', 'new_rule', 'confirmation')),
+  item jsonb not null,
+  status text not null default 'proposed'
+  constraint consolidation_proposals_status_check
+  check (status in ('proposed', 'accepted', 'rejected')),
+  outcome text,
+  primary key (tenant_id, run_id, position),
+  foreign key (tenant_id, run_id)
+  references memory.consolidation_runs (tenant_id, id) on delete cascade
+);
+
+comment on table memory.consolidation_proposals is
+'What a run came up with while the setting consolidation_review is on: it waits for somebody to '
+'accept or reject it.';
+comment on column memory.consolidation_proposals.item is 'The element of the answer.';
+comment on column memory.consolidation_proposals.outcome is
+'What became of it: as memory.apply_action returns, or why it was rejected.';
+
+create trigger refuse_truncate
+before truncate on memory.consolidation_proposals
+for each statement execute function memory.refuse_truncate();
 
 create trigger refuse_truncate
 before truncate on memory.consolidation_runs
@@ -9203,6 +9237,96 @@ comment on function memory.apply_action(
 'Does one thing that consolidation came up with; only what the prompt of the butler may show can '
 'be changed. Returns what happened. Errors: those of its kind.';
 
+create function memory.try_action(
+  run memory.consolidation_runs,
+  settings memory.settings,
+  action text,
+  "position" bigint, -- noqa: RF06
+  item jsonb,
+  as_of timestamptz,
+  out outcome text,
+  out error jsonb
+)
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  outcome := memory.apply_action(run, settings, action, item, as_of);
+exception
+  -- What is wrong with this one; a lost connection, a lock or a full disk is nobody's fault and
+  -- undoes all.
+  when others then
+    if sqlstate !~ '^(22|23|PM)' then
+      raise;
+    end if;
+    outcome := 'rejected';
+    error := jsonb_build_object(
+      'action', action, 'position', "position", 'code', sqlstate, 'message', left(sqlerrm, 500)
+    );
+end;
+$$;
+
+comment on function memory.try_action(
+  memory.consolidation_runs, memory.settings, text, bigint, jsonb, timestamptz
+) is
+'memory.apply_action in a subtransaction: what happened, or "rejected" and why. Errors: those that '
+'are not the fault of the action.';
+
+create function memory.read_actions(output jsonb)
+  returns table (
+    action text,
+    place bigint,
+    item jsonb
+  )
+  language sql
+  immutable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select k.action, e.place, e.item
+  from (values
+    (1, 'new_fact', 'new_facts'), (2, 'updated_fact', 'updated_facts'),
+    (3, 'new_rule', 'new_rules'), (4, 'confirmation', 'confirmations')
+  ) as k (turn, action, list)
+  cross join lateral jsonb_array_elements(
+    case jsonb_typeof(output -> k.list) when 'array' then output -> k.list else '[]' end
+  ) with ordinality as e (item, place)
+  order by k.turn, e.place;
+$$;
+
+comment on function memory.read_actions(jsonb) is
+'The elements of the four lists of an answer, in the order in which they are applied; place counts '
+'in each list from 1.';
+
+create function memory.count_outcomes(
+  tenant_id text,
+  run_id uuid,
+  outcomes text[],
+  errors jsonb
+)
+  returns void
+  language sql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  update memory.consolidation_runs as r
+  set
+    facts_created = r.facts_created
+      + cardinality(array_positions(outcomes, 'fact created'))
+      + cardinality(array_positions(outcomes, 'fact superseded')),
+    facts_superseded = r.facts_superseded
+      + cardinality(array_positions(outcomes, 'fact superseded')),
+    rules_created = r.rules_created + cardinality(array_positions(outcomes, 'rule created')),
+    confirmed = r.confirmed + cardinality(array_positions(outcomes, 'confirmed')),
+    contradicted = r.contradicted + cardinality(array_positions(outcomes, 'contradicted')),
+    rejected = r.rejected + cardinality(array_positions(outcomes, 'rejected')),
+    errors = r.errors || count_outcomes.errors
+  where r.tenant_id = count_outcomes.tenant_id and r.id = run_id;
+$$;
+
+comment on function memory.count_outcomes(text, uuid, text[], jsonb) is
+'Adds what became of actions to the counts of their run.';
+
 create function memory.apply_consolidation(
   run_id uuid,
   output jsonb,
@@ -9224,13 +9348,15 @@ declare
   v_run memory.consolidation_runs := memory.lock_run(v_tenant_id, apply_consolidation.run_id);
   v_action record;
   v_outcome text;
+  v_error jsonb;
+  v_is_proposed boolean := false;
   v_outcomes text[] := array[]::text[];
   v_errors jsonb := '[]'::jsonb;
 begin
   perform
     memory.check_object('output', output),
     memory.check_write_time('as_of', as_of);
-  if v_run.status in ('done', 'undone') then
+  if v_run.status in ('proposed', 'done', 'undone') then
     -- A repeated call: the first one did it all.
     return next v_run;
     return;
@@ -9246,41 +9372,26 @@ begin
     from jsonb_array_elements_text(output -> 'parse_errors') with ordinality as p (problem, place);
   end if;
 
-  for v_action in
-    select k.action, e.item, e.place
-    from (values
-      (1, 'new_fact', 'new_facts'), (2, 'updated_fact', 'updated_facts'),
-      (3, 'new_rule', 'new_rules'), (4, 'confirmation', 'confirmations')
-    ) as k (turn, action, list)
-    cross join lateral jsonb_array_elements(
-      case jsonb_typeof(output -> k.list) when 'array' then output -> k.list else '[]' end
-    ) with ordinality as e (item, place)
-    order by k.turn, e.place
-  loop
-    begin
-      v_outcome := memory.apply_action(
-        v_run, v_settings, v_action.action, v_action.item, as_of
-      );
+  if v_settings.consolidation_review then
+    insert into memory.consolidation_proposals (tenant_id, run_id, position, action, item)
+    select v_tenant_id, v_run.id, a.number, a.action, a.item
+    from memory.read_actions(output) with ordinality as a (action, place, item, number);
+    v_is_proposed := found;
+  else
+    for v_action in select a.* from memory.read_actions(output) as a loop
+      select t.outcome, t.error into v_outcome, v_error
+      from memory.try_action(
+        v_run, v_settings, v_action.action, v_action.place, v_action.item, as_of
+      ) as t;
       v_outcomes := v_outcomes || v_outcome;
-    exception
-      -- What is wrong with this one; a lost connection, a lock or a full disk is nobody's fault and
-      -- undoes all.
-      when others then
-        if sqlstate !~ '^(22|23|PM)' then
-          raise;
-        end if;
-        v_outcomes := v_outcomes || 'rejected'::text;
-        v_errors := v_errors || jsonb_build_object(
-          'action', v_action.action, 'position', v_action.place, 'code', sqlstate,
-          'message', left(sqlerrm, 500)
-        );
-    end;
-  end loop;
+      if v_error is not null then
+        v_errors := v_errors || v_error;
+      end if;
+    end loop;
+  end if;
+  perform memory.count_outcomes(v_tenant_id, v_run.id, v_outcomes, v_errors);
 
   if v_outcomes <> '{}' and v_outcomes <@ '{rejected}' then
-    update memory.consolidation_runs as r
-    set errors = v_errors, rejected = cardinality(v_outcomes)
-    where r.tenant_id = v_tenant_id and r.id = v_run.id;
     perform memory.fail_consolidation(
       v_run.id, 'every action was rejected', prompt_version, model, as_of
     );
@@ -9302,18 +9413,10 @@ begin
       );
     update memory.consolidation_runs as r
     set
-      status = 'done',
+      status = case when v_is_proposed then 'proposed' else 'done' end,
       finished_at = as_of,
       prompt_version = apply_consolidation.prompt_version,
-      model = apply_consolidation.model,
-      facts_created = cardinality(array_positions(v_outcomes, 'fact created'))
-        + cardinality(array_positions(v_outcomes, 'fact superseded')),
-      facts_superseded = cardinality(array_positions(v_outcomes, 'fact superseded')),
-      rules_created = cardinality(array_positions(v_outcomes, 'rule created')),
-      confirmed = cardinality(array_positions(v_outcomes, 'confirmed')),
-      contradicted = cardinality(array_positions(v_outcomes, 'contradicted')),
-      rejected = cardinality(array_positions(v_outcomes, 'rejected')),
-      errors = v_errors
+      model = apply_consolidation.model
     where r.tenant_id = v_tenant_id and r.id = v_run.id;
   end if;
   return query
@@ -9326,7 +9429,8 @@ comment on function memory.apply_consolidation(uuid, jsonb, text, text, timestam
 'Applies what was made of a batch, an object with the arrays new_facts, updated_facts, new_rules '
 'and confirmations, each element in a subtransaction of its own, and ends the run: its episodes '
 'are consolidated, unless every action was rejected (then as fail_consolidation). Returns the run, '
-'with counts and the reasons of what was rejected. Calling it again changes nothing. Errors: PM001 '
+'with counts and the reasons of what was rejected. With the setting consolidation_review the '
+'elements wait for memory.accept_proposals. Calling it again changes nothing. Errors: PM001 '
 'unknown run, PM002 no object, PM003 the lease was lost; locks and the like undo all.';
 
 create function memory.list_consolidation_runs(
@@ -9451,6 +9555,207 @@ comment on function memory.undo_consolidation(uuid, timestamptz) is
 'superseded is restored. Confirmations stay. Its episodes stay consolidated. Returns what became '
 'of each. A second call finds nothing more to do. Errors: PM001 unknown run, PM002, PM003 the run '
 'is not done.';
+
+-- Deploy pymem:functions/review_consolidation to pg
+-- requires: functions/apply_consolidation
+
+set local role memory_owner;
+
+create function memory.consolidation_diff(run_id uuid)
+  returns table (
+    "position" bigint, -- noqa: RF06
+    action text,
+    status text,
+    memory_type text,
+    memory_id uuid,
+    key text,
+    before text,
+    after text,
+    remark text
+  )
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+begin
+  return query
+  select
+    p.position, p.action, p.status,
+    case when p.action = 'new_rule' or r.id is not null then 'rule' else 'fact' end,
+    coalesce(f.id, r.id),
+    case
+      when p.action = 'new_fact'
+      then format('[%s] [%s]', p.item ->> 'subject', p.item ->> 'predicate')
+      when f.id is not null then format('[%s] [%s]', f.subject, f.predicate)
+    end,
+    coalesce(f.content, r.content),
+    case when p.action <> 'confirmation' then p.item ->> 'content' end,
+    coalesce(
+      p.outcome,
+      case
+        when p.action in ('updated_fact', 'confirmation') and f.id is null and r.id is null
+        then 'there is no such memory'
+        when p.action = 'confirmation' then 'would be confirmed'
+        when f.validity <> 'active' then 'is ' || f.validity
+        when lower(memory.collapse_whitespace(coalesce(f.content, r.content)))
+          = lower(memory.collapse_whitespace(p.item ->> 'content'))
+        then 'known: would be confirmed'
+        when f.id is not null and not memory.is_inferred(f.metadata)
+        then 'was stated: would be marked as contradicted'
+        when f.id is not null then 'would be superseded'
+        else 'new'
+      end
+    )
+  from memory.consolidation_proposals as p
+  join memory.consolidation_runs as c on c.tenant_id = p.tenant_id and c.id = p.run_id
+  left join memory.facts as f
+    on f.tenant_id = p.tenant_id
+      and case p.action
+        when 'new_fact' then
+          f.validity = 'active' and f.entity_id is null
+          and f.scope = coalesce(p.item ->> 'scope', c.butler)
+          and f.subject = memory.collapse_whitespace(p.item ->> 'subject')
+          and f.predicate = memory.collapse_whitespace(p.item ->> 'predicate')
+        when 'updated_fact' then f.id::text = lower(p.item ->> 'target_id')
+        when 'confirmation' then f.id::text = lower(p.item #>> '{}')
+        else false
+      end
+  left join memory.rules as r
+    on r.tenant_id = p.tenant_id
+      and case p.action
+        when 'confirmation' then r.id::text = lower(p.item #>> '{}')
+        when 'new_rule' then
+          r.lifecycle_state <> 'retracted' and r.scope in ('global', c.butler)
+          and lower(memory.collapse_whitespace(r.content))
+            = lower(memory.collapse_whitespace(p.item ->> 'content'))
+        else false
+      end
+  where p.tenant_id = v_tenant_id and p.run_id = consolidation_diff.run_id
+  order by p.position;
+end;
+$$;
+
+comment on function memory.consolidation_diff(uuid) is
+'What the proposals of a run would change: the fact or rule concerned, its text before and after, '
+'and what would become of it, or has. No rows for an unknown run or one without proposals.';
+
+create function memory.accept_proposals(
+  run_id uuid,
+  positions bigint[] default null,
+  as_of timestamptz default now()
+)
+  returns setof memory.consolidation_runs
+  language plpgsql
+  volatile
+  rows 1
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_settings memory.settings := memory.current_settings();
+  v_tenant_id text := v_settings.tenant_id;
+  v_run memory.consolidation_runs := memory.lock_run(v_tenant_id, accept_proposals.run_id);
+  v_proposal record;
+  v_outcome text;
+  v_error jsonb;
+begin
+  perform memory.check_write_time('as_of', as_of);
+  for v_proposal in
+    select p.position, p.action, p.item
+    from memory.consolidation_proposals as p
+    where p.tenant_id = v_tenant_id and p.run_id = v_run.id and p.status = 'proposed'
+      and (accept_proposals.positions is null or p.position = any (accept_proposals.positions))
+    order by p.position
+  loop
+    select t.outcome, t.error into v_outcome, v_error
+    from memory.try_action(
+      v_run, v_settings, v_proposal.action, v_proposal.position, v_proposal.item, as_of
+    ) as t;
+    update memory.consolidation_proposals as p
+    set
+      status = case when v_error is null then 'accepted' else 'rejected' end,
+      outcome = coalesce(v_error ->> 'message', v_outcome)
+    where p.tenant_id = v_tenant_id and p.run_id = v_run.id and p.position = v_proposal.position;
+    perform memory.count_outcomes(
+      v_tenant_id, v_run.id, array[v_outcome],
+      case when v_error is null then '[]'::jsonb else jsonb_build_array(v_error) end
+    );
+  end loop;
+  return query select r.* from memory.close_review(v_tenant_id, v_run.id) as r;
+end;
+$$;
+
+comment on function memory.accept_proposals(uuid, bigint[], timestamptz) is
+'Applies proposals of a run, those at these positions or all that are left, as apply_consolidation '
+'would have. Returns the run, which is done when nothing is proposed any more. Errors: PM001 '
+'unknown run, PM002.';
+
+create function memory.reject_proposals(
+  run_id uuid,
+  positions bigint[] default null
+)
+  returns setof memory.consolidation_runs
+  language plpgsql
+  volatile
+  rows 1
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_run memory.consolidation_runs := memory.lock_run(v_tenant_id, reject_proposals.run_id);
+  v_rejected bigint;
+begin
+  update memory.consolidation_proposals as p
+  set status = 'rejected', outcome = 'rejected in review'
+  where p.tenant_id = v_tenant_id and p.run_id = v_run.id and p.status = 'proposed'
+    and (reject_proposals.positions is null or p.position = any (reject_proposals.positions));
+  get diagnostics v_rejected = row_count;
+  perform memory.count_outcomes(
+    v_tenant_id, v_run.id, array_fill('rejected'::text, array[v_rejected::integer]), '[]'
+  );
+  return query select r.* from memory.close_review(v_tenant_id, v_run.id) as r;
+end;
+$$;
+
+comment on function memory.reject_proposals(uuid, bigint[]) is
+'Rejects proposals of a run, those at these positions or all that are left. Returns the run, which '
+'is done when nothing is proposed any more. Errors: PM001 unknown run.';
+
+create function memory.close_review(
+  tenant_id text,
+  run_id uuid
+)
+  returns setof memory.consolidation_runs
+  language plpgsql
+  volatile
+  rows 1
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  update memory.consolidation_runs as r
+  set status = 'done'
+  where r.tenant_id = close_review.tenant_id and r.id = close_review.run_id
+    and r.status = 'proposed'
+    and not exists (
+      select from memory.consolidation_proposals as p
+      where p.tenant_id = r.tenant_id and p.run_id = r.id and p.status = 'proposed'
+    );
+  return query
+  select r.* from memory.consolidation_runs as r
+  where r.tenant_id = close_review.tenant_id and r.id = close_review.run_id;
+end;
+$$;
+
+comment on function memory.close_review(text, uuid) is
+'A run, done if nothing of it is proposed any more.';
 
 -- Deploy pymem:functions/events to pg
 -- requires: tables/events
@@ -12944,7 +13249,7 @@ begin
   foreach v_table in array array[
     'episodes', 'facts', 'fact_keys', 'rules', 'rule_applications', 'entities', 'memory_links',
     'memory_events', 'settings', 'embedding_versions', 'embedding_queue', 'staged_embeddings',
-    'corpus_statistics', 'corpus_deltas', 'tombstones', 'memory_history', 'event_chain', 'event_chain_heads', 'consolidation_runs'
+    'corpus_statistics', 'corpus_deltas', 'tombstones', 'memory_history', 'event_chain', 'event_chain_heads', 'consolidation_runs', 'consolidation_proposals'
   ] loop
     execute format('alter table memory.%I enable row level security', v_table);
     execute format('alter table memory.%I force row level security', v_table);
@@ -13197,6 +13502,7 @@ on memory.rule_applications to memory_reader;
 -- requires: functions/restore
 -- requires: functions/stats
 -- requires: functions/undo_consolidation
+-- requires: functions/review_consolidation
 -- requires: functions/context
 -- requires: functions/cleanup
 -- requires: functions/decay
@@ -13239,6 +13545,7 @@ memory.memory_history,
 memory.event_chain,
 memory.event_chain_heads,
 memory.consolidation_runs,
+memory.consolidation_proposals,
 memory.memory_overview,
 memory.event_feed,
 memory.provenance,
@@ -13434,6 +13741,15 @@ grant execute on function
 memory.requeue_episodes(uuid [], timestamptz),
 memory.undo_consolidation(uuid, timestamptz)
 to memory_worker, memory_admin;
+
+grant execute on function
+memory.accept_proposals(uuid, bigint [], timestamptz),
+memory.reject_proposals(uuid, bigint [])
+to memory_admin;
+
+grant execute on function
+memory.consolidation_diff(uuid)
+to memory_worker, memory_reader, memory_admin;
 
 grant execute on function
 memory.list_consolidation_runs(text, integer)

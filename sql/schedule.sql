@@ -6,6 +6,9 @@
 -- What is due when is in the tenant's settings (docs/configuration.md); run this again whenever they
 -- change: it registers, changes and removes until pg_cron has exactly the jobs that are not off.
 --
+-- Consolidation is none of them, because it asks an LLM: let cron call `pymem consolidate --due`, which does
+-- what is due by the settings (after six hours, or a hundred episodes of an agent).
+--
 -- login: the role as which the jobs run. It must be a login that acts for the tenant and has the
 -- roles of its jobs (docs/operations.md), which sql/grant_login.sql gives it. With
 -- cron.use_background_workers = on it needs no password.

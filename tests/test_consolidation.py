@@ -378,6 +378,28 @@ async def test_an_llm_that_obeys_its_episodes_does_no_harm(
     assert await memory.verify_chain() == []
 
 
+def test_the_command_line_reviews(pymem: Run, database: Database, tmp_path: Path) -> None:  # noqa: F811
+    script = tmp_path / "llm.py"
+    script.write_text(SENSIBLE)
+    database.query("select memory.configure('{\"consolidation_review\": true}')")
+    for content in ("tea is green", "milk is white", "coal is black"):
+        pymem("store", "episode", content, "--butler", "home")
+    pymem("consolidate", "--llm", f"{sys.executable} {script}")
+    [run] = parsed(pymem("runs", "--json"))
+
+    shown = pymem("review", run["id"]).stdout
+    pymem("review", run["id"], "--accept", "1", "--reject", "2")
+    left = parsed(pymem("review", run["id"], "--json"))
+    pymem("review", run["id"], "--reject-all")
+    [done] = parsed(pymem("runs", "--json"))
+
+    assert run["status"] == "proposed"
+    assert "tea is green" in " ".join(shown.split())
+    assert [each["status"] for each in left] == ["accepted", "rejected", "proposed"]
+    assert (done["status"], done["facts_created"], done["rejected"]) == ("done", 1, 2)
+    assert database.query("select content from memory.facts") == [("tea is green",)]
+
+
 def test_the_command_line_consolidates(pymem: Run, tmp_path: Path) -> None:  # noqa: F811
     script = tmp_path / "llm.py"
     script.write_text(SENSIBLE)

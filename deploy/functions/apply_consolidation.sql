@@ -337,6 +337,96 @@ comment on function memory.apply_action(
 'Does one thing that consolidation came up with; only what the prompt of the butler may show can '
 'be changed. Returns what happened. Errors: those of its kind.';
 
+create function memory.try_action(
+  run memory.consolidation_runs,
+  settings memory.settings,
+  action text,
+  "position" bigint, -- noqa: RF06
+  item jsonb,
+  as_of timestamptz,
+  out outcome text,
+  out error jsonb
+)
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  outcome := memory.apply_action(run, settings, action, item, as_of);
+exception
+  -- What is wrong with this one; a lost connection, a lock or a full disk is nobody's fault and
+  -- undoes all.
+  when others then
+    if sqlstate !~ '^(22|23|PM)' then
+      raise;
+    end if;
+    outcome := 'rejected';
+    error := jsonb_build_object(
+      'action', action, 'position', "position", 'code', sqlstate, 'message', left(sqlerrm, 500)
+    );
+end;
+$$;
+
+comment on function memory.try_action(
+  memory.consolidation_runs, memory.settings, text, bigint, jsonb, timestamptz
+) is
+'memory.apply_action in a subtransaction: what happened, or "rejected" and why. Errors: those that '
+'are not the fault of the action.';
+
+create function memory.read_actions(output jsonb)
+  returns table (
+    action text,
+    place bigint,
+    item jsonb
+  )
+  language sql
+  immutable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select k.action, e.place, e.item
+  from (values
+    (1, 'new_fact', 'new_facts'), (2, 'updated_fact', 'updated_facts'),
+    (3, 'new_rule', 'new_rules'), (4, 'confirmation', 'confirmations')
+  ) as k (turn, action, list)
+  cross join lateral jsonb_array_elements(
+    case jsonb_typeof(output -> k.list) when 'array' then output -> k.list else '[]' end
+  ) with ordinality as e (item, place)
+  order by k.turn, e.place;
+$$;
+
+comment on function memory.read_actions(jsonb) is
+'The elements of the four lists of an answer, in the order in which they are applied; place counts '
+'in each list from 1.';
+
+create function memory.count_outcomes(
+  tenant_id text,
+  run_id uuid,
+  outcomes text[],
+  errors jsonb
+)
+  returns void
+  language sql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  update memory.consolidation_runs as r
+  set
+    facts_created = r.facts_created
+      + cardinality(array_positions(outcomes, 'fact created'))
+      + cardinality(array_positions(outcomes, 'fact superseded')),
+    facts_superseded = r.facts_superseded
+      + cardinality(array_positions(outcomes, 'fact superseded')),
+    rules_created = r.rules_created + cardinality(array_positions(outcomes, 'rule created')),
+    confirmed = r.confirmed + cardinality(array_positions(outcomes, 'confirmed')),
+    contradicted = r.contradicted + cardinality(array_positions(outcomes, 'contradicted')),
+    rejected = r.rejected + cardinality(array_positions(outcomes, 'rejected')),
+    errors = r.errors || count_outcomes.errors
+  where r.tenant_id = count_outcomes.tenant_id and r.id = run_id;
+$$;
+
+comment on function memory.count_outcomes(text, uuid, text[], jsonb) is
+'Adds what became of actions to the counts of their run.';
+
 create function memory.apply_consolidation(
   run_id uuid,
   output jsonb,
@@ -358,13 +448,15 @@ declare
   v_run memory.consolidation_runs := memory.lock_run(v_tenant_id, apply_consolidation.run_id);
   v_action record;
   v_outcome text;
+  v_error jsonb;
+  v_is_proposed boolean := false;
   v_outcomes text[] := array[]::text[];
   v_errors jsonb := '[]'::jsonb;
 begin
   perform
     memory.check_object('output', output),
     memory.check_write_time('as_of', as_of);
-  if v_run.status in ('done', 'undone') then
+  if v_run.status in ('proposed', 'done', 'undone') then
     -- A repeated call: the first one did it all.
     return next v_run;
     return;
@@ -380,41 +472,26 @@ begin
     from jsonb_array_elements_text(output -> 'parse_errors') with ordinality as p (problem, place);
   end if;
 
-  for v_action in
-    select k.action, e.item, e.place
-    from (values
-      (1, 'new_fact', 'new_facts'), (2, 'updated_fact', 'updated_facts'),
-      (3, 'new_rule', 'new_rules'), (4, 'confirmation', 'confirmations')
-    ) as k (turn, action, list)
-    cross join lateral jsonb_array_elements(
-      case jsonb_typeof(output -> k.list) when 'array' then output -> k.list else '[]' end
-    ) with ordinality as e (item, place)
-    order by k.turn, e.place
-  loop
-    begin
-      v_outcome := memory.apply_action(
-        v_run, v_settings, v_action.action, v_action.item, as_of
-      );
+  if v_settings.consolidation_review then
+    insert into memory.consolidation_proposals (tenant_id, run_id, position, action, item)
+    select v_tenant_id, v_run.id, a.number, a.action, a.item
+    from memory.read_actions(output) with ordinality as a (action, place, item, number);
+    v_is_proposed := found;
+  else
+    for v_action in select a.* from memory.read_actions(output) as a loop
+      select t.outcome, t.error into v_outcome, v_error
+      from memory.try_action(
+        v_run, v_settings, v_action.action, v_action.place, v_action.item, as_of
+      ) as t;
       v_outcomes := v_outcomes || v_outcome;
-    exception
-      -- What is wrong with this one; a lost connection, a lock or a full disk is nobody's fault and
-      -- undoes all.
-      when others then
-        if sqlstate !~ '^(22|23|PM)' then
-          raise;
-        end if;
-        v_outcomes := v_outcomes || 'rejected'::text;
-        v_errors := v_errors || jsonb_build_object(
-          'action', v_action.action, 'position', v_action.place, 'code', sqlstate,
-          'message', left(sqlerrm, 500)
-        );
-    end;
-  end loop;
+      if v_error is not null then
+        v_errors := v_errors || v_error;
+      end if;
+    end loop;
+  end if;
+  perform memory.count_outcomes(v_tenant_id, v_run.id, v_outcomes, v_errors);
 
   if v_outcomes <> '{}' and v_outcomes <@ '{rejected}' then
-    update memory.consolidation_runs as r
-    set errors = v_errors, rejected = cardinality(v_outcomes)
-    where r.tenant_id = v_tenant_id and r.id = v_run.id;
     perform memory.fail_consolidation(
       v_run.id, 'every action was rejected', prompt_version, model, as_of
     );
@@ -436,18 +513,10 @@ begin
       );
     update memory.consolidation_runs as r
     set
-      status = 'done',
+      status = case when v_is_proposed then 'proposed' else 'done' end,
       finished_at = as_of,
       prompt_version = apply_consolidation.prompt_version,
-      model = apply_consolidation.model,
-      facts_created = cardinality(array_positions(v_outcomes, 'fact created'))
-        + cardinality(array_positions(v_outcomes, 'fact superseded')),
-      facts_superseded = cardinality(array_positions(v_outcomes, 'fact superseded')),
-      rules_created = cardinality(array_positions(v_outcomes, 'rule created')),
-      confirmed = cardinality(array_positions(v_outcomes, 'confirmed')),
-      contradicted = cardinality(array_positions(v_outcomes, 'contradicted')),
-      rejected = cardinality(array_positions(v_outcomes, 'rejected')),
-      errors = v_errors
+      model = apply_consolidation.model
     where r.tenant_id = v_tenant_id and r.id = v_run.id;
   end if;
   return query
@@ -460,7 +529,8 @@ comment on function memory.apply_consolidation(uuid, jsonb, text, text, timestam
 'Applies what was made of a batch, an object with the arrays new_facts, updated_facts, new_rules '
 'and confirmations, each element in a subtransaction of its own, and ends the run: its episodes '
 'are consolidated, unless every action was rejected (then as fail_consolidation). Returns the run, '
-'with counts and the reasons of what was rejected. Calling it again changes nothing. Errors: PM001 '
+'with counts and the reasons of what was rejected. With the setting consolidation_review the '
+'elements wait for memory.accept_proposals. Calling it again changes nothing. Errors: PM001 '
 'unknown run, PM002 no object, PM003 the lease was lost; locks and the like undo all.';
 
 create function memory.list_consolidation_runs(

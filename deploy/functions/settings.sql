@@ -70,6 +70,7 @@ begin
   v_settings.consolidation_lease_minutes := 15;
   v_settings.consolidation_max_attempts := 5;
   v_settings.consolidation_max_permanence := 'stable';
+  v_settings.consolidation_review := false;
   v_settings.consolidation_max_confidence := 0.8;
   v_settings.rule_effectiveness := 'by_outcome';
   v_settings.rule_helpful_confirms := false;
@@ -278,6 +279,7 @@ as $$
     consolidation_lease_minutes = settings.consolidation_lease_minutes,
     consolidation_max_attempts = settings.consolidation_max_attempts,
     consolidation_max_permanence = settings.consolidation_max_permanence,
+    consolidation_review = settings.consolidation_review,
     consolidation_max_confidence = settings.consolidation_max_confidence,
     rule_effectiveness = settings.rule_effectiveness,
     rule_helpful_confirms = settings.rule_helpful_confirms,

@@ -12,7 +12,7 @@ create table memory.consolidation_runs (
   butler text not null check (butler <> '' and octet_length(butler) <= 128),
   status text not null default 'running'
   constraint consolidation_runs_status_check
-  check (status in ('running', 'done', 'failed', 'abandoned', 'undone')),
+  check (status in ('running', 'proposed', 'done', 'failed', 'abandoned', 'undone')),
   episode_ids uuid[] not null default '{}',
   prompt_version text check (prompt_version <> '' and octet_length(prompt_version) <= 128),
   model text check (model <> '' and octet_length(model) <= 512),
@@ -58,6 +58,34 @@ comment on column memory.consolidation_runs.contradicted is
 comment on column memory.consolidation_runs.rejected is 'Actions that were not applied.';
 comment on column memory.consolidation_runs.errors is
 'Why actions were rejected: an array of objects with action, position, code and message.';
+
+create table memory.consolidation_proposals (
+  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  run_id uuid not null,
+  position bigint not null check (position > 0),
+  action text not null
+  constraint consolidation_proposals_action_check
+  check (action in ('new_fact', 'updated_fact', 'new_rule', 'confirmation')),
+  item jsonb not null,
+  status text not null default 'proposed'
+  constraint consolidation_proposals_status_check
+  check (status in ('proposed', 'accepted', 'rejected')),
+  outcome text,
+  primary key (tenant_id, run_id, position),
+  foreign key (tenant_id, run_id)
+  references memory.consolidation_runs (tenant_id, id) on delete cascade
+);
+
+comment on table memory.consolidation_proposals is
+'What a run came up with while the setting consolidation_review is on: it waits for somebody to '
+'accept or reject it.';
+comment on column memory.consolidation_proposals.item is 'The element of the answer.';
+comment on column memory.consolidation_proposals.outcome is
+'What became of it: as memory.apply_action returns, or why it was rejected.';
+
+create trigger refuse_truncate
+before truncate on memory.consolidation_proposals
+for each statement execute function memory.refuse_truncate();
 
 create trigger refuse_truncate
 before truncate on memory.consolidation_runs

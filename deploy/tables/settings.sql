@@ -74,6 +74,7 @@ create table memory.settings (
     consolidation_max_permanence
     in ('ephemeral', 'volatile', 'standard', 'stable', 'permanent')
   ),
+  consolidation_review boolean not null,
   consolidation_max_confidence float8 not null check (consolidation_max_confidence between 0 and 1),
 
   rule_effectiveness text not null check (rule_effectiveness in ('by_outcome', 'asymmetric')),
@@ -208,6 +209,9 @@ comment on column memory.settings.consolidation_max_attempts is
 'Failed attempts after which an episode is a dead letter.';
 comment on column memory.settings.consolidation_max_permanence is
 'The most lasting that a fact may be which consolidation inferred.';
+comment on column memory.settings.consolidation_review is
+'Whether what consolidation came up with waits for somebody to accept it '
+'(memory.accept_proposals).';
 comment on column memory.settings.consolidation_max_confidence is
 'The confidence that a fact may have at most which consolidation inferred. Range 0..1.';
 comment on column memory.settings.rule_effectiveness is

@@ -23,7 +23,7 @@ from pymem.cli.base import (
 from pymem.consolidation.spawner import command_spawner
 from pymem.consolidation.worker import ConsolidationReport, ConsolidationWorker
 from pymem.memory import Memory
-from pymem.models import ConsolidationRun
+from pymem.models import ConsolidationRun, Proposal
 
 
 @main.command()
@@ -113,6 +113,48 @@ def runs(options: Options, butler: str | None, limit: int, json_: bool) -> None:
         print_table(display.consolidation_runs(found))
     else:
         click.echo("no runs")
+
+
+@main.command()
+@click.argument("run_id")
+@click.option("--accept", type=int, multiple=True, help="This number; may be repeated.")
+@click.option("--reject", type=int, multiple=True, help="This number; may be repeated.")
+@click.option("--accept-all", is_flag=True, help="Whatever is left then.")
+@click.option("--reject-all", is_flag=True, help="Whatever is left then.")
+@as_json
+@pass_options
+def review(
+    options: Options,
+    run_id: str,
+    accept: tuple[int, ...],
+    reject: tuple[int, ...],
+    accept_all: bool,
+    reject_all: bool,
+    json_: bool,
+) -> None:
+    """Show what the proposals of a run would change; accept and reject them.
+
+    Runs propose, and change nothing, where the setting consolidation_review is on.
+    """
+
+    async def work(memory: Memory) -> list[Proposal]:
+        if reject:
+            await memory.reject_proposals(run_id, list(reject))
+        if accept:
+            await memory.accept_proposals(run_id, list(accept))
+        if reject_all:
+            await memory.reject_proposals(run_id)
+        if accept_all:
+            await memory.accept_proposals(run_id)
+        return await memory.consolidation_diff(run_id)
+
+    proposals = run(options, work)
+    if json_:
+        print_json(proposals)
+    elif proposals:
+        print_table(display.proposals(proposals))
+    else:
+        click.echo("it proposes nothing")
 
 
 @main.command()

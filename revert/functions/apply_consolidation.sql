@@ -4,6 +4,11 @@ begin;
 
 drop function memory.list_consolidation_runs(text, integer);
 drop function memory.apply_consolidation(uuid, jsonb, text, text, timestamptz);
+drop function memory.count_outcomes(text, uuid, text [], jsonb);
+drop function memory.read_actions(jsonb);
+drop function memory.try_action(
+  memory.consolidation_runs, memory.settings, text, bigint, jsonb, timestamptz
+);
 drop function memory.apply_action(
   memory.consolidation_runs, memory.settings, text, jsonb, timestamptz
 );

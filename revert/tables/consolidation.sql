@@ -2,6 +2,7 @@
 
 begin;
 
+drop table memory.consolidation_proposals;
 drop table memory.consolidation_runs;
 
 commit;

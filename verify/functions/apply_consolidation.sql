@@ -12,6 +12,11 @@ select
   'memory.apply_action(
     memory.consolidation_runs, memory.settings, text, jsonb, timestamptz
   )'::regprocedure,
+  'memory.try_action(
+    memory.consolidation_runs, memory.settings, text, bigint, jsonb, timestamptz
+  )'::regprocedure,
+  'memory.read_actions(jsonb)'::regprocedure,
+  'memory.count_outcomes(text, uuid, text[], jsonb)'::regprocedure,
   'memory.apply_consolidation(uuid, jsonb, text, text, timestamptz)'::regprocedure,
   'memory.list_consolidation_runs(text, integer)'::regprocedure;
 rollback;

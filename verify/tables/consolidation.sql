@@ -7,4 +7,7 @@ select
   r.contradicted, r.rejected, r.errors
 from memory.consolidation_runs as r
 where false;
+select p.tenant_id, p.run_id, p.position, p.action, p.item, p.status, p.outcome
+from memory.consolidation_proposals as p
+where false;
 rollback;
