@@ -40,11 +40,19 @@ select memory.mark_helpful(:'brief', '{"with": "Bob"}') \g /dev/null
 update memory.rules as r set tags = '["Countess"]' where r.id = :'brief';
 update memory.rules as r set tags = '[]' where r.id = :'brief';
 select memory.create_link('fact', :'mood', 'fact', :'rome', 'related_to') \g /dev/null
+insert into memory.consolidation_runs (tenant_id, id, butler, status, started_at, leased_until, finished_at, errors)
+values (
+  'a', '00000000-0000-0000-0000-0000000000c1', 'home', 'proposed', now(), now(), now(), '[{"message": "Ada Lovelace is no UUID"}]'
+);
+insert into memory.consolidation_proposals (tenant_id, run_id, position, action, item)
+values
+('a', '00000000-0000-0000-0000-0000000000c1', 1, 'new_rule', '{"content": "Call Ada Lovelace"}'),
+('a', '00000000-0000-0000-0000-0000000000c1', 2, 'new_rule', '{"content": "Be brief"}');
 
 select results_eq(
   $$ select v.table_name, v.column_name from memory.verify_erasure('Ada Lovelace') as v where v.remaining > 0 $$,
   $$ values
-     ('entities', 'aliases'), ('entities', 'canonical_name'), ('entities', 'metadata'), ('episodes', 'content'),
+     ('consolidation_proposals', 'item'), ('consolidation_runs', 'errors'), ('entities', 'aliases'), ('entities', 'canonical_name'), ('entities', 'metadata'), ('episodes', 'content'),
      ('episodes', 'metadata'), ('fact_keys', 'anchor'), ('facts', 'content'), ('facts', 'metadata'), ('facts', 'subject'),
      ('memory_history', 'image'), ('rule_applications', 'context'), ('rules', 'content') $$,
   'before it is everywhere'
@@ -55,7 +63,7 @@ select results_eq(
   $$ values
      ('episodes', 3::bigint), ('facts', 5), ('rules', 1), ('entities', 1), ('rule applications', 1),
      ('states in the history', 2), ('keys of facts', 2), ('entities cleared of mentions', 1),
-     ('vectors of next turns', 1) $$,
+     ('vectors of next turns', 1), ('traces of consolidation', 2) $$,
   'a dry run tells what would be erased'
 );
 select is(
@@ -99,7 +107,7 @@ select is(
 
 select results_eq(
   $$ select e.erased from memory.erase_subject('Ada Lovelace') as e $$,
-  $$ values (3::bigint), (5), (1), (1), (1), (2), (2), (1), (1) $$,
+  $$ values (3::bigint), (5), (1), (1), (1), (2), (2), (1), (1), (2) $$,
   'it is erased as announced'
 );
 select is_empty(

@@ -1,5 +1,6 @@
 -- Deploy pymem:functions/erasure to pg
 -- requires: tables/history
+-- requires: tables/consolidation
 -- requires: tables/embedding_queue
 -- requires: tables/tombstones
 -- requires: functions/candidates
@@ -115,6 +116,7 @@ declare
   v_images bigint;
   v_keys bigint;
   v_cleared bigint;
+  v_traces bigint;
 begin
   v_entities := array(
     select e.id
@@ -224,6 +226,18 @@ begin
   from memory.entities as e
   where e.tenant_id = v_tenant_id and e.id <> all (v_entities) and erase_subject.mentions
     and memory.mentions(concat_ws(' | ', e.metadata::text, e.aliases::text), v_names);
+  select
+    (
+      select count(*) from memory.consolidation_proposals as p
+      where p.tenant_id = v_tenant_id
+        and memory.mentions(concat_ws(' | ', p.item::text, p.outcome), v_names)
+    )
+    + (
+      select count(*) from memory.consolidation_runs as r
+      where r.tenant_id = v_tenant_id and memory.mentions(r.errors::text, v_names)
+    )
+  into v_traces
+  where erase_subject.mentions;
 
   if not erase_subject.dry_run then
     perform from memory.entities as e
@@ -254,6 +268,12 @@ begin
     if erase_subject.mentions then
       delete from memory.memory_history as h
       where h.tenant_id = v_tenant_id and memory.mentions(h.image::text, v_names);
+      delete from memory.consolidation_proposals as p
+      where p.tenant_id = v_tenant_id
+        and memory.mentions(concat_ws(' | ', p.item::text, p.outcome), v_names);
+      update memory.consolidation_runs as r
+      set errors = '[]'
+      where r.tenant_id = v_tenant_id and memory.mentions(r.errors::text, v_names);
       update memory.entities as e
       set
         metadata = case
@@ -312,7 +332,8 @@ begin
       (6, 'states in the history', v_images),
       (7, 'keys of facts', v_keys),
       (8, 'entities cleared of mentions', v_cleared),
-      (9, 'vectors of next turns', cardinality(v_next_turns))
+      (9, 'vectors of next turns', cardinality(v_next_turns)),
+      (10, 'traces of consolidation', coalesce(v_traces, 0))
   ) as v (place, object, erased)
   order by v.place;
 end;
