@@ -4,7 +4,8 @@
 
 begin;
 
--- The functions of this file belong to memory_search: see functions/neighbours.
+-- The functions of this file belong to memory_search: see functions/neighbours. find_memories sets
+-- plan_cache_mode and jit for those that it calls.
 
 set local role memory_owner;
 
@@ -63,8 +64,6 @@ create function memory.fuse_lists(
   rows 50
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
-  set plan_cache_mode = force_generic_plan -- planning would cost more than searching
-  set jit = off -- and compiling more still
 as $$
 declare
   v_embedding vector := case when mode <> 'keyword' then embedding end;
@@ -174,8 +173,6 @@ create function memory.boost_candidates(
   rows 50
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
-  set plan_cache_mode = force_generic_plan
-  set jit = off
 as $$
 declare
   v_words text := memory.normalize_name(query);

@@ -36,7 +36,9 @@ from pymem.models import ConsolidationRun, Proposal
 @click.option("--timeout", type=click.FloatRange(1), default=300.0, show_default=True)
 @click.option("--batch-size", type=click.IntRange(1, 10_000), help="Default: the setting.")
 @click.option("--due", is_flag=True, help="Only what is due by the settings; for cron.")
-@click.option("--watch", is_flag=True, help="Go on, with what is due, until interrupted.")
+@click.option(
+    "--watch/--once", help="Go on, with what is due, until interrupted; or, the default, end then."
+)
 @click.option("--dry-run", is_flag=True, help="Only tell what waits.")
 @as_json
 @pass_options
