@@ -16,7 +16,8 @@ Direction = Literal["outgoing", "incoming", "both"]
 Relation = Literal["derived_from", "supports", "contradicts", "supersedes", "related_to"]
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen: that would double the time it takes to make the ten of an answer.
+@dataclass(slots=True)
 class RankedMemory:
     """A memory that was found, with every part of its score (``memory.ranked_memory``)."""
 

@@ -238,7 +238,9 @@ begin
   if embedding is null then
     return;
   end if;
-  if memory.use_approximate_index(memory_type, exact_scan_limit) then
+  if memory.vector_index(memory_type) is not null
+    and memory.use_approximate_index(memory_type, exact_scan_limit)
+  then
     v_neighbours := array(
       select a
       from memory.approximate_neighbours(
