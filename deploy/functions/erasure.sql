@@ -108,6 +108,7 @@ declare
   v_tenant_id text := memory.current_tenant();
   v_names text[] := memory.names_of_subject(v_tenant_id, erase_subject.subject);
   v_entities uuid[];
+  v_about uuid[]; -- facts about the subject, not such that only mention it
   v_facts uuid[];
   v_episodes uuid[];
   v_rules uuid[];
@@ -127,13 +128,18 @@ begin
         else memory.normalize_name(e.canonical_name) = any (v_names)
       end
   );
+  v_about := array(
+    select f.id
+    from memory.facts as f
+    where f.tenant_id = v_tenant_id
+      and (memory.normalize_name(f.subject) = any (v_names) or f.entity_id = any (v_entities))
+  );
   v_facts := array(
     select f.id
     from memory.facts as f
     where f.tenant_id = v_tenant_id
       and (
-        memory.normalize_name(f.subject) = any (v_names)
-        or f.entity_id = any (v_entities)
+        f.id = any (v_about)
         or erase_subject.mentions and memory.mentions(
           concat_ws(
             ' | ', f.subject, f.predicate, f.content, f.tags::text, f.metadata::text, f.scope,
@@ -152,21 +158,14 @@ begin
         e.id in (
           select l.target_id
           from memory.memory_links as l
-          join memory.facts as f on f.tenant_id = l.tenant_id and f.id = l.source_id
-          where l.tenant_id = v_tenant_id and l.source_type = 'fact' and l.target_type = 'episode'
-            and l.relation = 'derived_from'
-            and f.id = any (v_facts)
-            and (
-              memory.normalize_name(f.subject) = any (v_names) or f.entity_id = any (v_entities)
-            )
+          where l.tenant_id = v_tenant_id and l.source_type = 'fact'
+            and l.source_id = any (v_about)
+            and l.target_type = 'episode' and l.relation = 'derived_from'
         )
         or e.id in (
           select f.source_episode_id
           from memory.facts as f
-          where f.tenant_id = v_tenant_id and f.id = any (v_facts)
-            and (
-              memory.normalize_name(f.subject) = any (v_names) or f.entity_id = any (v_entities)
-            )
+          where f.tenant_id = v_tenant_id and f.id = any (v_about)
         )
         or erase_subject.mentions and memory.mentions(
           concat_ws(
