@@ -54,7 +54,7 @@ values
 ('{}', '{inverted_content,requeue_embedding,bury_memories,resolved_state,due_facts,due_rules,sweep_facts,sweep_rules}'),
 ('{}', '{image_of,image_digest,next_state_at,start_state,record_episode_changes,record_fact_changes,record_rule_changes,delete_history,restore_fact,memories_at,
   find_memories_at,check_interval}'),
-('{}', '{try_action,read_actions,count_outcomes,close_review,least_trust,lower_trust,check_after_creation,due_episodes,lock_run,refuse_lost_lease,consolidation_key,read_evidence,link_evidence,is_inferred,apply_fact,
+('{}', '{lock_fact_key,try_action,read_actions,count_outcomes,close_review,least_trust,lower_trust,check_after_creation,due_episodes,lock_run,refuse_lost_lease,consolidation_key,read_evidence,link_evidence,is_inferred,apply_fact,
   apply_action,refuse_delete,event_digest,append_digest,chain_hash,check_guards,check_seals,check_event_coverage}'),
 ('{}', '{mentions,names_of_subject,is_key_of}'),
 ('{}', '{check_object,check_application,count_application,promoted_maturity,demoted_maturity,mark_rule}'),

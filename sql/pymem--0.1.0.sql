@@ -5880,6 +5880,52 @@ comment on function memory.store_facts(jsonb, uuid, timestamptz) is
 'three groups: the facts that were there are superseded, the new ones follow each other, their '
 'links are created. Errors: as store_fact; the message tells which fact.';
 
+create function memory.lock_fact_key(
+  tenant_id text,
+  scope text,
+  subject text,
+  entity_id uuid,
+  predicate text
+)
+  returns uuid
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_active_id uuid;
+begin
+  insert into memory.fact_keys (tenant_id, scope, anchor, predicate)
+  values (
+    lock_fact_key.tenant_id, lock_fact_key.scope,
+    coalesce('entity:' || lock_fact_key.entity_id, 'subject:' || lock_fact_key.subject),
+    lock_fact_key.predicate
+  )
+  on conflict (tenant_id, scope, anchor, predicate) do update set scope = excluded.scope;
+
+  -- Two statements, one for each unique index.
+  if lock_fact_key.entity_id is null then
+    select f.id into v_active_id
+    from memory.facts as f
+    where f.tenant_id = lock_fact_key.tenant_id and f.scope = lock_fact_key.scope
+      and f.subject = lock_fact_key.subject and f.predicate = lock_fact_key.predicate
+      and f.entity_id is null and f.validity = 'active';
+  else
+    select f.id into v_active_id
+    from memory.facts as f
+    where f.tenant_id = lock_fact_key.tenant_id and f.entity_id = lock_fact_key.entity_id
+      and f.scope = lock_fact_key.scope and f.predicate = lock_fact_key.predicate
+      and f.validity = 'active';
+  end if;
+  return v_active_id;
+end;
+$$;
+
+comment on function memory.lock_fact_key(text, text, text, uuid, text) is
+'Keeps a key of facts from getting another active fact until the end of the transaction; returns '
+'the id of the one that it has, NULL for none. (store_fact does the same within itself.)';
+
 -- The key-share lock conflicts with a merge of an entity, which locks it FOR UPDATE; the state is
 -- read after the lock.
 create function memory.lock_entities(
@@ -7024,22 +7070,10 @@ begin
   from memory.facts as f
   where f.tenant_id = restore_fact.tenant_id and f.id = fact_id;
   perform memory.lock_entities(restore_fact.tenant_id, array[v_fact.entity_id]);
-  insert into memory.fact_keys as k (tenant_id, scope, anchor, predicate)
-  values (
-    restore_fact.tenant_id, v_fact.scope,
-    coalesce('entity:' || v_fact.entity_id, 'subject:' || v_fact.subject), v_fact.predicate
-  )
-  on conflict on constraint fact_keys_pkey do update set scope = excluded.scope;
-
-  select a.id into v_other
-  from memory.facts as a
-  where a.tenant_id = restore_fact.tenant_id and a.scope = v_fact.scope
-    and a.predicate = v_fact.predicate and a.validity = 'active' and a.id <> fact_id
-    and case
-      when v_fact.entity_id is null then a.entity_id is null and a.subject = v_fact.subject
-      else a.entity_id = v_fact.entity_id
-    end;
-  if found then
+  v_other := memory.lock_fact_key(
+    restore_fact.tenant_id, v_fact.scope, v_fact.subject, v_fact.entity_id, v_fact.predicate
+  );
+  if v_other <> fact_id then
     raise exception 'fact % cannot be restored: fact % has its place', fact_id, v_other
       using errcode = 'PM003',
         hint = format('Forget fact %s first, if this one is right after all.', v_other);
@@ -8442,6 +8476,8 @@ for each statement execute function memory.refuse_truncate();
 
 set local role memory_owner;
 
+-- Written so that the planner makes it part of the query that calls it.
+-- noqa: disable=AM04,RF01,RF03
 create function memory.due_episodes(
   tenant_id text,
   butler text,
@@ -8450,19 +8486,19 @@ create function memory.due_episodes(
   returns setof memory.episodes
   language sql
   stable
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
+begin atomic
   select e.*
   from memory.episodes as e
   where e.tenant_id = due_episodes.tenant_id
     and (due_episodes.butler is null or e.butler = due_episodes.butler)
-    and e.consolidation_status in ('pending', 'failed')
+    and (e.consolidation_status = 'pending' or e.consolidation_status = 'failed')
     and (
       e.consolidation_status = 'pending'
       or e.next_consolidation_retry_at is null or e.next_consolidation_retry_at <= as_of
     )
     and (e.expires_at is null or e.expires_at > as_of);
-$$;
+end;
+-- noqa: enable=AM04,RF01,RF03
 
 comment on function memory.due_episodes(text, text, timestamptz) is
 'The episodes of a butler, or of all, that wait for consolidation: pending ones, and failed ones '
@@ -9047,6 +9083,7 @@ declare
     ),
     array_position(v_grades, settings.consolidation_max_permanence)
   )];
+  v_active_id uuid;
   v_active record;
   v_id uuid;
 begin
@@ -9060,27 +9097,27 @@ begin
       using errcode = 'PM002', hint = 'Leave scope out, or pass global.';
   end if;
 
-  insert into memory.fact_keys as k (tenant_id, scope, anchor, predicate)
-  values (
-    run.tenant_id, v_scope, coalesce('entity:' || v_entity_id, 'subject:' || v_subject), v_predicate
-  )
-  on conflict on constraint fact_keys_pkey do update set scope = excluded.scope;
-  select f.id, f.content, f.metadata, f.trust into v_active
-  from memory.facts as f
-  where f.tenant_id = run.tenant_id and f.scope = v_scope and f.predicate = v_predicate
-    and f.validity = 'active'
-    and case
-      when v_entity_id is null then f.entity_id is null and f.subject = v_subject
-      else f.entity_id = v_entity_id
-    end;
+  v_active_id := memory.lock_fact_key(
+    run.tenant_id, v_scope, v_subject, v_entity_id, v_predicate
+  );
+  if target.id is not null and v_active_id is distinct from target.id then
+    raise exception 'fact % is % and no longer current', target.id, (
+      select f.validity from memory.facts as f
+      where f.tenant_id = run.tenant_id and f.id = target.id
+    )
+      using errcode = 'PM003', hint = 'Store what holds now as a new fact.';
+  end if;
 
-  if found then
+  if v_active_id is not null then
+    select f.content, f.metadata, f.trust into v_active
+    from memory.facts as f
+    where f.tenant_id = run.tenant_id and f.id = v_active_id;
     if lower(memory.collapse_whitespace(v_active.content))
       = lower(memory.collapse_whitespace(v_content))
     then
-      perform memory.confirm_memory('fact', v_active.id, as_of);
+      perform memory.confirm_memory('fact', v_active_id, as_of);
       perform memory.link_evidence(
-        run.tenant_id, 'fact', v_active.id, v_evidence, 'derived_from'
+        run.tenant_id, 'fact', v_active_id, v_evidence, 'derived_from'
       );
       return 'confirmed';
     end if;
@@ -9092,7 +9129,7 @@ begin
       )
     then
       perform memory.link_evidence(
-        run.tenant_id, 'fact', v_active.id, v_evidence, 'contradicts'
+        run.tenant_id, 'fact', v_active_id, v_evidence, 'contradicts'
       );
       return 'contradicted';
     end if;
@@ -9119,7 +9156,7 @@ begin
     as_of => as_of
   );
   perform memory.link_evidence(run.tenant_id, 'fact', v_id, v_evidence, 'derived_from');
-  return case when v_active.id is null then 'fact created' else 'fact superseded' end;
+  return case when v_active_id is null then 'fact created' else 'fact superseded' end;
 end;
 $$;
 
@@ -9147,7 +9184,6 @@ as $$
 declare
   v_evidence uuid[];
   v_target memory.facts;
-  v_rule record;
   v_id uuid;
 begin
   if jsonb_typeof(item) is distinct from (
@@ -9168,15 +9204,10 @@ begin
       select f.* into v_target
       from memory.facts as f
       where f.tenant_id = run.tenant_id and f.id = (item ->> 'target_id')::uuid
-        and (f.source_butler = run.butler or f.scope in ('global', run.butler))
-      for no key update;
+        and (f.source_butler = run.butler or f.scope in ('global', run.butler));
       if not found then
         raise exception 'no fact has id %', item ->> 'target_id'
           using errcode = 'PM001', hint = 'Name a fact that the prompt shows.';
-      end if;
-      if v_target.validity <> 'active' then
-        raise exception 'fact % is % and no longer current', v_target.id, v_target.validity
-          using errcode = 'PM003', hint = 'Store what holds now as a new fact.';
       end if;
       return memory.apply_fact(run, settings, item, v_target, as_of);
 
@@ -9217,12 +9248,12 @@ begin
         perform memory.confirm_memory('fact', v_id, as_of);
         return 'confirmed';
       end if;
-      select r.id into v_rule
+      select r.id into v_id
       from memory.rules as r
       where r.tenant_id = run.tenant_id and r.id = (item #>> '{}')::uuid
         and (r.source_butler = run.butler or r.scope in ('global', run.butler));
       if found then
-        perform memory.confirm_memory('rule', v_rule.id, as_of);
+        perform memory.confirm_memory('rule', v_id, as_of);
         return 'confirmed';
       end if;
       raise exception 'no fact or rule has id %', item #>> '{}'
@@ -12243,6 +12274,7 @@ declare
   v_tenant_id text := memory.current_tenant();
   v_names text[] := memory.names_of_subject(v_tenant_id, erase_subject.subject);
   v_entities uuid[];
+  v_about uuid[]; -- facts about the subject, not such that only mention it
   v_facts uuid[];
   v_episodes uuid[];
   v_rules uuid[];
@@ -12262,13 +12294,18 @@ begin
         else memory.normalize_name(e.canonical_name) = any (v_names)
       end
   );
+  v_about := array(
+    select f.id
+    from memory.facts as f
+    where f.tenant_id = v_tenant_id
+      and (memory.normalize_name(f.subject) = any (v_names) or f.entity_id = any (v_entities))
+  );
   v_facts := array(
     select f.id
     from memory.facts as f
     where f.tenant_id = v_tenant_id
       and (
-        memory.normalize_name(f.subject) = any (v_names)
-        or f.entity_id = any (v_entities)
+        f.id = any (v_about)
         or erase_subject.mentions and memory.mentions(
           concat_ws(
             ' | ', f.subject, f.predicate, f.content, f.tags::text, f.metadata::text, f.scope,
@@ -12287,21 +12324,14 @@ begin
         e.id in (
           select l.target_id
           from memory.memory_links as l
-          join memory.facts as f on f.tenant_id = l.tenant_id and f.id = l.source_id
-          where l.tenant_id = v_tenant_id and l.source_type = 'fact' and l.target_type = 'episode'
-            and l.relation = 'derived_from'
-            and f.id = any (v_facts)
-            and (
-              memory.normalize_name(f.subject) = any (v_names) or f.entity_id = any (v_entities)
-            )
+          where l.tenant_id = v_tenant_id and l.source_type = 'fact'
+            and l.source_id = any (v_about)
+            and l.target_type = 'episode' and l.relation = 'derived_from'
         )
         or e.id in (
           select f.source_episode_id
           from memory.facts as f
-          where f.tenant_id = v_tenant_id and f.id = any (v_facts)
-            and (
-              memory.normalize_name(f.subject) = any (v_names) or f.entity_id = any (v_entities)
-            )
+          where f.tenant_id = v_tenant_id and f.id = any (v_about)
         )
         or erase_subject.mentions and memory.mentions(
           concat_ws(

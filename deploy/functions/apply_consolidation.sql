@@ -147,6 +147,7 @@ declare
     ),
     array_position(v_grades, settings.consolidation_max_permanence)
   )];
+  v_active_id uuid;
   v_active record;
   v_id uuid;
 begin
@@ -160,27 +161,27 @@ begin
       using errcode = 'PM002', hint = 'Leave scope out, or pass global.';
   end if;
 
-  insert into memory.fact_keys as k (tenant_id, scope, anchor, predicate)
-  values (
-    run.tenant_id, v_scope, coalesce('entity:' || v_entity_id, 'subject:' || v_subject), v_predicate
-  )
-  on conflict on constraint fact_keys_pkey do update set scope = excluded.scope;
-  select f.id, f.content, f.metadata, f.trust into v_active
-  from memory.facts as f
-  where f.tenant_id = run.tenant_id and f.scope = v_scope and f.predicate = v_predicate
-    and f.validity = 'active'
-    and case
-      when v_entity_id is null then f.entity_id is null and f.subject = v_subject
-      else f.entity_id = v_entity_id
-    end;
+  v_active_id := memory.lock_fact_key(
+    run.tenant_id, v_scope, v_subject, v_entity_id, v_predicate
+  );
+  if target.id is not null and v_active_id is distinct from target.id then
+    raise exception 'fact % is % and no longer current', target.id, (
+      select f.validity from memory.facts as f
+      where f.tenant_id = run.tenant_id and f.id = target.id
+    )
+      using errcode = 'PM003', hint = 'Store what holds now as a new fact.';
+  end if;
 
-  if found then
+  if v_active_id is not null then
+    select f.content, f.metadata, f.trust into v_active
+    from memory.facts as f
+    where f.tenant_id = run.tenant_id and f.id = v_active_id;
     if lower(memory.collapse_whitespace(v_active.content))
       = lower(memory.collapse_whitespace(v_content))
     then
-      perform memory.confirm_memory('fact', v_active.id, as_of);
+      perform memory.confirm_memory('fact', v_active_id, as_of);
       perform memory.link_evidence(
-        run.tenant_id, 'fact', v_active.id, v_evidence, 'derived_from'
+        run.tenant_id, 'fact', v_active_id, v_evidence, 'derived_from'
       );
       return 'confirmed';
     end if;
@@ -192,7 +193,7 @@ begin
       )
     then
       perform memory.link_evidence(
-        run.tenant_id, 'fact', v_active.id, v_evidence, 'contradicts'
+        run.tenant_id, 'fact', v_active_id, v_evidence, 'contradicts'
       );
       return 'contradicted';
     end if;
@@ -219,7 +220,7 @@ begin
     as_of => as_of
   );
   perform memory.link_evidence(run.tenant_id, 'fact', v_id, v_evidence, 'derived_from');
-  return case when v_active.id is null then 'fact created' else 'fact superseded' end;
+  return case when v_active_id is null then 'fact created' else 'fact superseded' end;
 end;
 $$;
 
@@ -247,7 +248,6 @@ as $$
 declare
   v_evidence uuid[];
   v_target memory.facts;
-  v_rule record;
   v_id uuid;
 begin
   if jsonb_typeof(item) is distinct from (
@@ -268,15 +268,10 @@ begin
       select f.* into v_target
       from memory.facts as f
       where f.tenant_id = run.tenant_id and f.id = (item ->> 'target_id')::uuid
-        and (f.source_butler = run.butler or f.scope in ('global', run.butler))
-      for no key update;
+        and (f.source_butler = run.butler or f.scope in ('global', run.butler));
       if not found then
         raise exception 'no fact has id %', item ->> 'target_id'
           using errcode = 'PM001', hint = 'Name a fact that the prompt shows.';
-      end if;
-      if v_target.validity <> 'active' then
-        raise exception 'fact % is % and no longer current', v_target.id, v_target.validity
-          using errcode = 'PM003', hint = 'Store what holds now as a new fact.';
       end if;
       return memory.apply_fact(run, settings, item, v_target, as_of);
 
@@ -317,12 +312,12 @@ begin
         perform memory.confirm_memory('fact', v_id, as_of);
         return 'confirmed';
       end if;
-      select r.id into v_rule
+      select r.id into v_id
       from memory.rules as r
       where r.tenant_id = run.tenant_id and r.id = (item #>> '{}')::uuid
         and (r.source_butler = run.butler or r.scope in ('global', run.butler));
       if found then
-        perform memory.confirm_memory('rule', v_rule.id, as_of);
+        perform memory.confirm_memory('rule', v_id, as_of);
         return 'confirmed';
       end if;
       raise exception 'no fact or rule has id %', item #>> '{}'

@@ -76,22 +76,10 @@ begin
   from memory.facts as f
   where f.tenant_id = restore_fact.tenant_id and f.id = fact_id;
   perform memory.lock_entities(restore_fact.tenant_id, array[v_fact.entity_id]);
-  insert into memory.fact_keys as k (tenant_id, scope, anchor, predicate)
-  values (
-    restore_fact.tenant_id, v_fact.scope,
-    coalesce('entity:' || v_fact.entity_id, 'subject:' || v_fact.subject), v_fact.predicate
-  )
-  on conflict on constraint fact_keys_pkey do update set scope = excluded.scope;
-
-  select a.id into v_other
-  from memory.facts as a
-  where a.tenant_id = restore_fact.tenant_id and a.scope = v_fact.scope
-    and a.predicate = v_fact.predicate and a.validity = 'active' and a.id <> fact_id
-    and case
-      when v_fact.entity_id is null then a.entity_id is null and a.subject = v_fact.subject
-      else a.entity_id = v_fact.entity_id
-    end;
-  if found then
+  v_other := memory.lock_fact_key(
+    restore_fact.tenant_id, v_fact.scope, v_fact.subject, v_fact.entity_id, v_fact.predicate
+  );
+  if v_other <> fact_id then
     raise exception 'fact % cannot be restored: fact % has its place', fact_id, v_other
       using errcode = 'PM003',
         hint = format('Forget fact %s first, if this one is right after all.', v_other);

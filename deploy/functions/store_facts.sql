@@ -504,6 +504,52 @@ comment on function memory.store_facts(jsonb, uuid, timestamptz) is
 'three groups: the facts that were there are superseded, the new ones follow each other, their '
 'links are created. Errors: as store_fact; the message tells which fact.';
 
+create function memory.lock_fact_key(
+  tenant_id text,
+  scope text,
+  subject text,
+  entity_id uuid,
+  predicate text
+)
+  returns uuid
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_active_id uuid;
+begin
+  insert into memory.fact_keys (tenant_id, scope, anchor, predicate)
+  values (
+    lock_fact_key.tenant_id, lock_fact_key.scope,
+    coalesce('entity:' || lock_fact_key.entity_id, 'subject:' || lock_fact_key.subject),
+    lock_fact_key.predicate
+  )
+  on conflict (tenant_id, scope, anchor, predicate) do update set scope = excluded.scope;
+
+  -- Two statements, one for each unique index.
+  if lock_fact_key.entity_id is null then
+    select f.id into v_active_id
+    from memory.facts as f
+    where f.tenant_id = lock_fact_key.tenant_id and f.scope = lock_fact_key.scope
+      and f.subject = lock_fact_key.subject and f.predicate = lock_fact_key.predicate
+      and f.entity_id is null and f.validity = 'active';
+  else
+    select f.id into v_active_id
+    from memory.facts as f
+    where f.tenant_id = lock_fact_key.tenant_id and f.entity_id = lock_fact_key.entity_id
+      and f.scope = lock_fact_key.scope and f.predicate = lock_fact_key.predicate
+      and f.validity = 'active';
+  end if;
+  return v_active_id;
+end;
+$$;
+
+comment on function memory.lock_fact_key(text, text, text, uuid, text) is
+'Keeps a key of facts from getting another active fact until the end of the transaction; returns '
+'the id of the one that it has, NULL for none. (store_fact does the same within itself.)';
+
 -- The key-share lock conflicts with a merge of an entity, which locks it FOR UPDATE; the state is
 -- read after the lock.
 create function memory.lock_entities(

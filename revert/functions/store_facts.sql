@@ -4,6 +4,7 @@ begin;
 
 drop function memory.lock_sources(text, uuid [], text);
 drop function memory.lock_entities(text, uuid [], text);
+drop function memory.lock_fact_key(text, text, text, uuid, text);
 drop function memory.store_facts(jsonb, uuid, timestamptz);
 drop function memory.check_facts(memory.fact_to_store []);
 drop function memory.read_facts(jsonb, timestamptz);
