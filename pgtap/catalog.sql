@@ -110,7 +110,7 @@ select is_empty(
   'every function that runs with the rights of its owner has the pinned search_path'
 );
 select results_eq(
-  $$ select f.name::text from memory_test.functions as f where f.code ~* '\mexecute\M' $$,
+  $$ select f.name::text from memory_test.functions as f where f.code ~* '\mexecute\M' order by 1 $$,
   $$ values ('memory.rebuild_vector_indexes(text,integer)'), ('memory.verify_erasure(text)') $$,
   'no function builds SQL from strings, but that which makes indexes with as many lists as asked for, '
   'and that which looks into every column there is'
