@@ -1,6 +1,8 @@
 -- Deploy pymem:privileges to pg
 -- requires: row_security
 -- requires: read_model
+-- requires: functions/entities
+-- requires: functions/entity_neighbors
 -- requires: functions/erasure
 -- requires: functions/event_chain
 -- requires: functions/history
@@ -16,7 +18,9 @@
 -- requires: functions/hygiene
 -- requires: functions/lifecycle
 -- requires: functions/links
+-- requires: functions/merge_entities
 -- requires: functions/reembedding
+-- requires: functions/resolve_entities
 -- requires: functions/rules
 -- requires: functions/indexes
 -- requires: functions/store_episodes
@@ -38,6 +42,9 @@ memory.memory_events,
 memory.transitions,
 memory.episodes,
 memory.entities,
+memory.entity_names,
+memory.entity_merges,
+memory.entity_merge_facts,
 memory.facts,
 memory.fact_keys,
 memory.rules,
@@ -67,7 +74,8 @@ to memory_writer, memory_worker, memory_reader, memory_admin, memory_gateway;
 -- owns is called by the functions of memory_owner only.
 
 grant select on
-memory.episodes, memory.facts, memory.rules, memory.entities, memory.searchable_memories
+memory.episodes, memory.facts, memory.rules, memory.entities, memory.entity_names,
+memory.searchable_memories
 to memory_search;
 
 grant execute on function
@@ -82,6 +90,8 @@ memory.corpus_size(text),
 memory.normalize_name(text),
 memory.hash_terms(text, text []),
 memory.search_terms(text, tsvector),
+memory.fold_name(text),
+memory.name_terms(text, text),
 memory.days_between(timestamptz, timestamptz),
 memory.effective_confidence(float8, float8, timestamptz, timestamptz),
 memory.recency_score(timestamptz, float8, timestamptz),
@@ -101,6 +111,7 @@ memory.find_memories(
   text [], text, text, vector, text, integer, float8, text, boolean, integer, memory.settings,
   timestamptz
 ),
+memory.find_names(text, text, text, boolean, integer),
 memory.find_dropped(text [], text, vector, text, integer, float8, text, timestamptz),
 memory.largest_tenant_size(),
 memory.count_vectors(text)
@@ -124,14 +135,17 @@ memory.current_settings(),
 memory.version()
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
--- The audit stream and provenance
+-- The audit stream, provenance and entities
 
 grant execute on function
 memory.list_events(uuid, text, timestamptz, bigint, integer),
 memory.get_links(text, uuid, text, timestamptz),
 memory.fact_history(uuid),
 memory.replay_memory(text, uuid),
-memory.memory_stats(text, timestamptz)
+memory.memory_stats(text, timestamptz),
+memory.entity_get(uuid),
+memory.entity_resolve(text, text, text, jsonb, boolean, integer),
+memory.entity_neighbors(uuid, integer, integer)
 to memory_writer, memory_reader, memory_admin;
 
 -- Agents and applications
@@ -143,13 +157,17 @@ memory.store_episode(
 memory.store_episodes(jsonb, timestamptz),
 memory.store_fact(
   text, text, text, float8, text, text, jsonb, uuid, float8, text, uuid, jsonb, vector, uuid, text,
-  timestamptz, timestamptz, timestamptz
+  timestamptz, timestamptz, uuid, timestamptz
 ),
 memory.store_facts(jsonb, uuid, timestamptz),
 memory.store_rule(
   text, text, jsonb, float8, float8, text, uuid, jsonb, vector, uuid, text, timestamptz
 ),
 memory.create_link(text, uuid, text, uuid, text),
+memory.entity_create(text, text, text, text [], jsonb, timestamptz),
+memory.entity_update(uuid, text, text [], jsonb, timestamptz),
+memory.entity_merge(uuid, uuid, timestamptz),
+memory.entity_unmerge(uuid, timestamptz),
 memory.get_memory(text, uuid, timestamptz),
 memory.confirm_memory(text, uuid, timestamptz),
 memory.forget_memory(text, uuid, timestamptz),

@@ -1,5 +1,6 @@
 -- Deploy pymem:row_security to pg
 -- requires: tables/audit_triggers
+-- requires: tables/entity_merges
 -- requires: tables/corpus_statistics
 -- requires: tables/embedding_queue
 -- requires: tables/settings
@@ -23,7 +24,8 @@ declare
   v_table name;
 begin
   foreach v_table in array array[
-    'episodes', 'facts', 'fact_keys', 'rules', 'rule_applications', 'entities', 'memory_links',
+    'episodes', 'facts', 'fact_keys', 'rules', 'rule_applications', 'entities', 'entity_names',
+    'entity_merges', 'entity_merge_facts', 'memory_links',
     'memory_events', 'settings', 'embedding_versions', 'embedding_queue', 'staged_embeddings',
     'corpus_statistics', 'corpus_deltas', 'tombstones', 'memory_history', 'event_chain', 'event_chain_heads', 'consolidation_runs', 'consolidation_proposals'
   ] loop
@@ -44,7 +46,7 @@ begin
     );
   end loop;
 
-  foreach v_table in array array['episodes', 'facts', 'rules', 'entities'] loop
+  foreach v_table in array array['episodes', 'facts', 'rules', 'entities', 'entity_names'] loop
     execute format(
       'create policy ranked_retrieval on memory.%I for select to memory_search using (true)',
       v_table

@@ -42,6 +42,17 @@ begin
 end;
 $$;
 
+-- Fuzzy resolution of names uses it, and everything else does without.
+do $$
+begin
+  if exists (select from pg_catalog.pg_available_extensions as e where e.name = 'pg_trgm')
+    and pg_catalog.has_database_privilege(current_database(), 'create')
+  then
+    create extension if not exists pg_trgm with schema public;
+  end if;
+end;
+$$;
+
 create schema memory authorization memory_owner;
 
 comment on schema memory is

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(189);
+select plan(190);
 
 -- What a statement writes to the audit stream, or the code of its error. The statement is undone, so each
 -- test starts from the same rows.
@@ -214,6 +214,8 @@ values
   array['fact_updated {"changed": ["supersedes_id"]}']),
 ('facts', $$entity_id = '00000000-0000-0000-0000-000000000020'$$,
   array['fact_updated {"changed": ["entity_id"]}']),
+('facts', $$object_entity_id = '00000000-0000-0000-0000-000000000020'$$,
+  array['fact_updated {"changed": ["object_entity_id"]}']),
 ('facts', $$validity = 'retracted'$$,
   array['fact_retracted {"to": "retracted", "from": "active"}']),
 ('facts', $$scope = 'work'$$, array['fact_updated {"changed": ["scope"]}']),

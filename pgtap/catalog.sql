@@ -71,8 +71,8 @@ select results_eq(
   $$ select
        (select count(*) from memory_test.tables), (select count(*) from memory_test.functions) > 60,
        (select count(*) from memory_test.indexes) > 40, (select count(*) from memory_test.foreign_keys) $$,
-  $$ values (22::bigint, true, true, 10::bigint) $$,
-  'the rules below look at twenty-two tables, their functions, indexes and foreign keys'
+  $$ values (25::bigint, true, true, 17::bigint) $$,
+  'the rules below look at twenty-five tables, their functions, indexes and foreign keys'
 );
 
 -- Comments
@@ -310,6 +310,7 @@ select results_eq(
      ('memory.find_dropped(text[],text,vector,text,integer,double precision,text,timestamp with time zone)'),
      ('memory.find_memories(text[],text,text,vector,text,integer,double precision,text,boolean,'
       || 'integer,memory.settings,timestamp with time zone)'),
+     ('memory.find_names(text,text,text,boolean,integer)'),
      ('memory.fuse_lists(text[],text,text,vector,text,integer,double precision,text,memory.settings,'
       || 'timestamp with time zone)'),
      ('memory.keyword_matches(text,text,tsquery,bigint[],bigint[],text,integer,double precision,'
@@ -320,7 +321,7 @@ select results_eq(
      ('memory.tenants_with_memories()'),
      ('memory.use_approximate_index(text,integer)'),
      ('memory.vector_index(text)') $$,
-  'memory_search owns the functions of ranked retrieval, one that lists tenants, and no other'
+  'memory_search owns the functions of ranked retrieval, that which finds names, one that lists tenants, and no other'
 );
 select is_empty(
   $$ select f.name::text from memory_test.functions as f
@@ -365,7 +366,8 @@ where t.name::text not in (
   'memory.memory_events', 'memory.transitions', 'memory.fact_keys', 'memory.embedding_queue',
   'memory.staged_embeddings', 'memory.corpus_statistics', 'memory.corpus_deltas', 'memory.tombstones',
   'memory.memory_history', 'memory.event_chain', 'memory.event_chain_heads',
-  'memory.consolidation_runs', 'memory.consolidation_proposals'
+  'memory.consolidation_runs', 'memory.consolidation_proposals',
+  'memory.entity_names', 'memory.entity_merges', 'memory.entity_merge_facts'
 );
 
 select is_empty(

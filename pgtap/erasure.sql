@@ -52,7 +52,7 @@ values
 select results_eq(
   $$ select v.table_name, v.column_name from memory.verify_erasure('Ada Lovelace') as v where v.remaining > 0 $$,
   $$ values
-     ('consolidation_proposals', 'item'), ('consolidation_runs', 'errors'), ('entities', 'aliases'), ('entities', 'canonical_name'), ('entities', 'metadata'), ('episodes', 'content'),
+     ('consolidation_proposals', 'item'), ('consolidation_runs', 'errors'), ('entities', 'aliases'), ('entities', 'canonical_name'), ('entities', 'metadata'), ('entity_names', 'name'), ('episodes', 'content'),
      ('episodes', 'metadata'), ('fact_keys', 'anchor'), ('facts', 'content'), ('facts', 'metadata'), ('facts', 'subject'),
      ('memory_history', 'image'), ('rule_applications', 'context'), ('rules', 'content') $$,
   'before it is everywhere'

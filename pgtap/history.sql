@@ -234,7 +234,7 @@ select is(
 );
 select is_empty($$ select * from memory.replay_memory('fact', gen_random_uuid()) $$, 'an unknown memory has none');
 select throws_ok(
-  $$ select memory.replay_memory('entity', gen_random_uuid()) $$, 'PM002', null, 'no such type'
+  $$ select memory.replay_memory('link', gen_random_uuid()) $$, 'PM002', null, 'no such type'
 );
 
 -- What is deleted

@@ -32,12 +32,13 @@ values
     relevance_score,composite_score}'
 ),
 -- the audit stream and provenance
-('{memory_admin,memory_reader,memory_writer}', '{list_events,get_links,fact_history,replay_memory,memory_stats}'),
+('{memory_admin,memory_reader,memory_writer}', '{list_events,get_links,fact_history,replay_memory,memory_stats,
+  entity_get,entity_resolve,entity_neighbors}'),
 ('{memory_admin,memory_reader,memory_worker}', '{get_chain_head,verify_chain}'),
 -- agents and applications
 (
   '{memory_writer}',
-  '{store_episode,store_episodes,store_fact,store_facts,store_rule,create_link,get_memory,confirm_memory,forget_memory,
+  '{store_episode,store_episodes,store_fact,store_facts,store_rule,create_link,entity_create,entity_update,entity_merge,entity_unmerge,get_memory,confirm_memory,forget_memory,
     restore_memory,    semantic_search,keyword_search,hybrid_search,search,rank_memories,recall,recall_explain,context}'
 ),
 -- rules that earn trust, and maintenance
@@ -57,6 +58,8 @@ values
 ('{}', '{lock_fact_key,try_action,read_actions,count_outcomes,close_review,least_trust,lower_trust,check_after_creation,due_episodes,lock_run,refuse_lost_lease,consolidation_key,read_evidence,link_evidence,is_inferred,apply_fact,
   apply_action,refuse_delete,event_digest,append_digest,chain_hash,check_guards,check_seals,check_event_coverage}'),
 ('{}', '{mentions,names_of_subject,is_key_of}'),
+('{}', '{write_names,audit_merge,record_entity_changes,read_aliases,refuse_name,read_hints,hint_overlap,lock_entity_pair,
+  edges_of_entities}'),
 ('{}', '{check_object,check_application,count_application,promoted_maturity,demoted_maturity,mark_rule}'),
 -- embeddings
 (
@@ -72,8 +75,8 @@ values
     rebuild_vector_indexes,vector_index_statements,check_vector_recall,check_indexes}'
 ),
 -- between the two owners
-('{memory_search}', '{query_lexemes,any_lexeme,hash_terms,search_terms,term_frequency,corpus_size,normalize_name}'),
-('{memory_owner}', '{find_memories,find_dropped,exact_neighbours,approximate_neighbours,nearest_neighbours,
+('{memory_search}', '{query_lexemes,any_lexeme,hash_terms,search_terms,term_frequency,corpus_size,normalize_name,fold_name,name_terms}'),
+('{memory_owner}', '{find_memories,find_dropped,find_names,exact_neighbours,approximate_neighbours,nearest_neighbours,
     use_approximate_index,vector_index,largest_tenant_size,count_vectors}'),
 -- nobody but their owner
 (
@@ -265,11 +268,11 @@ select is_empty(
        and r.role <> 'memory_owner'
        and has_table_privilege(r.role, c.oid, v.privilege) <> (
          r.role = 'memory_search' and v.privilege = 'select'
-         and c.relname in ('episodes', 'facts', 'rules', 'entities', 'searchable_memories')
+         and c.relname in ('episodes', 'facts', 'rules', 'entities', 'entity_names', 'searchable_memories')
          or r.role = 'memory_reader' and v.privilege = 'select'
          and c.relname in ('memory_overview', 'event_feed', 'provenance', 'rule_outcomes')
        ) $$,
-  'ranked retrieval may read five tables, dashboards four views; beyond that no role may do anything with any'
+  'ranked retrieval may read six tables, dashboards four views; beyond that no role may do anything with any'
 );
 select is_empty(
   $$ select a.attrelid::regclass, a.attname

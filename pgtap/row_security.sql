@@ -446,7 +446,7 @@ $$;
 set local session authorization row_security_report;
 select is(
   memory_test.tenants_seen(),
-  'consolidation_proposals consolidation_runs:{b} corpus_deltas:{b} corpus_statistics:{b} embedding_queue:{b} embedding_versions:{b} entities:{b} episodes:{b} '
+  'consolidation_proposals consolidation_runs:{b} corpus_deltas:{b} corpus_statistics:{b} embedding_queue:{b} embedding_versions:{b} entities:{b} entity_merge_facts entity_merges entity_names:{b} episodes:{b} '
   'event_chain:{b} event_chain_heads:{b} fact_keys:{b} facts:{b} memory_events:{b} '
   'memory_history:{b} memory_links:{b} rule_applications:{b} rules:{b} searchable_memories:{b} settings:{b} '
   'staged_embeddings tenant_logins tombstones:{b}',
@@ -567,7 +567,7 @@ select throws_ok(
 set local session authorization row_security_stranger;
 select is(
   memory_test.tenants_seen(),
-  'consolidation_proposals consolidation_runs corpus_deltas corpus_statistics embedding_queue embedding_versions entities episodes event_chain '
+  'consolidation_proposals consolidation_runs corpus_deltas corpus_statistics embedding_queue embedding_versions entities entity_merge_facts entity_merges entity_names episodes event_chain '
   'event_chain_heads fact_keys facts memory_events memory_history memory_links rule_applications rules searchable_memories settings staged_embeddings tenant_logins tombstones',
   'a role that no policy is for sees nothing, though it may read the tables'
 );

@@ -81,6 +81,17 @@ begin
 end;
 $$;
 
+-- Fuzzy resolution of names uses it, and everything else does without.
+do $$
+begin
+  if exists (select from pg_catalog.pg_available_extensions as e where e.name = 'pg_trgm')
+    and pg_catalog.has_database_privilege(current_database(), 'create')
+  then
+    create extension if not exists pg_trgm with schema public;
+  end if;
+end;
+$$;
+
 create schema memory authorization memory_owner;
 
 comment on schema memory is
@@ -1006,6 +1017,7 @@ values
 ('entity', 'lifecycle_state', '[*]', 'active', 'entity_created'),
 ('entity', 'lifecycle_state', '[*]', 'merged', 'entity_created'),
 ('entity', 'lifecycle_state', 'active', 'merged', 'entity_merge'),
+('entity', 'lifecycle_state', 'merged', 'active', 'entity_unmerge'),
 ('entity', 'lifecycle_state', 'active', '[*]', 'entity_deleted'),
 ('entity', 'lifecycle_state', 'merged', '[*]', 'entity_deleted');
 
@@ -1224,7 +1236,7 @@ for each row when (new.embedding is not null)
 execute function memory.check_vector();
 
 -- Deploy pymem:tables/entities to pg
--- requires: schema
+-- requires: functions/text
 
 set local role memory_owner;
 
@@ -1236,7 +1248,13 @@ create table memory.entities (
   entity_type varchar not null
   constraint entities_entity_type_check
   check (entity_type in ('person', 'organization', 'place', 'other')),
-  aliases text[] not null default '{}' check (array_position(aliases, null) is null),
+  aliases text[] not null default '{}'
+  constraint entities_aliases_check check (
+    array_position(aliases, null) is null
+    and array_position(aliases, '') is null
+    and cardinality(aliases) <= 1000
+    and octet_length(array_to_string(aliases, ' ')) <= 65536
+  ),
   metadata jsonb not null default '{}'
   check (jsonb_typeof(metadata) = 'object' and octet_length(metadata::text) <= 65536),
   lifecycle_state text generated always as (
@@ -1257,11 +1275,15 @@ comment on table memory.entities is
 'things.';
 comment on column memory.entities.canonical_name is 'The one name it goes by.';
 comment on column memory.entities.entity_type is 'person, organization, place or other.';
-comment on column memory.entities.aliases is 'Other names it is known by.';
+comment on column memory.entities.aliases is
+'Other names it is known by: at most 1000, and 64 KiB in all.';
 comment on column memory.entities.metadata is
 'Whatever the caller wants to keep with it; merged_into names the entity it was merged into.';
 comment on column memory.entities.lifecycle_state is
 'active, or merged into another; see memory.transitions.';
+comment on column memory.entities.updated_at is
+'Since when it is called so, on the clock of whoever changed it. What it was before is in '
+'memory.memory_history.';
 
 create function memory.prepare_entity()
   returns trigger
@@ -1285,6 +1307,116 @@ comment on function memory.prepare_entity() is
 create trigger prepare
 before update of tenant_id, id, created_at on memory.entities
 for each row execute function memory.prepare_entity();
+
+-- The names of an entity, as memory.entity_resolve compares them: what is searched by index, and
+-- what two entities may share.
+create function memory.fold_name(name text)
+  returns text
+  language sql
+  immutable
+  strict
+  parallel safe
+  return lower(memory.collapse_whitespace(name));
+
+comment on function memory.fold_name(text) is
+'A name in lower case, each run of whitespace one space: equal for names that differ in nothing '
+'else.';
+
+create function memory.name_terms(
+  tenant_id text,
+  name text
+)
+  returns bigint[]
+  language sql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select memory.hash_terms(
+    tenant_id,
+    array(
+      select distinct substr(name, g.start, 3)
+      from generate_series(1, char_length(name) - 2) as g (start)
+    )
+  );
+$$;
+
+comment on function memory.name_terms(text, text) is
+'Keys of the runs of three characters in a name (memory.hash_terms); none for a shorter one. '
+'Whatever contains a text has all keys of the text.';
+
+create table memory.entity_names (
+  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  name text collate "C" not null check (name <> ''),
+  entity_id uuid not null,
+  entity_type varchar not null,
+  is_canonical boolean not null,
+  primary key (tenant_id, name, entity_id) include (entity_type, is_canonical),
+  foreign key (tenant_id, entity_id)
+  references memory.entities (tenant_id, id) on delete cascade
+);
+
+create index entity_names_entity_idx on memory.entity_names (tenant_id, entity_id);
+
+create index entity_names_terms_idx
+on memory.entity_names using gin (memory.name_terms(tenant_id, name));
+
+-- For fuzzy resolution, where the extension is there; without it there is none.
+do $$
+begin
+  if exists (
+    select from pg_extension as e
+    where e.extname = 'pg_trgm' and e.extnamespace = 'public'::regnamespace
+  ) then
+    create index entity_names_similarity_idx
+    on memory.entity_names using gin (name public.gin_trgm_ops);
+  end if;
+end;
+$$;
+
+comment on table memory.entity_names is
+'Each name of each entity that was not merged away, kept by trigger: what names are looked up in.';
+comment on column memory.entity_names.name is 'The name, by memory.fold_name.';
+comment on column memory.entity_names.is_canonical is
+'Whether it is the canonical name; otherwise it is an alias.';
+
+-- Statement triggers: an import of many entities writes their names at once.
+create function memory.write_names()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if tg_op = 'UPDATE' then
+    delete from memory.entity_names as n
+    using new_rows as e
+    where n.tenant_id = e.tenant_id and n.entity_id = e.id;
+  end if;
+  insert into memory.entity_names (tenant_id, name, entity_id, entity_type, is_canonical)
+  select distinct on (e.tenant_id, e.id, n.name)
+    e.tenant_id, n.name, e.id, e.entity_type, n.is_canonical
+  from new_rows as e
+  cross join lateral (
+    select memory.fold_name(e.canonical_name) as name, true as is_canonical
+    union all
+    select memory.fold_name(a.alias), false from unnest(e.aliases) as a (alias)
+  ) as n
+  where e.lifecycle_state = 'active' and n.name <> ''
+  order by e.tenant_id, e.id, n.name, n.is_canonical desc;
+  return null;
+end;
+$$;
+
+comment on function memory.write_names() is
+'Trigger of a statement on entities: keeps memory.entity_names.';
+
+create trigger write_names
+after insert on memory.entities referencing new table as new_rows
+for each statement execute function memory.write_names();
+
+create trigger write_changed_names
+after update on memory.entities referencing new table as new_rows
+for each statement execute function memory.write_names();
 
 -- Deploy pymem:tables/facts to pg
 -- requires: tables/episodes
@@ -1331,6 +1463,7 @@ create table memory.facts (
   constraint facts_trust_check check (trust in ('user', 'agent', 'tool', 'external')),
   supersedes_id uuid,
   entity_id uuid,
+  object_entity_id uuid,
   validity text not null default 'active'
   constraint facts_validity_check
   check (validity in ('active', 'superseded', 'expired', 'retracted')),
@@ -1368,6 +1501,8 @@ create table memory.facts (
   foreign key (tenant_id, supersedes_id)
   references memory.facts (tenant_id, id) on delete set null (supersedes_id),
   foreign key (tenant_id, entity_id)
+  references memory.entities (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, object_entity_id)
   references memory.entities (tenant_id, id) on delete restrict,
   -- The rates of memory.decay_rate_of, spelled out: every statement takes checks apart anew.
   constraint facts_decay_rate_of_permanence_check check (
@@ -1428,7 +1563,11 @@ on memory.facts (tenant_id, source_episode_id) where source_episode_id is not nu
 create index facts_supersedes_idx
 on memory.facts (tenant_id, supersedes_id) where supersedes_id is not null;
 
-create index facts_entity_idx on memory.facts (tenant_id, entity_id) where entity_id is not null;
+create index facts_entity_idx
+on memory.facts (tenant_id, entity_id, created_at, id) where entity_id is not null;
+
+create index facts_object_entity_idx
+on memory.facts (tenant_id, object_entity_id, created_at, id) where object_entity_id is not null;
 
 comment on table memory.facts is
 'What is known: subject, predicate, content. One active fact per key; a newer one supersedes it.';
@@ -1455,6 +1594,8 @@ comment on column memory.facts.source_episode_id is
 comment on column memory.facts.supersedes_id is 'The fact it replaced.';
 comment on column memory.facts.entity_id is
 'The entity it is about: then the key is (entity_id, scope, predicate).';
+comment on column memory.facts.object_entity_id is
+'The entity that its content names, where it relates two: Ada, works at, Analytical Engines.';
 comment on column memory.facts.validity is
 'active, superseded, expired or retracted. An incoming "forgotten" is stored as retracted, '
 '"fading" as active with metadata.status = fading.';
@@ -1560,6 +1701,97 @@ comment on table memory.fact_keys is
 'in a row; locking the old fact would not do, because the winner''s new fact is another row.';
 comment on column memory.fact_keys.anchor is
 'subject:<subject>, or entity:<id> for a fact about an entity.';
+
+-- Deploy pymem:tables/entity_merges to pg
+-- requires: tables/facts
+
+set local role memory_owner;
+
+-- Ids only: what entities and facts were before is in their history, and goes with it.
+
+create table memory.entity_merges (
+  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  id uuid not null default gen_random_uuid(),
+  source_entity_id uuid not null,
+  target_entity_id uuid not null,
+  facts_repointed bigint not null check (facts_repointed >= 0),
+  facts_superseded bigint not null check (facts_superseded >= 0),
+  historical_facts_moved bigint not null check (historical_facts_moved >= 0),
+  mentions_repointed bigint not null check (mentions_repointed >= 0),
+  aliases_added bigint not null check (aliases_added >= 0),
+  target_state_at timestamptz not null check (isfinite(target_state_at)),
+  merged_at timestamptz not null check (isfinite(merged_at)),
+  unmerged_at timestamptz check (isfinite(unmerged_at)),
+  primary key (tenant_id, id),
+  foreign key (tenant_id, source_entity_id)
+  references memory.entities (tenant_id, id) on delete cascade,
+  foreign key (tenant_id, target_entity_id)
+  references memory.entities (tenant_id, id) on delete cascade,
+  constraint entity_merges_two_entities_check check (source_entity_id <> target_entity_id)
+);
+
+create unique index entity_merges_source_key
+on memory.entity_merges (tenant_id, source_entity_id) where unmerged_at is null;
+
+create index entity_merges_source_idx on memory.entity_merges (tenant_id, source_entity_id);
+create index entity_merges_target_idx on memory.entity_merges (tenant_id, target_entity_id);
+
+comment on table memory.entity_merges is
+'Each merge of an entity into another one, and what it changed, in numbers.';
+comment on column memory.entity_merges.facts_repointed is
+'Active facts that came to the target without a conflict.';
+comment on column memory.entity_merges.facts_superseded is
+'Active facts, of either entity, that gave way to one of the other.';
+comment on column memory.entity_merges.historical_facts_moved is
+'Facts of the source that were no longer active.';
+comment on column memory.entity_merges.mentions_repointed is
+'Facts of which the source was the object.';
+comment on column memory.entity_merges.aliases_added is
+'Aliases of the source that the target did not have; its canonical name is not counted.';
+comment on column memory.entity_merges.target_state_at is
+'Since when the target has been called as the merge left it (its updated_at then).';
+comment on column memory.entity_merges.unmerged_at is 'When it was taken back; NULL: it stands.';
+
+create table memory.entity_merge_facts (
+  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  merge_id uuid not null,
+  fact_id uuid not null,
+  change text not null
+  constraint entity_merge_facts_change_check check (change in ('moved', 'superseded', 'object')),
+  state_at timestamptz not null check (isfinite(state_at)),
+  winner_id uuid,
+  is_linked boolean,
+  is_chained boolean,
+  primary key (tenant_id, merge_id, fact_id, change),
+  foreign key (tenant_id, merge_id)
+  references memory.entity_merges (tenant_id, id) on delete cascade,
+  foreign key (tenant_id, fact_id)
+  references memory.facts (tenant_id, id) on delete cascade,
+  foreign key (tenant_id, winner_id)
+  references memory.facts (tenant_id, id) on delete set null (winner_id),
+  constraint entity_merge_facts_superseded_check check (
+    (change = 'superseded') = (is_linked is not null)
+    and (is_linked is null) = (is_chained is null)
+    and (winner_id is null or change = 'superseded')
+  )
+);
+
+create index entity_merge_facts_fact_idx on memory.entity_merge_facts (tenant_id, fact_id);
+create index entity_merge_facts_winner_idx
+on memory.entity_merge_facts (tenant_id, winner_id) where winner_id is not null;
+
+comment on table memory.entity_merge_facts is
+'What a merge did to each fact, so that it can be taken back.';
+comment on column memory.entity_merge_facts.change is
+'moved from the source to the target, superseded by one of the other entity, or object: its '
+'object was the source. A fact of the source that gave way was moved and superseded.';
+comment on column memory.entity_merge_facts.state_at is
+'Since when the fact has said what the merge left it saying (its updated_at then).';
+comment on column memory.entity_merge_facts.winner_id is 'The fact that superseded it.';
+comment on column memory.entity_merge_facts.is_linked is
+'Whether the merge made the supersedes link; there may have been a link before.';
+comment on column memory.entity_merge_facts.is_chained is
+'Whether the merge set supersedes_id of the winner; it may have superseded another one before.';
 
 -- Deploy pymem:tables/rules to pg
 -- requires: tables/episodes
@@ -1980,6 +2212,7 @@ for each statement execute function memory.check_link_ends();
 -- requires: tables/transitions
 -- requires: tables/links
 -- requires: tables/settings
+-- requires: tables/entity_merges
 
 set local role memory_owner;
 
@@ -2085,6 +2318,37 @@ comment on function memory.audit_transition() is
 'Trigger: refuses a change of lifecycle_state that memory.transitions does not declare and '
 'writes the event of one that it does. Argument: the memory type. Errors: PM003.';
 
+-- memory.entity_merge and memory.entity_unmerge change the entity last, when all counts are known.
+create function memory.audit_merge()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_merge record;
+begin
+  select
+    m.source_entity_id, m.target_entity_id, m.facts_repointed, m.facts_superseded, m.aliases_added,
+    m.historical_facts_moved, m.mentions_repointed
+  into v_merge
+  from memory.entity_merges as m
+  where m.tenant_id = new.tenant_id and m.source_entity_id = new.id
+    and (m.unmerged_at is null) = (new.lifecycle_state = 'merged')
+  order by coalesce(m.unmerged_at, m.merged_at) desc, m.id
+  limit 1;
+
+  perform memory.write_transition(
+    new.tenant_id, 'entity', new.id, 'lifecycle_state', old.lifecycle_state, new.lifecycle_state,
+    case when found then to_jsonb(v_merge) else '{}' end
+  );
+  return null;
+end;
+$$;
+
+comment on function memory.audit_merge() is
+'Trigger: the same as audit_transition for an entity that is merged or unmerged; the event tells '
+'both entities and what the merge changed, in numbers. Errors: PM003.';
+
 create function memory.audit_maturity()
   returns trigger
   language plpgsql
@@ -2107,7 +2371,8 @@ create function memory.write_transition(
   memory_id uuid,
   aspect text,
   from_state text,
-  to_state text
+  to_state text,
+  details jsonb default '{}'
 )
   returns void
   language plpgsql
@@ -2121,6 +2386,7 @@ begin
     write_transition.tenant_id, t.event_type, write_transition.memory_type,
     write_transition.memory_id,
     jsonb_build_object('from', write_transition.from_state, 'to', write_transition.to_state)
+    || write_transition.details
   from memory.transitions as t
   where t.memory_type = write_transition.memory_type
     and t.aspect = write_transition.aspect
@@ -2132,8 +2398,9 @@ begin
 end;
 $$;
 
-comment on function memory.write_transition(text, text, uuid, text, text, text) is
-'Writes the event that memory.transitions declares for an edge. Errors: PM003 undeclared edge.';
+comment on function memory.write_transition(text, text, uuid, text, text, text, jsonb) is
+'Writes the event that memory.transitions declares for an edge; details go into its payload. '
+'Errors: PM003 undeclared edge.';
 
 create function memory.refuse_transition(
   memory_type text,
@@ -2459,13 +2726,13 @@ execute function memory.audit_event('fact', 'fact_confirmed');
 create trigger audit_updated
 after update of
 importance, confidence, decay_rate, permanence, source_butler, trust, source_episode_id,
-supersedes_id, entity_id, scope, valid_from, valid_to, tags, metadata, idempotency_key,
-text_search_config
+supersedes_id, entity_id, object_entity_id, scope, valid_from, valid_to, tags, metadata,
+idempotency_key, text_search_config
 on memory.facts
 for each row when (
   (
     new.importance, new.confidence, new.decay_rate, new.permanence, new.source_butler, new.trust,
-    new.entity_id, new.scope, new.valid_from,
+    new.entity_id, new.object_entity_id, new.scope, new.valid_from,
     case when new.lifecycle_state = old.lifecycle_state then new.valid_to end, new.tags,
     case
       when new.lifecycle_state = old.lifecycle_state then new.metadata else new.metadata - 'status'
@@ -2473,7 +2740,7 @@ for each row when (
     new.idempotency_key, new.text_search_config
   ) is distinct from (
     old.importance, old.confidence, old.decay_rate, old.permanence, old.source_butler, old.trust,
-    old.entity_id, old.scope, old.valid_from,
+    old.entity_id, old.object_entity_id, old.scope, old.valid_from,
     case when new.lifecycle_state = old.lifecycle_state then old.valid_to end, old.tags,
     case
       when new.lifecycle_state = old.lifecycle_state then old.metadata else old.metadata - 'status'
@@ -2606,7 +2873,7 @@ for each statement execute function memory.audit_created('entity');
 create trigger audit_transition
 after update of metadata on memory.entities
 for each row when (old.lifecycle_state is distinct from new.lifecycle_state)
-execute function memory.audit_transition('entity');
+execute function memory.audit_merge();
 
 create trigger audit_updated
 after update on memory.entities
@@ -5402,6 +5669,7 @@ create function memory.store_fact(
   idempotency_key text default null,
   valid_from timestamptz default null,
   valid_to timestamptz default null,
+  object_entity_id uuid default null,
   as_of timestamptz default now()
 )
   returns uuid
@@ -5442,7 +5710,7 @@ begin
   v_version_id := memory.lock_embedding_version(
     v_tenant_id, store_fact.embedding, store_fact.embedding_version_id
   );
-  perform memory.lock_entities(v_tenant_id, array[store_fact.entity_id]);
+  perform memory.lock_entities(v_tenant_id, array[store_fact.entity_id, store_fact.object_entity_id]);
 
   -- One store of a key at a time: the next one waits here, and then sees this one's fact.
   insert into memory.fact_keys as k (tenant_id, scope, anchor, predicate)
@@ -5460,7 +5728,8 @@ begin
     if found then
       if (v_stored.scope, v_stored.subject, v_stored.predicate) <> (v_scope, v_subject, v_predicate)
         or v_stored.content <> store_fact.content
-        or v_stored.entity_id is distinct from store_fact.entity_id
+        or (v_stored.entity_id, v_stored.object_entity_id)
+          is distinct from (store_fact.entity_id, store_fact.object_entity_id)
       then
         perform memory.refuse_reused_key(store_fact.idempotency_key);
       end if;
@@ -5496,15 +5765,15 @@ begin
 
   insert into memory.facts (
     tenant_id, subject, predicate, content, importance, permanence, decay_rate, scope, tags,
-    entity_id, confidence, source_butler, source_episode_id, supersedes_id, validity, metadata,
-    embedding, embedding_version_id, text_search_config, idempotency_key, created_at,
-    last_confirmed_at, valid_from, valid_to
+    entity_id, object_entity_id, confidence, source_butler, source_episode_id, supersedes_id,
+    validity, metadata, embedding, embedding_version_id, text_search_config, idempotency_key,
+    created_at, last_confirmed_at, valid_from, valid_to
   )
   values (
     v_tenant_id, v_subject, v_predicate, store_fact.content, store_fact.importance,
     store_fact.permanence, memory.decay_rate_of(store_fact.permanence), v_scope, store_fact.tags,
-    store_fact.entity_id, store_fact.confidence, store_fact.source_butler,
-    store_fact.source_episode_id, v_old_id, v_validity, store_fact.metadata, store_fact.embedding,
+    store_fact.entity_id, store_fact.object_entity_id, store_fact.confidence,
+    store_fact.source_butler, store_fact.source_episode_id, v_old_id, v_validity, store_fact.metadata, store_fact.embedding,
     v_version_id, v_settings.text_search_config, store_fact.idempotency_key, as_of, as_of,
     v_valid_from, store_fact.valid_to
   )
@@ -5531,7 +5800,7 @@ $$;
 
 comment on function memory.store_fact(
   text, text, text, float8, text, text, jsonb, uuid, float8, text, uuid, jsonb, vector, uuid, text,
-  timestamptz, timestamptz, timestamptz
+  timestamptz, timestamptz, uuid, timestamptz
 ) is
 'Stores what is known and returns its id. An active fact of the same key, (scope, subject, '
 'predicate) or (entity_id, scope, predicate), is superseded in the same transaction, and linked. '
@@ -5551,6 +5820,7 @@ create type memory.fact_to_store as (
   scope text,
   tags jsonb,
   entity_id uuid,
+  object_entity_id uuid,
   confidence float8,
   source_butler text,
   source_episode_id uuid,
@@ -5582,6 +5852,7 @@ begin
     '{
       "subject": "string", "predicate": "string", "content": "string", "importance": "number",
       "permanence": "string", "scope": "string", "tags": "array", "entity_id": "uuid",
+      "object_entity_id": "uuid",
       "confidence": "number", "source_butler": "string", "source_episode_id": "uuid",
       "metadata": "object", "embedding": "array", "idempotency_key": "string",
       "valid_from": "string", "valid_to": "string"
@@ -5600,6 +5871,7 @@ begin
       coalesce(memory.collapse_whitespace(f.scope), 'global'),
       coalesce(f.tags, '[]'),
       f.entity_id,
+      f.object_entity_id,
       coalesce(f.confidence, 1.0),
       f.source_butler,
       f.source_episode_id,
@@ -5619,6 +5891,7 @@ begin
         scope text,
         tags jsonb,
         entity_id uuid,
+        object_entity_id uuid,
         confidence float8,
         source_butler text,
         source_episode_id uuid,
@@ -5711,7 +5984,14 @@ begin
     store_facts.embedding_version_id
   );
   perform memory.lock_entities(
-    v_tenant_id, array(select f.entity_id from unnest(v_facts) as f order by f.id), 'fact'
+    v_tenant_id,
+    array(
+      select e.entity_id
+      from unnest(v_facts) as f
+      cross join lateral (values (1, f.entity_id), (2, f.object_entity_id)) as e (place, entity_id)
+      order by f.id, e.place
+    ),
+    'fact'
   );
   insert into memory.fact_keys (tenant_id, scope, anchor, predicate)
   select distinct v_tenant_id, f.scope, f.anchor, f.predicate
@@ -5805,14 +6085,14 @@ begin
 
   insert into memory.facts (
     tenant_id, id, subject, predicate, content, importance, permanence, decay_rate, scope, tags,
-    entity_id, confidence, source_butler, source_episode_id, supersedes_id, validity, metadata,
-    embedding, embedding_version_id, text_search_config, idempotency_key, created_at,
-    last_confirmed_at, valid_from, valid_to
+    entity_id, object_entity_id, confidence, source_butler, source_episode_id, supersedes_id,
+    validity, metadata, embedding, embedding_version_id, text_search_config, idempotency_key,
+    created_at, last_confirmed_at, valid_from, valid_to
   )
   select
     v_tenant_id, n.id, n.subject, n.predicate, n.content, n.importance, n.permanence,
-    memory.decay_rate_of(n.permanence), n.scope, n.tags, n.entity_id, n.confidence,
-    n.source_butler, n.source_episode_id, v_superseded_ids[n.ordinality],
+    memory.decay_rate_of(n.permanence), n.scope, n.tags, n.entity_id, n.object_entity_id,
+    n.confidence, n.source_butler, n.source_episode_id, v_superseded_ids[n.ordinality],
     case when n.has_ended or n.next_id is not null then 'superseded' else 'active' end, n.metadata,
     n.embedding, case when n.embedding is not null then v_version_id end,
     v_settings.text_search_config, n.idempotency_key, as_of, as_of, n.valid_from,
@@ -5843,7 +6123,7 @@ begin
   where k.id <> v_ids[f.ordinality]
     or (k.scope, k.subject, k.predicate) <> (f.scope, f.subject, f.predicate)
     or k.content <> f.content
-    or k.entity_id is distinct from f.entity_id
+    or (k.entity_id, k.object_entity_id) is distinct from (f.entity_id, f.object_entity_id)
   order by f.ordinality
   limit 1;
   if found then
@@ -5873,12 +6153,12 @@ $$;
 comment on function memory.store_facts(jsonb, uuid, timestamptz) is
 'Stores many facts at once, or none, as store_fact would one after the other: an array of objects '
 'with subject, predicate, content and, if wanted, importance, permanence, scope, tags, entity_id, '
-'confidence, source_butler, source_episode_id, metadata, embedding (an array of numbers, of the '
-'version embedding_version_id), idempotency_key, valid_from and valid_to. One supersedes another '
-'one of its key that comes before it. Returns, in their order, the id of each, whether it is new, '
-'and what it superseded; one whose idempotency_key is known keeps its first id. Its events come in '
-'three groups: the facts that were there are superseded, the new ones follow each other, their '
-'links are created. Errors: as store_fact; the message tells which fact.';
+'object_entity_id, confidence, source_butler, source_episode_id, metadata, embedding (an array of '
+'numbers, of the version embedding_version_id), idempotency_key, valid_from and valid_to. One '
+'supersedes another one of its key that comes before it. Returns, in their order, the id of each, '
+'whether it is new, and what it superseded; one whose idempotency_key is known keeps its first id. '
+'Its events come in three groups: the facts that were there are superseded, the new ones follow '
+'each other, their links are created. Errors: as store_fact; the message tells which fact.';
 
 create function memory.lock_fact_key(
   tenant_id text,
@@ -5951,7 +6231,7 @@ begin
   for key share;
 
   select
-    i.id || coalesce(' of ' || name || ' ' || i.ordinality, '') as which,
+    i.id || coalesce(' of ' || name || ' ' || (i.ordinality + 1) / 2, '') as which,
     e.metadata ->> 'merged_into' as merged_into
   into v_bad
   from unnest(entity_ids) with ordinality as i (id, ordinality)
@@ -5971,8 +6251,8 @@ $$;
 
 comment on function memory.lock_entities(text, uuid[], text) is
 'Keeps entities from being merged or deleted until the end of the transaction; NULL is fine. With '
-'a name such as "fact" the message tells which of several it is about. Errors: PM001 unknown '
-'entity, PM003 merged away.';
+'a name such as "fact" the message tells which of several it is about, each having two of the '
+'entities. Errors: PM001 unknown entity, PM003 merged away.';
 
 create function memory.lock_sources(
   tenant_id text,
@@ -6176,7 +6456,7 @@ set local role memory_owner;
 
 create table memory.memory_history (
   tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
-  memory_type text not null check (memory_type in ('episode', 'fact', 'rule')),
+  memory_type text not null check (memory_type in ('episode', 'fact', 'rule', 'entity')),
   memory_id uuid not null,
   known_from timestamptz not null check (isfinite(known_from)),
   known_to timestamptz not null check (isfinite(known_to)),
@@ -6191,9 +6471,9 @@ create index memory_history_period_idx
 on memory.memory_history (tenant_id, memory_type, known_to);
 
 comment on table memory.memory_history is
-'What memories said before they were changed: an image of each state that ended, from the moment '
-'it began to the moment it ended, half-open. What never changes (content of episodes and facts) '
-'and mere counters are not repeated. Deleted with its memory.';
+'What memories and entities said before they were changed: an image of each state that ended, from '
+'the moment it began to the moment it ended, half-open. What never changes (content of episodes '
+'and facts) and mere counters are not repeated. Deleted with its memory.';
 comment on column memory.memory_history.known_from is
 'Since when the memory said so, on the clock of whoever changed it (its updated_at then).';
 comment on column memory.memory_history.known_to is 'When it began to say something else.';
@@ -6387,7 +6667,7 @@ begin
     select to_jsonb(s) as image
     from (select
       o.importance, o.confidence, o.decay_rate, o.permanence, o.source_butler, o.trust, o.entity_id,
-      o.validity, o.lifecycle_state, o.scope, o.last_confirmed_at, o.valid_from, o.valid_to,
+      o.object_entity_id, o.validity, o.lifecycle_state, o.scope, o.last_confirmed_at, o.valid_from, o.valid_to,
       o.tags, o.metadata
     ) as s
   ) as b
@@ -6395,7 +6675,7 @@ begin
     select to_jsonb(s) as image
     from (select
       n.importance, n.confidence, n.decay_rate, n.permanence, n.source_butler, n.trust, n.entity_id,
-      n.validity, n.lifecycle_state, n.scope, n.last_confirmed_at, n.valid_from, n.valid_to,
+      n.object_entity_id, n.validity, n.lifecycle_state, n.scope, n.last_confirmed_at, n.valid_from, n.valid_to,
       n.tags, n.metadata
     ) as s
   ) as a
@@ -6481,6 +6761,40 @@ comment on function memory.record_rule_changes() is
 'not declare, writes the event of one that it does, and keeps what each changed rule said until '
 'then. Errors: PM003.';
 
+create function memory.record_entity_changes()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+  set timezone = 'UTC' -- so that the same state has the same image in every session
+as $$
+begin
+  insert into memory.memory_history
+    (tenant_id, memory_type, memory_id, known_from, known_to, image, successor_digest)
+  select
+    o.tenant_id, 'entity', o.id, o.updated_at, n.updated_at, b.image, memory.image_digest(a.image)
+  from old_rows as o
+  join new_rows as n on n.tenant_id = o.tenant_id and n.id = o.id
+  cross join lateral (
+    select to_jsonb(s) as image
+    from (select
+      o.canonical_name, o.entity_type, o.aliases, o.metadata, o.lifecycle_state
+    ) as s
+  ) as b
+  cross join lateral (
+    select to_jsonb(s) as image
+    from (select
+      n.canonical_name, n.entity_type, n.aliases, n.metadata, n.lifecycle_state
+    ) as s
+  ) as a
+  where n.updated_at <> o.updated_at
+  order by o.id, o.tenant_id;
+  return null;
+end;
+$$;
+
+comment on function memory.record_entity_changes() is
+'Trigger of a statement on entities: keeps what each changed entity was called until then.';
+
 create function memory.delete_history()
   returns trigger
   language plpgsql
@@ -6528,18 +6842,18 @@ for each statement execute function memory.delete_history('episode');
 
 create trigger start_state
 before update of
-importance, confidence, decay_rate, permanence, source_butler, trust, entity_id, validity, scope,
-last_confirmed_at, valid_from, valid_to, tags, metadata, updated_at
+importance, confidence, decay_rate, permanence, source_butler, trust, entity_id, object_entity_id,
+validity, scope, last_confirmed_at, valid_from, valid_to, tags, metadata, updated_at
 on memory.facts
 for each row when (
   (
     new.importance, new.confidence, new.decay_rate, new.permanence, new.source_butler,
-    new.trust, new.entity_id, new.validity, new.scope, new.last_confirmed_at, new.valid_from,
-    new.valid_to, new.tags, new.metadata, new.updated_at
+    new.trust, new.entity_id, new.object_entity_id, new.validity, new.scope,
+    new.last_confirmed_at, new.valid_from, new.valid_to, new.tags, new.metadata, new.updated_at
   ) is distinct from (
     old.importance, old.confidence, old.decay_rate, old.permanence, old.source_butler,
-    old.trust, old.entity_id, old.validity, old.scope, old.last_confirmed_at, old.valid_from,
-    old.valid_to, old.tags, old.metadata, old.updated_at
+    old.trust, old.entity_id, old.object_entity_id, old.validity, old.scope,
+    old.last_confirmed_at, old.valid_from, old.valid_to, old.tags, old.metadata, old.updated_at
   )
 )
 execute function memory.start_state();
@@ -6582,6 +6896,24 @@ for each statement execute function memory.record_rule_changes();
 create trigger delete_history
 after delete on memory.rules referencing old table as old_rows
 for each statement execute function memory.delete_history('rule');
+
+create trigger start_state
+before update of canonical_name, entity_type, aliases, metadata, updated_at on memory.entities
+for each row when (
+  (new.canonical_name, new.entity_type, new.aliases, new.metadata, new.updated_at)
+  is distinct from
+  (old.canonical_name, old.entity_type, old.aliases, old.metadata, old.updated_at)
+)
+execute function memory.start_state();
+
+create trigger record_changes
+after update on memory.entities
+referencing old table as old_rows new table as new_rows
+for each statement execute function memory.record_entity_changes();
+
+create trigger delete_history
+after delete on memory.entities referencing old table as old_rows
+for each statement execute function memory.delete_history('entity');
 
 -- Facts and rules are deleted only to erase what they say; links to them resolve as expired then.
 
@@ -6797,9 +7129,13 @@ declare
       select f.created_at from memory.facts as f
       where f.tenant_id = check_after_creation.tenant_id and f.id = memory_id
     )
-    else (
+    when 'rule' then (
       select r.created_at from memory.rules as r
       where r.tenant_id = check_after_creation.tenant_id and r.id = memory_id
+    )
+    else (
+      select e.created_at from memory.entities as e
+      where e.tenant_id = check_after_creation.tenant_id and e.id = memory_id
     )
   end;
 begin
@@ -6811,7 +7147,7 @@ end;
 $$;
 
 comment on function memory.check_after_creation(text, text, uuid, timestamptz) is
-'Refuses a time before a memory was created; an unknown one has none. Errors: PM002.';
+'Refuses a time before a memory or an entity was created; an unknown one has none. Errors: PM002.';
 
 create function memory.confirm_memory(
   memory_type text,
@@ -7093,6 +7429,887 @@ $$;
 comment on function memory.restore_fact(text, uuid, timestamptz) is
 'Makes a fact active again; it holds from then on without end. Errors: PM003.';
 
+-- Deploy pymem:functions/entities to pg
+-- requires: functions/checks
+-- requires: functions/lifecycle
+-- requires: tables/audit_triggers
+
+set local role memory_owner;
+
+create function memory.read_aliases(aliases text[])
+  returns text[]
+  language plpgsql
+  immutable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if aliases is null or array_ndims(aliases) > 1 then
+    raise exception 'aliases are no list of names'
+      using errcode = 'PM002', hint = 'Pass all aliases as a list, {} for none.';
+  end if;
+  perform memory.check_text('alias ' || a.place, memory.collapse_whitespace(a.alias), 512)
+  from unnest(aliases) with ordinality as a (alias, place)
+  order by a.place;
+  if cardinality(aliases) > 1000 or octet_length(array_to_string(aliases, ' ')) > 65536 then
+    raise exception 'there are % aliases of % octets',
+      cardinality(aliases), octet_length(array_to_string(aliases, ' '))
+      using errcode = 'PM002', hint = 'Pass at most 1000 aliases, of 64 KiB in all.';
+  end if;
+  return array(
+    select n.alias
+    from (
+      select distinct on (memory.fold_name(a.alias))
+        memory.collapse_whitespace(a.alias) as alias, a.place
+      from unnest(aliases) with ordinality as a (alias, place)
+      order by memory.fold_name(a.alias), a.place
+    ) as n
+    order by n.place
+  );
+end;
+$$;
+
+comment on function memory.read_aliases(text[]) is
+'Aliases with their whitespace collapsed, each once in whatever case, in their order. Errors: '
+'PM002.';
+
+create function memory.refuse_name(
+  tenant_id text,
+  canonical_name text,
+  entity_type text
+)
+  returns void
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_taken record;
+begin
+  select e.id, e.metadata ->> 'merged_into' as merged_into into v_taken
+  from memory.entities as e
+  where e.tenant_id = refuse_name.tenant_id and e.canonical_name = refuse_name.canonical_name
+    and e.entity_type = refuse_name.entity_type;
+  raise exception '% % exists already: entity %',
+    entity_type, quote_literal(canonical_name), v_taken.id
+    using errcode = 'PM004',
+      hint = coalesce(
+        format('It was merged into entity %s: use that one.', v_taken.merged_into),
+        'Use this entity, or tell the two apart by another canonical_name.'
+      );
+end;
+$$;
+
+comment on function memory.refuse_name(text, text, text) is
+'Raises PM004: another entity has this canonical name and type.';
+
+create function memory.entity_create(
+  canonical_name text,
+  entity_type text,
+  tenant_id text default null,
+  aliases text[] default '{}',
+  metadata jsonb default '{}',
+  as_of timestamptz default now()
+)
+  returns uuid
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_name text := memory.collapse_whitespace(entity_create.canonical_name);
+  v_id uuid;
+begin
+  if entity_create.tenant_id is not null then
+    perform memory.require_tenant(entity_create.tenant_id);
+  end if;
+  perform
+    memory.check_text('canonical_name', v_name, 512),
+    memory.check_word(
+      'entity_type', entity_create.entity_type, '{person,organization,place,other}'
+    ),
+    memory.check_metadata(entity_create.metadata, '{merged_into}'),
+    memory.check_write_time('as_of', as_of);
+
+  insert into memory.entities (
+    tenant_id, canonical_name, entity_type, aliases, metadata, created_at, updated_at
+  )
+  values (
+    v_tenant_id, v_name, entity_create.entity_type, memory.read_aliases(entity_create.aliases),
+    entity_create.metadata, as_of, as_of
+  )
+  on conflict (tenant_id, canonical_name, entity_type) do nothing
+  returning id into v_id;
+  if v_id is null then
+    perform memory.refuse_name(v_tenant_id, v_name, entity_create.entity_type);
+  end if;
+  return v_id;
+end;
+$$;
+
+comment on function memory.entity_create(text, text, text, text[], jsonb, timestamptz) is
+'Makes an entity, a person, organization, place or other, and returns its id. Whitespace in names '
+'is collapsed; an alias counts once in whatever case. tenant_id, if given, must be that of the '
+'request. Errors: PM002 invalid argument, PM004 this name and type exist (the message tells the '
+'entity), PM005 another tenant.';
+
+create function memory.entity_get(entity_id uuid)
+  returns table (
+    id uuid,
+    canonical_name text,
+    entity_type text,
+    aliases text[],
+    metadata jsonb,
+    lifecycle_state text,
+    merged_into uuid,
+    active_facts bigint,
+    created_at timestamptz,
+    updated_at timestamptz
+  )
+  language plpgsql
+  stable
+  rows 1
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+begin
+  return query
+  with recursive merged as (
+    select (e.metadata ->> 'merged_into')::uuid as id
+    from memory.entities as e
+    where e.tenant_id = v_tenant_id and e.id = entity_id and e.metadata ? 'merged_into'
+    union
+    select (e.metadata ->> 'merged_into')::uuid
+    from merged as m
+    join memory.entities as e on e.tenant_id = v_tenant_id and e.id = m.id
+    where e.metadata ? 'merged_into'
+  )
+  select
+    e.id, e.canonical_name::text, e.entity_type::text, e.aliases, e.metadata - 'merged_into',
+    e.lifecycle_state,
+    (
+      select m.id
+      from merged as m
+      join memory.entities as t on t.tenant_id = v_tenant_id and t.id = m.id
+      where t.lifecycle_state = 'active'
+    ),
+    (
+      select count(*)
+      from memory.facts as f
+      where f.tenant_id = v_tenant_id and f.entity_id = entity_get.entity_id
+        and f.validity = 'active'
+    ),
+    e.created_at, e.updated_at
+  from memory.entities as e
+  where e.tenant_id = v_tenant_id and e.id = entity_get.entity_id;
+end;
+$$;
+
+comment on function memory.entity_get(uuid) is
+'An entity, and how many active facts are about it. Of one that was merged away merged_into names '
+'the entity that stands for it now, however often that was merged in turn. No row for an unknown '
+'id.';
+
+create function memory.entity_update(
+  entity_id uuid,
+  canonical_name text default null,
+  aliases text[] default null,
+  metadata jsonb default null,
+  as_of timestamptz default now()
+)
+  returns boolean
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_name text := memory.collapse_whitespace(entity_update.canonical_name);
+  v_aliases text[];
+  v_entity memory.entities;
+begin
+  if v_name is not null then
+    perform memory.check_text('canonical_name', v_name, 512);
+  end if;
+  if entity_update.aliases is not null then
+    v_aliases := memory.read_aliases(entity_update.aliases);
+  end if;
+  if entity_update.metadata is not null then
+    perform memory.check_metadata(entity_update.metadata, '{merged_into}');
+  end if;
+  perform memory.check_write_time('as_of', as_of);
+
+  select e.* into v_entity
+  from memory.entities as e
+  where e.tenant_id = v_tenant_id and e.id = entity_update.entity_id
+  for no key update;
+  if not found then
+    return false;
+  end if;
+  perform memory.check_after_creation(v_tenant_id, 'entity', entity_update.entity_id, as_of);
+  if v_entity.lifecycle_state = 'merged' then
+    raise exception 'entity % was merged into %',
+      v_entity.id, v_entity.metadata ->> 'merged_into'
+      using errcode = 'PM003', hint = 'Change the entity it was merged into.';
+  end if;
+  perform memory.check_object(
+    'metadata with what was there', v_entity.metadata || coalesce(entity_update.metadata, '{}')
+  );
+
+  begin
+    update memory.entities as e
+    set
+      canonical_name = coalesce(v_name, e.canonical_name),
+      aliases = coalesce(v_aliases, e.aliases),
+      metadata = e.metadata || coalesce(entity_update.metadata, '{}'),
+      updated_at = memory.next_state_at(e.updated_at, as_of)
+    where e.tenant_id = v_tenant_id and e.id = entity_update.entity_id;
+  exception when unique_violation then
+    perform memory.refuse_name(v_tenant_id, v_name, v_entity.entity_type);
+  end;
+  return true;
+end;
+$$;
+
+comment on function memory.entity_update(uuid, text, text[], jsonb, timestamptz) is
+'Changes an entity; NULL leaves as it is. canonical_name is replaced, aliases are replaced as a '
+'whole, the keys of metadata are merged into those there are. Returns whether there is such an '
+'entity. Errors: PM002 invalid argument, PM003 it was merged away, PM004 another entity has this '
+'name and type.';
+
+-- Deploy pymem:functions/merge_entities to pg
+-- requires: functions/entities
+-- requires: tables/entity_merges
+-- requires: tables/history
+
+set local role memory_owner;
+
+create function memory.lock_entity_pair(
+  tenant_id text,
+  first_id uuid,
+  second_id uuid
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_missing uuid;
+begin
+  -- By id, whoever is source and whoever target: so merges cannot deadlock. FOR UPDATE also waits
+  -- for stores of facts about them, and lets none begin.
+  perform
+  from memory.entities as e
+  where e.tenant_id = lock_entity_pair.tenant_id and e.id in (first_id, second_id)
+  order by e.id
+  for update;
+
+  select i.id into v_missing
+  from unnest(array[first_id, second_id]) with ordinality as i (id, place)
+  where i.id is null or not exists (
+    select from memory.entities as e
+    where e.tenant_id = lock_entity_pair.tenant_id and e.id = i.id
+  )
+  order by i.place
+  limit 1;
+  if found then
+    raise exception 'no entity has id %', coalesce(v_missing::text, 'NULL')
+      using errcode = 'PM001', hint = 'Find ids with memory.entity_resolve.';
+  end if;
+end;
+$$;
+
+comment on function memory.lock_entity_pair(text, uuid, uuid) is
+'Locks two entities, in the order of their ids. Errors: PM001 no such entity.';
+
+create function memory.entity_merge(
+  source_entity_id uuid,
+  target_entity_id uuid,
+  as_of timestamptz default now()
+)
+  returns table (
+    merge_id uuid,
+    facts_repointed bigint,
+    facts_superseded bigint,
+    historical_facts_moved bigint,
+    mentions_repointed bigint,
+    aliases_added bigint
+  )
+  language plpgsql
+  volatile
+  rows 1
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_source memory.entities;
+  v_target memory.entities;
+  v_merged record;
+  v_new_aliases text[];
+  v_moved uuid[]; -- facts about the source
+  v_objects uuid[]; -- facts of which it is the object
+  v_losers uuid[];
+  v_winners uuid[];
+begin
+  if source_entity_id = target_entity_id then
+    raise exception 'an entity cannot be merged into itself'
+      using errcode = 'PM002', hint = 'Pass two different entities.';
+  end if;
+  perform memory.check_write_time('as_of', as_of);
+  perform memory.lock_entity_pair(v_tenant_id, source_entity_id, target_entity_id);
+  perform
+    memory.check_after_creation(v_tenant_id, 'entity', e.id, as_of)
+  from unnest(array[source_entity_id, target_entity_id]) as e (id);
+
+  -- Read after the lock: another merge may have come first.
+  select e.* into v_source
+  from memory.entities as e
+  where e.tenant_id = v_tenant_id and e.id = source_entity_id;
+  select e.* into v_target
+  from memory.entities as e
+  where e.tenant_id = v_tenant_id and e.id = target_entity_id;
+  select m.id, m.metadata ->> 'merged_into' as merged_into into v_merged
+  from (values
+    (1, v_source.id, v_source.metadata), (2, v_target.id, v_target.metadata)
+  ) as m (place, id, metadata)
+  where m.metadata ? 'merged_into'
+  order by m.place
+  limit 1;
+  if found then
+    raise exception 'entity % was merged into % already', v_merged.id, v_merged.merged_into
+      using errcode = 'PM004', hint = 'Merge the entity it was merged into, or unmerge it first.';
+  end if;
+
+  v_new_aliases := array(
+    select a.alias
+    from unnest(v_source.aliases) with ordinality as a (alias, place)
+    where memory.fold_name(a.alias) <> all (
+      select memory.fold_name(t.name)
+      from unnest(v_target.aliases || v_target.canonical_name::text) as t (name)
+    )
+    order by a.place
+  );
+  aliases_added := cardinality(v_new_aliases);
+  if memory.fold_name(v_source.canonical_name) <> all (
+    select memory.fold_name(t.name)
+    from unnest(v_target.aliases || v_new_aliases || v_target.canonical_name::text) as t (name)
+  ) then
+    v_new_aliases := v_new_aliases || v_source.canonical_name::text;
+  end if;
+  perform
+    memory.read_aliases(v_target.aliases || v_new_aliases),
+    memory.check_object('metadata of both together', v_source.metadata || v_target.metadata);
+
+  perform
+  from memory.facts as f
+  where f.tenant_id = v_tenant_id
+    and (
+      f.entity_id in (source_entity_id, target_entity_id)
+      or f.object_entity_id = source_entity_id
+    )
+  order by f.id
+  for no key update;
+
+  v_moved := array(
+    select f.id from memory.facts as f
+    where f.tenant_id = v_tenant_id and f.entity_id = source_entity_id
+    order by f.id
+  );
+  v_objects := array(
+    select f.id from memory.facts as f
+    where f.tenant_id = v_tenant_id and f.object_entity_id = source_entity_id
+    order by f.id
+  );
+  -- Of two active facts of one key the surer one stays, that of the target if they are equal.
+  select
+    coalesce(array_agg(case when w.is_source then t.id else s.id end order by s.id), '{}'),
+    coalesce(array_agg(case when w.is_source then s.id else t.id end order by s.id), '{}')
+  into v_losers, v_winners
+  from memory.facts as s
+  join memory.facts as t
+    on t.tenant_id = v_tenant_id and t.entity_id = target_entity_id and t.validity = 'active'
+      and t.scope = s.scope and t.predicate = s.predicate
+  cross join lateral (select s.confidence > t.confidence as is_source) as w
+  where s.tenant_id = v_tenant_id and s.entity_id = source_entity_id and s.validity = 'active';
+
+  facts_superseded := cardinality(v_losers);
+  mentions_repointed := cardinality(v_objects);
+  select
+    count(*) filter (where f.validity = 'active' and f.id <> all (v_losers || v_winners)),
+    count(*) filter (where f.validity <> 'active')
+  into facts_repointed, historical_facts_moved
+  from memory.facts as f
+  where f.tenant_id = v_tenant_id and f.entity_id = source_entity_id;
+
+  update memory.entities as e
+  set
+    aliases = e.aliases || v_new_aliases,
+    metadata = v_source.metadata || e.metadata,
+    updated_at = memory.next_state_at(e.updated_at, as_of)
+  where e.tenant_id = v_tenant_id and e.id = target_entity_id
+  returning e.updated_at into v_target.updated_at;
+
+  insert into memory.entity_merges as m (
+    tenant_id, source_entity_id, target_entity_id, facts_repointed, facts_superseded,
+    historical_facts_moved, mentions_repointed, aliases_added, target_state_at, merged_at
+  )
+  values (
+    v_tenant_id, entity_merge.source_entity_id, entity_merge.target_entity_id, facts_repointed,
+    facts_superseded, historical_facts_moved, mentions_repointed, aliases_added,
+    v_target.updated_at, as_of
+  )
+  returning m.id into merge_id;
+
+  -- The losers first, so that the keys of the target are free for the others.
+  update memory.facts as f
+  set
+    validity = 'superseded',
+    entity_id = entity_merge.target_entity_id,
+    object_entity_id = case
+      when f.object_entity_id = source_entity_id then target_entity_id else f.object_entity_id
+    end,
+    metadata = f.metadata - 'status',
+    valid_to = least(f.valid_to, greatest(f.valid_from, as_of)),
+    updated_at = memory.next_state_at(f.updated_at, as_of)
+  where f.tenant_id = v_tenant_id and f.id = any (v_losers);
+  update memory.facts as f
+  set
+    entity_id = case
+      when f.entity_id = source_entity_id then target_entity_id else f.entity_id
+    end,
+    object_entity_id = case
+      when f.object_entity_id = source_entity_id then target_entity_id else f.object_entity_id
+    end,
+    updated_at = memory.next_state_at(f.updated_at, as_of)
+  where f.tenant_id = v_tenant_id
+    and (f.entity_id = source_entity_id or f.object_entity_id = source_entity_id);
+
+  insert into memory.entity_merge_facts
+    (tenant_id, merge_id, fact_id, change, state_at, winner_id, is_linked, is_chained)
+  select
+    v_tenant_id, entity_merge.merge_id, c.fact_id, c.change, f.updated_at, c.winner_id,
+    c.is_linked, c.is_chained
+  from (
+    select u.fact_id, 'moved' as change, null::uuid as winner_id, null::boolean as is_linked,
+      null::boolean as is_chained
+    from unnest(v_moved) as u (fact_id)
+    union all
+    select u.fact_id, 'object', null, null, null
+    from unnest(v_objects) as u (fact_id)
+    union all
+    select
+      u.loser_id, 'superseded', u.winner_id,
+      not exists (
+        select from memory.memory_links as l
+        where l.tenant_id = v_tenant_id and l.source_type = 'fact' and l.source_id = u.winner_id
+          and l.target_type = 'fact' and l.target_id = u.loser_id
+      ),
+      w.supersedes_id is null
+    from unnest(v_losers, v_winners) as u (loser_id, winner_id)
+    join memory.facts as w on w.tenant_id = v_tenant_id and w.id = u.winner_id
+  ) as c
+  join memory.facts as f on f.tenant_id = v_tenant_id and f.id = c.fact_id
+  order by c.fact_id, c.change;
+
+  update memory.facts as f
+  set supersedes_id = u.loser_id
+  from unnest(v_losers, v_winners) as u (loser_id, winner_id)
+  where f.tenant_id = v_tenant_id and f.id = u.winner_id and f.supersedes_id is null;
+  insert into memory.memory_links
+    (tenant_id, source_type, source_id, target_type, target_id, relation)
+  select v_tenant_id, 'fact', u.winner_id, 'fact', u.loser_id, 'supersedes'
+  from unnest(v_losers, v_winners) as u (loser_id, winner_id)
+  order by u.winner_id, u.loser_id
+  on conflict (tenant_id, source_type, source_id, target_type, target_id) do nothing;
+
+  -- Last, because its event tells what the merge has done.
+  update memory.entities as e
+  set
+    metadata = e.metadata || jsonb_build_object('merged_into', entity_merge.target_entity_id),
+    updated_at = memory.next_state_at(e.updated_at, as_of)
+  where e.tenant_id = v_tenant_id and e.id = source_entity_id;
+  return next;
+end;
+$$;
+
+comment on function memory.entity_merge(uuid, uuid, timestamptz) is
+'Merges an entity, the source, into another one, the target: they were the same all along. All '
+'facts about the source become facts about the target, and so do facts of which it is the object. '
+'Of two active facts with the same scope and predicate the one with the higher confidence stays, '
+'that of the target if they are equal, and supersedes the other. The target gets the names and '
+'metadata of the source, its own metadata winning; the source stays as a tombstone. Returns what '
+'changed, in numbers (memory.entity_merges). Merges of the same entities wait for each other, '
+'whichever way round. Errors: PM001 no such entity, PM002 the same one twice, or too many names or '
+'metadata together, PM004 one of them was merged away already.';
+
+create function memory.entity_unmerge(
+  entity_id uuid,
+  as_of timestamptz default now()
+)
+  returns table (
+    merge_id uuid,
+    target_entity_id uuid,
+    facts_returned bigint,
+    facts_reactivated bigint,
+    facts_kept bigint,
+    mentions_returned bigint,
+    aliases_removed bigint
+  )
+  language plpgsql
+  volatile
+  rows 1
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_merge memory.entity_merges;
+  v_source memory.entities;
+  v_target memory.entities;
+  v_before jsonb; -- the target, before the merge
+  v_names text[];
+  v_restored uuid[];
+begin
+  perform memory.check_write_time('as_of', as_of);
+  -- Which the target is follows from the merge; that it still is, from a look after the lock.
+  select m.* into v_merge
+  from memory.entity_merges as m
+  where m.tenant_id = v_tenant_id and m.source_entity_id = entity_unmerge.entity_id
+    and m.unmerged_at is null;
+  perform memory.lock_entity_pair(
+    v_tenant_id, entity_unmerge.entity_id,
+    coalesce(v_merge.target_entity_id, entity_unmerge.entity_id)
+  );
+  select m.* into v_merge
+  from memory.entity_merges as m
+  where m.tenant_id = v_tenant_id and m.id = v_merge.id and m.unmerged_at is null;
+  if not found then
+    raise exception 'entity % is not merged into another one', entity_unmerge.entity_id
+      using errcode = 'PM004', hint = 'Pass the entity that was the source of the merge.';
+  end if;
+  select e.* into v_source
+  from memory.entities as e
+  where e.tenant_id = v_tenant_id and e.id = v_merge.source_entity_id;
+  select e.* into v_target
+  from memory.entities as e
+  where e.tenant_id = v_tenant_id and e.id = v_merge.target_entity_id;
+  if v_target.lifecycle_state = 'merged' then
+    raise exception 'entity % was merged into % in turn',
+      v_target.id, v_target.metadata ->> 'merged_into'
+      using errcode = 'PM004', hint = format('Unmerge entity %s first.', v_target.id);
+  end if;
+  if as_of < v_merge.merged_at then
+    raise exception 'as_of lies before the merge: %', as_of
+      using errcode = 'PM002', hint = format('Pass a time from %s on.', v_merge.merged_at);
+  end if;
+
+  perform
+  from memory.facts as f
+  where f.tenant_id = v_tenant_id
+    and f.id in (
+      select c.fact_id from memory.entity_merge_facts as c
+      where c.tenant_id = v_tenant_id and c.merge_id = v_merge.id
+      union all
+      select c.winner_id from memory.entity_merge_facts as c
+      where c.tenant_id = v_tenant_id and c.merge_id = v_merge.id
+    )
+  order by f.id
+  for no key update;
+
+  -- What came with the merge goes back. Of what gave way, first that of the source, then that of
+  -- the target, because their keys are free only then; either only if nothing happened to it since.
+  with going as (
+    select
+      c.fact_id,
+      bool_or(c.change = 'moved') as is_moved,
+      bool_or(c.change = 'object') as is_object,
+      bool_or(c.change = 'superseded' and f.updated_at = c.state_at and f.validity = 'superseded')
+        as is_reactivated
+    from memory.entity_merge_facts as c
+    join memory.facts as f on f.tenant_id = v_tenant_id and f.id = c.fact_id
+    where c.tenant_id = v_tenant_id and c.merge_id = v_merge.id
+    group by c.fact_id
+    having bool_or(c.change <> 'superseded')
+  ),
+  returned as (
+    update memory.facts as f
+    set
+      entity_id = case
+        when g.is_moved and f.entity_id = v_target.id then v_source.id else f.entity_id
+      end,
+      object_entity_id = case
+        when g.is_object and f.object_entity_id = v_target.id then v_source.id
+        else f.object_entity_id
+      end,
+      validity = case when g.is_reactivated then 'active' else f.validity end,
+      metadata = case when g.is_reactivated then h.image -> 'metadata' else f.metadata end,
+      valid_to = case
+        when g.is_reactivated then (h.image ->> 'valid_to')::timestamptz else f.valid_to
+      end,
+      updated_at = memory.next_state_at(f.updated_at, as_of)
+    from going as g
+    join memory.facts as o on o.tenant_id = v_tenant_id and o.id = g.fact_id
+    left join memory.memory_history as h
+      on h.tenant_id = v_tenant_id and h.memory_type = 'fact' and h.memory_id = g.fact_id
+        and h.known_to = o.updated_at
+    where f.tenant_id = v_tenant_id and f.id = g.fact_id
+      and (
+        g.is_moved and f.entity_id = v_target.id
+        or g.is_object and f.object_entity_id = v_target.id
+      )
+    returning f.id, g.is_moved, g.is_object, g.is_reactivated
+  )
+  select
+    count(*) filter (where r.is_moved), count(*) filter (where r.is_object),
+    coalesce(array_agg(r.id order by r.id) filter (where r.is_reactivated), '{}')
+  into facts_returned, mentions_returned, v_restored
+  from returned as r;
+
+  with restored as (
+    update memory.facts as f
+    set
+      validity = 'active',
+      metadata = h.image -> 'metadata',
+      valid_to = (h.image ->> 'valid_to')::timestamptz,
+      updated_at = memory.next_state_at(f.updated_at, as_of)
+    from memory.entity_merge_facts as c
+    join memory.memory_history as h
+      on h.tenant_id = v_tenant_id and h.memory_type = 'fact' and h.memory_id = c.fact_id
+        and h.known_to = c.state_at
+    where c.tenant_id = v_tenant_id and c.merge_id = v_merge.id and c.change = 'superseded'
+      and f.tenant_id = v_tenant_id and f.id = c.fact_id and f.updated_at = c.state_at
+      and f.validity = 'superseded' and f.entity_id = v_target.id
+      and not exists (
+        select from memory.facts as a
+        where a.tenant_id = v_tenant_id and a.entity_id = v_target.id and a.scope = f.scope
+          and a.predicate = f.predicate and a.validity = 'active'
+      )
+    returning f.id
+  )
+  select v_restored || coalesce(array_agg(r.id order by r.id), '{}') into v_restored
+  from restored as r;
+  facts_reactivated := cardinality(v_restored);
+  select count(*) - facts_reactivated into facts_kept
+  from memory.entity_merge_facts as c
+  where c.tenant_id = v_tenant_id and c.merge_id = v_merge.id and c.change = 'superseded';
+
+  delete from memory.memory_links as l
+  using memory.entity_merge_facts as c
+  where c.tenant_id = v_tenant_id and c.merge_id = v_merge.id and c.is_linked
+    and c.fact_id = any (v_restored)
+    and l.tenant_id = v_tenant_id and l.source_type = 'fact' and l.source_id = c.winner_id
+    and l.target_type = 'fact' and l.target_id = c.fact_id and l.relation = 'supersedes';
+  update memory.facts as f
+  set supersedes_id = null
+  from memory.entity_merge_facts as c
+  where c.tenant_id = v_tenant_id and c.merge_id = v_merge.id and c.is_chained
+    and c.fact_id = any (v_restored)
+    and f.tenant_id = v_tenant_id and f.id = c.winner_id and f.supersedes_id = c.fact_id;
+
+  select h.image into v_before
+  from memory.memory_history as h
+  where h.tenant_id = v_tenant_id and h.memory_type = 'entity' and h.memory_id = v_target.id
+    and h.known_to = v_merge.target_state_at;
+  -- Names that the target had by then are its own.
+  v_names := array(
+    select memory.fold_name(n.name)
+    from unnest(v_source.aliases || v_source.canonical_name::text) as n (name)
+    except
+    select memory.fold_name(o.name)
+    from jsonb_array_elements_text(
+      (v_before -> 'aliases') || jsonb_build_array(v_before -> 'canonical_name')
+    ) as o (name)
+  );
+  aliases_removed := (
+    select count(*) from unnest(v_target.aliases) as a (alias)
+    where memory.fold_name(a.alias) = any (v_names)
+  );
+  update memory.entities as e
+  set
+    aliases = array(
+      select a.alias
+      from unnest(e.aliases) with ordinality as a (alias, place)
+      where memory.fold_name(a.alias) <> all (v_names)
+      order by a.place
+    ),
+    metadata = e.metadata - array(
+      select k.key
+      from jsonb_each(v_source.metadata) as k
+      where not v_before -> 'metadata' ? k.key and e.metadata -> k.key = k.value
+    ),
+    updated_at = memory.next_state_at(e.updated_at, as_of)
+  where e.tenant_id = v_tenant_id and e.id = v_target.id;
+
+  update memory.entity_merges as m
+  set unmerged_at = as_of
+  where m.tenant_id = v_tenant_id and m.id = v_merge.id;
+  update memory.entities as e
+  set
+    metadata = e.metadata - 'merged_into',
+    updated_at = memory.next_state_at(e.updated_at, as_of)
+  where e.tenant_id = v_tenant_id and e.id = v_source.id;
+
+  merge_id := v_merge.id;
+  target_entity_id := v_target.id;
+  return next;
+end;
+$$;
+
+comment on function memory.entity_unmerge(uuid, timestamptz) is
+'Takes a merge back: the entity, its source, is one of its own again. Facts that it brought along '
+'return to it (facts_returned), as does what has it as object; facts that gave way are active '
+'again and say what they said before, unless something happened to them or their key since '
+'(facts_kept); names and metadata that the target had only from it are removed there. What was '
+'stored about the target since stays with the target. Errors: PM001 no such entity, PM002 a time '
+'before the merge, PM004 it is not merged, or its target was merged away in turn.';
+
+-- Deploy pymem:functions/entity_neighbors to pg
+-- requires: functions/checks
+-- requires: functions/request
+-- requires: tables/facts
+-- requires: tables/links
+
+set local role memory_owner;
+
+create function memory.edges_of_entities(
+  tenant_id text,
+  entity_ids uuid[]
+)
+  returns table (
+    from_id uuid,
+    to_id uuid,
+    direction text,
+    relation text,
+    fact_id uuid,
+    created_at timestamptz
+  )
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select f.entity_id, f.object_entity_id, 'outgoing', f.predicate, f.id, f.created_at
+  from memory.facts as f
+  where f.tenant_id = edges_of_entities.tenant_id and f.entity_id = any (entity_ids)
+    and f.object_entity_id is not null and f.validity = 'active'
+  union all
+  select f.object_entity_id, f.entity_id, 'incoming', f.predicate, f.id, f.created_at
+  from memory.facts as f
+  where f.tenant_id = edges_of_entities.tenant_id and f.object_entity_id = any (entity_ids)
+    and f.entity_id is not null and f.validity = 'active'
+  union all
+  select f.entity_id, t.entity_id, 'outgoing', l.relation, f.id, l.created_at
+  from memory.facts as f
+  join memory.memory_links as l
+    on l.tenant_id = edges_of_entities.tenant_id and l.source_type = 'fact'
+      and l.source_id = f.id and l.target_type = 'fact'
+  join memory.facts as t on t.tenant_id = edges_of_entities.tenant_id and t.id = l.target_id
+  where f.tenant_id = edges_of_entities.tenant_id and f.entity_id = any (entity_ids)
+    and f.validity = 'active' and t.validity = 'active' and t.entity_id is not null
+  union all
+  select f.entity_id, s.entity_id, 'incoming', l.relation, f.id, l.created_at
+  from memory.facts as f
+  join memory.memory_links as l
+    on l.tenant_id = edges_of_entities.tenant_id and l.target_type = 'fact'
+      and l.target_id = f.id and l.source_type = 'fact'
+  join memory.facts as s on s.tenant_id = edges_of_entities.tenant_id and s.id = l.source_id
+  where f.tenant_id = edges_of_entities.tenant_id and f.entity_id = any (entity_ids)
+    and f.validity = 'active' and s.validity = 'active' and s.entity_id is not null;
+$$;
+
+comment on function memory.edges_of_entities(text, uuid[]) is
+'What leads from some entities to others: active facts of which one is the subject and another the '
+'object, and links between active facts of two.';
+
+create type memory.entity_neighbor as (
+  entity_id uuid,
+  canonical_name text,
+  entity_type text,
+  depth integer,
+  via_entity_id uuid,
+  direction text,
+  relation text,
+  fact_id uuid,
+  edges bigint
+);
+
+comment on type memory.entity_neighbor is
+'An entity near another one: depth steps away, the last of them from via_entity_id by a relation, '
+'told by fact_id; edges is how many edges lead to it from the depth before.';
+
+create function memory.entity_neighbors(
+  entity_id uuid,
+  max_depth integer default 1,
+  max_results integer default 50
+)
+  returns setof memory.entity_neighbor
+  language plpgsql
+  stable
+  rows 50
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_visited uuid[] := array[entity_neighbors.entity_id];
+  v_front uuid[] := v_visited;
+  v_next uuid[];
+  v_neighbor memory.entity_neighbor;
+begin
+  perform
+    memory.check_number('max_depth', max_depth, 1, 5),
+    memory.check_number('max_results', max_results, 1, 1000);
+
+  -- One depth after the other: an entity is met once, where it is nearest, so that circles end and
+  -- no more is walked than is returned.
+  for v_depth in 1..max_depth loop
+    v_next := '{}';
+    for v_neighbor in
+      select
+        n.to_id, e.canonical_name::text, e.entity_type::text, v_depth, n.from_id, n.direction,
+        n.relation, n.fact_id, n.edges
+      from (
+        select distinct on (g.to_id)
+          g.*, count(*) over (partition by g.to_id) as edges
+        from memory.edges_of_entities(v_tenant_id, v_front) as g
+        where g.to_id <> all (v_visited)
+        order by g.to_id, g.created_at desc, g.fact_id, g.from_id, g.direction, g.relation
+      ) as n
+      join memory.entities as e on e.tenant_id = v_tenant_id and e.id = n.to_id
+      order by n.edges desc, n.created_at desc, n.to_id
+      limit max_results + 1 - cardinality(v_visited)
+    loop
+      return next v_neighbor;
+      v_next := v_next || v_neighbor.entity_id;
+    end loop;
+    exit when v_next = '{}';
+    v_front := v_next;
+    v_visited := v_visited || v_next;
+  end loop;
+end;
+$$;
+
+comment on function memory.entity_neighbors(uuid, integer, integer) is
+'Entities around one: those that an active fact of it names as its object (outgoing) or that name '
+'it (incoming), with the predicate as relation, and those of facts that are linked to its facts, '
+'with the relation of the link; then their neighbours, up to max_depth (1..5) steps away. Each is '
+'met once, at its smallest depth, with the newest edge that leads there, from via_entity_id, and '
+'the number of edges from that depth; the nearest first, then those with most and newest edges. '
+'At most max_results (1..1000). No row for an unknown id. Errors: PM002.';
+
 -- Deploy pymem:functions/history to pg
 -- requires: tables/history
 -- requires: functions/checks
@@ -7204,7 +8421,7 @@ as $$
 declare
   v_tenant_id text := memory.current_tenant();
 begin
-  perform memory.check_word('memory_type', memory_type, '{episode,fact,rule}');
+  perform memory.check_word('memory_type', memory_type, '{episode,fact,rule,entity}');
 
   return query
   with today as (
@@ -7219,6 +8436,10 @@ begin
     select r.created_at, r.updated_at, to_jsonb(r)
     from memory.rules as r
     where memory_type = 'rule' and r.tenant_id = v_tenant_id and r.id = memory_id
+    union all
+    select n.created_at, n.updated_at, to_jsonb(n)
+    from memory.entities as n
+    where memory_type = 'entity' and n.tenant_id = v_tenant_id and n.id = memory_id
   ),
   states as materialized (
     select
@@ -7331,11 +8552,11 @@ end;
 $$;
 
 comment on function memory.replay_memory(text, uuid) is
-'Every state a memory went through, rebuilt from memory.memory_history and the events, oldest '
-'first, the last one being that of its row: from when to when (half-open), by which event and '
-'whose doing, and what it said (memory.image_of; times in UTC). problem says where states, events '
-'and row contradict each other, and is NULL where they agree. No rows for an unknown id. Errors: '
-'PM002.';
+'Every state a memory or an entity went through, rebuilt from memory.memory_history and the '
+'events, oldest first, the last one being that of its row: from when to when (half-open), by which '
+'event and whose doing, and what it said (memory.image_of; times in UTC). problem says where '
+'states, events and row contradict each other, and is NULL where they agree. No rows for an '
+'unknown id. Errors: PM002.';
 
 -- Deploy pymem:functions/rules to pg
 -- requires: functions/scoring
@@ -10492,6 +11713,341 @@ comment on function memory.largest_tenant_size() is
 set local role memory_owner;
 revoke create on schema memory from memory_search;
 
+-- Deploy pymem:functions/resolve_entities to pg
+-- requires: functions/checks
+-- requires: functions/settings
+-- requires: functions/neighbours
+
+set local role memory_owner;
+
+grant create on schema memory to memory_search;
+set local role memory_search;
+
+-- No function of a name is leakproof, so that row security would keep its indexes from being used:
+-- like ranked retrieval this reads past it, and names the tenant itself.
+create function memory.find_names(
+  tenant_id text,
+  name text,
+  entity_type text,
+  enable_fuzzy boolean,
+  max_entities integer
+)
+  returns table (
+    entity_id uuid,
+    name_match text
+  )
+  language plpgsql
+  stable
+  rows 20
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_name text collate "C" := memory.fold_name(find_names.name);
+  v_beyond text collate "C" := v_name || U&'\+10FFFF'; -- after all names that begin with it
+  v_exact uuid[];
+  v_starting uuid[] := '{}';
+  v_containing uuid[] := '{}';
+  v_threshold text := current_setting('pg_trgm.similarity_threshold', true);
+begin
+  return query
+  select n.entity_id, case when n.is_canonical then 'exact' else 'alias' end
+  from memory.entity_names as n
+  where n.tenant_id = find_names.tenant_id and n.name = v_name
+    and (find_names.entity_type is null or n.entity_type = find_names.entity_type)
+  order by n.is_canonical desc, n.entity_id
+  limit max_entities;
+
+  -- Whole sets of names are never sorted: the order of the index ends these after max_entities.
+  v_starting := array(
+    select n.entity_id
+    from memory.entity_names as n
+    where n.tenant_id = find_names.tenant_id and n.name > v_name and n.name < v_beyond
+      and (find_names.entity_type is null or n.entity_type = find_names.entity_type)
+    order by n.name, n.entity_id
+    limit max_entities
+  );
+  if cardinality(v_starting) < max_entities then
+    if char_length(v_name) >= 3 then
+      v_containing := array(
+        select n.entity_id
+        from memory.entity_names as n
+        where memory.name_terms(n.tenant_id, n.name)
+            @> memory.name_terms(find_names.tenant_id, v_name)
+          and n.tenant_id = find_names.tenant_id and position(v_name in n.name) > 1
+          and (find_names.entity_type is null or n.entity_type = find_names.entity_type)
+        order by n.name, n.entity_id
+        limit max_entities
+      );
+    else
+      v_containing := array(
+        select n.entity_id
+        from memory.entity_names as n
+        where n.tenant_id = find_names.tenant_id and position(v_name in n.name) > 1
+          and (find_names.entity_type is null or n.entity_type = find_names.entity_type)
+        order by n.name, n.entity_id
+        limit max_entities
+      );
+    end if;
+  end if;
+  return query
+  select u.entity_id, 'prefix'
+  from unnest(v_starting || v_containing) with ordinality as u (entity_id, place)
+  order by u.place;
+
+  if enable_fuzzy and char_length(v_name) > 2
+    and exists (
+      select from pg_extension as e
+      where e.extname = 'pg_trgm' and e.extnamespace = 'public'::regnamespace
+    )
+  then
+    -- Whatever the session has set; that nothing is set means 0.3 to the extension.
+    if v_threshold <> '0.3' then
+      perform set_config('pg_trgm.similarity_threshold', '0.3', true);
+    end if;
+    return query
+    select s.entity_id, 'fuzzy'
+    from (
+      select n.entity_id, public.similarity(n.name, v_name) as similarity
+      from memory.entity_names as n
+      where n.tenant_id = find_names.tenant_id and n.name operator (public.%) v_name
+        and (find_names.entity_type is null or n.entity_type = find_names.entity_type)
+      order by similarity desc, n.name, n.entity_id
+      limit max_entities
+    ) as s;
+    if v_threshold <> '0.3' then
+      perform set_config('pg_trgm.similarity_threshold', v_threshold, true);
+    end if;
+  end if;
+end;
+$$;
+
+comment on function memory.find_names(text, text, text, boolean, integer) is
+'Entities of a tenant by name, in whatever case: exact, the canonical name; alias; prefix, the '
+'beginning or a part of a name; fuzzy, a trigram similarity of at least 0.3 (pg_trgm), if it is '
+'wanted, the name has more than two characters and the extension is there. Of each kind at most '
+'max_entities, the first by name or the most similar; an entity may come more than once.';
+
+set local role memory_owner;
+revoke create on schema memory from memory_search;
+
+create function memory.read_hints(context_hints jsonb)
+  returns jsonb
+  language plpgsql
+  immutable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_bad text;
+begin
+  perform memory.check_object('context_hints', context_hints);
+  select k.key into v_bad
+  from jsonb_each(context_hints) as k
+  where not case k.key
+    when 'topic' then jsonb_typeof(k.value) in ('string', 'null')
+    when 'mentioned_with' then jsonb_typeof(k.value) in ('string', 'null')
+      or jsonb_typeof(k.value) = 'array' and not k.value @? 'strict $[*] ? (@.type() != "string")'
+    when 'domain_scores' then jsonb_typeof(k.value) = 'null'
+      or jsonb_typeof(k.value) = 'object'
+      and not k.value @? 'strict $.* ? (@.type() != "number" || @ < -1000000 || @ > 1000000)'
+      and not exists (
+        select from jsonb_object_keys(
+          case jsonb_typeof(k.value) when 'object' then k.value else '{}' end
+        ) as i (id)
+        where i.id !~ '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$'
+      )
+    else false
+  end
+  order by k.key
+  limit 1;
+  if found then
+    raise exception 'context_hints hold the unfit key %', quote_literal(left(v_bad, 100))
+      using errcode = 'PM002',
+        hint = 'Pass {"topic": "text", "mentioned_with": ["name"], "domain_scores": {"<entity '
+          || 'id>": 5}}, or some of these; scores lie within a million.';
+  end if;
+  return jsonb_strip_nulls(context_hints);
+end;
+$$;
+
+comment on function memory.read_hints(jsonb) is
+'The hints of entity_resolve: topic (text), mentioned_with (text or array of texts), domain_scores '
+'(entity id to number). Errors: PM002 anything else.';
+
+create function memory.hint_overlap(
+  tenant_id text,
+  entity_ids uuid[],
+  terms text[]
+)
+  returns table (
+    entity_id uuid,
+    overlap float8
+  )
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select
+    e.entity_id,
+    max(s.shared::float8 / (f.terms + cardinality(hint_overlap.terms) - s.shared))
+  from unnest(entity_ids) as e (entity_id)
+  -- 500 facts in all, so that no entity, however much is known of it, makes the others wait.
+  cross join lateral (
+    select n.search_vector, length(n.search_vector) as terms
+    from (
+      (
+        select a.search_vector, a.created_at, a.id
+        from memory.facts as a
+        where a.tenant_id = hint_overlap.tenant_id and a.entity_id = e.entity_id
+          and a.validity = 'active'
+        order by a.created_at desc, a.id desc
+        limit greatest(1, 500 / cardinality(entity_ids))
+      )
+      union
+      (
+        select o.search_vector, o.created_at, o.id
+        from memory.facts as o
+        where o.tenant_id = hint_overlap.tenant_id and o.object_entity_id = e.entity_id
+          and o.validity = 'active'
+        order by o.created_at desc, o.id desc
+        limit greatest(1, 500 / cardinality(entity_ids))
+      )
+    ) as n
+    order by n.created_at desc, n.id desc
+    limit greatest(1, 500 / cardinality(entity_ids))
+  ) as f
+  cross join lateral (
+    select f.terms - length(ts_delete(f.search_vector, hint_overlap.terms)) as shared
+  ) as s
+  where s.shared > 0
+  group by e.entity_id;
+$$;
+
+comment on function memory.hint_overlap(text, uuid[], text[]) is
+'How near the facts about entities are to some terms (lexemes), 0..1: the greatest Jaccard '
+'coefficient of the terms and those of an active fact of which the entity is subject or object. '
+'Of all entities together the newest 500 facts are read, as many of each. Entities without '
+'overlap have no row.';
+
+create type memory.resolved_entity as (
+  entity_id uuid,
+  canonical_name text,
+  entity_type text,
+  score float8,
+  name_match text,
+  aliases text[]
+);
+
+comment on type memory.resolved_entity is
+'An entity that a name may mean: how well it fits (score, the higher the better), and by what kind '
+'of match: exact, alias, prefix or fuzzy.';
+
+create function memory.entity_resolve(
+  name text,
+  tenant_id text default null,
+  entity_type text default null,
+  context_hints jsonb default '{}',
+  enable_fuzzy boolean default false,
+  max_results integer default 20
+)
+  returns setof memory.resolved_entity
+  language plpgsql
+  stable
+  rows 20
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_settings memory.settings := memory.current_settings();
+  v_tenant_id text := v_settings.tenant_id;
+  v_hints jsonb := memory.read_hints(entity_resolve.context_hints);
+  v_scored uuid[] := array(
+    select k.id::uuid from jsonb_object_keys(v_hints -> 'domain_scores') as k (id) order by 1
+  );
+  v_ids uuid[];
+  v_matches text[];
+  v_terms text[];
+begin
+  if entity_resolve.tenant_id is not null then
+    perform memory.require_tenant(entity_resolve.tenant_id);
+  end if;
+  perform memory.check_text('name', memory.collapse_whitespace(entity_resolve.name), 512);
+  if entity_resolve.entity_type is not null then
+    perform memory.check_word(
+      'entity_type', entity_resolve.entity_type, '{person,organization,place,other}'
+    );
+  end if;
+  perform memory.check_number('max_results', max_results, 1, 1000);
+
+  -- More than are returned: they come in the order of their names, and are ranked by score.
+  select array_agg(n.entity_id order by n.entity_id), array_agg(n.name_match order by n.entity_id)
+  into v_ids, v_matches
+  from (
+    select distinct on (f.entity_id) f.entity_id, f.name_match
+    from (
+      select c.entity_id, c.name_match
+      from memory.find_names(
+        v_tenant_id, entity_resolve.name, entity_resolve.entity_type,
+        coalesce(entity_resolve.enable_fuzzy, false),
+        greatest(100, max_results)
+      ) as c
+      union all
+      -- However many others fit.
+      select d.entity_id, 'prefix'
+      from unnest(v_scored) as d (entity_id)
+      join memory.entity_names as c on c.tenant_id = v_tenant_id and c.entity_id = d.entity_id
+      where position(memory.fold_name(entity_resolve.name) in c.name) > 0
+        and (entity_resolve.entity_type is null or c.entity_type = entity_resolve.entity_type)
+    ) as f
+    order by f.entity_id, array_position('{exact,alias,prefix,fuzzy}', f.name_match)
+  ) as n;
+
+  v_terms := tsvector_to_array(memory.to_search_vector(
+    v_settings.text_search_config,
+    concat_ws(' ', v_hints ->> 'topic', v_hints ->> 'mentioned_with')
+  ));
+  return query
+  select
+    e.id, e.canonical_name::text, e.entity_type::text, s.score, m.name_match, e.aliases
+  from unnest(v_ids, v_matches) as m (entity_id, name_match)
+  join memory.entities as e on e.tenant_id = v_tenant_id and e.id = m.entity_id
+  left join memory.hint_overlap(
+    v_tenant_id, case when v_terms <> '{}' then v_ids end, v_terms
+  ) as h on h.entity_id = m.entity_id
+  left join lateral (
+    select sum(k.value::float8) as score
+    from jsonb_each_text(v_hints -> 'domain_scores') as k
+    where k.key::uuid = e.id
+  ) as d on true
+  cross join lateral (
+    select round(
+      (
+        case m.name_match
+          when 'exact' then 100 when 'alias' then 80 when 'prefix' then 50 else 20
+        end
+        + 20 * coalesce(h.overlap, 0)
+        + coalesce(d.score, 0)
+      )::numeric,
+      4
+    )::float8 as score
+  ) as s
+  where e.lifecycle_state = 'active'
+  order by s.score desc, e.canonical_name collate "C", e.id
+  limit max_results;
+end;
+$$;
+
+comment on function memory.entity_resolve(text, text, text, jsonb, boolean, integer) is
+'Entities that a name may mean, the best first; none if no name fits, and none is made. By the '
+'best kind of match (memory.find_names) an entity scores exact 100, alias 80, prefix 50, fuzzy 20. '
+'context_hints add to it: topic and mentioned_with up to 20, 20 times memory.hint_overlap of their '
+'words; domain_scores what they hold for its id. Scores have four decimals; equal ones come by '
+'canonical name, then id. Entities that were merged away are found by the names they left to their '
+'target. Of more than 100 of one kind the first by name are ranked. Errors: PM002, PM005 another '
+'tenant.';
+
 -- Deploy pymem:functions/keywords to pg
 -- requires: functions/neighbours
 -- requires: functions/corpus
@@ -12167,6 +13723,7 @@ comment on function memory.context_rule_line(text, text, float8) is
 'A rule as a line of memory.context.';
 
 -- Deploy pymem:functions/erasure to pg
+-- requires: tables/entity_merges
 -- requires: tables/history
 -- requires: tables/consolidation
 -- requires: tables/embedding_queue
@@ -12285,14 +13842,23 @@ declare
   v_cleared bigint;
   v_traces bigint;
 begin
+  -- With those that were merged into them.
   v_entities := array(
-    select e.id
-    from memory.entities as e
-    where e.tenant_id = v_tenant_id
-      and case
-        when erase_subject.mentions then memory.mentions(e.canonical_name, v_names)
-        else memory.normalize_name(e.canonical_name) = any (v_names)
-      end
+    with recursive meant as (
+      select e.id
+      from memory.entities as e
+      where e.tenant_id = v_tenant_id
+        and case
+          when erase_subject.mentions then memory.mentions(e.canonical_name, v_names)
+          else memory.normalize_name(e.canonical_name) = any (v_names)
+        end
+      union
+      select m.source_entity_id
+      from meant as t
+      join memory.entity_merges as m
+        on m.tenant_id = v_tenant_id and m.target_entity_id = t.id and m.unmerged_at is null
+    )
+    select t.id from meant as t order by t.id
   );
   v_about := array(
     select f.id
@@ -12381,7 +13947,7 @@ begin
   from memory.memory_history as h
   where h.tenant_id = v_tenant_id
     and (
-      h.memory_id = any (v_facts || v_episodes || v_rules)
+      h.memory_id = any (v_facts || v_episodes || v_rules || v_entities)
       or erase_subject.mentions and memory.mentions(h.image::text, v_names)
     );
   select count(*) into v_keys
@@ -12416,7 +13982,10 @@ begin
     order by e.id
     for update;
     perform from memory.facts as f
-    where f.tenant_id = v_tenant_id and f.id = any (v_facts) order by f.id for update;
+    where f.tenant_id = v_tenant_id
+      and (f.id = any (v_facts) or f.object_entity_id = any (v_entities))
+    order by f.id
+    for update;
     perform from memory.rules as r
     where r.tenant_id = v_tenant_id and r.id = any (v_rules) order by r.id for update;
 
@@ -12427,12 +13996,13 @@ begin
     delete from memory.rules as r where r.tenant_id = v_tenant_id and r.id = any (v_rules);
     delete from memory.facts as f where f.tenant_id = v_tenant_id and f.id = any (v_facts);
     delete from memory.episodes as e where e.tenant_id = v_tenant_id and e.id = any (v_episodes);
+    update memory.facts as f
+    set object_entity_id = null
+    where f.tenant_id = v_tenant_id and f.object_entity_id = any (v_entities);
     delete from memory.entities as e where e.tenant_id = v_tenant_id and e.id = any (v_entities);
     delete from memory.fact_keys as k
     where k.tenant_id = v_tenant_id and memory.is_key_of(k, v_names, v_entities, mentions);
     if erase_subject.mentions then
-      delete from memory.memory_history as h
-      where h.tenant_id = v_tenant_id and memory.mentions(h.image::text, v_names);
       delete from memory.consolidation_proposals as p
       where p.tenant_id = v_tenant_id
         and memory.mentions(concat_ws(' | ', p.item::text, p.outcome), v_names);
@@ -12452,6 +14022,9 @@ begin
         )
       where e.tenant_id = v_tenant_id
         and memory.mentions(concat_ws(' | ', e.metadata::text, e.aliases::text), v_names);
+      -- After what changes entities, because that leaves their images.
+      delete from memory.memory_history as h
+      where h.tenant_id = v_tenant_id and memory.mentions(h.image::text, v_names);
     end if;
 
     delete from memory.staged_embeddings as s
@@ -13297,6 +14870,7 @@ comment on function memory.version() is
 
 -- Deploy pymem:row_security to pg
 -- requires: tables/audit_triggers
+-- requires: tables/entity_merges
 -- requires: tables/corpus_statistics
 -- requires: tables/embedding_queue
 -- requires: tables/settings
@@ -13318,7 +14892,8 @@ declare
   v_table name;
 begin
   foreach v_table in array array[
-    'episodes', 'facts', 'fact_keys', 'rules', 'rule_applications', 'entities', 'memory_links',
+    'episodes', 'facts', 'fact_keys', 'rules', 'rule_applications', 'entities', 'entity_names',
+    'entity_merges', 'entity_merge_facts', 'memory_links',
     'memory_events', 'settings', 'embedding_versions', 'embedding_queue', 'staged_embeddings',
     'corpus_statistics', 'corpus_deltas', 'tombstones', 'memory_history', 'event_chain', 'event_chain_heads', 'consolidation_runs', 'consolidation_proposals'
   ] loop
@@ -13339,7 +14914,7 @@ begin
     );
   end loop;
 
-  foreach v_table in array array['episodes', 'facts', 'rules', 'entities'] loop
+  foreach v_table in array array['episodes', 'facts', 'rules', 'entities', 'entity_names'] loop
     execute format(
       'create policy ranked_retrieval on memory.%I for select to memory_search using (true)',
       v_table
@@ -13567,6 +15142,8 @@ on memory.rule_applications to memory_reader;
 -- Deploy pymem:privileges to pg
 -- requires: row_security
 -- requires: read_model
+-- requires: functions/entities
+-- requires: functions/entity_neighbors
 -- requires: functions/erasure
 -- requires: functions/event_chain
 -- requires: functions/history
@@ -13582,7 +15159,9 @@ on memory.rule_applications to memory_reader;
 -- requires: functions/hygiene
 -- requires: functions/lifecycle
 -- requires: functions/links
+-- requires: functions/merge_entities
 -- requires: functions/reembedding
+-- requires: functions/resolve_entities
 -- requires: functions/rules
 -- requires: functions/indexes
 -- requires: functions/store_episodes
@@ -13602,6 +15181,9 @@ memory.memory_events,
 memory.transitions,
 memory.episodes,
 memory.entities,
+memory.entity_names,
+memory.entity_merges,
+memory.entity_merge_facts,
 memory.facts,
 memory.fact_keys,
 memory.rules,
@@ -13631,7 +15213,8 @@ to memory_writer, memory_worker, memory_reader, memory_admin, memory_gateway;
 -- owns is called by the functions of memory_owner only.
 
 grant select on
-memory.episodes, memory.facts, memory.rules, memory.entities, memory.searchable_memories
+memory.episodes, memory.facts, memory.rules, memory.entities, memory.entity_names,
+memory.searchable_memories
 to memory_search;
 
 grant execute on function
@@ -13646,6 +15229,8 @@ memory.corpus_size(text),
 memory.normalize_name(text),
 memory.hash_terms(text, text []),
 memory.search_terms(text, tsvector),
+memory.fold_name(text),
+memory.name_terms(text, text),
 memory.days_between(timestamptz, timestamptz),
 memory.effective_confidence(float8, float8, timestamptz, timestamptz),
 memory.recency_score(timestamptz, float8, timestamptz),
@@ -13665,6 +15250,7 @@ memory.find_memories(
   text [], text, text, vector, text, integer, float8, text, boolean, integer, memory.settings,
   timestamptz
 ),
+memory.find_names(text, text, text, boolean, integer),
 memory.find_dropped(text [], text, vector, text, integer, float8, text, timestamptz),
 memory.largest_tenant_size(),
 memory.count_vectors(text)
@@ -13688,14 +15274,17 @@ memory.current_settings(),
 memory.version()
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
--- The audit stream and provenance
+-- The audit stream, provenance and entities
 
 grant execute on function
 memory.list_events(uuid, text, timestamptz, bigint, integer),
 memory.get_links(text, uuid, text, timestamptz),
 memory.fact_history(uuid),
 memory.replay_memory(text, uuid),
-memory.memory_stats(text, timestamptz)
+memory.memory_stats(text, timestamptz),
+memory.entity_get(uuid),
+memory.entity_resolve(text, text, text, jsonb, boolean, integer),
+memory.entity_neighbors(uuid, integer, integer)
 to memory_writer, memory_reader, memory_admin;
 
 -- Agents and applications
@@ -13707,13 +15296,17 @@ memory.store_episode(
 memory.store_episodes(jsonb, timestamptz),
 memory.store_fact(
   text, text, text, float8, text, text, jsonb, uuid, float8, text, uuid, jsonb, vector, uuid, text,
-  timestamptz, timestamptz, timestamptz
+  timestamptz, timestamptz, uuid, timestamptz
 ),
 memory.store_facts(jsonb, uuid, timestamptz),
 memory.store_rule(
   text, text, jsonb, float8, float8, text, uuid, jsonb, vector, uuid, text, timestamptz
 ),
 memory.create_link(text, uuid, text, uuid, text),
+memory.entity_create(text, text, text, text [], jsonb, timestamptz),
+memory.entity_update(uuid, text, text [], jsonb, timestamptz),
+memory.entity_merge(uuid, uuid, timestamptz),
+memory.entity_unmerge(uuid, timestamptz),
 memory.get_memory(text, uuid, timestamptz),
 memory.confirm_memory(text, uuid, timestamptz),
 memory.forget_memory(text, uuid, timestamptz),

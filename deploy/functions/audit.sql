@@ -3,6 +3,7 @@
 -- requires: tables/transitions
 -- requires: tables/links
 -- requires: tables/settings
+-- requires: tables/entity_merges
 
 begin;
 
@@ -110,6 +111,37 @@ comment on function memory.audit_transition() is
 'Trigger: refuses a change of lifecycle_state that memory.transitions does not declare and '
 'writes the event of one that it does. Argument: the memory type. Errors: PM003.';
 
+-- memory.entity_merge and memory.entity_unmerge change the entity last, when all counts are known.
+create function memory.audit_merge()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_merge record;
+begin
+  select
+    m.source_entity_id, m.target_entity_id, m.facts_repointed, m.facts_superseded, m.aliases_added,
+    m.historical_facts_moved, m.mentions_repointed
+  into v_merge
+  from memory.entity_merges as m
+  where m.tenant_id = new.tenant_id and m.source_entity_id = new.id
+    and (m.unmerged_at is null) = (new.lifecycle_state = 'merged')
+  order by coalesce(m.unmerged_at, m.merged_at) desc, m.id
+  limit 1;
+
+  perform memory.write_transition(
+    new.tenant_id, 'entity', new.id, 'lifecycle_state', old.lifecycle_state, new.lifecycle_state,
+    case when found then to_jsonb(v_merge) else '{}' end
+  );
+  return null;
+end;
+$$;
+
+comment on function memory.audit_merge() is
+'Trigger: the same as audit_transition for an entity that is merged or unmerged; the event tells '
+'both entities and what the merge changed, in numbers. Errors: PM003.';
+
 create function memory.audit_maturity()
   returns trigger
   language plpgsql
@@ -132,7 +164,8 @@ create function memory.write_transition(
   memory_id uuid,
   aspect text,
   from_state text,
-  to_state text
+  to_state text,
+  details jsonb default '{}'
 )
   returns void
   language plpgsql
@@ -146,6 +179,7 @@ begin
     write_transition.tenant_id, t.event_type, write_transition.memory_type,
     write_transition.memory_id,
     jsonb_build_object('from', write_transition.from_state, 'to', write_transition.to_state)
+    || write_transition.details
   from memory.transitions as t
   where t.memory_type = write_transition.memory_type
     and t.aspect = write_transition.aspect
@@ -157,8 +191,9 @@ begin
 end;
 $$;
 
-comment on function memory.write_transition(text, text, uuid, text, text, text) is
-'Writes the event that memory.transitions declares for an edge. Errors: PM003 undeclared edge.';
+comment on function memory.write_transition(text, text, uuid, text, text, text, jsonb) is
+'Writes the event that memory.transitions declares for an edge; details go into its payload. '
+'Errors: PM003 undeclared edge.';
 
 create function memory.refuse_transition(
   memory_type text,

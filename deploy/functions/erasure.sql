@@ -1,4 +1,5 @@
 -- Deploy pymem:functions/erasure to pg
+-- requires: tables/entity_merges
 -- requires: tables/history
 -- requires: tables/consolidation
 -- requires: tables/embedding_queue
@@ -119,14 +120,23 @@ declare
   v_cleared bigint;
   v_traces bigint;
 begin
+  -- With those that were merged into them.
   v_entities := array(
-    select e.id
-    from memory.entities as e
-    where e.tenant_id = v_tenant_id
-      and case
-        when erase_subject.mentions then memory.mentions(e.canonical_name, v_names)
-        else memory.normalize_name(e.canonical_name) = any (v_names)
-      end
+    with recursive meant as (
+      select e.id
+      from memory.entities as e
+      where e.tenant_id = v_tenant_id
+        and case
+          when erase_subject.mentions then memory.mentions(e.canonical_name, v_names)
+          else memory.normalize_name(e.canonical_name) = any (v_names)
+        end
+      union
+      select m.source_entity_id
+      from meant as t
+      join memory.entity_merges as m
+        on m.tenant_id = v_tenant_id and m.target_entity_id = t.id and m.unmerged_at is null
+    )
+    select t.id from meant as t order by t.id
   );
   v_about := array(
     select f.id
@@ -215,7 +225,7 @@ begin
   from memory.memory_history as h
   where h.tenant_id = v_tenant_id
     and (
-      h.memory_id = any (v_facts || v_episodes || v_rules)
+      h.memory_id = any (v_facts || v_episodes || v_rules || v_entities)
       or erase_subject.mentions and memory.mentions(h.image::text, v_names)
     );
   select count(*) into v_keys
@@ -250,7 +260,10 @@ begin
     order by e.id
     for update;
     perform from memory.facts as f
-    where f.tenant_id = v_tenant_id and f.id = any (v_facts) order by f.id for update;
+    where f.tenant_id = v_tenant_id
+      and (f.id = any (v_facts) or f.object_entity_id = any (v_entities))
+    order by f.id
+    for update;
     perform from memory.rules as r
     where r.tenant_id = v_tenant_id and r.id = any (v_rules) order by r.id for update;
 
@@ -261,12 +274,13 @@ begin
     delete from memory.rules as r where r.tenant_id = v_tenant_id and r.id = any (v_rules);
     delete from memory.facts as f where f.tenant_id = v_tenant_id and f.id = any (v_facts);
     delete from memory.episodes as e where e.tenant_id = v_tenant_id and e.id = any (v_episodes);
+    update memory.facts as f
+    set object_entity_id = null
+    where f.tenant_id = v_tenant_id and f.object_entity_id = any (v_entities);
     delete from memory.entities as e where e.tenant_id = v_tenant_id and e.id = any (v_entities);
     delete from memory.fact_keys as k
     where k.tenant_id = v_tenant_id and memory.is_key_of(k, v_names, v_entities, mentions);
     if erase_subject.mentions then
-      delete from memory.memory_history as h
-      where h.tenant_id = v_tenant_id and memory.mentions(h.image::text, v_names);
       delete from memory.consolidation_proposals as p
       where p.tenant_id = v_tenant_id
         and memory.mentions(concat_ws(' | ', p.item::text, p.outcome), v_names);
@@ -286,6 +300,9 @@ begin
         )
       where e.tenant_id = v_tenant_id
         and memory.mentions(concat_ws(' | ', e.metadata::text, e.aliases::text), v_names);
+      -- After what changes entities, because that leaves their images.
+      delete from memory.memory_history as h
+      where h.tenant_id = v_tenant_id and memory.mentions(h.image::text, v_names);
     end if;
 
     delete from memory.staged_embeddings as s

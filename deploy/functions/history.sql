@@ -111,7 +111,7 @@ as $$
 declare
   v_tenant_id text := memory.current_tenant();
 begin
-  perform memory.check_word('memory_type', memory_type, '{episode,fact,rule}');
+  perform memory.check_word('memory_type', memory_type, '{episode,fact,rule,entity}');
 
   return query
   with today as (
@@ -126,6 +126,10 @@ begin
     select r.created_at, r.updated_at, to_jsonb(r)
     from memory.rules as r
     where memory_type = 'rule' and r.tenant_id = v_tenant_id and r.id = memory_id
+    union all
+    select n.created_at, n.updated_at, to_jsonb(n)
+    from memory.entities as n
+    where memory_type = 'entity' and n.tenant_id = v_tenant_id and n.id = memory_id
   ),
   states as materialized (
     select
@@ -238,10 +242,10 @@ end;
 $$;
 
 comment on function memory.replay_memory(text, uuid) is
-'Every state a memory went through, rebuilt from memory.memory_history and the events, oldest '
-'first, the last one being that of its row: from when to when (half-open), by which event and '
-'whose doing, and what it said (memory.image_of; times in UTC). problem says where states, events '
-'and row contradict each other, and is NULL where they agree. No rows for an unknown id. Errors: '
-'PM002.';
+'Every state a memory or an entity went through, rebuilt from memory.memory_history and the '
+'events, oldest first, the last one being that of its row: from when to when (half-open), by which '
+'event and whose doing, and what it said (memory.image_of; times in UTC). problem says where '
+'states, events and row contradict each other, and is NULL where they agree. No rows for an '
+'unknown id. Errors: PM002.';
 
 commit;

@@ -29,9 +29,13 @@ declare
       select f.created_at from memory.facts as f
       where f.tenant_id = check_after_creation.tenant_id and f.id = memory_id
     )
-    else (
+    when 'rule' then (
       select r.created_at from memory.rules as r
       where r.tenant_id = check_after_creation.tenant_id and r.id = memory_id
+    )
+    else (
+      select e.created_at from memory.entities as e
+      where e.tenant_id = check_after_creation.tenant_id and e.id = memory_id
     )
   end;
 begin
@@ -43,7 +47,7 @@ end;
 $$;
 
 comment on function memory.check_after_creation(text, text, uuid, timestamptz) is
-'Refuses a time before a memory was created; an unknown one has none. Errors: PM002.';
+'Refuses a time before a memory or an entity was created; an unknown one has none. Errors: PM002.';
 
 create function memory.confirm_memory(
   memory_type text,

@@ -26,6 +26,7 @@ create function memory.store_fact(
   idempotency_key text default null,
   valid_from timestamptz default null,
   valid_to timestamptz default null,
+  object_entity_id uuid default null,
   as_of timestamptz default now()
 )
   returns uuid
@@ -66,7 +67,7 @@ begin
   v_version_id := memory.lock_embedding_version(
     v_tenant_id, store_fact.embedding, store_fact.embedding_version_id
   );
-  perform memory.lock_entities(v_tenant_id, array[store_fact.entity_id]);
+  perform memory.lock_entities(v_tenant_id, array[store_fact.entity_id, store_fact.object_entity_id]);
 
   -- One store of a key at a time: the next one waits here, and then sees this one's fact.
   insert into memory.fact_keys as k (tenant_id, scope, anchor, predicate)
@@ -84,7 +85,8 @@ begin
     if found then
       if (v_stored.scope, v_stored.subject, v_stored.predicate) <> (v_scope, v_subject, v_predicate)
         or v_stored.content <> store_fact.content
-        or v_stored.entity_id is distinct from store_fact.entity_id
+        or (v_stored.entity_id, v_stored.object_entity_id)
+          is distinct from (store_fact.entity_id, store_fact.object_entity_id)
       then
         perform memory.refuse_reused_key(store_fact.idempotency_key);
       end if;
@@ -120,15 +122,15 @@ begin
 
   insert into memory.facts (
     tenant_id, subject, predicate, content, importance, permanence, decay_rate, scope, tags,
-    entity_id, confidence, source_butler, source_episode_id, supersedes_id, validity, metadata,
-    embedding, embedding_version_id, text_search_config, idempotency_key, created_at,
-    last_confirmed_at, valid_from, valid_to
+    entity_id, object_entity_id, confidence, source_butler, source_episode_id, supersedes_id,
+    validity, metadata, embedding, embedding_version_id, text_search_config, idempotency_key,
+    created_at, last_confirmed_at, valid_from, valid_to
   )
   values (
     v_tenant_id, v_subject, v_predicate, store_fact.content, store_fact.importance,
     store_fact.permanence, memory.decay_rate_of(store_fact.permanence), v_scope, store_fact.tags,
-    store_fact.entity_id, store_fact.confidence, store_fact.source_butler,
-    store_fact.source_episode_id, v_old_id, v_validity, store_fact.metadata, store_fact.embedding,
+    store_fact.entity_id, store_fact.object_entity_id, store_fact.confidence,
+    store_fact.source_butler, store_fact.source_episode_id, v_old_id, v_validity, store_fact.metadata, store_fact.embedding,
     v_version_id, v_settings.text_search_config, store_fact.idempotency_key, as_of, as_of,
     v_valid_from, store_fact.valid_to
   )
@@ -155,7 +157,7 @@ $$;
 
 comment on function memory.store_fact(
   text, text, text, float8, text, text, jsonb, uuid, float8, text, uuid, jsonb, vector, uuid, text,
-  timestamptz, timestamptz, timestamptz
+  timestamptz, timestamptz, uuid, timestamptz
 ) is
 'Stores what is known and returns its id. An active fact of the same key, (scope, subject, '
 'predicate) or (entity_id, scope, predicate), is superseded in the same transaction, and linked. '
@@ -175,6 +177,7 @@ create type memory.fact_to_store as (
   scope text,
   tags jsonb,
   entity_id uuid,
+  object_entity_id uuid,
   confidence float8,
   source_butler text,
   source_episode_id uuid,
@@ -206,6 +209,7 @@ begin
     '{
       "subject": "string", "predicate": "string", "content": "string", "importance": "number",
       "permanence": "string", "scope": "string", "tags": "array", "entity_id": "uuid",
+      "object_entity_id": "uuid",
       "confidence": "number", "source_butler": "string", "source_episode_id": "uuid",
       "metadata": "object", "embedding": "array", "idempotency_key": "string",
       "valid_from": "string", "valid_to": "string"
@@ -224,6 +228,7 @@ begin
       coalesce(memory.collapse_whitespace(f.scope), 'global'),
       coalesce(f.tags, '[]'),
       f.entity_id,
+      f.object_entity_id,
       coalesce(f.confidence, 1.0),
       f.source_butler,
       f.source_episode_id,
@@ -243,6 +248,7 @@ begin
         scope text,
         tags jsonb,
         entity_id uuid,
+        object_entity_id uuid,
         confidence float8,
         source_butler text,
         source_episode_id uuid,
@@ -335,7 +341,14 @@ begin
     store_facts.embedding_version_id
   );
   perform memory.lock_entities(
-    v_tenant_id, array(select f.entity_id from unnest(v_facts) as f order by f.id), 'fact'
+    v_tenant_id,
+    array(
+      select e.entity_id
+      from unnest(v_facts) as f
+      cross join lateral (values (1, f.entity_id), (2, f.object_entity_id)) as e (place, entity_id)
+      order by f.id, e.place
+    ),
+    'fact'
   );
   insert into memory.fact_keys (tenant_id, scope, anchor, predicate)
   select distinct v_tenant_id, f.scope, f.anchor, f.predicate
@@ -429,14 +442,14 @@ begin
 
   insert into memory.facts (
     tenant_id, id, subject, predicate, content, importance, permanence, decay_rate, scope, tags,
-    entity_id, confidence, source_butler, source_episode_id, supersedes_id, validity, metadata,
-    embedding, embedding_version_id, text_search_config, idempotency_key, created_at,
-    last_confirmed_at, valid_from, valid_to
+    entity_id, object_entity_id, confidence, source_butler, source_episode_id, supersedes_id,
+    validity, metadata, embedding, embedding_version_id, text_search_config, idempotency_key,
+    created_at, last_confirmed_at, valid_from, valid_to
   )
   select
     v_tenant_id, n.id, n.subject, n.predicate, n.content, n.importance, n.permanence,
-    memory.decay_rate_of(n.permanence), n.scope, n.tags, n.entity_id, n.confidence,
-    n.source_butler, n.source_episode_id, v_superseded_ids[n.ordinality],
+    memory.decay_rate_of(n.permanence), n.scope, n.tags, n.entity_id, n.object_entity_id,
+    n.confidence, n.source_butler, n.source_episode_id, v_superseded_ids[n.ordinality],
     case when n.has_ended or n.next_id is not null then 'superseded' else 'active' end, n.metadata,
     n.embedding, case when n.embedding is not null then v_version_id end,
     v_settings.text_search_config, n.idempotency_key, as_of, as_of, n.valid_from,
@@ -467,7 +480,7 @@ begin
   where k.id <> v_ids[f.ordinality]
     or (k.scope, k.subject, k.predicate) <> (f.scope, f.subject, f.predicate)
     or k.content <> f.content
-    or k.entity_id is distinct from f.entity_id
+    or (k.entity_id, k.object_entity_id) is distinct from (f.entity_id, f.object_entity_id)
   order by f.ordinality
   limit 1;
   if found then
@@ -497,12 +510,12 @@ $$;
 comment on function memory.store_facts(jsonb, uuid, timestamptz) is
 'Stores many facts at once, or none, as store_fact would one after the other: an array of objects '
 'with subject, predicate, content and, if wanted, importance, permanence, scope, tags, entity_id, '
-'confidence, source_butler, source_episode_id, metadata, embedding (an array of numbers, of the '
-'version embedding_version_id), idempotency_key, valid_from and valid_to. One supersedes another '
-'one of its key that comes before it. Returns, in their order, the id of each, whether it is new, '
-'and what it superseded; one whose idempotency_key is known keeps its first id. Its events come in '
-'three groups: the facts that were there are superseded, the new ones follow each other, their '
-'links are created. Errors: as store_fact; the message tells which fact.';
+'object_entity_id, confidence, source_butler, source_episode_id, metadata, embedding (an array of '
+'numbers, of the version embedding_version_id), idempotency_key, valid_from and valid_to. One '
+'supersedes another one of its key that comes before it. Returns, in their order, the id of each, '
+'whether it is new, and what it superseded; one whose idempotency_key is known keeps its first id. '
+'Its events come in three groups: the facts that were there are superseded, the new ones follow '
+'each other, their links are created. Errors: as store_fact; the message tells which fact.';
 
 create function memory.lock_fact_key(
   tenant_id text,
@@ -575,7 +588,7 @@ begin
   for key share;
 
   select
-    i.id || coalesce(' of ' || name || ' ' || i.ordinality, '') as which,
+    i.id || coalesce(' of ' || name || ' ' || (i.ordinality + 1) / 2, '') as which,
     e.metadata ->> 'merged_into' as merged_into
   into v_bad
   from unnest(entity_ids) with ordinality as i (id, ordinality)
@@ -595,8 +608,8 @@ $$;
 
 comment on function memory.lock_entities(text, uuid[], text) is
 'Keeps entities from being merged or deleted until the end of the transaction; NULL is fine. With '
-'a name such as "fact" the message tells which of several it is about. Errors: PM001 unknown '
-'entity, PM003 merged away.';
+'a name such as "fact" the message tells which of several it is about, each having two of the '
+'entities. Errors: PM001 unknown entity, PM003 merged away.';
 
 create function memory.lock_sources(
   tenant_id text,

@@ -68,13 +68,13 @@ execute function memory.audit_event('fact', 'fact_confirmed');
 create trigger audit_updated
 after update of
 importance, confidence, decay_rate, permanence, source_butler, trust, source_episode_id,
-supersedes_id, entity_id, scope, valid_from, valid_to, tags, metadata, idempotency_key,
-text_search_config
+supersedes_id, entity_id, object_entity_id, scope, valid_from, valid_to, tags, metadata,
+idempotency_key, text_search_config
 on memory.facts
 for each row when (
   (
     new.importance, new.confidence, new.decay_rate, new.permanence, new.source_butler, new.trust,
-    new.entity_id, new.scope, new.valid_from,
+    new.entity_id, new.object_entity_id, new.scope, new.valid_from,
     case when new.lifecycle_state = old.lifecycle_state then new.valid_to end, new.tags,
     case
       when new.lifecycle_state = old.lifecycle_state then new.metadata else new.metadata - 'status'
@@ -82,7 +82,7 @@ for each row when (
     new.idempotency_key, new.text_search_config
   ) is distinct from (
     old.importance, old.confidence, old.decay_rate, old.permanence, old.source_butler, old.trust,
-    old.entity_id, old.scope, old.valid_from,
+    old.entity_id, old.object_entity_id, old.scope, old.valid_from,
     case when new.lifecycle_state = old.lifecycle_state then old.valid_to end, old.tags,
     case
       when new.lifecycle_state = old.lifecycle_state then old.metadata else old.metadata - 'status'
@@ -215,7 +215,7 @@ for each statement execute function memory.audit_created('entity');
 create trigger audit_transition
 after update of metadata on memory.entities
 for each row when (old.lifecycle_state is distinct from new.lifecycle_state)
-execute function memory.audit_transition('entity');
+execute function memory.audit_merge();
 
 create trigger audit_updated
 after update on memory.entities

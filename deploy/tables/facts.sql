@@ -45,6 +45,7 @@ create table memory.facts (
   constraint facts_trust_check check (trust in ('user', 'agent', 'tool', 'external')),
   supersedes_id uuid,
   entity_id uuid,
+  object_entity_id uuid,
   validity text not null default 'active'
   constraint facts_validity_check
   check (validity in ('active', 'superseded', 'expired', 'retracted')),
@@ -82,6 +83,8 @@ create table memory.facts (
   foreign key (tenant_id, supersedes_id)
   references memory.facts (tenant_id, id) on delete set null (supersedes_id),
   foreign key (tenant_id, entity_id)
+  references memory.entities (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, object_entity_id)
   references memory.entities (tenant_id, id) on delete restrict,
   -- The rates of memory.decay_rate_of, spelled out: every statement takes checks apart anew.
   constraint facts_decay_rate_of_permanence_check check (
@@ -142,7 +145,11 @@ on memory.facts (tenant_id, source_episode_id) where source_episode_id is not nu
 create index facts_supersedes_idx
 on memory.facts (tenant_id, supersedes_id) where supersedes_id is not null;
 
-create index facts_entity_idx on memory.facts (tenant_id, entity_id) where entity_id is not null;
+create index facts_entity_idx
+on memory.facts (tenant_id, entity_id, created_at, id) where entity_id is not null;
+
+create index facts_object_entity_idx
+on memory.facts (tenant_id, object_entity_id, created_at, id) where object_entity_id is not null;
 
 comment on table memory.facts is
 'What is known: subject, predicate, content. One active fact per key; a newer one supersedes it.';
@@ -169,6 +176,8 @@ comment on column memory.facts.source_episode_id is
 comment on column memory.facts.supersedes_id is 'The fact it replaced.';
 comment on column memory.facts.entity_id is
 'The entity it is about: then the key is (entity_id, scope, predicate).';
+comment on column memory.facts.object_entity_id is
+'The entity that its content names, where it relates two: Ada, works at, Analytical Engines.';
 comment on column memory.facts.validity is
 'active, superseded, expired or retracted. An incoming "forgotten" is stored as retracted, '
 '"fading" as active with metadata.status = fading.';

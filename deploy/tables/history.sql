@@ -8,7 +8,7 @@ set local role memory_owner;
 
 create table memory.memory_history (
   tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
-  memory_type text not null check (memory_type in ('episode', 'fact', 'rule')),
+  memory_type text not null check (memory_type in ('episode', 'fact', 'rule', 'entity')),
   memory_id uuid not null,
   known_from timestamptz not null check (isfinite(known_from)),
   known_to timestamptz not null check (isfinite(known_to)),
@@ -23,9 +23,9 @@ create index memory_history_period_idx
 on memory.memory_history (tenant_id, memory_type, known_to);
 
 comment on table memory.memory_history is
-'What memories said before they were changed: an image of each state that ended, from the moment '
-'it began to the moment it ended, half-open. What never changes (content of episodes and facts) '
-'and mere counters are not repeated. Deleted with its memory.';
+'What memories and entities said before they were changed: an image of each state that ended, from '
+'the moment it began to the moment it ended, half-open. What never changes (content of episodes '
+'and facts) and mere counters are not repeated. Deleted with its memory.';
 comment on column memory.memory_history.known_from is
 'Since when the memory said so, on the clock of whoever changed it (its updated_at then).';
 comment on column memory.memory_history.known_to is 'When it began to say something else.';
@@ -219,7 +219,7 @@ begin
     select to_jsonb(s) as image
     from (select
       o.importance, o.confidence, o.decay_rate, o.permanence, o.source_butler, o.trust, o.entity_id,
-      o.validity, o.lifecycle_state, o.scope, o.last_confirmed_at, o.valid_from, o.valid_to,
+      o.object_entity_id, o.validity, o.lifecycle_state, o.scope, o.last_confirmed_at, o.valid_from, o.valid_to,
       o.tags, o.metadata
     ) as s
   ) as b
@@ -227,7 +227,7 @@ begin
     select to_jsonb(s) as image
     from (select
       n.importance, n.confidence, n.decay_rate, n.permanence, n.source_butler, n.trust, n.entity_id,
-      n.validity, n.lifecycle_state, n.scope, n.last_confirmed_at, n.valid_from, n.valid_to,
+      n.object_entity_id, n.validity, n.lifecycle_state, n.scope, n.last_confirmed_at, n.valid_from, n.valid_to,
       n.tags, n.metadata
     ) as s
   ) as a
@@ -313,6 +313,40 @@ comment on function memory.record_rule_changes() is
 'not declare, writes the event of one that it does, and keeps what each changed rule said until '
 'then. Errors: PM003.';
 
+create function memory.record_entity_changes()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+  set timezone = 'UTC' -- so that the same state has the same image in every session
+as $$
+begin
+  insert into memory.memory_history
+    (tenant_id, memory_type, memory_id, known_from, known_to, image, successor_digest)
+  select
+    o.tenant_id, 'entity', o.id, o.updated_at, n.updated_at, b.image, memory.image_digest(a.image)
+  from old_rows as o
+  join new_rows as n on n.tenant_id = o.tenant_id and n.id = o.id
+  cross join lateral (
+    select to_jsonb(s) as image
+    from (select
+      o.canonical_name, o.entity_type, o.aliases, o.metadata, o.lifecycle_state
+    ) as s
+  ) as b
+  cross join lateral (
+    select to_jsonb(s) as image
+    from (select
+      n.canonical_name, n.entity_type, n.aliases, n.metadata, n.lifecycle_state
+    ) as s
+  ) as a
+  where n.updated_at <> o.updated_at
+  order by o.id, o.tenant_id;
+  return null;
+end;
+$$;
+
+comment on function memory.record_entity_changes() is
+'Trigger of a statement on entities: keeps what each changed entity was called until then.';
+
 create function memory.delete_history()
   returns trigger
   language plpgsql
@@ -360,18 +394,18 @@ for each statement execute function memory.delete_history('episode');
 
 create trigger start_state
 before update of
-importance, confidence, decay_rate, permanence, source_butler, trust, entity_id, validity, scope,
-last_confirmed_at, valid_from, valid_to, tags, metadata, updated_at
+importance, confidence, decay_rate, permanence, source_butler, trust, entity_id, object_entity_id,
+validity, scope, last_confirmed_at, valid_from, valid_to, tags, metadata, updated_at
 on memory.facts
 for each row when (
   (
     new.importance, new.confidence, new.decay_rate, new.permanence, new.source_butler,
-    new.trust, new.entity_id, new.validity, new.scope, new.last_confirmed_at, new.valid_from,
-    new.valid_to, new.tags, new.metadata, new.updated_at
+    new.trust, new.entity_id, new.object_entity_id, new.validity, new.scope,
+    new.last_confirmed_at, new.valid_from, new.valid_to, new.tags, new.metadata, new.updated_at
   ) is distinct from (
     old.importance, old.confidence, old.decay_rate, old.permanence, old.source_butler,
-    old.trust, old.entity_id, old.validity, old.scope, old.last_confirmed_at, old.valid_from,
-    old.valid_to, old.tags, old.metadata, old.updated_at
+    old.trust, old.entity_id, old.object_entity_id, old.validity, old.scope,
+    old.last_confirmed_at, old.valid_from, old.valid_to, old.tags, old.metadata, old.updated_at
   )
 )
 execute function memory.start_state();
@@ -414,6 +448,24 @@ for each statement execute function memory.record_rule_changes();
 create trigger delete_history
 after delete on memory.rules referencing old table as old_rows
 for each statement execute function memory.delete_history('rule');
+
+create trigger start_state
+before update of canonical_name, entity_type, aliases, metadata, updated_at on memory.entities
+for each row when (
+  (new.canonical_name, new.entity_type, new.aliases, new.metadata, new.updated_at)
+  is distinct from
+  (old.canonical_name, old.entity_type, old.aliases, old.metadata, old.updated_at)
+)
+execute function memory.start_state();
+
+create trigger record_changes
+after update on memory.entities
+referencing old table as old_rows new table as new_rows
+for each statement execute function memory.record_entity_changes();
+
+create trigger delete_history
+after delete on memory.entities referencing old table as old_rows
+for each statement execute function memory.delete_history('entity');
 
 -- Facts and rules are deleted only to erase what they say; links to them resolve as expired then.
 

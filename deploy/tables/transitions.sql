@@ -91,6 +91,7 @@ values
 ('entity', 'lifecycle_state', '[*]', 'active', 'entity_created'),
 ('entity', 'lifecycle_state', '[*]', 'merged', 'entity_created'),
 ('entity', 'lifecycle_state', 'active', 'merged', 'entity_merge'),
+('entity', 'lifecycle_state', 'merged', 'active', 'entity_unmerge'),
 ('entity', 'lifecycle_state', 'active', '[*]', 'entity_deleted'),
 ('entity', 'lifecycle_state', 'merged', '[*]', 'entity_deleted');
 

@@ -10,7 +10,7 @@ drop function memory.check_facts(memory.fact_to_store []);
 drop function memory.read_facts(jsonb, timestamptz);
 drop function memory.store_fact(
   text, text, text, float8, text, text, jsonb, uuid, float8, text, uuid, jsonb, vector, uuid,
-  text, timestamptz, timestamptz, timestamptz
+  text, timestamptz, timestamptz, uuid, timestamptz
 );
 drop type memory.fact_to_store;
 

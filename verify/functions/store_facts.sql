@@ -4,7 +4,7 @@ begin;
 select
   'memory.store_fact(
     text, text, text, float8, text, text, jsonb, uuid, float8, text, uuid, jsonb, vector, uuid,
-    text, timestamptz, timestamptz, timestamptz
+    text, timestamptz, timestamptz, uuid, timestamptz
   )'::regprocedure,
   'memory.read_facts(jsonb, timestamptz)'::regprocedure,
   'memory.check_facts(memory.fact_to_store[])'::regprocedure,

@@ -1,0 +1,8 @@
+-- Revert pymem:tables/entity_merges from pg
+
+begin;
+
+drop table memory.entity_merge_facts;
+drop table memory.entity_merges;
+
+commit;
