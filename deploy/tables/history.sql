@@ -219,16 +219,16 @@ begin
     select to_jsonb(s) as image
     from (select
       o.importance, o.confidence, o.decay_rate, o.permanence, o.source_butler, o.trust, o.entity_id,
-      o.object_entity_id, o.validity, o.lifecycle_state, o.scope, o.last_confirmed_at, o.valid_from, o.valid_to,
-      o.tags, o.metadata
+      o.object_entity_id, o.validity, o.lifecycle_state, o.scope, o.last_confirmed_at,
+      o.valid_from, o.valid_to, o.tags, o.metadata
     ) as s
   ) as b
   cross join lateral (
     select to_jsonb(s) as image
     from (select
       n.importance, n.confidence, n.decay_rate, n.permanence, n.source_butler, n.trust, n.entity_id,
-      n.object_entity_id, n.validity, n.lifecycle_state, n.scope, n.last_confirmed_at, n.valid_from, n.valid_to,
-      n.tags, n.metadata
+      n.object_entity_id, n.validity, n.lifecycle_state, n.scope, n.last_confirmed_at,
+      n.valid_from, n.valid_to, n.tags, n.metadata
     ) as s
   ) as a
   where n.updated_at <> o.updated_at
