@@ -6667,16 +6667,16 @@ begin
     select to_jsonb(s) as image
     from (select
       o.importance, o.confidence, o.decay_rate, o.permanence, o.source_butler, o.trust, o.entity_id,
-      o.object_entity_id, o.validity, o.lifecycle_state, o.scope, o.last_confirmed_at, o.valid_from, o.valid_to,
-      o.tags, o.metadata
+      o.object_entity_id, o.validity, o.lifecycle_state, o.scope, o.last_confirmed_at,
+      o.valid_from, o.valid_to, o.tags, o.metadata
     ) as s
   ) as b
   cross join lateral (
     select to_jsonb(s) as image
     from (select
       n.importance, n.confidence, n.decay_rate, n.permanence, n.source_butler, n.trust, n.entity_id,
-      n.object_entity_id, n.validity, n.lifecycle_state, n.scope, n.last_confirmed_at, n.valid_from, n.valid_to,
-      n.tags, n.metadata
+      n.object_entity_id, n.validity, n.lifecycle_state, n.scope, n.last_confirmed_at,
+      n.valid_from, n.valid_to, n.tags, n.metadata
     ) as s
   ) as a
   where n.updated_at <> o.updated_at
@@ -7801,7 +7801,7 @@ begin
     )
     order by a.place
   );
-  aliases_added := cardinality(v_new_aliases);
+  aliases_added := cardinality(v_new_aliases)::bigint;
   if memory.fold_name(v_source.canonical_name) <> all (
     select memory.fold_name(t.name)
     from unnest(v_target.aliases || v_new_aliases || v_target.canonical_name::text) as t (name)
@@ -7844,8 +7844,8 @@ begin
   cross join lateral (select s.confidence > t.confidence as is_source) as w
   where s.tenant_id = v_tenant_id and s.entity_id = source_entity_id and s.validity = 'active';
 
-  facts_superseded := cardinality(v_losers);
-  mentions_repointed := cardinality(v_objects);
+  facts_superseded := cardinality(v_losers)::bigint;
+  mentions_repointed := cardinality(v_objects)::bigint;
   select
     count(*) filter (where f.validity = 'active' and f.id <> all (v_losers || v_winners)),
     count(*) filter (where f.validity <> 'active')
@@ -8101,7 +8101,7 @@ begin
   )
   select v_restored || coalesce(array_agg(r.id order by r.id), '{}') into v_restored
   from restored as r;
-  facts_reactivated := cardinality(v_restored);
+  facts_reactivated := cardinality(v_restored)::bigint;
   select count(*) - facts_reactivated into facts_kept
   from memory.entity_merge_facts as c
   where c.tenant_id = v_tenant_id and c.merge_id = v_merge.id and c.change = 'superseded';
@@ -11746,9 +11746,8 @@ as $$
 declare
   v_name text collate "C" := memory.fold_name(find_names.name);
   v_beyond text collate "C" := v_name || U&'\+10FFFF'; -- after all names that begin with it
-  v_exact uuid[];
-  v_starting uuid[] := '{}';
-  v_containing uuid[] := '{}';
+  v_starting uuid[];
+  v_containing uuid[];
   v_threshold text := current_setting('pg_trgm.similarity_threshold', true);
 begin
   return query

@@ -116,7 +116,7 @@ begin
     )
     order by a.place
   );
-  aliases_added := cardinality(v_new_aliases);
+  aliases_added := cardinality(v_new_aliases)::bigint;
   if memory.fold_name(v_source.canonical_name) <> all (
     select memory.fold_name(t.name)
     from unnest(v_target.aliases || v_new_aliases || v_target.canonical_name::text) as t (name)
@@ -159,8 +159,8 @@ begin
   cross join lateral (select s.confidence > t.confidence as is_source) as w
   where s.tenant_id = v_tenant_id and s.entity_id = source_entity_id and s.validity = 'active';
 
-  facts_superseded := cardinality(v_losers);
-  mentions_repointed := cardinality(v_objects);
+  facts_superseded := cardinality(v_losers)::bigint;
+  mentions_repointed := cardinality(v_objects)::bigint;
   select
     count(*) filter (where f.validity = 'active' and f.id <> all (v_losers || v_winners)),
     count(*) filter (where f.validity <> 'active')
@@ -416,7 +416,7 @@ begin
   )
   select v_restored || coalesce(array_agg(r.id order by r.id), '{}') into v_restored
   from restored as r;
-  facts_reactivated := cardinality(v_restored);
+  facts_reactivated := cardinality(v_restored)::bigint;
   select count(*) - facts_reactivated into facts_kept
   from memory.entity_merge_facts as c
   where c.tenant_id = v_tenant_id and c.merge_id = v_merge.id and c.change = 'superseded';

@@ -33,9 +33,8 @@ as $$
 declare
   v_name text collate "C" := memory.fold_name(find_names.name);
   v_beyond text collate "C" := v_name || U&'\+10FFFF'; -- after all names that begin with it
-  v_exact uuid[];
-  v_starting uuid[] := '{}';
-  v_containing uuid[] := '{}';
+  v_starting uuid[];
+  v_containing uuid[];
   v_threshold text := current_setting('pg_trgm.similarity_threshold', true);
 begin
   return query
