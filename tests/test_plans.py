@@ -37,6 +37,9 @@ CALLS = {
     "audit of one type": "select * from memory.list_events(event_type => 'fact_created', max_results => 20)",
     "links": "select * from memory.get_links('fact', %(id)s)",
     "claim": "select * from memory.claim_unembedded()",
+    "name of an entity": "select * from memory.entity_resolve('Ann Bauer 17')",
+    "part of a name": "select * from memory.entity_resolve('bauer 19')",
+    "something like a name": "select * from memory.entity_resolve('Anm Baner 17', enable_fuzzy => true)",
 }
 
 
@@ -54,6 +57,11 @@ def fill(database: Database, tenant: str, count: int) -> None:
                  (select id from memory.active_embedding_version())
                from unnest(%(texts)s::text[]) with ordinality as u (t, n)""",
             {"tenant": tenant, "vectors": vectors, "texts": texts},
+        )
+        connection.execute(
+            """insert into memory.entities (tenant_id, canonical_name, entity_type)
+               select %(tenant)s, 'Ann Bauer ' || n, 'person' from generate_series(1, %(count)s) as n""",
+            {"tenant": tenant, "count": count},
         )
         connection.execute("vacuum analyze")
 
@@ -78,7 +86,7 @@ def blocks(database: Database, call: str, parameters: dict[str, str]) -> int:
 def counted(database: Database) -> Database:
     # Pages are counted, so nothing else may touch them.
     with psycopg.connect(database.superuser_url, autocommit=True) as connection:
-        for table in ("facts", "memory_events"):
+        for table in ("facts", "memory_events", "entities", "entity_names"):
             connection.execute(f"alter table memory.{table} set (autovacuum_enabled = off)")
     fill(database, "small", 200)
     return database
