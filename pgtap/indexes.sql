@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(18);
+select plan(22);
 
 create view memory_test.definitions as
 select
@@ -131,6 +131,21 @@ select results_eq(
 );
 select memory_test.repair();
 select is_empty('select * from memory.check_indexes()', 'which a rebuild sees to');
+
+-- The index that needs pg_trgm
+
+drop index memory.entity_names_similarity_idx;
+select results_eq(
+  'select index_name, problem from memory.check_indexes()',
+  $$ values ('entity_names_similarity_idx', 'missing') $$, 'where the extension is there, so is its index'
+);
+select memory_test.repair();
+select is_empty('select * from memory.check_indexes()', 'or can be');
+drop extension pg_trgm cascade;
+select is_empty('select * from memory.check_indexes()', 'without the extension it is not missed');
+create extension pg_trgm with schema public;
+select isnt_empty('select * from memory.check_indexes()', 'until the extension comes');
+select memory_test.repair();
 
 -- Who may
 

@@ -14635,7 +14635,8 @@ begin
   join pg_class as c on c.oid = i.indexrelid
   join pg_am as a on a.oid = c.relam
   left join pg_constraint as k on k.conindid = c.oid and k.contype in ('p', 'u', 'x')
-  where c.relnamespace = 'memory'::regnamespace and a.amname not in ('ivfflat', 'hnsw');
+  where c.relnamespace = 'memory'::regnamespace and a.amname not in ('ivfflat', 'hnsw')
+    and c.relname <> 'entity_names_similarity_idx';
   perform set_config('search_path', v_search_path, true);
 
   execute format(
@@ -14654,7 +14655,8 @@ $$;
 
 comment on function memory.expected_indexes() is
 'Every index that belongs to the schema with the statement that makes it, as deployed; approximate '
-'indexes come and go (memory.rebuild_vector_indexes) and are not among them.';
+'indexes come and go (memory.rebuild_vector_indexes) and are not among them, nor is that which '
+'needs the extension pg_trgm.';
 
 create function memory.check_indexes()
   returns table (
@@ -14676,6 +14678,16 @@ begin
     join pg_class as c on c.oid = i.indexrelid
     where c.relnamespace = 'memory'::regnamespace
   ),
+  expected as (
+    select e.index_name, e.statement from memory.expected_indexes() as e
+    union all
+    select
+      'entity_names_similarity_idx',
+      'CREATE INDEX entity_names_similarity_idx ON memory.entity_names USING gin '
+      || '(name public.gin_trgm_ops)'
+    from pg_extension as x
+    where x.extname = 'pg_trgm' and x.extnamespace = 'public'::regnamespace
+  ),
   approximate as (
     -- What one memory type has, the others should have.
     select v.index_name, v.is_valid, min(nullif(v.method, 'exact')) over () as method
@@ -14686,13 +14698,13 @@ begin
       e.index_name,
       'missing' as problem,
       regexp_replace(e.statement, '^create (unique )?index', '\& concurrently', 'i') as repair
-    from memory.expected_indexes() as e
+    from expected as e
     where not exists (select from present as p where p.index_name = e.index_name)
     union all
     select p.index_name, 'invalid', format('reindex index concurrently memory.%I', p.index_name)
     from present as p
     where not p.is_valid
-      and p.index_name in (select e.index_name from memory.expected_indexes() as e)
+      and p.index_name in (select e.index_name from expected as e)
     union all
     select
       a.index_name,
@@ -14706,7 +14718,7 @@ begin
     select p.index_name, 'invalid', format('drop index concurrently memory.%I', p.index_name)
     from present as p
     where not p.is_valid
-      and p.index_name not in (select e.index_name from memory.expected_indexes() as e)
+      and p.index_name not in (select e.index_name from expected as e)
       and p.index_name not in (select a.index_name from approximate as a)
   )
   select p.index_name, p.problem, p.repair
