@@ -131,7 +131,8 @@ memory.list_events(uuid, text, timestamptz, bigint, integer),
 memory.get_links(text, uuid, text, timestamptz),
 memory.fact_history(uuid),
 memory.replay_memory(text, uuid),
-memory.memory_stats(text, timestamptz)
+memory.memory_stats(text, timestamptz),
+memory.list_scopes(integer, timestamptz)
 to memory_writer, memory_reader, memory_admin;
 
 -- Agents and applications

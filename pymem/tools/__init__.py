@@ -1,7 +1,8 @@
 """The tools an agent gets, each declared once: name, description, arguments and what it does."""
 
-from pymem.tools.calling import call_tool, error_answer, select_tools
+from pymem.tools.calling import answer_call, call_tool, error_answer
 from pymem.tools.groups import GROUPS, TOOLS
+from pymem.tools.selecting import select_tools
 from pymem.tools.tool import Arguments, Group, RequestContext, Tool
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "Group",
     "RequestContext",
     "Tool",
+    "answer_call",
     "call_tool",
     "error_answer",
     "select_tools",

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from pymem.tools.audit import AUDIT
 from pymem.tools.context import CONTEXT
+from pymem.tools.entities import ENTITIES
 from pymem.tools.feedback import FEEDBACK
+from pymem.tools.graph import GRAPH
 from pymem.tools.history import HISTORY
 from pymem.tools.maintenance import MAINTENANCE
 from pymem.tools.management import MANAGEMENT
@@ -19,8 +22,11 @@ GROUPS: tuple[Group, ...] = (
     FEEDBACK,
     MANAGEMENT,
     CONTEXT,
+    ENTITIES,
     MAINTENANCE,
     HISTORY,
+    GRAPH,
+    AUDIT,
 )
 """Every group, those of the core first."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -12,20 +12,26 @@ from pymem.consolidation.worker import ConsolidationWorker
 from pymem.maintenance import clean_up_episodes
 from pymem.memory import Memory
 from pymem.models import to_json
+from pymem.tools.kinds import ScopeName, Whole
 from pymem.tools.tool import Arguments, Group, tool
 
 
 class _RunConsolidation(Arguments):
-    butler: str | None = Field(None, description="Only this agent's episodes; all if left out.")
+    butler: ScopeName | None = Field(
+        None, description="Only episodes of this agent; all if left out."
+    )
 
 
 @tool(
     "memory_run_consolidation",
     _RunConsolidation,
     group="maintenance",
-    description="Let the configured LLM turn the episodes that wait into facts and rules. Without "
-    "one it only tells how many wait. It runs by itself where it is scheduled; call it to have it "
-    "done now.",
+    description="Let the configured LLM turn the episodes that wait into facts and rules. It runs "
+    "by itself where it is scheduled: call it only if asked to. It may take minutes. Without an "
+    "LLM it tells how many episodes wait and changes nothing.",
+    answer="dry_run (true without an LLM), waiting (butler, waiting, oldest_at, is_running, is_due "
+    "of each agent whose episodes wait), runs (what became of each batch), errors (by butler).",
+    example={"butler": "travel"},
 )
 async def _run_consolidation(memory: Memory, arguments: _RunConsolidation) -> dict[str, Any]:
     llm = os.environ.get("PYMEM_LLM")
@@ -40,7 +46,7 @@ async def _run_consolidation(memory: Memory, arguments: _RunConsolidation) -> di
 
 
 class _RunEpisodeCleanup(Arguments):
-    max_entries: int = Field(
+    max_entries: Annotated[Whole, Field(ge=0, le=2_147_483_647)] = Field(
         10_000, description="How many episodes may remain; if left out, as configured."
     )
 
@@ -49,8 +55,13 @@ class _RunEpisodeCleanup(Arguments):
     "memory_run_episode_cleanup",
     _RunEpisodeCleanup,
     group="maintenance",
-    description="Delete episodes that have expired, and beyond max_entries the oldest ones of "
-    "those from which facts and rules were drawn already.",
+    description="Delete episodes that have expired and, beyond max_entries, the oldest ones of "
+    "those from which facts and rules were drawn already. It runs by itself where it is scheduled: "
+    "call it only if asked to. To forget one episode use memory_forget.",
+    answer="expired_deleted, capacity_deleted, remaining.",
+    example={"max_entries": 10000},
+    destroys=True,
+    repeats=True,
 )
 async def _run_episode_cleanup(memory: Memory, arguments: _RunEpisodeCleanup) -> dict[str, Any]:
     named = "max_entries" in arguments.model_fields_set

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 from typing import Any, Literal
-from uuid import UUID
 
 from pydantic import Field
 
 from pymem.memory import Memory
 from pymem.models import SourceClass
-from pymem.tools.arguments import Content, Importance, Moment, Scope
+from pymem.tools.arguments import (
+    Butler,
+    Confidence,
+    Content,
+    EntityId,
+    Importance,
+    Metadata,
+    Scope,
+    Tags,
+)
+from pymem.tools.kinds import Moment, Name, Uuid, Word
 from pymem.tools.tool import Arguments, Group, tool
+
+Permanence = Literal["permanent", "stable", "standard", "volatile", "ephemeral"]
 
 
 class _StoreEpisode(Arguments):
     content: Content
-    butler: str = Field(description="Name of the agent that observed it.")
-    session_id: UUID | None = Field(None, description="The session it comes from.")
+    butler: Butler
+    session_id: Uuid | None = Field(None, description="The session (UUID) it comes from.")
     importance: Importance = 5.0
-    source_class: SourceClass = Field(
+    source_class: Word[SourceClass] = Field(
         "agent",
         description="Whose word it is: what the user said, your own observation, a tool's answer, "
         "or external content such as a web page or a mail.",
@@ -29,8 +40,12 @@ class _StoreEpisode(Arguments):
     "memory_store_episode",
     _StoreEpisode,
     group="writing",
-    description="Store what happened in this session, as an observation worth remembering (not a "
-    "transcript). It fades after a week; what is worth keeping is drawn from it later.",
+    description="Store what happened: an observation worth remembering, in a sentence or a few. "
+    "Use it at the end of a session or task. Not for transcripts, and not for what is known for "
+    "good: use memory_store_fact. An episode is forgotten after a week; facts and rules worth "
+    "keeping are drawn from it by then.",
+    answer="the id of the new episode: memory_type, id.",
+    example={"content": "Ada moved her flight to Friday.", "butler": "travel", "importance": 6},
 )
 async def _store_episode(memory: Memory, arguments: _StoreEpisode) -> dict[str, Any]:
     stored = await memory.store_episode(
@@ -44,19 +59,29 @@ async def _store_episode(memory: Memory, arguments: _StoreEpisode) -> dict[str, 
 
 
 class _StoreFact(Arguments):
-    subject: str = Field(description="Who or what it is about, such as 'user'.")
-    predicate: str = Field(description="Which property or relation, such as 'favorite_color'.")
+    subject: Name = Field(
+        description="Who or what it is about, always named the same way, such as 'user'."
+    )
+    predicate: Name = Field(
+        description="Which property or relation, such as 'favorite_color' or 'lives_in'."
+    )
     content: Content
     importance: Importance = 5.0
-    permanence: Literal["permanent", "stable", "standard", "volatile", "ephemeral"] = Field(
-        "standard", description="How lasting it is; sets how fast confidence in it decays."
+    permanence: Word[Permanence] = Field(
+        "standard",
+        description="How lasting it is: a birthday is permanent, a home stable, a plan volatile, "
+        "today's mood ephemeral. Sets how fast confidence in it decays.",
     )
     scope: Scope = "global"
-    tags: list[str] | None = Field(None, description="Labels.")
-    entity_id: UUID | None = Field(None, description="The entity it is about, if known.")
-    confidence: float = Field(1.0, description="How sure it is, 0 to 1.")
-    source_episode_id: UUID | None = Field(None, description="The episode it was drawn from.")
-    metadata: dict[str, Any] | None = Field(None, description="Anything to keep with it.")
+    tags: Tags | None = None
+    entity_id: EntityId | None = Field(
+        None, description="Id (UUID) of the entity it is about, from entity_resolve."
+    )
+    confidence: Confidence = Field(1.0, description="How sure it is: 0 a guess, 1 certain.")
+    source_episode_id: Uuid | None = Field(
+        None, description="Id (UUID) of the episode it was drawn from."
+    )
+    metadata: Metadata | None = None
     valid_from: Moment | None = Field(
         None, description="Since when it holds in the world (ISO 8601); now if left out."
     )
@@ -69,9 +94,20 @@ class _StoreFact(Arguments):
     "memory_store_fact",
     _StoreFact,
     group="writing",
-    description="Store what is known about something as subject, predicate and content. A fact "
-    "with the same subject and predicate in the same scope replaces the one before, which stays as "
-    "history.",
+    description="Store what is known about someone or something, as subject, predicate and "
+    "content. One fact per call. A fact with the same subject and predicate in the same scope "
+    "replaces the one before, which stays as history: so correct a fact by storing it anew under "
+    "the same subject and predicate. Not for events (memory_store_episode) or instructions "
+    "(memory_store_rule).",
+    answer="the id of the new fact: memory_type, id.",
+    example={
+        "subject": "user",
+        "predicate": "favorite_tea",
+        "content": "Drinks green tea, no sugar.",
+        "permanence": "stable",
+        "tags": ["food"],
+    },
+    errors={"PM001": "no such entity or episode", "PM003": "the entity was merged into another"},
 )
 async def _store_fact(memory: Memory, arguments: _StoreFact) -> dict[str, Any]:
     stored = await memory.store_fact(
@@ -95,15 +131,18 @@ async def _store_fact(memory: Memory, arguments: _StoreFact) -> dict[str, Any]:
 class _StoreRule(Arguments):
     content: Content
     scope: Scope = "global"
-    tags: list[str] | None = Field(None, description="Labels.")
+    tags: Tags | None = None
 
 
 @tool(
     "memory_store_rule",
     _StoreRule,
     group="writing",
-    description="Store guidance on how to behave. A rule starts as a candidate and earns trust by "
-    "outcomes.",
+    description="Store guidance on how to behave, as one instruction that can be followed. Use it "
+    "when the user says how to do things, or when experience shows it. Not for what is known "
+    "(memory_store_fact). A rule starts as a candidate and earns trust by memory_mark_helpful.",
+    answer="the id of the new rule: memory_type, id.",
+    example={"content": "Ask before booking anything above 100 euros.", "scope": "travel"},
 )
 async def _store_rule(memory: Memory, arguments: _StoreRule) -> dict[str, Any]:
     stored = await memory.store_rule(arguments.content, scope=arguments.scope, tags=arguments.tags)

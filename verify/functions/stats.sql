@@ -2,5 +2,6 @@
 
 begin;
 select
-  'memory.memory_stats(text, timestamptz)'::regprocedure;
+  'memory.memory_stats(text, timestamptz)'::regprocedure,
+  'memory.list_scopes(integer, timestamptz)'::regprocedure;
 rollback;
