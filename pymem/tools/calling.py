@@ -50,13 +50,13 @@ async def answer_call(
     try:
         return await call_tool(memory, name, arguments, tools=tools), False
     except PymemError as error:
-        told = _for_agents(error)
+        told = error_for_agents(error)
         if told is not error:
             logger.error("%s failed: %s [%s]", name[:100], error, error.code, exc_info=True)
     except Exception:
         logger.exception("%s failed", name[:100])
         told = _FAILED
-    return error_answer(told, _request_id(arguments)), True
+    return error_answer(told, request_id_of(arguments)), True
 
 
 async def call_tool(
@@ -152,7 +152,7 @@ def _check_size(arguments: dict[str, Any]) -> None:
 _FAILED = DatabaseError("the memory failed", hint="Go on without it and tell the operator.")
 
 
-def _for_agents(error: PymemError) -> PymemError:
+def error_for_agents(error: PymemError) -> PymemError:
     """Return an error as an agent may see it: itself if written for callers, else no internals."""
     if error.code.startswith("PM"):
         hint = error.hint and _SQL_FUNCTION.sub(_tool_of, error.hint)
@@ -240,7 +240,7 @@ def _advice(tool: Tool[Any], problem: ErrorDetails) -> str:
 _REQUEST_CONTEXT: TypeAdapter[RequestContext] = TypeAdapter(Object[RequestContext])
 
 
-def _request_id(arguments: dict[str, Any]) -> str | None:
+def request_id_of(arguments: dict[str, Any]) -> str | None:
     """Return the request id of arguments that may be malformed."""
     context = arguments.get("request_context")
     if isinstance(context, str) and len(context) > _CONTEXT_CHARACTERS:
