@@ -6,6 +6,7 @@
 -- requires: functions/history
 -- requires: functions/restore
 -- requires: functions/stats
+-- requires: functions/scopes
 -- requires: functions/undo_consolidation
 -- requires: functions/review_consolidation
 -- requires: functions/context
@@ -131,8 +132,8 @@ memory.list_events(uuid, text, timestamptz, bigint, integer),
 memory.get_links(text, uuid, text, timestamptz),
 memory.fact_history(uuid),
 memory.replay_memory(text, uuid),
-memory.memory_stats(text, timestamptz),
-memory.list_scopes(integer, timestamptz)
+memory.list_scopes(integer, timestamptz),
+memory.memory_stats(text, timestamptz)
 to memory_writer, memory_reader, memory_admin;
 
 -- Agents and applications

@@ -2,7 +2,6 @@
 
 begin;
 
-drop function memory.list_scopes(integer, timestamptz);
 drop function memory.memory_stats(text, timestamptz);
 
 commit;

@@ -2,6 +2,5 @@
 
 begin;
 select
-  'memory.memory_stats(text, timestamptz)'::regprocedure,
-  'memory.list_scopes(integer, timestamptz)'::regprocedure;
+  'memory.memory_stats(text, timestamptz)'::regprocedure;
 rollback;
