@@ -12,7 +12,7 @@ from pymem.tools.kinds import Label, Labels, Number, Object, ScopeName, TypeWord
 from pymem.tools.tool import Arguments
 
 Content = Annotated[
-    str, Field(description="Plain text that makes sense on its own, at most 1 MiB.")
+    str, Field(min_length=1, description="Plain text that makes sense on its own, at most 1 MiB.")
 ]
 Scope = Annotated[
     ScopeName,

@@ -249,4 +249,4 @@ def request_id_of(arguments: dict[str, Any]) -> str | None:
         request_id = _REQUEST_CONTEXT.validate_python(context).request_id
     except ValidationError:
         return None
-    return None if request_id is None or len(request_id) > 128 else clean_text(request_id)
+    return None if request_id is None else clean_text(request_id)

@@ -17,18 +17,20 @@ from pymem.tools.tool import Arguments, Group, tool
 _ADA = "7b1c8a52-0f43-4f0e-8a55-2d1e6c1d9a10"
 _ADA_AGAIN = "1f6d2c90-6f0e-4a3b-9f7a-51c3f9d0b2e4"
 
-EntityName = Annotated[Name, Field(min_length=1)]
 Aliases = Annotated[Names, Field(description="Other names it goes by.")]
 
 
 TenantId = Annotated[
     str,
-    Field(description="Leave it out: it follows from the server, and any other is refused."),
+    Field(
+        max_length=128,
+        description="Leave it out: it follows from the server, and any other is refused.",
+    ),
 ]
 
 
 class _Create(Arguments):
-    canonical_name: EntityName = Field(description="The full name it goes by.")
+    canonical_name: Name = Field(description="The full name it goes by.")
     entity_type: Word[EntityType] = Field(description="What it is.")
     tenant_id: TenantId | None = None
     aliases: Aliases | None = None
@@ -87,7 +89,7 @@ async def _get(memory: Memory, arguments: _OneEntity) -> dict[str, Any]:
 
 
 class _Update(_OneEntity):
-    canonical_name: EntityName | None = Field(None, description="The new name.")
+    canonical_name: Name | None = Field(None, description="The new name.")
     aliases: Aliases | None = Field(
         None, description="All its other names: they replace those there are; [] for none."
     )
@@ -135,7 +137,7 @@ class _Hints(BaseModel):
 
 
 class _Resolve(Arguments):
-    name: EntityName = Field(description="The name as it was said, whole or in part.")
+    name: Name = Field(description="The name as it was said, whole or in part.")
     tenant_id: TenantId = "default"
     entity_type: Word[EntityType] | None = Field(
         None, description="Only entities of this type; all if left out."

@@ -124,8 +124,8 @@ Truth = Annotated[bool, BeforeValidator(_as_truth)]
 Moment = Annotated[datetime, BeforeValidator(_as_moment)]
 """A time; without a zone it is UTC."""
 
-Name = Annotated[str, StringConstraints(strip_whitespace=True, max_length=512)]
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=512)]
 """A name or key; whitespace around it does not count."""
 
-ScopeName = Annotated[str, StringConstraints(strip_whitespace=True, max_length=128)]
+ScopeName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=128)]
 """Name of a scope or an agent."""

@@ -18,8 +18,10 @@ class RequestContext(BaseModel):
 
     model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
 
-    request_id: str | None = Field(None, description="Comes back in the answer; kept in the audit.")
-    tenant_id: str | None = None
+    request_id: str | None = Field(
+        None, max_length=128, description="Comes back in the answer; kept in the audit."
+    )
+    tenant_id: str | None = Field(None, max_length=128)
 
 
 class Arguments(BaseModel):
