@@ -59,8 +59,6 @@ VALUES: dict[str, Any] = {
     "a text with NUL": "te\x00a",
     "control characters": "\x1b[31mtea\x07\x7f",
     "text that runs backwards": "\u202eaet\u202c",
-    "a long text": "tea " * 20_000,
-    "a long word": "t" * 3_000,
     "a number as text": "7",
     "no number": "NaN",
     "infinity": "-Infinity",
@@ -70,8 +68,6 @@ VALUES: dict[str, Any] = {
     "a list of nulls": [None, None],
     "a list of numbers": [1, 2.5],
     "a list of lists": [["tea"], []],
-    "a long list": ["tea"] * 3_000,
-    "an endless list": ["t"] * 110_000,
     "an empty object": {},
     "an object": {"tea": {"green": [1, None, True]}},
     "a deep list": nested(60),
@@ -85,17 +81,32 @@ VALUES: dict[str, Any] = {
     "a dollar quote": "$$; drop schema memory cascade; $$",
     "wildcards": "%_\\%",
     "a format": "%s %n %(tea)s {0} {tea!r:>99999} ${tea}",
+    "a union": "x' union select null, tenant_id, content, null from memory.facts --",
+    "a pause": "'||pg_sleep(30)||'",
+    "a comment": "tea /* ' */ -- \"",
+    "a backslash": "tea\\",
+    "an escaped NUL": "tea\\u0000\\x00",
+    "an emoji": "\U0001f375\u200d\U0001f375",
+    "a header": "tea\r\nContent-Length: 0\r\n\r\n",
+    "another protocol": '{"jsonrpc": "2.0", "id": 1, "method": "tools/call"}',
     "a path": "../../../../etc/passwd",
     "a template": "{{7*7}}<script>alert(1)</script>",
     "half a JSON list": '["tea"',
     "half a JSON object": '{"tea": ',
     "a JSON list": '["tea", "milk"]',
-    "a deep JSON text": "[" * 20_000,
     "half a character in a JSON text": '["tea \\ud800"]',
     "a JSON text of no number": '{"tea": NaN}',
     "a forged object": FORGED,
     "a forged list": [FORGED],
     "a forged JSON text": json.dumps(FORGED),
+}
+
+LARGE: dict[str, Any] = {
+    "a long word": "t" * 3_000,
+    "a long text": "tea " * 20_000,
+    "a long list": ["tea"] * 3_000,
+    "an endless list": ["t"] * 110_000,
+    "a deep JSON text": "[" * 20_000,
 }
 
 CONTEXTS: dict[str, Any] = {
@@ -107,7 +118,9 @@ CONTEXTS: dict[str, Any] = {
     "a tenant that is none": {"tenant_id": "' or true --"},
     "a request id that is none": {"request_id": "x'; drop table memory.facts; --"},
     "a long request id": {"request_id": "r" * 129},
-    "an endless request id": {"request_id": "r" * 100_000},
+    "an endless request id": {"request_id": "r" * 20_000},
+    "a nameless request": {"request_id": "tea and milk"},
+    "a request of two lines": {"request_id": "req-1\nreq-2"},
     "a list of request ids": {"request_id": ["req-1"]},
     "a deep context": {"request_id": "req-1", "more": nested(60)},
 }
@@ -148,18 +161,41 @@ def cases_of(tool: Tool[Any], valid: dict[str, Any]) -> Iterator[Case]:
             rest = {key: value for key, value in valid.items() if key != name}
             yield Case(f"no {name}", rest, True)
             yield Case(f"{name}s instead of {name}", rest | {f"{name}s": valid[name]}, True)
-        for what, value in VALUES.items():
+        for what, value in _values_for(properties[name]["type"]):
             yield Case(
                 f"{name}: {what}",
                 valid | {name: value},
                 (name == "tenant_id" and not _is_blank(value))
                 or _is_refused(properties[name], value, required=name in required),
             )
+    name = next(iter(properties))
+    for what, value in LARGE.items():
+        refused = _is_refused(properties[name], value, required=name in required)
+        yield Case(f"{name}: {what}", valid | {name: value}, refused or len(value) > 100_000)
     for what, value in CONTEXTS.items():
         yield Case(f"request_context: {what}", valid | {"request_context": value}, True)
     for name in UNKNOWN:
         yield Case(f"besides {name[:20]!r}", valid | {name: OTHER_TENANT}, True)
     yield Case("forged throughout", valid | FORGED, True)
+
+
+_PYTHON: dict[str, tuple[type, ...]] = {
+    "object": (dict,),
+    "array": (list,),
+    "integer": (int, float),
+    "number": (int, float),
+}
+
+
+def _values_for(kind: str) -> Iterator[tuple[str, Any]]:
+    """Return all texts, since any kind of value may come as text, and of other kinds one each."""
+    seen = set()
+    for what, value in VALUES.items():
+        if not isinstance(value, (str, *_PYTHON.get(kind, ()))):
+            if type(value) in seen:
+                continue
+            seen.add(type(value))
+        yield what, value
 
 
 def _is_blank(value: Any) -> bool:

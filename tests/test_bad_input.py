@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
+import anyio
 import pytest
 from mcp import Client
 
@@ -101,7 +103,7 @@ def problem_of(case: Case, answer: Any, is_error: bool) -> str | None:
     if len(told) > 3000:
         return f"a long error: {told[:300]}"
     echoed = " ".join(str(error[part]) for part in ("message", "hint"))
-    for value in ("memory.facts", "schema memory"):
+    for value in ("memory.facts", "union select "):
         echoed = echoed.replace(value, "")
     found = [internal for internal in INTERNALS if internal in echoed]
     return f"tells internals {found}: {error}" if found else None
@@ -118,23 +120,29 @@ async def test_every_tool_answers_bad_input(database: Database) -> None:
     ids = fill(database, "a", "green")
     theirs = fill(database, "b", SECRET)
     before = contents(database, "b")
+    cases = []
+    for tool in TOOLS:
+        valid = {name: ids.get(name, value) for name, value in tool.example.items()}
+        made = list(cases_of(tool, valid)) + [
+            Case(f"{name} of another tenant", valid | {name: theirs[name]}, tool.group != "graph")
+            for name in valid
+            if name in theirs
+        ]
+        assert len(made) >= 100, (tool.name, len(made))
+        cases += [(tool.name, case) for case in made]
     problems = []
+
+    async def try_out(client: Client, some: Iterator[tuple[str, Case]]) -> None:
+        for name, case in some:
+            answer, is_error = await answer_of(client, name, case.arguments)
+            if problem := problem_of(case, answer, is_error):
+                problems.append(f"{name} with {case.what} {problem}")
+
     async with connected(database.login("a"), tools="all") as client:
-        for tool in TOOLS:
-            valid = {name: ids.get(name, value) for name, value in tool.example.items()}
-            cases = list(cases_of(tool, valid))
-            cases += [
-                Case(
-                    f"{name} of another tenant", valid | {name: theirs[name]}, tool.group != "graph"
-                )
-                for name in valid
-                if name in theirs
-            ]
-            assert len(cases) >= 100, tool.name
-            for case in cases:
-                answer, is_error = await answer_of(client, tool.name, case.arguments)
-                if problem := problem_of(case, answer, is_error):
-                    problems.append(f"{tool.name} with {case.what} {problem}")
+        some = iter(cases)
+        async with anyio.create_task_group() as tasks:
+            for _ in range(4):
+                tasks.start_soon(try_out, client, some)
         assert (await call(client, "memory_search", query="tea"))["count"] > 0
 
     assert not problems, "\n".join(problems)
