@@ -8,6 +8,7 @@
 -- requires: functions/history
 -- requires: functions/restore
 -- requires: functions/stats
+-- requires: functions/scopes
 -- requires: functions/undo_consolidation
 -- requires: functions/review_consolidation
 -- requires: functions/context
@@ -142,6 +143,7 @@ memory.list_events(uuid, text, timestamptz, bigint, integer),
 memory.get_links(text, uuid, text, timestamptz),
 memory.fact_history(uuid),
 memory.replay_memory(text, uuid),
+memory.list_scopes(integer, timestamptz),
 memory.memory_stats(text, timestamptz),
 memory.entity_get(uuid),
 memory.entity_resolve(text, text, text, jsonb, boolean, integer),

@@ -32,7 +32,7 @@ values
     relevance_score,composite_score}'
 ),
 -- the audit stream and provenance
-('{memory_admin,memory_reader,memory_writer}', '{list_events,get_links,fact_history,replay_memory,memory_stats,
+('{memory_admin,memory_reader,memory_writer}', '{list_events,get_links,fact_history,replay_memory,memory_stats,list_scopes,
   entity_get,entity_resolve,entity_neighbors}'),
 ('{memory_admin,memory_reader,memory_worker}', '{get_chain_head,verify_chain}'),
 -- agents and applications

@@ -281,7 +281,7 @@ def _request_parameters(request: Request) -> dict[str, Any]:
 
 
 _JSON_ARGUMENTS = frozenset(
-    {"context", "episodes", "facts", "metadata", "output", "settings", "tags"}
+    {"context", "context_hints", "episodes", "facts", "metadata", "output", "settings", "tags"}
 )
 
 

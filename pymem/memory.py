@@ -24,10 +24,13 @@ from pymem.models import (
     ClaimedEpisode,
     Cleanup,
     ConsolidationRun,
+    Contradiction,
     Direction,
     DueButler,
     EmbeddingBacklog,
     EmbeddingVersion,
+    Entity,
+    EntityType,
     Erasure,
     Event,
     ExplainedMemory,
@@ -41,11 +44,16 @@ from pymem.models import (
     MarkedRule,
     MemoryState,
     MemoryType,
+    Merge,
     Mode,
+    Neighbor,
     Proposal,
     RankedMemory,
+    RelatedMemory,
     Relation,
     Remainder,
+    ResolvedEntity,
+    Scope,
     Seal,
     Settings,
     SourceClass,
@@ -57,6 +65,7 @@ from pymem.models import (
     TenantSweep,
     Undone,
     Unembedded,
+    Unmerge,
     VectorMethod,
     VectorRecall,
 )
@@ -358,6 +367,42 @@ class Memory:
             memory_id=memory_id,
             direction=direction,
             as_of=as_of,
+        )
+
+    async def related(
+        self,
+        memory_type: MemoryType,
+        memory_id: UUID | str,
+        *,
+        max_depth: int | None = None,
+        relations: Sequence[Relation] | None = None,
+        direction: Direction | None = None,
+        max_results: int | None = None,
+        as_of: datetime | None = None,
+    ) -> list[RelatedMemory]:
+        """Return the memories that links lead to, nearest first, each over its shortest way."""
+        return await self._rows(
+            RelatedMemory,
+            "related",
+            memory_type=memory_type,
+            memory_id=memory_id,
+            max_depth=max_depth,
+            relations=relations,
+            direction=direction,
+            max_results=max_results,
+            as_of=as_of,
+        )
+
+    async def contradictions(
+        self,
+        *,
+        scope: str | None = None,
+        max_results: int | None = None,
+        as_of: datetime | None = None,
+    ) -> list[Contradiction]:
+        """Return pairs of memories that contradict or nearly repeat each other, for review."""
+        return await self._rows(
+            Contradiction, "contradictions", scope=scope, max_results=max_results, as_of=as_of
         )
 
     async def list_events(
@@ -662,6 +707,118 @@ class Memory:
         """Return how much the tenant holds, by type and state."""
         result: dict[str, Any] = await self._value("memory_stats", scope=scope, as_of=as_of)
         return result
+
+    async def list_scopes(
+        self, *, max_results: int | None = None, as_of: datetime | None = None
+    ) -> list[Scope]:
+        """Return the scopes that hold something, the largest first."""
+        return await self._rows(Scope, "list_scopes", max_results=max_results, as_of=as_of)
+
+    # Entities
+
+    async def entity_create(
+        self,
+        canonical_name: str,
+        entity_type: EntityType,
+        *,
+        aliases: Sequence[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        as_of: datetime | None = None,
+    ) -> UUID:
+        """Make an entity and return its id."""
+        result: UUID = await self._value(
+            "entity_create",
+            canonical_name=canonical_name,
+            entity_type=entity_type,
+            aliases=aliases,
+            metadata=metadata,
+            as_of=as_of,
+        )
+        return result
+
+    async def entity_get(self, entity_id: UUID | str) -> Entity | None:
+        """Return an entity; None if there is none."""
+        found = await self._rows(Entity, "entity_get", entity_id=entity_id)
+        return found[0] if found else None
+
+    async def entity_update(
+        self,
+        entity_id: UUID | str,
+        *,
+        canonical_name: str | None = None,
+        aliases: Sequence[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        as_of: datetime | None = None,
+    ) -> bool:
+        """Change an entity; False if there is none."""
+        result: bool = await self._value(
+            "entity_update",
+            entity_id=entity_id,
+            canonical_name=canonical_name,
+            aliases=aliases,
+            metadata=metadata,
+            as_of=as_of,
+        )
+        return result
+
+    async def entity_resolve(
+        self,
+        name: str,
+        *,
+        entity_type: EntityType | None = None,
+        context_hints: dict[str, Any] | None = None,
+        enable_fuzzy: bool | None = None,
+        max_results: int | None = None,
+    ) -> list[ResolvedEntity]:
+        """Return the entities that a name may mean, the best first."""
+        return await self._rows(
+            ResolvedEntity,
+            "entity_resolve",
+            name=name,
+            entity_type=entity_type,
+            context_hints=context_hints,
+            enable_fuzzy=enable_fuzzy,
+            max_results=max_results,
+        )
+
+    async def entity_merge(
+        self,
+        source_entity_id: UUID | str,
+        target_entity_id: UUID | str,
+        *,
+        as_of: datetime | None = None,
+    ) -> Merge:
+        """Merge an entity into another one."""
+        [merge] = await self._rows(
+            Merge,
+            "entity_merge",
+            source_entity_id=source_entity_id,
+            target_entity_id=target_entity_id,
+            as_of=as_of,
+        )
+        return merge
+
+    async def entity_unmerge(
+        self, entity_id: UUID | str, *, as_of: datetime | None = None
+    ) -> Unmerge:
+        """Take the merge of an entity into another one back."""
+        [unmerge] = await self._rows(Unmerge, "entity_unmerge", entity_id=entity_id, as_of=as_of)
+        return unmerge
+
+    async def entity_neighbors(
+        self,
+        entity_id: UUID | str,
+        max_depth: int | None = None,
+        max_results: int | None = None,
+    ) -> list[Neighbor]:
+        """Return the entities around one, the nearest first."""
+        return await self._rows(
+            Neighbor,
+            "entity_neighbors",
+            entity_id=entity_id,
+            max_depth=max_depth,
+            max_results=max_results,
+        )
 
     # Maintenance
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -13,6 +14,7 @@ SourceClass = Literal["user", "agent", "tool", "external"]
 KeywordMatch = Literal["any", "all"]
 VectorMethod = Literal["auto", "exact", "ivfflat", "hnsw"]
 Direction = Literal["outgoing", "incoming", "both"]
+EntityType = Literal["person", "organization", "place", "other"]
 Relation = Literal["derived_from", "supports", "contradicts", "supersedes", "related_to"]
 
 
@@ -93,6 +95,46 @@ class Link:
     target_state: str
     relation: str
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedMemory:
+    """A memory that links lead to, and the link over which it was reached first.
+
+    Of what was deleted scope and content are None.
+    """
+
+    depth: int
+    memory_type: str
+    id: UUID
+    state: str
+    scope: str | None
+    subject: str | None
+    predicate: str | None
+    content: str | None
+    relation: str
+    direction: str
+    from_type: str
+    from_id: UUID
+    linked_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Two memories of which one may have to go; the source of near duplicates is the newer one."""
+
+    kind: str
+    source_type: str
+    source_id: UUID
+    source_content: str
+    source_confidence: float
+    source_created_at: datetime
+    target_type: str
+    target_id: UUID
+    target_content: str
+    target_confidence: float
+    target_created_at: datetime
+    since: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +239,84 @@ class FactVersion:
     source_episode_id: UUID | None
     actor: str | None
     reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A scope, and how much of each type a search finds in it."""
+
+    scope: str
+    episodes: int
+    facts: int
+    rules: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """Who or what facts are about; merged_into is what stands for it if it was merged away."""
+
+    id: UUID
+    canonical_name: str
+    entity_type: str
+    aliases: list[str]
+    metadata: dict[str, Any]
+    lifecycle_state: str
+    merged_into: UUID | None
+    active_facts: int
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedEntity:
+    """An entity that a name may mean."""
+
+    entity_id: UUID
+    canonical_name: str
+    entity_type: str
+    score: float
+    name_match: str
+    aliases: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """What a merge of two entities changed."""
+
+    merge_id: UUID
+    facts_repointed: int
+    facts_superseded: int
+    historical_facts_moved: int
+    mentions_repointed: int
+    aliases_added: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unmerge:
+    """What taking a merge back changed."""
+
+    merge_id: UUID
+    target_entity_id: UUID
+    facts_returned: int
+    facts_reactivated: int
+    facts_kept: int
+    mentions_returned: int
+    aliases_removed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbor:
+    """An entity near another one, and the edge that leads there."""
+
+    entity_id: UUID
+    canonical_name: str
+    entity_type: str
+    depth: int
+    via_entity_id: UUID
+    direction: str
+    relation: str
+    fact_id: UUID | None
+    edges: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -505,13 +625,18 @@ class Settings:
 
 
 def to_json(value: Any) -> Any:
-    """Return a result as JSON values: ids as text, times in ISO 8601, octets in hexadecimal."""
+    """Return a result as JSON values: ids as text, times in ISO 8601, octets in hexadecimal.
+
+    A number that is not finite, which JSON does not know, becomes null.
+    """
     if isinstance(value, UUID):
         return str(value)
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, bytes):
         return value.hex()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
     if isinstance(value, list | tuple):
         return [to_json(item) for item in value]
     if isinstance(value, dict):

@@ -42,13 +42,17 @@ NAMES = {
 
 
 @asynccontextmanager
-async def connected(url: str, *options: str, embeddings: bool = False) -> AsyncIterator[Client]:
+async def connected(
+    url: str, *options: str, embeddings: bool = False, tools: str = "core,history"
+) -> AsyncIterator[Client]:
     """A client of a server process of its own."""
     environment = {**os.environ, "PYMEM_DATABASE_URL": url}
     if not embeddings:
         environment["PYMEM_NO_EMBEDDINGS"] = "1"
     server = StdioServerParameters(
-        command=sys.executable, args=["-m", "pymem.cli", *options, "mcp"], env=environment
+        command=sys.executable,
+        args=["-m", "pymem.cli", *options, "mcp", "--tools", tools],
+        env=environment,
     )
     async with Client(server, read_timeout_seconds=60) as client:
         yield client

@@ -75,11 +75,22 @@ def deploy(options: Options, login: str | None, login_tenant: str) -> None:
 
 
 @main.command()
+@click.option(
+    "--tools",
+    envvar="PYMEM_TOOLS",
+    default="core",
+    show_default=True,
+    metavar="GROUPS",
+    help="Which groups of tools to serve, separated by commas, such as core,history; all for "
+    "every group.",
+)
 @pass_options
-def mcp(options: Options) -> None:
+def mcp(options: Options, tools: str) -> None:
     """Serve the tools to an MCP host over standard input and output."""
     from pymem.mcp_server import serve_stdio
+    from pymem.tools import select_tools
 
+    selected = select_tools(tools)
     engine = get_embedding_engine() if embeddings_installed() else None
     request = Request(tenant_id=options.tenant, actor=options.actor or "mcp")
 
@@ -88,6 +99,6 @@ def mcp(options: Options) -> None:
         memory = await Memory.connect(
             options.url(), engine=engine, request=request, wait=False, timeout=5
         )
-        await serve_stdio(memory)
+        await serve_stdio(memory, selected)
 
     asyncio.run(serve())

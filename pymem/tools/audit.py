@@ -1,0 +1,79 @@
+"""Tools that tell what happened to memories and why they are found."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from pymem.memory import Memory
+from pymem.models import to_json
+from pymem.tools.arguments import Limit, MemoryTypeWord, SearchScope
+from pymem.tools.kinds import Labels, Uuid
+from pymem.tools.tool import Arguments, Group, tool
+
+
+class _Events(Arguments):
+    memory_id: Uuid | None = Field(
+        None, description="Only events of this memory or entity (UUID); all if left out."
+    )
+    event_type: Annotated[str, Field(max_length=128)] | None = Field(
+        None, description="Only this kind, such as 'fact_created' or 'rule_harmful'."
+    )
+    limit: Limit = 50
+
+
+@tool(
+    "memory_events",
+    _Events,
+    group="audit",
+    description="The audit stream: who did what to which memory and when, newest first. Use it for "
+    "questions such as who stored or forgot something. It holds no contents: read them with "
+    "memory_get.",
+    answer="events (each with event_type, memory_type, memory_id, actor, request_id, reason, "
+    "payload, created_at) and count.",
+    example={"event_type": "fact_retracted", "limit": 10},
+    reads_only=True,
+)
+async def _events(memory: Memory, arguments: _Events) -> dict[str, Any]:
+    events = await memory.list_events(
+        memory_id=arguments.memory_id,
+        event_type=arguments.event_type,
+        max_results=arguments.limit,
+    )
+    return {"events": to_json(events), "count": len(events)}
+
+
+class _Explain(Arguments):
+    topic: Annotated[str, Field(max_length=65536)] = Field(
+        description="What it is about, as for memory_recall."
+    )
+    types: Labels[MemoryTypeWord] | None = Field(
+        None, description="Only these types; facts and rules if left out."
+    )
+    scope: SearchScope | None = None
+    limit: Limit = 10
+
+
+@tool(
+    "memory_explain",
+    _Explain,
+    group="audit",
+    description="Why memory_recall returns what it returns: every candidate with all parts of its "
+    "score, and what was dropped and why. Use it if something that should be recalled is not.",
+    answer="results (each with position, outcome, memory_type, id, content, similarity, ranks, "
+    "relevance, importance, recency, effective_confidence, score) and count.",
+    example={"topic": "planning Ada's trip to Rome", "scope": "travel"},
+    reads_only=True,
+)
+async def _explain(memory: Memory, arguments: _Explain) -> dict[str, Any]:
+    found = await memory.recall_explain(
+        arguments.topic,
+        types=arguments.types or None,
+        scope=arguments.scope,
+        max_results=arguments.limit,
+    )
+    return {"results": to_json(found), "count": len(found)}
+
+
+AUDIT = Group("audit", "What happened to memories, and why they are found.", (_events, _explain))

@@ -1,0 +1,252 @@
+"""Calling a tool, and what an agent is told when that fails."""
+
+from __future__ import annotations
+
+import difflib
+import logging
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
+
+from pymem.errors import (
+    DatabaseError,
+    IntegrityError,
+    InvalidArgumentError,
+    NotFoundError,
+    PymemError,
+    SpawnError,
+    TenantDeniedError,
+    UnavailableError,
+)
+from pymem.memory import Memory
+from pymem.sanitize import MAX_JSON_DEPTH, clean_json, clean_text
+from pymem.tools.kinds import Object
+from pymem.tools.selecting import select_tools
+from pymem.tools.tool import RequestContext, Tool
+
+logger = logging.getLogger(__name__)
+
+_CHARACTERS = 2 << 20
+_CONTEXT_CHARACTERS = 4096
+_VALUES = 100_000
+_BITS = 1024
+
+
+async def answer_call(
+    memory: Memory,
+    name: str,
+    arguments: dict[str, Any],
+    *,
+    tools: Sequence[Tool[Any]] | None = None,
+) -> tuple[dict[str, Any], bool]:
+    """Run a tool and return its JSON answer, and whether it tells an error.
+
+    Arguments as for call_tool. No error of the call is raised: what is not the caller's to know or
+    to mend is logged here, and the answer says no more than what to do.
+    """
+    try:
+        return await call_tool(memory, name, arguments, tools=tools), False
+    except PymemError as error:
+        told = error_for_agents(error)
+        if told is not error:
+            logger.error("%s failed: %s [%s]", name[:100], error, error.code, exc_info=True)
+    except Exception:
+        logger.exception("%s failed", name[:100])
+        told = _FAILED
+    return error_answer(told, request_id_of(arguments)), True
+
+
+async def call_tool(
+    memory: Memory,
+    name: str,
+    arguments: dict[str, Any],
+    *,
+    tools: Sequence[Tool[Any]] | None = None,
+) -> dict[str, Any]:
+    """Run a tool and return its JSON answer.
+
+    Args:
+        memory: What it acts on.
+        name: Which tool.
+        arguments: What an agent passed.
+        tools: The tools that are switched on; those of the core if left out.
+
+    Raises:
+        PymemError: What went wrong.
+    """
+    tools = select_tools() if tools is None else tools
+    tool = next((tool for tool in tools if tool.name == name), None)
+    if tool is None:
+        raise _no_tool(name, tools)
+    _check_size(arguments)
+    cleaned = {clean_text(key): clean_json(key, value) for key, value in arguments.items()}
+    try:
+        parsed = tool.arguments.model_validate(cleaned)
+    except ValidationError as error:
+        raise _invalid(tool, error) from error
+
+    context = parsed.request_context or RequestContext()
+    acting = memory.for_request(request_id=context.request_id)
+    for tenant in parsed.claimed_tenants:
+        await acting.require_tenant(tenant)
+    answer: dict[str, Any] = await tool.run(acting, parsed)
+    if context.request_id is not None:
+        answer["request_id"] = context.request_id
+    return answer
+
+
+def error_answer(error: PymemError, request_id: str | None = None) -> dict[str, Any]:
+    """Return the JSON answer for an error: code, what is wrong, what to do next."""
+    answer: dict[str, Any] = {
+        "error": {"code": error.code, "message": error.message, "hint": error.hint}
+    }
+    if request_id is not None:
+        answer["request_id"] = request_id
+    return answer
+
+
+def _no_tool(name: str, tools: Sequence[Tool[Any]]) -> NotFoundError:
+    names = [tool.name for tool in tools]
+    similar = difflib.get_close_matches(name[:100], names, 1)
+    return NotFoundError(
+        f"no tool is named {clean_text(name[:100])!r}",
+        hint=(f"Did you mean {similar[0]}? " if similar else "") + f"Tools: {', '.join(names)}.",
+    )
+
+
+def _check_size(arguments: dict[str, Any]) -> None:
+    """Refuse what is too large or too deep, before anything walks through it recursively."""
+    characters = values = 0
+    waiting: list[tuple[Any, int]] = [(arguments, 0)]
+    while waiting:
+        value, depth = waiting.pop()
+        values += 1
+        if isinstance(value, str):
+            characters += len(value)
+        elif isinstance(value, int) and value.bit_length() > _BITS:
+            raise InvalidArgumentError(
+                "a number is too large", hint="Pass numbers of at most 300 digits."
+            )
+        elif isinstance(value, dict):
+            characters += sum(len(str(key)) for key in value)
+            waiting += [(item, depth + 1) for item in value.values()]
+        elif isinstance(value, list | tuple):
+            waiting += [(item, depth + 1) for item in value]
+        # One level is the arguments themselves.
+        if depth > MAX_JSON_DEPTH + 1:
+            raise InvalidArgumentError(
+                "the arguments are nested too deeply", hint=f"Nest at most {MAX_JSON_DEPTH} levels."
+            )
+        if characters > _CHARACTERS or values + len(waiting) > _VALUES:
+            raise InvalidArgumentError(
+                "the arguments are too large",
+                hint="Pass contents of at most 1 MiB, one memory a call; split longer text.",
+            )
+
+
+# What agents are told of errors
+
+_FAILED = DatabaseError("the memory failed", hint="Go on without it and tell the operator.")
+
+
+def error_for_agents(error: PymemError) -> PymemError:
+    """Return an error as an agent may see it: itself if written for callers, else no internals."""
+    if error.code.startswith("PM"):
+        hint = error.hint and _SQL_FUNCTION.sub(_tool_of, error.hint)
+        return error if hint == error.hint else type(error)(error.message, hint=hint)
+    match error:
+        case UnavailableError():
+            return UnavailableError(
+                "the memory is not available", code=error.code, hint="Try again in a minute."
+            )
+        case TenantDeniedError():
+            return TenantDeniedError(
+                "the server has no access to a memory",
+                code=error.code,
+                hint="Go on without it and tell the operator.",
+            )
+        case InvalidArgumentError():
+            return InvalidArgumentError(
+                "a value is malformed or too large",
+                code=error.code,
+                hint="Check the arguments against their descriptions; pass shorter values.",
+            )
+        case IntegrityError():
+            return IntegrityError(
+                "the values contradict what is stored",
+                code=error.code,
+                hint="Nothing was stored; look up what there is and correct the values.",
+            )
+        case SpawnError():
+            return SpawnError(
+                "the LLM of the consolidation gave no answer",
+                hint="Nothing is lost: the episodes are due again later. Tell the operator.",
+            )
+    return _FAILED
+
+
+# Hints of the database name its functions; the tools have the same names with an underscore.
+_SQL_FUNCTION = re.compile(r"\bmemory\.(\w+)(\([^)]*\))?")
+
+
+def _tool_of(function: re.Match[str]) -> str:
+    return function[1] if function[1].startswith("entity_") else f"memory_{function[1]}"
+
+
+_LISTED = 5
+
+
+def _invalid(tool: Tool[Any], error: ValidationError) -> InvalidArgumentError:
+    """Return what is wrong with the arguments, and what the first of the wrong ones should be."""
+    problems = error.errors(include_url=False, include_input=False)
+    message = "; ".join(_problem(problem) for problem in problems[:_LISTED])
+    return InvalidArgumentError(message, hint=_advice(tool, problems[0]))
+
+
+def _problem(problem: ErrorDetails) -> str:
+    path = ".".join(str(part) for part in problem["loc"])[:100] or "arguments"
+    match problem["type"]:
+        case "missing":
+            return f"{path} is missing"
+        case "extra_forbidden":
+            return f"there is no argument {path!r}"
+        case "uuid_type":
+            return f"{path} should be the text of a UUID"
+        case "dict_type" | "model_type" | "model_attributes_type":
+            return f"{path} should be an object"
+    return f"{path} {problem['msg'][:200].removeprefix('Input ')}"
+
+
+def _advice(tool: Tool[Any], problem: ErrorDetails) -> str:
+    name = str(problem["loc"][0]) if problem["loc"] else ""
+    schema = tool.input_schema()
+    properties: dict[str, dict[str, Any]] = schema["properties"]
+    known = f"Arguments of {tool.name}: {', '.join(properties)}."
+    if name == "tenant_id":
+        return f"Leave tenant_id out: the tenant follows from the server. {known}"
+    if name not in properties:
+        similar = difflib.get_close_matches(name[:100], properties, 1)
+        return (f"Did you mean {similar[0]}? " if similar else "") + known
+    wanted = properties[name]
+    values = wanted.get("enum") or wanted.get("items", {}).get("enum")
+    choices = f" Valid: {', '.join(values)}." if values else ""
+    rest = "" if name in schema.get("required", ()) else " It may be left out."
+    return f"{name}: {wanted.get('description', '')}{choices}{rest}"
+
+
+_REQUEST_CONTEXT: TypeAdapter[RequestContext] = TypeAdapter(Object[RequestContext])
+
+
+def request_id_of(arguments: dict[str, Any]) -> str | None:
+    """Return the request id of arguments that may be malformed."""
+    context = arguments.get("request_context")
+    if isinstance(context, str) and len(context) > _CONTEXT_CHARACTERS:
+        return None
+    try:
+        request_id = _REQUEST_CONTEXT.validate_python(context).request_id
+    except ValidationError:
+        return None
+    return None if request_id is None else clean_text(request_id)

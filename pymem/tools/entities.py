@@ -1,0 +1,225 @@
+"""Tools for who and what facts are about."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from pymem.errors import NotFoundError
+from pymem.memory import Memory
+from pymem.models import EntityType, to_json
+from pymem.tools.arguments import EntityId, Metadata
+from pymem.tools.kinds import Name, Names, Number, Object, Truth, Uuid, Word
+from pymem.tools.tool import Arguments, Group, tool
+
+_ADA = "7b1c8a52-0f43-4f0e-8a55-2d1e6c1d9a10"
+_ADA_AGAIN = "1f6d2c90-6f0e-4a3b-9f7a-51c3f9d0b2e4"
+
+Aliases = Annotated[Names, Field(description="Other names it goes by.")]
+
+
+TenantId = Annotated[
+    str,
+    Field(
+        max_length=128,
+        description="Leave it out: it follows from the server, and any other is refused.",
+    ),
+]
+
+
+class _Create(Arguments):
+    canonical_name: Name = Field(description="The full name it goes by.")
+    entity_type: Word[EntityType] = Field(description="What it is.")
+    tenant_id: TenantId | None = None
+    aliases: Aliases | None = None
+    metadata: Metadata | None = None
+
+
+@tool(
+    "entity_create",
+    _Create,
+    group="entities",
+    description="Make an entity: a person, organization or place that facts are about, told apart "
+    "from others of the same name. Call entity_resolve first, and create one only if none fits.",
+    answer="entity_id of the new entity.",
+    example={"canonical_name": "Ada Lovelace", "entity_type": "person", "aliases": ["Ada"]},
+    errors={
+        "PM004": "an entity of this name and type exists; the message holds its id",
+        "PM005": "another tenant was named",
+    },
+)
+async def _create(memory: Memory, arguments: _Create) -> dict[str, Any]:
+    created = await memory.entity_create(
+        arguments.canonical_name,
+        arguments.entity_type,
+        aliases=arguments.aliases,
+        metadata=arguments.metadata,
+    )
+    return {"entity_id": str(created)}
+
+
+class _OneEntity(Arguments):
+    entity_id: EntityId
+
+
+def _no_entity(entity_id: UUID) -> NotFoundError:
+    return NotFoundError(f"no entity has id {entity_id}", hint="Find ids with entity_resolve.")
+
+
+@tool(
+    "entity_get",
+    _OneEntity,
+    group="entities",
+    description="Read one entity by its id. To find the id from a name use entity_resolve; to find "
+    "facts about it use memory_search with its name.",
+    answer="entity: id, canonical_name, entity_type, aliases, metadata, lifecycle_state (active or "
+    "merged), merged_into (the entity that stands for it now), active_facts (how many), "
+    "created_at, updated_at.",
+    example={"entity_id": _ADA},
+    errors={"PM001": "no entity has this id"},
+    reads_only=True,
+)
+async def _get(memory: Memory, arguments: _OneEntity) -> dict[str, Any]:
+    found = await memory.entity_get(arguments.entity_id)
+    if found is None:
+        raise _no_entity(arguments.entity_id)
+    return {"entity": to_json(found)}
+
+
+class _Update(_OneEntity):
+    canonical_name: Name | None = Field(None, description="The new name.")
+    aliases: Aliases | None = Field(
+        None, description="All its other names: they replace those there are; [] for none."
+    )
+    metadata: Metadata | None = Field(
+        None, description="An object whose keys are merged into what is there, at most 64 KiB."
+    )
+
+
+@tool(
+    "entity_update",
+    _Update,
+    group="entities",
+    description="Change the name, aliases or metadata of an entity; what is left out stays. To add "
+    "an alias read the others with entity_get first and pass all of them. For two entities that "
+    "are the same use entity_merge.",
+    answer="entity_id, updated: true.",
+    example={"entity_id": _ADA, "aliases": ["Ada", "Countess of Lovelace"]},
+    errors={
+        "PM001": "no entity has this id",
+        "PM003": "it was merged into another one",
+        "PM004": "another entity has this name and type",
+    },
+    repeats=True,
+)
+async def _update(memory: Memory, arguments: _Update) -> dict[str, Any]:
+    updated = await memory.entity_update(
+        arguments.entity_id,
+        canonical_name=arguments.canonical_name,
+        aliases=arguments.aliases,
+        metadata=arguments.metadata,
+    )
+    if not updated:
+        raise _no_entity(arguments.entity_id)
+    return {"entity_id": str(arguments.entity_id), "updated": True}
+
+
+class _Hints(BaseModel):
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    topic: str | None = Field(None, description="What the talk is about.")
+    mentioned_with: Names | None = Field(None, description="Names that were mentioned with it.")
+    domain_scores: dict[Uuid, Annotated[Number, Field(ge=-1_000_000, le=1_000_000)]] | None = Field(
+        None, description="What to add to the score of an entity, by its id."
+    )
+
+
+class _Resolve(Arguments):
+    name: Name = Field(description="The name as it was said, whole or in part.")
+    tenant_id: TenantId = "default"
+    entity_type: Word[EntityType] | None = Field(
+        None, description="Only entities of this type; all if left out."
+    )
+    context_hints: Object[_Hints] | None = Field(
+        None, description="What else is known, to tell entities of similar names apart."
+    )
+    enable_fuzzy: Truth = Field(
+        False, description="Also find names that are only similar, such as misspelt ones."
+    )
+
+
+@tool(
+    "entity_resolve",
+    _Resolve,
+    group="entities",
+    description="Find out whom or what a name means: the entities it may stand for, the best "
+    "first. Use it before entity_create, and for the entity_id of memory_store_fact. It makes "
+    "nothing.",
+    answer="results (each with entity_id, canonical_name, entity_type, score, name_match: exact "
+    "100, alias 80, prefix 50, fuzzy 20 before hints are added, aliases) and count. Two results of "
+    "about the same score: ask the user which one is meant.",
+    example={
+        "name": "Ada",
+        "entity_type": "person",
+        "context_hints": {"topic": "mathematics", "mentioned_with": ["Charles Babbage"]},
+    },
+    errors={"PM005": "another tenant was named"},
+    reads_only=True,
+)
+async def _resolve(memory: Memory, arguments: _Resolve) -> dict[str, Any]:
+    hints = arguments.context_hints
+    found = await memory.entity_resolve(
+        arguments.name,
+        entity_type=arguments.entity_type,
+        context_hints=None if hints is None else hints.model_dump(mode="json", exclude_none=True),
+        enable_fuzzy=arguments.enable_fuzzy,
+    )
+    answer: dict[str, Any] = {"results": to_json(found), "count": len(found)}
+    if not found:
+        wider = "" if arguments.enable_fuzzy else "try enable_fuzzy, "
+        answer["hint"] = (
+            f"No entity fits: {wider}leave out entity_type, try another name, or make one with "
+            "entity_create."
+        )
+    return answer
+
+
+class _Merge(Arguments):
+    source_entity_id: EntityId = Field(description="Id (UUID) of the entity that is given up.")
+    target_entity_id: EntityId = Field(description="Id (UUID) of the entity that stays.")
+
+
+@tool(
+    "entity_merge",
+    _Merge,
+    group="entities",
+    description="Merge an entity, the source, into another one, the target, because both are the "
+    "same. All facts about the source become facts about the target; where both have a fact of the "
+    "same scope and predicate, the one with the higher confidence stays. Check both with "
+    "entity_get first, and ask the user if in doubt.",
+    answer="source_entity_id, target_entity_id and what changed: facts_repointed, "
+    "facts_superseded, historical_facts_moved, aliases_added.",
+    example={"source_entity_id": _ADA_AGAIN, "target_entity_id": _ADA},
+    errors={
+        "PM001": "one of them does not exist",
+        "PM004": "one of them was merged away already; the message tells into which",
+    },
+    destroys=True,
+)
+async def _merge(memory: Memory, arguments: _Merge) -> dict[str, Any]:
+    merged = await memory.entity_merge(arguments.source_entity_id, arguments.target_entity_id)
+    return {
+        "source_entity_id": str(arguments.source_entity_id),
+        "target_entity_id": str(arguments.target_entity_id),
+        **to_json(merged),
+    }
+
+
+ENTITIES = Group(
+    "entities",
+    "Who and what facts are about.",
+    (_create, _get, _update, _resolve, _merge),
+    is_core=True,
+)

@@ -1,0 +1,34 @@
+"""All groups of tools."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pymem.tools.audit import AUDIT
+from pymem.tools.context import CONTEXT
+from pymem.tools.entities import ENTITIES
+from pymem.tools.feedback import FEEDBACK
+from pymem.tools.graph import GRAPH
+from pymem.tools.history import HISTORY
+from pymem.tools.maintenance import MAINTENANCE
+from pymem.tools.management import MANAGEMENT
+from pymem.tools.reading import READING
+from pymem.tools.tool import Group, Tool
+from pymem.tools.writing import WRITING
+
+GROUPS: tuple[Group, ...] = (
+    WRITING,
+    READING,
+    FEEDBACK,
+    MANAGEMENT,
+    CONTEXT,
+    ENTITIES,
+    MAINTENANCE,
+    HISTORY,
+    GRAPH,
+    AUDIT,
+)
+"""Every group, those of the core first."""
+
+TOOLS: tuple[Tool[Any], ...] = tuple(tool for group in GROUPS for tool in group.tools)
+"""Every tool, switched on or not."""

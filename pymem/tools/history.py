@@ -1,0 +1,83 @@
+"""Tools for what was, and for bringing it back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from pymem.errors import NotFoundError
+from pymem.memory import Memory
+from pymem.models import to_json
+from pymem.tools.arguments import EntityId, MemoryId, OneMemory
+from pymem.tools.tool import Arguments, Group, tool
+
+_ID = "0d55c9a1-5a3c-4c07-9b0c-3f1f5a2f7c11"
+
+
+@tool(
+    "memory_restore",
+    OneMemory,
+    group="history",
+    description="Bring back a memory that was forgotten, superseded or has expired, because it is "
+    "right after all. A fact that took its place since is superseded by it.",
+    answer="memory_type, id, restored: true.",
+    example={"memory_type": "fact", "memory_id": _ID},
+    errors={"PM001": "no memory of this type has this id", "PM003": "it cannot come back"},
+    repeats=True,
+)
+async def _restore(memory: Memory, arguments: OneMemory) -> dict[str, Any]:
+    if not await memory.restore_memory(arguments.memory_type, arguments.memory_id):
+        raise arguments.not_found()
+    return {"memory_type": arguments.memory_type, "id": str(arguments.memory_id), "restored": True}
+
+
+class _FactHistory(Arguments):
+    fact_id: MemoryId = Field(description="Id (UUID) of any of the facts, old or new.")
+
+
+@tool(
+    "memory_fact_history",
+    _FactHistory,
+    group="history",
+    description="Read what a fact said before: all facts that superseded each other, oldest first. "
+    "Use it for questions such as when something changed. For what was known or held at one time "
+    "use memory_recall with known_at or valid_at.",
+    answer="versions (each with id, content, valid_from and valid_to: when it held in the world, "
+    "known_from and known_to: when it was believed, who stored it) and count.",
+    example={"fact_id": _ID},
+    errors={"PM001": "no fact has this id"},
+    reads_only=True,
+)
+async def _fact_history(memory: Memory, arguments: _FactHistory) -> dict[str, Any]:
+    versions = await memory.fact_history(arguments.fact_id)
+    if not versions:
+        raise NotFoundError(
+            f"no fact has id {arguments.fact_id}", hint="Find ids with memory_search."
+        )
+    return {"versions": to_json(versions), "count": len(versions)}
+
+
+class _Unmerge(Arguments):
+    entity_id: EntityId = Field(description="Id (UUID) of the entity that was given up.")
+
+
+@tool(
+    "entity_unmerge",
+    _Unmerge,
+    group="history",
+    description="Take a merge of two entities back: the one that was given up is one of its own "
+    "again, with the facts it brought along.",
+    answer="entity_id, target_entity_id and what changed: facts_returned, facts_reactivated, "
+    "facts_kept, aliases_removed.",
+    example={"entity_id": "1f6d2c90-6f0e-4a3b-9f7a-51c3f9d0b2e4"},
+    errors={"PM001": "no entity has this id", "PM004": "it is not merged into another one"},
+)
+async def _unmerge(memory: Memory, arguments: _Unmerge) -> dict[str, Any]:
+    return {
+        "entity_id": str(arguments.entity_id),
+        **to_json(await memory.entity_unmerge(arguments.entity_id)),
+    }
+
+
+HISTORY = Group("history", "What was, and bringing it back.", (_restore, _fact_history, _unmerge))

@@ -1,0 +1,131 @@
+"""Kinds of values: what a model means, in the forms that models write it.
+
+A list or an object may come as JSON text, a list of one as its only element, a number or a truth
+value as text, a word in another case. What could mean two things is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Annotated, Any, TypeVar
+from uuid import UUID
+
+from pydantic import BeforeValidator, StringConstraints
+from pydantic_core import PydanticCustomError
+
+from pymem.errors import InvalidArgumentError
+from pymem.sanitize import clean_json
+
+T = TypeVar("T")
+
+
+def is_blank(value: Any) -> bool:
+    """Return whether a value says nothing: null, or a text without a visible character."""
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _from_json(text: str, what: str) -> Any:
+    """Return the value of a JSON text, without what PostgreSQL cannot hold."""
+
+    def refuse(constant: str) -> Any:
+        raise ValueError(f"{constant} is no JSON")
+
+    try:
+        return clean_json("it", json.loads(text, parse_constant=refuse))
+    except InvalidArgumentError as error:
+        raise PydanticCustomError("json", "{reason}", {"reason": error.message}) from error
+    except (ValueError, RecursionError) as error:
+        raise PydanticCustomError("json", "should be {what}", {"what": what}) from error
+
+
+def _as_object(value: Any) -> Any:
+    return _from_json(value, "a JSON object") if isinstance(value, str) else value
+
+
+def _as_list(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    if value.lstrip().startswith("["):
+        return _from_json(value, "a list of texts")
+    return [value]
+
+
+def _as_labels(value: Any) -> Any:
+    if isinstance(value, str) and not value.lstrip().startswith("["):
+        return [part for part in value.split(",") if part.strip()]
+    return _as_list(value)
+
+
+def _as_word(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    return value.strip().strip("\"'`").lower().replace("-", "_").replace(" ", "_")
+
+
+def _as_type(value: Any) -> Any:
+    return _as_word(value).removesuffix("s") if isinstance(value, str) else value
+
+
+def _as_id(value: Any) -> Any:
+    return value.strip().strip("\"'`") if isinstance(value, str) else value
+
+
+def _as_number(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise PydanticCustomError("number", "should be a number")
+    return value
+
+
+def _as_truth(value: Any) -> Any:
+    return value.strip() if isinstance(value, str) else value
+
+
+def _as_moment(value: Any) -> Any:
+    # Pydantic would take "2020" for seconds since 1970.
+    try:
+        moment = value if isinstance(value, datetime) else datetime.fromisoformat(value.strip())
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (AttributeError, ValueError, OverflowError) as error:
+        raise PydanticCustomError(
+            "moment", "should be a time such as 2026-03-01 or 2026-03-01T12:00:00Z"
+        ) from error
+
+
+Object = Annotated[T, BeforeValidator(_as_object)]
+"""An object, or the JSON text of one."""
+
+Word = Annotated[T, BeforeValidator(_as_word)]
+"""One of some words, in whatever case."""
+
+TypeWord = Annotated[T, BeforeValidator(_as_type)]
+"""The same of things that may be named in the plural."""
+
+Label = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+Labels = Annotated[list[T], BeforeValidator(_as_labels)]
+"""A list of words without commas, or a text that holds them separated by commas."""
+
+Names = Annotated[list[Label], BeforeValidator(_as_list)]
+"""A list of texts that may hold commas, or the only one."""
+
+Uuid = Annotated[UUID, BeforeValidator(_as_id)]
+"""An id, with or without hyphens, in whatever case."""
+
+Whole = Annotated[int, BeforeValidator(_as_number)]
+"""A whole number; a truth value is none."""
+
+Number = Annotated[float, BeforeValidator(_as_number)]
+"""A number; a truth value is none."""
+
+Truth = Annotated[bool, BeforeValidator(_as_truth)]
+"""A truth value."""
+
+Moment = Annotated[datetime, BeforeValidator(_as_moment)]
+"""A time; without a zone it is UTC."""
+
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=512)]
+"""A name or key; whitespace around it does not count."""
+
+ScopeName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=128)]
+"""Name of a scope or an agent."""

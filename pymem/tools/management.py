@@ -1,0 +1,69 @@
+"""Tools that look after the memory as a whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from pymem.memory import Memory
+from pymem.models import to_json
+from pymem.tools.arguments import OneMemory
+from pymem.tools.kinds import ScopeName
+from pymem.tools.scopes import explain_little
+from pymem.tools.tool import Arguments, Group, tool
+
+
+@tool(
+    "memory_forget",
+    OneMemory,
+    group="management",
+    description="Forget one memory that is wrong or unwanted, for example because the user asks "
+    "for it: it is not found any more. To correct a fact store it anew instead "
+    "(memory_store_fact).",
+    answer="memory_type, id, forgotten: true. To forget it again changes nothing.",
+    example={"memory_type": "fact", "memory_id": "0d55c9a1-5a3c-4c07-9b0c-3f1f5a2f7c11"},
+    errors={"PM001": "no memory of this type has this id"},
+    destroys=True,
+    repeats=True,
+)
+async def _forget(memory: Memory, arguments: OneMemory) -> dict[str, Any]:
+    if not await memory.forget_memory(arguments.memory_type, arguments.memory_id):
+        raise arguments.not_found()
+    return {"memory_type": arguments.memory_type, "id": str(arguments.memory_id), "forgotten": True}
+
+
+class _Stats(Arguments):
+    scope: ScopeName | None = Field(
+        None,
+        description="Count only facts and rules for this agent and global ones; all if left out.",
+    )
+
+
+@tool(
+    "memory_stats",
+    _Stats,
+    group="management",
+    description="How much the memory holds, by type and state, and what waits to be worked on. Use "
+    "it to see whether there is anything to search, and in which scopes.",
+    answer="episodes (total, unconsolidated, backlog_age_hours, consolidated, failed, dead_letter, "
+    "expired), facts (active, fading, superseded, expired, retracted), rules (candidate, "
+    "established, proven, anti_pattern, forgotten), embeddings (pending); without scope also "
+    "scopes, the largest first, with the episodes, facts and rules to be found in each.",
+    example={"scope": "travel"},
+    reads_only=True,
+)
+async def _stats(memory: Memory, arguments: _Stats) -> dict[str, Any]:
+    stats = await memory.memory_stats(scope=arguments.scope)
+    if arguments.scope is None:
+        return stats | {"scopes": to_json(await memory.list_scopes())}
+    if not any([*stats["facts"].values(), *stats["rules"].values()]):
+        return stats | await explain_little(
+            memory, ("fact", "rule"), arguments.scope, nothing_found=True
+        )
+    return stats
+
+
+MANAGEMENT = Group(
+    "management", "Forgetting, and how much there is.", (_forget, _stats), is_core=True
+)

@@ -1,0 +1,184 @@
+"""What a tool is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from pymem.memory import Memory
+from pymem.tools.kinds import Object, is_blank
+
+
+class RequestContext(BaseModel):
+    """Who asks, for tracing. It grants nothing: the tenant follows from the server's login."""
+
+    model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
+
+    request_id: str | None = Field(
+        None, max_length=128, description="Comes back in the answer; kept in the audit."
+    )
+    tenant_id: str | None = Field(None, max_length=128)
+
+
+class Arguments(BaseModel):
+    """Arguments common to all tools."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    request_context: Object[RequestContext] | None = Field(None, description="For tracing only.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leave_out(cls, values: Any) -> Any:
+        """Take what is optional and null or blank for left out: models fill in every argument."""
+        if not isinstance(values, dict):
+            return values
+        optional = {name for name, field in cls.model_fields.items() if not field.is_required()}
+        return {
+            name: value
+            for name, value in values.items()
+            if not (name in optional and is_blank(value))
+        }
+
+    @property
+    def claimed_tenants(self) -> list[str]:
+        """The tenants that the caller says to act for: each must be that of the request."""
+        named = getattr(self, "tenant_id", None) if "tenant_id" in self.model_fields_set else None
+        context = self.request_context
+        return [
+            tenant
+            for tenant in (named, None if context is None else context.tenant_id)
+            if tenant is not None
+        ]
+
+
+A = TypeVar("A", bound=Arguments)
+
+Handler = Callable[[Memory, A], Awaitable[dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool(Generic[A]):
+    """A tool: what an agent is told of it, and what it does.
+
+    Attributes:
+        name: What it is called by.
+        description: When to use it, when not, and what it does; for an agent.
+        arguments: What it takes.
+        answer: What comes back, in words.
+        example: Arguments that make sense.
+        errors: Codes of the errors it has to expect besides PM002, and what each means.
+        run: Does it; the memory acts on behalf of the request already.
+        group: The group it is switched on with.
+        reads_only: Whether it leaves the memories as they are.
+        destroys: Whether something is found no more afterwards.
+        repeats: Whether to call it again with the same arguments changes nothing more.
+    """
+
+    name: str
+    description: str
+    arguments: type[A]
+    answer: str
+    example: Mapping[str, Any]
+    errors: Mapping[str, str]
+    run: Handler[A]
+    group: str
+    reads_only: bool = False
+    destroys: bool = False
+    repeats: bool = False
+
+    def for_agents(self) -> str:
+        """Return all an agent is told: what it is for, what comes back, an example."""
+        example = json.dumps(self.example, ensure_ascii=False)
+        return f"{self.description}\n\nReturns {self.answer}\n\nExample: {example}"
+
+    def input_schema(self) -> dict[str, Any]:
+        """Return the JSON schema of the arguments."""
+        schema = self.arguments.model_json_schema()
+        definitions = schema.pop("$defs", {})
+        tidied: dict[str, Any] = _tidy(schema, definitions)
+        tidied.pop("description", None)
+        properties = tidied["properties"]
+        properties["request_context"] = properties.pop("request_context")
+        return tidied
+
+
+def _tidy(schema: Any, definitions: dict[str, Any]) -> Any:
+    """Return a schema without what tells a model nothing: titles, references, nulls."""
+    if isinstance(schema, list):
+        return [_tidy(item, definitions) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    schema = dict(schema)
+    if "$ref" in schema:
+        schema = definitions[schema.pop("$ref").rpartition("/")[2]] | schema
+    if "anyOf" in schema:
+        [kind] = [kind for kind in schema.pop("anyOf") if kind != {"type": "null"}]
+        return _tidy(kind | schema, definitions)
+    if schema.get("default", ...) is None:
+        del schema["default"]
+    return {
+        _KEYWORDS.get(key, key): {name: _tidy(value, definitions) for name, value in item.items()}
+        if key == "properties"
+        else _tidy(item, definitions)
+        for key, item in schema.items()
+        if key != "title"
+    }
+
+
+# What pydantic calls the bounds of a number that something is done to before.
+_KEYWORDS = {"ge": "minimum", "le": "maximum"}
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Tools that are switched on and off together.
+
+    Attributes:
+        name: What it is selected by.
+        description: What its tools are for.
+        tools: Its tools.
+        is_core: Whether it is on unless another selection is made.
+    """
+
+    name: str
+    description: str
+    tools: tuple[Tool[Any], ...]
+    is_core: bool = False
+
+
+def tool(
+    name: str,
+    arguments: type[A],
+    *,
+    group: str,
+    description: str,
+    answer: str,
+    example: Mapping[str, Any],
+    errors: Mapping[str, str] | None = None,
+    reads_only: bool = False,
+    destroys: bool = False,
+    repeats: bool = False,
+) -> Callable[[Handler[A]], Tool[A]]:
+    """Return a decorator that makes a tool of the function that runs it."""
+
+    def declare(run: Handler[A]) -> Tool[A]:
+        return Tool(
+            name=name,
+            description=description,
+            arguments=arguments,
+            answer=answer,
+            example=example,
+            errors=errors or {},
+            run=run,
+            group=group,
+            reads_only=reads_only,
+            destroys=destroys,
+            repeats=repeats or reads_only,
+        )
+
+    return declare
