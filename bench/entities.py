@@ -38,15 +38,16 @@ PROBE = "select entity_id from memory.entity_names where tenant_id = 't' and "
 FLOORS = {
     "exact": PROBE + "name = %(name)s",
     "alias": PROBE + "name = %(name)s",
-    "prefix": PROBE + "name > %(name)s and name < %(name)s || U&'\\+10FFFF' order by name limit 100",
+    "prefix": PROBE
+    + "name > %(name)s and name < %(name)s || U&'\\+10FFFF' order by name limit 100",
     "part": PROBE + "memory.name_terms(tenant_id, name) @> memory.name_terms('t', %(name)s)",
     "fuzzy": PROBE + "name %% %(name)s",
     "with hints": PROBE + "name = %(name)s",
     "nobody": PROBE + "name = %(name)s",
 }
 
-CONSONANTS = ["b", "br", "d", "f", "g", "gr", "h", "k", "l", "m", "n", "p", "r", "s", "st", "t", "v"]
-VOWELS = ["a", "ai", "e", "ea", "i", "o", "ou", "u"]
+CONSONANTS = "b br d f g gr h k l m n p r s st t v".split()
+VOWELS = "a ai e ea i o ou u".split()
 
 
 def word(source: random.Random, syllables: int) -> str:
@@ -56,7 +57,7 @@ def word(source: random.Random, syllables: int) -> str:
 
 
 def people(count: int, aliases: int) -> list[tuple[str, list[str]]]:
-    """Return names, each with aliases: a nickname of three words, initials, family name first…"""
+    """Return names, each with aliases: without the second name, with initials, another name."""
     source = random.Random(count)
     given = [word(source, 2) for _ in range(800)]
     family = [word(source, 3) for _ in range(12_000)]

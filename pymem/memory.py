@@ -238,6 +238,7 @@ class Memory:
         idempotency_key: str | None = None,
         valid_from: datetime | None = None,
         valid_to: datetime | None = None,
+        object_entity_id: UUID | str | None = None,
         as_of: datetime | None = None,
     ) -> UUID:
         """Store what is known, superseding the active fact of the same key; return its id."""
@@ -260,6 +261,7 @@ class Memory:
             idempotency_key=idempotency_key,
             valid_from=valid_from,
             valid_to=valid_to,
+            object_entity_id=object_entity_id,
             as_of=as_of,
         )
 
@@ -274,8 +276,9 @@ class Memory:
 
         Args:
             facts: Objects with subject, predicate, content and, if wanted, importance, permanence,
-                scope, tags, entity_id, confidence, source_butler, source_episode_id, metadata,
-                embedding, idempotency_key, valid_from and valid_to (ISO 8601).
+                scope, tags, entity_id, object_entity_id, confidence, source_butler,
+                source_episode_id, metadata, embedding, idempotency_key, valid_from and valid_to
+                (ISO 8601).
             embedding_version_id: The version of the embeddings.
             as_of: When they are stored.
         """

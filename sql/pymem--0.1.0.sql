@@ -14233,6 +14233,54 @@ comment on function memory.memory_stats(text, timestamptz) is
 'embeddings pending. scope: facts and rules of it and of global only; episodes have none. Errors: '
 'PM002.';
 
+-- Deploy pymem:functions/scopes to pg
+-- requires: functions/search
+-- requires: tables/searchable_memories
+
+set local role memory_owner;
+
+create function memory.list_scopes(
+  max_results integer default 100,
+  as_of timestamptz default now()
+)
+  returns table (
+    scope text,
+    episodes bigint,
+    facts bigint,
+    rules bigint
+  )
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_limit integer := memory.check_limit(max_results);
+begin
+  perform memory.check_time('as_of', as_of);
+
+  return query
+  select
+    m.scope,
+    count(*) filter (where m.memory_type = 'episode'),
+    count(*) filter (where m.memory_type = 'fact'),
+    count(*) filter (where m.memory_type = 'rule')
+  from memory.searchable_memories as m
+  where m.is_live
+    and m.tenant_id = v_tenant_id
+    and (m.expires_at is null or m.expires_at > as_of)
+  group by m.scope
+  order by count(*) desc, m.scope
+  limit v_limit;
+end;
+$$;
+
+comment on function memory.list_scopes(integer, timestamptz) is
+'The scopes that hold something a search could find, and how much of each type: those with most of '
+'it first. The scope of an episode is its butler. Fading memories count, whatever the floor of a '
+'search leaves out. Errors: PM002.';
+
 -- Deploy pymem:functions/vector_indexes to pg
 -- requires: functions/neighbours
 -- requires: functions/checks
@@ -15160,6 +15208,7 @@ on memory.rule_applications to memory_reader;
 -- requires: functions/history
 -- requires: functions/restore
 -- requires: functions/stats
+-- requires: functions/scopes
 -- requires: functions/undo_consolidation
 -- requires: functions/review_consolidation
 -- requires: functions/context
@@ -15292,6 +15341,7 @@ memory.list_events(uuid, text, timestamptz, bigint, integer),
 memory.get_links(text, uuid, text, timestamptz),
 memory.fact_history(uuid),
 memory.replay_memory(text, uuid),
+memory.list_scopes(integer, timestamptz),
 memory.memory_stats(text, timestamptz),
 memory.entity_get(uuid),
 memory.entity_resolve(text, text, text, jsonb, boolean, integer),

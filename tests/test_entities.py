@@ -56,7 +56,9 @@ async def test_merges_crosswise_neither_deadlock_nor_end_in_circles(database: Da
             assert entity not in walked
             walked.add(entity)
             entity = into[entity]
-    [(survivor,)] = database.query("select id from memory.entities where lifecycle_state = 'active'")
+    [(survivor,)] = database.query(
+        "select id from memory.entities where lifecycle_state = 'active'"
+    )
     active = database.query(
         "select entity_id, predicate, content from memory.facts where validity = 'active'"
     )

@@ -77,6 +77,9 @@ class _StoreFact(Arguments):
     entity_id: EntityId | None = Field(
         None, description="Id (UUID) of the entity it is about, from entity_resolve."
     )
+    object_entity_id: EntityId | None = Field(
+        None, description="Id (UUID) of another entity that the content names, if it relates two."
+    )
     confidence: Confidence = Field(1.0, description="How sure it is: 0 a guess, 1 certain.")
     source_episode_id: Uuid | None = Field(
         None, description="Id (UUID) of the episode it was drawn from."
@@ -119,6 +122,7 @@ async def _store_fact(memory: Memory, arguments: _StoreFact) -> dict[str, Any]:
         scope=arguments.scope,
         tags=arguments.tags,
         entity_id=arguments.entity_id,
+        object_entity_id=arguments.object_entity_id,
         confidence=arguments.confidence,
         source_episode_id=arguments.source_episode_id,
         metadata=arguments.metadata,
