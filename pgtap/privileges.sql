@@ -32,7 +32,7 @@ values
     relevance_score,composite_score}'
 ),
 -- the audit stream and provenance
-('{memory_admin,memory_reader,memory_writer}', '{list_events,get_links,fact_history,replay_memory,memory_stats}'),
+('{memory_admin,memory_reader,memory_writer}', '{list_events,get_links,related,contradictions,fact_history,replay_memory,memory_stats}'),
 ('{memory_admin,memory_reader,memory_worker}', '{get_chain_head,verify_chain}'),
 -- agents and applications
 (
@@ -57,6 +57,7 @@ values
 ('{}', '{lock_fact_key,try_action,read_actions,count_outcomes,close_review,least_trust,lower_trust,check_after_creation,due_episodes,lock_run,refuse_lost_lease,consolidation_key,read_evidence,link_evidence,is_inferred,apply_fact,
   apply_action,refuse_delete,event_digest,append_digest,chain_hash,check_guards,check_seals,check_event_coverage}'),
 ('{}', '{mentions,names_of_subject,is_key_of}'),
+('{}', '{loose_key,near_duplicates,live_memories}'),
 ('{}', '{check_object,check_application,count_application,promoted_maturity,demoted_maturity,mark_rule}'),
 -- embeddings
 (
