@@ -24,6 +24,7 @@ from pymem.models import (
     ClaimedEpisode,
     Cleanup,
     ConsolidationRun,
+    Contradiction,
     Direction,
     DueButler,
     EmbeddingBacklog,
@@ -44,6 +45,7 @@ from pymem.models import (
     Mode,
     Proposal,
     RankedMemory,
+    RelatedMemory,
     Relation,
     Remainder,
     Seal,
@@ -358,6 +360,42 @@ class Memory:
             memory_id=memory_id,
             direction=direction,
             as_of=as_of,
+        )
+
+    async def related(
+        self,
+        memory_type: MemoryType,
+        memory_id: UUID | str,
+        *,
+        max_depth: int | None = None,
+        relations: Sequence[Relation] | None = None,
+        direction: Direction | None = None,
+        max_results: int | None = None,
+        as_of: datetime | None = None,
+    ) -> list[RelatedMemory]:
+        """Return the memories that links lead to, nearest first, each over its shortest way."""
+        return await self._rows(
+            RelatedMemory,
+            "related",
+            memory_type=memory_type,
+            memory_id=memory_id,
+            max_depth=max_depth,
+            relations=relations,
+            direction=direction,
+            max_results=max_results,
+            as_of=as_of,
+        )
+
+    async def contradictions(
+        self,
+        *,
+        scope: str | None = None,
+        max_results: int | None = None,
+        as_of: datetime | None = None,
+    ) -> list[Contradiction]:
+        """Return pairs of memories that contradict or nearly repeat each other, for review."""
+        return await self._rows(
+            Contradiction, "contradictions", scope=scope, max_results=max_results, as_of=as_of
         )
 
     async def list_events(

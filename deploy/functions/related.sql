@@ -57,6 +57,9 @@ as $$
 declare
   v_tenant_id text := memory.current_tenant();
   v_limit integer := memory.check_limit(max_results);
+  v_relations text[] := array[
+    'derived_from', 'supports', 'contradicts', 'supersedes', 'related_to'
+  ];
   v_met memory.related_memory[];
   v_level memory.related_memory[];
 begin
@@ -65,10 +68,16 @@ begin
     memory.check_number('max_depth', max_depth, 1, 5),
     memory.check_word('direction', direction, '{outgoing,incoming,both}'),
     memory.check_time('as_of', as_of);
-  perform memory.check_word(
-    'relation', r.relation, '{derived_from,supports,contradicts,supersedes,related_to}'
-  )
-  from unnest(relations) as r (relation);
+  if relations is not null then
+    if relations = '{}' or not relations <@ v_relations then
+      raise exception 'unknown relations: %', left(relations::text, 200)
+        using errcode = 'PM002',
+          hint = format(
+            'Pass some of %s, or nothing for all of them.', array_to_string(v_relations, ', ')
+          );
+    end if;
+    v_relations := relations;
+  end if;
 
   v_level := array[
     row(
@@ -103,7 +112,7 @@ begin
             on i.tenant_id = v_tenant_id and i.target_type = f.memory_type and i.target_id = f.id
           where related.direction in ('incoming', 'both')
         ) as e
-        where (relations is null or e.relation = any (relations))
+        where e.relation = any (v_relations)
           and not exists (
             select from unnest(v_met) as m where m.memory_type = e.memory_type and m.id = e.id
           )
@@ -134,7 +143,7 @@ $$;
 comment on function memory.related(text, uuid, integer, text[], text, integer, timestamptz) is
 'The memories that links lead to from this one, over at most max_depth links (1..5), each once, '
 'over its shortest way: nearest first, then by the time of the link, type and id; of several links '
-'to it on that way the oldest. direction: outgoing follows links from source to target, incoming '
+'to it from there the oldest. direction: outgoing follows links from source to target, incoming '
 'from target to source, both either way. relations: over these only. It leads on through memories '
 'in any state, and through deleted ones, of which no text is left; states are as of as_of. At most '
 'max_results, which is at most 1000; it looks no further once it has them, and reads the links of '
