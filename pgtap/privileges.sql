@@ -57,7 +57,7 @@ values
 ('{}', '{lock_fact_key,try_action,read_actions,count_outcomes,close_review,least_trust,lower_trust,check_after_creation,due_episodes,lock_run,refuse_lost_lease,consolidation_key,read_evidence,link_evidence,is_inferred,apply_fact,
   apply_action,refuse_delete,event_digest,append_digest,chain_hash,check_guards,check_seals,check_event_coverage}'),
 ('{}', '{mentions,names_of_subject,is_key_of}'),
-('{}', '{loose_key,near_duplicates,live_memories}'),
+('{}', '{loose_key,near_duplicates,live_memory}'),
 ('{}', '{check_object,check_application,count_application,promoted_maturity,demoted_maturity,mark_rule}'),
 -- embeddings
 (

@@ -93,15 +93,17 @@ comment on function memory.near_duplicates(text, text) is
 'loose_key lets them: each beside the newest of its kind, which would have superseded it under '
 'the same key. scope: of it and of global only; NULL for all.';
 
--- noqa: disable=RF01,RF03
-create function memory.live_memories(
+-- The limit keeps this a look-up. Planners would rather read all memories of a tenant, because row
+-- security asks for the tenant again and seems to leave few.
+-- noqa: disable=AM09,RF01,RF03
+create function memory.live_memory(
   tenant_id text,
+  memory_type text,
+  memory_id uuid,
   scope text,
   as_of timestamptz
 )
   returns table (
-    memory_type text,
-    id uuid,
     created_at timestamptz,
     content text,
     confidence float8
@@ -110,7 +112,7 @@ create function memory.live_memories(
   stable
 begin atomic
   select
-    m.memory_type, m.id, m.created_at,
+    m.created_at,
     case m.memory_type
       when 'fact' then format('[%s] [%s]: %s', m.subject, m.predicate, m.content)
       else m.content
@@ -119,22 +121,25 @@ begin atomic
       m.confidence, m.decay_rate, coalesce(m.last_confirmed_at, m.created_at), as_of
     ) as confidence
   from memory.searchable_memories as m
-  where m.tenant_id = live_memories.tenant_id
+  where m.tenant_id = live_memory.tenant_id
+    and m.memory_type = live_memory.memory_type
+    and m.id = live_memory.memory_id
     and m.is_live
     and (m.expires_at is null or m.expires_at > as_of)
     -- A warning says the opposite of the rule that was linked.
     and m.maturity is distinct from 'anti_pattern'
     and (
-      live_memories.scope is null or m.scope = live_memories.scope
+      live_memory.scope is null or m.scope = live_memory.scope
       or m.scope = 'global' and m.memory_type <> 'episode'
-    );
+    )
+  limit 1;
 end;
--- noqa: enable=RF01,RF03
+-- noqa: enable=AM09,RF01,RF03
 
-comment on function memory.live_memories(text, text, timestamptz) is
-'What can be at odds with something: active facts, rules that are neither forgotten nor warnings, '
-'episodes that have not expired. confidence: after decay, 0..1; 1 for an episode. scope as in '
-'contradictions.';
+comment on function memory.live_memory(text, text, uuid, text, timestamptz) is
+'What a memory says, if it can be at odds with another one: an active fact, a rule that is neither '
+'forgotten nor a warning, an episode that has not expired. confidence: after decay, 0..1; 1 for an '
+'episode. scope as in contradictions.';
 
 create function memory.contradictions(
   scope text default null,
@@ -176,10 +181,12 @@ begin
     'contradicts', l.source_type, l.source_id, s.content, s.confidence, s.created_at,
     l.target_type, l.target_id, t.content, t.confidence, t.created_at, l.created_at
   from memory.memory_links as l
-  join memory.live_memories(v_tenant_id, contradictions.scope, as_of) as s
-    on s.memory_type = l.source_type and s.id = l.source_id
-  join memory.live_memories(v_tenant_id, contradictions.scope, as_of) as t
-    on t.memory_type = l.target_type and t.id = l.target_id
+  cross join lateral memory.live_memory(
+    v_tenant_id, l.source_type, l.source_id, contradictions.scope, as_of
+  ) as s
+  cross join lateral memory.live_memory(
+    v_tenant_id, l.target_type, l.target_id, contradictions.scope, as_of
+  ) as t
   where l.tenant_id = v_tenant_id
     and l.relation = 'contradicts'
     -- Two that contradict each other are one pair, as it was linked first.
@@ -201,14 +208,16 @@ begin
 
   return query
   select
-    'near_duplicate', 'fact', s.id, s.content, s.confidence, s.created_at,
-    'fact', t.id, t.content, t.confidence, t.created_at, s.created_at
+    'near_duplicate', 'fact', n.newest_id, s.content, s.confidence, s.created_at,
+    'fact', n.older_id, t.content, t.confidence, t.created_at, s.created_at
   from memory.near_duplicates(v_tenant_id, contradictions.scope) as n
-  join memory.live_memories(v_tenant_id, contradictions.scope, as_of) as s
-    on s.memory_type = 'fact' and s.id = n.newest_id
-  join memory.live_memories(v_tenant_id, contradictions.scope, as_of) as t
-    on t.memory_type = 'fact' and t.id = n.older_id
-  order by s.created_at desc, s.id, t.created_at desc, t.id
+  cross join lateral memory.live_memory(
+    v_tenant_id, 'fact', n.newest_id, contradictions.scope, as_of
+  ) as s
+  cross join lateral memory.live_memory(
+    v_tenant_id, 'fact', n.older_id, contradictions.scope, as_of
+  ) as t
+  order by s.created_at desc, n.newest_id, t.created_at desc, n.older_id
   limit v_limit - v_linked;
 end;
 $$;

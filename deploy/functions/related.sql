@@ -57,9 +57,7 @@ as $$
 declare
   v_tenant_id text := memory.current_tenant();
   v_limit integer := memory.check_limit(max_results);
-  v_relations text[] := array[
-    'derived_from', 'supports', 'contradicts', 'supersedes', 'related_to'
-  ];
+  v_relations text[] := '{derived_from,supports,contradicts,supersedes,related_to}';
   v_met memory.related_memory[];
   v_level memory.related_memory[];
 begin
@@ -68,15 +66,12 @@ begin
     memory.check_number('max_depth', max_depth, 1, 5),
     memory.check_word('direction', direction, '{outgoing,incoming,both}'),
     memory.check_time('as_of', as_of);
-  if relations is not null then
-    if relations = '{}' or not relations <@ v_relations then
-      raise exception 'unknown relations: %', left(relations::text, 200)
-        using errcode = 'PM002',
-          hint = format(
-            'Pass some of %s, or nothing for all of them.', array_to_string(v_relations, ', ')
-          );
-    end if;
-    v_relations := relations;
+  if relations = '{}' or not relations <@ v_relations then
+    raise exception 'unknown relations: %', left(relations::text, 200)
+      using errcode = 'PM002',
+        hint = format(
+          'Pass some of %s, or nothing for all of them.', array_to_string(v_relations, ', ')
+        );
   end if;
 
   v_level := array[
@@ -94,7 +89,7 @@ begin
           n.from_type, n.from_id, n.linked_at
         )::memory.related_memory
       from (
-        select distinct on (e.memory_type, e.id) e.*
+        select distinct on (e.id, e.memory_type) e.*
         from (
           select
             o.target_type as memory_type, o.target_id as id, o.relation, 'outgoing' as direction,
@@ -112,12 +107,12 @@ begin
             on i.tenant_id = v_tenant_id and i.target_type = f.memory_type and i.target_id = f.id
           where related.direction in ('incoming', 'both')
         ) as e
-        where e.relation = any (v_relations)
+        where (relations is null or e.relation = any (relations))
           and not exists (
             select from unnest(v_met) as m where m.memory_type = e.memory_type and m.id = e.id
           )
         order by
-          e.memory_type, e.id, e.linked_at, e.from_type, e.from_id, e.direction desc
+          e.id, e.memory_type, e.linked_at, e.from_type, e.from_id, e.direction desc
       ) as n
       order by n.linked_at, n.memory_type, n.id
       limit v_limit + 1 - cardinality(v_met)

@@ -3,7 +3,7 @@
 begin;
 
 drop function memory.contradictions(text, integer, timestamptz);
-drop function memory.live_memories(text, text, timestamptz);
+drop function memory.live_memory(text, text, uuid, text, timestamptz);
 drop function memory.near_duplicates(text, text);
 drop function memory.loose_key(text);
 

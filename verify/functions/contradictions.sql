@@ -4,6 +4,6 @@ begin;
 select
   'memory.loose_key(text)'::regprocedure,
   'memory.near_duplicates(text, text)'::regprocedure,
-  'memory.live_memories(text, text, timestamptz)'::regprocedure,
+  'memory.live_memory(text, text, uuid, text, timestamptz)'::regprocedure,
   'memory.contradictions(text, integer, timestamptz)'::regprocedure;
 rollback;
