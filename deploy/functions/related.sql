@@ -128,8 +128,13 @@ begin
     s.scope, s.subject, s.predicate, s.content,
     m.relation, m.direction, m.from_type, m.from_id, m.linked_at
   from unnest(v_met) with ordinality as m
-  left join memory.searchable_memories as s
-    on s.tenant_id = v_tenant_id and s.memory_type = m.memory_type and s.id = m.id
+  -- The limit keeps this a look-up: planners would rather read all memories of the tenant.
+  left join lateral (
+    select x.*
+    from memory.searchable_memories as x
+    where x.tenant_id = v_tenant_id and x.memory_type = m.memory_type and x.id = m.id
+    limit 1
+  ) as s on true
   where m.depth > 0
   order by m.ordinality;
 end;
