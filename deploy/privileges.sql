@@ -20,6 +20,9 @@
 -- requires: functions/lifecycle
 -- requires: functions/links
 -- requires: functions/merge_entities
+
+-- requires: functions/related
+-- requires: functions/contradictions
 -- requires: functions/reembedding
 -- requires: functions/resolve_entities
 -- requires: functions/rules
@@ -141,6 +144,8 @@ to memory_writer, memory_worker, memory_reader, memory_admin;
 grant execute on function
 memory.list_events(uuid, text, timestamptz, bigint, integer),
 memory.get_links(text, uuid, text, timestamptz),
+memory.related(text, uuid, integer, text [], text, integer, timestamptz),
+memory.contradictions(text, integer, timestamptz),
 memory.fact_history(uuid),
 memory.replay_memory(text, uuid),
 memory.list_scopes(integer, timestamptz),

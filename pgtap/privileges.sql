@@ -32,7 +32,8 @@ values
     relevance_score,composite_score}'
 ),
 -- the audit stream and provenance
-('{memory_admin,memory_reader,memory_writer}', '{list_events,get_links,fact_history,replay_memory,memory_stats,list_scopes,
+('{memory_admin,memory_reader,memory_writer}', '{list_events,get_links,related,contradictions,
+  fact_history,replay_memory,memory_stats,list_scopes,
   entity_get,entity_resolve,entity_neighbors}'),
 ('{memory_admin,memory_reader,memory_worker}', '{get_chain_head,verify_chain}'),
 -- agents and applications
@@ -60,6 +61,8 @@ values
 ('{}', '{mentions,names_of_subject,is_key_of}'),
 ('{}', '{write_names,audit_merge,record_entity_changes,read_aliases,refuse_name,read_hints,hint_overlap,lock_entity_pair,
   edges_of_entities}'),
+
+('{}', '{loose_key,near_duplicates,live_memory}'),
 ('{}', '{check_object,check_application,count_application,promoted_maturity,demoted_maturity,mark_rule}'),
 -- embeddings
 (

@@ -22,6 +22,7 @@ from pymem.errors import (
 from pymem.memory import Memory
 from pymem.models import (
     Cleanup,
+    Contradiction,
     EmbeddingBacklog,
     EmbeddingVersion,
     Event,
@@ -31,6 +32,7 @@ from pymem.models import (
     Link,
     MarkedRule,
     RankedMemory,
+    RelatedMemory,
     Settings,
     StoredEpisode,
     StoredFact,
@@ -47,6 +49,7 @@ from pymem.worker import EmbeddingWorker
 __all__ = [
     "Cleanup",
     "ConflictError",
+    "Contradiction",
     "Database",
     "EmbeddingBacklog",
     "EmbeddingEngine",
@@ -67,6 +70,7 @@ __all__ = [
     "NotFoundError",
     "PymemError",
     "RankedMemory",
+    "RelatedMemory",
     "Request",
     "RetrievalConfig",
     "Settings",

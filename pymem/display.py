@@ -15,6 +15,7 @@ from rich.table import Table
 from pymem.models import (
     ChainProblem,
     ConsolidationRun,
+    Contradiction,
     DueButler,
     Erasure,
     Event,
@@ -24,6 +25,7 @@ from pymem.models import (
     MemoryState,
     Proposal,
     RankedMemory,
+    RelatedMemory,
     Settings,
     Undone,
     VectorRecall,
@@ -61,8 +63,10 @@ def one_line(text: str, width: int = 200) -> str:
     return flat if len(flat) <= width else flat[: width - 1] + "…"
 
 
-def what(memory: RankedMemory | ExplainedMemory) -> str:
-    """Return a memory as one line."""
+def what(memory: RankedMemory | ExplainedMemory | RelatedMemory) -> str:
+    """Return a memory as one line, a dash for one that was deleted."""
+    if memory.content is None:
+        return "–"
     if memory.memory_type == "fact":
         return one_line(f"[{memory.subject}] [{memory.predicate}]: {memory.content}")
     return one_line(memory.content)
@@ -183,6 +187,54 @@ def links(rows: Sequence[Link], *, title: str | None = None) -> Table:
             f"{link.source_type} {link.source_id} ({link.source_state})",
             link.relation,
             f"{link.target_type} {link.target_id} ({link.target_state})",
+        )
+    return result
+
+
+def related(rows: Sequence[RelatedMemory], *, title: str | None = None) -> Table:
+    """Return what links lead to, with the link each memory was reached over."""
+    result = table(
+        *("depth", "type", "memory", "state", "reached over", "id"),
+        title=title,
+        right=("depth",),
+        whole=("type", "state"),
+    )
+    for row in rows:
+        arrow = "→" if row.direction == "outgoing" else "←"
+        result.add_row(
+            str(row.depth),
+            row.memory_type,
+            escape(what(row)),
+            row.state,
+            f"{row.from_type} {row.from_id} {arrow} {row.relation}",
+            str(row.id),
+        )
+    return result
+
+
+def contradictions(rows: Sequence[Contradiction], *, title: str | None = None) -> Table:
+    """Return pairs of memories of which one may have to go, two lines each."""
+    result = table(
+        *("since (UTC)", "kind", "memory", "conf.", "id"),
+        title=title,
+        right=("conf.",),
+        whole=("since (UTC)", "kind"),
+    )
+    for row in rows:
+        result.add_row(
+            moment(row.since),
+            row.kind,
+            escape(f"{row.source_type}: {one_line(row.source_content)}"),
+            number(row.source_confidence, 2),
+            str(row.source_id),
+        )
+        result.add_row(
+            "",
+            "",
+            escape(f"{row.target_type}: {one_line(row.target_content)}"),
+            number(row.target_confidence, 2),
+            str(row.target_id),
+            end_section=True,
         )
     return result
 

@@ -226,6 +226,53 @@ def test_a_fact_is_forgotten_restored_and_its_history_told(pymem: Run) -> None:
     assert "fact_retracted" in table
 
 
+def test_links_are_walked(pymem: Run, database: Database) -> None:
+    paris = pymem("store", "fact", "Ada", "lives in", "Paris").stdout.strip()
+    rome = pymem("store", "fact", "Ada", "lives in", "Rome").stdout.strip()
+    rule = pymem("store", "rule", "Write to Ada in Italian").stdout.strip()
+    database.query(
+        "select memory.create_link('rule', %s, 'fact', %s, 'derived_from')", *(rule, rome)
+    )
+
+    near = pymem("related", "fact", paris).stdout
+    told = parsed(pymem("related", "fact", paris, "--depth", "2", "--json"))
+    one_way = parsed(pymem("related", "fact", rome, "--direction", "outgoing", "--json"))
+    over = parsed(
+        pymem(
+            *("related", "fact", paris, "--depth", "2", "--json"),
+            *("--relation", "derived_from", "--relation", "supports"),
+        )
+    )
+    nothing = pymem("related", "fact", paris, "--relation", "related_to").stdout
+
+    assert "[Ada] [lives in]: Rome" in near
+    assert "← supersedes" in near
+    assert [(row["depth"], row["content"]) for row in told] == [
+        (1, "Rome"),
+        (2, "Write to Ada in Italian"),
+    ]
+    assert [(row["content"], row["state"]) for row in one_way] == [("Paris", "superseded")]
+    assert over == []
+    assert nothing == "nothing related\n"
+
+
+def test_what_stands_against_each_other_is_shown(pymem: Run) -> None:
+    nothing = pymem("contradictions").stdout
+    paris = pymem("store", "fact", "Ada", "lives in", "Paris").stdout.strip()
+    rome = pymem("store", "fact", "Ada", "Lives_in", "Rome").stdout.strip()
+
+    table = pymem("contradictions").stdout
+    [pair] = parsed(pymem("contradictions", "--json", "--scope", "home", "--limit", "5"))
+    pymem("forget", "fact", paris)
+    settled = parsed(pymem("contradictions", "--json"))
+
+    assert nothing == "no contradictions\n"
+    for text in ("near_duplicate", "fact: [Ada] [Lives_in]: Rome", "fact: [Ada] [lives in]: Paris"):
+        assert text in table
+    assert (pair["source_id"], pair["target_id"]) == (rome, paris)
+    assert settled == []
+
+
 def test_a_history_that_was_tampered_with_is_told(pymem: Run, database: Database) -> None:
     fact = pymem("store", "fact", "Ada", "lives in", "Paris").stdout.strip()
     pymem("confirm", "fact", fact)
@@ -463,6 +510,14 @@ def test_embedding_is_done_by_the_command_too(database: Database) -> None:
             "as_of lies in the future",
         ),
         (("mark", "useless", "abc"), 2, "useless"),
+        (("related", "fact", "abc"), 1, "abc"),
+        (
+            ("related", "fact", "00000000-0000-0000-0000-000000000000", "--depth", "6"),
+            1,
+            "max_depth is 6",
+        ),
+        (("related", "fact", "abc", "--relation", "likes"), 2, "likes"),
+        (("contradictions", "--limit", "0"), 1, "max_results is 0"),
         (("sweep", "--as-of", "9998-01-01"), 1, "as_of lies in the future"),
         (("sweep", "--as-of", "never"), 2, "no time"),
         (("hygiene", "--as-of", "9998-01-01"), 1, "as_of lies in the future"),
@@ -546,6 +601,8 @@ def test_every_command_has_help() -> None:
             "cleanup",
             "hygiene",
             "embed",
+            "related",
+            "contradictions",
             "events",
             "configure",
             "mcp",

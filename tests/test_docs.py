@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 
 from tests.conftest import ROOT, Database
 
@@ -40,3 +42,38 @@ def test_every_setting_is_documented(database: Database) -> None:
 
     settings = database.value("select to_jsonb(memory.default_settings('a')) - 'tenant_id'")
     assert sorted(documented) == sorted(settings)
+
+
+BLOCK = re.compile(r"^```sql\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.M | re.S)
+END_OF_BLOCK = "-- end of block --\n"
+
+
+def test_the_psql_session_prints_what_it_says(database: Database) -> None:
+    document = ROOT / "docs" / "psql-session.md"
+    text = document.read_text()
+    blocks = [block[1] for block in BLOCK.finditer(text)]
+    marks = f"\\echo '{END_OF_BLOCK.strip()}'\n\\warn '{END_OF_BLOCK.strip()}'\n"
+    done = subprocess.run(
+        ["psql", "--no-psqlrc", database.login("default", name="pymem")],
+        input="".join(block + marks for block in blocks),
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    printed = iter(
+        re.sub(r" +$", "", results + errors, flags=re.M)
+        for results, errors in zip(
+            done.stdout.split(END_OF_BLOCK), done.stderr.split(END_OF_BLOCK), strict=True
+        )
+    )
+
+    def with_output(block: re.Match[str]) -> str:
+        output = next(printed).rstrip("\n")
+        return f"```sql\n{block[1]}```\n" + (f"\n```text\n{output}\n```\n" if output else "")
+
+    told = BLOCK.sub(with_output, text)
+
+    if os.environ.get("PYMEM_WRITE_DOCS"):
+        document.write_text(told)
+    assert told == text

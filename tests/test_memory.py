@@ -127,6 +127,37 @@ async def test_confirm_and_forget_tell_whether_there_was_something(memory: Memor
     assert await memory.get_memory("episode", uuid4()) is None
 
 
+async def test_a_walk_along_links(memory: Memory) -> None:
+    rule = await memory.store_rule("Offer tea")
+    fact = await memory.store_fact("user", "likes", "tea")
+    coffee = await memory.store_fact("user", "likes", "coffee")
+    await memory.create_link("rule", rule, "fact", fact, "derived_from")
+
+    [near] = await memory.related("rule", rule)
+    both = await memory.related("rule", rule, max_depth=2, relations=["derived_from", "supersedes"])
+
+    assert (near.id, near.content, near.state, near.from_id) == (fact, "tea", "superseded", rule)
+    assert (near.depth, near.relation, near.direction) == (1, "derived_from", "outgoing")
+    assert [(found.depth, found.id) for found in both] == [(1, fact), (2, coffee)]
+    assert not await memory.related("rule", rule, max_depth=2, direction="incoming")
+
+
+async def test_contradictions(memory: Memory) -> None:
+    tea = await memory.store_fact("user", "likes", "tea")
+    rule = await memory.store_rule("Offer coffee", scope="home")
+    await memory.create_link("rule", rule, "fact", tea, "contradicts")
+    coffee = await memory.store_fact("User", "Likes", "coffee", confidence=0.5)
+
+    linked, alike = await memory.contradictions()
+
+    assert (linked.kind, linked.source_id, linked.target_id) == ("contradicts", rule, tea)
+    assert (alike.kind, alike.source_id, alike.target_id) == ("near_duplicate", coffee, tea)
+    assert alike.source_content == "[User] [Likes]: coffee"
+    assert alike.source_confidence == pytest.approx(0.5)
+    assert [found.kind for found in await memory.contradictions(scope="work")] == ["near_duplicate"]
+    assert len(await memory.contradictions(max_results=1)) == 1
+
+
 async def test_links(memory: Memory) -> None:
     episode = await memory.store_episode("said so", "home")
     fact = await memory.store_fact("user", "likes", "tea")

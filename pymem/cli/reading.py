@@ -195,6 +195,85 @@ def get(options: Options, memory_type: Any, memory_id: str, json_: bool) -> None
 
 
 @main.command()
+@memory_type_argument
+@memory_id_argument
+@click.option(
+    "--depth", type=int, default=1, show_default=True, help="How many links away at most, 1 to 5."
+)
+@click.option(
+    "--relation",
+    "relations",
+    type=click.Choice(["derived_from", "supports", "contradicts", "supersedes", "related_to"]),
+    multiple=True,
+    help="Only over links of this relation; may be repeated.",
+)
+@click.option(
+    "--direction",
+    type=click.Choice(["outgoing", "incoming", "both"]),
+    help="Only to what its links name, or only to what names it.",
+)
+@click.option("--limit", type=int, default=50, show_default=True)
+@as_of_option
+@as_json
+@pass_options
+def related(
+    options: Options,
+    memory_type: Any,
+    memory_id: str,
+    depth: int,
+    relations: tuple[Any, ...],
+    direction: Any,
+    limit: int,
+    as_of: datetime | None,
+    json_: bool,
+) -> None:
+    """Show what links lead to from one memory, the nearest first."""
+    rows = run(
+        options,
+        lambda memory: memory.related(
+            memory_type,
+            memory_id,
+            max_depth=depth,
+            relations=relations or None,
+            direction=direction,
+            max_results=limit,
+            as_of=as_of,
+        ),
+    )
+    if json_:
+        print_json(rows)
+    elif rows:
+        print_table(display.related(rows))
+    else:
+        click.echo("nothing related")
+
+
+@main.command()
+@scope_option
+@click.option("--limit", type=int, default=50, show_default=True)
+@as_of_option
+@as_json
+@pass_options
+def contradictions(
+    options: Options, scope: str | None, limit: int, as_of: datetime | None, json_: bool
+) -> None:
+    """Show pairs of memories that contradict or nearly repeat each other.
+
+    Confirm the one that is right and forget the other.
+    """
+    rows = run(
+        options,
+        lambda memory: memory.contradictions(scope=scope, max_results=limit, as_of=as_of),
+    )
+    if json_:
+        print_json(rows)
+    elif rows:
+        print_table(display.contradictions(rows))
+    else:
+        click.echo("no contradictions")
+
+
+@main.command()
 @click.option("--memory", "memory_id", help="Only events of the memory with this id.")
 @click.option("--event-type", help="Only this type, such as fact_superseded.")
 @click.option("--limit", type=int, default=50, show_default=True)
