@@ -1,6 +1,7 @@
 -- Deploy pymem:privileges to pg
 -- requires: row_security
 -- requires: read_model
+-- requires: functions/doctor
 -- requires: functions/erasure
 -- requires: functions/event_chain
 -- requires: functions/history
@@ -121,7 +122,8 @@ memory.current_actor(),
 memory.current_request_id(),
 memory.current_reason(),
 memory.current_settings(),
-memory.version()
+memory.version(),
+memory.doctor(boolean, timestamptz)
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
 -- The audit stream and provenance
