@@ -57,6 +57,7 @@ create function memory.doctor(
   stable
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
+  set jit = off -- compiling takes longer than it saves
 as $$
 declare
   v_settings memory.settings;

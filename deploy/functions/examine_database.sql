@@ -50,7 +50,7 @@ create function memory.counted(
   return format(
     '%s %s',
     to_char(number, 'FM999,999,999,999,990'),
-    case when number = 1 then noun else regexp_replace(noun, 'y$', 'ie') || 's' end
+    case when number = 1 then noun else regexp_replace(noun, '(?<![aeo])y$', 'ie') || 's' end
   );
 
 comment on function memory.counted(bigint, text) is
@@ -92,16 +92,15 @@ begin
   return query
   select
     'error', 'login', r.rolname::text,
-    format(
-      'the login %s%I %s, and so is not held by row security',
-      case when r.rolname <> session_user then format('%I may become ', session_user) else '' end,
-      r.rolname,
-      case
-        when r.rolname <> session_user then 'at will'
-        when r.rolsuper then 'is a superuser'
-        else 'has BYPASSRLS'
-      end
-    ),
+    case
+      when r.rolname <> session_user
+      then format(
+        'the login %I may become %I, whom row security does not hold', session_user, r.rolname
+      )
+      when r.rolsuper
+      then format('the login %I is a superuser, whom row security does not hold', session_user)
+      else format('the login %I has BYPASSRLS: row security does not hold it', session_user)
+    end,
     'Deploy and repair with it, and connect applications as a login of their own '
     '(sql/grant_login.sql).'
   from pg_roles as r

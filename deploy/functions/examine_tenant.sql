@@ -59,7 +59,7 @@ begin
       and b.claimed = 0 and b.oldest_at < as_of - interval '1 day',
       'warning',
       format(
-        'the change to model %s stands still: %s lack a vector, for up to %s',
+        'the change to model %s stands still: %s without its vector, for up to %s',
         b.model, memory.counted(b.pending, 'memory'), memory.age_in_words(b.oldest_at, as_of)
       ),
       'Let an embedding worker of that model run (docs/operations.md), or give up: '
@@ -174,8 +174,9 @@ begin
     (
       'dead_letter', c.dead, 'warning',
       format(
-        'given up after %s attempts: %s',
-        settings.consolidation_max_attempts, memory.counted(c.dead, 'episode')
+        'given up after %s: %s',
+        memory.counted(settings.consolidation_max_attempts, 'attempt'),
+        memory.counted(c.dead, 'episode')
       ),
       'See why (select errors from memory.list_consolidation_runs();), then: '
       'select memory.requeue_episodes();'
@@ -243,23 +244,21 @@ as $$
 declare
   v_cutoff timestamptz := as_of - interval '2 days';
   v_grace interval := make_interval(secs => settings.episode_pending_grace_days * 86400);
+  v_due uuid[];
   v_aged bigint := 0;
-  v_ids uuid[];
 begin
   -- Nothing records when a job ran last, so these look for work that it should have done by then.
-  -- What has aged since then is due as of then, too, but not now: its state is right.
-  v_ids := (select d.ids from memory.due_facts(settings, v_cutoff) as d);
-  if v_ids <> '{}' then
+  -- What was swept since is due as of then, too, as it has aged since, but it is not due now.
+  v_due := (select d.ids from memory.due_facts(settings, v_cutoff) as d)
+    || (select d.ids from memory.due_rules(settings, v_cutoff) as d);
+  if v_due <> '{}' then
     v_aged := (
-      select count(*) from unnest((select d.ids from memory.due_facts(settings, as_of) as d)) as d (id)
-      where d.id = any (v_ids)
-    );
-  end if;
-  v_ids := (select d.ids from memory.due_rules(settings, v_cutoff) as d);
-  if v_ids <> '{}' then
-    v_aged := v_aged + (
-      select count(*) from unnest((select d.ids from memory.due_rules(settings, as_of) as d)) as d (id)
-      where d.id = any (v_ids)
+      select count(*)
+      from unnest(
+        (select d.ids from memory.due_facts(settings, as_of) as d)
+        || (select d.ids from memory.due_rules(settings, as_of) as d)
+      ) as due_now (id)
+      join unnest(v_due) as due_then (id) on due_then.id = due_now.id
     );
   end if;
 
