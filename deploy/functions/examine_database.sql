@@ -34,7 +34,10 @@ create function memory.enumerate(names text[])
   immutable
   parallel safe
   return array_to_string(names[:3], ', ')
-    || case when cardinality(names) > 3 then format(' and %s more', cardinality(names) - 3) else '' end;
+    || case
+      when cardinality(names) > 3 then format(' and %s more', cardinality(names) - 3)
+      else ''
+    end;
 
 comment on function memory.enumerate(text[]) is
 'The first three of a list of names, and how many there are besides.';
@@ -150,7 +153,7 @@ end;
 $$;
 
 comment on function memory.examine_login(text) is
-'What is unsafe about the login of this session, or keeps it from its tenant (NULL: there is none).';
+'What is unsafe about the login of this session, or keeps it from its tenant (NULL: it has none).';
 
 create function memory.examine_server(server_version_num integer)
   returns setof memory.finding

@@ -139,7 +139,8 @@ as $$
 begin
   return query
   select
-    'warning', 'consolidation', memory.enumerate(array_agg(d.butler order by d.oldest_at, d.butler)),
+    'warning', 'consolidation',
+    memory.enumerate(array_agg(d.butler order by d.oldest_at, d.butler)),
     format(
       'waiting for consolidation, which was due a day ago: %s, for up to %s',
       memory.counted(sum(d.waiting)::bigint, 'episode'),
@@ -313,7 +314,9 @@ begin
     union all
     select
       'seal_events', e.created_at < as_of - interval '1 day',
-      format('the oldest event without a seal is of %s ago', memory.age_in_words(e.created_at, as_of))
+      format(
+        'the oldest event without a seal is of %s ago', memory.age_in_words(e.created_at, as_of)
+      )
     from (
       select min(e.created_at) as created_at
       from memory.memory_events as e
