@@ -37,6 +37,7 @@ CALLS = {
     "audit of one type": "select * from memory.list_events(event_type => 'fact_created', max_results => 20)",
     "links": "select * from memory.get_links('fact', %(id)s)",
     "claim": "select * from memory.claim_unembedded()",
+    "doctor": "select * from memory.doctor()",
 }
 
 
