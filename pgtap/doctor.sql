@@ -187,17 +187,18 @@ alter table memory.facts disable row level security;
 alter table memory.rules no force row level security;
 drop policy tenant on memory.episodes;
 alter policy tenant on memory.entities using (true);
+alter policy tenant on memory.memory_links to memory_owner;
 select is(
   memory_test.found('row_security'),
   array[
     'error memory.entities: no policy restricts a tenant to its own rows',
     'error memory.episodes: no policy restricts a tenant to its own rows',
     'error memory.facts: row security is not enabled',
+    'error memory.memory_links: no policy restricts a tenant to its own rows',
     'error memory.rules: row security is not forced on the owner'
   ],
   'tables that keep the tenants apart no more'
 );
-drop policy tenant on memory.entities;
 select memory_test.follow('row_security') \g /dev/null
 select is(memory_test.found('row_security'), '{}', 'until the hints are followed');
 

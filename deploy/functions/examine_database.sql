@@ -234,7 +234,8 @@ as $$
     'error', 'row_security', format('memory.%I', c.relname),
     'no policy restricts a tenant to its own rows',
     format(
-      'create policy tenant on memory.%I as restrictive to memory_owner, memory_writer, '
+      'drop policy if exists tenant on memory.%1$I; '
+      'create policy tenant on memory.%1$I as restrictive to memory_owner, memory_writer, '
       'memory_worker, memory_reader, memory_admin, memory_gateway '
       'using (tenant_id = (select memory.current_tenant())) '
       'with check (tenant_id = (select memory.current_tenant()));',
@@ -247,7 +248,10 @@ as $$
     and not exists (
       select from pg_policy as p
       where p.polrelid = c.oid and not p.polpermissive and p.polcmd = '*'
-        and 'memory_owner'::regrole = any (p.polroles)
+        and p.polroles @> array[
+          'memory_owner', 'memory_writer', 'memory_worker', 'memory_reader', 'memory_admin',
+          'memory_gateway'
+        ]::regrole[]::oid[]
         and pg_get_expr(p.polqual, p.polrelid) ~ '^\(tenant_id = .*\mcurrent_tenant\(\)'
         and pg_get_expr(p.polwithcheck, p.polrelid) ~ '^\(tenant_id = .*\mcurrent_tenant\(\)'
     );

@@ -246,7 +246,7 @@ declare
   v_cutoff timestamptz := as_of - interval '2 days';
   v_grace interval := make_interval(secs => settings.episode_pending_grace_days * 86400);
   v_due uuid[];
-  v_aged bigint := 0;
+  v_aged bigint;
 begin
   -- Nothing records when a job ran last, so these look for work that it should have done by then.
   -- What was swept since is due as of then, too, as it has aged since, but it is not due now.
