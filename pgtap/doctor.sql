@@ -45,7 +45,7 @@ alter role doctor_bypass bypassrls;
 create role doctor_chief superuser;
 select memory_test.a_login('doctor_deputy', 'a', 'memory_writer, doctor_chief');
 select memory_test.a_login('doctor_owner', 'a', 'memory_writer, memory_owner, memory_search');
-create extension if not exists pg_trgm;
+create extension if not exists pg_trgm with schema public;
 grant execute on function memory_test.found(text, timestamptz) to public;
 select memory_test.share_results();
 
@@ -172,14 +172,15 @@ select is(
   array['error vector: the extension vector is in schema memory_test, where functions do not look'], 'one out of sight'
 );
 select memory_test.follow('server') \g /dev/null
-drop extension pg_trgm;
+drop extension pg_trgm cascade;
 select is(
   memory_test.found('server'),
-  array['info pg_trgm: the extension pg_trgm is missing: entities are found by their names, not by similar ones'],
+  array['info pg_trgm: the extension pg_trgm is not in schema public: no entity is found by a similar name'],
   'no pg_trgm'
 );
 select memory_test.follow('server') \g /dev/null
 select is(memory_test.found('server'), '{}', 'each is well again when its hint was followed');
+select memory_test.follow('indexes') \g /dev/null -- what went with the extension
 
 -- Row security
 

@@ -57,7 +57,7 @@ def worst(rows: list[dict[str, Any]], *severities: str) -> list[tuple[str, str]]
 
 
 def test_a_healthy_memory_is_told_what_was_checked(database: Database) -> None:
-    database.query("create extension if not exists pg_trgm")
+    database.query("create extension if not exists pg_trgm with schema public")
     url = database.login("a")
 
     text = doctor("--database-url", url, "doctor").stdout
@@ -221,7 +221,7 @@ def test_dead_rows_that_nobody_vacuums(database: Database) -> None:
 
 @pytest.mark.anyio
 async def test_the_client_has_the_doctor_too(database: Database) -> None:
-    database.query("create extension if not exists pg_trgm")
+    database.query("create extension if not exists pg_trgm with schema public")
     async with await Memory.connect(database.login("a")) as memory:
         assert await memory.doctor() == []
         [passed] = [f for f in await memory.doctor(passed=True) if f.check_name == "guards"]

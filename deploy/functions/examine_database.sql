@@ -201,9 +201,12 @@ begin
   return query
   select
     'info', 'server', 'pg_trgm',
-    'the extension pg_trgm is missing: entities are found by their names, not by similar ones',
-    'If similar names matter: create extension pg_trgm;'
-  where not exists (select from pg_extension as e where e.extname = 'pg_trgm');
+    'the extension pg_trgm is not in schema public: no entity is found by a similar name',
+    'If similar names matter: create extension pg_trgm with schema public;'
+  where not exists (
+    select from pg_extension as e
+    where e.extname = 'pg_trgm' and e.extnamespace = 'public'::regnamespace
+  );
 end;
 $$;
 
