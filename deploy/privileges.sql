@@ -1,7 +1,6 @@
 -- Deploy pymem:privileges to pg
 -- requires: row_security
 -- requires: read_model
--- requires: functions/doctor
 -- requires: functions/erasure
 -- requires: functions/event_chain
 -- requires: functions/history
@@ -12,6 +11,7 @@
 -- requires: functions/context
 -- requires: functions/cleanup
 -- requires: functions/decay
+-- requires: functions/doctor
 -- requires: functions/events
 -- requires: functions/explain
 -- requires: functions/hygiene

@@ -57,10 +57,11 @@ values
 ('{}', '{lock_fact_key,try_action,read_actions,count_outcomes,close_review,least_trust,lower_trust,check_after_creation,due_episodes,lock_run,refuse_lost_lease,consolidation_key,read_evidence,link_evidence,is_inferred,apply_fact,
   apply_action,refuse_delete,event_digest,append_digest,chain_hash,check_guards,check_seals,check_event_coverage}'),
 ('{}', '{mentions,names_of_subject,is_key_of}'),
+('{}', '{check_object,check_application,count_application,promoted_maturity,demoted_maturity,mark_rule}'),
+-- the doctor
 ('{}', '{all_checks,enumerate,counted,age_in_words,examine_login,examine_server,examine_row_security,examine_guards,
   examine_privileges,examine_indexes,examine_statistics,examine_embeddings,examine_consolidation,examine_jobs,
   examine_settings}'),
-('{}', '{check_object,check_application,count_application,promoted_maturity,demoted_maturity,mark_rule}'),
 -- embeddings
 (
   '{memory_admin,memory_worker,memory_writer}',
