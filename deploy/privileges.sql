@@ -14,6 +14,7 @@
 -- requires: functions/context
 -- requires: functions/cleanup
 -- requires: functions/decay
+-- requires: functions/doctor
 -- requires: functions/events
 -- requires: functions/explain
 -- requires: functions/hygiene
@@ -136,7 +137,8 @@ memory.current_actor(),
 memory.current_request_id(),
 memory.current_reason(),
 memory.current_settings(),
-memory.version()
+memory.version(),
+memory.doctor(boolean, timestamptz)
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
 -- The audit stream, provenance and entities

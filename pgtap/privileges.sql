@@ -14,7 +14,7 @@ values
 -- everybody who works with a memory
 (
   '{memory_admin,memory_reader,memory_worker,memory_writer}',
-  '{set_request,require_tenant,current_actor,current_request_id,current_reason,version,is_actor,
+  '{set_request,require_tenant,current_actor,current_request_id,current_reason,version,doctor,is_actor,
     is_request_id,is_reason}'
 ),
 (
@@ -64,6 +64,10 @@ values
 
 ('{}', '{loose_key,near_duplicates,live_memory}'),
 ('{}', '{check_object,check_application,count_application,promoted_maturity,demoted_maturity,mark_rule}'),
+-- the doctor
+('{}', '{all_checks,enumerate,counted,age_in_words,examine_login,examine_server,examine_row_security,examine_guards,
+  examine_privileges,examine_indexes,examine_statistics,examine_embeddings,examine_consolidation,examine_jobs,
+  examine_settings}'),
 -- embeddings
 (
   '{memory_admin,memory_worker,memory_writer}',

@@ -21,6 +21,7 @@ from pymem.models import (
     Event,
     ExplainedMemory,
     FactVersion,
+    Finding,
     Link,
     MemoryState,
     Proposal,
@@ -368,6 +369,23 @@ def chain_problems(rows: Sequence[ChainProblem], *, title: str | None = None) ->
             escape(row.detail),
             "–" if row.memory_id is None else f"{row.memory_type} {row.memory_id}",
         )
+    return result
+
+
+_MARKS = {"error": "[red]✗", "warning": "[yellow]!", "info": "[blue]i", "ok": "[green]✓"}
+
+
+def findings(rows: Sequence[Finding]) -> Table:
+    """Return what the doctor has found, each with what to do next below it."""
+    result = Table.grid(padding=(0, 2, 0, 0))
+    result.add_column(no_wrap=True)
+    result.add_column(no_wrap=True)
+    result.add_column(overflow="fold")
+    for row in rows:
+        check = row.check_name.replace("_", " ")
+        result.add_row(_MARKS[row.severity], check, escape(row.message))
+        if row.hint is not None:
+            result.add_row("", "", f"[dim]→ {escape(row.hint)}")
     return result
 
 

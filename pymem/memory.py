@@ -36,6 +36,7 @@ from pymem.models import (
     ExplainedMemory,
     FactVersion,
     FailedBatch,
+    Finding,
     Hygiene,
     IndexProblem,
     IndexStatement,
@@ -1220,6 +1221,12 @@ class Memory:
     async def check_indexes(self) -> list[IndexProblem]:
         """Return the indexes of the schema that are missing or invalid."""
         return await self._rows(IndexProblem, "check_indexes")
+
+    async def doctor(
+        self, *, passed: bool | None = None, as_of: datetime | None = None
+    ) -> list[Finding]:
+        """Return what is wrong with the login, the database and the memories, the worst first."""
+        return await self._rows(Finding, "doctor", passed=passed, as_of=as_of)
 
     # How the methods above reach the database
 

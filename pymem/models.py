@@ -557,6 +557,20 @@ class IndexProblem:
 
 
 @dataclass(frozen=True, slots=True)
+class Finding:
+    """Something the doctor has found: what is the matter, and what to do next.
+
+    severity is error, warning, info or ok: a check that passed, without subject and hint.
+    """
+
+    severity: str
+    check_name: str
+    subject: str | None
+    message: str
+    hint: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """How a tenant's memory behaves; the comments on memory.settings explain each value."""
 

@@ -608,6 +608,7 @@ def test_every_command_has_help() -> None:
             "mcp",
             "reindex",
             "check-vectors",
+            "doctor",
         ),
     ):
         assert f"  {name} " in listed

@@ -33,6 +33,7 @@ CALLS = {
     "recall": "select * from memory.recall('garden recipe', embedding => %(vector)s::vector)",
     "context": "select memory.context('garden recipe', 'home', embedding => %(vector)s::vector)",
     "store": "select memory.store_fact('user', 'likes', 'garden', embedding => %(vector)s::vector)",
+    "doctor": "select * from memory.doctor()",
     "audit": "select * from memory.list_events(max_results => 20)",
     "audit of one type": "select * from memory.list_events(event_type => 'fact_created', max_results => 20)",
     "links": "select * from memory.get_links('fact', %(id)s)",

@@ -1,0 +1,637 @@
+begin;
+\ir fixtures.sql
+select plan(104);
+
+-- What a check found, without its hints.
+create function memory_test.found(
+  check_name text,
+  as_of timestamptz default now()
+)
+  returns text[]
+  language sql
+  stable
+  return array(
+    select format('%s %s: %s', d.severity, d.subject, d.message)
+    from memory.doctor(as_of => found.as_of) with ordinality as d
+    where d.check_name = found.check_name
+    order by d.ordinality
+  );
+
+-- Does what the hints of a check say, in a transaction, where nothing is concurrent.
+create function memory_test.follow(check_name text)
+  returns void
+  language plpgsql
+as $$
+declare
+  v_hint text;
+begin
+  for v_hint in
+    select d.hint from memory.doctor() as d where d.check_name = follow.check_name
+  loop
+    execute replace(regexp_replace(v_hint, '^[^:]*: ', ''), ' concurrently', '');
+  end loop;
+end;
+$$;
+
+select memory_test.a_login('doctor_writer', 'a', 'memory_writer');
+select memory_test.a_login('doctor_reader', 'a', 'memory_reader');
+select memory_test.a_login('doctor_worker', 'a', 'memory_worker');
+select memory_test.a_login('doctor_admin', 'a', 'memory_admin');
+select memory_test.a_login('doctor_unbound', null, 'memory_writer');
+select memory_test.a_login('doctor_gateway', null, 'memory_writer, memory_gateway');
+select memory_test.a_login('doctor_both', 'a', 'memory_writer, memory_gateway');
+select memory_test.a_login('doctor_bypass', 'a', 'memory_writer');
+alter role doctor_bypass bypassrls;
+create role doctor_chief superuser;
+select memory_test.a_login('doctor_deputy', 'a', 'memory_writer, doctor_chief');
+select memory_test.a_login('doctor_owner', 'a', 'memory_writer, memory_owner, memory_search');
+create extension if not exists pg_trgm with schema public;
+grant execute on function memory_test.found(text, timestamptz) to public;
+select memory_test.share_results();
+
+-- All is well. Tests that were rolled back may have left tables large.
+
+analyze;
+select memory.register_embedding_version('model', '1') as version \gset
+select memory.store_episode('Tea was drunk', 'home', embedding => memory_test.axis(1)) \g /dev/null
+select memory.store_fact('Ada', 'likes', 'tea', embedding => memory_test.axis(1)) as fact \gset
+select memory.store_rule('Offer tea', embedding => memory_test.axis(1)) as rule \gset
+set session authorization doctor_writer;
+select is_empty('select * from memory.doctor()', 'an ordinary login of a healthy memory: nothing is found');
+select results_eq(
+  'select d.severity, d.check_name, d.subject, d.hint from memory.doctor(true) as d',
+  $$ select 'ok', c.name, null::text, null::text
+     from unnest(
+       '{login,server,row_security,guards,privileges,indexes,statistics,embeddings,consolidation,jobs,settings}'
+       ::text[]
+     ) with ordinality as c (name, position)
+     order by c.position $$,
+  'and every check says so if asked'
+);
+select is(
+  (select d.message from memory.doctor(true) as d where d.check_name = 'login'),
+  $$doctor_writer acts for tenant 'a', and is held by row security$$,
+  'in words'
+);
+reset session authorization;
+select is_empty(
+  $$ select d.* from memory.doctor(as_of => now() + interval '50 minutes') as d where d.check_name <> 'login' $$,
+  'what has just been stored may wait a while'
+);
+
+-- Who asks
+
+select is(
+  memory_test.found('login'),
+  array[format('error %1$s: the login %1$I is a superuser, whom row security does not hold', session_user)],
+  'a superuser'
+);
+select memory_test.as_tenant('') \g /dev/null
+select is(
+  array(select d.check_name from memory.doctor(true) as d where d.severity = 'ok'),
+  '{server,row_security,guards,privileges,indexes,statistics}',
+  'who names no tenant has the database examined'
+);
+select matches(
+  array_to_string(memory_test.found('login'), '; '),
+  'warning \w+: no tenant is named, so that only the database was examined', 'and is told so'
+);
+select memory_test.as_tenant('a') \g /dev/null
+
+set session authorization doctor_gateway;
+select is(memory_test.found('login'), '{}', 'a gateway that names a tenant is an ordinary login');
+select set_config('memory.tenant_id', '', true) \g /dev/null
+select is(
+  memory_test.found('login'),
+  array['warning doctor_gateway: no tenant is named, so that only the database was examined, and no memories'],
+  'one that names none is not'
+);
+set session authorization doctor_unbound;
+select is(
+  memory_test.found('login'),
+  array['error doctor_unbound: the login doctor_unbound is bound to no tenant, so that every call is refused'],
+  'a login that nobody bound'
+);
+set session authorization doctor_both;
+select is(
+  memory_test.found('login'),
+  array['info memory_gateway: the login doctor_both is bound to tenant ''a'', so that its role memory_gateway is of no effect'],
+  'a bound gateway'
+);
+set session authorization doctor_bypass;
+select is(
+  memory_test.found('login'),
+  array['error doctor_bypass: the login doctor_bypass has BYPASSRLS: row security does not hold it'],
+  'a login past row security'
+);
+set session authorization doctor_deputy;
+select is(
+  memory_test.found('login'),
+  array['error doctor_chief: the login doctor_deputy may become doctor_chief, whom row security does not hold'],
+  'one that may become a superuser'
+);
+set session authorization doctor_owner;
+select is(
+  memory_test.found('login'),
+  array[
+    'error memory_owner: the login doctor_owner is a member of memory_owner, which may change tables and switch the audit off',
+    'error memory_search: the login doctor_owner is a member of memory_search, which reads the memories of every tenant'
+  ],
+  'a member of the owners'
+);
+set session authorization doctor_reader;
+select is_empty('select * from memory.doctor()', 'a reader may ask');
+set session authorization doctor_worker;
+select is_empty('select * from memory.doctor()', 'a worker may');
+set session authorization doctor_admin;
+select is_empty('select * from memory.doctor()', 'an administrator may');
+reset session authorization;
+select volatility_is('memory', 'doctor', array['boolean', 'timestamp with time zone'], 'stable', 'it only reads');
+select throws_ok($$ select memory.doctor(as_of => null) $$, 'PM002', null, 'there is no such time');
+select throws_ok($$ select memory.doctor(as_of => 'infinity') $$, 'PM002', null, 'nor this one');
+
+-- The server
+
+select is(
+  array(select e.message from memory.examine_server(140012) as e), '{PostgreSQL 14 is too old for pymem}', 'an old server'
+);
+select e.extversion as vector_version from pg_extension as e where e.extname = 'vector' \gset
+update pg_extension as e set extversion = '0.6.2' where e.extname = 'vector';
+select is(
+  memory_test.found('server'),
+  array[
+    'error vector: pgvector 0.6.2 is too old for pymem',
+    'info vector: of pgvector, 0.6.2 is installed and ' || :'vector_version' || ' is there'
+  ],
+  'an old pgvector'
+);
+update pg_extension as e set extversion = :'vector_version' where e.extname = 'vector';
+alter extension vector set schema memory_test;
+select is(
+  memory_test.found('server'),
+  array['error vector: the extension vector is in schema memory_test, where functions do not look'], 'one out of sight'
+);
+select memory_test.follow('server') \g /dev/null
+drop extension pg_trgm cascade;
+select is(
+  memory_test.found('server'),
+  array['info pg_trgm: the extension pg_trgm is not in schema public: no entity is found by a similar name'],
+  'no pg_trgm'
+);
+select memory_test.follow('server') \g /dev/null
+select is(memory_test.found('server'), '{}', 'each is well again when its hint was followed');
+select memory_test.follow('indexes') \g /dev/null -- what went with the extension
+
+-- Row security
+
+alter table memory.facts disable row level security;
+alter table memory.rules no force row level security;
+drop policy tenant on memory.episodes;
+alter policy tenant on memory.entities using (true);
+alter policy tenant on memory.memory_links to memory_owner;
+select is(
+  memory_test.found('row_security'),
+  array[
+    'error memory.entities: no policy restricts a tenant to its own rows',
+    'error memory.episodes: no policy restricts a tenant to its own rows',
+    'error memory.facts: row security is not enabled',
+    'error memory.memory_links: no policy restricts a tenant to its own rows',
+    'error memory.rules: row security is not forced on the owner'
+  ],
+  'tables that keep the tenants apart no more'
+);
+select memory_test.follow('row_security') \g /dev/null
+select is(memory_test.found('row_security'), '{}', 'until the hints are followed');
+
+-- Guards
+
+alter table memory.facts disable trigger audit_created;
+alter table memory.memory_events enable trigger refuse_change;
+set local session_replication_role = replica;
+select is(
+  memory_test.found('guards'),
+  array[
+    'error session_replication_role: triggers do not fire in this session: what it writes leaves no event, nor a vector to make',
+    'error triggers: the trigger audit_created of memory.facts is disabled',
+    'error triggers: the trigger refuse_change of memory.memory_events does not fire always'
+  ],
+  'ways past the audit'
+);
+reset session_replication_role;
+alter table memory.facts enable trigger audit_created;
+alter table memory.memory_events enable always trigger refuse_change;
+
+-- Privileges
+
+alter role memory_writer login;
+grant execute on function memory.write_event(text, text, text, uuid, jsonb) to public;
+grant select on memory.facts to public;
+create table memory.notes (id integer);
+alter table memory.notes enable row level security, force row level security;
+select is(
+  memory_test.found('privileges'),
+  array[
+    'error memory_writer: the role memory_writer may log in, or has a power over the cluster',
+    'error public: everybody may use memory.facts, memory.write_event()',
+    format('warning %1$s: the role %1$s owns, and so runs as or may change, memory.notes', current_user)
+  ],
+  'roles, owners and privileges that are not as deployed'
+);
+drop table memory.notes;
+revoke select on memory.facts from public;
+revoke execute on function memory.write_event(text, text, text, uuid, jsonb) from public;
+select memory_test.follow('privileges') \g /dev/null
+select is(memory_test.found('privileges'), '{}', 'and are again');
+
+-- Indexes
+
+drop index memory.facts_tags_idx, memory.facts_active_subject_key;
+update pg_index as i set indisvalid = false where i.indexrelid = 'memory.rules_vectors_idx'::regclass;
+select is(
+  memory_test.found('indexes'),
+  array[
+    'error facts_active_subject_key: the index is missing',
+    'warning facts_tags_idx: the index is missing',
+    'warning rules_vectors_idx: the index is invalid'
+  ],
+  'indexes that are gone or unfinished; one that is unique is missed more'
+);
+select memory_test.follow('indexes') \g /dev/null
+select is(memory_test.found('indexes'), '{}', 'until the hints are followed');
+
+-- Statistics
+
+alter table memory.rules set (autovacuum_enabled = off);
+set local track_counts = off;
+create table memory.notes as select repeat('x', 200) as note from generate_series(1, 40000) as n;
+select is(
+  memory_test.found('statistics'),
+  array[
+    'warning memory.notes: the table is large and was never analyzed, so that plans are guesses',
+    'warning memory.rules: autovacuum is off for this table',
+    'warning track_counts: autovacuum is off: dead rows stay, and plans are made by old statistics'
+  ],
+  'tables that nobody vacuums or analyzes'
+);
+reset track_counts;
+select memory_test.follow('statistics') \g /dev/null
+select is(memory_test.found('statistics'), '{}', 'until somebody does');
+drop table memory.notes;
+
+-- Embeddings
+
+create function memory_test.later(days float8)
+  returns timestamptz
+  language sql
+  stable
+  return now() + days * interval '1 day';
+
+select memory_test.as_tenant('e') \g /dev/null
+select memory.store_episode('Tea was drunk', 'home') \g /dev/null
+select is(
+  memory_test.found('embeddings'),
+  array['warning active: no embedding model is registered, so that 1 memory can be found by words only'],
+  'memories that nobody embeds'
+);
+select memory.configure('{"retrieval_mode": "keyword"}') \g /dev/null
+select is(
+  memory_test.found('embeddings'),
+  array['info active: no embedding model is registered, so that 1 memory can be found by words only'],
+  'as may be meant'
+);
+select memory.configure('{"retrieval_mode": "hybrid"}') \g /dev/null
+select memory.register_embedding_version('model', '1') as version \gset
+select is(memory_test.found('embeddings', memory_test.later(1.0 / 25)), '{}', 'a worker may take an hour');
+select is(
+  memory_test.found('embeddings', memory_test.later(1.0 / 8)),
+  array['warning active: waiting for a vector of model model: 1 memory, for up to 3 hours'],
+  'and no longer'
+);
+update memory.embedding_queue as q set attempts = 5 where q.tenant_id = 'e';
+select is(
+  memory_test.found('embeddings'),
+  array['warning active: given to embedding workers five times and more, and without a vector still: 1 memory'],
+  'one that no worker gets done'
+);
+select is(
+  (select array_agg(memory.set_embedding(c.memory_type, c.memory_id, memory_test.axis(1))) from memory.claim_unembedded() as c),
+  '{t}', 'once they have vectors'
+);
+select is(memory_test.found('embeddings', memory_test.later(9)), '{}', 'all is well');
+
+select memory.configure('{"embedding_rendering": "content"}') \g /dev/null
+select is(
+  memory_test.found('embeddings'),
+  array['info embedding_rendering: episodes are to be embedded as "content", and their vectors are made of "previous_dated"'],
+  'a rendering that no vector has'
+);
+select memory_test.follow('embeddings') \g /dev/null
+select is(
+  memory_test.found('embeddings'),
+  array['info building: a change to model model is under way: 1 memory to go'],
+  'a change of model'
+);
+select is(
+  memory_test.found('embeddings', memory_test.later(3)),
+  array['warning building: the change to model model stands still: 1 memory without its vector, for up to 3 days'],
+  'one that nobody works on'
+);
+select v.id as building from memory.current_embedding_versions() as v where v.status = 'building' \gset
+select memory.set_embedding('episode', e.id, memory_test.axis(1), :'building')
+from memory.episodes as e where e.tenant_id = 'e' \g /dev/null
+select is(
+  memory_test.found('embeddings'),
+  array['warning building: every memory has its vector of model model, and searches use the old ones'],
+  'one that nobody ended'
+);
+select memory.switch_embedding_version() \g /dev/null
+select is(memory_test.found('embeddings', memory_test.later(9)), '{}', 'the end of it');
+
+select memory.configure('{"exact_scan_limit": 0}') \g /dev/null
+select is(
+  memory_test.found('embeddings'),
+  array['warning episode: searches compare all of 1 episode: more than exact_scan_limit (0)'],
+  'many vectors without an index'
+);
+select memory.rebuild_vector_indexes('hnsw') \g /dev/null
+select is(memory_test.found('embeddings'), '{}', 'which an index is for');
+select memory.rebuild_vector_indexes('exact') \g /dev/null
+
+-- Consolidation
+
+select memory_test.as_tenant('c') \g /dev/null
+select memory.store_episode(b || n, b, as_of => now() - interval '2 hours')
+from unnest('{home,work,gym,shop}'::text[]) as b cross join generate_series(1, 3) as n \g /dev/null
+update memory.episodes as e set expires_at = null where e.tenant_id = 'c';
+select is(memory_test.found('consolidation'), '{}', 'episodes may wait');
+select is(
+  memory_test.found('consolidation', memory_test.later(2)),
+  array['warning gym, home, shop and 1 more: waiting for consolidation, which was due a day ago: 12 episodes, for up to 2 days'],
+  'but not for days'
+);
+select c.run_id as run from memory.claim_episodes('home') as c limit 1 \gset
+select is(
+  memory_test.found('consolidation', memory_test.later(1.0 / 24)), '{}',
+  'a lease that has ended a moment ago'
+);
+select is(
+  memory_test.found('consolidation', memory_test.later(1.0 / 12)),
+  array['warning home: the lease of a run ended 105 minutes ago: its worker died, and nobody has come since'],
+  'one that ended long ago'
+);
+select memory.fail_consolidation(:'run', 'no answer') \g /dev/null
+select is(
+  memory_test.found('consolidation'), array['info failed: failed, and waiting for another try: 3 episodes'], 'a failed run'
+);
+select memory.configure('{"consolidation_max_attempts": 1}') \g /dev/null
+select memory.fail_consolidation(c.run_id, 'no answer')
+from unnest('{work,gym}'::text[]) as b
+cross join lateral (select c.run_id from memory.claim_episodes(b) as c limit 1) as c \g /dev/null
+select is(
+  memory_test.found('consolidation'),
+  array[
+    'warning dead_letter: given up after 1 attempt: 6 episodes',
+    'warning runs: the last three runs have failed',
+    'info failed: failed, and waiting for another try: 3 episodes'
+  ],
+  'dead letters, and a worker that never gets an answer'
+);
+select memory.requeue_episodes() \g /dev/null
+select memory.configure('{"consolidation_review": true}') \g /dev/null
+select c.run_id as run from memory.claim_episodes('shop', as_of => now() + interval '1 minute') as c limit 1 \gset
+select memory.apply_consolidation(
+  :'run', jsonb_build_object('new_rules', jsonb_build_array(jsonb_build_object('content', 'Offer tea')))
+) \g /dev/null
+select is(
+  memory_test.found('consolidation', memory_test.later(1.0 / 50)),
+  array['info failed: failed, and waiting for another try: 3 episodes'],
+  'one good run is enough, and proposals may wait'
+);
+update memory.episodes as e set consolidation_status = 'consolidated'
+where e.tenant_id = 'c' and e.consolidation_status <> 'consolidated';
+select is(
+  memory_test.found('consolidation', memory_test.later(8)),
+  array['warning review: proposed in 1 run, and neither accepted nor rejected for up to 8 days'],
+  'but not for ever'
+);
+select memory.reject_proposals(:'run') \g /dev/null
+select is(memory_test.found('consolidation', memory_test.later(8)), '{}', 'all is done');
+
+-- Jobs
+
+select memory_test.as_tenant('j') \g /dev/null
+select memory.store_fact('Ada', 'mood', 'well', permanence => 'ephemeral') \g /dev/null
+select memory.store_rule('Shout', confidence => 0.2) as rule \gset
+select memory.seal_events() \g /dev/null
+-- The fact fades when it is 16.1 days old, and expires with 30; the rule fades at once.
+select is(memory_test.found('jobs', memory_test.later(1)), '{}', 'a sweep may come in the night');
+select is(
+  memory_test.found('jobs', memory_test.later(3)),
+  array['warning run_decay_sweep: not in the state that their confidence has had for two days: 1 memory'],
+  'and is missed if it does not'
+);
+select is(
+  memory_test.found('jobs', memory_test.later(19)),
+  array['warning run_decay_sweep: not in the state that their confidence has had for two days: 2 memories'],
+  'by whatever decays'
+);
+update memory.facts as f set metadata = '{"status": "fading"}' where f.tenant_id = 'j';
+update memory.rules as r set metadata = '{"status": "fading"}' where r.tenant_id = 'j';
+select is(memory_test.found('jobs', memory_test.later(17)), '{}', 'what the sweep has just let fade is right');
+update memory.facts as f set metadata = '{}', valid_to = now() + interval '1 hour' where f.tenant_id = 'j';
+select is(
+  memory_test.found('jobs', memory_test.later(3)),
+  array['warning run_decay_sweep: not in the state that their confidence has had for two days: 1 memory'],
+  'a fact that holds no more has to expire'
+);
+select memory.forget_memory('fact', f.id) from memory.facts as f where f.tenant_id = 'j' \g /dev/null
+
+select memory.mark_harmful(:'rule') from generate_series(1, 3) \g /dev/null
+select is(
+  memory_test.found('jobs', memory_test.later(3)),
+  array['warning run_rule_hygiene: due for two days to become a warning, or proven: 1 rule'],
+  'a rule that does harm'
+);
+update memory.rules as r
+set metadata = r.metadata - 'needs_inversion', success_count = 15, harmful_count = 0, applied_count = 15,
+  maturity = 'established', effectiveness_score = 1
+where r.tenant_id = 'j';
+select is(memory_test.found('jobs', memory_test.later(31)), '{}', 'one that has come of age');
+select is(
+  memory_test.found('jobs', memory_test.later(33)),
+  array['warning run_rule_hygiene: due for two days to become a warning, or proven: 1 rule'],
+  'and nobody promotes'
+);
+select memory.forget_memory('rule', :'rule') \g /dev/null
+
+select memory.store_episode('Tea was drunk', 'home') \g /dev/null
+select is(memory_test.found('jobs', memory_test.later(8)), '{}', 'an episode that has expired');
+select is(
+  memory_test.found('jobs', memory_test.later(10)),
+  array['warning run_episode_cleanup: expired more than two days ago, and not deleted: 1 episode'],
+  'and is not deleted'
+);
+select memory.configure('{"episode_pending_grace_days": 3}') \g /dev/null
+select is(memory_test.found('jobs', memory_test.later(10)), '{}', 'as may be meant while it waits');
+update memory.episodes as e set consolidation_status = 'consolidated' where e.tenant_id = 'j';
+select isnt(memory_test.found('jobs', memory_test.later(10)), '{}', 'but not later');
+delete from memory.episodes as e where e.tenant_id = 'j';
+
+update memory.event_chain_heads as h set sealed_at = now() - interval '1 second' where h.tenant_id = 'j';
+select is(memory_test.found('jobs', memory_test.later(0.9)), '{}', 'events wait for a seal');
+select is(
+  memory_test.found('jobs', memory_test.later(2)),
+  array['warning seal_events: the oldest event without a seal is of 2 days ago'], 'but not for days'
+);
+select memory.configure('{"event_seal_schedule": "off"}') \g /dev/null
+select matches(
+  (select d.severity || ' ' || d.hint from memory.doctor(as_of => memory_test.later(2)) as d where d.check_name = 'jobs'),
+  '^info select memory.seal_events\(\); .* "off"', 'unless that is off'
+);
+update memory.event_chain_heads as h set sealed_at = now() where h.tenant_id = 'j';
+
+select memory.fold_corpus_statistics() \g /dev/null
+insert into memory.corpus_deltas (tenant_id, memory_type, documents, terms)
+select 'j', 'fact', 0, 0 from generate_series(1, 1001);
+select is(
+  memory_test.found('jobs'),
+  array['warning fold_corpus_statistics: not folded into the statistics of the corpus: 1,001 changes'],
+  'changes that nobody folds'
+);
+select memory.fold_corpus_statistics() \g /dev/null
+select is(memory_test.found('jobs'), '{}', 'until somebody does');
+
+-- Settings
+
+select memory_test.as_tenant('s') \g /dev/null
+
+-- What is found once these settings are made, with the hint followed: nothing.
+create function memory_test.found_with(settings jsonb)
+  returns text
+  language plpgsql
+as $$
+declare
+  v_found text;
+begin
+  perform memory.configure(to_jsonb(memory.default_settings('s')) - 'tenant_id' || settings);
+  v_found := array_to_string(memory_test.found('settings'), '; ');
+  for i in 1 .. 3 loop
+    perform memory_test.follow('settings');
+  end loop;
+  return v_found || array_to_string(memory_test.found('settings'), '; ');
+end;
+$$;
+
+select is(memory_test.found_with('{}'), '', 'the default settings do not contradict each other');
+select is(memory_test.found_with(c.settings), c.found, c.settings::text)
+from (
+  values
+  ('{"weight_relevance": 0}'::jsonb, 'warning weight_relevance: recall ranks without regard to what was asked'),
+  (
+    '{"expiry_threshold": 0.3}',
+    'warning expiry_threshold: nothing fades before it expires: expiry_threshold is 0.3, fading_threshold 0.2'
+  ),
+  ('{"expiry_threshold": 0, "fading_threshold": 0, "min_confidence": 0}', ''),
+  (
+    '{"min_confidence": 0.4}',
+    'info min_confidence: what decays below 0.4 is found no more, long before it fades (below 0.2)'
+  ),
+  (
+    '{"min_confidence": 0.6}',
+    'warning min_confidence: new rules, of confidence 0.5, are left out of recall and context: min_confidence is 0.6; '
+    'info min_confidence: what decays below 0.6 is found no more, long before it fades (below 0.2)'
+  ),
+  (
+    '{"fading_threshold": 0.6}',
+    'warning fading_threshold: new rules, of confidence 0.5, fade at the next sweep: fading_threshold is 0.6'
+  ),
+  (
+    '{"consolidation_max_confidence": 0.1}',
+    'warning consolidation_max_confidence: facts that consolidation infers, of confidence 0.1 at most, fade at once or are '
+    'not found'
+  ),
+  (
+    '{"episode_ttl_days": 0.125}',
+    'warning episode_ttl_days: episodes expire after 0.125 days, and consolidation is due every 6 hours'
+  ),
+  (
+    '{"rule_proven_successes": 3}',
+    'warning rule_proven_successes: to be proven takes fewer successes (3) than to be established (5)'
+  ),
+  (
+    '{"rule_proven_effectiveness": 0.5}',
+    'warning rule_proven_effectiveness: to be proven takes less effectiveness (0.5) than to be established (0.6)'
+  ),
+  (
+    '{"rule_inversion_effectiveness": 0.7}',
+    'warning rule_inversion_effectiveness: rules turn into warnings at an effectiveness (below 0.7) that makes others '
+    'established (from 0.6)'
+  ),
+  ('{"context_token_budget": 24}', 'warning context_token_budget: memory.context has room for hardly more than its heading: 96 characters'),
+  ('{"context_token_budget": 25}', ''),
+  (
+    '{"context_token_budget": 5, "context_chars_per_token": 3}',
+    'error context_token_budget: memory.context has no room for its heading: 15 characters'
+  ),
+  (
+    '{"context_facts_share": 0, "context_rules_share": 0, "context_warnings_share": 0, "context_episodes_share": 0}',
+    'info context_facts_share: no section of memory.context has a share, so that facts may take all of it'
+  ),
+  ('{"bm25_k1": 1.2}', 'info bm25_k1: bm25_k1 is of no effect unless keyword_ranker is "bm25"'),
+  ('{"bm25_b": 0.75}', 'info bm25_b: bm25_b is of no effect unless keyword_ranker is "bm25"'),
+  ('{"bm25_b": 0.75, "keyword_ranker": "bm25"}', ''),
+  ('{"semantic_share": 0.5}', 'info semantic_share: semantic_share is of no effect unless fusion is "scores"'),
+  ('{"semantic_share": 0.5, "fusion": "scores"}', ''),
+  (
+    '{"retrieval_mode": "semantic"}',
+    'error retrieval_mode: searches are refused: retrieval_mode is "semantic", and no embedding model is registered'
+  )
+) as c (settings, found);
+select throws_ok($$ select memory.search('tea', mode => 'semantic') $$, 'PM002', null, 'they are');
+
+select memory.store_rule('Offer tea') \g /dev/null
+update memory.rules as r set text_search_config = 'german' where r.tenant_id = 's';
+select is(
+  memory_test.found('settings'),
+  array['warning text_search_config: indexed in another language than searches are read in (english): 1 memory'],
+  'what a store missed that ran beside a change'
+);
+select memory_test.follow('settings') \g /dev/null
+select is(memory_test.found('settings'), '{}', 'is indexed anew');
+update memory.settings as s set text_search_config = 'klingon' where s.tenant_id = 's';
+select is(
+  memory_test.found('settings'),
+  array[
+    'error text_search_config: stores and searches are refused: there is no text search configuration ''klingon''',
+    'warning text_search_config: indexed in another language than searches are read in (klingon): 1 memory'
+  ],
+  'a language that a restore lost'
+);
+select throws_ok($$ select memory.store_rule('Offer coffee') $$, '42704', null, 'they are refused');
+
+-- The worst first, and of one tenant only
+
+select memory_test.as_tenant('n') \g /dev/null
+select memory.register_embedding_version('model', '1') \g /dev/null
+select is_empty(
+  $$ select d.* from memory.doctor(as_of => memory_test.later(30)) as d where d.check_name not in ('login', 'jobs') $$,
+  'a tenant sees nothing of all that the others left undone'
+);
+select is(
+  (select array_agg(d.subject) from memory.doctor(as_of => memory_test.later(30)) as d where d.check_name = 'jobs'),
+  '{seal_events}', 'but events of its own'
+);
+select memory.configure('{"context_token_budget": 5, "context_chars_per_token": 1, "weight_relevance": 0, "bm25_b": 0}') \g /dev/null
+drop index memory.facts_tags_idx;
+select results_eq(
+  $$ select d.severity, d.check_name, d.subject from memory.doctor(true) as d
+     where d.check_name in ('indexes', 'statistics', 'jobs', 'settings') $$,
+  $$ values
+     ('error', 'settings', 'context_token_budget'), ('warning', 'indexes', 'facts_tags_idx'),
+     ('warning', 'settings', 'weight_relevance'), ('info', 'settings', 'bm25_b'), ('ok', 'statistics', null),
+     ('ok', 'jobs', null) $$,
+  'errors come first, then in the order of the checks, and last what is well'
+);
+
+select * from finish();
+rollback;

@@ -1,0 +1,70 @@
+"""The command that looks for what is wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections import Counter
+from datetime import datetime
+
+import click
+
+from pymem import display
+from pymem.cli.base import (
+    EXIT_REFUSED,
+    Options,
+    as_json,
+    as_of_option,
+    main,
+    pass_options,
+    print_json,
+    print_table,
+)
+from pymem.database import Request
+from pymem.diagnosis import SEVERITIES, diagnose
+
+
+@main.command()
+@click.option(
+    "--fail-on",
+    type=click.Choice(["error", "warning", "never"]),
+    default="error",
+    show_default=True,
+    help="End with exit code 1 if anything as bad as this is found.",
+)
+@as_of_option
+@as_json
+@pass_options
+def doctor(options: Options, fail_on: str, as_of: datetime | None, json_: bool) -> None:
+    """Look for what is wrong with login, database, schema and memories, and say what to do.
+
+    Changes nothing. Exit codes: 0 nothing as bad as --fail-on, 1 something is, 3 the memory cannot
+    be reached.
+    """
+    findings = asyncio.run(
+        diagnose(
+            options.url(),
+            request=Request(tenant_id=options.tenant, actor=options.actor),
+            server=None if options.database_url else options.server(),
+            as_of=as_of,
+        )
+    )
+    counts = Counter(finding.severity for finding in findings)
+    if json_:
+        print_json(findings)
+    else:
+        print_table(display.findings(findings))
+        click.echo(f"\n{_summary(counts)}")
+    if fail_on != "never" and any(
+        counts[severity] for severity in SEVERITIES[: SEVERITIES.index(fail_on) + 1]
+    ):
+        sys.exit(EXIT_REFUSED)
+
+
+def _summary(counts: Counter[str]) -> str:
+    parts = [
+        f"{counts[severity]} {severity if counts[severity] == 1 else plural}"
+        for severity, plural in (("error", "errors"), ("warning", "warnings"))
+        if counts[severity]
+    ]
+    return ", ".join(parts) if parts else "nothing is wrong"

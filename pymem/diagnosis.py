@@ -1,0 +1,158 @@
+"""The doctor's view from outside: what only a client of the database can see."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from pymem.database import Request
+from pymem.embedding import embeddings_installed, get_embedding_engine
+from pymem.errors import TenantDeniedError, translate
+from pymem.memory import Memory
+from pymem.models import EmbeddingVersion, Finding
+from pymem.schema import deployed_version
+from pymem.server import EmbeddedServer
+from pymem.version import __version__
+
+SEVERITIES = ("error", "warning", "info", "ok")
+
+_LITTLE_SPACE = 1 << 30
+
+
+async def diagnose(
+    url: str,
+    *,
+    request: Request | None = None,
+    server: EmbeddedServer | None = None,
+    as_of: datetime | None = None,
+) -> list[Finding]:
+    """Return what is wrong with a memory, the worst first, and the checks that passed.
+
+    Args:
+        url: Connection string of the login that is to be examined too.
+        request: On whose behalf.
+        server: The embedded server, if the memory is in it.
+        as_of: As if it were this time.
+
+    Raises:
+        UnavailableError: The database cannot be reached.
+    """
+    found = list(_examine_folder(server)) if server is not None else []
+    schema = await asyncio.to_thread(_examine_schema, url)
+    found.append(schema)
+    if schema.severity == "ok":
+        async with await Memory.connect(url, request=request, max_size=1) as memory:
+            found += await memory.doctor(passed=True, as_of=as_of)
+            found += await _examine_engine(memory)
+    return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
+
+
+def _examine_folder(server: EmbeddedServer) -> Iterator[Finding]:
+    folder = server.folder
+    # Who may enter this one may log in as anybody.
+    sockets = Path(str(conninfo_to_dict(server.url())["host"]))
+    has_room = (free := shutil.disk_usage(folder).free) >= _LITTLE_SPACE
+    is_private = not sockets.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO)
+    if not has_room:
+        yield Finding(
+            "warning",
+            "folder",
+            str(folder),
+            f"the disk of {folder} has {free >> 20} MiB left",
+            "Make room, or stop the server (pymem down) and move the folder (PYMEM_DATA).",
+        )
+    if not is_private:
+        yield Finding(
+            "error",
+            "folder",
+            str(sockets),
+            f"others may enter {sockets}, and there log in as anybody",
+            f"chmod 700 {sockets}",
+        )
+    if has_room and is_private:
+        yield Finding("ok", "folder", None, f"{folder} has room and is private", None)
+
+
+def _examine_schema(url: str) -> Finding:
+    try:
+        with psycopg.connect(url, autocommit=True) as connection:
+            user, database = connection.info.user, connection.info.dbname
+            try:
+                version = deployed_version(connection)
+            except psycopg.errors.InsufficientPrivilege:
+                return Finding(
+                    "error",
+                    "login",
+                    user,
+                    f"the login {user} has no role of the memory",
+                    "An administrator grants it one with sql/grant_login.sql.",
+                )
+    except psycopg.Error as error:
+        raise translate(error) from error
+    if version is None:
+        return Finding(
+            "error",
+            "schema",
+            database,
+            f"the database {database} holds no memory",
+            "Deploy one, as a superuser: pymem --database-url postgresql://… deploy",
+        )
+    if version != __version__:
+        return Finding(
+            "error",
+            "schema",
+            database,
+            f"the schema is of release {version}, this is pymem {__version__}",
+            f"Upgrade the older: the schema with sqitch deploy or the upgrade script in sql/, "
+            f'this with pip install "pymem-postgres=={version}".',
+        )
+    return Finding("ok", "schema", None, f"the schema and pymem are of release {version}", None)
+
+
+async def _examine_engine(memory: Memory) -> list[Finding]:
+    try:
+        versions = await memory.current_embedding_versions()
+    except TenantDeniedError:
+        # A login that only reads, or without a tenant, makes no vectors.
+        return []
+    return [await asyncio.to_thread(_compare_engine, versions)]
+
+
+def _compare_engine(versions: list[EmbeddingVersion]) -> Finding:
+    consequence = "it searches by words only, and leaves vectors to an embedding worker"
+    if not embeddings_installed():
+        switched_off = bool(os.environ.get("PYMEM_NO_EMBEDDINGS"))
+        return Finding(
+            "warning" if versions and not switched_off else "info",
+            "engine",
+            None,
+            (
+                f"PYMEM_NO_EMBEDDINGS keeps this client from making vectors: {consequence}"
+                if switched_off
+                else f"this client has no embedding model: {consequence}"
+            ),
+            "Unset PYMEM_NO_EMBEDDINGS."
+            if switched_off
+            else 'Install it: pip install "pymem-postgres[embeddings]".',
+        )
+    engine = get_embedding_engine()
+    known = [(version.model, version.version) for version in versions]
+    if known and (engine.model, engine.version) not in known:
+        model, version = known[0]
+        return Finding(
+            "warning",
+            "engine",
+            engine.model,
+            f"the vectors are of model {model} version {version}, this client makes those of "
+            f"{engine.model} version {engine.version}: {consequence}",
+            "Use that model, or change over to this one (docs/operations.md).",
+        )
+    return Finding("ok", "engine", None, f"this client makes vectors of {engine.model}", None)

@@ -1,0 +1,17 @@
+-- Revert pymem:functions/examine_database from pg
+
+begin;
+
+drop function memory.examine_statistics();
+drop function memory.examine_indexes();
+drop function memory.examine_privileges();
+drop function memory.examine_guards();
+drop function memory.examine_row_security();
+drop function memory.examine_server(integer);
+drop function memory.examine_login(text);
+drop function memory.age_in_words(timestamptz, timestamptz);
+drop function memory.counted(bigint, text);
+drop function memory.enumerate(text []);
+drop type memory.finding;
+
+commit;

@@ -1,0 +1,16 @@
+-- Verify pymem:functions/examine_database on pg
+
+begin;
+select
+  'memory.enumerate(text[])'::regprocedure,
+  'memory.counted(bigint, text)'::regprocedure,
+  'memory.age_in_words(timestamptz, timestamptz)'::regprocedure,
+  'memory.examine_login(text)'::regprocedure,
+  'memory.examine_server(integer)'::regprocedure,
+  'memory.examine_row_security()'::regprocedure,
+  'memory.examine_guards()'::regprocedure,
+  'memory.examine_privileges()'::regprocedure,
+  'memory.examine_indexes()'::regprocedure,
+  'memory.examine_statistics()'::regprocedure,
+  'memory.finding'::regtype;
+rollback;
