@@ -15582,6 +15582,1063 @@ grant select (tenant_id, memory_type, memory_id, deleted_at) on memory.tombstone
 grant select (tenant_id, rule_id, outcome, reason, context, created_at)
 on memory.rule_applications to memory_reader;
 
+-- Deploy pymem:functions/examine_database to pg
+-- requires: functions/event_chain
+-- requires: functions/indexes
+
+set local role memory_owner;
+
+-- What memory.doctor looks at in a database, whoever the tenant is: one function a check. None is
+-- granted; they read the catalogue, and numbers of tables only as any login may.
+
+create type memory.finding as (
+  severity text,
+  check_name text,
+  subject text,
+  message text,
+  hint text
+);
+
+comment on type memory.finding is 'What memory.doctor has found.';
+comment on column memory.finding.severity is
+'error (something is not safe or does not work), warning (work is left undone, or will go wrong), '
+'info (worth knowing) or ok (a check that passed).';
+comment on column memory.finding.check_name is 'The check that found it.';
+comment on column memory.finding.subject is
+'What it is about: a login, table, index, job, setting, butler …; NULL for a check that passed.';
+comment on column memory.finding.message is
+'What is the matter, in words for a person. The same whatever the time zone.';
+comment on column memory.finding.hint is 'What to do next; NULL for a check that passed.';
+
+create function memory.enumerate(names text[])
+  returns text
+  language sql
+  immutable
+  parallel safe
+  return array_to_string(names[:3], ', ')
+    || case
+      when cardinality(names) > 3 then format(' and %s more', cardinality(names) - 3)
+      else ''
+    end;
+
+comment on function memory.enumerate(text[]) is
+'The first three of a list of names, and how many there are besides.';
+
+create function memory.counted(
+  number bigint,
+  noun text
+)
+  returns text
+  language sql
+  immutable
+  parallel safe
+  return format(
+    '%s %s',
+    to_char(number, 'FM999,999,999,999,990'),
+    case when number = 1 then noun else regexp_replace(noun, '(?<![aeo])y$', 'ie') || 's' end
+  );
+
+comment on function memory.counted(bigint, text) is
+'A number with its noun, such as "1 memory" or "1,200 memories".';
+
+create function memory.age_in_words(
+  earlier timestamptz,
+  later timestamptz
+)
+  returns text
+  language sql
+  immutable
+  parallel safe
+  return case
+    when later - earlier >= interval '48 hours'
+      then memory.counted(floor(memory.days_between(earlier, later))::bigint, 'day')
+    when later - earlier >= interval '2 hours'
+      then memory.counted(floor(24 * memory.days_between(earlier, later))::bigint, 'hour')
+    else memory.counted(floor(1440 * memory.days_between(earlier, later))::bigint, 'minute')
+  end;
+
+comment on function memory.age_in_words(timestamptz, timestamptz) is
+'How long ago something was, such as "3 days" or "20 minutes": whole units, rounded down.';
+
+create function memory.examine_login(tenant_id text)
+  returns setof memory.finding
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_bound_to text := (
+    select l.tenant_id from memory.tenant_logins as l where l.login = session_user
+  );
+  v_is_superuser boolean := (select r.rolsuper from pg_roles as r where r.rolname = session_user);
+  v_is_gateway boolean := pg_has_role(session_user, 'memory_gateway', 'member');
+begin
+  -- Whom row security does not hold; a superuser counts as a member of every role.
+  return query
+  select
+    'error', 'login', r.rolname::text,
+    case
+      when r.rolname <> session_user
+      then format(
+        'the login %I may become %I, whom row security does not hold', session_user, r.rolname
+      )
+      when r.rolsuper
+      then format('the login %I is a superuser, whom row security does not hold', session_user)
+      else format('the login %I has BYPASSRLS: row security does not hold it', session_user)
+    end,
+    'Deploy and repair with it, and connect applications as a login of their own '
+    '(sql/grant_login.sql).'
+  from pg_roles as r
+  where (r.rolsuper or r.rolbypassrls)
+    and case
+      when v_is_superuser then r.rolname = session_user
+      else pg_has_role(session_user, r.oid, 'member')
+    end;
+
+  return query
+  select
+    'error', 'login', o.role,
+    format('the login %I is a member of %s, which %s', session_user, o.role, o.power),
+    'Deploy and repair with it, and connect applications as a login of their own '
+    '(sql/grant_login.sql).'
+  from (values
+    ('memory_owner', 'may change tables and switch the audit off'),
+    ('memory_search', 'reads the memories of every tenant')
+  ) as o (role, power)
+  where not v_is_superuser and pg_has_role(session_user, o.role, 'member');
+
+  return query
+  select
+    case when v_is_gateway then 'warning' else 'error' end, 'login', session_user::text,
+    case
+      when v_is_gateway
+      then 'no tenant is named, so that only the database was examined, and no memories'
+      else format('the login %I is bound to no tenant, so that every call is refused', session_user)
+    end,
+    case
+      when v_is_gateway
+      then 'Call memory.set_request(tenant_id => ...) first, in the same transaction.'
+      else 'An administrator binds it to one with sql/grant_login.sql.'
+    end
+  where examine_login.tenant_id is null;
+
+  return query
+  select
+    'info', 'login', 'memory_gateway',
+    format(
+      'the login %I is bound to tenant %s, so that its role memory_gateway is of no effect',
+      session_user, quote_literal(v_bound_to)
+    ),
+    'Revoke the role, or let the login name tenants: memory.unbind_login.'
+  where v_bound_to is not null and v_is_gateway and not v_is_superuser;
+end;
+$$;
+
+comment on function memory.examine_login(text) is
+'What is unsafe about the login of this session, or keeps it from its tenant (NULL: it has none).';
+
+create function memory.examine_server(server_version_num integer)
+  returns setof memory.finding
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  return query
+  select
+    'error', 'server', 'PostgreSQL',
+    format('PostgreSQL %s is too old for pymem', server_version_num / 10000),
+    'Use PostgreSQL 15 or later.'
+  where server_version_num < 150000;
+
+  return query
+  select p.severity, 'server', 'vector', p.message, p.hint
+  from pg_extension as e
+  join pg_namespace as n on n.oid = e.extnamespace
+  left join pg_available_extensions as a on a.name = e.extname
+  cross join lateral (
+    values
+    (
+      string_to_array(substring(e.extversion from '^[0-9]+(?:\.[0-9]+)*'), '.')::integer[]
+        < array[0, 7],
+      'error',
+      format('pgvector %s is too old for pymem', e.extversion),
+      'Install pgvector 0.7 or later, then: alter extension vector update;'
+    ),
+    (
+      n.nspname <> 'public',
+      'error',
+      format('the extension vector is in schema %I, where functions do not look', n.nspname),
+      'Move it: alter extension vector set schema public;'
+    ),
+    (
+      a.default_version <> e.extversion,
+      'info',
+      format('of pgvector, %s is installed and %s is there', e.extversion, a.default_version),
+      'Update it: alter extension vector update;'
+    )
+  ) as p (is_so, severity, message, hint)
+  where e.extname = 'vector' and p.is_so;
+
+  return query
+  select
+    'info', 'server', 'pg_trgm',
+    'the extension pg_trgm is not in schema public: no entity is found by a similar name',
+    'If similar names matter: create extension pg_trgm with schema public;'
+  where not exists (
+    select from pg_extension as e
+    where e.extname = 'pg_trgm' and e.extnamespace = 'public'::regnamespace
+  );
+end;
+$$;
+
+comment on function memory.examine_server(integer) is
+'What is wrong with the release of PostgreSQL (as of server_version_num) and its extensions.';
+
+create function memory.examine_row_security()
+  returns setof memory.finding
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select
+    'error', 'row_security', format('memory.%I', c.relname),
+    format(
+      'row security is not %s',
+      case when c.relrowsecurity then 'forced on the owner' else 'enabled' end
+    ),
+    format(
+      'alter table memory.%I enable row level security, force row level security;', c.relname
+    )
+  from pg_class as c
+  where c.relnamespace = 'memory'::regnamespace and c.relkind in ('r', 'p')
+    and not (c.relrowsecurity and c.relforcerowsecurity)
+  union all
+  -- tenant_logins, which tells the tenant, is its owner's alone.
+  select
+    'error', 'row_security', format('memory.%I', c.relname),
+    'no policy restricts a tenant to its own rows',
+    format(
+      'drop policy if exists tenant on memory.%1$I; '
+      'create policy tenant on memory.%1$I as restrictive to memory_owner, memory_writer, '
+      'memory_worker, memory_reader, memory_admin, memory_gateway '
+      'using (tenant_id = (select memory.current_tenant())) '
+      'with check (tenant_id = (select memory.current_tenant()));',
+      c.relname
+    )
+  from pg_class as c
+  join pg_attribute as a on a.attrelid = c.oid and a.attname = 'tenant_id'
+  where c.relnamespace = 'memory'::regnamespace and c.relkind in ('r', 'p')
+    and c.relname <> 'tenant_logins'
+    and not exists (
+      select from pg_policy as p
+      where p.polrelid = c.oid and not p.polpermissive and p.polcmd = '*'
+        and p.polroles @> array[
+          'memory_owner', 'memory_writer', 'memory_worker', 'memory_reader', 'memory_admin',
+          'memory_gateway'
+        ]::regrole[]::oid[]
+        and pg_get_expr(p.polqual, p.polrelid) ~ '^\(tenant_id = .*\mcurrent_tenant\(\)'
+        and pg_get_expr(p.polwithcheck, p.polrelid) ~ '^\(tenant_id = .*\mcurrent_tenant\(\)'
+    );
+$$;
+
+comment on function memory.examine_row_security() is
+'Tables that do not keep the tenants apart any more.';
+
+create function memory.examine_guards()
+  returns setof memory.finding
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select
+    'error', 'guards', 'triggers', g.detail,
+    'Whatever was written meanwhile left no event: look at it (memory.verify_chain), then make the '
+    'trigger again as deploy/ has it, or drop the rule.'
+  from memory.check_guards() as g
+  union all
+  select
+    'error', 'guards', 'session_replication_role',
+    'triggers do not fire in this session: what it writes leaves no event, nor a vector to make',
+    'reset session_replication_role; and see pg_db_role_setting for who set it.'
+  where current_setting('session_replication_role') = 'replica';
+$$;
+
+comment on function memory.examine_guards() is
+'What lets somebody write past the audit: see memory.check_guards.';
+
+create function memory.examine_privileges()
+  returns setof memory.finding
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  return query
+  select
+    'error', 'privileges', r.rolname::text,
+    format('the role %I may log in, or has a power over the cluster', r.rolname),
+    format('alter role %I nologin nosuperuser nobypassrls nocreaterole;', r.rolname)
+  from pg_roles as r
+  where r.rolname in (
+      'memory_owner', 'memory_search', 'memory_writer', 'memory_worker', 'memory_reader',
+      'memory_admin', 'memory_gateway'
+    )
+    and (r.rolcanlogin or r.rolsuper or r.rolbypassrls or r.rolcreaterole);
+
+  return query
+  with objects as (
+    select
+      format('memory.%I', c.relname) as name, c.relowner as owner,
+      coalesce(c.relacl, acldefault('r', c.relowner)) as acl
+    from pg_class as c
+    where c.relnamespace = 'memory'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')
+    union all
+    select
+      format('memory.%I()', p.proname), p.proowner,
+      coalesce(p.proacl, acldefault('f', p.proowner))
+    from pg_proc as p
+    where p.pronamespace = 'memory'::regnamespace
+    union all
+    select 'schema memory', n.nspowner, coalesce(n.nspacl, acldefault('n', n.nspowner))
+    from pg_namespace as n
+    where n.nspname = 'memory'
+  )
+  select
+    'error', 'privileges', 'public',
+    format('everybody may use %s', memory.enumerate(array_agg(o.name order by o.name))),
+    'Revoke it from public, and grant again what deploy/privileges.sql does.'
+  from objects as o
+  where exists (select from aclexplode(o.acl) as a where a.grantee = 0)
+  having count(*) > 0
+  union all
+  select
+    'warning', 'privileges', o.owner::regrole::text,
+    format(
+      'the role %s owns, and so runs as or may change, %s',
+      o.owner::regrole, memory.enumerate(array_agg(o.name order by o.name))
+    ),
+    'Keep additions in a schema of their own, or give them to memory_owner.'
+  from objects as o
+  where o.owner not in ('memory_owner'::regrole, 'memory_search'::regrole)
+  group by o.owner;
+end;
+$$;
+
+comment on function memory.examine_privileges() is
+'Whether the roles, owners and privileges are those of the deployment: a restore may lose them.';
+
+create function memory.examine_indexes()
+  returns setof memory.finding
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select
+    -- One that is unique guards what no other one does.
+    case when i.repair ~* '^(create unique|alter table)' then 'error' else 'warning' end,
+    'indexes', i.index_name, format('the index is %s', i.problem),
+    format('As owner of the schema, outside of a transaction: %s;', i.repair)
+  from memory.check_indexes() as i;
+$$;
+
+comment on function memory.examine_indexes() is 'What memory.check_indexes finds.';
+
+create function memory.examine_statistics()
+  returns setof memory.finding
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select
+    'warning', 'statistics', s.name,
+    'autovacuum is off: dead rows stay, and plans are made by old statistics',
+    format('Set %s = on in postgresql.conf.', s.name)
+  from unnest('{autovacuum,track_counts}'::text[]) as s (name)
+  where current_setting(s.name) = 'off'
+  union all
+  select
+    'warning', 'statistics', format('memory.%I', c.relname),
+    'autovacuum is off for this table',
+    format('alter table memory.%I reset (autovacuum_enabled);', c.relname)
+  from pg_class as c
+  where c.relnamespace = 'memory'::regnamespace
+    and exists (
+      select from pg_options_to_table(c.reloptions) as o
+      where o.option_name = 'autovacuum_enabled' and not o.option_value::boolean
+    )
+  union all
+  select
+    'warning', 'statistics', format('memory.%I', c.relname),
+    'the table is large and was never analyzed, so that plans are guesses',
+    format('As owner of the schema: analyze memory.%I;', c.relname)
+  from pg_class as c
+  where c.relnamespace = 'memory'::regnamespace and c.relkind = 'r'
+    and c.reltuples < 0
+    and pg_relation_size(c.oid) > 8 * 1024 * 1024
+  union all
+  select
+    'warning', 'statistics', format('memory.%I', s.relname),
+    'more than half of its rows are dead: autovacuum does not keep up',
+    format(
+      'As owner of the schema: vacuum (analyze) memory.%I; and look for old transactions in '
+      'pg_stat_activity.',
+      s.relname
+    )
+  from pg_stat_all_tables as s
+  where s.schemaname = 'memory' and s.n_dead_tup > greatest(s.n_live_tup, 50000);
+$$;
+
+comment on function memory.examine_statistics() is
+'Tables that autovacuum does not look after.';
+
+-- Deploy pymem:functions/examine_tenant to pg
+-- requires: functions/consolidation
+-- requires: functions/corpus
+-- requires: functions/embedding
+-- requires: functions/examine_database
+-- requires: functions/jobs
+
+set local role memory_owner;
+
+-- What memory.doctor looks at for a tenant: one function a check, none of them granted. Strict:
+-- where there is no tenant, there are no settings, and they find nothing.
+
+create function memory.examine_embeddings(
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns setof memory.finding
+  language plpgsql
+  stable
+  strict
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  return query
+  select f.severity, 'embeddings', b.status, f.message, f.hint
+  from memory.embedding_backlog(as_of) as b
+  cross join lateral (
+    values
+    (
+      b.status = 'active' and b.embedding_version_id is null,
+      case settings.retrieval_mode when 'keyword' then 'info' else 'warning' end,
+      format(
+        'no embedding model is registered, so that %s can be found by words only',
+        memory.counted(b.pending, 'memory')
+      ),
+      'Let an embedding worker run (docs/operations.md), or mean it: '
+      'select memory.configure(''{"retrieval_mode": "keyword"}'');'
+    ),
+    (
+      b.status = 'active' and b.embedding_version_id is not null
+      and b.oldest_at < as_of - interval '1 hour',
+      'warning',
+      format(
+        'waiting for a vector of model %s: %s, for up to %s',
+        b.model, memory.counted(b.pending, 'memory'), memory.age_in_words(b.oldest_at, as_of)
+      ),
+      'Let an embedding worker of that model run (docs/operations.md).'
+    ),
+    (
+      b.status = 'building' and b.pending = 0,
+      'warning',
+      format('every memory has its vector of model %s, and searches use the old ones', b.model),
+      'select memory.switch_embedding_version(); or give up: select memory.cancel_reembedding();'
+    ),
+    (
+      b.status = 'building' and b.pending > 0
+      and b.claimed = 0 and b.oldest_at < as_of - interval '1 day',
+      'warning',
+      format(
+        'the change to model %s stands still: %s without its vector, for up to %s',
+        b.model, memory.counted(b.pending, 'memory'), memory.age_in_words(b.oldest_at, as_of)
+      ),
+      'Let an embedding worker of that model run (docs/operations.md), or give up: '
+      'select memory.cancel_reembedding();'
+    ),
+    (
+      b.status = 'building' and b.pending > 0
+      and not (b.claimed = 0 and b.oldest_at < as_of - interval '1 day'),
+      'info',
+      format(
+        'a change to model %s is under way: %s to go', b.model, memory.counted(b.pending, 'memory')
+      ),
+      'Switch when it is done: select memory.switch_embedding_version();'
+    )
+  ) as f (is_so, severity, message, hint)
+  where f.is_so;
+
+  return query
+  select
+    'warning', 'embeddings', q.target,
+    format(
+      'given to embedding workers five times and more, and without a vector still: %s',
+      memory.counted(count(*), 'memory')
+    ),
+    'See the log of the worker; memory.embedding_queue tells which they are.'
+  from memory.embedding_queue as q
+  where q.tenant_id = settings.tenant_id
+    and q.target in ('active', 'building')
+    and q.attempts >= 5
+    and (q.claimed_until is null or q.claimed_until <= as_of)
+  group by q.target;
+
+  return query
+  select
+    'info', 'embeddings', 'embedding_rendering',
+    format(
+      'episodes are to be embedded as "%s", and their vectors are made of "%s"',
+      settings.embedding_rendering, v.rendering
+    ),
+    format('Make them anew: select memory.start_reembedding(%L, %L);', v.model, v.version)
+  from memory.active_embedding_version() as v
+  where v.rendering <> settings.embedding_rendering
+    and not exists (
+      select from memory.current_embedding_versions() as b
+      where b.status = 'building' and b.rendering = settings.embedding_rendering
+    );
+
+  return query
+  select
+    'warning', 'embeddings', i.memory_type,
+    format(
+      'searches compare all of %s: more than exact_scan_limit (%s)',
+      memory.counted(c.documents, i.memory_type), settings.exact_scan_limit
+    ),
+    'select memory.rebuild_vector_indexes(); or mean it, and raise exact_scan_limit.'
+  from memory.vector_indexes() as i
+  cross join lateral memory.corpus_size(i.memory_type) as c
+  where i.method = 'exact' and c.documents > settings.exact_scan_limit
+    and exists (select from memory.active_embedding_version());
+end;
+$$;
+
+comment on function memory.examine_embeddings(memory.settings, timestamptz) is
+'Memories that wait for a vector for more than an hour or in vain, a change of model that stands '
+'still (for a day), and many vectors without an index.';
+
+create function memory.examine_consolidation(
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns setof memory.finding
+  language plpgsql
+  stable
+  strict
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  return query
+  select
+    'warning', 'consolidation',
+    memory.enumerate(array_agg(d.butler order by d.oldest_at, d.butler)),
+    format(
+      'waiting for consolidation, which was due a day ago: %s, for up to %s',
+      memory.counted(sum(d.waiting)::bigint, 'episode'),
+      memory.age_in_words(min(d.oldest_at), as_of)
+    ),
+    format(
+      'Let a consolidation worker run (docs/consolidation.md). Episodes are stored for %s days.',
+      settings.episode_ttl_days
+    )
+  from memory.consolidation_due(as_of - interval '1 day') as d
+  where d.is_due and d.oldest_at < as_of - interval '1 day'
+  having count(*) > 0;
+
+  return query
+  select f.severity, 'consolidation', f.status, f.message, f.hint
+  from (
+    select
+      count(*) filter (where e.consolidation_status = 'failed') as failed,
+      count(*) filter (where e.consolidation_status = 'dead_letter') as dead
+    from memory.episodes as e
+    where e.tenant_id = settings.tenant_id
+      and e.consolidation_status in ('failed', 'dead_letter')
+      and (e.expires_at is null or e.expires_at > as_of)
+  ) as c
+  cross join lateral (
+    values
+    (
+      'failed', c.failed, 'info',
+      format('failed, and waiting for another try: %s', memory.counted(c.failed, 'episode')),
+      'See why: select errors from memory.list_consolidation_runs();'
+    ),
+    (
+      'dead_letter', c.dead, 'warning',
+      format(
+        'given up after %s: %s',
+        memory.counted(settings.consolidation_max_attempts, 'attempt'),
+        memory.counted(c.dead, 'episode')
+      ),
+      'See why (select errors from memory.list_consolidation_runs();), then: '
+      'select memory.requeue_episodes();'
+    )
+  ) as f (status, number, severity, message, hint)
+  where f.number > 0;
+
+  return query
+  select
+    'warning', 'consolidation', 'runs', 'the last three runs have failed',
+    'See why: select errors from memory.list_consolidation_runs();'
+  from (
+    select r.status
+    from memory.consolidation_runs as r
+    where r.tenant_id = settings.tenant_id and r.status in ('proposed', 'done', 'failed', 'undone')
+    order by r.started_at desc, r.id
+    limit 3
+  ) as r
+  having count(*) = 3 and bool_and(r.status = 'failed');
+
+  return query
+  select
+    'warning', 'consolidation', r.butler,
+    format(
+      'the lease of a run ended %s ago: its worker died, and nobody has come since',
+      memory.age_in_words(r.leased_until, as_of)
+    ),
+    'Let a consolidation worker run (docs/consolidation.md): it gives the episodes back.'
+  from memory.consolidation_runs as r
+  where r.tenant_id = settings.tenant_id
+    and r.status = 'running'
+    and r.leased_until < as_of - interval '1 hour';
+
+  return query
+  select
+    'warning', 'consolidation', 'review',
+    format(
+      'proposed in %s, and neither accepted nor rejected for up to %s',
+      memory.counted(count(*), 'run'), memory.age_in_words(min(r.finished_at), as_of)
+    ),
+    'See memory.consolidation_diff; memory.accept_proposals and memory.reject_proposals.'
+  from memory.consolidation_runs as r
+  where r.tenant_id = settings.tenant_id
+    and r.status = 'proposed'
+    and r.finished_at < as_of - interval '7 days'
+  having count(*) > 0;
+end;
+$$;
+
+comment on function memory.examine_consolidation(memory.settings, timestamptz) is
+'Episodes that wait although consolidation was due a day ago, those that failed and dead letters, '
+'runs that fail one after the other or whose lease ended an hour ago, and proposals that wait for '
+'a week.';
+
+create function memory.examine_jobs(
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns setof memory.finding
+  language plpgsql
+  stable
+  strict
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_cutoff timestamptz := as_of - interval '2 days';
+  v_grace interval := make_interval(secs => settings.episode_pending_grace_days * 86400);
+  v_due uuid[];
+  v_aged bigint;
+begin
+  -- Nothing records when a job ran last, so these look for work that it should have done by then.
+  -- What was swept since is due as of then, too, as it has aged since, but it is not due now.
+  v_due := (select d.ids from memory.due_facts(settings, v_cutoff) as d)
+    || (select d.ids from memory.due_rules(settings, v_cutoff) as d);
+  if v_due <> '{}' then
+    v_aged := (
+      select count(*)
+      from unnest(
+        (select d.ids from memory.due_facts(settings, as_of) as d)
+        || (select d.ids from memory.due_rules(settings, as_of) as d)
+      ) as due_now (id)
+      join unnest(v_due) as due_then (id) on due_then.id = due_now.id
+    );
+  end if;
+
+  return query
+  select
+    -- To go without seals is a choice.
+    case when j.job = 'seal_events' and j.schedule = 'off' then 'info' else 'warning' end,
+    'jobs', j.job, o.message,
+    format(
+      'select %s; and see that something runs it (docs/operations.md): its schedule is "%s".',
+      j.call, j.schedule
+    )
+  from memory.all_jobs(settings) as j
+  join (
+    select
+      'run_decay_sweep' as job, v_aged > 0 as is_overdue,
+      format(
+        'not in the state that their confidence has had for two days: %s',
+        memory.counted(v_aged, 'memory')
+      ) as message
+    union all
+    select
+      'run_episode_cleanup', count(*) > 0,
+      format(
+        'expired more than two days ago, and not deleted: %s', memory.counted(count(*), 'episode')
+      )
+    from memory.episodes as e
+    where e.tenant_id = settings.tenant_id
+      and e.expires_at < v_cutoff
+      and (
+        e.consolidation_status in ('consolidated', 'dead_letter')
+        or e.expires_at < v_cutoff - v_grace
+      )
+    union all
+    select
+      'run_rule_hygiene', count(*) > 0,
+      format(
+        'due for two days to become a warning, or proven: %s', memory.counted(count(*), 'rule')
+      )
+    from memory.rules as r
+    where r.tenant_id = settings.tenant_id
+      and r.lifecycle_state <> 'retracted'
+      and r.maturity <> 'anti_pattern'
+      and r.last_applied_at < v_cutoff
+      and (
+        r.metadata @> '{"needs_inversion": true}'
+        or r.maturity = 'established'
+        and memory.promoted_maturity(
+          settings, r.maturity, r.success_count, r.effectiveness_score, r.created_at, v_cutoff
+        ) = 'proven'
+      )
+    union all
+    select
+      'seal_events', e.created_at < as_of - interval '1 day',
+      format(
+        'the oldest event without a seal is of %s ago', memory.age_in_words(e.created_at, as_of)
+      )
+    from (
+      select min(e.created_at) as created_at
+      from memory.memory_events as e
+      where e.tenant_id = settings.tenant_id
+        and e.created_at > coalesce(
+          (
+            select h.sealed_at from memory.event_chain_heads as h
+            where h.tenant_id = settings.tenant_id
+          ),
+          '-infinity'
+        )
+    ) as e
+    union all
+    select
+      'fold_corpus_statistics', count(*) > 1000,
+      format('not folded into the statistics of the corpus: %s', memory.counted(count(*), 'change'))
+    from memory.corpus_deltas as d
+    where d.tenant_id = settings.tenant_id
+  ) as o on o.job = j.job
+  where o.is_overdue;
+end;
+$$;
+
+comment on function memory.examine_jobs(memory.settings, timestamptz) is
+'Periodic jobs whose work is left undone: that of the sweeps for two days, of the seals for one, '
+'and more than a thousand changes to fold. Work of which nobody would notice is not looked for.';
+
+create function memory.examine_settings(settings memory.settings)
+  returns setof memory.finding
+  language plpgsql
+  stable
+  strict
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_default memory.settings := memory.default_settings(settings.tenant_id);
+  v_room bigint := floor(settings.context_token_budget * settings.context_chars_per_token)::bigint;
+  v_stored bigint;
+begin
+  return query
+  select
+    c.severity, 'settings', c.setting, c.message,
+    case
+      when c.severity = 'info' then 'If it is meant so, leave it. If not: '
+      else 'Change it, such as to the default: '
+    end || format(
+      'select memory.configure(%L);',
+      jsonb_build_object(c.setting, to_jsonb(v_default) -> c.setting)
+    )
+  from (
+    values
+    (
+      'weight_relevance', 'warning', settings.weight_relevance = 0,
+      'recall ranks without regard to what was asked'
+    ),
+    (
+      'expiry_threshold', 'warning',
+      settings.expiry_threshold > 0 and settings.expiry_threshold >= settings.fading_threshold,
+      format(
+        'nothing fades before it expires: expiry_threshold is %s, fading_threshold %s',
+        settings.expiry_threshold, settings.fading_threshold
+      )
+    ),
+    (
+      'min_confidence', 'info', settings.min_confidence > settings.fading_threshold,
+      format(
+        'what decays below %s is found no more, long before it fades (below %s)',
+        settings.min_confidence, settings.fading_threshold
+      )
+    ),
+    (
+      'min_confidence', 'warning', settings.min_confidence > 0.5,
+      format(
+        'new rules, of confidence 0.5, are left out of recall and context: min_confidence is %s',
+        settings.min_confidence
+      )
+    ),
+    (
+      'fading_threshold', 'warning', settings.fading_threshold > 0.5,
+      format(
+        'new rules, of confidence 0.5, fade at the next sweep: fading_threshold is %s',
+        settings.fading_threshold
+      )
+    ),
+    (
+      'consolidation_max_confidence', 'warning',
+      settings.consolidation_max_confidence
+        < greatest(settings.min_confidence, settings.fading_threshold, settings.expiry_threshold),
+      format(
+        'facts that consolidation infers, of confidence %s at most, fade at once or are not found',
+        settings.consolidation_max_confidence
+      )
+    ),
+    (
+      'episode_ttl_days', 'warning',
+      settings.episode_ttl_days * 24 < settings.consolidation_interval_hours,
+      format(
+        'episodes expire after %s days, and consolidation is due every %s hours',
+        settings.episode_ttl_days, settings.consolidation_interval_hours
+      )
+    ),
+    (
+      'rule_proven_successes', 'warning',
+      settings.rule_proven_successes < settings.rule_established_successes,
+      format(
+        'to be proven takes fewer successes (%s) than to be established (%s)',
+        settings.rule_proven_successes, settings.rule_established_successes
+      )
+    ),
+    (
+      'rule_proven_effectiveness', 'warning',
+      settings.rule_proven_effectiveness < settings.rule_established_effectiveness,
+      format(
+        'to be proven takes less effectiveness (%s) than to be established (%s)',
+        settings.rule_proven_effectiveness, settings.rule_established_effectiveness
+      )
+    ),
+    (
+      'rule_inversion_effectiveness', 'warning',
+      settings.rule_inversion_effectiveness > settings.rule_established_effectiveness,
+      format(
+        'rules turn into warnings at an effectiveness (below %s) that makes others established '
+        '(from %s)',
+        settings.rule_inversion_effectiveness, settings.rule_established_effectiveness
+      )
+    ),
+    (
+      'context_token_budget', 'error', v_room < length(E'# Memory Context\n'),
+      format('memory.context has no room for its heading: %s characters', v_room)
+    ),
+    (
+      'context_token_budget', 'warning', v_room between length(E'# Memory Context\n') and 99,
+      format('memory.context has room for hardly more than its heading: %s characters', v_room)
+    ),
+    (
+      'context_facts_share', 'info',
+      settings.context_facts_share + settings.context_rules_share
+        + settings.context_warnings_share + settings.context_episodes_share = 0,
+      'no section of memory.context has a share, so that facts may take all of it'
+    ),
+    (
+      'bm25_k1', 'info',
+      settings.keyword_ranker <> 'bm25' and settings.bm25_k1 <> v_default.bm25_k1,
+      'bm25_k1 is of no effect unless keyword_ranker is "bm25"'
+    ),
+    (
+      'bm25_b', 'info',
+      settings.keyword_ranker <> 'bm25' and settings.bm25_b <> v_default.bm25_b,
+      'bm25_b is of no effect unless keyword_ranker is "bm25"'
+    ),
+    (
+      'semantic_share', 'info',
+      settings.fusion <> 'scores' and settings.semantic_share <> v_default.semantic_share,
+      'semantic_share is of no effect unless fusion is "scores"'
+    ),
+    (
+      'retrieval_mode', 'error',
+      settings.retrieval_mode = 'semantic'
+        and not exists (select from memory.active_embedding_version()),
+      'searches are refused: retrieval_mode is "semantic", and no embedding model is registered'
+    ),
+    (
+      'text_search_config', 'error',
+      not exists (
+        select from pg_ts_config as t
+        where t.cfgname = settings.text_search_config and pg_ts_config_is_visible(t.oid)
+      ),
+      format(
+        'stores and searches are refused: there is no text search configuration %s',
+        quote_literal(settings.text_search_config)
+      )
+    )
+  ) as c (setting, severity, is_so, message)
+  where c.is_so;
+
+  v_stored := (
+    select count(*) from (
+      select e.text_search_config from memory.episodes as e
+      where e.tenant_id = settings.tenant_id
+      union all
+      select f.text_search_config from memory.facts as f
+      where f.tenant_id = settings.tenant_id
+      union all
+      select r.text_search_config from memory.rules as r
+      where r.tenant_id = settings.tenant_id
+    ) as m
+    where m.text_search_config <> settings.text_search_config
+  );
+  if v_stored > 0 then
+    return query values (
+      'warning', 'settings', 'text_search_config',
+      format(
+        'indexed in another language than searches are read in (%s): %s',
+        settings.text_search_config, memory.counted(v_stored, 'memory')
+      ),
+      format(
+        'Index them anew: select memory.configure(%L);',
+        jsonb_build_object('text_search_config', settings.text_search_config)
+      )
+    );
+  end if;
+end;
+$$;
+
+comment on function memory.examine_settings(memory.settings) is
+'Settings that contradict each other, or the data.';
+
+-- Deploy pymem:functions/doctor to pg
+-- requires: functions/examine_tenant
+-- requires: functions/version
+
+set local role memory_owner;
+
+-- A new check is a row here, a function examine_… and a line of memory.doctor.
+create function memory.all_checks(tenant_id text)
+  returns table (
+    check_name text,
+    of_tenant boolean,
+    passed text
+  )
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  return query values
+  (
+    'login', false,
+    format('%I acts for tenant %L, and is held by row security', session_user, tenant_id)
+  ),
+  (
+    'server', false,
+    format(
+      'PostgreSQL %s with pgvector %s serves release %s of the schema',
+      split_part(current_setting('server_version'), ' ', 1),
+      (select e.extversion from pg_extension as e where e.extname = 'vector'),
+      memory.version()
+    )
+  ),
+  ('row_security', false, 'every table keeps the tenants apart'),
+  ('guards', false, 'nothing can be written past the audit'),
+  ('privileges', false, 'roles, owners and privileges are as deployed'),
+  ('indexes', false, 'every index is there and valid'),
+  ('statistics', false, 'autovacuum looks after every table'),
+  ('embeddings', true, 'no memory waits long for its vector'),
+  ('consolidation', true, 'no episode waits long for consolidation'),
+  ('jobs', true, 'the periodic jobs have left nothing undone'),
+  ('settings', true, 'no setting contradicts another');
+end;
+$$;
+
+comment on function memory.all_checks(text) is
+'The checks of memory.doctor in their order: whether they are about a tenant rather than the '
+'database, and what it means that they found nothing.';
+
+create function memory.doctor(
+  passed boolean default false,
+  as_of timestamptz default now()
+)
+  returns setof memory.finding
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+  set jit = off -- compiling takes longer than it saves
+as $$
+declare
+  v_settings memory.settings;
+begin
+  perform memory.check_time('as_of', as_of);
+  begin
+    v_settings := memory.current_settings();
+  exception
+    when invalid_authorization_specification then
+      null; -- No tenant: examine_login says so, and the checks that need one find nothing.
+  end;
+
+  return query
+  with checks as (
+    select c.*
+    from memory.all_checks(v_settings.tenant_id)
+      with ordinality as c (check_name, of_tenant, passed, position)
+  ),
+  found as (
+    select f.* from memory.examine_login(v_settings.tenant_id) as f
+    union all
+    select f.* from memory.examine_server(current_setting('server_version_num')::integer) as f
+    union all
+    select f.* from memory.examine_row_security() as f
+    union all
+    select f.* from memory.examine_guards() as f
+    union all
+    select f.* from memory.examine_privileges() as f
+    union all
+    select f.* from memory.examine_indexes() as f
+    union all
+    select f.* from memory.examine_statistics() as f
+    union all
+    select f.* from memory.examine_embeddings(v_settings, as_of) as f
+    union all
+    select f.* from memory.examine_consolidation(v_settings, as_of) as f
+    union all
+    select f.* from memory.examine_jobs(v_settings, as_of) as f
+    union all
+    select f.* from memory.examine_settings(v_settings) as f
+  )
+  select r.severity, r.check_name, r.subject, r.message, r.hint
+  from (
+    select c.position, f.*
+    from found as f
+    join checks as c on c.check_name = f.check_name
+    union all
+    select c.position, 'ok', c.check_name, null, c.passed, null
+    from checks as c
+    where doctor.passed
+      and (v_settings.tenant_id is not null or not c.of_tenant)
+      and not exists (select from found as f where f.check_name = c.check_name)
+  ) as r
+  order by
+    array_position('{error,warning,info,ok}', r.severity), r.position, r.subject, r.message, r.hint;
+end;
+$$;
+
+comment on function memory.doctor(boolean, timestamptz) is
+'What is wrong with the login of this session, the database and the memories of the tenant, the '
+'worst first; no row if nothing is. With passed, also a row of severity ok for each check that '
+'found nothing. Without a tenant, as for a superuser who names none, the database is examined, '
+'and a finding says that no more was. Reads only, and nothing of other tenants. Errors: PM002 '
+'invalid time.';
+
 -- Deploy pymem:privileges to pg
 -- requires: row_security
 -- requires: read_model
@@ -15598,6 +16655,7 @@ on memory.rule_applications to memory_reader;
 -- requires: functions/context
 -- requires: functions/cleanup
 -- requires: functions/decay
+-- requires: functions/doctor
 -- requires: functions/events
 -- requires: functions/explain
 -- requires: functions/hygiene
@@ -15718,7 +16776,8 @@ memory.current_actor(),
 memory.current_request_id(),
 memory.current_reason(),
 memory.current_settings(),
-memory.version()
+memory.version(),
+memory.doctor(boolean, timestamptz)
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
 -- The audit stream, provenance and entities
