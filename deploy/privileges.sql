@@ -286,7 +286,7 @@ memory.consolidation_diff(uuid)
 to memory_worker, memory_reader, memory_admin;
 
 grant execute on function
-memory.list_consolidation_runs(text, integer)
+memory.list_consolidation_runs(text, integer, uuid)
 to memory_worker, memory_reader, memory_admin;
 
 -- Administration of a tenant

@@ -1038,11 +1038,19 @@ class Memory:
         return await self._rows(Undone, "undo_consolidation", run_id=run_id, as_of=as_of)
 
     async def list_consolidation_runs(
-        self, butler: str | None = None, *, max_results: int | None = None
+        self,
+        butler: str | None = None,
+        *,
+        max_results: int | None = None,
+        run_id: UUID | str | None = None,
     ) -> list[ConsolidationRun]:
-        """Return the runs of consolidation, newest first."""
+        """Return the runs of consolidation, newest first: of one butler or of all, or one."""
         return await self._rows(
-            ConsolidationRun, "list_consolidation_runs", butler=butler, max_results=max_results
+            ConsolidationRun,
+            "list_consolidation_runs",
+            butler=butler,
+            max_results=max_results,
+            run_id=run_id,
         )
 
     # Embeddings

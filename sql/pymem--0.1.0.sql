@@ -8566,6 +8566,7 @@ comment on function memory.replay_memory(text, uuid) is
 -- requires: functions/scoring
 -- requires: functions/settings
 -- requires: functions/checks
+-- requires: functions/lifecycle
 -- requires: tables/audit_triggers
 
 set local role memory_owner;
@@ -8579,7 +8580,7 @@ declare
   v_rule record;
 begin
   -- The lock comes first, so that marks of one rule are counted one after another.
-  select r.lifecycle_state, r.maturity, r.created_at into v_rule
+  select r.lifecycle_state, r.maturity into v_rule
   from memory.rules as r
   where r.tenant_id = new.tenant_id and r.id = new.rule_id
   for no key update;
@@ -8596,10 +8597,7 @@ begin
       using errcode = 'PM003',
         hint = 'It is a warning now; memory.revert_inversion(rule_id) makes it a rule again.';
   end if;
-  if new.created_at < v_rule.created_at then
-    raise exception 'as_of lies before rule % was created: %', new.rule_id, new.created_at
-      using errcode = 'PM002', hint = format('Pass a time from %s on.', v_rule.created_at);
-  end if;
+  perform memory.check_after_creation(new.tenant_id, 'rule', new.rule_id, new.created_at);
   return new;
 end;
 $$;
@@ -9559,7 +9557,7 @@ declare
   v_rule record;
 begin
   perform memory.check_write_time('as_of', as_of);
-  select r.lifecycle_state, r.maturity, r.metadata, r.created_at into v_rule
+  select r.lifecycle_state, r.maturity, r.metadata into v_rule
   from memory.rules as r
   where r.tenant_id = v_tenant_id and r.id = revert_inversion.rule_id
   for no key update;
@@ -9578,10 +9576,7 @@ begin
       using errcode = 'PM003',
         hint = 'Only an anti-pattern that memory.run_rule_hygiene made can be made a rule again.';
   end if;
-  if as_of < v_rule.created_at then
-    raise exception 'as_of lies before rule % was created: %', revert_inversion.rule_id, as_of
-      using errcode = 'PM002', hint = format('Pass a time from %s on.', v_rule.created_at);
-  end if;
+  perform memory.check_after_creation(v_tenant_id, 'rule', revert_inversion.rule_id, as_of);
 
   update memory.rules as r
   set
@@ -10691,7 +10686,8 @@ comment on function memory.apply_consolidation(uuid, jsonb, text, text, timestam
 
 create function memory.list_consolidation_runs(
   butler text default null,
-  max_results integer default 20
+  max_results integer default 20,
+  run_id uuid default null
 )
   returns setof memory.consolidation_runs
   language plpgsql
@@ -10709,13 +10705,14 @@ begin
   from memory.consolidation_runs as r
   where r.tenant_id = v_tenant_id
     and (list_consolidation_runs.butler is null or r.butler = list_consolidation_runs.butler)
+    and (run_id is null or r.id = run_id)
   order by r.started_at desc, r.id
   limit max_results;
 end;
 $$;
 
-comment on function memory.list_consolidation_runs(text, integer) is
-'The runs of consolidation, newest first, of one butler or of all. Errors: PM002.';
+comment on function memory.list_consolidation_runs(text, integer, uuid) is
+'The runs of consolidation, newest first: of one butler or of all, or one of them. Errors: PM002.';
 
 -- Deploy pymem:functions/undo_consolidation to pg
 -- requires: functions/apply_consolidation
@@ -16925,7 +16922,7 @@ memory.consolidation_diff(uuid)
 to memory_worker, memory_reader, memory_admin;
 
 grant execute on function
-memory.list_consolidation_runs(text, integer)
+memory.list_consolidation_runs(text, integer, uuid)
 to memory_worker, memory_reader, memory_admin;
 
 -- Administration of a tenant

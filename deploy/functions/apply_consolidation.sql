@@ -530,7 +530,8 @@ comment on function memory.apply_consolidation(uuid, jsonb, text, text, timestam
 
 create function memory.list_consolidation_runs(
   butler text default null,
-  max_results integer default 20
+  max_results integer default 20,
+  run_id uuid default null
 )
   returns setof memory.consolidation_runs
   language plpgsql
@@ -548,12 +549,13 @@ begin
   from memory.consolidation_runs as r
   where r.tenant_id = v_tenant_id
     and (list_consolidation_runs.butler is null or r.butler = list_consolidation_runs.butler)
+    and (run_id is null or r.id = run_id)
   order by r.started_at desc, r.id
   limit max_results;
 end;
 $$;
 
-comment on function memory.list_consolidation_runs(text, integer) is
-'The runs of consolidation, newest first, of one butler or of all. Errors: PM002.';
+comment on function memory.list_consolidation_runs(text, integer, uuid) is
+'The runs of consolidation, newest first: of one butler or of all, or one of them. Errors: PM002.';
 
 commit;

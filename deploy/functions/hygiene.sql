@@ -130,7 +130,7 @@ declare
   v_rule record;
 begin
   perform memory.check_write_time('as_of', as_of);
-  select r.lifecycle_state, r.maturity, r.metadata, r.created_at into v_rule
+  select r.lifecycle_state, r.maturity, r.metadata into v_rule
   from memory.rules as r
   where r.tenant_id = v_tenant_id and r.id = revert_inversion.rule_id
   for no key update;
@@ -149,10 +149,7 @@ begin
       using errcode = 'PM003',
         hint = 'Only an anti-pattern that memory.run_rule_hygiene made can be made a rule again.';
   end if;
-  if as_of < v_rule.created_at then
-    raise exception 'as_of lies before rule % was created: %', revert_inversion.rule_id, as_of
-      using errcode = 'PM002', hint = format('Pass a time from %s on.', v_rule.created_at);
-  end if;
+  perform memory.check_after_creation(v_tenant_id, 'rule', revert_inversion.rule_id, as_of);
 
   update memory.rules as r
   set

@@ -2,6 +2,7 @@
 -- requires: functions/scoring
 -- requires: functions/settings
 -- requires: functions/checks
+-- requires: functions/lifecycle
 -- requires: tables/audit_triggers
 
 begin;
@@ -17,7 +18,7 @@ declare
   v_rule record;
 begin
   -- The lock comes first, so that marks of one rule are counted one after another.
-  select r.lifecycle_state, r.maturity, r.created_at into v_rule
+  select r.lifecycle_state, r.maturity into v_rule
   from memory.rules as r
   where r.tenant_id = new.tenant_id and r.id = new.rule_id
   for no key update;
@@ -34,10 +35,7 @@ begin
       using errcode = 'PM003',
         hint = 'It is a warning now; memory.revert_inversion(rule_id) makes it a rule again.';
   end if;
-  if new.created_at < v_rule.created_at then
-    raise exception 'as_of lies before rule % was created: %', new.rule_id, new.created_at
-      using errcode = 'PM002', hint = format('Pass a time from %s on.', v_rule.created_at);
-  end if;
+  perform memory.check_after_creation(new.tenant_id, 'rule', new.rule_id, new.created_at);
   return new;
 end;
 $$;

@@ -206,8 +206,8 @@ class ConsolidationWorker:
         await self._memory.fail_consolidation(
             run_id, error, prompt_version=PROMPT_VERSION, model=self._model
         )
-        runs = await self._memory.list_consolidation_runs(max_results=1000)
-        return next(run for run in runs if run.id == run_id)
+        [failed] = await self._memory.list_consolidation_runs(run_id=run_id)
+        return failed
 
 
 def _is_empty(output: ConsolidationOutput) -> bool:

@@ -2,7 +2,7 @@
 
 begin;
 
-drop function memory.list_consolidation_runs(text, integer);
+drop function memory.list_consolidation_runs(text, integer, uuid);
 drop function memory.apply_consolidation(uuid, jsonb, text, text, timestamptz);
 drop function memory.count_outcomes(text, uuid, text [], jsonb);
 drop function memory.read_actions(jsonb);

@@ -18,5 +18,5 @@ select
   'memory.read_actions(jsonb)'::regprocedure,
   'memory.count_outcomes(text, uuid, text[], jsonb)'::regprocedure,
   'memory.apply_consolidation(uuid, jsonb, text, text, timestamptz)'::regprocedure,
-  'memory.list_consolidation_runs(text, integer)'::regprocedure;
+  'memory.list_consolidation_runs(text, integer, uuid)'::regprocedure;
 rollback;
