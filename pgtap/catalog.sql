@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(39);
+select plan(40);
 
 -- What the house rules are about.
 
@@ -142,6 +142,10 @@ select is_empty(
      from memory_test.functions as f
      where f.code ~ '\mraise\s+(?!exception\M|warning\M|notice\M|info\M|log\M|debug\M)' $$,
   'errors are raised in no other way'
+);
+select is_empty(
+  $$ select f.name from memory_test.functions as f where f.code ~ '_advisory_|\mlisten\M|notify' $$,
+  'no function takes an advisory lock, which any login could hold, or notifies, which any could hear'
 );
 select is_empty(
   $$ select f.name
