@@ -218,3 +218,10 @@ consolidation_proposals_tenant_id_run_id_fkey          apply_consolidation(run_i
 # else with a relation.
 READABLE_VIEWS = "memory_overview event_feed provenance rule_outcomes"
 READABLE_TABLES = "episodes facts rules rule_applications memory_events memory_links tombstones"
+
+# Columns of the views that the planner has statistics of: words that are the same for every tenant, and
+# names of scopes and butlers, which searches are planned by (docs/security.md).
+ESTIMATED = """
+memory_type scope source_butler lifecycle_state maturity permanence event_type from_state to_state source_type
+target_type relation outcome
+"""

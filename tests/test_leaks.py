@@ -319,6 +319,30 @@ def test_statistics_and_plans_show_no_values(worlds: Worlds, name: str) -> None:
         assert "quartzite" not in plan, plan
 
 
+@pytest.mark.parametrize("view", ["memory_overview", "event_feed", "rule_outcomes"])
+def test_no_estimate_tells_what_others_have_stored(worlds: Worlds, view: str) -> None:
+    """Row security does not hide statistics, and leakproof comparisons are estimated by them."""
+    with psycopg.connect(worlds.beside.database.superuser_url, autocommit=True) as connection:
+        connection.execute("analyze")
+        columns = connection.execute(
+            """select attname from pg_attribute
+               where attrelid = %s::regclass and atttypid in ('text'::regtype, 'name'::regtype)
+                 and attname <> all (%s)""",
+            (f"memory.{view}", leak_matrix.ESTIMATED.split()),
+        ).fetchall()
+    assert columns
+    for (column,), comparison in itertools.product(columns, ("=", "<")):
+        plans = {
+            worlds.beside.try_out(
+                worlds.attackers["reader"],
+                f"explain select from memory.{view} where {column} {comparison} '{value}'",
+            ).replace(value, "…")
+            for value in [*worlds.of_a.values(), "unknown", "~~"]
+            if "quartzite" in value or value in ("unknown", "~~")
+        }
+        assert len(plans) == 1, (column, comparison, plans)
+
+
 # Others' transactions
 
 
