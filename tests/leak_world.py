@@ -260,7 +260,6 @@ def watch(database: Database) -> None:
 
 # Asking
 
-
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TIME = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d+)?)?([+-]\d\d(:\d\d)?)?")
 THING = re.compile(r"(?<!:):([a-z_]+)")

@@ -350,8 +350,7 @@ def test_what_one_tenant_does_neither_delays_nor_changes_another(worlds: Worlds)
     """b does all that it can, to a's things and its own, and leaves its transaction open; then a
     does all that it can; then b commits."""
     spare = worlds.spare
-    both = [*CALLS, *ALIKE]
-    both = [line for line in both if leak_matrix.DELAYS_ALL not in line]
+    both = [line for line in [*CALLS, *ALIKE] if leak_matrix.DELAYS_ALL not in line]
     ids_of_a = ids_of(spare, "a")
     with World(spare, worlds.of_a) as b, World(spare, worlds.of_a) as a:
         b.connection.execute("set session authorization pymem_test_leak_b")
