@@ -146,8 +146,9 @@ select
   t.deleted_at as target_deleted_at,
   l.created_at
 from memory.memory_links as l
+-- Of one tenant by row security. A column that this named, readers would have to be granted.
 left join memory.tombstones as t
-  on l.tenant_id = t.tenant_id and l.target_type = t.memory_type and l.target_id = t.memory_id;
+  on l.target_type = t.memory_type and l.target_id = t.memory_id;
 
 comment on view memory.provenance is
 'Which memory comes from, supports, contradicts, supersedes or is related to which: for '
@@ -167,42 +168,43 @@ from memory.rule_applications as a;
 comment on view memory.rule_outcomes is
 'How each application of a rule turned out: for dashboards.';
 
--- What the views read, vectors excluded.
+-- What the views read: no vectors, and not the tenant. Plans are estimated by the statistics of all
+-- rows, so a reader who may compare a column can ask which values others have in it.
 
 grant select on
 memory.memory_overview, memory.event_feed, memory.provenance, memory.rule_outcomes
 to memory_reader;
 
 grant select (
-  tenant_id, id, butler, session_id, content, importance, reference_count, lifecycle_state,
+  id, butler, session_id, content, importance, reference_count, lifecycle_state,
   consolidation_status, created_at, updated_at, last_referenced_at, expires_at, metadata
 ) on memory.episodes to memory_reader;
 
 grant select (
-  tenant_id, id, subject, predicate, content, importance, confidence, decay_rate, permanence,
+  id, subject, predicate, content, importance, confidence, decay_rate, permanence,
   source_butler, source_episode_id, supersedes_id, entity_id, lifecycle_state, scope,
   reference_count, created_at, updated_at, last_referenced_at, last_confirmed_at, valid_from,
   valid_to, tags, metadata
 ) on memory.facts to memory_reader;
 
 grant select (
-  tenant_id, id, content, scope, maturity, importance, confidence, decay_rate, permanence,
+  id, content, scope, maturity, importance, confidence, decay_rate, permanence,
   effectiveness_score, source_episode_id, source_butler, lifecycle_state, reference_count,
   created_at, updated_at, last_referenced_at, last_confirmed_at, tags, metadata
 ) on memory.rules to memory_reader;
 
 grant select (
-  tenant_id, seq, event_type, memory_type, memory_id, actor, login, request_id, reason, payload,
+  seq, event_type, memory_type, memory_id, actor, login, request_id, reason, payload,
   created_at
 ) on memory.memory_events to memory_reader;
 
 grant select (
-  tenant_id, source_type, source_id, target_type, target_id, relation, created_at
+  source_type, source_id, target_type, target_id, relation, created_at
 ) on memory.memory_links to memory_reader;
 
-grant select (tenant_id, memory_type, memory_id, deleted_at) on memory.tombstones to memory_reader;
+grant select (memory_type, memory_id, deleted_at) on memory.tombstones to memory_reader;
 
-grant select (tenant_id, rule_id, outcome, reason, context, created_at)
+grant select (rule_id, outcome, reason, context, created_at)
 on memory.rule_applications to memory_reader;
 
 commit;

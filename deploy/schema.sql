@@ -39,6 +39,20 @@ begin
     raise exception 'the extension vector is installed in schema %', v_schema
       using errcode = '0A000', hint = 'Move it: alter extension vector set schema public;';
   end if;
+  -- For the same reason: a function of anybody there, whose arguments fit better than those of a
+  -- built-in one, would run with the rights of memory_owner. Databases made before PostgreSQL 15
+  -- have it like that.
+  if exists (
+    select
+    from pg_catalog.pg_namespace as n
+    cross join lateral aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) as a
+    where n.nspname = 'public' and a.grantee = 0 and a.privilege_type = 'CREATE'
+  ) then
+    raise exception 'everybody may create objects in the schema public'
+      using errcode = '0A000',
+        hint = 'Run first: revoke create on schema public from public; '
+          'grant it to those who need it, and to no login that uses pymem.';
+  end if;
 end;
 $$;
 

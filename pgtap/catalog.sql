@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(39);
+select plan(40);
 
 -- What the house rules are about.
 
@@ -144,6 +144,10 @@ select is_empty(
   'errors are raised in no other way'
 );
 select is_empty(
+  $$ select f.name from memory_test.functions as f where f.code ~ '_advisory_|\mlisten\M|notify' $$,
+  'no function takes an advisory lock, which any login could hold, or notifies, which any could hear'
+);
+select is_empty(
   $$ select f.name
      from memory_test.functions as f
      where array_position(f.proargnames, 'as_of') <> f.pronargs $$,
@@ -285,10 +289,10 @@ select is_empty(
          )
          or has_any_column_privilege('memory_reader', t.oid, 'insert, update, references')
          or t.relkind <> 'v' and has_table_privilege('memory_reader', t.oid, 'select')
-         or a.atttypid = 'public.vector'::regtype
+         or (a.atttypid = 'public.vector'::regtype or a.attname = 'tenant_id')
            and has_column_privilege('memory_reader', t.oid, a.attnum, 'select')
        ) $$,
-  'but dashboards, which may read what their views show, and no vector'
+  'but dashboards, which may read what their views show, no vector, and no tenant to ask the planner about'
 );
 select is_empty(
   $$ select r.name from memory_test.relations as r

@@ -78,6 +78,20 @@ begin
     raise exception 'the extension vector is installed in schema %', v_schema
       using errcode = '0A000', hint = 'Move it: alter extension vector set schema public;';
   end if;
+  -- For the same reason: a function of anybody there, whose arguments fit better than those of a
+  -- built-in one, would run with the rights of memory_owner. Databases made before PostgreSQL 15
+  -- have it like that.
+  if exists (
+    select
+    from pg_catalog.pg_namespace as n
+    cross join lateral aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) as a
+    where n.nspname = 'public' and a.grantee = 0 and a.privilege_type = 'CREATE'
+  ) then
+    raise exception 'everybody may create objects in the schema public'
+      using errcode = '0A000',
+        hint = 'Run first: revoke create on schema public from public; '
+          'grant it to those who need it, and to no login that uses pymem.';
+  end if;
 end;
 $$;
 
@@ -896,6 +910,13 @@ create table memory.memory_events (
   primary key (tenant_id, id)
 );
 
+-- See memory.episodes: the planner has no statistics of these.
+alter table memory.memory_events
+alter column actor set statistics 0,
+alter column login set statistics 0,
+alter column request_id set statistics 0,
+alter column reason set statistics 0;
+
 create index memory_events_type_idx
 on memory.memory_events (tenant_id, event_type, created_at desc, seq desc);
 
@@ -1073,6 +1094,11 @@ create table memory.episodes (
 -- Out of line and uncompressed: searches read the index below, and a narrow row leaves room for HOT
 -- updates of its counters.
 alter table memory.episodes alter column embedding set storage external;
+
+-- No statistics of what texts say, here and in other tables. The planner estimates by those of all
+-- tenants, and comparisons of texts are leakproof: with EXPLAIN, whoever may read the column of
+-- their own rows could find out letter by letter what others have stored. No function needs them.
+alter table memory.episodes alter column content set statistics 0;
 
 create unique index episodes_idempotency_key
 on memory.episodes (tenant_id, idempotency_key) where idempotency_key is not null;
@@ -1523,6 +1549,12 @@ create table memory.facts (
 -- updates of its counters.
 alter table memory.facts alter column embedding set storage external;
 
+-- See memory.episodes.
+alter table memory.facts
+alter column subject set statistics 0,
+alter column predicate set statistics 0,
+alter column content set statistics 0;
+
 create unique index facts_active_subject_key
 on memory.facts (tenant_id, scope, subject, predicate)
 where entity_id is null and validity = 'active';
@@ -1874,6 +1906,9 @@ create table memory.rules (
 -- updates of its counters.
 alter table memory.rules alter column embedding set storage external;
 
+-- See memory.episodes.
+alter table memory.rules alter column content set statistics 0;
+
 create unique index rules_idempotency_key
 on memory.rules (tenant_id, idempotency_key) where idempotency_key is not null;
 
@@ -2018,6 +2053,9 @@ create table memory.rule_applications (
   primary key (tenant_id, id),
   foreign key (tenant_id, rule_id) references memory.rules (tenant_id, id) on delete cascade
 );
+
+-- See memory.episodes.
+alter table memory.rule_applications alter column reason set statistics 0;
 
 create index rule_applications_rule_idx
 on memory.rule_applications (tenant_id, rule_id, created_at desc, id);
@@ -3235,6 +3273,21 @@ comment on column memory.corpus_deltas.documents is
 'Memories that became live less those that ended.';
 comment on column memory.corpus_deltas.terms is 'The same for their distinct lexemes.';
 
+create function memory.start_corpus_statistics(tenant_id text)
+  returns void
+  language sql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  insert into memory.corpus_statistics (tenant_id, memory_type, documents, terms)
+  select start_corpus_statistics.tenant_id, t.memory_type, 0, 0
+  from (values ('episode'), ('fact'), ('rule')) as t (memory_type)
+  on conflict do nothing;
+$$;
+
+comment on function memory.start_corpus_statistics(text) is
+'Gives a tenant its rows of statistics, if it has none.';
+
 create function memory.fold_corpus_deltas(tenant_id text)
   returns void
   language plpgsql
@@ -3243,11 +3296,6 @@ create function memory.fold_corpus_deltas(tenant_id text)
 as $$
 #variable_conflict use_column
 begin
-  insert into memory.corpus_statistics (tenant_id, memory_type, documents, terms)
-  select fold_corpus_deltas.tenant_id, t.memory_type, 0, 0
-  from (values ('episode'), ('fact'), ('rule')) as t (memory_type)
-  on conflict do nothing;
-
   with folded as (
     delete from memory.corpus_deltas as d
     where d.tenant_id = fold_corpus_deltas.tenant_id
@@ -3269,17 +3317,8 @@ end;
 $$;
 
 comment on function memory.fold_corpus_deltas(text) is
-'Moves the deltas of a tenant into its statistics. The caller holds the lock of corpus_lock_key.';
-
-create function memory.corpus_lock_key(tenant_id text)
-  returns bigint
-  language sql
-  immutable
-  parallel safe
-  return hashtextextended('memory.corpus_statistics ' || tenant_id, 0);
-
-comment on function memory.corpus_lock_key(text) is
-'Key of the advisory lock that whoever folds the deltas of a tenant holds.';
+'Moves the deltas of a tenant into its statistics. The caller has locked the row of its episodes, '
+'which stands for all three.';
 
 create function memory.append_corpus_delta(
   tenant_id text,
@@ -3304,18 +3343,27 @@ begin
   returning d.id into v_id;
 
   -- Now and then whoever comes by folds, unless somebody else is at it. A snapshot from before
-  -- another fold could not.
-  if v_id % 128 = 0
-    and current_setting('transaction_isolation') = 'read committed'
-    and pg_try_advisory_xact_lock(memory.corpus_lock_key(append_corpus_delta.tenant_id))
-  then
-    perform memory.fold_corpus_deltas(append_corpus_delta.tenant_id);
+  -- another fold could not. A row is locked for that: only the functions can, while an advisory lock
+  -- is anybody's to hold.
+  if v_id % 128 = 0 and current_setting('transaction_isolation') = 'read committed' then
+    if not exists (
+      select from memory.corpus_statistics as s where s.tenant_id = append_corpus_delta.tenant_id
+    ) then
+      perform memory.start_corpus_statistics(append_corpus_delta.tenant_id);
+    end if;
+    perform from memory.corpus_statistics as s
+    where s.tenant_id = append_corpus_delta.tenant_id and s.memory_type = 'episode'
+    for update skip locked;
+    if found then
+      perform memory.fold_corpus_deltas(append_corpus_delta.tenant_id);
+    end if;
   end if;
 end;
 $$;
 
 comment on function memory.append_corpus_delta(text, text, bigint, bigint) is
-'Notes a change of the live memories of a type. Never waits.';
+'Notes a change of the live memories of a type. Waits for nobody, but for another first fold of a '
+'tenant.';
 
 -- All three tables call the states of memories that are found no more the same.
 
@@ -4091,7 +4139,10 @@ begin
       using errcode = 'PM002',
         hint = 'Run it at READ COMMITTED, where it sees every fold it waited for.';
   end if;
-  perform pg_advisory_xact_lock(memory.corpus_lock_key(v_tenant_id));
+  perform memory.start_corpus_statistics(v_tenant_id);
+  perform from memory.corpus_statistics as s
+  where s.tenant_id = v_tenant_id and s.memory_type = 'episode'
+  for update;
   return v_tenant_id;
 end;
 $$;
@@ -15520,8 +15571,9 @@ select
   t.deleted_at as target_deleted_at,
   l.created_at
 from memory.memory_links as l
+-- Of one tenant by row security. A column that this named, readers would have to be granted.
 left join memory.tombstones as t
-  on l.tenant_id = t.tenant_id and l.target_type = t.memory_type and l.target_id = t.memory_id;
+  on l.target_type = t.memory_type and l.target_id = t.memory_id;
 
 comment on view memory.provenance is
 'Which memory comes from, supports, contradicts, supersedes or is related to which: for '
@@ -15541,42 +15593,43 @@ from memory.rule_applications as a;
 comment on view memory.rule_outcomes is
 'How each application of a rule turned out: for dashboards.';
 
--- What the views read, vectors excluded.
+-- What the views read: no vectors, and not the tenant. Plans are estimated by the statistics of all
+-- rows, so a reader who may compare a column can ask which values others have in it.
 
 grant select on
 memory.memory_overview, memory.event_feed, memory.provenance, memory.rule_outcomes
 to memory_reader;
 
 grant select (
-  tenant_id, id, butler, session_id, content, importance, reference_count, lifecycle_state,
+  id, butler, session_id, content, importance, reference_count, lifecycle_state,
   consolidation_status, created_at, updated_at, last_referenced_at, expires_at, metadata
 ) on memory.episodes to memory_reader;
 
 grant select (
-  tenant_id, id, subject, predicate, content, importance, confidence, decay_rate, permanence,
+  id, subject, predicate, content, importance, confidence, decay_rate, permanence,
   source_butler, source_episode_id, supersedes_id, entity_id, lifecycle_state, scope,
   reference_count, created_at, updated_at, last_referenced_at, last_confirmed_at, valid_from,
   valid_to, tags, metadata
 ) on memory.facts to memory_reader;
 
 grant select (
-  tenant_id, id, content, scope, maturity, importance, confidence, decay_rate, permanence,
+  id, content, scope, maturity, importance, confidence, decay_rate, permanence,
   effectiveness_score, source_episode_id, source_butler, lifecycle_state, reference_count,
   created_at, updated_at, last_referenced_at, last_confirmed_at, tags, metadata
 ) on memory.rules to memory_reader;
 
 grant select (
-  tenant_id, seq, event_type, memory_type, memory_id, actor, login, request_id, reason, payload,
+  seq, event_type, memory_type, memory_id, actor, login, request_id, reason, payload,
   created_at
 ) on memory.memory_events to memory_reader;
 
 grant select (
-  tenant_id, source_type, source_id, target_type, target_id, relation, created_at
+  source_type, source_id, target_type, target_id, relation, created_at
 ) on memory.memory_links to memory_reader;
 
-grant select (tenant_id, memory_type, memory_id, deleted_at) on memory.tombstones to memory_reader;
+grant select (memory_type, memory_id, deleted_at) on memory.tombstones to memory_reader;
 
-grant select (tenant_id, rule_id, outcome, reason, context, created_at)
+grant select (rule_id, outcome, reason, context, created_at)
 on memory.rule_applications to memory_reader;
 
 -- Deploy pymem:functions/examine_database to pg

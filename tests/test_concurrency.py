@@ -444,7 +444,7 @@ async def test_rebuilds_of_the_vector_indexes_wait_for_each_other(database: Data
 
 
 async def test_a_tenant_that_holds_advisory_locks_delays_nobody(database: Database) -> None:
-    """Stores wait for key rows, which only the functions can lock."""
+    """Stores and folds wait for rows, which only the functions can lock."""
     database.query("select memory.store_fact('user', 'mood', 'fine')")
     with psycopg.connect(database.login("b")) as attacker:
         for key in range(1000):
@@ -452,6 +452,32 @@ async def test_a_tenant_that_holds_advisory_locks_delays_nobody(database: Databa
         async with await Memory.connect(database.login("a")) as memory:
             async with asyncio.timeout(5):
                 await memory.store_fact("user", "mood", "still fine")
+
+
+async def test_the_statistics_of_the_corpus_stay_exact_beside_folds(database: Database) -> None:
+    """Stores fold now and then, beside each other and those who fold and count anew all the time."""
+
+    async def work(memory: Memory, session: int) -> None:
+        for n in range(80):
+            if session < 2:
+                await asyncio.to_thread(
+                    database.query,
+                    f"select memory.{('fold', 'recount')[session]}_corpus_statistics()",
+                )
+            else:
+                await memory.store_rule(f"rule {n} of {session}")
+
+    await together(database, work)
+
+    assert database.query(
+        """select sum(c.documents), sum(c.terms) from (
+             select documents, terms from memory.corpus_statistics where memory_type = 'rule'
+             union all
+             select documents, terms from memory.corpus_deltas
+           ) as c"""
+    ) == database.query(
+        "select count(*)::numeric, sum(length(search_vector))::numeric from memory.rules"
+    )
 
 
 async def test_a_killed_session_leaves_nothing_half_written(database: Database) -> None:

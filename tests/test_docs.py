@@ -77,3 +77,22 @@ def test_the_psql_session_prints_what_it_says(database: Database) -> None:
     if os.environ.get("PYMEM_WRITE_DOCS"):
         document.write_text(told)
     assert told == text
+
+
+def test_the_roles_are_documented(database: Database) -> None:
+    text = (ROOT / "docs" / "security.md").read_text()
+    table = re.findall(r"^\| `(memory_\w+)` \|.*\|([^|]*)\|$", text, re.M)
+
+    roles = database.query(r"select rolname from pg_roles where rolname like 'memory\_%%'")
+    assert sorted(role for role, _ in table) == sorted(role for (role,) in roles)
+    for role, views in table:
+        granted = database.query(
+            """select c.relname::text from pg_class as c
+               cross join lateral aclexplode(c.relacl) as a
+               where c.relnamespace = 'memory'::regnamespace and c.relkind = 'v'
+                 and a.grantee = to_regrole(%s) and a.grantee not in (
+                   'memory_owner'::regrole, 'memory_search'::regrole
+                 )""",
+            role,
+        )
+        assert sorted(re.findall(r"`(\w+)`", views)) == sorted(view for (view,) in granted), role

@@ -18,7 +18,7 @@ import psycopg
 import pytest
 from psycopg import conninfo, sql
 
-from pymem import UnavailableError, __version__, schema
+from pymem import PymemError, UnavailableError, __version__, schema
 from tests.conftest import ROOT, Database, Server, sqitch
 
 
@@ -100,6 +100,18 @@ def test_a_bundle_that_fails_leaves_nothing(
         schema.deploy(empty_database.superuser_url)
 
     assert empty_database.value("select to_regnamespace('memory')") is None
+
+
+def test_a_schema_that_everybody_may_create_in_is_refused(empty_database: Database) -> None:
+    """A function there could run with the rights of the owner of ours."""
+    empty_database.query("create extension vector")
+    empty_database.query("grant create on schema public to public")
+
+    with pytest.raises(PymemError, match="everybody may create objects in the schema public"):
+        schema.deploy(empty_database.superuser_url)
+
+    empty_database.query("revoke create on schema public from public")
+    assert schema.deploy(empty_database.superuser_url) is True
 
 
 def test_another_version_is_not_touched(database: Database) -> None:

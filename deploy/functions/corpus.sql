@@ -56,7 +56,10 @@ begin
       using errcode = 'PM002',
         hint = 'Run it at READ COMMITTED, where it sees every fold it waited for.';
   end if;
-  perform pg_advisory_xact_lock(memory.corpus_lock_key(v_tenant_id));
+  perform memory.start_corpus_statistics(v_tenant_id);
+  perform from memory.corpus_statistics as s
+  where s.tenant_id = v_tenant_id and s.memory_type = 'episode'
+  for update;
   return v_tenant_id;
 end;
 $$;

@@ -38,6 +38,21 @@ comment on column memory.corpus_deltas.documents is
 'Memories that became live less those that ended.';
 comment on column memory.corpus_deltas.terms is 'The same for their distinct lexemes.';
 
+create function memory.start_corpus_statistics(tenant_id text)
+  returns void
+  language sql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  insert into memory.corpus_statistics (tenant_id, memory_type, documents, terms)
+  select start_corpus_statistics.tenant_id, t.memory_type, 0, 0
+  from (values ('episode'), ('fact'), ('rule')) as t (memory_type)
+  on conflict do nothing;
+$$;
+
+comment on function memory.start_corpus_statistics(text) is
+'Gives a tenant its rows of statistics, if it has none.';
+
 create function memory.fold_corpus_deltas(tenant_id text)
   returns void
   language plpgsql
@@ -46,11 +61,6 @@ create function memory.fold_corpus_deltas(tenant_id text)
 as $$
 #variable_conflict use_column
 begin
-  insert into memory.corpus_statistics (tenant_id, memory_type, documents, terms)
-  select fold_corpus_deltas.tenant_id, t.memory_type, 0, 0
-  from (values ('episode'), ('fact'), ('rule')) as t (memory_type)
-  on conflict do nothing;
-
   with folded as (
     delete from memory.corpus_deltas as d
     where d.tenant_id = fold_corpus_deltas.tenant_id
@@ -72,17 +82,8 @@ end;
 $$;
 
 comment on function memory.fold_corpus_deltas(text) is
-'Moves the deltas of a tenant into its statistics. The caller holds the lock of corpus_lock_key.';
-
-create function memory.corpus_lock_key(tenant_id text)
-  returns bigint
-  language sql
-  immutable
-  parallel safe
-  return hashtextextended('memory.corpus_statistics ' || tenant_id, 0);
-
-comment on function memory.corpus_lock_key(text) is
-'Key of the advisory lock that whoever folds the deltas of a tenant holds.';
+'Moves the deltas of a tenant into its statistics. The caller has locked the row of its episodes, '
+'which stands for all three.';
 
 create function memory.append_corpus_delta(
   tenant_id text,
@@ -107,18 +108,27 @@ begin
   returning d.id into v_id;
 
   -- Now and then whoever comes by folds, unless somebody else is at it. A snapshot from before
-  -- another fold could not.
-  if v_id % 128 = 0
-    and current_setting('transaction_isolation') = 'read committed'
-    and pg_try_advisory_xact_lock(memory.corpus_lock_key(append_corpus_delta.tenant_id))
-  then
-    perform memory.fold_corpus_deltas(append_corpus_delta.tenant_id);
+  -- another fold could not. A row is locked for that: only the functions can, while an advisory lock
+  -- is anybody's to hold.
+  if v_id % 128 = 0 and current_setting('transaction_isolation') = 'read committed' then
+    if not exists (
+      select from memory.corpus_statistics as s where s.tenant_id = append_corpus_delta.tenant_id
+    ) then
+      perform memory.start_corpus_statistics(append_corpus_delta.tenant_id);
+    end if;
+    perform from memory.corpus_statistics as s
+    where s.tenant_id = append_corpus_delta.tenant_id and s.memory_type = 'episode'
+    for update skip locked;
+    if found then
+      perform memory.fold_corpus_deltas(append_corpus_delta.tenant_id);
+    end if;
   end if;
 end;
 $$;
 
 comment on function memory.append_corpus_delta(text, text, bigint, bigint) is
-'Notes a change of the live memories of a type. Never waits.';
+'Notes a change of the live memories of a type. Waits for nobody, but for another first fold of a '
+'tenant.';
 
 -- All three tables call the states of memories that are found no more the same.
 

@@ -53,6 +53,11 @@ create table memory.episodes (
 -- updates of its counters.
 alter table memory.episodes alter column embedding set storage external;
 
+-- No statistics of what texts say, here and in other tables. The planner estimates by those of all
+-- tenants, and comparisons of texts are leakproof: with EXPLAIN, whoever may read the column of
+-- their own rows could find out letter by letter what others have stored. No function needs them.
+alter table memory.episodes alter column content set statistics 0;
+
 create unique index episodes_idempotency_key
 on memory.episodes (tenant_id, idempotency_key) where idempotency_key is not null;
 

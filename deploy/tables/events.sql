@@ -25,6 +25,13 @@ create table memory.memory_events (
   primary key (tenant_id, id)
 );
 
+-- See memory.episodes: the planner has no statistics of these.
+alter table memory.memory_events
+alter column actor set statistics 0,
+alter column login set statistics 0,
+alter column request_id set statistics 0,
+alter column reason set statistics 0;
+
 create index memory_events_type_idx
 on memory.memory_events (tenant_id, event_type, created_at desc, seq desc);
 

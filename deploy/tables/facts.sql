@@ -105,6 +105,12 @@ create table memory.facts (
 -- updates of its counters.
 alter table memory.facts alter column embedding set storage external;
 
+-- See memory.episodes.
+alter table memory.facts
+alter column subject set statistics 0,
+alter column predicate set statistics 0,
+alter column content set statistics 0;
+
 create unique index facts_active_subject_key
 on memory.facts (tenant_id, scope, subject, predicate)
 where entity_id is null and validity = 'active';

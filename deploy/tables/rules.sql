@@ -81,6 +81,9 @@ create table memory.rules (
 -- updates of its counters.
 alter table memory.rules alter column embedding set storage external;
 
+-- See memory.episodes.
+alter table memory.rules alter column content set statistics 0;
+
 create unique index rules_idempotency_key
 on memory.rules (tenant_id, idempotency_key) where idempotency_key is not null;
 
@@ -225,6 +228,9 @@ create table memory.rule_applications (
   primary key (tenant_id, id),
   foreign key (tenant_id, rule_id) references memory.rules (tenant_id, id) on delete cascade
 );
+
+-- See memory.episodes.
+alter table memory.rule_applications alter column reason set statistics 0;
 
 create index rule_applications_rule_idx
 on memory.rule_applications (tenant_id, rule_id, created_at desc, id);

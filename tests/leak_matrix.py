@@ -1,0 +1,227 @@
+"""How tenant b asks for what is tenant a's: the data of tests/test_leaks.py.
+
+Each line is a call of a function of the schema memory. `:name` is a thing of tenant a: an id, a
+name, a key, a text (tests/leak_world.py lists and makes them). Several calls in a row, separated by
+`;`, are one attempt. `as_of` is added where a function takes it.
+
+Every function that a role may call has to be here, with a line in which each of its ids, and each
+argument that is called like a thing, is one of tenant a's.
+"""
+
+# What each tenant has of its own, so that tenant a is answered otherwise than tenant b.
+CALLS = """
+# Tenant and request
+current_tenant()
+current_settings()
+require_tenant(tenant_id => :tenant_id)
+set_request(tenant_id => :tenant_id)
+set_request(actor => :actor, request_id => :request_id, reason => :reason); store_rule('coffee'); list_events()
+
+# A memory by its id
+get_memory('episode', memory_id => :episode)
+get_memory('fact', memory_id => :fact)
+get_memory('fact', memory_id => :superseded)
+get_memory('rule', memory_id => :rule)
+confirm_memory('fact', memory_id => :fact)
+confirm_memory('fact', memory_id => :retracted)
+confirm_memory('rule', memory_id => :rule)
+confirm_memory('rule', memory_id => :forgotten)
+forget_memory('episode', memory_id => :episode)
+forget_memory('fact', memory_id => :fact)
+forget_memory('rule', memory_id => :rule)
+restore_memory('episode', memory_id => :episode)
+restore_memory('fact', memory_id => :retracted)
+restore_memory('fact', memory_id => :superseded)
+restore_memory('rule', memory_id => :forgotten)
+mark_helpful(rule_id => :rule)
+mark_harmful(rule_id => :rule, reason => :reason)
+mark_harmful(rule_id => :forgotten, reason => :reason)
+mark_helpful(rule_id => :warning)
+revert_inversion(rule_id => :warning)
+revert_inversion(rule_id => :rule)
+
+# Provenance, history, audit
+create_link('fact', source_id => :fact, target_type => 'rule', target_id => :rule, relation => 'supports')
+create_link('rule', source_id => :rule, target_type => 'episode', target_id => :deleted, relation => 'supports')
+get_links('fact', memory_id => :fact)
+get_links('episode', memory_id => :deleted)
+get_links('rule', memory_id => :rule, direction => 'outgoing')
+fact_history(fact_id => :fact)
+fact_history(fact_id => :superseded)
+replay_memory('fact', memory_id => :superseded)
+replay_memory('rule', memory_id => :warning)
+list_events()
+list_events(memory_id => :fact)
+list_events(memory_id => :deleted)
+list_events(event_type => 'fact_created')
+memory_stats()
+memory_stats(scope => :scope)
+seal_events()
+get_chain_head()
+verify_chain(anchor_position => :position, anchor_hash => :hash)
+
+# Storing under the keys, and next to the things, of somebody else
+store_episode(content => :content, butler => :butler, idempotency_key => :idempotency_key)
+store_episode('coffee', butler => :butler, session_id => :session); embedding_text('episode', 'cake', butler => :butler, session_id => :session)
+store_episode(:content, :butler, embedding => :vector, embedding_version_id => :active)
+store_episode(:content, :butler, embedding => :vector, embedding_version_id => :building)
+store_episodes(jsonb_build_array(jsonb_build_object('content', :content, 'butler', :butler, 'session_id', :session, 'idempotency_key', :idempotency_key)))
+store_fact(subject => :subject, predicate => :predicate, content => 'coffee', scope => :scope)
+store_fact(subject => :subject, predicate => :predicate, content => :content, scope => :scope, idempotency_key => :idempotency_key)
+store_fact('x', 'is', 'y', entity_id => :entity)
+store_fact('x', 'is', 'y', source_butler => :butler, source_episode_id => :episode)
+store_fact('x', 'is', 'y', embedding => :vector, embedding_version_id => :active)
+store_facts(jsonb_build_array(jsonb_build_object('subject', :subject, 'predicate', :predicate, 'content', 'coffee', 'scope', :scope)))
+store_facts(jsonb_build_array(jsonb_build_object('subject', :subject, 'predicate', :predicate, 'content', :content, 'scope', :scope, 'idempotency_key', :idempotency_key)))
+store_facts(jsonb_build_array(jsonb_build_object('subject', 'x', 'predicate', 'is', 'content', 'y', 'entity_id', :entity)))
+store_facts(jsonb_build_array(jsonb_build_object('subject', 'x', 'predicate', 'is', 'content', 'y', 'source_episode_id', :episode)))
+store_facts(jsonb_build_array(jsonb_build_object('subject', 'x', 'predicate', 'is', 'content', 'y', 'embedding', (:vector)::jsonb)), embedding_version_id => :active)
+store_rule(content => :content, scope => :scope, idempotency_key => :idempotency_key)
+store_rule('x', source_butler => :butler, source_episode_id => :episode)
+store_rule('x', embedding => :vector, embedding_version_id => :active)
+
+# Searching for the words, and with the vector, of somebody else
+semantic_search('fact', :vector, scope => :scope, embedding_version_id => :active)
+semantic_search('episode', :vector)
+keyword_search('rule', query => :content)
+keyword_search('fact', query => :subject, scope => :scope)
+hybrid_search('episode', query => :content, embedding => :vector)
+hybrid_search('fact', query => :subject, embedding => :vector, scope => :scope, embedding_version_id => :active)
+search(query => :content, embedding => :vector)
+search(query => :name, mode => 'keyword', scope => :scope, embedding_version_id => :active)
+rank_memories(:content, embedding => :vector)
+rank_memories(:content, scope => :scope, embedding => :vector, embedding_version_id => :active)
+rank_memories(:content, known_at => :as_of, valid_at => :as_of)
+recall(:content, embedding => :vector)
+recall(:subject, scope => :scope, embedding_version_id => :active)
+recall(:content, known_at => :as_of)
+recall_explain(:content, embedding => :vector)
+recall_explain(:content, scope => :scope, embedding_version_id => :active)
+context(:content, butler => :butler, include_recent_episodes => true, embedding => :vector)
+context(:content, 'home', embedding_version_id => :active)
+configure('{"keyword_ranker": "bm25", "keyword_match": "any"}'); search(query => :content)
+configure('{"fusion": "scores", "boost_named": 0.5, "boost_session": 0.5, "boost_neighbours": 0.5}'); recall(:content, embedding => :vector)
+rebuild_vector_indexes('hnsw'); configure('{"exact_scan_limit": 0}'); semantic_search('fact', :vector, max_results => 1)
+
+# Embeddings
+register_embedding_version(model => :model, version => :version)
+register_embedding_version(model => :model, version => :next_version)
+active_embedding_version()
+current_embedding_versions()
+embedding_text('episode', content => :content, subject => :subject, predicate => :predicate, butler => :butler, session_id => :session)
+embedding_backlog()
+claim_unembedded()
+claim_unembedded(embedding_version_id => :building)
+set_embedding('episode', memory_id => :episode, embedding => :vector)
+set_embedding('fact', memory_id => :fact, embedding => :vector, embedding_version_id => :active)
+set_embedding('fact', memory_id => :fact, embedding => :vector, embedding_version_id => :building)
+set_embedding('rule', memory_id => :rule, embedding => :vector, text_md5 => md5(:content))
+start_reembedding(model => :model, version => :version)
+start_reembedding(model => :model, version => :next_version)
+cancel_reembedding()
+switch_embedding_version()
+check_vector_recall()
+fold_corpus_statistics()
+
+# Consolidation
+consolidation_due()
+claim_episodes()
+claim_episodes(butler => :butler)
+store_episode('coffee', butler => :busy_butler); claim_episodes(butler => :busy_butler)
+extend_lease(run_id => :running)
+release_episodes(run_id => :running)
+consolidation_context(butler => :butler)
+apply_consolidation(run_id => :running, output => '{"new_facts": []}', model => :model)
+apply_consolidation(run_id => :running, output => jsonb_build_object('confirmations', jsonb_build_array(:fact), 'updated_facts', jsonb_build_array(jsonb_build_object('target_id', :fact, 'content', 'coffee'))))
+apply_consolidation(run_id => :done, output => '{}')
+fail_consolidation(run_id => :running, error => 'no', model => :model)
+requeue_episodes(episode_ids => array[:failed]::uuid[])
+requeue_episodes()
+undo_consolidation(run_id => :done)
+undo_consolidation(run_id => :reviewed)
+consolidation_diff(run_id => :reviewed)
+accept_proposals(run_id => :reviewed)
+reject_proposals(run_id => :reviewed)
+list_consolidation_runs()
+list_consolidation_runs(butler => :butler)
+
+# Maintenance and administration
+run_decay_sweep()
+run_episode_cleanup()
+run_rule_hygiene()
+erase_subject(subject => :subject)
+erase_subject(subject => :name, dry_run => true)
+verify_erasure(subject => :subject)
+configure('{"retrieval_limit": 3}')
+"""
+
+# Calls that answer every tenant the same.
+ALIKE = """
+store_fact('x', 'is', 'y', source_episode_id => :deleted)
+current_actor()
+current_request_id()
+current_reason()
+recount_corpus_statistics()
+default_settings(tenant_id => :tenant_id)
+rebuild_vector_indexes('auto')
+rebuild_vector_indexes('ivfflat')
+vector_index_statements('ivfflat')
+check_indexes()
+"""
+
+# A login that names the tenant of each transaction may know which there are; others are refused.
+FOR_GATEWAYS = """
+list_tenants()
+run_decay_sweep_all_tenants()
+"""
+
+# The indexes are everybody's: who rebuilds them keeps everybody waiting meanwhile.
+DELAYS_ALL = "rebuild_vector_indexes"
+
+# Pure functions: immutable, with the rights of the caller, of nothing but their arguments.
+FORMULAS = """
+asymmetric_score collapse_whitespace composite_score date_in_words days_between decay_rate_of
+decayed_state effective_confidence end_of_text is_actor is_reason is_request_id preprocess_search_query
+preprocess_text recency_score relevance_score render_memory rrf_score truncate_utf8 version
+"""
+
+# What differs from call to call, or counts for all tenants together (docs/security.md).
+UNSTEADY = "seq exact_ms index_ms search_ms"
+
+# Which call would tell of a key of another tenant by a unique index or a foreign key: of each index
+# and foreign key the function and the argument. Where nobody can name such a key: why.
+KEYS = """
+embedding_versions_model_version_rendering_key         start_reembedding(model)
+embedding_versions_one_active_key                      one for a tenant: none is named
+embedding_versions_one_building_key                    start_reembedding(version)
+episodes_idempotency_key                               store_episode(idempotency_key)
+facts_idempotency_key                                  store_fact(idempotency_key)
+facts_active_subject_key                               store_fact(subject)
+facts_active_entity_key                                store_fact(entity_id)
+rules_idempotency_key                                  store_rule(idempotency_key)
+entities_name_type_key                                 no function creates entities
+event_chain_event_key                                  events have new ids
+consolidation_runs_lease_key                           claim_episodes(butler)
+episodes_tenant_id_embedding_version_id_fkey           store_episode(embedding_version_id)
+facts_tenant_id_entity_id_fkey                         store_fact(entity_id)
+facts_tenant_id_embedding_version_id_fkey              store_fact(embedding_version_id)
+facts_tenant_id_source_episode_id_fkey                 store_fact(source_episode_id)
+facts_tenant_id_supersedes_id_fkey                     store_fact(subject)
+rules_tenant_id_embedding_version_id_fkey              store_rule(embedding_version_id)
+rules_tenant_id_source_episode_id_fkey                 store_rule(source_episode_id)
+rule_applications_tenant_id_rule_id_fkey               mark_helpful(rule_id)
+staged_embeddings_tenant_id_embedding_version_id_fkey  set_embedding(embedding_version_id)
+consolidation_proposals_tenant_id_run_id_fkey          apply_consolidation(run_id)
+"""
+
+# What memory_reader may read of views, and, for their sake, columns of tables. Nobody may do anything
+# else with a relation.
+READABLE_VIEWS = "memory_overview event_feed provenance rule_outcomes"
+READABLE_TABLES = "episodes facts rules rule_applications memory_events memory_links tombstones"
+
+# Columns of the views that the planner has statistics of: words that are the same for every tenant, and
+# names of scopes and butlers, which searches are planned by (docs/security.md).
+ESTIMATED = """
+memory_type scope source_butler lifecycle_state maturity permanence event_type from_state to_state source_type
+target_type relation outcome
+"""
