@@ -22,7 +22,7 @@ comment on function memory.loose_key(text) is
 
 -- An index on these keys would cost every store of a fact, and this is asked now and then. So it
 -- computes them all, from the unique indexes alone, and reads the facts of those only that come up
--- more than once: half a second for a tenant of 100,000 active facts.
+-- more than once: about half a second for 100,000 active facts of a tenant.
 create function memory.near_duplicates(
   tenant_id text,
   scope text

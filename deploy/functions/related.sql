@@ -57,7 +57,9 @@ as $$
 declare
   v_tenant_id text := memory.current_tenant();
   v_limit integer := memory.check_limit(max_results);
-  v_relations text[] := '{derived_from,supports,contradicts,supersedes,related_to}';
+  v_relations text[] := array[
+    'derived_from', 'supports', 'contradicts', 'supersedes', 'related_to'
+  ];
   v_met memory.related_memory[];
   v_level memory.related_memory[];
 begin
