@@ -13593,7 +13593,9 @@ as $$
 declare
   v_tenant_id text := memory.current_tenant();
   v_limit integer := memory.check_limit(max_results);
-  v_relations text[] := '{derived_from,supports,contradicts,supersedes,related_to}';
+  v_relations text[] := array[
+    'derived_from', 'supports', 'contradicts', 'supersedes', 'related_to'
+  ];
   v_met memory.related_memory[];
   v_level memory.related_memory[];
 begin
@@ -13707,7 +13709,7 @@ comment on function memory.loose_key(text) is
 
 -- An index on these keys would cost every store of a fact, and this is asked now and then. So it
 -- computes them all, from the unique indexes alone, and reads the facts of those only that come up
--- more than once: half a second for a tenant of 100,000 active facts.
+-- more than once: about half a second for 100,000 active facts of a tenant.
 create function memory.near_duplicates(
   tenant_id text,
   scope text
