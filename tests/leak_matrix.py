@@ -60,6 +60,33 @@ seal_events()
 get_chain_head()
 verify_chain(anchor_position => :position, anchor_hash => :hash)
 
+list_scopes()
+related('fact', memory_id => :fact)
+related('rule', memory_id => :rule, max_depth => 3, direction => 'outgoing')
+contradictions()
+contradictions(scope => :scope)
+
+# Entities
+entity_create(canonical_name => :name, entity_type => 'person')
+entity_create(:name, 'person', tenant_id => :tenant_id)
+entity_create('Bob', 'person', tenant_id => :tenant_id)
+entity_create('Bob', 'person', aliases => array[:subject, :name]); entity_resolve(name => :subject)
+entity_get(entity_id => :entity)
+entity_get(entity_id => :merged)
+entity_update(entity_id => :entity, canonical_name => 'Bob')
+entity_update(entity_id => :merged, aliases => array[:name])
+entity_resolve(name => :name)
+entity_resolve(name => :name, tenant_id => :tenant_id)
+entity_resolve(name => :scope, enable_fuzzy => true)
+entity_resolve('a', context_hints => jsonb_build_object('topic', :content, 'domain_scores', jsonb_build_object(:entity, 9)))
+entity_merge(source_entity_id => :entity, target_entity_id => :friend)
+entity_merge(source_entity_id => :merged, target_entity_id => :friend)
+entity_create('Bob', 'person'); entity_merge(source_entity_id => :entity, target_entity_id => :friend)
+entity_unmerge(entity_id => :merged)
+entity_unmerge(entity_id => :entity)
+entity_neighbors(entity_id => :entity, max_depth => 3)
+replay_memory('entity', memory_id => :entity)
+
 # Storing under the keys, and next to the things, of somebody else
 store_episode(content => :content, butler => :butler, idempotency_key => :idempotency_key)
 store_episode('coffee', butler => :butler, session_id => :session); embedding_text('episode', 'cake', butler => :butler, session_id => :session)
@@ -69,6 +96,8 @@ store_episodes(jsonb_build_array(jsonb_build_object('content', :content, 'butler
 store_fact(subject => :subject, predicate => :predicate, content => 'coffee', scope => :scope)
 store_fact(subject => :subject, predicate => :predicate, content => :content, scope => :scope, idempotency_key => :idempotency_key)
 store_fact('x', 'is', 'y', entity_id => :entity)
+store_fact('x', 'is', 'y', object_entity_id => :friend)
+store_fact('x', 'is', 'y', entity_id => :merged)
 store_fact('x', 'is', 'y', source_butler => :butler, source_episode_id => :episode)
 store_fact('x', 'is', 'y', embedding => :vector, embedding_version_id => :active)
 store_facts(jsonb_build_array(jsonb_build_object('subject', :subject, 'predicate', :predicate, 'content', 'coffee', 'scope', :scope)))
@@ -144,6 +173,7 @@ accept_proposals(run_id => :reviewed)
 reject_proposals(run_id => :reviewed)
 list_consolidation_runs()
 list_consolidation_runs(butler => :butler)
+list_consolidation_runs(run_id => :done)
 
 # Maintenance and administration
 run_decay_sweep()
@@ -153,6 +183,8 @@ erase_subject(subject => :subject)
 erase_subject(subject => :name, dry_run => true)
 verify_erasure(subject => :subject)
 configure('{"retrieval_limit": 3}')
+doctor()
+doctor(passed => true)
 """
 
 # Calls that answer every tenant the same.
@@ -199,11 +231,12 @@ facts_idempotency_key                                  store_fact(idempotency_ke
 facts_active_subject_key                               store_fact(subject)
 facts_active_entity_key                                store_fact(entity_id)
 rules_idempotency_key                                  store_rule(idempotency_key)
-entities_name_type_key                                 no function creates entities
+entities_name_type_key                                 entity_create(canonical_name)
 event_chain_event_key                                  events have new ids
 consolidation_runs_lease_key                           claim_episodes(butler)
 episodes_tenant_id_embedding_version_id_fkey           store_episode(embedding_version_id)
 facts_tenant_id_entity_id_fkey                         store_fact(entity_id)
+facts_tenant_id_object_entity_id_fkey                  store_fact(object_entity_id)
 facts_tenant_id_embedding_version_id_fkey              store_fact(embedding_version_id)
 facts_tenant_id_source_episode_id_fkey                 store_fact(source_episode_id)
 facts_tenant_id_supersedes_id_fkey                     store_fact(subject)
@@ -212,6 +245,13 @@ rules_tenant_id_source_episode_id_fkey                 store_rule(source_episode
 rule_applications_tenant_id_rule_id_fkey               mark_helpful(rule_id)
 staged_embeddings_tenant_id_embedding_version_id_fkey  set_embedding(embedding_version_id)
 consolidation_proposals_tenant_id_run_id_fkey          apply_consolidation(run_id)
+entity_merges_source_key                               entity_merge(source_entity_id)
+entity_names_tenant_id_entity_id_fkey                  names come with their entity
+entity_merges_tenant_id_source_entity_id_fkey          entity_merge(source_entity_id)
+entity_merges_tenant_id_target_entity_id_fkey          entity_merge(target_entity_id)
+entity_merge_facts_tenant_id_merge_id_fkey             entity_unmerge(entity_id)
+entity_merge_facts_tenant_id_fact_id_fkey              facts are those of the entities
+entity_merge_facts_tenant_id_winner_id_fkey            facts are those of the entities
 """
 
 # What memory_reader may read of views, and, for their sake, columns of tables. Nobody may do anything

@@ -206,16 +206,23 @@ def furnish(database: Database, tenant: str, word: str, *, more: int = 0) -> dic
                 value(harm, rule=due)
         connection.commit()
 
-        connection.execute("reset session authorization")
         do(
             "entity",
-            """insert into memory.entities (tenant_id, canonical_name, entity_type, aliases, metadata)
-               values (%(tenant_id)s, %(name)s, 'person', array[%(subject)s],
-                 jsonb_build_object('note', %(content)s::text))
-               returning id""",
+            """select memory.entity_create(%(name)s, 'person', aliases => array[%(subject)s],
+                 metadata => jsonb_build_object('note', %(content)s::text))""",
         )
-        connection.execute(f"set session authorization pymem_test_leak_{tenant}")
-        value("select memory.store_fact(%(name)s, 'drinks', %(content)s, entity_id => %(entity)s)")
+        do("friend", "select memory.entity_create(%(butler)s, 'organization')")
+        do("merged", "select memory.entity_create(%(scope)s, 'person')")
+        value("select memory.store_fact(%(scope)s, 'eats', %(content)s, entity_id => %(merged)s)")
+        value("select merge_id from memory.entity_merge(%(merged)s, %(entity)s)")
+        do(
+            "drink",
+            "select memory.store_fact(%(name)s, 'drinks', %(content)s, entity_id => %(entity)s,"
+            " object_entity_id => %(friend)s, scope => %(scope)s)",
+        )
+        value(
+            "select created from memory.create_link('fact', %(drink)s, 'fact', %(fact)s, 'contradicts')"
+        )
         value(
             "select expired_deleted from memory.run_episode_cleanup(as_of => now() + interval '1 s')"
         )
