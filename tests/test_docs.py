@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 
+from pymem.tools.document import document
 from tests.conftest import ROOT, Database
 
 # Heading of a diagram in docs/lifecycle.md, and the edges that it draws.
@@ -77,3 +78,7 @@ def test_the_psql_session_prints_what_it_says(database: Database) -> None:
     if os.environ.get("PYMEM_WRITE_DOCS"):
         document.write_text(told)
     assert told == text
+
+
+def test_the_page_about_the_tools_is_up_to_date() -> None:
+    assert (ROOT / "docs" / "tools.md").read_text() == document(), "run make docs"

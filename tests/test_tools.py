@@ -338,7 +338,8 @@ async def test_an_agent_follows_links_and_events(database: Database) -> None:
     ]
     assert [pair["kind"] for pair in pairs["results"]] == ["near_duplicate"]
     assert [(event["event_type"], event["request_id"]) for event in events["events"]] == [
-        ("fact_created", "req-1")
+        ("link_created", "req-1"),
+        ("fact_created", "req-1"),
     ]
     assert {found["memory_type"] for found in explained["results"]} == {"fact"}
 
