@@ -344,6 +344,21 @@ async def test_an_agent_follows_links_and_events(database: Database) -> None:
     assert {found["memory_type"] for found in explained["results"]} == {"fact"}
 
 
+async def test_consolidation_tells_an_agent_what_became_of_episodes_but_no_internals(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYMEM_LLM", "sh -c 'echo key-of-the-operator >&2; exit 3'")
+    async with connected(database.login("a")) as client:
+        await call(client, "memory_store_episode", content="tea at four", butler="home")
+        done = await call(client, "memory_run_consolidation", butler="home")
+
+    assert done["dry_run"] is False
+    [run] = done["runs"]
+    assert (run["butler"], run["status"], run["episodes"]) == ("home", "failed", 1)
+    assert (run["facts_created"], done["interrupted"]) == (0, [])
+    assert "operator" not in json.dumps(done)
+
+
 # What no client of the SDK can send
 
 
