@@ -263,6 +263,7 @@ async def test_an_agent_keeps_entities_apart(database: Database) -> None:
         missing = {"entity_id": str(uuid4())}
         unread = await refused(client, "entity_get", missing)
         unchanged = await refused(client, "entity_update", {**missing, "aliases": []})
+        nothing = await refused(client, "entity_update", {**missing, "canonical_name": " "})
 
     assert again["code"] == "PM004"
     assert byron in again["message"]
@@ -284,6 +285,7 @@ async def test_an_agent_keeps_entities_apart(database: Database) -> None:
     assert stranger["hint"] == "Find ids with entity_resolve."
     assert unmerged["facts_returned"] == 2
     assert around["count"] == 0
+    assert (nothing["code"], nothing["message"]) == ("PM002", "there is nothing to change")
     assert (unread["code"], unchanged["code"]) == ("PM001", "PM001")
 
 

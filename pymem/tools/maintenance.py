@@ -30,8 +30,8 @@ class _RunConsolidation(Arguments):
     "by itself where it is scheduled: call it only if asked to. It may take minutes. Without an "
     "LLM it tells how many episodes wait and changes nothing.",
     answer="dry_run (true without an LLM), waiting (butler, waiting, oldest_at, is_running, is_due "
-    "of each agent whose episodes wait), runs (butler, status, episodes and what was made of them, in "
-    "numbers, for each batch), interrupted (agents whose run could not be ended; others take it up).",
+    "of each agent whose episodes wait), runs (butler, status, episodes and what was made of them, "
+    "in numbers, for each batch), interrupted (agents whose run did not end; it is due again).",
     example={"butler": "travel"},
 )
 async def _run_consolidation(memory: Memory, arguments: _RunConsolidation) -> dict[str, Any]:
