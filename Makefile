@@ -7,7 +7,7 @@ python := .venv/bin/python
 export PYMEM_DATA ?= $(if $(filter 0,$(shell id -u)),/var/lib/pymem-checkout,$(CURDIR)/.build/server)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint sql psql bench plots rework clean
+.PHONY: help demo test lint sql docs psql bench plots rework clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -36,6 +36,9 @@ sql: ## write the release bundle from the plan
 	    echo; grep -v -x -e 'begin;' -e 'commit;' "$$script"; \
 	  done; \
 	  echo; echo 'commit;'; } | cat -s > $(bundle)
+
+docs: .build/environment ## write docs/tools.md from the declarations of the tools
+	$(python) -m pymem.tools.document > docs/tools.md
 
 psql: .build/environment ## a psql session on the embedded server
 	psql "$$(.venv/bin/pymem up)"

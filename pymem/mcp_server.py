@@ -11,6 +11,7 @@ import mcp.types as types
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 
+from pymem.mcp_input import readable
 from pymem.memory import Memory
 from pymem.tools import Tool, answer_call, instructions_for, select_tools
 from pymem.version import __version__
@@ -73,5 +74,8 @@ def build_server(memory: Memory, tools: Sequence[Tool[Any]] | None = None) -> Se
 async def serve_stdio(memory: Memory, tools: Sequence[Tool[Any]] | None = None) -> None:
     """Serve over standard input and output until the client goes away."""
     server = build_server(memory, tools)
-    async with stdio_server() as (read_stream, write_stream):
-        await server.run(read_stream, write_stream, server.create_initialization_options())
+    async with (
+        stdio_server() as (read_stream, write_stream),
+        readable(read_stream, write_stream) as messages,
+    ):
+        await server.run(messages, write_stream, server.create_initialization_options())

@@ -613,3 +613,13 @@ def test_every_command_has_help() -> None:
     ):
         assert f"  {name} " in listed
         assert command(name, "--help").returncode == 0
+
+
+def test_mcp_refuses_groups_of_tools_that_are_none(pymem: Run, database: Database) -> None:
+    named = pymem("mcp", "--tools", "core,histroy", code=1)
+    configured = command(
+        "--database-url", database.login("a"), "mcp", env={"PYMEM_TOOLS": "core,histroy"}
+    )
+    for done in (named, configured):
+        assert "no group of tools is named 'histroy'" in done.stderr
+        assert "hint: Did you mean history? Groups: core, all, writing" in done.stderr

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 
+from pymem.tools.document import document
 from tests.conftest import ROOT, Database
 
 # Heading of a diagram in docs/lifecycle.md, and the edges that it draws.
@@ -96,3 +97,7 @@ def test_the_roles_are_documented(database: Database) -> None:
             role,
         )
         assert sorted(re.findall(r"`(\w+)`", views)) == sorted(view for (view,) in granted), role
+
+
+def test_the_page_about_the_tools_is_up_to_date() -> None:
+    assert (ROOT / "docs" / "tools.md").read_text() == document(), "run make docs"

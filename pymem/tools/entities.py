@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pymem.errors import NotFoundError
+from pymem.errors import InvalidArgumentError, NotFoundError
 from pymem.memory import Memory
 from pymem.models import EntityType, to_json
 from pymem.tools.arguments import EntityId, Metadata
@@ -115,6 +115,10 @@ class _Update(_OneEntity):
     repeats=True,
 )
 async def _update(memory: Memory, arguments: _Update) -> dict[str, Any]:
+    if arguments.model_fields_set <= {"entity_id", "request_context"}:
+        raise InvalidArgumentError(
+            "there is nothing to change", hint="Pass canonical_name, aliases or metadata."
+        )
     updated = await memory.entity_update(
         arguments.entity_id,
         canonical_name=arguments.canonical_name,

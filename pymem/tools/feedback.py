@@ -17,7 +17,7 @@ _STANDING = (
     "how the rule stands: memory_type, id, maturity, effectiveness_score, applied_count, "
     "success_count, harmful_count, needs_inversion."
 )
-_ERRORS = {"PM001": "no rule has this id", "PM003": "the rule is forgotten"}
+_ERRORS = {"PM001": "no rule has this id", "PM003": "the rule is forgotten, or a warning by now"}
 
 
 @tool(

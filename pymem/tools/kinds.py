@@ -48,7 +48,7 @@ def _as_list(value: Any) -> Any:
         return value
     if value.lstrip().startswith("["):
         return _from_json(value, "a list of texts")
-    return [value]
+    return [] if is_blank(value) else [value]
 
 
 def _as_labels(value: Any) -> Any:

@@ -11,7 +11,7 @@ from pymem.consolidation.spawner import command_spawner
 from pymem.consolidation.worker import ConsolidationWorker
 from pymem.maintenance import clean_up_episodes
 from pymem.memory import Memory
-from pymem.models import to_json
+from pymem.models import ConsolidationRun, to_json
 from pymem.tools.kinds import ScopeName, Whole
 from pymem.tools.tool import Arguments, Group, tool
 
@@ -30,7 +30,8 @@ class _RunConsolidation(Arguments):
     "by itself where it is scheduled: call it only if asked to. It may take minutes. Without an "
     "LLM it tells how many episodes wait and changes nothing.",
     answer="dry_run (true without an LLM), waiting (butler, waiting, oldest_at, is_running, is_due "
-    "of each agent whose episodes wait), runs (what became of each batch), errors (by butler).",
+    "of each agent whose episodes wait), runs (butler, status, episodes and what was made of them, "
+    "in numbers, for each batch), interrupted (agents whose run did not end; it is due again).",
     example={"butler": "travel"},
 )
 async def _run_consolidation(memory: Memory, arguments: _RunConsolidation) -> dict[str, Any]:
@@ -42,7 +43,22 @@ async def _run_consolidation(memory: Memory, arguments: _RunConsolidation) -> di
         butler=arguments.butler,
     )
     report = await worker.run()
-    return {"dry_run": not llm, **to_json(report)}
+    return {
+        "dry_run": not llm,
+        "waiting": to_json(report.waiting),
+        "runs": [_run(run) for run in report.runs],
+        "interrupted": sorted(report.errors),
+    }
+
+
+def _run(run: ConsolidationRun) -> dict[str, Any]:
+    """Return what became of a run; why, and what the LLM's command said, is for the operator."""
+    told = (
+        *("id", "butler", "status", "started_at", "finished_at"),
+        *("facts_created", "facts_superseded", "rules_created"),
+        *("confirmed", "contradicted", "rejected"),
+    )
+    return {name: to_json(getattr(run, name)) for name in told} | {"episodes": len(run.episode_ids)}
 
 
 class _RunEpisodeCleanup(Arguments):

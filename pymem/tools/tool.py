@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -98,13 +100,18 @@ class Tool(Generic[A]):
 
     def input_schema(self) -> dict[str, Any]:
         """Return the JSON schema of the arguments."""
-        schema = self.arguments.model_json_schema()
-        definitions = schema.pop("$defs", {})
-        tidied: dict[str, Any] = _tidy(schema, definitions)
-        tidied.pop("description", None)
-        properties = tidied["properties"]
-        properties["request_context"] = properties.pop("request_context")
-        return tidied
+        return deepcopy(_schema_of(self.arguments))
+
+
+@cache
+def _schema_of(arguments: type[Arguments]) -> dict[str, Any]:
+    schema = arguments.model_json_schema()
+    definitions = schema.pop("$defs", {})
+    tidied: dict[str, Any] = _tidy(schema, definitions)
+    tidied.pop("description", None)
+    properties = tidied["properties"]
+    properties["request_context"] = properties.pop("request_context")
+    return tidied
 
 
 def _tidy(schema: Any, definitions: dict[str, Any]) -> Any:

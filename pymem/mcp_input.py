@@ -1,0 +1,66 @@
+"""What a client sends that the SDK cannot read: mended if its meaning is clear, else answered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+import mcp.types as types
+from anyio.streams.memory import MemoryObjectReceiveStream
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
+
+from pymem.errors import InvalidArgumentError
+from pymem.sanitize import clean_json
+
+Messages = MemoryObjectReceiveStream[SessionMessage | Exception]
+
+_UNREADABLE = types.JSONRPCError(
+    jsonrpc="2.0",
+    id=None,
+    error=types.ErrorData(
+        code=types.PARSE_ERROR, message="the message is no JSON that can be read"
+    ),
+)
+
+
+@asynccontextmanager
+async def readable(
+    read_stream: Messages, write_stream: anyio.abc.ObjectSendStream[SessionMessage]
+) -> AsyncIterator[Messages]:
+    """Return the messages of a client, with those that could not be read mended or answered.
+
+    The escape of half a character (a lone surrogate) is no Unicode, and so for the SDK no JSON; but
+    JavaScript writes it where a text was cut, and the SDK would leave the call without an answer.
+    """
+    sender, receiver = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+
+    async def pass_on() -> None:
+        async with sender:
+            async for item in read_stream:
+                message: SessionMessage | Exception | None = item
+                if isinstance(item, ValidationError):
+                    message = _mended(item)
+                if message is None:
+                    await write_stream.send(SessionMessage(_UNREADABLE))
+                else:
+                    await sender.send(message)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(pass_on)
+        yield receiver
+        tasks.cancel_scope.cancel()
+
+
+def _mended(error: ValidationError) -> SessionMessage | Exception | None:
+    """Return the message that could not be read, the error if it is no message, None if no JSON."""
+    [problem, *_] = error.errors(include_url=False)
+    if problem["type"] != "json_invalid":
+        return error
+    try:
+        mended = json.dumps(clean_json("the message", json.loads(problem["input"])))
+        return SessionMessage(types.jsonrpc_message_adapter.validate_json(mended, by_name=False))
+    except (ValueError, RecursionError, InvalidArgumentError):
+        return None
