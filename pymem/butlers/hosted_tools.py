@@ -1,0 +1,80 @@
+"""Tools as the functions that a host's MCP server registers."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Annotated, Any
+
+from pydantic import Field
+from pydantic.fields import FieldInfo
+
+from pymem.tools import Tool
+
+HostedTool = Callable[..., Awaitable[dict[str, Any]]]
+
+# Arguments whose default is a setting of the tenant, as the host's agents shall see it.
+_CONFIGURED = {
+    ("memory_context", "token_budget"): "context_token_budget",
+    ("memory_search", "mode"): "retrieval_mode",
+    ("memory_search", "min_confidence"): "min_confidence",
+    ("memory_run_episode_cleanup", "max_entries"): "episode_max_entries",
+}
+
+
+def configured_defaults(tool: Tool[Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the defaults of a tool's arguments that the tenant's settings say."""
+    return {
+        argument: settings[setting]
+        for (name, argument), setting in _CONFIGURED.items()
+        if name == tool.name
+    }
+
+
+def hosted_tool(
+    tool: Tool[Any],
+    call: Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]],
+    defaults: Mapping[str, Any],
+) -> HostedTool:
+    """Return a function with the name, arguments and description of a tool.
+
+    Servers such as FastMCP read the schema of a tool from the signature of its function. What the
+    tool works with, such as connections and the embedding engine, is no argument of it.
+
+    Args:
+        tool: The tool.
+        call: Runs a tool by its name with the arguments of a call.
+        defaults: Defaults of arguments in place of those that the tool declares.
+    """
+
+    async def run(**arguments: Any) -> dict[str, Any]:
+        return await call(tool.name, arguments)
+
+    parameters = [
+        _parameter(name, field, defaults) for name, field in tool.arguments.model_fields.items()
+    ]
+    signature = inspect.Signature(parameters, return_annotation=dict[str, Any])
+    run.__name__ = run.__qualname__ = tool.name
+    run.__doc__ = tool.description
+    run.__annotations__ = {
+        **{parameter.name: parameter.annotation for parameter in parameters},
+        "return": dict[str, Any],
+    }
+    run.__signature__ = signature  # type: ignore[attr-defined]
+    return run
+
+
+def _parameter(name: str, field: FieldInfo, defaults: Mapping[str, Any]) -> inspect.Parameter:
+    annotated: Any = Annotated
+    annotation = annotated[
+        (field.annotation, *field.metadata, Field(description=field.description))
+    ]
+    if name in defaults:
+        default = defaults[name]
+    elif field.is_required():
+        default = inspect.Parameter.empty
+    else:
+        default = field.get_default(call_default_factory=True)
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default
+    )
