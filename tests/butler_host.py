@@ -9,6 +9,7 @@ from __future__ import annotations
 import abc
 import functools
 import inspect
+import json
 import tomllib
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -59,7 +60,7 @@ class Module(abc.ABC):
         return ()
 
 
-class HostedMemory(MemoryModule, Module):  # type: ignore[misc]
+class HostedMemory(MemoryModule, Module):
     """The module as the framework's registry wants it: a subclass of its own base."""
 
 
@@ -152,7 +153,7 @@ class Butler:
         server: Any = None,
     ) -> None:
         self.name = name
-        self.module = HostedMemory()
+        self.module: MemoryModule = HostedMemory()
         self.hooks = MemoryHooks()
         self.database = database
         self.mcp = SpanWrappingMCP(MCPServer(name) if server is None else server)
@@ -168,7 +169,9 @@ class Butler:
             await module.on_startup(self._section, self.database)
             await module.register_tools(self.mcp, self._section, self.database)
             return
-        section = {k: v for k, v in self._section.items() if k not in ("credentials_env", "enabled")}
+        section = {
+            k: v for k, v in self._section.items() if k not in ("credentials_env", "enabled")
+        }
         assert module.config_schema.model_config.get("extra") == "forbid"
         config = module.config_schema.model_validate(section)
         await module.on_startup(config, self.database, credential_store=object(), blob_store=None)
@@ -179,6 +182,14 @@ class Butler:
         """Return a client of its MCP server, in this process."""
         self.client = await self._stack.enter_async_context(Client(self.mcp._server))
         return self.client
+
+    async def call(self, name: str, /, **arguments: Any) -> dict[str, Any]:
+        """Call a tool as an agent would and return its answer."""
+        result = await self.client.call_tool(name, arguments)
+        assert not result.is_error, result
+        answer: dict[str, Any] = json.loads(result.content[0].text)  # type: ignore[union-attr]
+        assert result.structured_content == answer
+        return answer
 
     async def __aenter__(self) -> Butler:
         await self.start()

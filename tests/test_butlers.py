@@ -1,20 +1,13 @@
-"""The module in a host, with real databases that go away, hang and come back."""
+"""The module in a host: its contract, its tools, its configuration."""
 
 from __future__ import annotations
 
-import asyncio
-import json
-import logging
-import os
 import re
-import shutil
-import signal
-import tempfile
+import runpy
+import sys
 import tomllib
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import asdict
+from types import ModuleType
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -22,54 +15,24 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from pymem import schema
 from pymem.butlers import MemoryModule, MemoryModuleConfig, RetrievalConfig
 from pymem.config import parse_config
 from pymem.errors import (
     DatabaseError,
-    IntegrityError,
     InvalidArgumentError,
     TenantDeniedError,
     UnavailableError,
 )
-from pymem.server import EmbeddedServer
 from pymem.tools import TOOLS
-from tests.butler_host import Butler, HostDatabase, Module
+from tests.butler_host import Butler, HostDatabase, MemoryHooks, Module
 from tests.conftest import ROOT, Database
 
-pytestmark = pytest.mark.anyio
-
-# Long enough for a test that hangs to be told from one on a busy machine.
-_PATIENCE = 60
-
-
-@pytest.fixture(autouse=True)
-def keywords_only(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Do without the model, except for tests that ask for the engine."""
-    if "engine" not in request.fixturenames:
-        monkeypatch.setenv("PYMEM_NO_EMBEDDINGS", "1")
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("keywords_only")]
 
 
 @pytest.fixture
 def host_database(database: Database) -> HostDatabase:
     return HostDatabase.at(database.login("a"))
-
-
-async def call(butler: Butler, name: str, /, **arguments: Any) -> dict[str, Any]:
-    result = await butler.client.call_tool(name, arguments)
-    assert not result.is_error, result
-    answer: dict[str, Any] = json.loads(result.content[0].text)  # type: ignore[union-attr]
-    assert result.structured_content == answer
-    return answer
-
-
-@contextmanager
-def blocked(database_url: str, table: str) -> Iterator[None]:
-    """Hold a lock that whoever touches the table waits for."""
-    with psycopg.connect(database_url) as connection:
-        connection.execute(sql.SQL("lock table memory.{}").format(sql.Identifier(table)))
-        yield
-        connection.rollback()
 
 
 # The contract
@@ -97,18 +60,20 @@ async def test_startup_keeps_database_and_configuration_and_shutdown_lets_go(
     module = MemoryModule()
     config = MemoryModuleConfig(retrieval=RetrievalConfig(default_limit=30))
 
+    def references() -> tuple[Any, Any]:
+        return module._db, module._embedding_engine
+
     await module.on_startup(config, host_database)
-    assert module._db is host_database
     assert module._config is config
-    assert module._embedding_engine is None
+    assert references() == (host_database, None)
 
     first = module._get_embedding_engine()
     assert first is engine
     assert module._get_embedding_engine() is first
+    assert references() == (host_database, engine)
 
     await module.on_shutdown()
-    assert module._db is None
-    assert module._embedding_engine is None
+    assert references() == (None, None)
     await module.on_shutdown()
     with pytest.raises(UnavailableError, match="not started"):
         await module.jobs()["memory_decay_sweep"](None, None)
@@ -130,7 +95,7 @@ async def test_the_oldest_way_of_calling_works_too(database: Database) -> None:
     toml = '[modules.memory]\nenabled = true\ncredentials_env = ["HOME_DB"]\n'
     async with Butler(host_database, toml, name="home", old=True) as butler:
         await butler.connect()
-        await call(butler, "memory_store_rule", content="Offer tea at four")
+        await butler.call("memory_store_rule", content="Offer tea at four")
 
     assert database.value("select actor from memory.list_events(max_results => 1)") == "home"
 
@@ -227,36 +192,31 @@ async def test_tools_act_for_the_tenant_of_the_login_and_name_the_butler(
     host_database = HostDatabase.at(database.login("a"))
     async with Butler(host_database, name="health") as butler:
         await butler.connect()
-        fact = await call(
-            butler,
+        fact = await butler.call(
             "memory_store_fact",
             subject="Ada",
             predicate="drink",
             content="green tea",
             request_context={"request_id": "r-1"},
         )
-        episode = await call(
-            butler,
+        episode = await butler.call(
             "memory_store_episode",
             content="Ada asked for tea",
             butler="health",
             session_id=str(uuid4()),
         )
-        found = await call(butler, "memory_search", query="tea")
-        context = await call(
-            butler, "memory_context", trigger_prompt="Ada comes for tea", butler="health"
+        found = await butler.call("memory_search", query="tea")
+        context = await butler.call(
+            "memory_context", trigger_prompt="Ada comes for tea", butler="health"
         )
-        other = await call(
-            butler, "memory_recall", topic="tea", request_context={"tenant_id": "b"}
-        )
-        lost = await call(
-            butler,
+        other = await butler.call("memory_recall", topic="tea", request_context={"tenant_id": "b"})
+        lost = await butler.call(
             "memory_get",
             memory_type="fact",
             memory_id=str(uuid4()),
             request_context={"request_id": "r-2"},
         )
-        cleaned = await call(butler, "memory_run_episode_cleanup")
+        cleaned = await butler.call("memory_run_episode_cleanup")
 
     assert fact["request_id"] == "r-1"
     assert {memory["id"] for memory in found["results"]} == {fact["id"], episode["id"]}
@@ -282,7 +242,7 @@ async def test_arguments_of_a_wrong_kind_are_refused_by_the_server(
         client = await butler.connect()
         for arguments in ({}, {"memory_type": "fact", "memory_id": "seven"}):
             assert (await client.call_tool("memory_get", arguments)).is_error
-        answer = await call(butler, "memory_store_rule", content="   ")
+        answer = await butler.call("memory_store_rule", content="   ")
         assert answer["error"]["code"] == "PM002"
 
 
@@ -293,7 +253,7 @@ async def test_tools_report_a_database_that_is_broken_without_its_details(
     async with Butler(host_database) as butler:
         await butler.connect()
         database.query("alter function memory.memory_stats rename to was_memory_stats")
-        answer = await call(butler, "memory_stats")
+        answer = await butler.call("memory_stats")
 
     assert answer["error"]["message"] == "the memory failed"
     assert "42883" in caplog.text
@@ -318,8 +278,10 @@ async def test_configured_values_reach_settings_and_tools(database: Database) ->
         client = await butler.connect()
         listed = {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}
         for content in ("one", "two"):
-            await call(butler, "memory_store_fact", subject="it", predicate=content, content="x" * 900)
-        context = await call(butler, "memory_context", trigger_prompt="x it", butler="general")
+            await butler.call(
+                "memory_store_fact", subject="it", predicate=content, content="x" * 900
+            )
+        context = await butler.call("memory_context", trigger_prompt="x it", butler="general")
 
     check_signature(
         listed["memory_context"],
@@ -412,7 +374,7 @@ async def test_the_configuration_may_name_another_login_and_a_gateway_its_tenant
     nowhere = HostDatabase("nowhere", "192.0.2.1", 1, "nobody", "secret")
     async with Butler(nowhere, toml) as butler:
         await butler.connect()
-        await call(butler, "memory_store_rule", content="Offer tea at four")
+        await butler.call("memory_store_rule", content="Offer tea at four")
         assert await butler.module.on_session_end("Rex barked", "general") is not None
 
     assert database.value("select count(*) from memory.list_events()", tenant="c") == 2
@@ -473,497 +435,64 @@ async def test_another_version_of_the_schema_is_mentioned(
     assert "0.0.9" in caplog.text
 
 
-# Sessions
-
-
-async def test_a_session_gets_its_context_and_leaves_an_episode(
-    database: Database, engine: object
-) -> None:
-    host_database = HostDatabase.at(database.login("a"))
-    async with Butler(host_database) as butler:
-        await butler.connect()
-        await call(
-            butler, "memory_store_fact", subject="Ada", predicate="pet", content="a dog called Rex"
-        )
-        session = uuid4()
-        context = await butler.module.on_session_start(
-            "Which animal lives with Ada?", "general", token_budget=200, request_id="r-1"
-        )
-        stored = await butler.module.on_session_end(
-            "Ada walked Rex", "general", session_id=session, importance=7, request_id="r-1"
-        )
-
-    assert "a dog called Rex" in context
-    assert len(context) <= 800
-    assert database.query(
-        "select butler, session_id, importance, source_class, embedding is not null "
-        "from memory.episodes where id = %s",
-        stored,
-    ) == [("general", session, 7.0, "agent", True)]
-    assert database.query(
-        "select actor, request_id from memory.list_events(memory_id => %s)", stored
-    ) == [("general", "r-1")]
-
-
-async def test_the_hooks_of_the_framework_find_the_memory_of_the_butler_that_asks(
-    database: Database,
-) -> None:
-    home = HostDatabase.at(database.login("a"))
-    work = HostDatabase.at(database.login("b"))
-    async with Butler(home, name="home") as first, Butler(work, name="work") as second:
-        # The framework keeps one set for the process: what was registered last.
-        hooks = second.hooks
-        assert await hooks.store_episode(home.pool, "home", "Rex barked", uuid4()) is True
-        assert await hooks.store_episode(work.pool, "work", "The boss barked") is True
-        await first.connect()
-        fact = await call(
-            first, "memory_store_fact", subject="Rex", predicate="is", content="a dog"
-        )
-        at_home = await hooks.context(home.pool, "home", "Rex", token_budget=300)
-        at_work = await hooks.context(work.pool, "work", "Rex", token_budget=300)
-        elsewhere = await hooks.context(object(), "home", "Rex")
-        nowhere = await hooks.context(None, "home", "Rex")
-        forgotten = await hooks.forget(home.pool, "fact", fact["id"], reason="wrong")
-        missing = await hooks.forget(work.pool, "fact", fact["id"])
-
-    assert "a dog" in at_home
-    assert "a dog" not in (at_work or "")
-    assert elsewhere is None
-    assert nowhere is None
-    assert forgotten["forgotten"] is True
-    assert missing["forgotten"] is False
-    assert missing["error"]["code"] == "PM001"
-    assert await hooks.store_episode(home.pool, "home", "too late") is False
-    for tenant, content in (("a", "Rex barked"), ("b", "The boss barked")):
-        assert database.query(
-            "select content from memory.episodes where tenant_id = %s", tenant
-        ) == [(content,)]
-
-
-async def test_what_is_wrong_with_the_call_is_logged_and_raised(
-    database: Database, caplog: pytest.LogCaptureFixture
-) -> None:
-    host_database = HostDatabase.at(database.login("a"))
-    database.query(
-        "alter table memory.episodes add constraint no_secrets check (content !~ 'password')"
-    )
-    async with Butler(host_database) as butler:
-        with pytest.raises(IntegrityError):
-            await butler.module.on_session_end("the password is rex", "general")
-        with pytest.raises(InvalidArgumentError):
-            await butler.module.on_session_end("   ", "general")
-        with pytest.raises(ValueError, match="token_budget"):
-            await butler.module.on_session_start("Rex", "general", token_budget=-1)
-
-    assert [record.levelno for record in caplog.records] == [logging.ERROR] * 3
-    for code in ("[23514]", "[PM002]"):
-        assert code in caplog.text
-    assert database.value("select count(*) from memory.episodes") == 0
-
-
-async def test_an_installation_that_broke_does_not_stop_sessions(
-    database: Database, caplog: pytest.LogCaptureFixture
-) -> None:
-    host_database = HostDatabase.at(database.login("a"))
-    async with Butler(host_database) as butler:
-        database.query("alter function memory.context rename to was_context")
-        assert await butler.module.on_session_start("Rex", "general") == ""
-        assert "[42883]" in caplog.text
-        database.query("revoke memory_writer from pymem_test_a")
-        try:
-            assert await butler.module.on_session_end("Rex barked", "general") is None
-            assert "[42501]" in caplog.text
-        finally:
-            database.query("grant memory_writer to pymem_test_a")
-
-
-async def test_a_module_that_was_not_started_does_not_stop_sessions(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    module = MemoryModule()
-    assert await module.on_session_start("Rex", "general") == ""
-    assert await module.on_session_end("Rex barked", "general") is None
-    assert "not started" in caplog.text
-
-
-# Outages
-
-
-async def test_a_lock_delays_a_session_no_longer_than_configured(
-    database: Database, caplog: pytest.LogCaptureFixture
-) -> None:
-    host_database = HostDatabase.at(database.login("a"))
-    toml = "[modules.memory]\nhook_timeout_seconds = 0.3\n"
-    async with asyncio.timeout(_PATIENCE), Butler(host_database, toml) as butler:
-        with blocked(database.superuser_url, "settings"):
-            assert await butler.module.on_session_start("Rex", "general") == ""
-            assert await butler.module.on_session_end("Rex barked", "general") is None
-        assert caplog.text.count("[57014]") == 2
-        # What was given up was cancelled too.
-        assert await working(butler) is not None
-
-    assert database.value("select count(*) from memory.episodes") == 1
-
-
-async def test_a_statement_timeout_of_the_login_is_survived(
-    database: Database, caplog: pytest.LogCaptureFixture
-) -> None:
-    url = database.login("a", name="pymem_test_hasty")
-    database.query("alter role pymem_test_hasty set statement_timeout = '200ms'")
-    async with asyncio.timeout(_PATIENCE), Butler(HostDatabase.at(url)) as butler:
-        with blocked(database.superuser_url, "settings"):
-            assert await butler.module.on_session_start("Rex", "general") == ""
-            assert await butler.module.on_session_end("Rex barked", "general") is None
-        assert caplog.text.count("[57014]") == 2
-        assert await butler.module.on_session_end("Rex barked", "general") is not None
-
-
-async def test_a_session_does_not_wait_for_tools_that_hold_all_connections(
-    database: Database, caplog: pytest.LogCaptureFixture
-) -> None:
-    host_database = HostDatabase.at(database.login("a"))
-    toml = "[modules.memory]\nmax_connections = 2\nhook_timeout_seconds = 0.5\n"
-    async with asyncio.timeout(_PATIENCE), Butler(host_database, toml) as butler:
-        await butler.connect()
-        with blocked(database.superuser_url, "episodes"):
-            busy = [
-                asyncio.create_task(
-                    call(butler, "memory_store_episode", content=content, butler="general")
-                )
-                for content in ("one", "two")
-            ]
-            while database.value(
-                "select count(*) from pg_stat_activity where datname = current_database() "
-                "and application_name = 'pymem.butlers' and wait_event_type = 'Lock'"
-            ) < len(busy):
-                await asyncio.sleep(0)
-            assert await butler.module.on_session_start("Rex", "general") == ""
-            assert await butler.module.on_session_end("Rex barked", "general") is None
-        stored = await asyncio.gather(*busy)
-        assert await working(butler) is not None
-
-    assert all(UUID(answer["id"]) for answer in stored)
-    assert caplog.text.count("[57014]") == 2
-
-
-async def working(butler: Butler) -> UUID:
-    """Return the first episode that can be stored (again)."""
-    while (stored := await butler.module.on_session_end("Rex is back", "general")) is None:
-        pass
-    return stored
-
-
-@dataclass
-class OwnServer:
-    """A server that a test may do anything to."""
-
-    embedded: EmbeddedServer
-
-    def host_database(self) -> HostDatabase:
-        return HostDatabase.at(self.embedded.url("home", "home"))
-
-    def postmaster(self) -> int:
-        lock = self.embedded.folder / "postgres" / "postmaster.pid"
-        return int(lock.read_text().split("\n", 1)[0])
-
-    def processes(self) -> list[int]:
-        postmaster = self.postmaster()
-        children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text()
-        return [postmaster, *map(int, children.split())]
-
-
-@pytest.fixture
-def own_server() -> Iterator[OwnServer]:
-    pytest.importorskip("pgserver", reason="the embedded server is not installed")
-    folder = Path(tempfile.mkdtemp(prefix="pymem-test-"))
-    folder.chmod(0o755)
-    embedded = EmbeddedServer(folder, settings={"fsync": "off"})
-    embedded.start()
-    schema.create_database(embedded.url(), "home")
-    schema.deploy(embedded.url("home"))
-    schema.create_login(
-        embedded.url("home"), "home", "home", ("memory_writer", "memory_worker", "memory_admin")
-    )
-    try:
-        yield OwnServer(embedded)
-    finally:
-        embedded.stop()
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-@asynccontextmanager
-async def waiting_for_a_lock(
-    server: OwnServer, butler: Butler
-) -> AsyncIterator[tuple[asyncio.Task[str], asyncio.Task[UUID | None]]]:
-    """Both hooks in the middle of their statement."""
-    superuser = server.embedded.url("home")
-    with psycopg.connect(superuser) as locking:
-        locking.execute("lock table memory.settings")
-        hooks = (
-            asyncio.create_task(butler.module.on_session_start("Rex", "home")),
-            asyncio.create_task(butler.module.on_session_end("Rex barked", "home")),
-        )
-        waiting = 0
-        while waiting < len(hooks):
-            await asyncio.sleep(0)
-            row = locking.execute(
-                "select count(*) from pg_stat_activity where wait_event_type = 'Lock' "
-                "and application_name = 'pymem.butlers'"
-            ).fetchone()
-            locking.execute("select pg_stat_clear_snapshot()")
-            waiting = 0 if row is None else row[0]
-        yield hooks
-        # The server may be gone, and with it the lock.
-        with pytest.MonkeyPatch.context():
-            locking.close()
-
-
-async def test_a_server_killed_in_the_middle_of_the_hooks(
-    own_server: OwnServer, caplog: pytest.LogCaptureFixture
-) -> None:
-    toml = "[modules.memory]\nhook_timeout_seconds = 30\n"
-    async with asyncio.timeout(2 * _PATIENCE):
-        async with Butler(own_server.host_database(), toml, name="home") as butler:
-            await butler.connect()
-            assert await butler.module.on_session_end("Rex slept", "home") is not None
-
-            async with waiting_for_a_lock(own_server, butler) as (starting, ending):
-                for process in own_server.processes():
-                    os.kill(process, signal.SIGKILL)
-                assert await starting == ""
-                assert await ending is None
-
-            answer = await call(butler, "memory_stats")
-            assert answer["error"]["code"].startswith(("08", "53", "57"))
-
-            own_server.embedded.start()
-            assert await working(butler) is not None
-            assert "# Memory Context" in await butler.module.on_session_start("Rex", "home")
-
-    failures = [record for record in caplog.records if "failed, the session" in record.message]
-    assert len(failures) >= 2
-    assert all(record.levelno == logging.ERROR for record in failures)
-    assert all(re.search(r"\[(08|57|53)\w{3}\]$", record.message) for record in failures)
-
-
-async def test_a_server_that_hangs_does_not_hold_sessions(
-    own_server: OwnServer, caplog: pytest.LogCaptureFixture
-) -> None:
-    toml = "[modules.memory]\nhook_timeout_seconds = 0.5\n"
-    async with asyncio.timeout(2 * _PATIENCE):
-        async with Butler(own_server.host_database(), toml, name="home") as butler:
-            assert await butler.module.on_session_end("Rex slept", "home") is not None
-            stopped = own_server.processes()
-            for process in stopped:
-                os.kill(process, signal.SIGSTOP)
-            try:
-                for _ in range(3):
-                    assert await butler.module.on_session_start("Rex", "home") == ""
-                    assert await butler.module.on_session_end("Rex barked", "home") is None
-            finally:
-                for process in stopped:
-                    os.kill(process, signal.SIGCONT)
-            assert await working(butler) is not None
-
-    assert caplog.text.count("no answer within 0.5 seconds") >= 6
-
-
-async def test_a_database_that_is_away_at_startup_is_waited_for(
-    own_server: OwnServer, caplog: pytest.LogCaptureFixture
-) -> None:
-    host_database = own_server.host_database()
-    own_server.embedded.stop()
-    toml = "[modules.memory]\nhook_timeout_seconds = 1\n[modules.memory.retrieval]\ndefault_limit = 3"
-    async with asyncio.timeout(2 * _PATIENCE), Butler(host_database, toml, name="home") as butler:
-        await butler.connect()
-        assert "not there yet" in caplog.text
-        assert await butler.module.on_session_start("Rex", "home") == ""
-        assert (await call(butler, "memory_stats"))["error"]["code"].startswith(("08", "53"))
-
-        own_server.embedded.start()
-        assert await working(butler) is not None
-        with psycopg.connect(own_server.embedded.url("home"), autocommit=True) as connection:
-            while connection.execute(
-                "select from memory.settings where retrieval_limit = 3"
-            ).fetchone() is None:
-                await asyncio.sleep(0)
-
-
-async def test_no_server_at_all_does_not_stop_sessions(caplog: pytest.LogCaptureFixture) -> None:
-    refused = HostDatabase("home", "127.0.0.1", 1, "home", "secret")
-    toml = "[modules.memory]\nhook_timeout_seconds = 0.5\n"
-    async with asyncio.timeout(_PATIENCE), Butler(refused, toml) as butler:
-        assert await butler.module.on_session_start("Rex", "general") == ""
-        assert await butler.module.on_session_end("Rex barked", "general") is None
-    assert "secret" not in caplog.text
-
-
-# Periodic work
-
-
-class FakeSpawner:
-    """The host's runtime, with a recorded answer."""
-
-    @dataclass
-    class Result:
-        success: bool
-        output: str | None
-        error: str | None = None
-
-    def __init__(self, result: Result) -> None:
-        self.result = result
-        self.asked: list[tuple[str, str]] = []
-
-    async def trigger(self, prompt: str, trigger_source: str) -> Result:
-        self.asked.append((prompt, trigger_source))
-        return self.result
-
-
-async def test_the_schedules_are_those_of_the_settings(database: Database) -> None:
-    host_database = HostDatabase.at(database.login("a"))
-    toml = """
-        [modules.memory.schedules]
-        decay_sweep = "30 2 * * *"
-        event_seal = "30 seconds"
-        rule_hygiene = "off"
-        consolidation = "0 */6 * * *"
-    """
-    database.query("""select memory.configure('{"episode_cleanup_schedule": "5 5 * * *"}')""")
-    async with Butler(host_database, toml) as butler:
-        schedules = {entry.job_name: entry.cron for entry in butler.module.schedules()}
-        jobs = butler.module.jobs()
-
-    assert schedules == {
-        "memory_consolidation": "0 */6 * * *",
-        "memory_embedding": "*/5 * * * *",
-        "memory_decay_sweep": "30 2 * * *",
-        "memory_episode_cleanup": "5 5 * * *",
-        "memory_event_seal": "* * * * *",
-        "memory_corpus_statistics": "30 3 * * *",
-    }
-    assert set(schedules) <= set(jobs)
-    sql_jobs = {
-        job
-        for (job,) in database.query("select job from memory.all_jobs(memory.current_settings())")
-    }
-    assert len(jobs) == len(sql_jobs) + 2
-
-
-async def test_every_job_runs_and_says_what_it_did(database: Database, engine: object) -> None:
-    host_database = HostDatabase.at(database.login("a"))
-    async with Butler(host_database) as butler:
-        await butler.connect()
-        database.query("select memory.store_episode('Rex barked', 'general')")
-        await call(butler, "memory_store_rule", content="Let Rex out at four")
-        done = {name: await job(host_database.pool, None) for name, job in butler.module.jobs().items()}
-        cleaned = await butler.module.jobs()["memory_episode_cleanup"](None, {"max_entries": 5})
-        for mistaken in ("memory_episode_cleanup", "memory_decay_sweep"):
-            with pytest.raises(InvalidArgumentError, match="colour"):
-                await butler.module.jobs()[mistaken](None, {"colour": "red"})
-
-    assert json.loads(json.dumps(done)) == done
-    assert done["memory_consolidation"]["dry_run"] is True
-    assert done["memory_consolidation"]["waiting"][0]["butler"] == "general"
-    assert done["memory_embedding"]["embedded"] == 1
-    assert done["memory_event_seal"]["sealed"] > 0
-    assert done["memory_corpus_statistics"]["folded"] >= 1
-    assert done["memory_vector_indexes"] == {"method": "exact"}
-    assert cleaned["remaining"] == 1
-    assert database.value("select count(*) from memory.episodes where embedding is null") == 0
-
-
-async def test_jobs_act_in_their_own_name_and_raise_what_goes_wrong(database: Database) -> None:
-    url = database.login("a", name="pymem_test_writer", roles="memory_writer")
-    async with Butler(HostDatabase.at(url)) as butler:
-        with pytest.raises(TenantDeniedError):
-            await butler.module.jobs()["memory_decay_sweep"](None, None)
-
-    async with Butler(HostDatabase.at(database.login("a"))) as butler:
-        await butler.module.on_session_end("Rex barked", "general")
-        database.query("update memory.episodes set expires_at = created_at")
-        done = await butler.module.jobs()["memory_episode_cleanup"](None, None)
-    assert done["expired_deleted"] == 1
-    assert (
-        database.value("select actor from memory.list_events(max_results => 1)")
-        == "schedule:memory_episode_cleanup"
-    )
-
-
-@pytest.mark.parametrize("named_first", [False, True])
-async def test_consolidation_asks_the_runtime_of_the_host(
-    database: Database, named_first: bool
-) -> None:
-    answer = json.dumps(
-        {"new_facts": [{"subject": "Rex", "predicate": "is", "content": "a dog"}]}
-    )
-    spawner = FakeSpawner(FakeSpawner.Result(True, answer))
-    database.query("""select memory.configure('{"consolidation_episode_threshold": 1}')""")
-    async with Butler(HostDatabase.at(database.login("a"))) as butler:
-        # As the framework's releases call it.
-        butler.module.wire_runtime(
-            *(["general"] if named_first else []), spawner, ROOT, switchboard_client=None
-        )
-        await butler.module.on_session_end("Rex barked", "general")
-        done = await butler.module.jobs()["memory_consolidation"](None, None)
-
-        assert [source for _, source in spawner.asked] == ["schedule:consolidation"]
-        assert "Rex barked" in spawner.asked[0][0]
-        assert done["dry_run"] is False
-        assert done["errors"] == {}
-        assert database.value("select content from memory.facts") == "a dog"
-
-        spawner.result = FakeSpawner.Result(False, None, "the runtime was not found")
-        await butler.module.on_session_end("Rex slept", "general")
-        failed = await butler.module.jobs()["memory_consolidation"](None, None)
-    assert "the runtime was not found" in json.dumps(failed)
-
-
-async def test_the_embedding_worker_runs_between_startup_and_shutdown(
-    database: Database, engine: object
-) -> None:
-    host_database = HostDatabase.at(database.login("a"))
-    toml = "[modules.memory]\nembedding_worker = true\n"
-    async with asyncio.timeout(_PATIENCE), Butler(host_database, toml):
-        database.query("select memory.store_episode('Rex barked', 'general')")
-        while database.value("select count(*) from memory.episodes where embedding is null"):
-            await asyncio.sleep(0)
-
-
-async def test_an_embedding_worker_that_may_not_work_says_so(
-    database: Database, engine: object, caplog: pytest.LogCaptureFixture
-) -> None:
-    url = database.login("a", name="pymem_test_writer", roles="memory_writer")
-    toml = "[modules.memory]\nembedding_worker = true\n"
-    async with asyncio.timeout(_PATIENCE), Butler(HostDatabase.at(url), toml) as butler:
-        assert butler.module._background is not None
-        await butler.module._background
-    assert "the background work of the memory ended" in caplog.text
-    assert "[42501]" in caplog.text
-
-
 # What the documentation says
 
 
-def butler_toml() -> dict[str, Any]:
+async def test_the_documented_butler_toml_is_right(host_database: HostDatabase) -> None:
     text = (ROOT / "docs" / "butlers.md").read_text()
     [example] = re.findall(r"^```toml\n(.*?)^```$", text, re.M | re.S)
-    return tomllib.loads(example)
-
-
-async def test_the_documented_butler_toml_is_right(
-    database: Database, host_database: HostDatabase
-) -> None:
-    document = butler_toml()
+    document = tomllib.loads(example)
     config = parse_config(document["modules"]["memory"])
     assert config.database_url is not None
 
     section = {
-        key: value
-        for key, value in document["modules"]["memory"].items()
-        if key != "database_url"
+        key: value for key, value in document["modules"]["memory"].items() if key != "database_url"
     }
     module = MemoryModule()
     await module.on_startup(section, host_database)
     asked = [asdict(entry) for entry in module.schedules()]
     await module.on_shutdown()
     assert document["butler"]["schedule"] == asked
+
+
+async def test_the_documented_table_has_every_key_of_the_module() -> None:
+    text = (ROOT / "docs" / "butlers.md").read_text()
+    documented = set(re.findall(r"^\| `([\w.]+)` \| [^|]+ \| [^|]+ \|$", text, re.M))
+
+    own = {
+        name
+        for name, field in MemoryModuleConfig.model_fields.items()
+        if not hasattr(field.annotation, "model_fields")
+    }
+    assert documented == own | {"schedules.consolidation", "schedules.embedding"}
+
+
+async def test_the_example_is_a_module_of_the_framework(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry: dict[str, dict[str, Any]] = {"home": {"collect_briefing": None}}
+    hooks = MemoryHooks()
+    stubs: dict[str, dict[str, Any]] = {
+        "butlers": {},
+        "butlers.core": {"memory_hooks": hooks},
+        "butlers.modules": {},
+        "butlers.modules.base": {"Module": Module},
+        "butlers.scheduled_jobs": {"_DETERMINISTIC_SCHEDULE_JOB_REGISTRY": registry},
+    }
+    for name, members in stubs.items():
+        stub = ModuleType(name)
+        vars(stub).update(members)
+        monkeypatch.setitem(sys.modules, name, stub)
+    folder = ROOT / "examples" / "butlers" / "memory"
+    example = runpy.run_path(str(folder / "__init__.py"))
+    label = runpy.run_path(str(folder / "migrations" / "001_memory.py"))
+
+    butler = Butler(HostDatabase.at(database.login("a")), name="home")
+    butler.module = example["MemoryModule"]()
+    butler.hooks = hooks
+    assert label["branch_labels"] == (butler.module.migration_revisions(),)
+    async with butler:
+        assert await hooks.store_episode(butler.database.pool, "home", "Rex barked") is True
+        done = await registry["home"]["memory_event_seal"](butler.database.pool, None)
+    assert done["sealed"] > 0
+    assert "collect_briefing" in registry["home"]

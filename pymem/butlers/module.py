@@ -33,6 +33,7 @@ from pymem.worker import EmbeddingWorker
 
 logger = logging.getLogger(__name__)
 
+_POOL_SECONDS = 5.0
 _PREPARE_SECONDS = 15.0
 _RETRY_SECONDS = 2.0
 
@@ -125,7 +126,9 @@ class MemoryModule:
         self._take(config, db)
         url = connection_string(db, self._config)
         self._hooks = self._make_hooks()
-        self._database = await Database(url, max_size=self._config.max_connections).open(wait=False)
+        self._database = await Database(
+            url, max_size=self._config.max_connections, timeout=_POOL_SECONDS
+        ).open(wait=False)
         try:
             is_ready = await self._prepare()
         except BaseException:
