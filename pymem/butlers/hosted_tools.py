@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 from pydantic.fields import FieldInfo
+from pydantic_core import to_jsonable_python
 
 from pymem.tools import Tool
 
@@ -48,7 +49,8 @@ def hosted_tool(
     """
 
     async def run(**arguments: Any) -> dict[str, Any]:
-        return await call(tool.name, arguments)
+        # Servers pass on what they made of the JSON; a tool reads it for itself.
+        return await call(tool.name, to_jsonable_python(arguments))
 
     parameters = [
         _parameter(name, field, defaults) for name, field in tool.arguments.model_fields.items()

@@ -28,7 +28,7 @@ from pymem.embedding import (
 from pymem.errors import DatabaseError, InvalidArgumentError, PymemError, UnavailableError
 from pymem.memory import Memory
 from pymem.models import Settings
-from pymem.tools import TOOLS, RequestContext, call_tool, error_answer
+from pymem.tools import TOOLS, call_tool, error_answer
 from pymem.worker import EmbeddingWorker
 
 logger = logging.getLogger(__name__)
@@ -287,7 +287,7 @@ class MemoryModule:
             return await call_tool(memory, name, arguments)
         except PymemError as error:
             context = arguments.get("request_context")
-            request_id = context.request_id if isinstance(context, RequestContext) else None
+            request_id = context["request_id"] if context else None
             if isinstance(error, DatabaseError):
                 # A broken installation: the details are for the operator, not for the agent.
                 logger.exception("%s failed [%s]", name, error.code)
