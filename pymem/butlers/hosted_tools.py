@@ -47,14 +47,26 @@ def hosted_tool(
         call: Runs a tool by its name with the arguments of a call.
         defaults: Defaults of arguments in place of those that the tool declares.
     """
+    fields = tool.arguments.model_fields
+    parameters = [_parameter(name, field, defaults) for name, field in fields.items()]
+    # Servers fill in the defaults that they were shown, but what a tool does may depend on whether
+    # it was told. Where the default is the tool's own, it is told only of other values.
+    own_defaults = {
+        parameter.name: parameter.default
+        for parameter in parameters
+        if not fields[parameter.name].is_required()
+        and parameter.default == _own_default(fields[parameter.name])
+    }
 
     async def run(**arguments: Any) -> dict[str, Any]:
-        # Servers pass on what they made of the JSON; a tool reads it for itself.
-        return await call(tool.name, to_jsonable_python(arguments))
+        told = {
+            name: value
+            for name, value in arguments.items()
+            if name not in own_defaults or value != own_defaults[name]
+        }
+        # Servers also pass on what they made of the JSON, where the tool reads it for itself.
+        return await call(tool.name, to_jsonable_python(told))
 
-    parameters = [
-        _parameter(name, field, defaults) for name, field in tool.arguments.model_fields.items()
-    ]
     signature = inspect.Signature(parameters, return_annotation=dict[str, Any])
     run.__name__ = run.__qualname__ = tool.name
     run.__doc__ = tool.description
@@ -76,7 +88,11 @@ def _parameter(name: str, field: FieldInfo, defaults: Mapping[str, Any]) -> insp
     elif field.is_required():
         default = inspect.Parameter.empty
     else:
-        default = field.get_default(call_default_factory=True)
+        default = _own_default(field)
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default
     )
+
+
+def _own_default(field: FieldInfo) -> Any:
+    return field.get_default(call_default_factory=True)
