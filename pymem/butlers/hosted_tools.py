@@ -48,14 +48,22 @@ def hosted_tool(
         defaults: Defaults of arguments in place of those that the tool declares.
     """
     fields = tool.arguments.model_fields
-    parameters = [_parameter(name, field, defaults) for name, field in fields.items()]
+    described = tool.input_schema()["properties"]
+    parameters = [
+        _parameter(
+            name,
+            field,
+            description=described.get(name, {}).get("description"),
+            default=defaults.get(name, _own_default(field)),
+        )
+        for name, field in fields.items()
+    ]
     # Servers fill in the defaults that they were shown, but what a tool does may depend on whether
     # it was told. Where the default is the tool's own, it is told only of other values.
     own_defaults = {
         parameter.name: parameter.default
         for parameter in parameters
-        if not fields[parameter.name].is_required()
-        and parameter.default == _own_default(fields[parameter.name])
+        if parameter.default == _own_default(fields[parameter.name])
     }
 
     async def run(**arguments: Any) -> dict[str, Any]:
@@ -78,21 +86,19 @@ def hosted_tool(
     return run
 
 
-def _parameter(name: str, field: FieldInfo, defaults: Mapping[str, Any]) -> inspect.Parameter:
+def _parameter(
+    name: str, field: FieldInfo, *, description: str | None, default: Any
+) -> inspect.Parameter:
     annotated: Any = Annotated
-    annotation = annotated[
-        (field.annotation, *field.metadata, Field(description=field.description))
-    ]
-    if name in defaults:
-        default = defaults[name]
-    elif field.is_required():
-        default = inspect.Parameter.empty
-    else:
-        default = _own_default(field)
     return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        annotation=annotated[(field.annotation, *field.metadata, Field(description=description))],
+        default=default,
     )
 
 
 def _own_default(field: FieldInfo) -> Any:
+    if field.is_required():
+        return inspect.Parameter.empty
     return field.get_default(call_default_factory=True)
