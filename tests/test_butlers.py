@@ -90,6 +90,19 @@ async def test_it_can_be_started_again(host_database: HostDatabase) -> None:
     await butler.module.on_shutdown()
 
 
+async def test_a_module_whose_tools_cannot_be_registered_lets_go(
+    host_database: HostDatabase,
+) -> None:
+    class Refusing:
+        def tool(self) -> None:
+            raise RuntimeError("no more tools")
+
+    butler = Butler(host_database, server=Refusing())
+    with pytest.raises(RuntimeError, match="no more tools"):
+        await butler.start()
+    assert (butler.module._db, butler.module._database) == (None, None)
+
+
 async def test_the_oldest_way_of_calling_works_too(database: Database) -> None:
     host_database = HostDatabase.at(database.login("a"))
     toml = '[modules.memory]\nenabled = true\ncredentials_env = ["HOME_DB"]\n'

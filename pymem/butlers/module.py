@@ -150,7 +150,7 @@ class MemoryModule:
     async def register_tools(
         self, mcp: Any, config: Any, db: Any, butler_name: str | None = None
     ) -> None:
-        """Register the tools on the host's MCP server.
+        """Register the tools on the host's MCP server; if that fails, shut down.
 
         Args:
             mcp: Has a decorator ``tool()``, as FastMCP.
@@ -158,11 +158,16 @@ class MemoryModule:
             db: As in on_startup.
             butler_name: Who acts, for the audit; if the host does not say, the name of its server.
         """
-        self._take(config, db)
-        self._butler = butler_name or getattr(mcp, "name", None) or self._butler
-        for tool in TOOLS:
-            defaults = configured_defaults(tool, self._current_settings())
-            mcp.tool()(hosted_tool(tool, self._call_tool, defaults))
+        try:
+            self._take(config, db)
+            self._butler = butler_name or getattr(mcp, "name", None) or self._butler
+            for tool in TOOLS:
+                defaults = configured_defaults(tool, self._current_settings())
+                mcp.tool()(hosted_tool(tool, self._call_tool, defaults))
+        except BaseException:
+            # The host goes on without the module, and would not call on_shutdown.
+            await self.on_shutdown()
+            raise
 
     def wire_runtime(self, *runtime: Any, **_: Any) -> None:
         """Take the host's spawner, so that consolidation asks the host's own LLM."""
