@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
+from functools import reduce
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from pymem.embedding import DEFAULT_MODEL, Backend
 from pymem.errors import InvalidArgumentError
@@ -92,8 +94,14 @@ class ConfidenceConfig(_Section):
 
 
 class SchedulesConfig(_Section):
-    """``[modules.memory.schedules]``: when periodic jobs are due, as in crontab, or off."""
+    """``[modules.memory.schedules]``: when periodic jobs are due, as in crontab, or off.
 
+    consolidation and embedding need an LLM and a model, so a host runs them and no SQL scheduler;
+    consolidation then does what is due by ``[modules.memory.consolidation]``.
+    """
+
+    consolidation: Schedule = "*/15 * * * *"
+    embedding: Schedule = "*/5 * * * *"
     decay_sweep: Schedule = "0 3 * * *"
     episode_cleanup: Schedule = "10 3 * * *"
     rule_hygiene: Schedule = "20 3 * * *"
@@ -138,8 +146,21 @@ class EmbeddingConfig(_Section):
 
 
 class MemoryModuleConfig(_Section):
-    """``[modules.memory]``: everything about the memory of one butler."""
+    """``[modules.memory]``: everything about the memory of one butler.
 
+    Attributes:
+        database_url: Where the memory is; None for the database of the host.
+        tenant_id: The tenant, for a login that may name one (memory_gateway).
+        max_connections: Connections that the module opens at most.
+        hook_timeout_seconds: How long the hooks of a session may take.
+        embedding_worker: Whether vectors that are missing are made in the background all the time.
+    """
+
+    database_url: SecretStr | None = None
+    tenant_id: str | None = Field(None, min_length=1, max_length=128)
+    max_connections: int = Field(5, ge=1, le=1000)
+    hook_timeout_seconds: float = Field(5, gt=0, le=600)
+    embedding_worker: bool = False
     embedding: EmbeddingConfig = EmbeddingConfig()
     retrieval: RetrievalConfig = RetrievalConfig()
     context: ContextConfig = ContextConfig()
@@ -158,6 +179,12 @@ class MemoryModuleConfig(_Section):
             setting: value
             for path, setting in _SETTINGS.items()
             if (value := _explicit(self, path)) is not None
+        }
+
+    def all_settings(self) -> dict[str, Any]:
+        """Return every setting, with its default if the configuration does not mention it."""
+        return {
+            setting: reduce(getattr, path.split("."), self) for path, setting in _SETTINGS.items()
         }
 
 
@@ -249,6 +276,25 @@ def load_config(path: str | Path) -> MemoryModuleConfig:
         ) from error
     modules = document.get("modules", {})
     section = modules.get("memory", {}) if isinstance(modules, dict) else {}
+    return parse_config(section, source=f"{path}: ")
+
+
+_HOST_KEYS = frozenset({"credentials_env", "enabled"})
+"""Keys of a module's section that the host reads itself."""
+
+
+def parse_config(section: Any, *, source: str = "") -> MemoryModuleConfig:
+    """Return what the section ``[modules.memory]`` says, once it has been read.
+
+    Args:
+        section: The section as a mapping.
+        source: Where it comes from, to begin the message with.
+
+    Raises:
+        InvalidArgumentError: It holds an unknown or invalid setting; the message names it.
+    """
+    if isinstance(section, Mapping):
+        section = {key: value for key, value in section.items() if key not in _HOST_KEYS}
     try:
         return MemoryModuleConfig.model_validate(section)
     except ValidationError as error:
@@ -257,5 +303,5 @@ def load_config(path: str | Path) -> MemoryModuleConfig:
             for item in error.errors()
         )
         raise InvalidArgumentError(
-            f"{path}: {problems}", hint="docs/configuration.md lists the settings."
+            f"{source}{problems}", hint="docs/configuration.md lists the settings."
         ) from error

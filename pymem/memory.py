@@ -867,6 +867,11 @@ class Memory:
         [seal] = await self._rows(Seal, "seal_events", max_events=max_events)
         return seal
 
+    async def fold_corpus_statistics(self) -> int:
+        """Fold what stores noted into the statistics of the corpus; return how many notes."""
+        result: int = await self._value("fold_corpus_statistics")
+        return result
+
     async def get_chain_head(self) -> ChainHead | None:
         """Return the end of the hash chain, None before the first seal."""
         heads = await self._rows(ChainHead, "get_chain_head")

@@ -195,5 +195,12 @@ def engine() -> EmbeddingEngine:
 
 
 @pytest.fixture
+def keywords_only(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do without the model, unless the test asks for the engine."""
+    if "engine" not in request.fixturenames:
+        monkeypatch.setenv("PYMEM_NO_EMBEDDINGS", "1")
+
+
+@pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"

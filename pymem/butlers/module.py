@@ -1,0 +1,347 @@
+"""The module: what a host calls, and what is open in between."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel
+
+from pymem.butlers.connection import check_schema, connection_string, push_settings
+from pymem.butlers.framework import register_hooks
+from pymem.butlers.hooks import SessionHooks
+from pymem.butlers.hosted_tools import configured_defaults, hosted_tool
+from pymem.butlers.jobs import Job, Resources, Schedule, host_spawner, jobs, schedules
+from pymem.config import MemoryModuleConfig, parse_config
+from pymem.consolidation.spawner import Spawner
+from pymem.database import Database, Request
+from pymem.embedding import (
+    DEFAULT_MODEL,
+    EmbeddingEngine,
+    embeddings_installed,
+    get_embedding_engine,
+)
+from pymem.errors import DatabaseError, InvalidArgumentError, PymemError, UnavailableError
+from pymem.memory import Memory
+from pymem.models import Settings
+from pymem.tools import TOOLS, call_tool, error_answer
+from pymem.worker import EmbeddingWorker
+
+logger = logging.getLogger(__name__)
+
+_POOL_SECONDS = 5.0
+_PREPARE_SECONDS = 15.0
+_RETRY_SECONDS = 2.0
+
+
+@dataclass(slots=True)
+class ToolMeta:
+    """What a host that asks for approvals should know of a tool.
+
+    Attributes:
+        arg_sensitivities: Whether an argument is critical, by its name.
+    """
+
+    arg_sensitivities: dict[str, bool] = field(default_factory=dict)
+
+
+class MemoryModule:
+    """The memory of a butler, hosted in the butler's own database.
+
+    It has the members of the framework's ``Module`` and does not derive from it; a host that asks
+    for a subclass makes one of both (docs/butlers.md).
+
+    Whatever the tools are called with, they act for the tenant of the login. A database that is
+    away when the butler starts is waited for in the background; a schema that is missing, or a
+    login that may not use it, is an error at once.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._db: Any = None
+        self._config = MemoryModuleConfig()
+        self._butler: str | None = None
+        self._database: Database | None = None
+        self._memory: Memory | None = None
+        self._embedding_engine: EmbeddingEngine | None = None
+        self._settings: Settings | None = None
+        self._spawner: Spawner | None = None
+        self._hooks = self._make_hooks()
+        self._background: asyncio.Task[None] | None = None
+
+    # What the module is
+
+    @property
+    def name(self) -> str:
+        """Name of the module, as in ``[modules.memory]``."""
+        return "memory"
+
+    @property
+    def config_schema(self) -> type[BaseModel]:
+        """The configuration of the module."""
+        return MemoryModuleConfig
+
+    @property
+    def dependencies(self) -> list[str]:
+        """Modules that this one needs: none."""
+        return []
+
+    def migration_revisions(self) -> str | None:
+        """Return the label of the module's migrations.
+
+        The schema is deployed with pymem or sqitch, not by the host (docs/butlers.md).
+        """
+        return "memory"
+
+    def tool_metadata(self) -> dict[str, ToolMeta]:
+        """Return which arguments decide what is lost or changed for good."""
+        one_memory = {"memory_type": True, "memory_id": True}
+        return {
+            "memory_forget": ToolMeta(dict(one_memory)),
+            "memory_restore": ToolMeta(dict(one_memory)),
+            "memory_run_episode_cleanup": ToolMeta({"max_entries": True}),
+        }
+
+    # Its life
+
+    async def on_startup(self, config: Any, db: Any, *_: Any, **__: Any) -> None:
+        """Connect, and bring the settings of the tenant in line with the configuration.
+
+        Args:
+            config: MemoryModuleConfig; also the section as a mapping, or None for the defaults.
+            db: The host's database; see connection_string.
+            _: What else the host offers, such as a credential store.
+            __: The same by name.
+
+        Raises:
+            InvalidArgumentError: The configuration is wrong, or does not say where the memory is.
+            DatabaseError: The database has no schema memory.
+            TenantDeniedError: The login may not use the memory, or has no tenant.
+        """
+        await self.on_shutdown()
+        self._take(config, db)
+        url = connection_string(db, self._config)
+        self._hooks = self._make_hooks()
+        self._database = await Database(
+            url, max_size=self._config.max_connections, timeout=_POOL_SECONDS
+        ).open(wait=False)
+        try:
+            is_ready = await self._prepare()
+        except BaseException:
+            await self.on_shutdown()
+            raise
+        self._background = asyncio.create_task(self._attend(is_ready))
+
+    async def on_shutdown(self) -> None:
+        """Close the connections and let go of the host's database and the embedding engine."""
+        if self._background is not None:
+            self._background.cancel()
+            await asyncio.gather(self._background, return_exceptions=True)
+        await self._hooks.close()
+        if self._database is not None:
+            await self._database.close()
+        self._background = self._database = self._memory = self._settings = None
+        self._db = self._embedding_engine = None
+
+    async def register_tools(
+        self, mcp: Any, config: Any, db: Any, butler_name: str | None = None
+    ) -> None:
+        """Register the tools on the host's MCP server; if that fails, shut down.
+
+        Args:
+            mcp: Has a decorator ``tool()``, as FastMCP.
+            config: As in on_startup.
+            db: As in on_startup.
+            butler_name: Who acts, for the audit; if the host does not say, the name of its server.
+        """
+        try:
+            self._take(config, db)
+            self._butler = butler_name or getattr(mcp, "name", None) or self._butler
+            for tool in TOOLS:
+                defaults = configured_defaults(tool, self._current_settings())
+                mcp.tool()(hosted_tool(tool, self._call_tool, defaults))
+        except BaseException:
+            # The host goes on without the module, and would not call on_shutdown.
+            await self.on_shutdown()
+            raise
+
+    def wire_runtime(self, *runtime: Any, **_: Any) -> None:
+        """Take the host's spawner, so that consolidation asks the host's own LLM."""
+        for part in runtime:
+            if callable(getattr(part, "trigger", None)):
+                self._spawner = host_spawner(part)
+
+    # Sessions
+
+    async def on_session_start(
+        self,
+        trigger_prompt: str,
+        butler: str,
+        *,
+        token_budget: int | None = None,
+        request_id: str | None = None,
+    ) -> str:
+        """Return memory as text for the system prompt of a session; see SessionHooks."""
+        return await self._hooks.context(
+            trigger_prompt, butler, token_budget=token_budget, request_id=request_id
+        )
+
+    async def on_session_end(
+        self,
+        content: str,
+        butler: str,
+        *,
+        session_id: UUID | str | None = None,
+        importance: float | None = None,
+        request_id: str | None = None,
+    ) -> UUID | None:
+        """Store what a session came to as an episode; see SessionHooks."""
+        return await self._hooks.store_episode(
+            content, butler, session_id=session_id, importance=importance, request_id=request_id
+        )
+
+    async def forget(self, memory_type: str, memory_id: UUID | str) -> dict[str, Any]:
+        """Forget a memory and return the answer of the tool memory_forget."""
+        return await self._call_tool(
+            "memory_forget", {"memory_type": memory_type, "memory_id": memory_id}
+        )
+
+    def register_hooks(self, memory_hooks: Any) -> None:
+        """Make the hooks those of the framework's sessions.
+
+        Args:
+            memory_hooks: The framework's module ``butlers.core.memory_hooks``.
+        """
+        register_hooks(self, memory_hooks)
+
+    def is_of(self, pool: Any) -> bool:
+        """Return whether it is started for the butler that has this pool of the host."""
+        return pool is not None and getattr(self._db, "pool", None) is pool
+
+    # Periodic work
+
+    def schedules(self) -> list[Schedule]:
+        """Return when the host should run which job."""
+        return schedules(self._config, self._current_settings())
+
+    def jobs(self) -> dict[str, Job]:
+        """Return the jobs by name; what goes wrong in one is raised."""
+        return jobs(self._resources)
+
+    def _resources(self, job: str) -> Resources:
+        return Resources(
+            self._get_memory().for_request(actor=f"schedule:{job}"),
+            self._get_embedding_engine(),
+            self._spawner,
+        )
+
+    # What is open
+
+    def _take(self, config: Any, db: Any) -> None:
+        self._db = db if db is not None else self._db
+        if isinstance(config, MemoryModuleConfig):
+            self._config = config
+        elif isinstance(config, Mapping):
+            self._config = parse_config(config)
+        elif config is not None:
+            raise InvalidArgumentError(
+                f"the configuration is a {type(config).__name__}",
+                hint="Pass a MemoryModuleConfig, or the section [modules.memory].",
+            )
+
+    def _current_settings(self) -> dict[str, Any]:
+        """Return the settings of the tenant; while the database was not asked, the configured."""
+        if self._settings is None:
+            return self._config.all_settings()
+        return asdict(self._settings)
+
+    def _get_embedding_engine(self) -> EmbeddingEngine | None:
+        """Return the engine that all tools share, made at the first call; None without a model."""
+        embedding = self._config.embedding
+        if self._embedding_engine is None and (
+            embedding.model != DEFAULT_MODEL or embeddings_installed()
+        ):
+            self._embedding_engine = get_embedding_engine(
+                embedding.model, backend=embedding.backend
+            )
+        return self._embedding_engine
+
+    def _get_memory(self) -> Memory:
+        if self._database is None:
+            raise UnavailableError(
+                "the memory module is not started", hint="Call on_startup first."
+            )
+        if self._memory is None:
+            self._memory = Memory(
+                self._database,
+                engine=self._get_embedding_engine(),
+                request=Request(tenant_id=self._config.tenant_id),
+            )
+        return self._memory
+
+    def _make_hooks(self) -> SessionHooks:
+        return SessionHooks(self._get_memory, timeout=self._config.hook_timeout_seconds)
+
+    async def _call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        try:
+            memory = self._get_memory().for_request(actor=self._butler)
+            return await call_tool(memory, name, arguments)
+        except PymemError as error:
+            context = arguments.get("request_context")
+            request_id = context["request_id"] if context else None
+            if isinstance(error, DatabaseError):
+                # A broken installation: the details are for the operator, not for the agent.
+                logger.exception("%s failed [%s]", name, error.code)
+                error = DatabaseError(
+                    "the memory failed", hint="Go on without it and tell the operator."
+                )
+            elif isinstance(error, UnavailableError):
+                logger.warning("%s failed: %s [%s]", name, error, error.code)
+            return error_answer(error, request_id)
+
+    # In the background
+
+    async def _prepare(self) -> bool:
+        """Check the schema and push the settings; False if the database is away."""
+        assert self._database is not None  # noqa: S101 - just opened
+        try:
+            async with asyncio.timeout(_PREPARE_SECONDS):
+                await asyncio.to_thread(check_schema, self._database.url)
+                self._settings = await push_settings(
+                    Memory(
+                        self._database,
+                        request=Request(tenant_id=self._config.tenant_id, actor="butler.toml"),
+                    ),
+                    self._config,
+                )
+        except UnavailableError as error:
+            logger.warning("the memory is not there yet: %s [%s]", error, error.code)
+            return False
+        except TimeoutError:
+            logger.warning("the memory did not answer within %g seconds", _PREPARE_SECONDS)
+            return False
+        return True
+
+    async def _attend(self, is_ready: bool) -> None:
+        try:
+            while not is_ready:
+                await asyncio.sleep(_RETRY_SECONDS)
+                is_ready = await self._prepare()
+            if self._config.embedding_worker:
+                await self._embed_forever()
+        except PymemError as error:
+            logger.error("the background work of the memory ended: %s [%s]", error, error.code)
+        except Exception:
+            logger.exception("the background work of the memory ended")
+
+    async def _embed_forever(self) -> None:
+        engine = self._get_embedding_engine()
+        if engine is None:
+            logger.warning("embedding_worker: no embedding model is installed")
+            return
+        memory = self._get_memory().for_request(actor="embedding-worker")
+        await EmbeddingWorker(memory, engine).run_forever()

@@ -1,0 +1,535 @@
+"""The module in a host: its contract, its tools, its configuration."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import sys
+import tomllib
+from dataclasses import asdict
+from types import ModuleType
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from pymem.butlers import MemoryModule, MemoryModuleConfig, RetrievalConfig
+from pymem.config import parse_config
+from pymem.errors import (
+    DatabaseError,
+    InvalidArgumentError,
+    TenantDeniedError,
+    UnavailableError,
+)
+from pymem.tools import TOOLS
+from tests.butler_host import Butler, HostDatabase, MemoryHooks, Module
+from tests.conftest import ROOT, Database
+
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("keywords_only")]
+
+
+@pytest.fixture
+def host_database(database: Database) -> HostDatabase:
+    return HostDatabase.at(database.login("a"))
+
+
+# The contract
+
+
+def test_it_has_every_member_of_the_contract() -> None:
+    module = MemoryModule()
+
+    assert module.name == "memory"
+    assert module.config_schema is MemoryModuleConfig
+    assert module.dependencies == []
+    assert module.migration_revisions() == "memory"
+    for member in Module.__abstractmethods__:
+        assert hasattr(module, member)
+
+
+def test_it_does_not_import_the_framework() -> None:
+    for path in (ROOT / "pymem" / "butlers").glob("*.py"):
+        assert not re.search(r"^\s*(import|from) butlers", path.read_text(), re.M), path
+
+
+async def test_startup_keeps_database_and_configuration_and_shutdown_lets_go(
+    host_database: HostDatabase, engine: object
+) -> None:
+    module = MemoryModule()
+    config = MemoryModuleConfig(retrieval=RetrievalConfig(default_limit=30))
+
+    def references() -> tuple[Any, Any]:
+        return module._db, module._embedding_engine
+
+    await module.on_startup(config, host_database)
+    assert module._config is config
+    assert references() == (host_database, None)
+
+    first = module._get_embedding_engine()
+    assert first is engine
+    assert module._get_embedding_engine() is first
+    assert references() == (host_database, engine)
+
+    await module.on_shutdown()
+    assert references() == (None, None)
+    await module.on_shutdown()
+    with pytest.raises(UnavailableError, match="not started"):
+        await module.jobs()["memory_decay_sweep"](None, None)
+
+
+async def test_it_can_be_started_again(host_database: HostDatabase) -> None:
+    butler = Butler(host_database)
+    for _ in range(2):
+        await butler.module.on_startup(None, host_database)
+        assert await butler.module.on_session_end("Rex barked", "general") is not None
+        await butler.module.on_shutdown()
+    await butler.module.on_startup(None, host_database)
+    await butler.module.on_startup(None, host_database)
+    await butler.module.on_shutdown()
+
+
+async def test_a_module_whose_tools_cannot_be_registered_lets_go(
+    host_database: HostDatabase,
+) -> None:
+    class Refusing:
+        def tool(self) -> None:
+            raise RuntimeError("no more tools")
+
+    butler = Butler(host_database, server=Refusing())
+    with pytest.raises(RuntimeError, match="no more tools"):
+        await butler.start()
+    assert (butler.module._db, butler.module._database) == (None, None)
+
+
+async def test_the_oldest_way_of_calling_works_too(database: Database) -> None:
+    host_database = HostDatabase.at(database.login("a"))
+    toml = '[modules.memory]\nenabled = true\ncredentials_env = ["HOME_DB"]\n'
+    async with Butler(host_database, toml, name="home", old=True) as butler:
+        await butler.connect()
+        await butler.call("memory_store_rule", content="Offer tea at four")
+
+    assert database.value("select actor from memory.list_events(max_results => 1)") == "home"
+
+
+# Tools
+
+# What must be there, with the defaults; more may be.
+SIGNATURES: dict[str, dict[str, Any]] = {
+    "memory_store_episode": {"content": ..., "butler": ..., "session_id": None, "importance": 5.0},
+    "memory_store_fact": {
+        "subject": ...,
+        "predicate": ...,
+        "content": ...,
+        "importance": 5.0,
+        "permanence": "standard",
+        "scope": "global",
+        "tags": None,
+    },
+    "memory_store_rule": {"content": ..., "scope": "global", "tags": None},
+    "memory_search": {
+        "query": ...,
+        "types": None,
+        "scope": None,
+        "mode": "hybrid",
+        "limit": 10,
+        "min_confidence": 0.2,
+    },
+    "memory_recall": {"topic": ..., "scope": None, "limit": 10},
+    "memory_get": {"memory_type": ..., "memory_id": ...},
+    "memory_confirm": {"memory_type": ..., "memory_id": ...},
+    "memory_mark_helpful": {"rule_id": ...},
+    "memory_mark_harmful": {"rule_id": ..., "reason": None},
+    "memory_forget": {"memory_type": ..., "memory_id": ...},
+    "memory_stats": {"scope": None},
+    "memory_context": {"trigger_prompt": ..., "butler": ..., "token_budget": 3000},
+    "memory_run_consolidation": {},
+    "memory_run_episode_cleanup": {"max_entries": 10_000},
+}
+
+
+def check_signature(schema: dict[str, Any], expected: dict[str, Any]) -> None:
+    required = {name for name, default in expected.items() if default is ...}
+    assert set(schema.get("required", [])) == required
+    for name, default in expected.items():
+        assert name in schema["properties"]
+        if default is not ...:
+            assert schema["properties"][name]["default"] == default
+    hidden = {"pool", "embedding_engine", "memory", "db", "config", "arguments", "kwargs"}
+    assert not hidden & set(schema["properties"])
+
+
+async def test_the_server_lists_the_tools_with_their_signatures(
+    host_database: HostDatabase,
+) -> None:
+    async with Butler(host_database) as butler:
+        client = await butler.connect()
+        listed = {tool.name: tool for tool in (await client.list_tools()).tools}
+
+    declared = {tool.name: tool for tool in TOOLS}
+    assert set(SIGNATURES) <= set(listed) <= set(declared)
+    for name, expected in SIGNATURES.items():
+        check_signature(listed[name].input_schema, expected)
+    for name, tool in listed.items():
+        assert tool.description == declared[name].description
+        described = declared[name].input_schema()["properties"]
+        for argument, shown in tool.input_schema["properties"].items():
+            assert shown.get("description") == described[argument].get("description")
+
+
+async def test_fastmcp_lists_and_runs_the_tools_as_well(database: Database) -> None:
+    fastmcp = pytest.importorskip("fastmcp")
+    host_database = HostDatabase.at(database.login("a"))
+    server = fastmcp.FastMCP("general")
+    async with Butler(host_database, server=server), fastmcp.Client(server) as client:
+        listed = {tool.name: tool for tool in await client.list_tools()}
+        stored = await client.call_tool(
+            "memory_store_fact",
+            {"subject": "Ada", "predicate": "drink", "content": "tea", "tags": ["kitchen"]},
+        )
+        found = await client.call_tool("memory_search", {"query": "tea"})
+        lost = await client.call_tool(
+            "memory_get", {"memory_type": "fact", "memory_id": str(uuid4())}
+        )
+
+    assert set(SIGNATURES) <= set(listed)
+    for name, expected in SIGNATURES.items():
+        check_signature(listed[name].input_schema, expected)
+    assert found.structured_content["results"][0]["id"] == stored.structured_content["id"]
+    assert lost.structured_content["error"]["code"] == "PM001"
+
+
+async def test_tools_act_for_the_tenant_of_the_login_and_name_the_butler(
+    database: Database,
+) -> None:
+    host_database = HostDatabase.at(database.login("a"))
+    async with Butler(host_database, name="health") as butler:
+        await butler.connect()
+        fact = await butler.call(
+            "memory_store_fact",
+            subject="Ada",
+            predicate="drink",
+            content="green tea",
+            request_context={"request_id": "r-1"},
+        )
+        episode = await butler.call(
+            "memory_store_episode",
+            content="Ada asked for tea",
+            butler="health",
+            session_id=str(uuid4()),
+        )
+        found = await butler.call("memory_search", query="tea")
+        context = await butler.call(
+            "memory_context", trigger_prompt="Ada comes for tea", butler="health"
+        )
+        other = await butler.call("memory_recall", topic="tea", request_context={"tenant_id": "b"})
+        lost = await butler.call(
+            "memory_get",
+            memory_type="fact",
+            memory_id=str(uuid4()),
+            request_context={"request_id": "r-2"},
+        )
+        cleaned = await butler.call("memory_run_episode_cleanup")
+
+    assert fact["request_id"] == "r-1"
+    assert {memory["id"] for memory in found["results"]} == {fact["id"], episode["id"]}
+    assert "green tea" in context["context"]
+    assert other["error"]["code"] == "PM005"
+    assert lost["error"]["code"] == "PM001"
+    assert lost["error"]["hint"]
+    assert lost["request_id"] == "r-2"
+    assert cleaned["remaining"] == 1
+    assert butler.mcp.called[0] == "memory_store_fact"
+    events = database.query(
+        "select distinct actor, tenant_id from memory.memory_events where memory_id = %s",
+        UUID(fact["id"]),
+    )
+    assert events == [("health", "a")]
+    assert database.value("select count(*) from memory.list_events()", tenant="b") == 0
+
+
+async def test_arguments_of_a_wrong_kind_are_refused_by_the_server(
+    host_database: HostDatabase,
+) -> None:
+    async with Butler(host_database) as butler:
+        client = await butler.connect()
+        for arguments in ({}, {"memory_type": "fact", "memory_id": "seven"}):
+            assert (await client.call_tool("memory_get", arguments)).is_error
+        answer = await butler.call("memory_store_rule", content="   ")
+        assert answer["error"]["code"] == "PM002"
+
+
+async def test_tools_report_a_database_that_is_broken_without_its_details(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    host_database = HostDatabase.at(database.login("a"))
+    async with Butler(host_database) as butler:
+        await butler.connect()
+        database.query("alter function memory.memory_stats rename to was_memory_stats")
+        answer = await butler.call("memory_stats")
+
+    assert answer["error"]["message"] == "the memory failed"
+    assert "42883" in caplog.text
+
+
+# Configuration
+
+
+async def test_configured_values_reach_settings_and_tools(database: Database) -> None:
+    host_database = HostDatabase.at(database.login("a"))
+    toml = """
+        [modules.memory.retrieval]
+        context_token_budget = 500
+        default_mode = "keyword"
+        min_confidence = 0.1
+        score_weights = { relevance = 0.7, recency = 0.0 }
+
+        [modules.memory.episodes]
+        max_entries = 7
+    """
+    async with Butler(host_database, toml) as butler:
+        client = await butler.connect()
+        listed = {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}
+        for content in ("one", "two"):
+            await butler.call(
+                "memory_store_fact", subject="it", predicate=content, content="x" * 900
+            )
+        context = await butler.call("memory_context", trigger_prompt="x it", butler="general")
+
+    check_signature(
+        listed["memory_context"],
+        {"trigger_prompt": ..., "butler": ..., "token_budget": 500},
+    )
+    check_signature(
+        listed["memory_search"], {"query": ..., "mode": "keyword", "min_confidence": 0.1}
+    )
+    check_signature(listed["memory_run_episode_cleanup"], {"max_entries": 7})
+    assert len(context["context"]) <= 2000
+    settings = database.value("select to_jsonb(memory.current_settings())")
+    assert settings["context_token_budget"] == 500
+    assert (settings["weight_relevance"], settings["weight_recency"]) == (0.7, 0.0)
+    assert settings["weight_importance"] == 0.3
+    assert settings["episode_max_entries"] == 7
+
+
+async def test_what_the_file_does_not_mention_stays_as_it_is_set(database: Database) -> None:
+    host_database = HostDatabase.at(database.login("a"))
+    database.query("""select memory.configure('{"context_token_budget": 700}')""")
+    async with Butler(host_database, "[modules.memory.retrieval]\ndefault_limit = 3") as butler:
+        client = await butler.connect()
+        listed = {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}
+
+    assert listed["memory_context"]["properties"]["token_budget"]["default"] == 700
+    settings = database.value("select to_jsonb(memory.current_settings())")
+    assert (settings["context_token_budget"], settings["retrieval_limit"]) == (700, 3)
+
+
+async def test_a_value_that_was_left_out_is_that_of_the_settings(database: Database) -> None:
+    toml = "[modules.memory.episodes]\nmax_entries = 2\n"
+    cleanup = "memory_run_episode_cleanup"
+    async with (
+        Butler(HostDatabase.at(database.login("a")), toml) as few,
+        Butler(HostDatabase.at(database.login("b"))) as many,
+    ):
+        await few.connect()
+        await many.connect()
+        for tenant in ("a", "b"):
+            for content in ("one", "two", "three"):
+                database.query("select memory.store_episode(%s, 'general')", content, tenant=tenant)
+            database.query(
+                "update memory.episodes set consolidated = true, consolidation_status = "
+                "'consolidated' where tenant_id = %s",
+                tenant,
+            )
+        assert (await few.call(cleanup, max_entries=10_000))["remaining"] == 3
+        assert (await few.call(cleanup))["remaining"] == 2
+        database.query("""select memory.configure('{"episode_max_entries": 1}')""", tenant="b")
+        assert (await many.call(cleanup))["remaining"] == 1
+
+
+async def test_a_login_that_may_not_configure_is_told_what_differs(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = database.login("a", name="pymem_test_modest", roles="memory_writer, memory_worker")
+    toml = "[modules.memory.retrieval]\ndefault_limit = 3\ndefault_mode = 'hybrid'\n"
+    async with Butler(HostDatabase.at(url), toml) as butler:
+        assert await butler.module.on_session_end("Rex barked", "general") is not None
+
+    assert "retrieval_limit = 3 (is 20)" in caplog.text
+    assert "retrieval_mode" not in caplog.text
+    assert "memory_admin" in caplog.text
+    assert database.value("select (memory.current_settings()).retrieval_limit") == 20
+
+
+async def test_a_configuration_that_agrees_changes_nothing(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = database.login("a", name="pymem_test_modest", roles="memory_writer, memory_worker")
+    async with Butler(HostDatabase.at(url), "[modules.memory.episodes]\ndefault_ttl_days = 7\n"):
+        pass
+
+    assert not caplog.records
+    assert database.value("select count(*) from memory.settings") == 0
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        ({"colour": "red"}, "modules.memory.colour"),
+        ({"hook_timeout_seconds": 0}, "modules.memory.hook_timeout_seconds"),
+        ({"retrieval": {"default_mode": "psychic"}}, "modules.memory.retrieval.default_mode"),
+        ({"database_url": "postgresql://ada:secret@[oops"}, "database_url"),
+        (3, "a int"),
+    ],
+)
+async def test_mistakes_in_the_configuration_are_named(
+    host_database: HostDatabase, section: Any, message: str
+) -> None:
+    with pytest.raises(InvalidArgumentError, match=message) as caught:
+        await MemoryModule().on_startup(section, host_database)
+    assert "secret" not in str(caught.value)
+
+
+async def test_a_setting_that_only_the_database_can_judge_is_refused_at_startup(
+    host_database: HostDatabase,
+) -> None:
+    module = MemoryModule()
+    with pytest.raises(InvalidArgumentError, match="klingon"):
+        await module.on_startup({"retrieval": {"text_search_config": "klingon"}}, host_database)
+    assert module._db is None
+
+
+# Where the memory is
+
+
+async def test_the_configuration_may_name_another_login_and_a_gateway_its_tenant(
+    database: Database,
+) -> None:
+    gateway = database.login(None)
+    toml = f'[modules.memory]\ndatabase_url = "{gateway}"\ntenant_id = "c"\n'
+    nowhere = HostDatabase("nowhere", "192.0.2.1", 1, "nobody", "secret")
+    async with Butler(nowhere, toml) as butler:
+        await butler.connect()
+        await butler.call("memory_store_rule", content="Offer tea at four")
+        assert await butler.module.on_session_end("Rex barked", "general") is not None
+
+    assert database.value("select count(*) from memory.list_events()", tenant="c") == 2
+    assert database.value("select count(*) from memory.list_events()", tenant="a") == 0
+
+
+async def test_the_password_of_the_configuration_is_not_shown() -> None:
+    config = parse_config({"database_url": "postgresql://ada:secret@db/home"})
+
+    assert "secret" not in repr(config) + str(config.settings()) + config.model_dump_json()
+
+
+@pytest.mark.parametrize("db", [None, object(), HostDatabase("", "", 1, "", "", ssl=True)])  # type: ignore[arg-type]
+async def test_a_host_that_does_not_say_where_it_is_must_be_configured(db: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="does not say where"):
+        await MemoryModule().on_startup(None, db)
+
+
+async def test_without_the_schema_startup_says_what_to_do(empty_database: Database) -> None:
+    module = MemoryModule()
+    with pytest.raises(DatabaseError, match="has no schema memory") as caught:
+        await module.on_startup(None, HostDatabase.at(empty_database.superuser_url))
+    assert caught.value.hint is not None
+    assert "pymem --database-url" in caught.value.hint
+    assert module._db is None
+
+
+async def test_a_login_without_a_tenant_or_without_roles_is_refused_at_startup(
+    database: Database,
+) -> None:
+    homeless = database.login(None, name="pymem_test_homeless", roles="memory_writer")
+    with pytest.raises(TenantDeniedError) as caught:
+        await MemoryModule().on_startup(None, HostDatabase.at(homeless))
+    assert caught.value.code == "28000"
+
+    stranger = "pymem_test_stranger"
+    with psycopg.connect(database.superuser_url, autocommit=True) as connection:
+        connection.execute(sql.SQL("drop role if exists {}").format(sql.Identifier(stranger)))
+        connection.execute(
+            sql.SQL("create role {} login password 'test'").format(sql.Identifier(stranger))
+        )
+    with pytest.raises(TenantDeniedError) as caught:
+        await MemoryModule().on_startup(
+            None, HostDatabase.at(database.server.url(database.name, stranger))
+        )
+    assert caught.value.code == "42501"
+
+
+async def test_another_version_of_the_schema_is_mentioned(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    database.query(
+        "create or replace function memory.version() returns text language sql immutable "
+        "parallel safe return '0.0.9'"
+    )
+    async with Butler(HostDatabase.at(database.login("a"))):
+        pass
+    assert "0.0.9" in caplog.text
+
+
+# What the documentation says
+
+
+async def test_the_documented_butler_toml_is_right(host_database: HostDatabase) -> None:
+    text = (ROOT / "docs" / "butlers.md").read_text()
+    [example] = re.findall(r"^```toml\n(.*?)^```$", text, re.M | re.S)
+    document = tomllib.loads(example)
+    config = parse_config(document["modules"]["memory"])
+    assert config.database_url is not None
+
+    section = {
+        key: value for key, value in document["modules"]["memory"].items() if key != "database_url"
+    }
+    module = MemoryModule()
+    await module.on_startup(section, host_database)
+    asked = [asdict(entry) for entry in module.schedules()]
+    await module.on_shutdown()
+    assert document["butler"]["schedule"] == asked
+
+
+async def test_the_documented_table_has_every_key_of_the_module() -> None:
+    text = (ROOT / "docs" / "butlers.md").read_text()
+    documented = set(re.findall(r"^\| `([\w.]+)` \| [^|]+ \| [^|]+ \|$", text, re.M))
+
+    own = {
+        name
+        for name, field in MemoryModuleConfig.model_fields.items()
+        if not hasattr(field.annotation, "model_fields")
+    }
+    assert documented == own | {"schedules.consolidation", "schedules.embedding"}
+
+
+async def test_the_example_is_a_module_of_the_framework(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry: dict[str, dict[str, Any]] = {"home": {"collect_briefing": None}}
+    hooks = MemoryHooks()
+    stubs: dict[str, dict[str, Any]] = {
+        "butlers": {},
+        "butlers.core": {"memory_hooks": hooks},
+        "butlers.modules": {},
+        "butlers.modules.base": {"Module": Module},
+        "butlers.scheduled_jobs": {"_DETERMINISTIC_SCHEDULE_JOB_REGISTRY": registry},
+    }
+    for name, members in stubs.items():
+        stub = ModuleType(name)
+        vars(stub).update(members)
+        monkeypatch.setitem(sys.modules, name, stub)
+    folder = ROOT / "examples" / "butlers" / "memory"
+    example = runpy.run_path(str(folder / "__init__.py"))
+    label = runpy.run_path(str(folder / "migrations" / "001_memory.py"))
+
+    butler = Butler(HostDatabase.at(database.login("a")), name="home")
+    butler.module = example["MemoryModule"]()
+    butler.hooks = hooks
+    assert label["branch_labels"] == (butler.module.migration_revisions(),)
+    async with butler:
+        assert await hooks.store_episode(butler.database.pool, "home", "Rex barked") is True
+        done = await registry["home"]["memory_event_seal"](butler.database.pool, None)
+    assert done["sealed"] > 0
+    assert "collect_briefing" in registry["home"]
