@@ -151,6 +151,7 @@ class MemoryModuleConfig(_Section):
     Attributes:
         database_url: Where the memory is; None for the database of the host.
         tenant_id: The tenant, for a login that may name one (memory_gateway).
+        groups: The groups of tools that are on, as in pymem.tools.select_tools.
         max_connections: Connections that the module opens at most.
         hook_timeout_seconds: How long the hooks of a session may take.
         embedding_worker: Whether vectors that are missing are made in the background all the time.
@@ -158,6 +159,7 @@ class MemoryModuleConfig(_Section):
 
     database_url: SecretStr | None = None
     tenant_id: str | None = Field(None, min_length=1, max_length=128)
+    groups: tuple[str, ...] = ("core",)
     max_connections: int = Field(5, ge=1, le=1000)
     hook_timeout_seconds: float = Field(5, gt=0, le=600)
     embedding_worker: bool = False

@@ -23,7 +23,7 @@ from pymem.errors import (
     TenantDeniedError,
     UnavailableError,
 )
-from pymem.tools import TOOLS
+from pymem.tools import TOOLS, select_tools
 from tests.butler_host import Butler, HostDatabase, MemoryHooks, Module
 from tests.conftest import ROOT, Database
 
@@ -144,6 +144,20 @@ SIGNATURES: dict[str, dict[str, Any]] = {
     "memory_forget": {"memory_type": ..., "memory_id": ...},
     "memory_stats": {"scope": None},
     "memory_context": {"trigger_prompt": ..., "butler": ..., "token_budget": 3000},
+    "entity_create": {
+        "canonical_name": ...,
+        "entity_type": ...,
+        "tenant_id": None,
+        "aliases": None,
+        "metadata": None,
+    },
+    "entity_resolve": {
+        "name": ...,
+        "tenant_id": "default",
+        "entity_type": None,
+        "context_hints": None,
+        "enable_fuzzy": False,
+    },
     "memory_run_consolidation": {},
     "memory_run_episode_cleanup": {"max_entries": 10_000},
 }
@@ -247,6 +261,21 @@ async def test_tools_act_for_the_tenant_of_the_login_and_name_the_butler(
     )
     assert events == [("health", "a")]
     assert database.value("select count(*) from memory.list_events()", tenant="b") == 0
+
+
+async def test_the_configuration_says_which_groups_of_tools_there_are(
+    host_database: HostDatabase,
+) -> None:
+    toml = '[modules.memory]\ngroups = ["writing", "audit"]\n'
+    async with Butler(host_database, toml) as butler:
+        client = await butler.connect()
+        listed = {tool.name for tool in (await client.list_tools()).tools}
+        assert (await butler.call("memory_events"))["count"] > 0
+
+    assert listed == {tool.name for tool in select_tools(["writing", "audit"])}
+    with pytest.raises(InvalidArgumentError, match="psychic"):
+        async with Butler(host_database, '[modules.memory]\ngroups = ["psychic"]\n'):
+            pass
 
 
 async def test_arguments_of_a_wrong_kind_are_refused_by_the_server(

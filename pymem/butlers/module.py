@@ -25,10 +25,10 @@ from pymem.embedding import (
     embeddings_installed,
     get_embedding_engine,
 )
-from pymem.errors import DatabaseError, InvalidArgumentError, PymemError, UnavailableError
+from pymem.errors import InvalidArgumentError, PymemError, UnavailableError
 from pymem.memory import Memory
 from pymem.models import Settings
-from pymem.tools import TOOLS, call_tool, error_answer
+from pymem.tools import Tool, answer_call, error_answer, request_id_of, select_tools
 from pymem.worker import EmbeddingWorker
 
 logger = logging.getLogger(__name__)
@@ -69,6 +69,7 @@ class MemoryModule:
         self._memory: Memory | None = None
         self._embedding_engine: EmbeddingEngine | None = None
         self._settings: Settings | None = None
+        self._tools: tuple[Tool[Any], ...] = select_tools()
         self._spawner: Spawner | None = None
         self._hooks = self._make_hooks()
         self._background: asyncio.Task[None] | None = None
@@ -161,7 +162,7 @@ class MemoryModule:
         try:
             self._take(config, db)
             self._butler = butler_name or getattr(mcp, "name", None) or self._butler
-            for tool in TOOLS:
+            for tool in self._tools:
                 defaults = configured_defaults(tool, self._current_settings())
                 mcp.tool()(hosted_tool(tool, self._call_tool, defaults))
         except BaseException:
@@ -252,6 +253,7 @@ class MemoryModule:
                 f"the configuration is a {type(config).__name__}",
                 hint="Pass a MemoryModuleConfig, or the section [modules.memory].",
             )
+        self._tools = select_tools(self._config.groups)
 
     def _current_settings(self) -> dict[str, Any]:
         """Return the settings of the tenant; while the database was not asked, the configured."""
@@ -289,19 +291,10 @@ class MemoryModule:
     async def _call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         try:
             memory = self._get_memory().for_request(actor=self._butler)
-            return await call_tool(memory, name, arguments)
-        except PymemError as error:
-            context = arguments.get("request_context")
-            request_id = context["request_id"] if context else None
-            if isinstance(error, DatabaseError):
-                # A broken installation: the details are for the operator, not for the agent.
-                logger.exception("%s failed [%s]", name, error.code)
-                error = DatabaseError(
-                    "the memory failed", hint="Go on without it and tell the operator."
-                )
-            elif isinstance(error, UnavailableError):
-                logger.warning("%s failed: %s [%s]", name, error, error.code)
-            return error_answer(error, request_id)
+        except UnavailableError as error:
+            return error_answer(error, request_id_of(arguments))
+        answer, _ = await answer_call(memory, name, arguments, tools=self._tools)
+        return answer
 
     # In the background
 
