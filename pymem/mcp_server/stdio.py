@@ -1,0 +1,39 @@
+"""Over standard input and output, for the host that started the process."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from mcp.server import Server
+from mcp.server.stdio import stdio_server
+
+from pymem.mcp_server.protocol import build_server
+from pymem.memory import Memory
+from pymem.tools import TOOLS, Tool
+
+
+class _Everything:
+    """All tools, on one memory: who may start the process may do what its login may."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.tools: Sequence[Tool[Any]] = TOOLS
+        self._memory = memory
+
+    def memory(self, name: str) -> Memory:
+        return self._memory
+
+
+async def serve_stdio(memory: Memory) -> None:
+    """Serve until the client goes away; the memory is closed then."""
+    access = _Everything(memory)
+
+    @asynccontextmanager
+    async def lifespan(_: Server[Any]) -> AsyncIterator[None]:
+        async with memory:
+            yield
+
+    server = build_server(lambda _: access, lifespan=lifespan)
+    async with stdio_server() as (read_stream, write_stream):
+        await server.run(read_stream, write_stream, server.create_initialization_options())
