@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
+import tomllib
+
+import pytest
 
 from tests.conftest import ROOT, Database
 
@@ -40,3 +44,27 @@ def test_every_setting_is_documented(database: Database) -> None:
 
     settings = database.value("select to_jsonb(memory.default_settings('a')) - 'tenant_id'")
     assert sorted(documented) == sorted(settings)
+
+
+@pytest.mark.parametrize("path", ["README.md", "docs/mcp.md"])
+def test_configuration_to_copy_can_be_read(path: str) -> None:
+    text = (ROOT / path).read_text()
+    blocks = re.findall(r"^```(json|toml)\n(.*?)^```$", text, re.M | re.S)
+    assert blocks
+    for language, block in blocks:
+        parsed = json.loads(block) if language == "json" else tomllib.loads(block)
+        [servers] = [
+            parsed[key]
+            for key in ("mcpServers", "servers", "context_servers", "mcp_servers")
+            if key in parsed
+        ]
+        [server] = servers.values()
+        # Either it is started, or it is reached by a token.
+        if "command" not in server:
+            assert {server[key] for key in ("url", "serverUrl", "httpUrl") if key in server} == {
+                "https://memory.example.org/mcp"
+            }
+            token = server.get("bearer_token_env_var") or server["headers"]["Authorization"]
+            assert token == "PYMEM_TOKEN" or re.match(r"Bearer (\$|pymem_)", token)
+        elif server["command"] == "pymem":
+            assert server["args"] == ["mcp"]

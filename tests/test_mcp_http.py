@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -29,9 +30,11 @@ from pymem.mcp_server.http import Listener
 from pymem.mcp_server.roles import ROLES, role_of
 from pymem.models import TokenRole
 from pymem.tools import TOOLS, Tool
-from tests.conftest import Database, Server, fresh_database
+from tests.conftest import ROOT, Database, Server, fresh_database
 
 pytestmark = pytest.mark.anyio
+
+DOCUMENTATION = ROOT / "docs" / "mcp.md"
 
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -218,6 +221,20 @@ async def test_an_agent_works_over_http(shared: Shared, tenant: str, mode: str) 
         stored["id"],
         tenant=tenant,
     ) == [(tenant, "claude", "pymem_test_gateway", "req-1")]
+
+
+async def test_the_documented_program_works(
+    shared: Shared, tenant: str, furnished: dict[str, str], tmp_path: Path
+) -> None:
+    [program] = re.findall(r"^```python\n(.*?)^```$", DOCUMENTATION.read_text(), re.M | re.S)
+    script = tmp_path / "program.py"
+    script.write_text(program.replace("https://memory.example.org/mcp", shared.serving.url))
+    done = await anyio.run_process(
+        [sys.executable, str(script)],
+        env={**os.environ, "PYMEM_TOKEN": shared.token(tenant, "reader")},
+    )
+    assert "memory_context" in done.stdout.decode()
+    assert furnished["rule_id"] in done.stdout.decode()
 
 
 async def test_a_session_is_none_so_nobody_else_can_use_it(shared: Shared, tenant: str) -> None:
@@ -409,6 +426,44 @@ async def test_the_official_client_without_a_token_gets_an_error(shared: Shared)
                 async with connected(shared.serving.url, token, mode) as client:
                     await client.list_tools()
             assert "tea" not in str(caught.value)
+
+
+async def test_a_connection_is_not_authenticated_only_a_request_is(
+    shared: Shared, tenant: str
+) -> None:
+    url, token = shared.serving.url, shared.token(tenant)
+    host, port = shared.serving.origin.removeprefix("http://").split(":")
+    body = json.dumps(tool_call("memory_search", query="tea")).encode()
+    head = (
+        f"POST /mcp HTTP/1.1\r\nHost: {host}\r\nAccept: application/json\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+    )
+    async with await anyio.connect_tcp(host, int(port)) as stream:
+        # Both at once, the second without a token.
+        with_token = f"{head}Authorization: Bearer {token}\r\n\r\n".encode() + body
+        without = f"{head}Connection: close\r\n\r\n".encode() + body
+        await stream.send(with_token + without)
+        answer = b""
+        with suppress(anyio.EndOfStream):
+            while True:
+                answer += await stream.receive()
+    assert answer.count(b"HTTP/1.1 200 OK") == answer.count(b"HTTP/1.1 401 Unauthorized") == 1
+    await is_alive(url, token)
+
+
+async def test_endless_headers_are_cut_off(shared: Shared, tenant: str) -> None:
+    host, port = shared.serving.origin.removeprefix("http://").split(":")
+    answer = b""
+    async with await anyio.connect_tcp(host, int(port)) as stream:
+        with suppress(anyio.BrokenResourceError, anyio.EndOfStream):
+            await stream.send(b"POST /mcp HTTP/1.1\r\nAuthorization: Bearer ")
+            for _ in range(64):
+                await stream.send(b"x" * (1 << 14))
+        with suppress(anyio.BrokenResourceError, anyio.EndOfStream):
+            while True:
+                answer += await stream.receive()
+    assert b" 200 " not in answer
+    await is_alive(shared.serving.url, shared.token(tenant))
 
 
 async def test_a_revoked_token_is_refused_at_the_next_call(shared: Shared, tenant: str) -> None:

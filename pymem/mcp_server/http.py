@@ -125,6 +125,8 @@ async def serve_http(
             port = listening.getsockname()[1]
             config = uvicorn.Config(
                 app,
+                # Of the parsers that uvicorn may find, this one limits the length of a header.
+                http="h11",
                 access_log=False,
                 log_config=None,
                 proxy_headers=False,
