@@ -1,8 +1,10 @@
 -- Deploy pymem:privileges to pg
 -- requires: row_security
 -- requires: read_model
+-- requires: functions/access_tokens
 -- requires: functions/entities
 -- requires: functions/entity_neighbors
+-- requires: functions/logins
 -- requires: functions/erasure
 -- requires: functions/event_chain
 -- requires: functions/history
@@ -65,6 +67,7 @@ memory.event_chain,
 memory.event_chain_heads,
 memory.consolidation_runs,
 memory.consolidation_proposals,
+memory.access_tokens,
 memory.memory_overview,
 memory.event_feed,
 memory.provenance,
@@ -137,6 +140,8 @@ memory.current_actor(),
 memory.current_request_id(),
 memory.current_reason(),
 memory.current_settings(),
+memory.current_login(),
+memory.authenticate_token(bytea, timestamptz),
 memory.version(),
 memory.doctor(boolean, timestamptz)
 to memory_writer, memory_worker, memory_reader, memory_admin;
@@ -181,6 +186,14 @@ memory.get_memory(text, uuid, timestamptz),
 memory.confirm_memory(text, uuid, timestamptz),
 memory.forget_memory(text, uuid, timestamptz),
 memory.restore_memory(text, uuid, timestamptz),
+memory.recall(
+  text, text, integer, text [], float8, vector, uuid, timestamptz, timestamptz, timestamptz
+)
+to memory_writer;
+
+-- Finding, by which nothing changes
+
+grant execute on function
 memory.semantic_search(text, vector, text, integer, uuid, timestamptz),
 memory.keyword_search(text, text, text, integer, text, timestamptz),
 memory.hybrid_search(text, text, vector, text, integer, text, uuid, timestamptz),
@@ -188,12 +201,9 @@ memory.search(text, text [], text, text, integer, float8, vector, uuid, timestam
 memory.rank_memories(
   text, text, integer, text [], float8, vector, uuid, timestamptz, timestamptz, timestamptz
 ),
-memory.recall(
-  text, text, integer, text [], float8, vector, uuid, timestamptz, timestamptz, timestamptz
-),
 memory.recall_explain(text, text, integer, text [], float8, vector, uuid, timestamptz),
 memory.context(text, text, integer, boolean, vector, uuid, timestamptz)
-to memory_writer;
+to memory_writer, memory_reader;
 
 -- Formulas and text functions: no data behind them
 
@@ -230,11 +240,14 @@ to memory_writer, memory_worker, memory_reader, memory_admin;
 
 grant execute on function
 memory.register_embedding_version(text, text, integer),
-memory.active_embedding_version(),
-memory.current_embedding_versions(),
 memory.embedding_text(text, text, text, text, text, uuid, timestamptz, timestamptz),
 memory.embedding_backlog(timestamptz)
 to memory_writer, memory_worker, memory_admin;
+
+grant execute on function
+memory.active_embedding_version(),
+memory.current_embedding_versions()
+to memory_writer, memory_worker, memory_reader, memory_admin;
 
 grant execute on function
 memory.claim_unembedded(uuid, integer, interval, timestamptz),
@@ -292,6 +305,9 @@ to memory_worker, memory_reader, memory_admin;
 -- Administration of a tenant
 
 grant execute on function
+memory.create_access_token(text, text, text, interval, timestamptz),
+memory.list_access_tokens(timestamptz),
+memory.revoke_access_token(uuid, timestamptz),
 memory.erase_subject(text, boolean, boolean),
 memory.verify_erasure(text),
 memory.revert_inversion(uuid, timestamptz),

@@ -15,7 +15,7 @@ begin
       ('memory_search', 'owns ranked retrieval, reads every tenant. Never grant it to a login.'),
       ('memory_writer', 'an agent or application: stores, recalls, confirms and forgets.'),
       ('memory_worker', 'background work: embeddings, decay, cleanup and hygiene.'),
-      ('memory_reader', 'reads without changing anything: links and the audit stream.'),
+      ('memory_reader', 'reads without changing anything: search, links, the audit stream.'),
       ('memory_admin', 'settings of a tenant, change of embedding model, vector indexes.'),
       ('memory_gateway', 'a pooled application that names the tenant of each transaction.')
   loop

@@ -1,6 +1,7 @@
 -- Deploy pymem:row_security to pg
 -- requires: tables/audit_triggers
 -- requires: tables/entity_merges
+-- requires: tables/access_tokens
 -- requires: tables/corpus_statistics
 -- requires: tables/embedding_queue
 -- requires: tables/settings
@@ -25,9 +26,10 @@ declare
 begin
   foreach v_table in array array[
     'episodes', 'facts', 'fact_keys', 'rules', 'rule_applications', 'entities', 'entity_names',
-    'entity_merges', 'entity_merge_facts', 'memory_links',
-    'memory_events', 'settings', 'embedding_versions', 'embedding_queue', 'staged_embeddings',
-    'corpus_statistics', 'corpus_deltas', 'tombstones', 'memory_history', 'event_chain', 'event_chain_heads', 'consolidation_runs', 'consolidation_proposals'
+    'entity_merges', 'entity_merge_facts', 'memory_links', 'memory_events', 'settings',
+    'embedding_versions', 'embedding_queue', 'staged_embeddings', 'corpus_statistics',
+    'corpus_deltas', 'tombstones', 'memory_history', 'event_chain', 'event_chain_heads',
+    'consolidation_runs', 'consolidation_proposals', 'access_tokens'
   ] loop
     execute format('alter table memory.%I enable row level security', v_table);
     execute format('alter table memory.%I force row level security', v_table);

@@ -14,7 +14,7 @@ values
 -- everybody who works with a memory
 (
   '{memory_admin,memory_reader,memory_worker,memory_writer}',
-  '{set_request,require_tenant,current_actor,current_request_id,current_reason,version,doctor,is_actor,
+  '{current_login,authenticate_token,set_request,require_tenant,current_actor,current_request_id,current_reason,version,doctor,is_actor,
     is_request_id,is_reason}'
 ),
 (
@@ -40,8 +40,10 @@ values
 (
   '{memory_writer}',
   '{store_episode,store_episodes,store_fact,store_facts,store_rule,create_link,entity_create,entity_update,entity_merge,entity_unmerge,get_memory,confirm_memory,forget_memory,
-    restore_memory,    semantic_search,keyword_search,hybrid_search,search,rank_memories,recall,recall_explain,context}'
+    restore_memory,recall}'
 ),
+-- finding, by which nothing changes
+('{memory_reader,memory_writer}', '{semantic_search,keyword_search,hybrid_search,search,rank_memories,recall_explain,context}'),
 -- rules that earn trust, and maintenance
 ('{memory_writer}', '{mark_helpful,mark_harmful}'),
 ('{memory_admin,memory_reader,memory_worker,memory_writer}', '{asymmetric_score,decayed_state}'),
@@ -71,11 +73,12 @@ values
 -- embeddings
 (
   '{memory_admin,memory_worker,memory_writer}',
-  '{register_embedding_version,active_embedding_version,current_embedding_versions,embedding_text,
-    embedding_backlog}'
+  '{register_embedding_version,embedding_text,embedding_backlog}'
 ),
+('{memory_admin,memory_reader,memory_worker,memory_writer}', '{active_embedding_version,current_embedding_versions}'),
 ('{memory_worker}', '{claim_unembedded,set_embedding,fold_corpus_statistics,recount_corpus_statistics}'),
 -- administration of a tenant
+('{memory_admin}', '{create_access_token,list_access_tokens,revoke_access_token}'),
 (
   '{memory_admin}',
   '{configure,default_settings,start_reembedding,cancel_reembedding,switch_embedding_version,

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(114);
+select plan(116);
 
 -- Tenants a and b have the same memory, word for word but for its secret.
 
@@ -42,6 +42,7 @@ begin
   delete from memory.episodes as e where e.id = v_episode_id;
   perform memory.claim_episodes();
   perform memory.seal_events();
+  perform memory.create_access_token('laptop', 'writer');
   perform memory.start_reembedding('model', '2');
   perform memory.set_embedding(
     'fact', v_fact_id, memory_test.axis(1),
@@ -70,6 +71,10 @@ select v.id as building_of_a from memory.embedding_versions as v
 where v.tenant_id = 'a' and v.status = 'building' \gset
 select v.id as building_of_b from memory.embedding_versions as v
 where v.tenant_id = 'b' and v.status = 'building' \gset
+select t.id as token_of_a, t.token_digest as digest_of_a
+from memory.access_tokens as t where t.tenant_id = 'a' \gset
+select t.id as token_of_b, t.token_digest as digest_of_b
+from memory.access_tokens as t where t.tenant_id = 'b' \gset
 
 -- Everything a tenant has, in every table, down to the counters.
 create function memory_test.everything_of(tenant_id text)
@@ -201,6 +206,8 @@ values
 ),
 ($$select count(*) from memory.list_events(%L)$$, :'fact_of_b', :'fact_of_a'),
 ($$select * from memory.claim_unembedded(%L)$$, :'building_of_b', :'building_of_a'),
+($$select memory.revoke_access_token(%L)$$, :'token_of_b', :'token_of_a'),
+($$select t.role from memory.authenticate_token(%L) as t$$, :'digest_of_b', :'digest_of_a'),
 ($$select memory.set_embedding('episode', %L, memory_test.axis(2))$$, :'episode_of_b', :'episode_of_a'),
 ($$select memory.set_embedding('fact', %L, memory_test.axis(2))$$, :'fact_of_b', :'fact_of_a'),
 ($$select memory.set_embedding('rule', %L, memory_test.axis(2))$$, :'rule_of_b', :'rule_of_a'),
@@ -446,7 +453,7 @@ $$;
 set local session authorization row_security_report;
 select is(
   memory_test.tenants_seen(),
-  'consolidation_proposals consolidation_runs:{b} corpus_deltas:{b} corpus_statistics:{b} embedding_queue:{b} embedding_versions:{b} entities:{b} entity_merge_facts entity_merges entity_names:{b} episodes:{b} '
+  'access_tokens:{b} consolidation_proposals consolidation_runs:{b} corpus_deltas:{b} corpus_statistics:{b} embedding_queue:{b} embedding_versions:{b} entities:{b} entity_merge_facts entity_merges entity_names:{b} episodes:{b} '
   'event_chain:{b} event_chain_heads:{b} fact_keys:{b} facts:{b} memory_events:{b} '
   'memory_history:{b} memory_links:{b} rule_applications:{b} rules:{b} searchable_memories:{b} settings:{b} '
   'staged_embeddings tenant_logins tombstones:{b}',
@@ -567,7 +574,7 @@ select throws_ok(
 set local session authorization row_security_stranger;
 select is(
   memory_test.tenants_seen(),
-  'consolidation_proposals consolidation_runs corpus_deltas corpus_statistics embedding_queue embedding_versions entities entity_merge_facts entity_merges entity_names episodes event_chain '
+  'access_tokens consolidation_proposals consolidation_runs corpus_deltas corpus_statistics embedding_queue embedding_versions entities entity_merge_facts entity_merges entity_names episodes event_chain '
   'event_chain_heads fact_keys facts memory_events memory_history memory_links rule_applications rules searchable_memories settings staged_embeddings tenant_logins tombstones',
   'a role that no policy is for sees nothing, though it may read the tables'
 );

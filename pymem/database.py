@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
+import os
 import random
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, fields
@@ -16,6 +17,7 @@ import psycopg
 from pgvector import Vector
 from pgvector.psycopg import register_vector_async
 from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import ConnStatus
 from psycopg.rows import AsyncRowFactory, args_row, scalar_row
 from psycopg.types.json import Jsonb, set_json_loads
@@ -55,20 +57,34 @@ class Database:
         min_size: Connections kept open.
         max_size: Connections opened at most.
         timeout: Seconds to wait for a connection before UnavailableError.
+        role: Database role whose privileges count instead of those of the login, which stays who
+            acts and whose tenant it is.
+        read_only: Whether transactions may change nothing, not even count references.
     """
 
     def __init__(
-        self, url: str, *, min_size: int = 1, max_size: int = 10, timeout: float = 10
+        self,
+        url: str,
+        *,
+        min_size: int = 1,
+        max_size: int = 10,
+        timeout: float = 10,
+        role: str | None = None,
+        read_only: bool = False,
     ) -> None:
-        self.url = url
+        self.url = _with_settings(url, role, read_only)
+        self.read_only = read_only
+        self._configure = functools.partial(_configure, role=role)
         self._pool: AsyncConnectionPool[psycopg.AsyncConnection[Any]] = AsyncConnectionPool(
-            url,
+            self.url,
             min_size=min_size,
             max_size=max_size,
             timeout=timeout,
+            # After that the next call tries anew, instead of waiting for an ever rarer attempt.
+            reconnect_timeout=timeout,
             open=False,
             kwargs={"autocommit": True},
-            configure=_configure,
+            configure=self._configure,
             check=_check,
             name="pymem",
         )
@@ -87,7 +103,7 @@ class Database:
             # The pool retries in the background; a first connection of our own says why.
             probe = await psycopg.AsyncConnection.connect(self.url, autocommit=True)
             try:
-                await _configure(probe)
+                await self._configure(probe)
             finally:
                 await probe.close()
             await self._pool.open(wait=True)
@@ -198,8 +214,29 @@ async def _pipelined(
     return found
 
 
-async def _configure(connection: psycopg.AsyncConnection[Any]) -> None:
+def _with_settings(url: str, role: str | None, read_only: bool) -> str:
+    """Return a connection string whose sessions start with a role, or unable to write.
+
+    As settings of the session they are also what RESET ROLE returns to.
+    """
+    if role is None and not read_only:
+        return url
+    given = conninfo_to_dict(url).get("options", os.environ.get("PGOPTIONS"))
+    options = [
+        *([] if given is None else [str(given)]),
+        *([] if role is None else [f"-c role={role}"]),
+        *(["-c default_transaction_read_only=on"] if read_only else []),
+    ]
+    return make_conninfo(url, options=" ".join(options))
+
+
+async def _configure(connection: psycopg.AsyncConnection[Any], *, role: str | None = None) -> None:
     """Teach a new connection the type vector, and to read JSON quickly."""
+    if role is not None:
+        # A pooler in between may drop the options, and with them the limits of the role.
+        cursor = await connection.execute("select current_user")
+        if await cursor.fetchone() != (role,):
+            raise psycopg.OperationalError(f"the connection does not act as {role}")
     await register_vector_async(connection)
     set_json_loads(_load_json, connection)
 
@@ -213,6 +250,8 @@ def _load_json(value: str | bytes) -> Any:
 
 async def _check(connection: psycopg.AsyncConnection[Any]) -> None:
     """Find out without a round trip whether the server has closed an idle connection."""
+    # The first reads what the server said last, if anything; the second, that it has hung up.
+    connection.pgconn.consume_input()
     connection.pgconn.consume_input()
     if connection.pgconn.status != ConnStatus.OK:
         raise psycopg.OperationalError("the server closed the connection")

@@ -13,6 +13,7 @@ from rich.markup import escape as rich_escape
 from rich.table import Table
 
 from pymem.models import (
+    AccessToken,
     ChainProblem,
     ConsolidationRun,
     Contradiction,
@@ -386,6 +387,26 @@ def findings(rows: Sequence[Finding]) -> Table:
         result.add_row(_MARKS[row.severity], check, escape(row.message))
         if row.hint is not None:
             result.add_row("", "", f"[dim]→ {escape(row.hint)}")
+    return result
+
+
+def access_tokens(rows: Sequence[AccessToken], *, title: str | None = None) -> Table:
+    """Return access tokens as a table."""
+    result = table(
+        *("id", "name", "role", "actor", "status", "expires", "last used"),
+        title=title,
+        whole=("id", "status"),
+    )
+    for row in rows:
+        result.add_row(
+            str(row.id),
+            escape(row.name),
+            row.role,
+            escape(row.actor),
+            row.status,
+            moment(row.expires_at),
+            "" if row.last_used_on is None else row.last_used_on.isoformat(),
+        )
     return result
 
 

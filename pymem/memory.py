@@ -19,6 +19,7 @@ from pymem.database import Database, Request
 from pymem.embedding import EmbeddingEngine
 from pymem.errors import ConflictError, InvalidArgumentError
 from pymem.models import (
+    AccessToken,
     ChainHead,
     ChainProblem,
     ClaimedEpisode,
@@ -42,12 +43,14 @@ from pymem.models import (
     IndexStatement,
     KeywordMatch,
     Link,
+    Login,
     MarkedRule,
     MemoryState,
     MemoryType,
     Merge,
     Mode,
     Neighbor,
+    NewAccessToken,
     Proposal,
     RankedMemory,
     RelatedMemory,
@@ -64,6 +67,8 @@ from pymem.models import (
     Sweep,
     Tenant,
     TenantSweep,
+    TokenHolder,
+    TokenRole,
     Undone,
     Unembedded,
     Unmerge,
@@ -1241,6 +1246,54 @@ class Memory:
         """Return what is wrong with the login, the database and the memories, the worst first."""
         return await self._rows(Finding, "doctor", passed=passed, as_of=as_of)
 
+    # Access tokens
+
+    async def create_access_token(
+        self,
+        name: str,
+        role: TokenRole,
+        *,
+        actor: str | None = None,
+        expires_in: timedelta | None = None,
+        as_of: datetime | None = None,
+    ) -> NewAccessToken:
+        """Make a bearer token for the tenant; only its digest is kept."""
+        [token] = await self._rows(
+            NewAccessToken,
+            "create_access_token",
+            name=name,
+            role=role,
+            actor=actor,
+            expires_in=expires_in,
+            as_of=as_of,
+        )
+        return token
+
+    async def list_access_tokens(self, *, as_of: datetime | None = None) -> list[AccessToken]:
+        """Return the tenant's tokens, newest first."""
+        return await self._rows(AccessToken, "list_access_tokens", as_of=as_of)
+
+    async def revoke_access_token(
+        self, token_id: UUID | str, *, as_of: datetime | None = None
+    ) -> bool:
+        """End a token; False if there is none of this id."""
+        result: bool = await self._value("revoke_access_token", token_id=token_id, as_of=as_of)
+        return result
+
+    async def authenticate_token(
+        self, token_digest: bytes, *, as_of: datetime | None = None
+    ) -> TokenHolder | None:
+        """Return who has the token with this SHA-256, None if it is not valid."""
+        found = await self._rows(
+            TokenHolder, "authenticate_token", token_digest=token_digest, as_of=as_of
+        )
+        return found[0] if found else None
+
+    async def current_login(self) -> Login:
+        """Return what the login of these connections may."""
+        [login] = await self._rows(Login, "current_login")
+        return login
+
     # How the methods above reach the database
 
     async def _value(self, function: str, /, **arguments: Any) -> Any:
@@ -1325,6 +1378,16 @@ class Memory:
         tenant_id = self._request.tenant_id
         if tenant_id not in self._versions:
             version = await asyncio.to_thread(lambda engine: engine.version, self._engine)
+            if self._database.read_only:
+                # There is nothing to search by vector before somebody has registered the model.
+                active = await self.active_embedding_version()
+                if active is None or (active.model, active.version) != (
+                    self._engine.model,
+                    version,
+                ):
+                    return None
+                self._versions[tenant_id] = active.id
+                return active.id
             try:
                 version_id = await self.register_embedding_version(self._engine.model, version)
                 active = await self.active_embedding_version()

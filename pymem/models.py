@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from datetime import datetime
+from dataclasses import asdict, dataclass, field
+from datetime import date, datetime
 from typing import Any, Literal
 from uuid import UUID
 
@@ -16,6 +16,7 @@ VectorMethod = Literal["auto", "exact", "ivfflat", "hnsw"]
 Direction = Literal["outgoing", "incoming", "both"]
 EntityType = Literal["person", "organization", "place", "other"]
 Relation = Literal["derived_from", "supports", "contradicts", "supersedes", "related_to"]
+TokenRole = Literal["reader", "writer", "worker", "admin"]
 
 
 # Not frozen: that would double the time it takes to make the ten of an answer.
@@ -466,6 +467,51 @@ class Tenant:
 
 
 @dataclass(frozen=True, slots=True)
+class Login:
+    """What the login of a connection may; tenant_id: the one it is bound to, None for a gateway."""
+
+    login: str
+    tenant_id: str | None
+    is_gateway: bool
+    roles: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class NewAccessToken:
+    """A bearer token, told this once."""
+
+    id: UUID
+    token: str = field(repr=False)
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class AccessToken:
+    """What is known of a bearer token; status: active, expired or revoked."""
+
+    id: UUID
+    name: str
+    role: TokenRole
+    actor: str
+    status: str
+    created_at: datetime
+    expires_at: datetime
+    revoked_at: datetime | None
+    last_used_on: date | None
+
+
+@dataclass(frozen=True, slots=True)
+class TokenHolder:
+    """Who has a token: on whose behalf requests with it are made."""
+
+    token_id: UUID
+    tenant_id: str
+    role: TokenRole
+    actor: str
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Event:
     """A row of the audit stream."""
 
@@ -645,7 +691,7 @@ def to_json(value: Any) -> Any:
     """
     if isinstance(value, UUID):
         return str(value)
-    if isinstance(value, datetime):
+    if isinstance(value, date):  # datetimes included
         return value.isoformat()
     if isinstance(value, bytes):
         return value.hex()

@@ -18,7 +18,7 @@ begin
       ('memory_search', 'owns ranked retrieval, reads every tenant. Never grant it to a login.'),
       ('memory_writer', 'an agent or application: stores, recalls, confirms and forgets.'),
       ('memory_worker', 'background work: embeddings, decay, cleanup and hygiene.'),
-      ('memory_reader', 'reads without changing anything: links and the audit stream.'),
+      ('memory_reader', 'reads without changing anything: search, links, the audit stream.'),
       ('memory_admin', 'settings of a tenant, change of embedding model, vector indexes.'),
       ('memory_gateway', 'a pooled application that names the tenant of each transaction.')
   loop
@@ -934,7 +934,7 @@ comment on column memory.memory_events.seq is
 'Order of the events; rises within a transaction. Gaps are normal (rolled-back transactions).';
 comment on column memory.memory_events.event_type is 'What happened, such as fact_superseded.';
 comment on column memory.memory_events.memory_type is
-'episode, fact, rule or entity; NULL where the event is about none of them.';
+'episode, fact, rule, entity or access_token; NULL where the event is about none of them.';
 comment on column memory.memory_events.actor is
 'Who acted, as the client said (memory.set_request), else the login.';
 comment on column memory.memory_events.login is
@@ -2663,12 +2663,14 @@ create function memory.refuse_change()
 as $$
 begin
   raise exception '% is append-only: % refused', tg_table_name, tg_op
-    using errcode = 'PM006', hint = 'What happened stays as it was recorded; add a new row.';
+    using errcode = 'PM006',
+      hint = coalesce(tg_argv[0], 'What happened stays as it was recorded; add a new row.');
 end;
 $$;
 
 comment on function memory.refuse_change() is
-'Trigger: refuses UPDATE, DELETE and TRUNCATE of an append-only table. Errors: PM006.';
+'Trigger: refuses UPDATE, DELETE and TRUNCATE of an append-only table. Argument: the hint, if it '
+'is another one. Errors: PM006.';
 
 create function memory.refuse_delete()
   returns trigger
@@ -3003,6 +3005,77 @@ before truncate on memory.memory_events
 for each statement execute function memory.refuse_change();
 
 alter table memory.memory_events enable always trigger refuse_truncate;
+
+-- Deploy pymem:tables/access_tokens to pg
+-- requires: tables/audit_triggers
+
+set local role memory_owner;
+
+-- Tokens are looked up by their digest within the tenant that they name, so the unique key leads
+-- with the tenant like every other one.
+create table memory.access_tokens (
+  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  id uuid not null default gen_random_uuid(),
+  name text not null check (octet_length(name) between 1 and 128 and name !~ '[[:cntrl:]]'),
+  token_digest bytea not null check (octet_length(token_digest) = 32),
+  role text not null check (role in ('reader', 'writer', 'worker', 'admin')),
+  actor text not null check (octet_length(actor) between 1 and 128 and actor !~ '[[:cntrl:]]'),
+  created_at timestamptz not null default now() check (isfinite(created_at)),
+  expires_at timestamptz not null check (isfinite(expires_at)),
+  revoked_at timestamptz check (isfinite(revoked_at)),
+  last_used_on date check (isfinite(last_used_on)),
+  primary key (tenant_id, id),
+  unique (tenant_id, token_digest),
+  check (expires_at > created_at)
+);
+
+comment on table memory.access_tokens is
+'Bearer tokens with which clients reach a tenant''s memory through a server such as pymem mcp. '
+'Rows stay after a token has been revoked or has expired, so that its events can be understood.';
+comment on column memory.access_tokens.name is 'What it is for, such as "laptop"; not unique.';
+comment on column memory.access_tokens.token_digest is
+'SHA-256 of the token, which is kept nowhere. A token has 244 random bits, so nobody finds one '
+'from its digest, and a salt or a slow hash would add nothing.';
+comment on column memory.access_tokens.role is
+'What its holder may do: that of memory_reader, memory_writer, memory_worker or memory_admin.';
+comment on column memory.access_tokens.actor is 'Who acts by it, for the audit.';
+comment on column memory.access_tokens.last_used_on is
+'The last day (UTC) on which it was used. A day, so that a token in use writes its row once a '
+'day and not with each request.';
+
+create trigger audit_created
+after insert on memory.access_tokens
+for each row execute function memory.audit_event('access_token', 'access_token_created');
+
+create trigger audit_revoked
+after update of revoked_at on memory.access_tokens
+for each row when (old.revoked_at is null and new.revoked_at is not null)
+execute function memory.audit_event('access_token', 'access_token_revoked');
+
+create trigger audit_updated
+after update of
+tenant_id, id, name, token_digest, role, actor, created_at, expires_at, revoked_at
+on memory.access_tokens
+for each row when (
+  (
+    new.tenant_id, new.id, new.name, new.token_digest, new.role, new.actor, new.created_at,
+    new.expires_at
+  ) is distinct from (
+    old.tenant_id, old.id, old.name, old.token_digest, old.role, old.actor, old.created_at,
+    old.expires_at
+  )
+  or old.revoked_at is not null and new.revoked_at is distinct from old.revoked_at
+)
+execute function memory.audit_update('access_token');
+
+create trigger refuse_change
+before delete on memory.access_tokens
+for each row
+execute function memory.refuse_change('End a token with memory.revoke_access_token.');
+
+create trigger refuse_truncate
+before truncate on memory.access_tokens
+for each statement execute function memory.refuse_truncate();
 
 -- Deploy pymem:tables/event_chain to pg
 -- requires: tables/events
@@ -4082,6 +4155,248 @@ $$;
 comment on function memory.unbind_login(name) is
 'Takes a login its tenant, and with it all access to memory. For the deployer. Returns whether '
 'it was bound.';
+
+create function memory.current_login()
+  returns table (
+    login name,
+    tenant_id text,
+    is_gateway boolean,
+    roles text[]
+  )
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := (
+    select l.tenant_id from memory.tenant_logins as l where l.login = session_user
+  );
+  -- Since PostgreSQL 16 a member may be kept from SET ROLE.
+  v_may text := case
+    when current_setting('server_version_num')::integer < 160000 then 'member' else 'set'
+  end;
+begin
+  return query
+  select
+    session_user,
+    v_tenant_id,
+    v_tenant_id is null and pg_has_role(session_user, 'memory_gateway', 'member'),
+    array(
+      select r.role
+      from unnest('{memory_reader,memory_writer,memory_worker,memory_admin}'::text[])
+        with ordinality as r (role, place)
+      where pg_has_role(session_user, r.role, v_may)
+      order by r.place
+    );
+end;
+$$;
+
+comment on function memory.current_login() is
+'What the login of this session may: the tenant it is bound to, or whether it names tenants as a '
+'gateway (neither: it can do nothing), and which roles of a client it may take with SET ROLE.';
+
+-- Deploy pymem:functions/access_tokens to pg
+-- requires: tables/access_tokens
+-- requires: functions/checks
+-- requires: functions/request
+
+set local role memory_owner;
+
+create function memory.create_access_token(
+  name text,
+  role text,
+  actor text default null,
+  expires_in interval default '90 days',
+  as_of timestamptz default now()
+)
+  returns table (
+    id uuid,
+    token text,
+    expires_at timestamptz
+  )
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_actor text := coalesce(create_access_token.actor, create_access_token.name);
+  -- The tenant in hexadecimal, so that whoever is shown the token knows in which tenant to look it
+  -- up; then two random uuids, which the server draws from its strong source: 244 random bits.
+  v_token text := concat(
+    'pymem_', encode(convert_to(v_tenant_id, 'UTF8'), 'hex'), '_',
+    replace(concat(gen_random_uuid(), gen_random_uuid()), '-', '')
+  );
+begin
+  perform memory.check_text('name', create_access_token.name, 128);
+  perform memory.check_word('role', create_access_token.role, '{reader,writer,worker,admin}');
+  if not memory.is_actor(create_access_token.name) or not memory.is_actor(v_actor) then
+    raise exception 'name and actor are not names of 1 to 128 octets without control characters'
+      using errcode = 'PM002', hint = 'Pass short names such as "laptop" and "assistant".';
+  end if;
+  perform memory.check_write_time('as_of', as_of);
+  if expires_in is null or as_of + expires_in <= as_of
+    or as_of + expires_in > as_of + interval '10 years'
+  then
+    raise exception 'expires_in is %', coalesce(expires_in::text, 'NULL')
+      using errcode = 'PM002', hint = 'Pass expires_in of at most 10 years, such as "90 days".';
+  end if;
+
+  return query
+  insert into memory.access_tokens as t
+    (tenant_id, name, token_digest, role, actor, created_at, expires_at)
+  values (
+    v_tenant_id, create_access_token.name, sha256(convert_to(v_token, 'UTF8')),
+    create_access_token.role, v_actor, as_of, as_of + expires_in
+  )
+  returning t.id, v_token, t.expires_at;
+end;
+$$;
+
+comment on function memory.create_access_token(text, text, text, interval, timestamptz) is
+'Makes a bearer token for the tenant and returns it: this once, for only its digest is kept. role: '
+'reader, writer (also stores), worker (also maintenance) or admin; actor: who acts by it, for the '
+'audit (NULL: the name); expires_in: at most 10 years. Errors: PM002.';
+
+create function memory.list_access_tokens(as_of timestamptz default now())
+  returns table (
+    id uuid,
+    name text,
+    role text,
+    actor text,
+    status text,
+    created_at timestamptz,
+    expires_at timestamptz,
+    revoked_at timestamptz,
+    last_used_on date
+  )
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  perform memory.check_time('as_of', as_of);
+  return query
+  select
+    t.id, t.name, t.role, t.actor,
+    case
+      when t.revoked_at is not null then 'revoked'
+      when t.expires_at <= as_of then 'expired'
+      else 'active'
+    end,
+    t.created_at, t.expires_at, t.revoked_at, t.last_used_on
+  from memory.access_tokens as t
+  where t.tenant_id = memory.current_tenant()
+  order by t.created_at desc, t.id;
+end;
+$$;
+
+comment on function memory.list_access_tokens(timestamptz) is
+'The tenant''s access tokens, newest first, without the tokens themselves. status: active, expired '
+'or revoked. Errors: PM002.';
+
+create function memory.revoke_access_token(
+  token_id uuid,
+  as_of timestamptz default now()
+)
+  returns boolean
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_revoked_at timestamptz;
+begin
+  perform memory.check_write_time('as_of', as_of);
+  select t.revoked_at into v_revoked_at
+  from memory.access_tokens as t
+  where t.tenant_id = v_tenant_id and t.id = token_id
+  for no key update;
+  if not found then
+    return false;
+  end if;
+  if v_revoked_at is null then
+    update memory.access_tokens as t
+    set revoked_at = as_of
+    where t.tenant_id = v_tenant_id and t.id = token_id;
+  end if;
+  return true;
+end;
+$$;
+
+comment on function memory.revoke_access_token(uuid, timestamptz) is
+'Ends an access token: from the commit on it is refused. Revoking it again changes nothing. '
+'Returns whether there is such a token. Errors: PM002.';
+
+-- Looking a digest up needs no comparison in constant time: how far it matches a stored one tells
+-- nothing about a token that would match all of it.
+create function memory.authenticate_token(
+  token_digest bytea,
+  as_of timestamptz default now()
+)
+  returns table (
+    token_id uuid,
+    tenant_id text,
+    role text,
+    actor text,
+    expires_at timestamptz
+  )
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_today date := (as_of at time zone 'UTC')::date;
+  v_token memory.access_tokens;
+begin
+  perform memory.check_time('as_of', as_of);
+  -- Revoked is revoked, whatever the time.
+  select t.* into v_token
+  from memory.access_tokens as t
+  where t.tenant_id = v_tenant_id
+    and t.token_digest = authenticate_token.token_digest
+    and t.revoked_at is null
+    and t.expires_at > as_of;
+  if not found then
+    return;
+  end if;
+
+  -- No request waits for another one, or for a transaction that revokes.
+  if coalesce(v_token.last_used_on, '-infinity') < v_today
+    and current_setting('transaction_read_only') = 'off'
+  then
+    update memory.access_tokens as t
+    set last_used_on = v_today
+    where t.tenant_id = v_tenant_id
+      and t.id = (
+        select n.id
+        from memory.access_tokens as n
+        where n.tenant_id = v_tenant_id and n.id = v_token.id
+        for no key update skip locked
+      );
+  end if;
+
+  return query
+  select v_token.id, v_token.tenant_id, v_token.role, v_token.actor, v_token.expires_at;
+end;
+$$;
+
+comment on function memory.authenticate_token(bytea, timestamptz) is
+'Whose token has this SHA-256, within the tenant of this transaction; no row for one that is '
+'unknown, expired or revoked. For servers: a token is pymem_<tenant in hexadecimal>_<secret>; name '
+'that tenant with set_request in the same transaction. It is given the digest so that no token '
+'reaches the server''s log. Remembers the day of use. Errors: PM002.';
 
 -- Deploy pymem:functions/corpus to pg
 -- requires: tables/corpus_statistics
@@ -14555,7 +14870,8 @@ begin
       -- The tenant itself, and who did what: not content.
       and a.attname <> 'tenant_id'
       and (c.relname, a.attname) not in (
-        ('memory_events', 'actor'), ('memory_events', 'request_id'), ('memory_events', 'reason')
+        ('memory_events', 'actor'), ('memory_events', 'request_id'), ('memory_events', 'reason'),
+        ('access_tokens', 'name'), ('access_tokens', 'role'), ('access_tokens', 'actor')
       )
     order by 1, 2
   loop
@@ -14574,7 +14890,8 @@ $$;
 comment on function memory.verify_erasure(text) is
 'Looks for a name, and the names of entities that go by it, in every column of text or JSON of '
 'every table of the tenant, and returns how many rows of each still hold it. Who acted, in the '
-'audit stream, is no content and stays. Reads everything. Errors: PM002.';
+'audit stream, and whose an access token is, is no content and stays. Reads everything. Errors: '
+'PM002.';
 
 -- Deploy pymem:functions/stats to pg
 -- requires: tables/embedding_queue
@@ -15360,279 +15677,6 @@ create function memory.version()
 
 comment on function memory.version() is
 'The pymem release this schema is of.';
-
--- Deploy pymem:row_security to pg
--- requires: tables/audit_triggers
--- requires: tables/entity_merges
--- requires: tables/corpus_statistics
--- requires: tables/embedding_queue
--- requires: tables/settings
--- requires: functions/request
--- requires: tables/tombstones
--- requires: tables/history
--- requires: tables/event_chain
--- requires: tables/consolidation
-
-set local role memory_owner;
-
--- The tenant policy is RESTRICTIVE: no policy added later can widen what these roles and their
--- members see. Any other role sees nothing, unless an operator gives it a policy of its own. The
--- sub-select makes it one call of current_tenant() for a query instead of one for a row.
--- memory_search, which owns the ranked-retrieval functions, reads past it; each of those names the
--- tenant itself.
-do $$
-declare
-  v_table name;
-begin
-  foreach v_table in array array[
-    'episodes', 'facts', 'fact_keys', 'rules', 'rule_applications', 'entities', 'entity_names',
-    'entity_merges', 'entity_merge_facts', 'memory_links',
-    'memory_events', 'settings', 'embedding_versions', 'embedding_queue', 'staged_embeddings',
-    'corpus_statistics', 'corpus_deltas', 'tombstones', 'memory_history', 'event_chain', 'event_chain_heads', 'consolidation_runs', 'consolidation_proposals'
-  ] loop
-    execute format('alter table memory.%I enable row level security', v_table);
-    execute format('alter table memory.%I force row level security', v_table);
-    execute format(
-      'create policy tenant on memory.%I as restrictive
-       to memory_owner, memory_writer, memory_worker, memory_reader, memory_admin, memory_gateway
-       using (tenant_id = (select memory.current_tenant()))
-       with check (tenant_id = (select memory.current_tenant()))',
-      v_table
-    );
-    execute format(
-      'create policy access on memory.%I
-       to memory_owner, memory_writer, memory_worker, memory_reader, memory_admin, memory_gateway
-       using (true) with check (true)',
-      v_table
-    );
-  end loop;
-
-  foreach v_table in array array['episodes', 'facts', 'rules', 'entities', 'entity_names'] loop
-    execute format(
-      'create policy ranked_retrieval on memory.%I for select to memory_search using (true)',
-      v_table
-    );
-  end loop;
-end;
-$$;
-
--- current_tenant() itself reads tenant_logins, so its policy cannot ask for the tenant. No role but
--- the owner has any privilege on it.
-alter table memory.tenant_logins enable row level security;
-alter table memory.tenant_logins force row level security;
-create policy owner on memory.tenant_logins to memory_owner using (true) with check (true);
-
-alter table memory.transitions enable row level security;
-alter table memory.transitions force row level security;
-create policy reference_data on memory.transitions for select
-to memory_owner, memory_reader using (true);
-
--- Deploy pymem:read_model to pg
--- requires: tables/searchable_memories
--- requires: tables/tombstones
--- requires: functions/links
--- requires: functions/scoring
--- requires: row_security
-
-set local role memory_owner;
-
-create view memory.memory_overview
-with (security_invoker = true)
-as
-select
-  'episode'::text as memory_type,
-  e.id,
-  e.butler as scope,
-  null::text as subject,
-  null::text as predicate,
-  e.content,
-  case when e.expires_at <= now() then 'expired' else e.lifecycle_state end as lifecycle_state,
-  null::text as maturity,
-  null::text as permanence,
-  e.importance,
-  1.0::float8 as confidence,
-  1.0::float8 as effective_confidence,
-  null::float8 as effectiveness_score,
-  e.reference_count,
-  e.butler as source_butler,
-  null::uuid as source_episode_id,
-  null::uuid as supersedes_id,
-  null::uuid as entity_id,
-  e.session_id,
-  '[]'::jsonb as tags,
-  e.metadata,
-  e.created_at,
-  e.updated_at,
-  e.last_referenced_at,
-  null::timestamptz as last_confirmed_at,
-  null::timestamptz as valid_from,
-  null::timestamptz as valid_to,
-  e.expires_at
-from memory.episodes as e
-union all
-select
-  'fact'::text,
-  f.id,
-  f.scope,
-  f.subject,
-  f.predicate,
-  f.content,
-  f.lifecycle_state,
-  null::text,
-  f.permanence,
-  f.importance,
-  f.confidence,
-  memory.effective_confidence(
-    f.confidence, f.decay_rate, coalesce(f.last_confirmed_at, f.created_at), now()
-  ) as effective_confidence,
-  null::float8,
-  f.reference_count,
-  f.source_butler,
-  f.source_episode_id,
-  f.supersedes_id,
-  f.entity_id,
-  null::uuid,
-  f.tags,
-  f.metadata,
-  f.created_at,
-  f.updated_at,
-  f.last_referenced_at,
-  f.last_confirmed_at,
-  f.valid_from,
-  f.valid_to,
-  null::timestamptz
-from memory.facts as f
-union all
-select
-  'rule'::text,
-  r.id,
-  r.scope,
-  null::text,
-  null::text,
-  r.content,
-  r.lifecycle_state,
-  r.maturity,
-  r.permanence,
-  r.importance,
-  r.confidence,
-  memory.effective_confidence(
-    r.confidence, r.decay_rate, coalesce(r.last_confirmed_at, r.created_at), now()
-  ) as effective_confidence,
-  r.effectiveness_score,
-  r.reference_count,
-  r.source_butler,
-  r.source_episode_id,
-  null::uuid,
-  null::uuid,
-  null::uuid,
-  r.tags,
-  r.metadata,
-  r.created_at,
-  r.updated_at,
-  r.last_referenced_at,
-  r.last_confirmed_at,
-  null::timestamptz,
-  null::timestamptz,
-  null::timestamptz
-from memory.rules as r;
-
-comment on view memory.memory_overview is
-'Every memory of the tenant in any state, without vectors: for dashboards. effective_confidence '
-'and the expiry of episodes are those of now.';
-
-create view memory.event_feed
-with (security_invoker = true)
-as
-select
-  e.seq,
-  e.created_at,
-  e.event_type,
-  e.memory_type,
-  e.memory_id,
-  e.actor,
-  e.login,
-  e.request_id,
-  e.reason,
-  e.payload,
-  e.payload ->> 'from' as from_state,
-  e.payload ->> 'to' as to_state
-from memory.memory_events as e;
-
-comment on view memory.event_feed is
-'The audit stream of the tenant, for dashboards: order by created_at desc, seq desc.';
-
-create view memory.provenance
-with (security_invoker = true)
-as
-select
-  l.source_type,
-  l.source_id,
-  l.relation,
-  l.target_type,
-  l.target_id,
-  t.deleted_at as target_deleted_at,
-  l.created_at
-from memory.memory_links as l
--- Of one tenant by row security. A column that this named, readers would have to be granted.
-left join memory.tombstones as t
-  on l.target_type = t.memory_type and l.target_id = t.memory_id;
-
-comment on view memory.provenance is
-'Which memory comes from, supports, contradicts, supersedes or is related to which: for '
-'dashboards. target_deleted_at: when what it names was deleted.';
-
-create view memory.rule_outcomes
-with (security_invoker = true)
-as
-select
-  a.rule_id,
-  a.outcome,
-  a.reason,
-  a.context,
-  a.created_at
-from memory.rule_applications as a;
-
-comment on view memory.rule_outcomes is
-'How each application of a rule turned out: for dashboards.';
-
--- What the views read: no vectors, and not the tenant. Plans are estimated by the statistics of all
--- rows, so a reader who may compare a column can ask which values others have in it.
-
-grant select on
-memory.memory_overview, memory.event_feed, memory.provenance, memory.rule_outcomes
-to memory_reader;
-
-grant select (
-  id, butler, session_id, content, importance, reference_count, lifecycle_state,
-  consolidation_status, created_at, updated_at, last_referenced_at, expires_at, metadata
-) on memory.episodes to memory_reader;
-
-grant select (
-  id, subject, predicate, content, importance, confidence, decay_rate, permanence,
-  source_butler, source_episode_id, supersedes_id, entity_id, lifecycle_state, scope,
-  reference_count, created_at, updated_at, last_referenced_at, last_confirmed_at, valid_from,
-  valid_to, tags, metadata
-) on memory.facts to memory_reader;
-
-grant select (
-  id, content, scope, maturity, importance, confidence, decay_rate, permanence,
-  effectiveness_score, source_episode_id, source_butler, lifecycle_state, reference_count,
-  created_at, updated_at, last_referenced_at, last_confirmed_at, tags, metadata
-) on memory.rules to memory_reader;
-
-grant select (
-  seq, event_type, memory_type, memory_id, actor, login, request_id, reason, payload,
-  created_at
-) on memory.memory_events to memory_reader;
-
-grant select (
-  source_type, source_id, target_type, target_id, relation, created_at
-) on memory.memory_links to memory_reader;
-
-grant select (memory_type, memory_id, deleted_at) on memory.tombstones to memory_reader;
-
-grant select (rule_id, outcome, reason, context, created_at)
-on memory.rule_applications to memory_reader;
 
 -- Deploy pymem:functions/examine_database to pg
 -- requires: functions/event_chain
@@ -16691,11 +16735,288 @@ comment on function memory.doctor(boolean, timestamptz) is
 'and a finding says that no more was. Reads only, and nothing of other tenants. Errors: PM002 '
 'invalid time.';
 
+-- Deploy pymem:row_security to pg
+-- requires: tables/audit_triggers
+-- requires: tables/entity_merges
+-- requires: tables/access_tokens
+-- requires: tables/corpus_statistics
+-- requires: tables/embedding_queue
+-- requires: tables/settings
+-- requires: functions/request
+-- requires: tables/tombstones
+-- requires: tables/history
+-- requires: tables/event_chain
+-- requires: tables/consolidation
+
+set local role memory_owner;
+
+-- The tenant policy is RESTRICTIVE: no policy added later can widen what these roles and their
+-- members see. Any other role sees nothing, unless an operator gives it a policy of its own. The
+-- sub-select makes it one call of current_tenant() for a query instead of one for a row.
+-- memory_search, which owns the ranked-retrieval functions, reads past it; each of those names the
+-- tenant itself.
+do $$
+declare
+  v_table name;
+begin
+  foreach v_table in array array[
+    'episodes', 'facts', 'fact_keys', 'rules', 'rule_applications', 'entities', 'entity_names',
+    'entity_merges', 'entity_merge_facts', 'memory_links', 'memory_events', 'settings',
+    'embedding_versions', 'embedding_queue', 'staged_embeddings', 'corpus_statistics',
+    'corpus_deltas', 'tombstones', 'memory_history', 'event_chain', 'event_chain_heads',
+    'consolidation_runs', 'consolidation_proposals', 'access_tokens'
+  ] loop
+    execute format('alter table memory.%I enable row level security', v_table);
+    execute format('alter table memory.%I force row level security', v_table);
+    execute format(
+      'create policy tenant on memory.%I as restrictive
+       to memory_owner, memory_writer, memory_worker, memory_reader, memory_admin, memory_gateway
+       using (tenant_id = (select memory.current_tenant()))
+       with check (tenant_id = (select memory.current_tenant()))',
+      v_table
+    );
+    execute format(
+      'create policy access on memory.%I
+       to memory_owner, memory_writer, memory_worker, memory_reader, memory_admin, memory_gateway
+       using (true) with check (true)',
+      v_table
+    );
+  end loop;
+
+  foreach v_table in array array['episodes', 'facts', 'rules', 'entities', 'entity_names'] loop
+    execute format(
+      'create policy ranked_retrieval on memory.%I for select to memory_search using (true)',
+      v_table
+    );
+  end loop;
+end;
+$$;
+
+-- current_tenant() itself reads tenant_logins, so its policy cannot ask for the tenant. No role but
+-- the owner has any privilege on it.
+alter table memory.tenant_logins enable row level security;
+alter table memory.tenant_logins force row level security;
+create policy owner on memory.tenant_logins to memory_owner using (true) with check (true);
+
+alter table memory.transitions enable row level security;
+alter table memory.transitions force row level security;
+create policy reference_data on memory.transitions for select
+to memory_owner, memory_reader using (true);
+
+-- Deploy pymem:read_model to pg
+-- requires: tables/searchable_memories
+-- requires: tables/tombstones
+-- requires: functions/links
+-- requires: functions/scoring
+-- requires: row_security
+
+set local role memory_owner;
+
+create view memory.memory_overview
+with (security_invoker = true)
+as
+select
+  'episode'::text as memory_type,
+  e.id,
+  e.butler as scope,
+  null::text as subject,
+  null::text as predicate,
+  e.content,
+  case when e.expires_at <= now() then 'expired' else e.lifecycle_state end as lifecycle_state,
+  null::text as maturity,
+  null::text as permanence,
+  e.importance,
+  1.0::float8 as confidence,
+  1.0::float8 as effective_confidence,
+  null::float8 as effectiveness_score,
+  e.reference_count,
+  e.butler as source_butler,
+  null::uuid as source_episode_id,
+  null::uuid as supersedes_id,
+  null::uuid as entity_id,
+  e.session_id,
+  '[]'::jsonb as tags,
+  e.metadata,
+  e.created_at,
+  e.updated_at,
+  e.last_referenced_at,
+  null::timestamptz as last_confirmed_at,
+  null::timestamptz as valid_from,
+  null::timestamptz as valid_to,
+  e.expires_at
+from memory.episodes as e
+union all
+select
+  'fact'::text,
+  f.id,
+  f.scope,
+  f.subject,
+  f.predicate,
+  f.content,
+  f.lifecycle_state,
+  null::text,
+  f.permanence,
+  f.importance,
+  f.confidence,
+  memory.effective_confidence(
+    f.confidence, f.decay_rate, coalesce(f.last_confirmed_at, f.created_at), now()
+  ) as effective_confidence,
+  null::float8,
+  f.reference_count,
+  f.source_butler,
+  f.source_episode_id,
+  f.supersedes_id,
+  f.entity_id,
+  null::uuid,
+  f.tags,
+  f.metadata,
+  f.created_at,
+  f.updated_at,
+  f.last_referenced_at,
+  f.last_confirmed_at,
+  f.valid_from,
+  f.valid_to,
+  null::timestamptz
+from memory.facts as f
+union all
+select
+  'rule'::text,
+  r.id,
+  r.scope,
+  null::text,
+  null::text,
+  r.content,
+  r.lifecycle_state,
+  r.maturity,
+  r.permanence,
+  r.importance,
+  r.confidence,
+  memory.effective_confidence(
+    r.confidence, r.decay_rate, coalesce(r.last_confirmed_at, r.created_at), now()
+  ) as effective_confidence,
+  r.effectiveness_score,
+  r.reference_count,
+  r.source_butler,
+  r.source_episode_id,
+  null::uuid,
+  null::uuid,
+  null::uuid,
+  r.tags,
+  r.metadata,
+  r.created_at,
+  r.updated_at,
+  r.last_referenced_at,
+  r.last_confirmed_at,
+  null::timestamptz,
+  null::timestamptz,
+  null::timestamptz
+from memory.rules as r;
+
+comment on view memory.memory_overview is
+'Every memory of the tenant in any state, without vectors: for dashboards. effective_confidence '
+'and the expiry of episodes are those of now.';
+
+create view memory.event_feed
+with (security_invoker = true)
+as
+select
+  e.seq,
+  e.created_at,
+  e.event_type,
+  e.memory_type,
+  e.memory_id,
+  e.actor,
+  e.login,
+  e.request_id,
+  e.reason,
+  e.payload,
+  e.payload ->> 'from' as from_state,
+  e.payload ->> 'to' as to_state
+from memory.memory_events as e;
+
+comment on view memory.event_feed is
+'The audit stream of the tenant, for dashboards: order by created_at desc, seq desc.';
+
+create view memory.provenance
+with (security_invoker = true)
+as
+select
+  l.source_type,
+  l.source_id,
+  l.relation,
+  l.target_type,
+  l.target_id,
+  t.deleted_at as target_deleted_at,
+  l.created_at
+from memory.memory_links as l
+-- Of one tenant by row security. A column that this named, readers would have to be granted.
+left join memory.tombstones as t
+  on l.target_type = t.memory_type and l.target_id = t.memory_id;
+
+comment on view memory.provenance is
+'Which memory comes from, supports, contradicts, supersedes or is related to which: for '
+'dashboards. target_deleted_at: when what it names was deleted.';
+
+create view memory.rule_outcomes
+with (security_invoker = true)
+as
+select
+  a.rule_id,
+  a.outcome,
+  a.reason,
+  a.context,
+  a.created_at
+from memory.rule_applications as a;
+
+comment on view memory.rule_outcomes is
+'How each application of a rule turned out: for dashboards.';
+
+-- What the views read: no vectors, and not the tenant. Plans are estimated by the statistics of all
+-- rows, so a reader who may compare a column can ask which values others have in it.
+
+grant select on
+memory.memory_overview, memory.event_feed, memory.provenance, memory.rule_outcomes
+to memory_reader;
+
+grant select (
+  id, butler, session_id, content, importance, reference_count, lifecycle_state,
+  consolidation_status, created_at, updated_at, last_referenced_at, expires_at, metadata
+) on memory.episodes to memory_reader;
+
+grant select (
+  id, subject, predicate, content, importance, confidence, decay_rate, permanence,
+  source_butler, source_episode_id, supersedes_id, entity_id, lifecycle_state, scope,
+  reference_count, created_at, updated_at, last_referenced_at, last_confirmed_at, valid_from,
+  valid_to, tags, metadata
+) on memory.facts to memory_reader;
+
+grant select (
+  id, content, scope, maturity, importance, confidence, decay_rate, permanence,
+  effectiveness_score, source_episode_id, source_butler, lifecycle_state, reference_count,
+  created_at, updated_at, last_referenced_at, last_confirmed_at, tags, metadata
+) on memory.rules to memory_reader;
+
+grant select (
+  seq, event_type, memory_type, memory_id, actor, login, request_id, reason, payload,
+  created_at
+) on memory.memory_events to memory_reader;
+
+grant select (
+  source_type, source_id, target_type, target_id, relation, created_at
+) on memory.memory_links to memory_reader;
+
+grant select (memory_type, memory_id, deleted_at) on memory.tombstones to memory_reader;
+
+grant select (rule_id, outcome, reason, context, created_at)
+on memory.rule_applications to memory_reader;
+
 -- Deploy pymem:privileges to pg
 -- requires: row_security
 -- requires: read_model
+-- requires: functions/access_tokens
 -- requires: functions/entities
 -- requires: functions/entity_neighbors
+-- requires: functions/logins
 -- requires: functions/erasure
 -- requires: functions/event_chain
 -- requires: functions/history
@@ -16756,6 +17077,7 @@ memory.event_chain,
 memory.event_chain_heads,
 memory.consolidation_runs,
 memory.consolidation_proposals,
+memory.access_tokens,
 memory.memory_overview,
 memory.event_feed,
 memory.provenance,
@@ -16828,6 +17150,8 @@ memory.current_actor(),
 memory.current_request_id(),
 memory.current_reason(),
 memory.current_settings(),
+memory.current_login(),
+memory.authenticate_token(bytea, timestamptz),
 memory.version(),
 memory.doctor(boolean, timestamptz)
 to memory_writer, memory_worker, memory_reader, memory_admin;
@@ -16872,6 +17196,14 @@ memory.get_memory(text, uuid, timestamptz),
 memory.confirm_memory(text, uuid, timestamptz),
 memory.forget_memory(text, uuid, timestamptz),
 memory.restore_memory(text, uuid, timestamptz),
+memory.recall(
+  text, text, integer, text [], float8, vector, uuid, timestamptz, timestamptz, timestamptz
+)
+to memory_writer;
+
+-- Finding, by which nothing changes
+
+grant execute on function
 memory.semantic_search(text, vector, text, integer, uuid, timestamptz),
 memory.keyword_search(text, text, text, integer, text, timestamptz),
 memory.hybrid_search(text, text, vector, text, integer, text, uuid, timestamptz),
@@ -16879,12 +17211,9 @@ memory.search(text, text [], text, text, integer, float8, vector, uuid, timestam
 memory.rank_memories(
   text, text, integer, text [], float8, vector, uuid, timestamptz, timestamptz, timestamptz
 ),
-memory.recall(
-  text, text, integer, text [], float8, vector, uuid, timestamptz, timestamptz, timestamptz
-),
 memory.recall_explain(text, text, integer, text [], float8, vector, uuid, timestamptz),
 memory.context(text, text, integer, boolean, vector, uuid, timestamptz)
-to memory_writer;
+to memory_writer, memory_reader;
 
 -- Formulas and text functions: no data behind them
 
@@ -16921,11 +17250,14 @@ to memory_writer, memory_worker, memory_reader, memory_admin;
 
 grant execute on function
 memory.register_embedding_version(text, text, integer),
-memory.active_embedding_version(),
-memory.current_embedding_versions(),
 memory.embedding_text(text, text, text, text, text, uuid, timestamptz, timestamptz),
 memory.embedding_backlog(timestamptz)
 to memory_writer, memory_worker, memory_admin;
+
+grant execute on function
+memory.active_embedding_version(),
+memory.current_embedding_versions()
+to memory_writer, memory_worker, memory_reader, memory_admin;
 
 grant execute on function
 memory.claim_unembedded(uuid, integer, interval, timestamptz),
@@ -16983,6 +17315,9 @@ to memory_worker, memory_reader, memory_admin;
 -- Administration of a tenant
 
 grant execute on function
+memory.create_access_token(text, text, text, interval, timestamptz),
+memory.list_access_tokens(timestamptz),
+memory.revoke_access_token(uuid, timestamptz),
 memory.erase_subject(text, boolean, boolean),
 memory.verify_erasure(text),
 memory.revert_inversion(uuid, timestamptz),

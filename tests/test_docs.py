@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
+import tomllib
+
+import pytest
 
 from pymem.tools.document import document
 from tests.conftest import ROOT, Database
@@ -101,3 +105,27 @@ def test_the_roles_are_documented(database: Database) -> None:
 
 def test_the_page_about_the_tools_is_up_to_date() -> None:
     assert (ROOT / "docs" / "tools.md").read_text() == document(), "run make docs"
+
+
+@pytest.mark.parametrize("path", ["README.md", "docs/mcp.md"])
+def test_configuration_to_copy_can_be_read(path: str) -> None:
+    text = (ROOT / path).read_text()
+    blocks = re.findall(r"^```(json|toml)\n(.*?)^```$", text, re.M | re.S)
+    assert blocks
+    for language, block in blocks:
+        parsed = json.loads(block) if language == "json" else tomllib.loads(block)
+        [servers] = [
+            parsed[key]
+            for key in ("mcpServers", "servers", "context_servers", "mcp_servers")
+            if key in parsed
+        ]
+        [server] = servers.values()
+        # Either it is started, or it is reached by a token.
+        if "command" not in server:
+            assert {server[key] for key in ("url", "serverUrl", "httpUrl") if key in server} == {
+                "https://memory.example.org/mcp"
+            }
+            token = server.get("bearer_token_env_var") or server["headers"]["Authorization"]
+            assert token == "PYMEM_TOKEN" or re.match(r"Bearer (\$|pymem_)", token)
+        elif server["command"] == "pymem":
+            assert server["args"] == ["mcp"]

@@ -414,12 +414,14 @@ create function memory.refuse_change()
 as $$
 begin
   raise exception '% is append-only: % refused', tg_table_name, tg_op
-    using errcode = 'PM006', hint = 'What happened stays as it was recorded; add a new row.';
+    using errcode = 'PM006',
+      hint = coalesce(tg_argv[0], 'What happened stays as it was recorded; add a new row.');
 end;
 $$;
 
 comment on function memory.refuse_change() is
-'Trigger: refuses UPDATE, DELETE and TRUNCATE of an append-only table. Errors: PM006.';
+'Trigger: refuses UPDATE, DELETE and TRUNCATE of an append-only table. Argument: the hint, if it '
+'is another one. Errors: PM006.';
 
 create function memory.refuse_delete()
   returns trigger

@@ -400,7 +400,8 @@ begin
       -- The tenant itself, and who did what: not content.
       and a.attname <> 'tenant_id'
       and (c.relname, a.attname) not in (
-        ('memory_events', 'actor'), ('memory_events', 'request_id'), ('memory_events', 'reason')
+        ('memory_events', 'actor'), ('memory_events', 'request_id'), ('memory_events', 'reason'),
+        ('access_tokens', 'name'), ('access_tokens', 'role'), ('access_tokens', 'actor')
       )
     order by 1, 2
   loop
@@ -419,6 +420,7 @@ $$;
 comment on function memory.verify_erasure(text) is
 'Looks for a name, and the names of entities that go by it, in every column of text or JSON of '
 'every table of the tenant, and returns how many rows of each still hold it. Who acted, in the '
-'audit stream, is no content and stays. Reads everything. Errors: PM002.';
+'audit stream, and whose an access token is, is no content and stays. Reads everything. Errors: '
+'PM002.';
 
 commit;

@@ -74,4 +74,45 @@ comment on function memory.unbind_login(name) is
 'Takes a login its tenant, and with it all access to memory. For the deployer. Returns whether '
 'it was bound.';
 
+create function memory.current_login()
+  returns table (
+    login name,
+    tenant_id text,
+    is_gateway boolean,
+    roles text[]
+  )
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := (
+    select l.tenant_id from memory.tenant_logins as l where l.login = session_user
+  );
+  -- Since PostgreSQL 16 a member may be kept from SET ROLE.
+  v_may text := case
+    when current_setting('server_version_num')::integer < 160000 then 'member' else 'set'
+  end;
+begin
+  return query
+  select
+    session_user,
+    v_tenant_id,
+    v_tenant_id is null and pg_has_role(session_user, 'memory_gateway', 'member'),
+    array(
+      select r.role
+      from unnest('{memory_reader,memory_writer,memory_worker,memory_admin}'::text[])
+        with ordinality as r (role, place)
+      where pg_has_role(session_user, r.role, v_may)
+      order by r.place
+    );
+end;
+$$;
+
+comment on function memory.current_login() is
+'What the login of this session may: the tenant it is bound to, or whether it names tenants as a '
+'gateway (neither: it can do nothing), and which roles of a client it may take with SET ROLE.';
+
 commit;

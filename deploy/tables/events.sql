@@ -49,7 +49,7 @@ comment on column memory.memory_events.seq is
 'Order of the events; rises within a transaction. Gaps are normal (rolled-back transactions).';
 comment on column memory.memory_events.event_type is 'What happened, such as fact_superseded.';
 comment on column memory.memory_events.memory_type is
-'episode, fact, rule or entity; NULL where the event is about none of them.';
+'episode, fact, rule, entity or access_token; NULL where the event is about none of them.';
 comment on column memory.memory_events.actor is
 'Who acted, as the client said (memory.set_request), else the login.';
 comment on column memory.memory_events.login is

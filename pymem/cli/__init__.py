@@ -8,6 +8,7 @@ from pymem.cli import (
     reading,
     serving,
     storing,
+    tokens,
 )
 from pymem.cli.base import main
 
@@ -20,4 +21,5 @@ __all__ = [
     "reading",
     "serving",
     "storing",
+    "tokens",
 ]

@@ -84,14 +84,65 @@ def deploy(options: Options, login: str | None, login_tenant: str) -> None:
     help="Which groups of tools to serve, separated by commas, such as core,history; all for "
     "every group.",
 )
+@click.option(
+    "--transport",
+    type=click.Choice(["stdio", "http"]),
+    default="stdio",
+    show_default=True,
+    help="stdio: for the host that starts this command; http: for many clients, with tokens.",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="http: address to listen on.")
+@click.option("--port", type=int, default=8765, show_default=True, help="http: port; 0: any.")
+@click.option("--path", default="/mcp", show_default=True, help="http: path of the URL.")
+@click.option(
+    "--allowed-host",
+    multiple=True,
+    help="http: a name that clients know the server by, besides --host; may be repeated.",
+)
+@click.option(
+    "--allowed-origin",
+    multiple=True,
+    help="http: an origin whose web pages may call, such as https://app.example.org; may be "
+    "repeated.",
+)
 @pass_options
-def mcp(options: Options, tools: str) -> None:
-    """Serve the tools to an MCP host over standard input and output."""
-    from pymem.mcp_server import serve_stdio
+def mcp(
+    options: Options,
+    tools: str,
+    transport: str,
+    host: str,
+    port: int,
+    path: str,
+    allowed_host: tuple[str, ...],
+    allowed_origin: tuple[str, ...],
+) -> None:
+    """Serve the tools to MCP hosts.
+
+    Over HTTP each request carries a token (`pymem token create`), which says its tenant, role and
+    actor. docs/mcp.md tells how to set up the hosts.
+    """
     from pymem.tools import select_tools
 
     selected = select_tools(tools)
     engine = get_embedding_engine() if embeddings_installed() else None
+    if transport == "http":
+        from pymem.mcp_server.http import Listener, serve_http
+
+        if options.tenant is not None or options.actor is not None:
+            raise click.UsageError("over HTTP the tenant and the actor are those of each token")
+        asyncio.run(
+            serve_http(
+                options.url(),
+                Listener(host, port, path, allowed_host, allowed_origin),
+                tools=selected,
+                engine=engine,
+                announce=lambda address: click.echo(f"serving MCP at {address}"),
+            )
+        )
+        return
+
+    from pymem.mcp_server import serve_stdio
+
     request = Request(tenant_id=options.tenant, actor=options.actor or "mcp")
 
     async def serve() -> None:

@@ -2,6 +2,7 @@
 
 begin;
 
+drop function memory.current_login();
 drop function memory.unbind_login(name);
 drop function memory.bind_login(name, text);
 

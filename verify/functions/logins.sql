@@ -3,5 +3,6 @@
 begin;
 select
   'memory.bind_login(name, text)'::regprocedure,
-  'memory.unbind_login(name)'::regprocedure;
+  'memory.unbind_login(name)'::regprocedure,
+  'memory.current_login()'::regprocedure;
 rollback;

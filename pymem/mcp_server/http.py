@@ -1,0 +1,263 @@
+"""Over streamable HTTP, for many clients and tenants.
+
+Each request stands for itself: it carries its token, is answered with JSON and leaves no session
+behind. So any process behind a load balancer can answer it, and no session can be taken over by
+another token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import uvicorn
+from mcp.server import ServerRequestContext
+from mcp.server.auth.middleware.bearer_auth import RequireAuthMiddleware
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
+from starlette.middleware.authentication import AuthenticationMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from pymem.embedding import EmbeddingEngine
+from pymem.errors import InvalidArgumentError, TenantDeniedError
+from pymem.mcp_server.auth import MemoryTokenVerifier, OneTokenBackend, not_now
+from pymem.mcp_server.protocol import build_server
+from pymem.mcp_server.roles import ROLES, TokenAccess
+from pymem.memory import Memory
+from pymem.tools import Tool
+
+HEALTH = "/health"
+
+_MAX_BODY = 4 << 20
+"""Octets of a request. A content of 1 MiB fits, however it is escaped where it holds text."""
+
+_MAX_CONNECTIONS = 1000
+_SHUTDOWN_SECONDS = 10
+_WAIT_SECONDS = 5
+
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - compared with, not bound to
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Where a server listens, and what it is called.
+
+    Attributes:
+        host: Address to listen on.
+        port: Port; 0 for any that is free.
+        path: Where MCP is.
+        allowed_hosts: Names that clients know the server by, besides the address.
+        allowed_origins: Origins of web pages that may call it, such as https://app.example.org.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8765
+    path: str = "/mcp"
+    allowed_hosts: Sequence[str] = ()
+    allowed_origins: Sequence[str] = ()
+
+    def security(self) -> TransportSecuritySettings:
+        """Return which Host and Origin headers are accepted, against DNS rebinding."""
+        is_local = self.host in _LOOPBACK
+        own = _LOOPBACK if is_local else () if self.host in _EVERYWHERE else (self.host,)
+        hosts = [_in_url(name) for name in (*own, *self.allowed_hosts)]
+        if not hosts:
+            raise InvalidArgumentError(
+                f"nobody knows by which name clients reach {self.host}",
+                hint="Pass --allowed-host with that name, such as memory.example.org.",
+            )
+        origins = [f"http://{_in_url(name)}" for name in _LOOPBACK] if is_local else []
+        return TransportSecuritySettings(
+            allowed_hosts=[pattern for name in hosts for pattern in (name, f"{name}:*")],
+            allowed_origins=[
+                *(pattern for origin in origins for pattern in (origin, f"{origin}:*")),
+                *self.allowed_origins,
+            ],
+        )
+
+
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host and not host.startswith("[") else host
+
+
+async def serve_http(
+    url: str,
+    listener: Listener,
+    *,
+    tools: Sequence[Tool[Any]],
+    engine: EmbeddingEngine | None = None,
+    announce: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Serve over HTTP until the process is told to end.
+
+    Args:
+        url: Connection string of a login that is a gateway, or bound to a tenant.
+        listener: Where to listen.
+        tools: The tools that are switched on.
+        engine: Makes vectors; None to search by keyword.
+        announce: Told the address once requests are answered.
+
+    Raises:
+        PymemError: The login cannot serve, or the address cannot be listened on.
+    """
+    security = listener.security()
+    if not listener.path.startswith("/") or listener.path in ("/", HEALTH):
+        raise InvalidArgumentError(
+            f"{listener.path} is no path for MCP", hint="Pass --path such as /mcp."
+        )
+    async with _memories(url, engine) as (login, memories):
+        app = build_app(login, memories, tools, path=listener.path, security=security)
+        with _listening(listener) as listening:
+            port = listening.getsockname()[1]
+            config = uvicorn.Config(
+                app,
+                # Of the parsers that uvicorn may find, this one limits the length of a header.
+                http="h11",
+                access_log=False,
+                log_config=None,
+                proxy_headers=False,
+                server_header=False,
+                ws="none",
+                limit_concurrency=_MAX_CONNECTIONS,
+                timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
+            )
+            address = f"http://{_in_url(listener.host)}:{port}{listener.path}"
+            await _HttpServer(config, lambda: announce(address)).serve(sockets=[listening])
+
+
+def build_app(
+    login: Memory,
+    memories: Mapping[str, Memory],
+    tools: Sequence[Tool[Any]],
+    *,
+    path: str,
+    security: TransportSecuritySettings,
+) -> Starlette:
+    """Return the ASGI application.
+
+    Args:
+        login: A memory with the rights of the login, to recognise tokens.
+        memories: A memory for each role of the database that the login may take.
+        tools: The tools that are switched on.
+        path: Where MCP is.
+        security: Which Host and Origin headers are accepted.
+    """
+
+    def access_of(context: ServerRequestContext[Any]) -> TokenAccess:
+        # The request itself says who makes it: nothing in between could mix up two of them.
+        if not isinstance(context.request, Request):
+            raise TenantDeniedError("this request comes with no token")
+        return TokenAccess(memories, tools, context.request.user.access_token.holder)
+
+    manager = StreamableHTTPSessionManager(
+        build_server(access_of, tools),
+        stateless=True,
+        json_response=True,
+        security_settings=security,
+        max_request_body_size=_MAX_BODY,
+    )
+    endpoint = AuthenticationMiddleware(
+        RequireAuthMiddleware(StreamableHTTPASGIApp(manager), required_scopes=[]),
+        backend=OneTokenBackend(MemoryTokenVerifier(login)),
+        on_error=not_now,
+    )
+    app = Starlette(
+        routes=[
+            Route(HEALTH, _health, methods=["GET"]),
+            # Without sessions there is nothing to listen to (GET) or to end (DELETE).
+            Route(path, endpoint, methods=["POST"]),
+        ],
+        lifespan=lambda _: manager.run(),
+    )
+    app.router.redirect_slashes = False
+    return app
+
+
+async def _health(_: Request) -> Response:
+    return JSONResponse({"status": "ok"})
+
+
+@asynccontextmanager
+async def _memories(
+    url: str, engine: EmbeddingEngine | None
+) -> AsyncIterator[tuple[Memory, dict[str, Memory]]]:
+    """Connect with the rights of the login, and once for each role that it may take."""
+    async with AsyncExitStack() as stack:
+        memory = await stack.enter_async_context(
+            await Memory.connect(url, max_size=4, timeout=_WAIT_SECONDS)
+        )
+        login = await memory.current_login()
+        if login.tenant_id is None and not login.is_gateway:
+            raise TenantDeniedError(
+                f"login {login.login} is bound to no tenant and is no gateway",
+                code="28000",
+                hint="Bind it with sql/grant_login.sql, or grant it memory_gateway.",
+            )
+        if "memory_reader" not in login.roles:
+            raise TenantDeniedError(
+                f"login {login.login} lacks the role memory_reader",
+                code="42501",
+                hint=f"Grant it: grant memory_reader to {login.login};",
+            )
+        memories = {
+            role: await stack.enter_async_context(
+                await Memory.connect(
+                    url,
+                    engine=engine,
+                    role=role,
+                    read_only=role == "memory_reader",
+                    min_size=0,
+                    max_size=8,
+                    timeout=_WAIT_SECONDS,
+                )
+            )
+            for role in ROLES["admin"]
+            if role in login.roles
+        }
+        yield memory, memories
+
+
+@contextmanager
+def _listening(listener: Listener) -> Iterator[socket.socket]:
+    family = socket.AF_INET6 if ":" in listener.host else socket.AF_INET
+    try:
+        listening = socket.create_server((listener.host, listener.port), family=family)
+    except OSError as error:
+        raise InvalidArgumentError(
+            f"cannot listen on {_in_url(listener.host)}:{listener.port}: {error.strerror}",
+            hint="Pass another --host or --port.",
+        ) from error
+    with listening:
+        yield listening
+
+
+class _HttpServer(uvicorn.Server):
+    """Ends with the exit code of success when told to by a signal: it is how a service ends."""
+
+    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._announce = announce
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
+            yield
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._announce()

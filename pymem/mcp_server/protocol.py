@@ -1,0 +1,105 @@
+"""The tools over the Model Context Protocol, whatever carries it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Protocol
+
+import mcp.types as types
+from mcp.server import Server, ServerRequestContext
+
+from pymem.errors import PymemError
+from pymem.memory import Memory
+from pymem.tools import Tool, answer_call, error_answer, instructions_for, request_id_of
+from pymem.version import __version__
+
+
+class Access(Protocol):
+    """What a request may do, and with whose memory."""
+
+    @property
+    def tools(self) -> Sequence[Tool[Any]]:
+        """The tools it is offered."""
+
+    def memory(self, name: str) -> Memory:
+        """Return the memory that the tool of this name acts on.
+
+        Raises:
+            TenantDeniedError: The request may not call the tool.
+        """
+
+
+Lifespan = Callable[[Server[Any]], AbstractAsyncContextManager[None]]
+
+
+@asynccontextmanager
+async def _no_lifespan(_: Server[Any]) -> AsyncIterator[None]:
+    yield
+
+
+def build_server(
+    access_of: Callable[[ServerRequestContext[Any]], Access],
+    tools: Sequence[Tool[Any]],
+    *,
+    lifespan: Lifespan = _no_lifespan,
+) -> Server[Any]:
+    """Return an MCP server that offers tools.
+
+    Args:
+        access_of: Says what a request may do.
+        tools: All tools that any request may be offered.
+        lifespan: Entered while the server runs.
+    """
+    schemas = {tool.name: tool.input_schema() for tool in tools}
+
+    async def list_tools(
+        context: ServerRequestContext[Any], _: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        return types.ListToolsResult(
+            tools=[
+                types.Tool(
+                    name=tool.name,
+                    description=tool.for_agents(),
+                    input_schema=schemas[tool.name],
+                    annotations=types.ToolAnnotations(
+                        read_only_hint=tool.reads_only,
+                        destructive_hint=tool.destroys,
+                        idempotent_hint=tool.repeats,
+                        open_world_hint=False,
+                    ),
+                )
+                for tool in access_of(context).tools
+            ]
+        )
+
+    async def run_tool(
+        context: ServerRequestContext[Any], call: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        access, arguments = access_of(context), call.arguments or {}
+        try:
+            memory = access.memory(call.name)
+        except PymemError as error:
+            return _result(error_answer(error, request_id_of(arguments)), is_error=True)
+        answer, failed = await answer_call(memory, call.name, arguments, tools=access.tools)
+        return _result(answer, is_error=failed)
+
+    return Server(
+        "pymem",
+        version=__version__,
+        instructions=instructions_for(tools),
+        lifespan=lifespan,
+        get_tool_input_schema=schemas.get,
+        on_list_tools=list_tools,
+        on_call_tool=run_tool,
+    )
+
+
+def _result(answer: dict[str, Any], *, is_error: bool) -> types.CallToolResult:
+    text = json.dumps(answer, ensure_ascii=False)
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=text)],
+        structured_content=answer,
+        is_error=is_error,
+    )

@@ -1,0 +1,64 @@
+"""Which tools the holder of a token may call, and with which role of the database each is run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pymem.errors import TenantDeniedError
+from pymem.memory import Memory
+from pymem.models import TokenHolder, TokenRole
+from pymem.tools import Tool
+
+ROLES: dict[TokenRole, tuple[str, ...]] = {
+    "reader": ("memory_reader",),
+    "writer": ("memory_reader", "memory_writer"),
+    "worker": ("memory_reader", "memory_writer", "memory_worker"),
+    "admin": ("memory_reader", "memory_writer", "memory_worker", "memory_admin"),
+}
+"""The roles of the database that the holder of a token may act with."""
+
+_MAINTENANCE = frozenset({"memory_run_consolidation", "memory_run_episode_cleanup"})
+
+
+def role_of(tool: Tool[Any]) -> str:
+    """Return the role of the database that a tool is run with, and may do no more than."""
+    if tool.name in _MAINTENANCE:
+        return "memory_worker"
+    return "memory_reader" if tool.reads_only else "memory_writer"
+
+
+class TokenAccess:
+    """What the holder of a token may do, as its tenant and actor.
+
+    Args:
+        memories: A memory for each role of the database that the server's login may take.
+        tools: The tools that are switched on.
+        holder: Who has the token.
+    """
+
+    def __init__(
+        self, memories: Mapping[str, Memory], tools: Sequence[Tool[Any]], holder: TokenHolder
+    ) -> None:
+        self._memories = memories
+        self._served = tools
+        self._holder = holder
+        self._roles = [role for role in ROLES[holder.role] if role in memories]
+
+    @property
+    def tools(self) -> Sequence[Tool[Any]]:
+        """The tools of the token's role."""
+        return [tool for tool in self._served if role_of(tool) in self._roles]
+
+    def memory(self, name: str) -> Memory:
+        """Return the memory that a tool acts on, with no more rights than the tool needs."""
+        role = next((role_of(tool) for tool in self._served if tool.name == name), "memory_reader")
+        if role not in self._roles:
+            raise TenantDeniedError(
+                f"a token of the role {self._holder.role} may not call {name}",
+                code="42501",
+                hint="Use one of the tools that are listed.",
+            )
+        return self._memories[role].for_request(
+            tenant_id=self._holder.tenant_id, actor=self._holder.actor
+        )

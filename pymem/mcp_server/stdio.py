@@ -1,0 +1,48 @@
+"""Over standard input and output, for the host that started the process."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from mcp.server import Server
+from mcp.server.stdio import stdio_server
+
+from pymem.mcp_server.input import readable
+from pymem.mcp_server.protocol import build_server
+from pymem.memory import Memory
+from pymem.tools import Tool
+
+
+class _Everything:
+    """All tools on one memory: who may start the process may do what its login may."""
+
+    def __init__(self, memory: Memory, tools: Sequence[Tool[Any]]) -> None:
+        self.tools = tools
+        self._memory = memory
+
+    def memory(self, name: str) -> Memory:
+        return self._memory
+
+
+async def serve_stdio(memory: Memory, tools: Sequence[Tool[Any]]) -> None:
+    """Serve until the client goes away; the memory is closed then.
+
+    Args:
+        memory: What the tools act on.
+        tools: The tools that are switched on.
+    """
+    access = _Everything(memory, tools)
+
+    @asynccontextmanager
+    async def lifespan(_: Server[Any]) -> AsyncIterator[None]:
+        async with memory:
+            yield
+
+    server = build_server(lambda _: access, tools, lifespan=lifespan)
+    async with (
+        stdio_server() as (read_stream, write_stream),
+        readable(read_stream, write_stream) as messages,
+    ):
+        await server.run(messages, write_stream, server.create_initialization_options())
