@@ -237,6 +237,9 @@ def _listening(listener: Listener) -> Iterator[socket.socket]:
             hint="Pass another --host or --port.",
         ) from error
     with listening:
+        # asyncio does so only for sockets that it has made. Without it each answer, which is sent
+        # as head and body, waits 40 ms for the client to acknowledge the head.
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         yield listening
 
 
