@@ -76,7 +76,7 @@ def serving(url: str, folder: Path, *options: str) -> Iterator[Serving]:
         process = subprocess.Popen(
             [
                 *(sys.executable, "-m", "pymem.cli", "--verbose", "mcp"),
-                *("--transport", "http", "--port", "0", *options),
+                *("--transport", "http", "--port", "0", "--tools", "all", *options),
             ],
             env={**os.environ, "PYMEM_DATABASE_URL": url, "PYMEM_NO_EMBEDDINGS": "1"},
             stdout=subprocess.PIPE,
@@ -256,25 +256,9 @@ async def test_a_session_is_none_so_nobody_else_can_use_it(shared: Shared, tenan
 
 
 def arguments_of(tool: Tool[Any], ids: dict[str, str]) -> dict[str, Any]:
-    """Plausible arguments, made of the tool's schema: whatever it requires."""
-    schema = tool.input_schema()
-
-    def value(name: str, of: dict[str, Any]) -> Any:
-        if "$ref" in of:
-            return value(name, schema["$defs"][of["$ref"].rsplit("/", 1)[-1]])
-        if "enum" in of:
-            return "fact" if "fact" in of["enum"] else of["enum"][0]
-        if "anyOf" in of:
-            return value(name, of["anyOf"][0])
-        if of.get("format") == "uuid":
-            return ids.get(name, ids["fact_id"])
-        if of.get("type") == "object":
-            return {key: value(key, of["properties"][key]) for key in of.get("required", [])}
-        if of.get("type") == "array":
-            return [value(name, of["items"])]
-        return {"string": "tea", "integer": 1, "number": 0.5, "boolean": True}[of["type"]]
-
-    return {name: value(name, schema["properties"][name]) for name in schema.get("required", [])}
+    """The arguments of the tool's example, about what there is."""
+    own = {"entity_id": ids["source_entity_id"]} if tool.name == "entity_unmerge" else {}
+    return {name: (ids | own).get(name, value) for name, value in tool.example.items()}
 
 
 @pytest.fixture
@@ -285,7 +269,21 @@ def furnished(shared: Shared, tenant: str) -> dict[str, str]:
              memory.store_episode('They had tea', 'tea')::text""",
         tenant=tenant,
     )
-    return {"fact_id": fact, "memory_id": fact, "rule_id": rule, "episode_id": episode}
+    [(ada, again)] = shared.database.query(
+        """select memory.entity_create('Ada', 'person')::text,
+             memory.entity_create('Augusta Ada King', 'person')::text""",
+        tenant=tenant,
+    )
+    return {
+        "memory_type": "fact",
+        "fact_id": fact,
+        "memory_id": fact,
+        "rule_id": rule,
+        "source_episode_id": episode,
+        "entity_id": ada,
+        "source_entity_id": again,
+        "target_entity_id": ada,
+    }
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
@@ -606,6 +604,16 @@ async def test_each_role_is_offered_its_tools(shared: Shared, tenant: str) -> No
     assert admin == {tool.name for tool in TOOLS}
 
 
+async def test_only_groups_that_are_on_are_offered(database: Database, tmp_path: Path) -> None:
+    url = database.login(None)
+    with serving(url, tmp_path, "--tools", "reading,audit") as running:
+        async with connected(running.url, make_token(database, "a", "admin")) as client:
+            offered = {tool.name for tool in (await client.list_tools()).tools}
+            error = await refused(client, "memory_store_rule", content="Offer tea")
+    assert offered == {tool.name for tool in TOOLS if tool.group in ("reading", "audit")}
+    assert error["code"] == "PM001"
+
+
 async def test_a_tool_that_is_not_offered_is_refused(
     shared: Shared, tenant: str, furnished: dict[str, str]
 ) -> None:
@@ -900,7 +908,7 @@ async def test_errors_of_the_database_are_not_told_in_detail(
         async with connected(running.url, token) as client:
             error = await refused(client, "memory_store_rule", content="Offer tea")
         operator.execute(f"alter role {login} connection limit -1")
-    assert error["message"] == "the memory cannot be reached"
+    assert error["message"] == "the memory is not available"
     for detail in (login, database.name, "connection", "socket", "port"):
         assert detail not in json.dumps(error)
 
