@@ -183,6 +183,9 @@ erase_subject(subject => :subject)
 erase_subject(subject => :name, dry_run => true)
 verify_erasure(subject => :subject)
 configure('{"retrieval_limit": 3}')
+list_access_tokens()
+revoke_access_token(token_id => :token)
+authenticate_token(token_digest => :token_digest)
 doctor()
 doctor(passed => true)
 """
@@ -190,6 +193,8 @@ doctor(passed => true)
 # Calls that answer every tenant the same.
 ALIKE = """
 store_fact('x', 'is', 'y', source_episode_id => :deleted)
+create_access_token(name => :name, role => 'reader', actor => :actor)
+current_login()
 current_actor()
 current_request_id()
 current_reason()
@@ -218,7 +223,7 @@ preprocess_text recency_score relevance_score render_memory rrf_score truncate_u
 """
 
 # What differs from call to call, or counts for all tenants together (docs/security.md).
-UNSTEADY = "seq exact_ms index_ms search_ms"
+UNSTEADY = "seq token exact_ms index_ms search_ms"
 
 # Which call would tell of a key of another tenant by a unique index or a foreign key: of each index
 # and foreign key the function and the argument. Where nobody can name such a key: why.
@@ -233,6 +238,7 @@ facts_active_entity_key                                store_fact(entity_id)
 rules_idempotency_key                                  store_rule(idempotency_key)
 entities_name_type_key                                 entity_create(canonical_name)
 event_chain_event_key                                  events have new ids
+access_tokens_tenant_id_token_digest_key               authenticate_token(token_digest)
 consolidation_runs_lease_key                           claim_episodes(butler)
 episodes_tenant_id_embedding_version_id_fkey           store_episode(embedding_version_id)
 facts_tenant_id_entity_id_fkey                         store_fact(entity_id)

@@ -228,6 +228,11 @@ def furnish(database: Database, tenant: str, word: str, *, more: int = 0) -> dic
         )
         for number in range(more):
             value("select memory.store_fact('more', %(n)s::text, %(content)s)", n=number)
+        things["token"], things["token_digest"] = connection.execute(
+            """select t.id::text, sha256(convert_to(t.token, 'UTF8'))::text
+               from memory.create_access_token(%(name)s, 'admin', %(actor)s) as t""",
+            things,
+        ).fetchone() or ("", "")
         position, things["hash"] = connection.execute(
             "select position, hash::text from memory.seal_events()"
         ).fetchone() or ("", "")

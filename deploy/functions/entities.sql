@@ -65,7 +65,7 @@ begin
     entity_type, quote_literal(canonical_name), v_taken.id
     using errcode = 'PM004',
       hint = coalesce(
-        format('It was merged into entity %s: use that one.', v_taken.merged_into),
+        'It was merged into entity ' || v_taken.merged_into || ': use that one.',
         'Use this entity, or tell the two apart by another canonical_name.'
       );
 end;

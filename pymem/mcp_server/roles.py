@@ -18,12 +18,10 @@ ROLES: dict[TokenRole, tuple[str, ...]] = {
 }
 """The roles of the database that the holder of a token may act with."""
 
-_MAINTENANCE = frozenset({"memory_run_consolidation", "memory_run_episode_cleanup"})
-
 
 def role_of(tool: Tool[Any]) -> str:
     """Return the role of the database that a tool is run with, and may do no more than."""
-    if tool.name in _MAINTENANCE:
+    if tool.group == "maintenance":
         return "memory_worker"
     return "memory_reader" if tool.reads_only else "memory_writer"
 
