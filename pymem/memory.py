@@ -730,15 +730,17 @@ class Memory:
         canonical_name: str,
         entity_type: EntityType,
         *,
+        tenant_id: str | None = None,
         aliases: Sequence[str] | None = None,
         metadata: dict[str, Any] | None = None,
         as_of: datetime | None = None,
     ) -> UUID:
-        """Make an entity and return its id."""
+        """Make an entity and return its id; tenant_id, if given, must be that of the request."""
         result: UUID = await self._value(
             "entity_create",
             canonical_name=canonical_name,
             entity_type=entity_type,
+            tenant_id=tenant_id,
             aliases=aliases,
             metadata=metadata,
             as_of=as_of,
@@ -774,6 +776,7 @@ class Memory:
         self,
         name: str,
         *,
+        tenant_id: str | None = None,
         entity_type: EntityType | None = None,
         context_hints: dict[str, Any] | None = None,
         enable_fuzzy: bool | None = None,
@@ -784,6 +787,7 @@ class Memory:
             ResolvedEntity,
             "entity_resolve",
             name=name,
+            tenant_id=tenant_id,
             entity_type=entity_type,
             context_hints=context_hints,
             enable_fuzzy=enable_fuzzy,
