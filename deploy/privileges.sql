@@ -120,6 +120,7 @@ memory.find_memories(
   timestamptz
 ),
 memory.find_names(text, text, text, boolean, integer),
+memory.read_query(text, text, memory.settings),
 memory.find_dropped(text [], text, vector, text, integer, float8, text, timestamptz),
 memory.largest_tenant_size(),
 memory.count_vectors(text)

@@ -307,21 +307,22 @@ select results_eq(
      ('memory.approximate_neighbours(text,vector,text,integer,double precision,timestamp with time zone)'),
      ('memory.bm25_matches(text,tsquery,text[],memory.settings,text,integer,double precision,'
       || 'timestamp with time zone)'),
-     ('memory.boost_candidates(text[],text,vector,text,integer,double precision,text,memory.settings,'
-      || 'timestamp with time zone)'),
+     ('memory.boost_candidates(text[],text,memory.keyword_query,vector,text,integer,double precision,'
+      || 'memory.settings,timestamp with time zone)'),
      ('memory.count_vectors(text)'),
      ('memory.exact_neighbours(text,vector,text,integer,double precision,timestamp with time zone)'),
      ('memory.find_dropped(text[],text,vector,text,integer,double precision,text,timestamp with time zone)'),
      ('memory.find_memories(text[],text,text,vector,text,integer,double precision,text,boolean,'
       || 'integer,memory.settings,timestamp with time zone)'),
      ('memory.find_names(text,text,text,boolean,integer)'),
-     ('memory.fuse_lists(text[],text,text,vector,text,integer,double precision,text,memory.settings,'
-      || 'timestamp with time zone)'),
+     ('memory.fuse_lists(text[],text,memory.keyword_query,vector,text,integer,double precision,'
+      || 'memory.settings,timestamp with time zone)'),
      ('memory.keyword_matches(text,text,tsquery,bigint[],bigint[],text,integer,double precision,'
       || 'timestamp with time zone)'),
      ('memory.largest_tenant_size()'),
      ('memory.nearest_neighbours(text,vector,text,integer,double precision,integer,'
       || 'timestamp with time zone)'),
+     ('memory.read_query(text,text,memory.settings)'),
      ('memory.tenants_with_memories()'),
      ('memory.use_approximate_index(text,integer)'),
      ('memory.vector_index(text)') $$,

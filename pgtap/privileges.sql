@@ -86,7 +86,7 @@ values
 ),
 -- between the two owners
 ('{memory_search}', '{query_lexemes,any_lexeme,hash_terms,search_terms,term_frequency,corpus_size,normalize_name,fold_name,name_terms}'),
-('{memory_owner}', '{find_memories,find_dropped,find_names,exact_neighbours,approximate_neighbours,nearest_neighbours,
+('{memory_owner}', '{find_memories,find_dropped,find_names,read_query,exact_neighbours,approximate_neighbours,nearest_neighbours,
     use_approximate_index,vector_index,largest_tenant_size,count_vectors}'),
 -- nobody but their owner
 (
@@ -333,8 +333,9 @@ select results_eq(
      order by 1, 2 $$,
   $$ values
      ('memory.candidate', 'memory_search'), ('memory.fused_candidate', 'memory_search'),
-     ('memory.ranked_memory', 'memory_search'), ('memory.settings', 'memory_search') $$,
-  'ranked retrieval uses four types'
+     ('memory.keyword_query', 'memory_search'), ('memory.ranked_memory', 'memory_search'),
+     ('memory.settings', 'memory_search') $$,
+  'ranked retrieval uses five types'
 );
 
 -- What is created later

@@ -335,10 +335,12 @@ create function memory.query_lexemes(
   set search_path = pg_catalog, memory, public, pg_temp
   set client_min_messages = warning -- no NOTICE about words too long to index
 as $$
-  select coalesce(array_agg(t.lexeme order by t.positions[1], t.lexeme), '{}')
-  from unnest(
-    to_tsvector(text_search_config::regconfig, memory.preprocess_search_query(query))
-  ) as t;
+  select array(
+    -- Whatever whitespace there is, it separates words.
+    select t.lexeme
+    from unnest(to_tsvector(text_search_config::regconfig, coalesce(query, ''))) as t
+    order by t.positions[1], t.lexeme
+  );
 $$;
 
 comment on function memory.query_lexemes(text, text) is
@@ -533,7 +535,9 @@ begin
   if tenant_id is not null then
     perform set_config('memory.tenant_id', tenant_id, true);
     -- A bound login may repeat its own tenant, never name another.
-    perform memory.require_tenant(tenant_id);
+    if tenant_id <> memory.current_tenant() then
+      perform memory.require_tenant(tenant_id);
+    end if;
   end if;
   if actor is not null then
     perform set_config('memory.actor', actor, true);
@@ -4533,81 +4537,77 @@ comment on function memory.recount_corpus_statistics() is
 
 set local role memory_owner;
 
+-- One row, and not an assignment for each column: every search of a tenant that has configured
+-- nothing makes it.
 create function memory.default_settings(tenant_id text)
   returns memory.settings
-  language plpgsql
+  language sql
   immutable
   parallel safe
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-declare
-  v_settings memory.settings;
-begin
-  v_settings.tenant_id := tenant_id;
-  v_settings.retrieval_mode := 'hybrid';
-  v_settings.retrieval_limit := 20;
-  v_settings.candidate_pool := 20;
-  v_settings.min_confidence := 0.2;
-  v_settings.weight_relevance := 0.4;
-  v_settings.weight_importance := 0.3;
-  v_settings.weight_recency := 0.2;
-  v_settings.weight_confidence := 0.1;
-  v_settings.rrf_k := 60;
-  v_settings.relevance_scale := 'range';
-  v_settings.keyword_match := 'any';
-  v_settings.keyword_ranker := 'ts_rank';
-  v_settings.bm25_k1 := 0.9;
-  v_settings.bm25_b := 0.4;
-  v_settings.fusion := 'rrf';
-  v_settings.semantic_share := 0.4;
-  v_settings.boost_neighbours := 0;
-  v_settings.boost_session := 0;
-  v_settings.boost_named := 0;
-  v_settings.text_search_config := 'english';
-  v_settings.index_rendering := 'dated';
-  v_settings.embedding_rendering := 'previous_dated';
-  v_settings.recency_half_life_days := 7;
-  v_settings.recency_null := 'zero';
-  v_settings.exact_scan_limit := 10000;
-  v_settings.vector_index_schedule := 'off';
-  v_settings.corpus_statistics_schedule := '30 3 * * *';
-  v_settings.fading_threshold := 0.2;
-  v_settings.expiry_threshold := 0.05;
-  v_settings.episode_ttl_days := 7;
-  v_settings.decay_sweep_schedule := '0 3 * * *';
-  v_settings.episode_cleanup_schedule := '10 3 * * *';
-  v_settings.rule_hygiene_schedule := '20 3 * * *';
-  v_settings.event_seal_schedule := '40 * * * *';
-  v_settings.context_token_budget := 3000;
-  v_settings.context_chars_per_token := 4;
-  v_settings.context_facts_share := 0.60;
-  v_settings.context_rules_share := 0.25;
-  v_settings.context_warnings_share := 0.05;
-  v_settings.context_episodes_share := 0.10;
-  v_settings.context_confidence := 'effective';
-  v_settings.context_counts_references := false;
-  v_settings.episode_max_entries := 10000;
-  v_settings.episode_pending_grace_days := 0;
-  v_settings.consolidation_interval_hours := 6;
-  v_settings.consolidation_episode_threshold := 100;
-  v_settings.consolidation_batch_size := 50;
-  v_settings.consolidation_lease_minutes := 15;
-  v_settings.consolidation_max_attempts := 5;
-  v_settings.consolidation_max_permanence := 'stable';
-  v_settings.consolidation_review := false;
-  v_settings.consolidation_max_confidence := 0.8;
-  v_settings.rule_effectiveness := 'by_outcome';
-  v_settings.rule_helpful_confirms := false;
-  v_settings.rule_established_successes := 5;
-  v_settings.rule_established_effectiveness := 0.6;
-  v_settings.rule_proven_successes := 15;
-  v_settings.rule_proven_effectiveness := 0.8;
-  v_settings.rule_proven_age_days := 30;
-  v_settings.rule_inversion_harms := 3;
-  v_settings.rule_inversion_effectiveness := 0.3;
-  return v_settings;
-end;
-$$;
+  return row(
+    tenant_id, -- tenant_id
+    'hybrid', -- retrieval_mode
+    20, -- retrieval_limit
+    20, -- candidate_pool
+    0.2, -- min_confidence
+    0.4, -- weight_relevance
+    0.3, -- weight_importance
+    0.2, -- weight_recency
+    0.1, -- weight_confidence
+    60, -- rrf_k
+    'range', -- relevance_scale
+    'any', -- keyword_match
+    'ts_rank', -- keyword_ranker
+    0.9, -- bm25_k1
+    0.4, -- bm25_b
+    'rrf', -- fusion
+    0.4, -- semantic_share
+    0, -- boost_neighbours
+    0, -- boost_session
+    0, -- boost_named
+    'english', -- text_search_config
+    'dated', -- index_rendering
+    'previous_dated', -- embedding_rendering
+    7, -- recency_half_life_days
+    'zero', -- recency_null
+    10000, -- exact_scan_limit
+    'off', -- vector_index_schedule
+    '30 3 * * *', -- corpus_statistics_schedule
+    0.2, -- fading_threshold
+    0.05, -- expiry_threshold
+    7, -- episode_ttl_days
+    '0 3 * * *', -- decay_sweep_schedule
+    '10 3 * * *', -- episode_cleanup_schedule
+    '20 3 * * *', -- rule_hygiene_schedule
+    '40 * * * *', -- event_seal_schedule
+    3000, -- context_token_budget
+    4, -- context_chars_per_token
+    0.60, -- context_facts_share
+    0.25, -- context_rules_share
+    0.05, -- context_warnings_share
+    0.10, -- context_episodes_share
+    'effective', -- context_confidence
+    false, -- context_counts_references
+    10000, -- episode_max_entries
+    0, -- episode_pending_grace_days
+    6, -- consolidation_interval_hours
+    100, -- consolidation_episode_threshold
+    50, -- consolidation_batch_size
+    15, -- consolidation_lease_minutes
+    5, -- consolidation_max_attempts
+    'stable', -- consolidation_max_permanence
+    false, -- consolidation_review
+    0.8, -- consolidation_max_confidence
+    'by_outcome', -- rule_effectiveness
+    false, -- rule_helpful_confirms
+    5, -- rule_established_successes
+    0.6, -- rule_established_effectiveness
+    15, -- rule_proven_successes
+    0.8, -- rule_proven_effectiveness
+    30, -- rule_proven_age_days
+    3, -- rule_inversion_harms
+    0.3 -- rule_inversion_effectiveness
+  )::memory.settings;
 
 comment on function memory.default_settings(text) is
 'The settings a tenant has before anyone configures it.';
@@ -5006,7 +5006,9 @@ create function memory.check_embedding(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  perform memory.check_dimensions(vector_dims(embedding), whose);
+  if vector_dims(embedding) <> 384 then
+    perform memory.check_dimensions(vector_dims(embedding), whose);
+  end if;
   -- A zero or huge vector has no cosine: it gives NaN, and NaN would top every ranking.
   if vector_norm(embedding) not between 1e-6 and 1e6 then
     raise exception 'the norm of the embedding% is %', whose, vector_norm(embedding)
@@ -12613,6 +12615,18 @@ comment on type memory.fused_candidate is
 'A memory of one or both lists, with what became of its ranks.';
 comment on column memory.fused_candidate.score is 'What a search of the mode orders by.';
 
+create type memory.keyword_query as (
+  lexemes text[],
+  condition tsquery,
+  any_terms bigint[],
+  all_terms bigint[]
+);
+
+comment on type memory.keyword_query is
+'The words of a query, as lexemes and as what a text has to match; keys (memory.hash_terms) of '
+'lexemes one of which, and each of which, a match is filed under: all_terms is NULL where any will '
+'do.';
+
 create function memory.normalize_name(name text)
   returns text
   language sql
@@ -12626,115 +12640,119 @@ comment on function memory.normalize_name(text) is
 'words.';
 
 grant create on schema memory to memory_search;
-grant usage on type memory.fused_candidate to memory_search;
+grant usage on type memory.fused_candidate, memory.keyword_query to memory_search;
 set local role memory_search;
 
+create function memory.read_query(
+  query text,
+  keyword_match text,
+  settings memory.settings
+)
+  returns memory.keyword_query
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_query memory.keyword_query;
+begin
+  -- A whole prompt as a query must not visit every posting: its first 64 distinct words.
+  v_query.lexemes := (memory.query_lexemes(settings.text_search_config, query))[:64];
+  if v_query.lexemes = '{}' then
+    return null;
+  end if;
+  v_query.any_terms := memory.hash_terms(settings.tenant_id, v_query.lexemes);
+  if keyword_match = 'all' then
+    v_query.condition := plainto_tsquery(
+      settings.text_search_config::regconfig, memory.preprocess_search_query(query)
+    );
+    -- Where a dictionary gives alternatives for a word, not every lexeme need occur.
+    v_query.all_terms := case
+      when v_query.condition::text ~ '\|' then '{}' else v_query.any_terms
+    end;
+  else
+    v_query.condition := memory.any_lexeme(v_query.lexemes);
+  end if;
+  return v_query;
+end;
+$$;
+
+comment on function memory.read_query(text, text, memory.settings) is
+'A query as keyword search asks it: any or all of its words. NULL without a word to ask for.';
+
+-- Written so that the planner makes it part of the query that calls it.
+-- noqa: disable=RF01,RF03,AM03,ST06
 create function memory.fuse_lists(
   memory_types text[],
   mode text,
-  query text,
+  words memory.keyword_query,
   embedding vector,
   scope text,
   depth integer,
   min_confidence float8,
-  keyword_match text,
   settings memory.settings,
   as_of timestamptz
 )
   returns setof memory.fused_candidate
-  language plpgsql
+  language sql
   stable
   rows 50
-  security definer
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-declare
-  v_embedding vector := case when mode <> 'keyword' then embedding end;
-  -- A whole prompt as a query must not visit every posting: its first 64 distinct words.
-  v_lexemes text[] := (
-    case when mode <> 'semantic'
-      then memory.query_lexemes(settings.text_search_config, query)
-    end
-  )[:64];
-  v_query tsquery;
-  v_any bigint[] := memory.hash_terms(settings.tenant_id, v_lexemes);
-  v_all bigint[];
-  v_ranker text;
-  v_missing_rank bigint := case
-    when settings.relevance_scale = 'range' then depth + 1::bigint
-  end;
-begin
-  if v_lexemes <> '{}' then
-    v_ranker := settings.keyword_ranker;
-    v_query := memory.any_lexeme(v_lexemes);
-    if keyword_match = 'all' then
-      v_query := plainto_tsquery(
-        settings.text_search_config::regconfig, memory.preprocess_search_query(query)
-      );
-      -- Where a dictionary gives alternatives for a word, not every lexeme need occur.
-      v_all := case when v_query::text ~ '\|' then '{}' else v_any end;
-    end if;
-  end if;
-
-  return query
+begin atomic
   select
-    c.memory_type, c.type_position, c.id, c.created_at, c.similarity, c.semantic_rank, c.rank,
-    c.keyword_rank, r.rrf_score, null::float8, null::float8, null::float8,
+    t.memory_type, t.type_position, l.id, l.created_at, l.similarity, l.semantic_rank, l.rank,
+    l.keyword_rank, r.rrf_score, null::float8, null::float8, null::float8,
     case
       when mode = 'hybrid'
-      then memory.relevance_score(r.rrf_score, settings.rrf_k, v_missing_rank)
+      then memory.relevance_score(
+        r.rrf_score, (settings).rrf_k,
+        case when (settings).relevance_scale = 'range' then depth + 1::bigint end
+      )
     end,
-    case mode when 'semantic' then c.similarity when 'keyword' then c.rank else r.rrf_score end
-  from (
+    case mode when 'semantic' then l.similarity when 'keyword' then l.rank else r.rrf_score end
+  from unnest(memory_types) with ordinality as t (memory_type, type_position)
+  cross join lateral (
     select
-      t.memory_type,
-      t.position as type_position,
-      l.*
-    from unnest(memory_types) with ordinality as t (memory_type, position)
-    cross join lateral (
-      select
-        coalesce(s.id, k.id) as id,
-        coalesce(s.created_at, k.created_at) as created_at,
-        s.weight as similarity,
-        s.place as semantic_rank,
-        k.weight as rank,
-        k.place as keyword_rank
-      from memory.nearest_neighbours(
-        t.memory_type, v_embedding, fuse_lists.scope, depth, fuse_lists.min_confidence,
-        settings.exact_scan_limit, as_of
-      ) with ordinality as s (id, weight, created_at, place)
-      full join (
-        select m.*, row_number() over (order by m.weight desc, m.created_at desc, m.id) as place
-        from (
-          select w.*
-          from memory.keyword_matches(
-            settings.tenant_id, t.memory_type, v_query, v_any, v_all, fuse_lists.scope, depth,
-            fuse_lists.min_confidence, as_of
-          ) as w
-          where v_ranker = 'ts_rank'
-          union all
-          select b.*
-          from memory.bm25_matches(
-            t.memory_type, v_query, v_lexemes, settings, fuse_lists.scope, depth,
-            fuse_lists.min_confidence, as_of
-          ) as b
-          where v_ranker = 'bm25'
-        ) as m
-      ) as k
-      on k.id = s.id
-    ) as l
-  ) as c
+      coalesce(s.id, k.id) as id,
+      coalesce(s.created_at, k.created_at) as created_at,
+      s.weight as similarity,
+      s.place as semantic_rank,
+      k.weight as rank,
+      k.place as keyword_rank
+    from memory.nearest_neighbours(
+      t.memory_type, case when mode <> 'keyword' then embedding end, fuse_lists.scope, depth,
+      fuse_lists.min_confidence, (settings).exact_scan_limit, as_of
+    ) with ordinality as s (id, weight, created_at, place)
+    full join (
+      select m.*, row_number() over (order by m.weight desc, m.created_at desc, m.id) as place
+      from (
+        select w.*
+        from memory.keyword_matches(
+          (settings).tenant_id, t.memory_type, (words).condition, (words).any_terms,
+          (words).all_terms, fuse_lists.scope, depth, fuse_lists.min_confidence, as_of
+        ) as w
+        where (settings).keyword_ranker = 'ts_rank' and (words).any_terms is not null
+        union all
+        select b.*
+        from memory.bm25_matches(
+          t.memory_type, (words).condition, (words).lexemes, settings, fuse_lists.scope, depth,
+          fuse_lists.min_confidence, as_of
+        ) as b
+        where (settings).keyword_ranker = 'bm25' and (words).any_terms is not null
+      ) as m
+    ) as k
+    on k.id = s.id
+  ) as l
   cross join lateral (
     select case when mode = 'hybrid' then
-      memory.rrf_score(c.semantic_rank, c.keyword_rank, depth + 1, settings.rrf_k)
+      memory.rrf_score(l.semantic_rank, l.keyword_rank, depth + 1, (settings).rrf_k)
     end as rrf_score
     offset 0 -- a value, not an expression: with it relevance_score is part of this query
   ) as r;
 end;
-$$;
+-- noqa: enable=RF01,RF03,AM03,ST06
 
 comment on function memory.fuse_lists(
-  text[], text, text, vector, text, integer, float8, text, memory.settings, timestamptz
+  text[], text, memory.keyword_query, vector, text, integer, float8, memory.settings, timestamptz
 ) is
 'Reads the semantic and the keyword list of each type, depth deep, and fuses them by their ranks, '
 'in no order.';
@@ -12742,11 +12760,11 @@ comment on function memory.fuse_lists(
 create function memory.boost_candidates(
   memory_types text[],
   query text,
+  words memory.keyword_query,
   embedding vector,
   scope text,
   depth integer,
   min_confidence float8,
-  keyword_match text,
   settings memory.settings,
   as_of timestamptz
 )
@@ -12758,7 +12776,7 @@ create function memory.boost_candidates(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
-  v_words text := memory.normalize_name(query);
+  v_names text := memory.normalize_name(query);
   v_boosts float8 := settings.boost_neighbours + settings.boost_session + settings.boost_named;
 begin
   return query
@@ -12769,8 +12787,8 @@ begin
       max(c.similarity) over () as greatest_similarity,
       max(c.rank) over () as greatest_rank
     from memory.fuse_lists(
-      memory_types, 'hybrid', query, embedding, boost_candidates.scope, depth,
-      boost_candidates.min_confidence, boost_candidates.keyword_match, settings, as_of
+      memory_types, 'hybrid', boost_candidates.words, embedding, boost_candidates.scope, depth,
+      boost_candidates.min_confidence, settings, as_of
     ) as c
   ),
   based as materialized (
@@ -12801,7 +12819,7 @@ begin
           where e.tenant_id = settings.tenant_id and e.id = m.entity_id
         ) as n (name)
         where settings.boost_named > 0
-          and position(nullif(memory.normalize_name(n.name), '  ') in v_words) > 0
+          and position(nullif(memory.normalize_name(n.name), '  ') in v_names) > 0
       ) as is_named
     from listed as l
     left join lateral (
@@ -12858,7 +12876,7 @@ end;
 $$;
 
 comment on function memory.boost_candidates(
-  text[], text, vector, text, integer, float8, text, memory.settings, timestamptz
+  text[], text, memory.keyword_query, vector, text, integer, float8, memory.settings, timestamptz
 ) is
 'The same lists, fused as the setting fusion says and boosted: an episode by the relevance of the '
 'turn before or after it, if that is a candidate too, and by the best of its session, a memory '
@@ -12889,11 +12907,15 @@ create function memory.find_memories(
 as $$
 #variable_conflict use_column
 declare
+  v_words memory.keyword_query;
   v_boosted boolean := mode = 'hybrid' and (
     settings.fusion <> 'rrf'
     or settings.boost_neighbours + settings.boost_session + settings.boost_named > 0
   );
 begin
+  if mode <> 'semantic' then
+    v_words := memory.read_query(find_memories.query, find_memories.keyword_match, settings);
+  end if;
   return query
   select
     m.memory_type, m.id, m.scope, m.subject, m.predicate, m.content, m.importance, m.confidence,
@@ -12908,15 +12930,15 @@ begin
     from (
       select f.*
       from memory.fuse_lists(
-        memory_types, mode, find_memories.query, find_memories.embedding, find_memories.scope,
-        depth, find_memories.min_confidence, find_memories.keyword_match, settings, as_of
+        memory_types, mode, v_words, find_memories.embedding, find_memories.scope, depth,
+        find_memories.min_confidence, settings, as_of
       ) as f
       where not v_boosted
       union all
       select b.*
       from memory.boost_candidates(
-        memory_types, find_memories.query, find_memories.embedding, find_memories.scope, depth,
-        find_memories.min_confidence, find_memories.keyword_match, settings, as_of
+        memory_types, find_memories.query, v_words, find_memories.embedding, find_memories.scope,
+        depth, find_memories.min_confidence, settings, as_of
       ) as b
       where v_boosted
     ) as c
@@ -12932,21 +12954,20 @@ begin
   ) as m
   cross join lateral (
     select
-      case
-        when settings.recency_null = 'created_at'
-        then coalesce(m.last_referenced_at, m.created_at)
-        else m.last_referenced_at
-      end as used_at
-    offset 0
-  ) as u
-  cross join lateral (
-    select
       memory.effective_confidence(
         m.confidence, m.decay_rate, m.last_confirmed_at, as_of
       ) as effective_confidence,
       case
         when composite
-        then memory.recency_score(u.used_at, settings.recency_half_life_days, as_of)
+        then memory.recency_score(
+          case
+            when settings.recency_null = 'created_at'
+            then coalesce(m.last_referenced_at, m.created_at)
+            else m.last_referenced_at
+          end,
+          settings.recency_half_life_days,
+          as_of
+        )
       end as recency
     offset 0
   ) as p
@@ -13012,12 +13033,12 @@ create function memory.check_query_embedding(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  if embedding is not null then
-    perform memory.check_embedding(embedding);
-  end if;
-  if embedding_version_id is not null then
-    perform memory.check_embedding_version(embedding_version_id);
-  end if;
+  perform
+    case when embedding is not null then memory.check_embedding(embedding) end,
+    case
+      when embedding_version_id is not null
+      then memory.check_embedding_version(embedding_version_id)
+    end;
 end;
 $$;
 
@@ -13042,8 +13063,9 @@ as $$
 declare
   v_limit integer := memory.check_limit(max_results);
 begin
-  perform memory.check_word('memory_type', memory_type, '{episode,fact,rule}');
-  perform memory.check_time('as_of', as_of);
+  perform
+    memory.check_word('memory_type', memory_type, '{episode,fact,rule}'),
+    memory.check_time('as_of', as_of);
   if embedding is null then
     raise exception 'embedding is NULL'
       using errcode = 'PM002', hint = 'Pass the vector of the query, or use memory.keyword_search.';
@@ -13081,10 +13103,11 @@ as $$
 declare
   v_limit integer := memory.check_limit(max_results);
 begin
-  perform memory.check_word('memory_type', memory_type, '{episode,fact,rule}');
-  perform memory.check_word('keyword_match', keyword_match, '{any,all}');
-  perform memory.check_query(query);
-  perform memory.check_time('as_of', as_of);
+  perform
+    memory.check_word('memory_type', memory_type, '{episode,fact,rule}'),
+    memory.check_word('keyword_match', keyword_match, '{any,all}'),
+    memory.check_query(query),
+    memory.check_time('as_of', as_of);
 
   return query
   select m.*
@@ -13121,11 +13144,12 @@ declare
   v_keyword_match text := coalesce(hybrid_search.keyword_match, v_settings.keyword_match);
   v_limit integer := memory.check_limit(max_results);
 begin
-  perform memory.check_word('memory_type', memory_type, '{episode,fact,rule}');
-  perform memory.check_word('keyword_match', v_keyword_match, '{any,all}');
-  perform memory.check_query(query);
-  perform memory.check_query_embedding(embedding, embedding_version_id);
-  perform memory.check_time('as_of', as_of);
+  perform
+    memory.check_word('memory_type', memory_type, '{episode,fact,rule}'),
+    memory.check_word('keyword_match', v_keyword_match, '{any,all}'),
+    memory.check_query(query),
+    memory.check_query_embedding(embedding, embedding_version_id),
+    memory.check_time('as_of', as_of);
 
   return query
   select m.*
@@ -13170,11 +13194,12 @@ declare
   v_min_confidence float8 := coalesce(search.min_confidence, v_settings.min_confidence);
   v_limit integer := memory.check_limit(max_results);
 begin
-  perform memory.check_word('mode', v_mode, '{hybrid,semantic,keyword}');
-  perform memory.check_number('min_confidence', v_min_confidence, 0, 1);
-  perform memory.check_query(query);
-  perform memory.check_query_embedding(embedding, embedding_version_id);
-  perform memory.check_time('as_of', as_of);
+  perform
+    memory.check_word('mode', v_mode, '{hybrid,semantic,keyword}'),
+    memory.check_number('min_confidence', v_min_confidence, 0, 1),
+    memory.check_query(query),
+    memory.check_query_embedding(embedding, embedding_version_id),
+    memory.check_time('as_of', as_of);
   if v_mode = 'semantic' and embedding is null then
     raise exception 'semantic search without an embedding'
       using errcode = 'PM002',
@@ -13311,12 +13336,7 @@ as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := coalesce(known_at, as_of);
-  v_query tsquery := case keyword_match
-    when 'all' then plainto_tsquery(
-      settings.text_search_config::regconfig, memory.preprocess_search_query(query)
-    )
-    else memory.any_lexeme((memory.query_lexemes(settings.text_search_config, query))[:64])
-  end;
+  v_query tsquery := (memory.read_query(query, keyword_match, settings)).condition;
 begin
   return query
   with known as (
@@ -13460,10 +13480,11 @@ declare
   v_min_confidence float8 := coalesce(rank_memories.min_confidence, v_settings.min_confidence);
   v_limit integer := memory.check_limit(max_results);
 begin
-  perform memory.check_number('min_confidence', v_min_confidence, 0, 1);
-  perform memory.check_query(topic);
-  perform memory.check_query_embedding(embedding, embedding_version_id);
-  perform memory.check_time('as_of', as_of);
+  perform
+    memory.check_number('min_confidence', v_min_confidence, 0, 1),
+    memory.check_query(topic),
+    memory.check_query_embedding(embedding, embedding_version_id),
+    memory.check_time('as_of', as_of);
   if known_at is not null or valid_at is not null then
     perform memory.check_time('known_at', coalesce(known_at, as_of));
     perform memory.check_time('valid_at', coalesce(valid_at, as_of));
@@ -13654,12 +13675,7 @@ as $$
 #variable_conflict use_column
 declare
   v_settings memory.settings := memory.current_settings();
-  v_query tsquery := case keyword_match
-    when 'all' then plainto_tsquery(
-      v_settings.text_search_config::regconfig, memory.preprocess_search_query(query)
-    )
-    else memory.any_lexeme((memory.query_lexemes(v_settings.text_search_config, query))[:64])
-  end;
+  v_query tsquery := (memory.read_query(query, keyword_match, v_settings)).condition;
 begin
   return query
   with judged as (
@@ -17130,6 +17146,7 @@ memory.find_memories(
   timestamptz
 ),
 memory.find_names(text, text, text, boolean, integer),
+memory.read_query(text, text, memory.settings),
 memory.find_dropped(text [], text, vector, text, integer, float8, text, timestamptz),
 memory.largest_tenant_size(),
 memory.count_vectors(text)

@@ -30,6 +30,18 @@ comment on type memory.fused_candidate is
 'A memory of one or both lists, with what became of its ranks.';
 comment on column memory.fused_candidate.score is 'What a search of the mode orders by.';
 
+create type memory.keyword_query as (
+  lexemes text[],
+  condition tsquery,
+  any_terms bigint[],
+  all_terms bigint[]
+);
+
+comment on type memory.keyword_query is
+'The words of a query, as lexemes and as what a text has to match; keys (memory.hash_terms) of '
+'lexemes one of which, and each of which, a match is filed under: all_terms is NULL where any will '
+'do.';
+
 create function memory.normalize_name(name text)
   returns text
   language sql
@@ -43,115 +55,119 @@ comment on function memory.normalize_name(text) is
 'words.';
 
 grant create on schema memory to memory_search;
-grant usage on type memory.fused_candidate to memory_search;
+grant usage on type memory.fused_candidate, memory.keyword_query to memory_search;
 set local role memory_search;
 
+create function memory.read_query(
+  query text,
+  keyword_match text,
+  settings memory.settings
+)
+  returns memory.keyword_query
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_query memory.keyword_query;
+begin
+  -- A whole prompt as a query must not visit every posting: its first 64 distinct words.
+  v_query.lexemes := (memory.query_lexemes(settings.text_search_config, query))[:64];
+  if v_query.lexemes = '{}' then
+    return null;
+  end if;
+  v_query.any_terms := memory.hash_terms(settings.tenant_id, v_query.lexemes);
+  if keyword_match = 'all' then
+    v_query.condition := plainto_tsquery(
+      settings.text_search_config::regconfig, memory.preprocess_search_query(query)
+    );
+    -- Where a dictionary gives alternatives for a word, not every lexeme need occur.
+    v_query.all_terms := case
+      when v_query.condition::text ~ '\|' then '{}' else v_query.any_terms
+    end;
+  else
+    v_query.condition := memory.any_lexeme(v_query.lexemes);
+  end if;
+  return v_query;
+end;
+$$;
+
+comment on function memory.read_query(text, text, memory.settings) is
+'A query as keyword search asks it: any or all of its words. NULL without a word to ask for.';
+
+-- Written so that the planner makes it part of the query that calls it.
+-- noqa: disable=RF01,RF03,AM03,ST06
 create function memory.fuse_lists(
   memory_types text[],
   mode text,
-  query text,
+  words memory.keyword_query,
   embedding vector,
   scope text,
   depth integer,
   min_confidence float8,
-  keyword_match text,
   settings memory.settings,
   as_of timestamptz
 )
   returns setof memory.fused_candidate
-  language plpgsql
+  language sql
   stable
   rows 50
-  security definer
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-declare
-  v_embedding vector := case when mode <> 'keyword' then embedding end;
-  -- A whole prompt as a query must not visit every posting: its first 64 distinct words.
-  v_lexemes text[] := (
-    case when mode <> 'semantic'
-      then memory.query_lexemes(settings.text_search_config, query)
-    end
-  )[:64];
-  v_query tsquery;
-  v_any bigint[] := memory.hash_terms(settings.tenant_id, v_lexemes);
-  v_all bigint[];
-  v_ranker text;
-  v_missing_rank bigint := case
-    when settings.relevance_scale = 'range' then depth + 1::bigint
-  end;
-begin
-  if v_lexemes <> '{}' then
-    v_ranker := settings.keyword_ranker;
-    v_query := memory.any_lexeme(v_lexemes);
-    if keyword_match = 'all' then
-      v_query := plainto_tsquery(
-        settings.text_search_config::regconfig, memory.preprocess_search_query(query)
-      );
-      -- Where a dictionary gives alternatives for a word, not every lexeme need occur.
-      v_all := case when v_query::text ~ '\|' then '{}' else v_any end;
-    end if;
-  end if;
-
-  return query
+begin atomic
   select
-    c.memory_type, c.type_position, c.id, c.created_at, c.similarity, c.semantic_rank, c.rank,
-    c.keyword_rank, r.rrf_score, null::float8, null::float8, null::float8,
+    t.memory_type, t.type_position, l.id, l.created_at, l.similarity, l.semantic_rank, l.rank,
+    l.keyword_rank, r.rrf_score, null::float8, null::float8, null::float8,
     case
       when mode = 'hybrid'
-      then memory.relevance_score(r.rrf_score, settings.rrf_k, v_missing_rank)
+      then memory.relevance_score(
+        r.rrf_score, (settings).rrf_k,
+        case when (settings).relevance_scale = 'range' then depth + 1::bigint end
+      )
     end,
-    case mode when 'semantic' then c.similarity when 'keyword' then c.rank else r.rrf_score end
-  from (
+    case mode when 'semantic' then l.similarity when 'keyword' then l.rank else r.rrf_score end
+  from unnest(memory_types) with ordinality as t (memory_type, type_position)
+  cross join lateral (
     select
-      t.memory_type,
-      t.position as type_position,
-      l.*
-    from unnest(memory_types) with ordinality as t (memory_type, position)
-    cross join lateral (
-      select
-        coalesce(s.id, k.id) as id,
-        coalesce(s.created_at, k.created_at) as created_at,
-        s.weight as similarity,
-        s.place as semantic_rank,
-        k.weight as rank,
-        k.place as keyword_rank
-      from memory.nearest_neighbours(
-        t.memory_type, v_embedding, fuse_lists.scope, depth, fuse_lists.min_confidence,
-        settings.exact_scan_limit, as_of
-      ) with ordinality as s (id, weight, created_at, place)
-      full join (
-        select m.*, row_number() over (order by m.weight desc, m.created_at desc, m.id) as place
-        from (
-          select w.*
-          from memory.keyword_matches(
-            settings.tenant_id, t.memory_type, v_query, v_any, v_all, fuse_lists.scope, depth,
-            fuse_lists.min_confidence, as_of
-          ) as w
-          where v_ranker = 'ts_rank'
-          union all
-          select b.*
-          from memory.bm25_matches(
-            t.memory_type, v_query, v_lexemes, settings, fuse_lists.scope, depth,
-            fuse_lists.min_confidence, as_of
-          ) as b
-          where v_ranker = 'bm25'
-        ) as m
-      ) as k
-      on k.id = s.id
-    ) as l
-  ) as c
+      coalesce(s.id, k.id) as id,
+      coalesce(s.created_at, k.created_at) as created_at,
+      s.weight as similarity,
+      s.place as semantic_rank,
+      k.weight as rank,
+      k.place as keyword_rank
+    from memory.nearest_neighbours(
+      t.memory_type, case when mode <> 'keyword' then embedding end, fuse_lists.scope, depth,
+      fuse_lists.min_confidence, (settings).exact_scan_limit, as_of
+    ) with ordinality as s (id, weight, created_at, place)
+    full join (
+      select m.*, row_number() over (order by m.weight desc, m.created_at desc, m.id) as place
+      from (
+        select w.*
+        from memory.keyword_matches(
+          (settings).tenant_id, t.memory_type, (words).condition, (words).any_terms,
+          (words).all_terms, fuse_lists.scope, depth, fuse_lists.min_confidence, as_of
+        ) as w
+        where (settings).keyword_ranker = 'ts_rank' and (words).any_terms is not null
+        union all
+        select b.*
+        from memory.bm25_matches(
+          t.memory_type, (words).condition, (words).lexemes, settings, fuse_lists.scope, depth,
+          fuse_lists.min_confidence, as_of
+        ) as b
+        where (settings).keyword_ranker = 'bm25' and (words).any_terms is not null
+      ) as m
+    ) as k
+    on k.id = s.id
+  ) as l
   cross join lateral (
     select case when mode = 'hybrid' then
-      memory.rrf_score(c.semantic_rank, c.keyword_rank, depth + 1, settings.rrf_k)
+      memory.rrf_score(l.semantic_rank, l.keyword_rank, depth + 1, (settings).rrf_k)
     end as rrf_score
     offset 0 -- a value, not an expression: with it relevance_score is part of this query
   ) as r;
 end;
-$$;
+-- noqa: enable=RF01,RF03,AM03,ST06
 
 comment on function memory.fuse_lists(
-  text[], text, text, vector, text, integer, float8, text, memory.settings, timestamptz
+  text[], text, memory.keyword_query, vector, text, integer, float8, memory.settings, timestamptz
 ) is
 'Reads the semantic and the keyword list of each type, depth deep, and fuses them by their ranks, '
 'in no order.';
@@ -159,11 +175,11 @@ comment on function memory.fuse_lists(
 create function memory.boost_candidates(
   memory_types text[],
   query text,
+  words memory.keyword_query,
   embedding vector,
   scope text,
   depth integer,
   min_confidence float8,
-  keyword_match text,
   settings memory.settings,
   as_of timestamptz
 )
@@ -175,7 +191,7 @@ create function memory.boost_candidates(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
-  v_words text := memory.normalize_name(query);
+  v_names text := memory.normalize_name(query);
   v_boosts float8 := settings.boost_neighbours + settings.boost_session + settings.boost_named;
 begin
   return query
@@ -186,8 +202,8 @@ begin
       max(c.similarity) over () as greatest_similarity,
       max(c.rank) over () as greatest_rank
     from memory.fuse_lists(
-      memory_types, 'hybrid', query, embedding, boost_candidates.scope, depth,
-      boost_candidates.min_confidence, boost_candidates.keyword_match, settings, as_of
+      memory_types, 'hybrid', boost_candidates.words, embedding, boost_candidates.scope, depth,
+      boost_candidates.min_confidence, settings, as_of
     ) as c
   ),
   based as materialized (
@@ -218,7 +234,7 @@ begin
           where e.tenant_id = settings.tenant_id and e.id = m.entity_id
         ) as n (name)
         where settings.boost_named > 0
-          and position(nullif(memory.normalize_name(n.name), '  ') in v_words) > 0
+          and position(nullif(memory.normalize_name(n.name), '  ') in v_names) > 0
       ) as is_named
     from listed as l
     left join lateral (
@@ -275,7 +291,7 @@ end;
 $$;
 
 comment on function memory.boost_candidates(
-  text[], text, vector, text, integer, float8, text, memory.settings, timestamptz
+  text[], text, memory.keyword_query, vector, text, integer, float8, memory.settings, timestamptz
 ) is
 'The same lists, fused as the setting fusion says and boosted: an episode by the relevance of the '
 'turn before or after it, if that is a candidate too, and by the best of its session, a memory '
@@ -306,11 +322,15 @@ create function memory.find_memories(
 as $$
 #variable_conflict use_column
 declare
+  v_words memory.keyword_query;
   v_boosted boolean := mode = 'hybrid' and (
     settings.fusion <> 'rrf'
     or settings.boost_neighbours + settings.boost_session + settings.boost_named > 0
   );
 begin
+  if mode <> 'semantic' then
+    v_words := memory.read_query(find_memories.query, find_memories.keyword_match, settings);
+  end if;
   return query
   select
     m.memory_type, m.id, m.scope, m.subject, m.predicate, m.content, m.importance, m.confidence,
@@ -325,15 +345,15 @@ begin
     from (
       select f.*
       from memory.fuse_lists(
-        memory_types, mode, find_memories.query, find_memories.embedding, find_memories.scope,
-        depth, find_memories.min_confidence, find_memories.keyword_match, settings, as_of
+        memory_types, mode, v_words, find_memories.embedding, find_memories.scope, depth,
+        find_memories.min_confidence, settings, as_of
       ) as f
       where not v_boosted
       union all
       select b.*
       from memory.boost_candidates(
-        memory_types, find_memories.query, find_memories.embedding, find_memories.scope, depth,
-        find_memories.min_confidence, find_memories.keyword_match, settings, as_of
+        memory_types, find_memories.query, v_words, find_memories.embedding, find_memories.scope,
+        depth, find_memories.min_confidence, settings, as_of
       ) as b
       where v_boosted
     ) as c
@@ -349,21 +369,20 @@ begin
   ) as m
   cross join lateral (
     select
-      case
-        when settings.recency_null = 'created_at'
-        then coalesce(m.last_referenced_at, m.created_at)
-        else m.last_referenced_at
-      end as used_at
-    offset 0
-  ) as u
-  cross join lateral (
-    select
       memory.effective_confidence(
         m.confidence, m.decay_rate, m.last_confirmed_at, as_of
       ) as effective_confidence,
       case
         when composite
-        then memory.recency_score(u.used_at, settings.recency_half_life_days, as_of)
+        then memory.recency_score(
+          case
+            when settings.recency_null = 'created_at'
+            then coalesce(m.last_referenced_at, m.created_at)
+            else m.last_referenced_at
+          end,
+          settings.recency_half_life_days,
+          as_of
+        )
       end as recency
     offset 0
   ) as p

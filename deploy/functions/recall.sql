@@ -30,10 +30,11 @@ declare
   v_min_confidence float8 := coalesce(rank_memories.min_confidence, v_settings.min_confidence);
   v_limit integer := memory.check_limit(max_results);
 begin
-  perform memory.check_number('min_confidence', v_min_confidence, 0, 1);
-  perform memory.check_query(topic);
-  perform memory.check_query_embedding(embedding, embedding_version_id);
-  perform memory.check_time('as_of', as_of);
+  perform
+    memory.check_number('min_confidence', v_min_confidence, 0, 1),
+    memory.check_query(topic),
+    memory.check_query_embedding(embedding, embedding_version_id),
+    memory.check_time('as_of', as_of);
   if known_at is not null or valid_at is not null then
     perform memory.check_time('known_at', coalesce(known_at, as_of));
     perform memory.check_time('valid_at', coalesce(valid_at, as_of));

@@ -156,7 +156,9 @@ begin
   if tenant_id is not null then
     perform set_config('memory.tenant_id', tenant_id, true);
     -- A bound login may repeat its own tenant, never name another.
-    perform memory.require_tenant(tenant_id);
+    if tenant_id <> memory.current_tenant() then
+      perform memory.require_tenant(tenant_id);
+    end if;
   end if;
   if actor is not null then
     perform set_config('memory.actor', actor, true);

@@ -35,12 +35,12 @@ create function memory.check_query_embedding(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  if embedding is not null then
-    perform memory.check_embedding(embedding);
-  end if;
-  if embedding_version_id is not null then
-    perform memory.check_embedding_version(embedding_version_id);
-  end if;
+  perform
+    case when embedding is not null then memory.check_embedding(embedding) end,
+    case
+      when embedding_version_id is not null
+      then memory.check_embedding_version(embedding_version_id)
+    end;
 end;
 $$;
 
@@ -65,8 +65,9 @@ as $$
 declare
   v_limit integer := memory.check_limit(max_results);
 begin
-  perform memory.check_word('memory_type', memory_type, '{episode,fact,rule}');
-  perform memory.check_time('as_of', as_of);
+  perform
+    memory.check_word('memory_type', memory_type, '{episode,fact,rule}'),
+    memory.check_time('as_of', as_of);
   if embedding is null then
     raise exception 'embedding is NULL'
       using errcode = 'PM002', hint = 'Pass the vector of the query, or use memory.keyword_search.';
@@ -104,10 +105,11 @@ as $$
 declare
   v_limit integer := memory.check_limit(max_results);
 begin
-  perform memory.check_word('memory_type', memory_type, '{episode,fact,rule}');
-  perform memory.check_word('keyword_match', keyword_match, '{any,all}');
-  perform memory.check_query(query);
-  perform memory.check_time('as_of', as_of);
+  perform
+    memory.check_word('memory_type', memory_type, '{episode,fact,rule}'),
+    memory.check_word('keyword_match', keyword_match, '{any,all}'),
+    memory.check_query(query),
+    memory.check_time('as_of', as_of);
 
   return query
   select m.*
@@ -144,11 +146,12 @@ declare
   v_keyword_match text := coalesce(hybrid_search.keyword_match, v_settings.keyword_match);
   v_limit integer := memory.check_limit(max_results);
 begin
-  perform memory.check_word('memory_type', memory_type, '{episode,fact,rule}');
-  perform memory.check_word('keyword_match', v_keyword_match, '{any,all}');
-  perform memory.check_query(query);
-  perform memory.check_query_embedding(embedding, embedding_version_id);
-  perform memory.check_time('as_of', as_of);
+  perform
+    memory.check_word('memory_type', memory_type, '{episode,fact,rule}'),
+    memory.check_word('keyword_match', v_keyword_match, '{any,all}'),
+    memory.check_query(query),
+    memory.check_query_embedding(embedding, embedding_version_id),
+    memory.check_time('as_of', as_of);
 
   return query
   select m.*
@@ -193,11 +196,12 @@ declare
   v_min_confidence float8 := coalesce(search.min_confidence, v_settings.min_confidence);
   v_limit integer := memory.check_limit(max_results);
 begin
-  perform memory.check_word('mode', v_mode, '{hybrid,semantic,keyword}');
-  perform memory.check_number('min_confidence', v_min_confidence, 0, 1);
-  perform memory.check_query(query);
-  perform memory.check_query_embedding(embedding, embedding_version_id);
-  perform memory.check_time('as_of', as_of);
+  perform
+    memory.check_word('mode', v_mode, '{hybrid,semantic,keyword}'),
+    memory.check_number('min_confidence', v_min_confidence, 0, 1),
+    memory.check_query(query),
+    memory.check_query_embedding(embedding, embedding_version_id),
+    memory.check_time('as_of', as_of);
   if v_mode = 'semantic' and embedding is null then
     raise exception 'semantic search without an embedding'
       using errcode = 'PM002',

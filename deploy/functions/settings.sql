@@ -9,81 +9,77 @@ begin;
 
 set local role memory_owner;
 
+-- One row, and not an assignment for each column: every search of a tenant that has configured
+-- nothing makes it.
 create function memory.default_settings(tenant_id text)
   returns memory.settings
-  language plpgsql
+  language sql
   immutable
   parallel safe
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-declare
-  v_settings memory.settings;
-begin
-  v_settings.tenant_id := tenant_id;
-  v_settings.retrieval_mode := 'hybrid';
-  v_settings.retrieval_limit := 20;
-  v_settings.candidate_pool := 20;
-  v_settings.min_confidence := 0.2;
-  v_settings.weight_relevance := 0.4;
-  v_settings.weight_importance := 0.3;
-  v_settings.weight_recency := 0.2;
-  v_settings.weight_confidence := 0.1;
-  v_settings.rrf_k := 60;
-  v_settings.relevance_scale := 'range';
-  v_settings.keyword_match := 'any';
-  v_settings.keyword_ranker := 'ts_rank';
-  v_settings.bm25_k1 := 0.9;
-  v_settings.bm25_b := 0.4;
-  v_settings.fusion := 'rrf';
-  v_settings.semantic_share := 0.4;
-  v_settings.boost_neighbours := 0;
-  v_settings.boost_session := 0;
-  v_settings.boost_named := 0;
-  v_settings.text_search_config := 'english';
-  v_settings.index_rendering := 'dated';
-  v_settings.embedding_rendering := 'previous_dated';
-  v_settings.recency_half_life_days := 7;
-  v_settings.recency_null := 'zero';
-  v_settings.exact_scan_limit := 10000;
-  v_settings.vector_index_schedule := 'off';
-  v_settings.corpus_statistics_schedule := '30 3 * * *';
-  v_settings.fading_threshold := 0.2;
-  v_settings.expiry_threshold := 0.05;
-  v_settings.episode_ttl_days := 7;
-  v_settings.decay_sweep_schedule := '0 3 * * *';
-  v_settings.episode_cleanup_schedule := '10 3 * * *';
-  v_settings.rule_hygiene_schedule := '20 3 * * *';
-  v_settings.event_seal_schedule := '40 * * * *';
-  v_settings.context_token_budget := 3000;
-  v_settings.context_chars_per_token := 4;
-  v_settings.context_facts_share := 0.60;
-  v_settings.context_rules_share := 0.25;
-  v_settings.context_warnings_share := 0.05;
-  v_settings.context_episodes_share := 0.10;
-  v_settings.context_confidence := 'effective';
-  v_settings.context_counts_references := false;
-  v_settings.episode_max_entries := 10000;
-  v_settings.episode_pending_grace_days := 0;
-  v_settings.consolidation_interval_hours := 6;
-  v_settings.consolidation_episode_threshold := 100;
-  v_settings.consolidation_batch_size := 50;
-  v_settings.consolidation_lease_minutes := 15;
-  v_settings.consolidation_max_attempts := 5;
-  v_settings.consolidation_max_permanence := 'stable';
-  v_settings.consolidation_review := false;
-  v_settings.consolidation_max_confidence := 0.8;
-  v_settings.rule_effectiveness := 'by_outcome';
-  v_settings.rule_helpful_confirms := false;
-  v_settings.rule_established_successes := 5;
-  v_settings.rule_established_effectiveness := 0.6;
-  v_settings.rule_proven_successes := 15;
-  v_settings.rule_proven_effectiveness := 0.8;
-  v_settings.rule_proven_age_days := 30;
-  v_settings.rule_inversion_harms := 3;
-  v_settings.rule_inversion_effectiveness := 0.3;
-  return v_settings;
-end;
-$$;
+  return row(
+    tenant_id, -- tenant_id
+    'hybrid', -- retrieval_mode
+    20, -- retrieval_limit
+    20, -- candidate_pool
+    0.2, -- min_confidence
+    0.4, -- weight_relevance
+    0.3, -- weight_importance
+    0.2, -- weight_recency
+    0.1, -- weight_confidence
+    60, -- rrf_k
+    'range', -- relevance_scale
+    'any', -- keyword_match
+    'ts_rank', -- keyword_ranker
+    0.9, -- bm25_k1
+    0.4, -- bm25_b
+    'rrf', -- fusion
+    0.4, -- semantic_share
+    0, -- boost_neighbours
+    0, -- boost_session
+    0, -- boost_named
+    'english', -- text_search_config
+    'dated', -- index_rendering
+    'previous_dated', -- embedding_rendering
+    7, -- recency_half_life_days
+    'zero', -- recency_null
+    10000, -- exact_scan_limit
+    'off', -- vector_index_schedule
+    '30 3 * * *', -- corpus_statistics_schedule
+    0.2, -- fading_threshold
+    0.05, -- expiry_threshold
+    7, -- episode_ttl_days
+    '0 3 * * *', -- decay_sweep_schedule
+    '10 3 * * *', -- episode_cleanup_schedule
+    '20 3 * * *', -- rule_hygiene_schedule
+    '40 * * * *', -- event_seal_schedule
+    3000, -- context_token_budget
+    4, -- context_chars_per_token
+    0.60, -- context_facts_share
+    0.25, -- context_rules_share
+    0.05, -- context_warnings_share
+    0.10, -- context_episodes_share
+    'effective', -- context_confidence
+    false, -- context_counts_references
+    10000, -- episode_max_entries
+    0, -- episode_pending_grace_days
+    6, -- consolidation_interval_hours
+    100, -- consolidation_episode_threshold
+    50, -- consolidation_batch_size
+    15, -- consolidation_lease_minutes
+    5, -- consolidation_max_attempts
+    'stable', -- consolidation_max_permanence
+    false, -- consolidation_review
+    0.8, -- consolidation_max_confidence
+    'by_outcome', -- rule_effectiveness
+    false, -- rule_helpful_confirms
+    5, -- rule_established_successes
+    0.6, -- rule_established_effectiveness
+    15, -- rule_proven_successes
+    0.8, -- rule_proven_effectiveness
+    30, -- rule_proven_age_days
+    3, -- rule_inversion_harms
+    0.3 -- rule_inversion_effectiveness
+  )::memory.settings;
 
 comment on function memory.default_settings(text) is
 'The settings a tenant has before anyone configures it.';

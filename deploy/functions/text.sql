@@ -217,10 +217,12 @@ create function memory.query_lexemes(
   set search_path = pg_catalog, memory, public, pg_temp
   set client_min_messages = warning -- no NOTICE about words too long to index
 as $$
-  select coalesce(array_agg(t.lexeme order by t.positions[1], t.lexeme), '{}')
-  from unnest(
-    to_tsvector(text_search_config::regconfig, memory.preprocess_search_query(query))
-  ) as t;
+  select array(
+    -- Whatever whitespace there is, it separates words.
+    select t.lexeme
+    from unnest(to_tsvector(text_search_config::regconfig, coalesce(query, ''))) as t
+    order by t.positions[1], t.lexeme
+  );
 $$;
 
 comment on function memory.query_lexemes(text, text) is

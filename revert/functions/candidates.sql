@@ -7,12 +7,14 @@ drop function memory.find_memories(
   timestamptz
 );
 drop function memory.boost_candidates(
-  text [], text, vector, text, integer, float8, text, memory.settings, timestamptz
+  text [], text, memory.keyword_query, vector, text, integer, float8, memory.settings, timestamptz
 );
 drop function memory.fuse_lists(
-  text [], text, text, vector, text, integer, float8, text, memory.settings, timestamptz
+  text [], text, memory.keyword_query, vector, text, integer, float8, memory.settings, timestamptz
 );
+drop function memory.read_query(text, text, memory.settings);
 drop function memory.normalize_name(text);
+drop type memory.keyword_query;
 drop type memory.fused_candidate;
 
 commit;
