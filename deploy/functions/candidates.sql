@@ -96,7 +96,7 @@ comment on function memory.read_query(text, text, memory.settings) is
 'A query as keyword search asks it: any or all of its words. NULL without a word to ask for.';
 
 -- Written so that the planner makes it part of the query that calls it.
--- noqa: disable=RF01,RF03,AM03,ST06
+-- noqa: disable=AL03,AM03,AM09,RF01,RF02,RF03,ST05,ST06,ST09
 create function memory.fuse_lists(
   memory_types text[],
   mode text,
@@ -161,10 +161,10 @@ begin atomic
     select case when mode = 'hybrid' then
       memory.rrf_score(l.semantic_rank, l.keyword_rank, depth + 1, (settings).rrf_k)
     end as rrf_score
-    offset 0 -- a value, not an expression: with it relevance_score is part of this query
+    limit 1 -- a value, not an expression: with it relevance_score is part of this query
   ) as r;
 end;
--- noqa: enable=RF01,RF03,AM03,ST06
+-- noqa: enable=AL03,AM03,AM09,RF01,RF02,RF03,ST05,ST06,ST09
 
 comment on function memory.fuse_lists(
   text[], text, memory.keyword_query, vector, text, integer, float8, memory.settings, timestamptz
