@@ -250,6 +250,42 @@ async def story(memory: Memory) -> None:
         )
     console.print(table)
 
+    heading(
+        10,
+        "Two names, one person",
+        "The work agent knows a Mara Lind of her own. Merging moves what is known to one of the "
+        "two; of facts that contradict each other the surer one stays. It can be taken back.",
+    )
+    home = await assistant.entity_create("Mara", "person")
+    work = await assistant.entity_create("Mara Lind", "person", aliases=["M. Lind"])
+    office = await assistant.entity_create("Lindgren Analytics", "organization")
+    await assistant.store_fact("Mara", "phone", "ends in 12", entity_id=home, confidence=0.6)
+    await assistant.store_fact("M. Lind", "phone", "ends in 97", entity_id=work, confidence=0.9)
+    await assistant.store_fact(
+        "M. Lind", "works at", "Lindgren Analytics", entity_id=work, object_entity_id=office
+    )
+    table = display.table("", "whom “lind” may mean", "facts", "around Mara")
+    for moment, change in (
+        ("before", None),
+        ("merged", assistant.entity_merge(work, home)),
+        ("unmerged", assistant.entity_unmerge(work)),
+    ):
+        if change is not None:
+            await change
+        found = await memory.entity_resolve("lind", entity_type="person")
+        near = await memory.entity_neighbors(home)
+        table.add_row(
+            moment,
+            ", ".join(f"{each.canonical_name} ({each.name_match})" for each in found),
+            ", ".join(
+                f"{each.canonical_name}: {each.active_facts}"
+                for each in [await memory.entity_get(home), await memory.entity_get(work)]
+                if each is not None
+            ),
+            ", ".join(f"{each.relation} {each.canonical_name}" for each in near),
+        )
+    console.print(table)
+
 
 async def recorded(prompt: str, _: str) -> str:
     """Answer as an LLM once did; it named the episodes by their first words."""
