@@ -307,22 +307,27 @@ def due_butlers(rows: Sequence[DueButler], *, title: str | None = None) -> Table
 
 def consolidation_runs(rows: Sequence[ConsolidationRun], *, title: str | None = None) -> Table:
     """Return what became of batches of episodes."""
-    numbers = ("episodes", "facts", "rules", "confirmed", "contra-\ndicted", "rejected")
     result = table(
-        *("butler", "began (UTC)", "status", *numbers, "errors", "id"), title=title, right=numbers
+        *("butler", "began (UTC)", "status", "episodes", "what came of them", "id"),
+        title=title,
+        right=("episodes",),
+        whole=("began (UTC)", "id"),
     )
     for row in rows:
+        counts = {
+            "facts": row.facts_created,
+            "rules": row.rules_created,
+            "confirmed": row.confirmed,
+            "contradicted": row.contradicted,
+            "rejected": row.rejected,
+        }
+        outcome = ", ".join(f"{what}: {count}" for what, count in counts.items() if count)
         result.add_row(
             escape(row.butler),
             moment(row.started_at),
             row.status,
             str(len(row.episode_ids)),
-            str(row.facts_created),
-            str(row.rules_created),
-            str(row.confirmed),
-            str(row.contradicted),
-            str(row.rejected),
-            escape("; ".join(error["message"] for error in row.errors[:3]) or "–"),
+            escape("\n".join([outcome or "–", *(error["message"] for error in row.errors[:3])])),
             str(row.id),
         )
     return result
