@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(36);
+select plan(38);
 
 insert into memory.entities (tenant_id, id, canonical_name, entity_type, aliases)
 values
@@ -135,6 +135,12 @@ insert into memory.entities (tenant_id, canonical_name, entity_type)
 select 'a', 'Person ' || n, 'person' from generate_series(1, 3000) as n;
 analyze memory.entity_names;
 select is(memory_test.resolved('son 2999'), '{Person 2999 prefix 50}', 'one of thousands is found');
+set local pg_trgm.similarity_threshold = 0.9;
+select ok(
+  'Person 2999 fuzzy 20' = any (memory_test.resolved('Persn 2999', enable_fuzzy => true, max_results => 100)),
+  'and so is one that resembles'
+);
+select is(current_setting('pg_trgm.similarity_threshold')::float8, 0.9::float8, 'whatever the session has set');
 
 select * from finish();
 rollback;

@@ -12164,29 +12164,53 @@ begin
   from unnest(v_starting || v_containing) with ordinality as u (entity_id, place)
   order by u.place;
 
-  if enable_fuzzy and char_length(v_name) > 2
-    and exists (
+  if not enable_fuzzy or char_length(v_name) <= 2
+    or not exists (
       select from pg_extension as e
       where e.extname = 'pg_trgm' and e.extnamespace = 'public'::regnamespace
     )
   then
-    -- Whatever the session has set; that nothing is set means 0.3 to the extension.
-    if v_threshold <> '0.3' then
-      perform set_config('pg_trgm.similarity_threshold', '0.3', true);
-    end if;
+    return;
+  end if;
+
+  -- The index of similar names is one for all tenants: a small one is read as a whole sooner.
+  if not exists (
+    select from memory.entity_names as n
+    where n.tenant_id = find_names.tenant_id
+    order by n.name, n.entity_id
+    offset 2000
+  ) then
     return query
     select s.entity_id, 'fuzzy'
     from (
-      select n.entity_id, public.similarity(n.name, v_name) as similarity
+      select n.entity_id, n.name, public.similarity(n.name, v_name) as similarity
       from memory.entity_names as n
-      where n.tenant_id = find_names.tenant_id and n.name operator (public.%) v_name
+      where n.tenant_id = find_names.tenant_id
         and (find_names.entity_type is null or n.entity_type = find_names.entity_type)
-      order by similarity desc, n.name, n.entity_id
-      limit max_entities
-    ) as s;
-    if v_threshold <> '0.3' then
-      perform set_config('pg_trgm.similarity_threshold', v_threshold, true);
-    end if;
+      offset 0
+    ) as s
+    where s.similarity >= 0.3
+    order by s.similarity desc, s.name, s.entity_id
+    limit max_entities;
+    return;
+  end if;
+
+  -- Whatever the session has set; that nothing is set means 0.3 to the extension.
+  if v_threshold <> '0.3' then
+    perform set_config('pg_trgm.similarity_threshold', '0.3', true);
+  end if;
+  return query
+  select s.entity_id, 'fuzzy'
+  from (
+    select n.entity_id, public.similarity(n.name, v_name) as similarity
+    from memory.entity_names as n
+    where n.tenant_id = find_names.tenant_id and n.name operator (public.%) v_name
+      and (find_names.entity_type is null or n.entity_type = find_names.entity_type)
+    order by similarity desc, n.name, n.entity_id
+    limit max_entities
+  ) as s;
+  if v_threshold <> '0.3' then
+    perform set_config('pg_trgm.similarity_threshold', v_threshold, true);
   end if;
 end;
 $$;
