@@ -121,7 +121,7 @@ async def _examine_engine(memory: Memory) -> list[Finding]:
     try:
         versions = await memory.current_embedding_versions()
     except TenantDeniedError:
-        # A login that only reads, or without a tenant, makes no vectors.
+        # Without a tenant there is nothing to make vectors for.
         return []
     return [await asyncio.to_thread(_compare_engine, versions)]
 

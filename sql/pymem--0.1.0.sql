@@ -5006,7 +5006,7 @@ create function memory.check_embedding(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  if vector_dims(embedding) <> 384 then
+  if vector_dims(embedding) is distinct from 384 then
     perform memory.check_dimensions(vector_dims(embedding), whose);
   end if;
   -- A zero or huge vector has no cosine: it gives NaN, and NaN would top every ranking.

@@ -155,12 +155,6 @@ def test_a_login_without_a_role(database: Database, roles: str) -> None:
     assert "grant_login.sql" in row["hint"]
 
 
-def test_a_reader_makes_no_vectors(database: Database) -> None:
-    url = database.login("a", name="pymem_test_doctor_reader", roles="memory_reader")
-
-    assert "engine" not in {row["check_name"] for row in found(url)}
-
-
 def test_a_database_without_a_memory(empty_database: Database) -> None:
     [row] = found(empty_database.superuser_url, code=1)
 

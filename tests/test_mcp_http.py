@@ -699,7 +699,7 @@ async def test_a_login_without_a_role_serves_what_the_others_allow(
     database: Database, tmp_path: Path
 ) -> None:
     url = database.login(
-        None, name="pymem_test_modest", roles="memory_gateway, memory_reader, memory_writer"
+        None, name="pymem_test_http_modest", roles="memory_gateway, memory_reader, memory_writer"
     )
     with serving(url, tmp_path) as running:
         async with connected(running.url, make_token(database, "a", "admin")) as client:
