@@ -127,6 +127,8 @@ class Memory:
     ) -> Self:
         """Connect to a database; use as ``async with await Memory.connect(url) as memory``.
 
+        One that is not closed is closed with its event loop, with a ResourceWarning.
+
         Args:
             url: Connection string of an ordinary login.
             engine: Makes vectors; None for a client that computes none.
