@@ -368,6 +368,7 @@ class Memory:
         memory_id: UUID | str,
         *,
         direction: Direction | None = None,
+        max_results: int | None = None,
         as_of: datetime | None = None,
     ) -> list[Link]:
         """Return the links of a memory, oldest first, with the states of both ends."""
@@ -377,6 +378,7 @@ class Memory:
             memory_type=memory_type,
             memory_id=memory_id,
             direction=direction,
+            max_results=max_results,
             as_of=as_of,
         )
 
