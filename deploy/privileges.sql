@@ -151,7 +151,7 @@ to memory_writer, memory_worker, memory_reader, memory_admin;
 
 grant execute on function
 memory.list_events(uuid, text, timestamptz, bigint, integer),
-memory.get_links(text, uuid, text, timestamptz),
+memory.get_links(text, uuid, text, integer, timestamptz),
 memory.related(text, uuid, integer, text [], text, integer, timestamptz),
 memory.contradictions(text, integer, timestamptz),
 memory.fact_history(uuid),

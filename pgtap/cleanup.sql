@@ -193,14 +193,14 @@ insert into memory.rules (tenant_id, content, source_episode_id)
 values ('a', 'Imported', :'source_id') returning id as imported_rule_id \gset
 select results_eq(
   format(
-    $$ select l.source_state, l.target_state from memory.get_links('fact', %L, 'outgoing', '2026-01-07Z') as l $$,
+    $$ select l.source_state, l.target_state from memory.get_links('fact', %L, 'outgoing', as_of => '2026-01-07Z') as l $$,
     :'fact_id'
   ),
   $$ values ('active', 'pending') $$, 'while an episode lives, links to it resolve to its state'
 );
 select results_eq(
   format(
-    $$ select l.target_state from memory.get_links('fact', %L, 'outgoing', '2026-01-08Z') as l $$, :'fact_id'
+    $$ select l.target_state from memory.get_links('fact', %L, 'outgoing', as_of => '2026-01-08Z') as l $$, :'fact_id'
   ),
   $$ values ('expired') $$, 'when it has expired, as expired'
 );

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(104);
+select plan(128);
 
 -- What a check found, without its hints.
 create function memory_test.found(
@@ -62,7 +62,7 @@ select results_eq(
   'select d.severity, d.check_name, d.subject, d.hint from memory.doctor(true) as d',
   $$ select 'ok', c.name, null::text, null::text
      from unnest(
-       '{login,server,row_security,guards,privileges,indexes,statistics,embeddings,consolidation,jobs,settings}'
+       '{login,server,row_security,guards,privileges,indexes,statistics,embeddings,consolidation,jobs,settings,tokens}'
        ::text[]
      ) with ordinality as c (name, position)
      order by c.position $$,
@@ -180,7 +180,8 @@ select is(
 );
 select memory_test.follow('server') \g /dev/null
 select is(memory_test.found('server'), '{}', 'each is well again when its hint was followed');
-select memory_test.follow('indexes') \g /dev/null -- what went with the extension
+-- What went with the extension.
+select memory_test.follow('indexes') \g /dev/null
 
 -- Row security
 
@@ -242,6 +243,95 @@ revoke select on memory.facts from public;
 revoke execute on function memory.write_event(text, text, text, uuid, jsonb) from public;
 select memory_test.follow('privileges') \g /dev/null
 select is(memory_test.found('privileges'), '{}', 'and are again');
+
+-- The schema public
+
+create role doctor_stranger;
+grant create on schema public to public;
+grant create on schema public to doctor_writer with grant option;
+grant create on schema public to doctor_owner, doctor_chief, memory_owner;
+set session authorization doctor_writer;
+grant create on schema public to doctor_stranger;
+select is(
+  memory_test.found('privileges'),
+  array[
+    'error schema public: everybody may create objects in the schema public, where functions look, and so run code as memory_owner',
+    'error schema public: the role doctor_stranger may create objects in the schema public, where functions look, and so run code as memory_owner',
+    'error schema public: the role doctor_writer may create objects in the schema public, where functions look, and so run code as memory_owner'
+  ],
+  'whoever may put something where functions look, but the owners and superusers'
+);
+select is(
+  (select d.hint from memory.doctor() as d where d.check_name = 'privileges' limit 1),
+  'revoke create on schema public from public cascade;', 'and what to do about it'
+);
+reset session authorization;
+select memory_test.follow('privileges') \g /dev/null
+select is(memory_test.found('privileges'), '{}', 'until it is done');
+alter schema public owner to doctor_writer;
+set session authorization doctor_writer;
+select is(
+  memory_test.found('login'),
+  array['error schema public: the login doctor_writer owns the schema public, where functions look: what it creates there may run as memory_owner'],
+  'a login that owns the place'
+);
+set session authorization doctor_owner;
+select is(
+  array(select d.subject from memory.doctor() as d where d.check_name = 'login'),
+  '{memory_owner,memory_search}', 'is no worse than one that owns the memory'
+);
+reset session authorization;
+alter schema public owner to pg_database_owner;
+
+-- Logins that are gone
+
+select memory_test.a_login('doctor_gone', 'a', 'memory_writer');
+drop role doctor_gone;
+set session authorization doctor_reader;
+select is(
+  memory_test.found('privileges'),
+  array['warning doctor_gone: the login doctor_gone of tenant ''a'' is gone, and its binding is not: the next login of that name has the tenant'],
+  'a tenant is told of a login of its own that is gone'
+);
+set session authorization doctor_gateway;
+select memory_test.as_tenant('a') \g /dev/null
+select is(cardinality(memory_test.found('privileges')), 1, 'and so is a gateway that acts for it');
+select memory_test.as_tenant('b') \g /dev/null
+select is(memory_test.found('privileges'), '{}', 'but not for another one');
+select memory_test.as_tenant('') \g /dev/null
+select is(memory_test.found('privileges'), '{}', 'or for none');
+reset session authorization;
+select is(
+  array(select d.hint from memory.doctor() as d where d.check_name = 'privileges'),
+  array['As owner of the schema: select memory.unbind_login(''doctor_gone'');'],
+  'who may end the binding is told of all of them'
+);
+select memory_test.follow('privileges') \g /dev/null
+select is(memory_test.found('privileges'), '{}', 'and ends it');
+select memory_test.as_tenant('a') \g /dev/null
+
+-- Roles that may grant themselves any other
+
+create role doctor_granter createrole;
+create role doctor_granters nologin createrole;
+create role doctor_distant nologin createrole;
+alter role doctor_granter login;
+alter role doctor_owner createrole;
+grant doctor_granters to doctor_worker;
+select set_eq(
+  $$ select e.severity, e.message, e.hint from memory.examine_privileges('a', 150012) as e $$,
+  $$ select
+       'warning',
+       format('the role %s has CREATEROLE, and so may grant itself memory_owner before PostgreSQL 16', r) as message,
+       format('Upgrade PostgreSQL, or: alter role %s nocreaterole;', r) as hint
+     from unnest('{doctor_granter,doctor_granters}'::text[]) as r $$,
+  'logins with CREATEROLE, or that may become a role with it, on PostgreSQL 15'
+);
+select is_empty(
+  $$ select * from memory.examine_privileges('a', 160000) $$, 'since 16 that is no way to the owner'
+);
+alter role doctor_granter nocreaterole;
+alter role doctor_granters nocreaterole;
 
 -- Indexes
 
@@ -608,6 +698,44 @@ select is(
   'a language that a restore lost'
 );
 select throws_ok($$ select memory.store_rule('Offer coffee') $$, '42704', null, 'they are refused');
+
+-- Access tokens
+
+select memory_test.as_tenant('t') \g /dev/null
+select id as token from memory.create_access_token('laptop', 'writer', 'assistant') \gset
+select id as admin_token from memory.create_access_token('office', 'admin', expires_in => '800 days') \gset
+select id as short_token from memory.create_access_token('visit', 'reader', expires_in => '14 days') \gset
+update memory.access_tokens as t set last_used_on = (memory_test.later(70) at time zone 'UTC')::date
+where t.tenant_id = 't' and t.name = 'laptop';
+update memory.access_tokens as t set last_used_on = (now() at time zone 'UTC')::date
+where t.tenant_id = 't' and t.name = 'visit';
+select is(memory_test.found('tokens', memory_test.later(75.9)), '{}', 'tokens that last');
+select is(
+  memory_test.found('tokens', memory_test.later(76)),
+  array['warning laptop: the token ''laptop'' of role writer is in use, and expires in 14 days'],
+  'one that is in use and does not'
+);
+select is(memory_test.found('tokens', memory_test.later(86)), '{}', 'and one that was not used lately');
+select is(memory_test.found('tokens', memory_test.later(90)), '{}', 'or has expired');
+select is(memory_test.found('tokens', memory_test.later(1)), '{}', 'one that was made to end soon');
+update memory.access_tokens as t set expires_at = memory_test.later(10), created_at = memory_test.later(-80)
+where t.tenant_id = 't' and t.name = 'laptop';
+update memory.access_tokens as t set last_used_on = (now() at time zone 'UTC')::date
+where t.tenant_id = 't' and t.name = 'laptop';
+select is(cardinality(memory_test.found('tokens')), 1, 'of these it is told');
+select memory_test.follow('tokens') \g /dev/null
+select results_eq(
+  $$ select t.role, t.actor from memory.list_access_tokens() as t where t.name = 'laptop' $$,
+  $$ values ('writer', 'assistant'), ('writer', 'assistant') $$, 'the hint makes another one'
+);
+select is(memory_test.found('tokens'), '{}', 'and then it may end');
+select is(memory_test.found('tokens', memory_test.later(365)), '{}', 'a token of an administrator');
+select is(
+  memory_test.found('tokens', memory_test.later(366)),
+  array['info office: the token ''office'' of role admin was made 366 days ago'], 'that is old'
+);
+select memory.revoke_access_token(:'admin_token') \g /dev/null
+select is(memory_test.found('tokens', memory_test.later(366)), '{}', 'unless it is revoked');
 
 -- The worst first, and of one tenant only
 

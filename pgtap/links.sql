@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(73);
+select plan(78);
 
 -- The whole error of linking two memories as a client sees it, every id replaced by <id>.
 create function memory_test.error_of_link(
@@ -370,6 +370,25 @@ select throws_ok(
   format($$ select * from memory.get_links('fact', %L, null) $$, :'fact_id'), 'PM002', null,
   'a NULL direction is refused'
 );
+select results_eq(
+  format(
+    $$ select l.source_type, l.target_type, l.relation from memory.get_links('fact', %L, max_results => 3) as l $$,
+    :'fact_id'
+  ),
+  $$ values ('episode', 'fact', 'supports'), ('rule', 'fact', 'contradicts'), ('fact', 'episode', 'derived_from') $$,
+  'of many links the oldest are told'
+);
+select results_eq(
+  format(
+    $$ select l.source_type from memory.get_links('fact', %L, 'incoming', max_results => 1) as l $$, :'fact_id'
+  ),
+  $$ values ('episode') $$, 'of those in the direction that was asked for'
+);
+select throws_ok(
+  format($$ select * from memory.get_links('fact', %L, max_results => %s) $$, :'fact_id', n), 'PM002', null,
+  format('%s links cannot be asked for', n)
+)
+from unnest('{0,10001,"null"}'::text[]) as n;
 select memory_test.as_tenant('b') \g /dev/null
 select memory.create_link('rule', :'foreign_rule_id', 'rule', :'foreign_rule2_id', 'related_to') \g /dev/null
 select is_empty(

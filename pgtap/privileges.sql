@@ -69,7 +69,7 @@ values
 -- the doctor
 ('{}', '{all_checks,enumerate,counted,age_in_words,examine_login,examine_server,examine_row_security,examine_guards,
   examine_privileges,examine_indexes,examine_statistics,examine_embeddings,examine_consolidation,examine_jobs,
-  examine_settings}'),
+  examine_settings,examine_tokens}'),
 -- embeddings
 (
   '{memory_admin,memory_worker,memory_writer}',

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import json
 import os
 import random
+import warnings
+import weakref
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -88,6 +91,7 @@ class Database:
             check=_check,
             name="pymem",
         )
+        self._guard: asyncio.Task[None] | None = None
 
     async def open(self, *, wait: bool = True) -> Self:
         """Connect.
@@ -97,6 +101,7 @@ class Database:
                 the background, and calls raise UnavailableError while the database is away.
         """
         if not wait:
+            self._stop_with_loop()
             await self._pool.open()
             return self
         try:
@@ -106,14 +111,28 @@ class Database:
                 await self._configure(probe)
             finally:
                 await probe.close()
+            self._stop_with_loop()
             await self._pool.open(wait=True)
         except (psycopg.Error, PoolTimeout) as error:
+            await self.close()
             raise translate(error) from error
         return self
 
     async def close(self) -> None:
         """Close all connections."""
         await self._pool.close()
+        if self._guard is not None:
+            self._guard.cancel()
+            await asyncio.wait([self._guard])
+
+    def _stop_with_loop(self) -> None:
+        """See to it that the pool stops at the end of its event loop, or with this object."""
+        if self._guard is None:
+            loop = asyncio.get_running_loop()
+            self._guard = loop.create_task(_stop_when_cancelled(self._pool), name="pymem-guard")
+            # The loop itself keeps no task alive.
+            dropped = weakref.finalize(self, _cancel, loop, self._guard)
+            self._guard.add_done_callback(lambda _: dropped.detach())
 
     async def __aenter__(self) -> Self:
         return await self.open()
@@ -212,6 +231,32 @@ async def _pipelined(
     if failure is not None:
         raise failure
     return found
+
+
+async def _stop_when_cancelled(pool: AsyncConnectionPool[Any]) -> None:
+    """Wait to be cancelled, as every task is at the end of asyncio.run, and stop the pool.
+
+    A worker of the pool that is connecting takes that for a failure to connect, and then waits for
+    its next task for ever, unless the pool is closed.
+    """
+    try:
+        await asyncio.Event().wait()
+    finally:
+        if not pool.closed:
+            # Where its workers are cancelled too, closing ends with their cancellation.
+            with contextlib.suppress(asyncio.CancelledError):
+                await pool.close()
+            warnings.warn(
+                "a memory was not closed: use it as async with, or await close()",
+                ResourceWarning,
+                stacklevel=1,
+            )
+
+
+def _cancel(loop: asyncio.AbstractEventLoop, task: asyncio.Task[None]) -> None:
+    # Whichever thread collects garbage.
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(task.cancel)
 
 
 def _with_settings(url: str, role: str | None, read_only: bool) -> str:

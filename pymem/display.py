@@ -194,23 +194,30 @@ def links(rows: Sequence[Link], *, title: str | None = None) -> Table:
 
 
 def related(rows: Sequence[RelatedMemory], *, title: str | None = None) -> Table:
-    """Return what links lead to, with the link each memory was reached over."""
+    """Return what links lead to, two lines each, with the link it was reached over."""
     result = table(
-        *("depth", "type", "memory", "state", "reached over", "id"),
+        *("#", "depth", "memory", "state", "reached over"),
         title=title,
-        right=("depth",),
-        whole=("type", "state"),
+        right=("#", "depth"),
+        whole=("state",),
     )
-    for row in rows:
+    result.columns[2].min_width = 36
+    places = {(row.memory_type, row.id): place for place, row in enumerate(rows, 1)}
+    for place, row in enumerate(rows, 1):
+        nearer = places.get((row.from_type, row.from_id))
         arrow = "→" if row.direction == "outgoing" else "←"
         result.add_row(
+            str(place),
             str(row.depth),
-            row.memory_type,
-            escape(what(row)),
+            f"{escape(f'{row.memory_type}: {what(row)}')}\n[dim]{row.id}",
             row.state,
-            f"{row.from_type} {row.from_id} {arrow} {row.relation}",
-            str(row.id),
+            f"{'' if nearer is None else f'{nearer} '}{arrow} {row.relation}",
         )
+    result.caption = (
+        "reached over: from that number (none: what was asked about), → naming this one, or "
+        "← named by it"
+    )
+    result.caption_justify = "left"
     return result
 
 

@@ -127,6 +127,8 @@ class Memory:
     ) -> Self:
         """Connect to a database; use as ``async with await Memory.connect(url) as memory``.
 
+        One that is not closed is closed with its event loop, with a ResourceWarning.
+
         Args:
             url: Connection string of an ordinary login.
             engine: Makes vectors; None for a client that computes none.
@@ -366,6 +368,7 @@ class Memory:
         memory_id: UUID | str,
         *,
         direction: Direction | None = None,
+        max_results: int | None = None,
         as_of: datetime | None = None,
     ) -> list[Link]:
         """Return the links of a memory, oldest first, with the states of both ends."""
@@ -375,6 +378,7 @@ class Memory:
             memory_type=memory_type,
             memory_id=memory_id,
             direction=direction,
+            max_results=max_results,
             as_of=as_of,
         )
 

@@ -129,6 +129,12 @@ def furnish(database: Database, tenant: str, word: str, *, more: int = 0) -> dic
             value("select id from memory.apply_consolidation(%(r)s, %(o)s)", r=run, o=output)
             return run
 
+        # Of a login that is gone; the doctor tells of it.
+        value(
+            "insert into memory.tenant_logins (login, tenant_id)"
+            " values ('gone ' || %(word)s, %(tenant_id)s) returning login",
+            word=word,
+        )
         connection.execute(f"set session authorization pymem_test_leak_{tenant}")
         value(
             "select memory.set_request(actor => %(actor)s, request_id => %(request_id)s,"

@@ -235,6 +235,7 @@ def test_links_are_walked(pymem: Run, database: Database) -> None:
     )
 
     near = pymem("related", "fact", paris).stdout
+    far = pymem("related", "fact", paris, "--depth", "2").stdout
     told = parsed(pymem("related", "fact", paris, "--depth", "2", "--json"))
     one_way = parsed(pymem("related", "fact", rome, "--direction", "outgoing", "--json"))
     over = parsed(
@@ -247,6 +248,9 @@ def test_links_are_walked(pymem: Run, database: Database) -> None:
 
     assert "[Ada] [lives in]: Rome" in near
     assert "← supersedes" in near
+    assert f" {rome} " in near
+    assert "1 ← derived_from" in far
+    assert f" {rule} " in far
     assert [(row["depth"], row["content"]) for row in told] == [
         (1, "Rome"),
         (2, "Write to Ada in Italian"),

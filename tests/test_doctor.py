@@ -21,7 +21,7 @@ from tests.conftest import Database
 
 CHECKS = [
     *("schema", "login", "server", "row_security", "guards", "privileges", "indexes"),
-    *("statistics", "embeddings", "consolidation", "jobs", "settings", "engine"),
+    *("statistics", "embeddings", "consolidation", "jobs", "settings", "tokens", "engine"),
 ]
 
 

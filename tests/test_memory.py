@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import inspect
 import json
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
@@ -50,6 +54,47 @@ async def embedding_memory(
     """A memory with the real model, of the tenant a."""
     async with await Memory.connect(database.login("a"), engine=engine) as memory:
         yield memory
+
+
+# The pool opens more connections while the program ends.
+NEVER_CLOSED = """
+import asyncio, sys
+from pymem import Memory
+
+async def main():
+    memory = await Memory.connect(sys.argv[1])
+    await asyncio.gather(*(memory.current_settings() for _ in range(4)))
+
+asyncio.run(main())
+print("ended")
+"""
+
+
+def test_a_program_ends_that_never_closes_its_memory(database: conftest.Database) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "always::ResourceWarning", "-c", NEVER_CLOSED, database.login("a")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+
+    assert done.stdout == "ended\n"
+    assert "ResourceWarning: a memory was not closed" in done.stderr
+
+
+async def test_a_memory_that_nobody_has_any_more_is_closed(database: conftest.Database) -> None:
+    before = asyncio.all_tasks()
+    memory = await Memory.connect(database.login("a"))
+    of_the_pool = asyncio.all_tasks() - before
+    assert of_the_pool
+
+    del memory
+    gc.collect()
+    with pytest.warns(ResourceWarning, match="not closed"):
+        await asyncio.wait(of_the_pool, timeout=60)
+
+    assert all(task.done() for task in of_the_pool)
 
 
 async def test_what_is_stored_is_found(memory: Memory) -> None:

@@ -40,7 +40,8 @@ begin
   ('embeddings', true, 'no memory waits long for its vector'),
   ('consolidation', true, 'no episode waits long for consolidation'),
   ('jobs', true, 'the periodic jobs have left nothing undone'),
-  ('settings', true, 'no setting contradicts another');
+  ('settings', true, 'no setting contradicts another'),
+  ('tokens', true, 'no access token in use expires soon');
 end;
 $$;
 
@@ -85,7 +86,9 @@ begin
     union all
     select f.* from memory.examine_guards() as f
     union all
-    select f.* from memory.examine_privileges() as f
+    select f.* from memory.examine_privileges(
+      v_settings.tenant_id, current_setting('server_version_num')::integer
+    ) as f
     union all
     select f.* from memory.examine_indexes() as f
     union all
@@ -98,6 +101,8 @@ begin
     select f.* from memory.examine_jobs(v_settings, as_of) as f
     union all
     select f.* from memory.examine_settings(v_settings) as f
+    union all
+    select f.* from memory.examine_tokens(v_settings, as_of) as f
   )
   select r.severity, r.check_name, r.subject, r.message, r.hint
   from (

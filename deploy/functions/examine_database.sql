@@ -127,6 +127,21 @@ begin
 
   return query
   select
+    'error', 'login', 'schema public',
+    format(
+      'the login %I owns the schema public, where functions look: what it creates there may run as '
+      'memory_owner',
+      session_user
+    ),
+    'Deploy and repair with it, and connect applications as a login of their own '
+    '(sql/grant_login.sql).'
+  from pg_namespace as n
+  where n.nspname = 'public'
+    and pg_has_role(session_user, n.nspowner, 'member')
+    and not pg_has_role(session_user, 'memory_owner', 'member');
+
+  return query
+  select
     case when v_is_gateway then 'warning' else 'error' end, 'login', session_user::text,
     case
       when v_is_gateway
@@ -285,7 +300,10 @@ $$;
 comment on function memory.examine_guards() is
 'What lets somebody write past the audit: see memory.check_guards.';
 
-create function memory.examine_privileges()
+create function memory.examine_privileges(
+  tenant_id text,
+  server_version_num integer
+)
   returns setof memory.finding
   language plpgsql
   stable
@@ -340,11 +358,66 @@ begin
   from objects as o
   where o.owner not in ('memory_owner'::regrole, 'memory_search'::regrole)
   group by o.owner;
+
+  -- Functions find the extensions there, and whatever else is there. Its owner is not looked at
+  -- here, since in most databases that is who deploys.
+  return query
+  select distinct
+    'error', 'privileges', 'schema public',
+    format(
+      '%s may create objects in the schema public, where functions look, and so run code as '
+      'memory_owner',
+      case when a.grantee = 0 then 'everybody' else format('the role %s', a.grantee::regrole) end
+    ),
+    format(
+      'revoke create on schema public from %s cascade;',
+      case when a.grantee = 0 then 'public' else a.grantee::regrole::text end
+    )
+  from pg_namespace as n
+  cross join lateral aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) as a
+  where n.nspname = 'public' and a.privilege_type = 'CREATE' and a.grantee <> n.nspowner
+    and (a.grantee = 0 or not pg_has_role(a.grantee, 'memory_owner', 'member'));
+
+  -- A tenant learns of its own logins only.
+  return query
+  select
+    'warning', 'privileges', l.login::text,
+    format(
+      'the login %I of tenant %L is gone, and its binding is not: the next login of that name has '
+      'the tenant',
+      l.login, l.tenant_id
+    ),
+    format('As owner of the schema: select memory.unbind_login(%L);', l.login)
+  from memory.tenant_logins as l
+  where (
+      l.tenant_id = examine_privileges.tenant_id
+      or pg_has_role(session_user, 'memory_owner', 'member')
+    )
+    and not exists (select from pg_roles as r where r.rolname = l.login);
+
+  return query
+  select
+    'warning', 'privileges', r.rolname::text,
+    format(
+      'the role %I has CREATEROLE, and so may grant itself memory_owner before PostgreSQL 16',
+      r.rolname
+    ),
+    format('Upgrade PostgreSQL, or: alter role %I nocreaterole;', r.rolname)
+  from pg_roles as r
+  where server_version_num < 160000
+    and r.rolcreaterole and not r.rolsuper
+    and not pg_has_role(r.oid, 'memory_owner', 'member')
+    and exists (
+      select from pg_roles as l
+      where l.rolcanlogin and not l.rolsuper and pg_has_role(l.oid, r.oid, 'member')
+    );
 end;
 $$;
 
-comment on function memory.examine_privileges() is
-'Whether the roles, owners and privileges are those of the deployment: a restore may lose them.';
+comment on function memory.examine_privileges(text, integer) is
+'Whether the roles, owners and privileges are those of the deployment, as a restore may lose them, '
+'and who could get those of the owner: by the schema public, or (as of server_version_num) by '
+'CREATEROLE. Also bindings of logins that are gone: those of the tenant, or all for the owner.';
 
 create function memory.examine_indexes()
   returns setof memory.finding

@@ -4,6 +4,7 @@
 -- requires: functions/embedding
 -- requires: functions/examine_database
 -- requires: functions/jobs
+-- requires: tables/access_tokens
 
 begin;
 
@@ -523,5 +524,69 @@ $$;
 
 comment on function memory.examine_settings(memory.settings) is
 'Settings that contradict each other, or the data.';
+
+create function memory.examine_tokens(
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns setof memory.finding
+  language plpgsql
+  stable
+  strict
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_soon timestamptz := as_of + interval '14 days';
+begin
+  -- One that was made for less than that is meant to end, and one with a successor may.
+  return query
+  select
+    'warning', 'tokens', t.name,
+    format(
+      'the token %L of role %s is in use, and expires in %s',
+      t.name, t.role, memory.age_in_words(as_of, t.expires_at)
+    ),
+    format(
+      'Make another one, and hand it over: '
+      'select token from memory.create_access_token(name => %L, role => %L, actor => %L);',
+      t.name, t.role, t.actor
+    )
+  from memory.access_tokens as t
+  where t.tenant_id = settings.tenant_id
+    and t.revoked_at is null
+    and t.expires_at > as_of
+    and t.expires_at <= v_soon
+    and t.expires_at - t.created_at > interval '14 days'
+    and t.last_used_on >= (as_of at time zone 'UTC')::date - 14
+    and not exists (
+      select from memory.access_tokens as n
+      where n.tenant_id = t.tenant_id
+        and (n.name, n.role, n.actor) = (t.name, t.role, t.actor)
+        and n.revoked_at is null
+        and n.expires_at > v_soon
+    );
+
+  return query
+  select
+    'info', 'tokens', t.name,
+    format(
+      'the token %L of role admin was made %s ago',
+      t.name, memory.age_in_words(t.created_at, as_of)
+    ),
+    format(
+      'Now and then make another one; then: select memory.revoke_access_token(%L);', t.id
+    )
+  from memory.access_tokens as t
+  where t.tenant_id = settings.tenant_id
+    and t.revoked_at is null
+    and t.expires_at > as_of
+    and t.role = 'admin'
+    and t.created_at < as_of - interval '365 days';
+end;
+$$;
+
+comment on function memory.examine_tokens(memory.settings, timestamptz) is
+'Access tokens that were used within 14 days, and expire within 14 days; those of role admin that '
+'are older than a year.';
 
 commit;

@@ -64,41 +64,45 @@ comment on function memory.create_link(text, uuid, text, uuid, text) is
 'tells so with created = false and the relation that is stored. Errors: PM001 no such memory, '
 'PM002 invalid argument.';
 
+-- A set of one row: its body becomes part of the query that asks for it. A function that returns a
+-- value, or pins its search_path, is called for each row.
+-- noqa: disable=RF01,RF03
 create function memory.resolved_state(
   tenant_id text,
   memory_type text,
   memory_id uuid,
   as_of timestamptz
 )
-  returns text
+  returns table (state text)
   language sql
   stable
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-  select coalesce(
-    case memory_type
-      when 'episode' then (
-        select case when e.expires_at <= as_of then 'expired' else e.lifecycle_state end
-        from memory.episodes as e
-        where e.tenant_id = resolved_state.tenant_id and e.id = memory_id
+  rows 1
+  begin atomic
+    select coalesce(
+      case memory_type
+        when 'episode' then (
+          select case when e.expires_at <= as_of then 'expired' else e.lifecycle_state end
+          from memory.episodes as e
+          where e.tenant_id = resolved_state.tenant_id and e.id = memory_id
+        )
+        when 'fact' then (
+          select f.lifecycle_state from memory.facts as f
+          where f.tenant_id = resolved_state.tenant_id and f.id = memory_id
+        )
+        else (
+          select r.lifecycle_state from memory.rules as r
+          where r.tenant_id = resolved_state.tenant_id and r.id = memory_id
+        )
+      end,
+      (
+        select 'expired' from memory.tombstones as t
+        where t.tenant_id = resolved_state.tenant_id
+          and t.memory_type = resolved_state.memory_type
+          and t.memory_id = resolved_state.memory_id
       )
-      when 'fact' then (
-        select f.lifecycle_state from memory.facts as f
-        where f.tenant_id = resolved_state.tenant_id and f.id = memory_id
-      )
-      else (
-        select r.lifecycle_state from memory.rules as r
-        where r.tenant_id = resolved_state.tenant_id and r.id = memory_id
-      )
-    end,
-    (
-      select 'expired' from memory.tombstones as t
-      where t.tenant_id = resolved_state.tenant_id
-        and t.memory_type = resolved_state.memory_type
-        and t.memory_id = resolved_state.memory_id
-    )
-  );
-$$;
+    );
+  end;
+-- noqa: enable=RF01,RF03
 
 comment on function memory.resolved_state(text, text, uuid, timestamptz) is
 'State of the memory at an end of a link: its lifecycle_state, and expired for an episode that '
@@ -108,6 +112,7 @@ create function memory.get_links(
   memory_type text,
   memory_id uuid,
   direction text default 'both',
+  max_results integer default 1000,
   as_of timestamptz default now()
 )
   returns table (
@@ -131,37 +136,45 @@ begin
   perform
     memory.check_word('memory_type', memory_type, '{episode,fact,rule}'),
     memory.check_word('direction', direction, '{outgoing,incoming,both}'),
+    memory.check_number('max_results', max_results, 1, 10000),
     memory.check_time('as_of', as_of);
 
+  -- One end of each is the memory itself, whose state is looked up once.
   return query
   select
-    l.source_type, l.source_id,
-    memory.resolved_state(v_tenant_id, l.source_type, l.source_id, as_of),
-    l.target_type, l.target_id,
-    memory.resolved_state(v_tenant_id, l.target_type, l.target_id, as_of),
+    l.source_type, l.source_id, case when l.is_outgoing then m.state else e.state end,
+    l.target_type, l.target_id, case when l.is_outgoing then e.state else m.state end,
     l.relation, l.created_at
   from (
-    select o.*
-    from memory.memory_links as o
-    where o.tenant_id = v_tenant_id
-      and direction in ('outgoing', 'both')
-      and o.source_type = get_links.memory_type
-      and o.source_id = get_links.memory_id
-    union all
-    select i.*
-    from memory.memory_links as i
-    where i.tenant_id = v_tenant_id
-      and direction in ('incoming', 'both')
-      and i.target_type = get_links.memory_type
-      and i.target_id = get_links.memory_id
+    select b.*
+    from (
+      select o.*, true as is_outgoing, o.target_type as end_type, o.target_id as end_id
+      from memory.memory_links as o
+      where o.tenant_id = v_tenant_id
+        and direction in ('outgoing', 'both')
+        and o.source_type = get_links.memory_type
+        and o.source_id = get_links.memory_id
+      union all
+      select i.*, false, i.source_type, i.source_id
+      from memory.memory_links as i
+      where i.tenant_id = v_tenant_id
+        and direction in ('incoming', 'both')
+        and i.target_type = get_links.memory_type
+        and i.target_id = get_links.memory_id
+    ) as b
+    order by b.created_at, b.source_type, b.source_id, b.target_type, b.target_id
+    limit max_results
   ) as l
+  cross join memory.resolved_state(v_tenant_id, memory_type, memory_id, as_of) as m
+  cross join lateral memory.resolved_state(v_tenant_id, l.end_type, l.end_id, as_of) as e
   order by l.created_at, l.source_type, l.source_id, l.target_type, l.target_id;
 end;
 $$;
 
-comment on function memory.get_links(text, uuid, text, timestamptz) is
+comment on function memory.get_links(text, uuid, text, integer, timestamptz) is
 'Links of a memory: outgoing (it is the source), incoming (it is the target) or both, oldest '
-'first, with the states of both ends as of as_of: lifecycle_state, or expired for an episode that '
-'has expired, whether it was deleted since or not. No rows for an unknown id. Errors: PM002.';
+'first and at most max_results (1..10000), with the states of both ends as of as_of: '
+'lifecycle_state, or expired for an episode that has expired, whether it was deleted since or not. '
+'No rows for an unknown id. Errors: PM002.';
 
 commit;

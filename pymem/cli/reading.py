@@ -177,7 +177,7 @@ def context(
 @as_json
 @pass_options
 def get(options: Options, memory_type: Any, memory_id: str, json_: bool) -> None:
-    """Show one memory, in whatever state, and its links."""
+    """Show one memory, in whatever state, and its links, the oldest thousand."""
 
     async def work(memory: Memory) -> Any:
         found = await memory.get_memory(memory_type, memory_id)

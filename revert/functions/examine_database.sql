@@ -4,7 +4,7 @@ begin;
 
 drop function memory.examine_statistics();
 drop function memory.examine_indexes();
-drop function memory.examine_privileges();
+drop function memory.examine_privileges(text, integer);
 drop function memory.examine_guards();
 drop function memory.examine_row_security();
 drop function memory.examine_server(integer);

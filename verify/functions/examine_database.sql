@@ -9,7 +9,7 @@ select
   'memory.examine_server(integer)'::regprocedure,
   'memory.examine_row_security()'::regprocedure,
   'memory.examine_guards()'::regprocedure,
-  'memory.examine_privileges()'::regprocedure,
+  'memory.examine_privileges(text, integer)'::regprocedure,
   'memory.examine_indexes()'::regprocedure,
   'memory.examine_statistics()'::regprocedure,
   'memory.finding'::regtype;

@@ -4,5 +4,5 @@ begin;
 select
   'memory.create_link(text, uuid, text, uuid, text)'::regprocedure,
   'memory.resolved_state(text, text, uuid, timestamptz)'::regprocedure,
-  'memory.get_links(text, uuid, text, timestamptz)'::regprocedure;
+  'memory.get_links(text, uuid, text, integer, timestamptz)'::regprocedure;
 rollback;
