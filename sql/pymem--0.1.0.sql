@@ -7372,41 +7372,45 @@ comment on function memory.create_link(text, uuid, text, uuid, text) is
 'tells so with created = false and the relation that is stored. Errors: PM001 no such memory, '
 'PM002 invalid argument.';
 
+-- A set of one row: its body becomes part of the query that asks for it. A function that returns a
+-- value, or pins its search_path, is called for each row.
+-- noqa: disable=RF01,RF03
 create function memory.resolved_state(
   tenant_id text,
   memory_type text,
   memory_id uuid,
   as_of timestamptz
 )
-  returns text
+  returns table (state text)
   language sql
   stable
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-  select coalesce(
-    case memory_type
-      when 'episode' then (
-        select case when e.expires_at <= as_of then 'expired' else e.lifecycle_state end
-        from memory.episodes as e
-        where e.tenant_id = resolved_state.tenant_id and e.id = memory_id
+  rows 1
+  begin atomic
+    select coalesce(
+      case memory_type
+        when 'episode' then (
+          select case when e.expires_at <= as_of then 'expired' else e.lifecycle_state end
+          from memory.episodes as e
+          where e.tenant_id = resolved_state.tenant_id and e.id = memory_id
+        )
+        when 'fact' then (
+          select f.lifecycle_state from memory.facts as f
+          where f.tenant_id = resolved_state.tenant_id and f.id = memory_id
+        )
+        else (
+          select r.lifecycle_state from memory.rules as r
+          where r.tenant_id = resolved_state.tenant_id and r.id = memory_id
+        )
+      end,
+      (
+        select 'expired' from memory.tombstones as t
+        where t.tenant_id = resolved_state.tenant_id
+          and t.memory_type = resolved_state.memory_type
+          and t.memory_id = resolved_state.memory_id
       )
-      when 'fact' then (
-        select f.lifecycle_state from memory.facts as f
-        where f.tenant_id = resolved_state.tenant_id and f.id = memory_id
-      )
-      else (
-        select r.lifecycle_state from memory.rules as r
-        where r.tenant_id = resolved_state.tenant_id and r.id = memory_id
-      )
-    end,
-    (
-      select 'expired' from memory.tombstones as t
-      where t.tenant_id = resolved_state.tenant_id
-        and t.memory_type = resolved_state.memory_type
-        and t.memory_id = resolved_state.memory_id
-    )
-  );
-$$;
+    );
+  end;
+-- noqa: enable=RF01,RF03
 
 comment on function memory.resolved_state(text, text, uuid, timestamptz) is
 'State of the memory at an end of a link: its lifecycle_state, and expired for an episode that '
@@ -7416,6 +7420,7 @@ create function memory.get_links(
   memory_type text,
   memory_id uuid,
   direction text default 'both',
+  max_results integer default 1000,
   as_of timestamptz default now()
 )
   returns table (
@@ -7439,38 +7444,46 @@ begin
   perform
     memory.check_word('memory_type', memory_type, '{episode,fact,rule}'),
     memory.check_word('direction', direction, '{outgoing,incoming,both}'),
+    memory.check_number('max_results', max_results, 1, 10000),
     memory.check_time('as_of', as_of);
 
+  -- One end of each is the memory itself, whose state is looked up once.
   return query
   select
-    l.source_type, l.source_id,
-    memory.resolved_state(v_tenant_id, l.source_type, l.source_id, as_of),
-    l.target_type, l.target_id,
-    memory.resolved_state(v_tenant_id, l.target_type, l.target_id, as_of),
+    l.source_type, l.source_id, case when l.is_outgoing then m.state else e.state end,
+    l.target_type, l.target_id, case when l.is_outgoing then e.state else m.state end,
     l.relation, l.created_at
   from (
-    select o.*
-    from memory.memory_links as o
-    where o.tenant_id = v_tenant_id
-      and direction in ('outgoing', 'both')
-      and o.source_type = get_links.memory_type
-      and o.source_id = get_links.memory_id
-    union all
-    select i.*
-    from memory.memory_links as i
-    where i.tenant_id = v_tenant_id
-      and direction in ('incoming', 'both')
-      and i.target_type = get_links.memory_type
-      and i.target_id = get_links.memory_id
+    select b.*
+    from (
+      select o.*, true as is_outgoing, o.target_type as end_type, o.target_id as end_id
+      from memory.memory_links as o
+      where o.tenant_id = v_tenant_id
+        and direction in ('outgoing', 'both')
+        and o.source_type = get_links.memory_type
+        and o.source_id = get_links.memory_id
+      union all
+      select i.*, false, i.source_type, i.source_id
+      from memory.memory_links as i
+      where i.tenant_id = v_tenant_id
+        and direction in ('incoming', 'both')
+        and i.target_type = get_links.memory_type
+        and i.target_id = get_links.memory_id
+    ) as b
+    order by b.created_at, b.source_type, b.source_id, b.target_type, b.target_id
+    limit max_results
   ) as l
+  cross join memory.resolved_state(v_tenant_id, memory_type, memory_id, as_of) as m
+  cross join lateral memory.resolved_state(v_tenant_id, l.end_type, l.end_id, as_of) as e
   order by l.created_at, l.source_type, l.source_id, l.target_type, l.target_id;
 end;
 $$;
 
-comment on function memory.get_links(text, uuid, text, timestamptz) is
+comment on function memory.get_links(text, uuid, text, integer, timestamptz) is
 'Links of a memory: outgoing (it is the source), incoming (it is the target) or both, oldest '
-'first, with the states of both ends as of as_of: lifecycle_state, or expired for an episode that '
-'has expired, whether it was deleted since or not. No rows for an unknown id. Errors: PM002.';
+'first and at most max_results (1..10000), with the states of both ends as of as_of: '
+'lifecycle_state, or expired for an episode that has expired, whether it was deleted since or not. '
+'No rows for an unknown id. Errors: PM002.';
 
 -- Deploy pymem:functions/lifecycle to pg
 -- requires: functions/scoring
@@ -15845,6 +15858,21 @@ begin
 
   return query
   select
+    'error', 'login', 'schema public',
+    format(
+      'the login %I owns the schema public, where functions look: what it creates there may run as '
+      'memory_owner',
+      session_user
+    ),
+    'Deploy and repair with it, and connect applications as a login of their own '
+    '(sql/grant_login.sql).'
+  from pg_namespace as n
+  where n.nspname = 'public'
+    and pg_has_role(session_user, n.nspowner, 'member')
+    and not pg_has_role(session_user, 'memory_owner', 'member');
+
+  return query
+  select
     case when v_is_gateway then 'warning' else 'error' end, 'login', session_user::text,
     case
       when v_is_gateway
@@ -16003,7 +16031,10 @@ $$;
 comment on function memory.examine_guards() is
 'What lets somebody write past the audit: see memory.check_guards.';
 
-create function memory.examine_privileges()
+create function memory.examine_privileges(
+  tenant_id text,
+  server_version_num integer
+)
   returns setof memory.finding
   language plpgsql
   stable
@@ -16058,11 +16089,66 @@ begin
   from objects as o
   where o.owner not in ('memory_owner'::regrole, 'memory_search'::regrole)
   group by o.owner;
+
+  -- Functions find the extensions there, and whatever else is there. Its owner is not looked at
+  -- here, since in most databases that is who deploys.
+  return query
+  select distinct
+    'error', 'privileges', 'schema public',
+    format(
+      '%s may create objects in the schema public, where functions look, and so run code as '
+      'memory_owner',
+      case when a.grantee = 0 then 'everybody' else format('the role %s', a.grantee::regrole) end
+    ),
+    format(
+      'revoke create on schema public from %s cascade;',
+      case when a.grantee = 0 then 'public' else a.grantee::regrole::text end
+    )
+  from pg_namespace as n
+  cross join lateral aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) as a
+  where n.nspname = 'public' and a.privilege_type = 'CREATE' and a.grantee <> n.nspowner
+    and (a.grantee = 0 or not pg_has_role(a.grantee, 'memory_owner', 'member'));
+
+  -- A tenant learns of its own logins only.
+  return query
+  select
+    'warning', 'privileges', l.login::text,
+    format(
+      'the login %I of tenant %L is gone, and its binding is not: the next login of that name has '
+      'the tenant',
+      l.login, l.tenant_id
+    ),
+    format('As owner of the schema: select memory.unbind_login(%L);', l.login)
+  from memory.tenant_logins as l
+  where (
+      l.tenant_id = examine_privileges.tenant_id
+      or pg_has_role(session_user, 'memory_owner', 'member')
+    )
+    and not exists (select from pg_roles as r where r.rolname = l.login);
+
+  return query
+  select
+    'warning', 'privileges', r.rolname::text,
+    format(
+      'the role %I has CREATEROLE, and so may grant itself memory_owner before PostgreSQL 16',
+      r.rolname
+    ),
+    format('Upgrade PostgreSQL, or: alter role %I nocreaterole;', r.rolname)
+  from pg_roles as r
+  where server_version_num < 160000
+    and r.rolcreaterole and not r.rolsuper
+    and not pg_has_role(r.oid, 'memory_owner', 'member')
+    and exists (
+      select from pg_roles as l
+      where l.rolcanlogin and not l.rolsuper and pg_has_role(l.oid, r.oid, 'member')
+    );
 end;
 $$;
 
-comment on function memory.examine_privileges() is
-'Whether the roles, owners and privileges are those of the deployment: a restore may lose them.';
+comment on function memory.examine_privileges(text, integer) is
+'Whether the roles, owners and privileges are those of the deployment, as a restore may lose them, '
+'and who could get those of the owner: by the schema public, or (as of server_version_num) by '
+'CREATEROLE. Also bindings of logins that are gone: those of the tenant, or all for the owner.';
 
 create function memory.examine_indexes()
   returns setof memory.finding
@@ -16134,6 +16220,7 @@ comment on function memory.examine_statistics() is
 -- requires: functions/embedding
 -- requires: functions/examine_database
 -- requires: functions/jobs
+-- requires: tables/access_tokens
 
 set local role memory_owner;
 
@@ -16652,6 +16739,70 @@ $$;
 comment on function memory.examine_settings(memory.settings) is
 'Settings that contradict each other, or the data.';
 
+create function memory.examine_tokens(
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns setof memory.finding
+  language plpgsql
+  stable
+  strict
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_soon timestamptz := as_of + interval '14 days';
+begin
+  -- One that was made for less than that is meant to end, and one with a successor may.
+  return query
+  select
+    'warning', 'tokens', t.name,
+    format(
+      'the token %L of role %s is in use, and expires in %s',
+      t.name, t.role, memory.age_in_words(as_of, t.expires_at)
+    ),
+    format(
+      'Make another one, and hand it over: '
+      'select token from memory.create_access_token(name => %L, role => %L, actor => %L);',
+      t.name, t.role, t.actor
+    )
+  from memory.access_tokens as t
+  where t.tenant_id = settings.tenant_id
+    and t.revoked_at is null
+    and t.expires_at > as_of
+    and t.expires_at <= v_soon
+    and t.expires_at - t.created_at > interval '14 days'
+    and t.last_used_on >= (as_of at time zone 'UTC')::date - 14
+    and not exists (
+      select from memory.access_tokens as n
+      where n.tenant_id = t.tenant_id
+        and (n.name, n.role, n.actor) = (t.name, t.role, t.actor)
+        and n.revoked_at is null
+        and n.expires_at > v_soon
+    );
+
+  return query
+  select
+    'info', 'tokens', t.name,
+    format(
+      'the token %L of role admin was made %s ago',
+      t.name, memory.age_in_words(t.created_at, as_of)
+    ),
+    format(
+      'Now and then make another one; then: select memory.revoke_access_token(%L);', t.id
+    )
+  from memory.access_tokens as t
+  where t.tenant_id = settings.tenant_id
+    and t.revoked_at is null
+    and t.expires_at > as_of
+    and t.role = 'admin'
+    and t.created_at < as_of - interval '365 days';
+end;
+$$;
+
+comment on function memory.examine_tokens(memory.settings, timestamptz) is
+'Access tokens that were used within 14 days, and expire within 14 days; those of role admin that '
+'are older than a year.';
+
 -- Deploy pymem:functions/doctor to pg
 -- requires: functions/examine_tenant
 -- requires: functions/version
@@ -16692,7 +16843,8 @@ begin
   ('embeddings', true, 'no memory waits long for its vector'),
   ('consolidation', true, 'no episode waits long for consolidation'),
   ('jobs', true, 'the periodic jobs have left nothing undone'),
-  ('settings', true, 'no setting contradicts another');
+  ('settings', true, 'no setting contradicts another'),
+  ('tokens', true, 'no access token in use expires soon');
 end;
 $$;
 
@@ -16737,7 +16889,9 @@ begin
     union all
     select f.* from memory.examine_guards() as f
     union all
-    select f.* from memory.examine_privileges() as f
+    select f.* from memory.examine_privileges(
+      v_settings.tenant_id, current_setting('server_version_num')::integer
+    ) as f
     union all
     select f.* from memory.examine_indexes() as f
     union all
@@ -16750,6 +16904,8 @@ begin
     select f.* from memory.examine_jobs(v_settings, as_of) as f
     union all
     select f.* from memory.examine_settings(v_settings) as f
+    union all
+    select f.* from memory.examine_tokens(v_settings, as_of) as f
   )
   select r.severity, r.check_name, r.subject, r.message, r.hint
   from (
@@ -17201,7 +17357,7 @@ to memory_writer, memory_worker, memory_reader, memory_admin;
 
 grant execute on function
 memory.list_events(uuid, text, timestamptz, bigint, integer),
-memory.get_links(text, uuid, text, timestamptz),
+memory.get_links(text, uuid, text, integer, timestamptz),
 memory.related(text, uuid, integer, text [], text, integer, timestamptz),
 memory.contradictions(text, integer, timestamptz),
 memory.fact_history(uuid),
