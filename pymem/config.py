@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import reduce
 from pathlib import Path
@@ -270,6 +269,8 @@ def load_config(path: str | Path) -> MemoryModuleConfig:
         InvalidArgumentError: The file cannot be read, is no TOML, or holds an unknown or invalid
             setting; the message names it.
     """
+    import tomllib
+
     try:
         document = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,10 +20,11 @@ from pymem.cli.base import (
     print_table,
     run,
 )
-from pymem.consolidation.spawner import command_spawner
-from pymem.consolidation.worker import ConsolidationReport, ConsolidationWorker
 from pymem.memory import Memory
 from pymem.models import ConsolidationRun, Proposal
+
+if TYPE_CHECKING:
+    from pymem.consolidation.worker import ConsolidationReport
 
 
 @main.command()
@@ -60,6 +61,10 @@ def consolidate(
     """
     if llm is None and not dry_run:
         raise click.UsageError("name a command with --llm or PYMEM_LLM, or pass --dry-run")
+
+    from pymem.consolidation.spawner import command_spawner
+    from pymem.consolidation.worker import ConsolidationWorker
+
     spawner = None if dry_run or llm is None else command_spawner(llm, timeout=timeout)
 
     async def work(memory: Memory) -> ConsolidationReport:

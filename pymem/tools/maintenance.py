@@ -7,8 +7,6 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from pymem.consolidation.spawner import command_spawner
-from pymem.consolidation.worker import ConsolidationWorker
 from pymem.maintenance import clean_up_episodes
 from pymem.memory import Memory
 from pymem.models import ConsolidationRun, to_json
@@ -35,6 +33,9 @@ class _RunConsolidation(Arguments):
     example={"butler": "travel"},
 )
 async def _run_consolidation(memory: Memory, arguments: _RunConsolidation) -> dict[str, Any]:
+    from pymem.consolidation.spawner import command_spawner
+    from pymem.consolidation.worker import ConsolidationWorker
+
     llm = os.environ.get("PYMEM_LLM")
     worker = ConsolidationWorker(
         memory,

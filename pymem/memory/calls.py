@@ -1,0 +1,96 @@
+"""How methods reach the database, and on whose behalf."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Self, TypeVar
+from uuid import UUID
+
+from pymem.database import Database, Request
+from pymem.embedding import EmbeddingEngine
+
+Row = TypeVar("Row")
+
+
+class Calls:
+    """An open database and a request: what the methods of every subject build on."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        engine: EmbeddingEngine | None = None,
+        request: Request | None = None,
+    ) -> None:
+        self._database = database
+        self._engine = engine
+        self._request = request or Request()
+        # Shared by the copies of for_request that act for the same tenant.
+        self._versions: dict[str | None, UUID | None] = {}
+
+    @classmethod
+    async def connect(
+        cls,
+        url: str,
+        *,
+        engine: EmbeddingEngine | None = None,
+        request: Request | None = None,
+        wait: bool = True,
+        **pool: Any,
+    ) -> Self:
+        """Connect to a database; use as ``async with await Memory.connect(url) as memory``.
+
+        One that is not closed is closed with its event loop, with a ResourceWarning.
+
+        Args:
+            url: Connection string of an ordinary login.
+            engine: Makes vectors; None for a client that computes none.
+            request: On whose behalf calls are made.
+            wait: As in Database.open.
+            pool: Sizes and timeout of the pool, as in Database.
+        """
+        database = await Database(url, **pool).open(wait=wait)
+        return cls(database, engine=engine, request=request)
+
+    async def close(self) -> None:
+        """Close the database connections."""
+        await self._database.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def for_request(
+        self,
+        *,
+        tenant_id: str | None = None,
+        actor: str | None = None,
+        request_id: str | None = None,
+        reason: str | None = None,
+    ) -> Self:
+        """Return the same memory acting on behalf of a request; what is None stays as it is."""
+        changes = {
+            "tenant_id": tenant_id,
+            "actor": actor,
+            "request_id": request_id,
+            "reason": reason,
+        }
+        copy = type(self)(
+            self._database,
+            engine=self._engine,
+            request=replace(self._request, **{k: v for k, v in changes.items() if v is not None}),
+        )
+        copy._versions = self._versions
+        return copy
+
+    async def require_tenant(self, tenant_id: str) -> None:
+        """Refuse a tenant named by a caller unless it is the one these calls act for."""
+        await self._value("require_tenant", tenant_id=tenant_id)
+
+    async def _value(self, function: str, /, **arguments: Any) -> Any:
+        return await self._database.value(self._request, function, **arguments)
+
+    async def _rows(self, row: type[Row], function: str, /, **arguments: Any) -> list[Row]:
+        return await self._database.rows(self._request, row, function, **arguments)

@@ -1,0 +1,78 @@
+"""Texts and queries that are embedded here, on their way to the database."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+from uuid import UUID
+
+from pymem.errors import ConflictError
+from pymem.memory.embeddings import Embedding, EmbeddingMethods
+
+logger = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
+
+
+class Vectors(EmbeddingMethods):
+    """What the methods that store and search need to embed here, if there is an engine."""
+
+    async def _with_vector(
+        self, call: Callable[..., Awaitable[Answer]], query: str | None, embedding: Embedding | None
+    ) -> Answer:
+        """Make a call with the vector of its query, embedded here unless it is given."""
+        embedded, version_id = await self._embedded_query(embedding, query)
+        try:
+            return await call(embedding=embedded, embedding_version_id=version_id)
+        except ConflictError:
+            if version_id is None:
+                raise
+            # The embedding version was switched meanwhile.
+            self._versions.pop(self._request.tenant_id, None)
+            embedded, version_id = await self._embedded_query(embedding, query)
+            return await call(embedding=embedded, embedding_version_id=version_id)
+
+    async def _embedded_query(
+        self, embedding: Embedding | None, query: str | None
+    ) -> tuple[Embedding | None, UUID | None]:
+        if embedding is not None or not query or not query.strip():
+            return embedding, None
+        version_id = await self._version_id()
+        if version_id is None:
+            return None, None
+        return await self._embed(query, is_query=True), version_id
+
+    async def _embed(self, text: str, *, is_query: bool = False) -> Embedding:
+        assert self._engine is not None  # noqa: S101 - there is no version without an engine
+        embed = self._engine.embed_query if is_query else self._engine.embed
+        return await asyncio.to_thread(embed, text)
+
+    async def _version_id(self) -> UUID | None:
+        """Return the id of the engine's version, None if it is not the one that is searched."""
+        if self._engine is None:
+            return None
+        tenant_id = self._request.tenant_id
+        if tenant_id not in self._versions:
+            version = await asyncio.to_thread(lambda engine: engine.version, self._engine)
+            if self._database.read_only:
+                # There is nothing to search by vector before somebody has registered the model.
+                active = await self.active_embedding_version()
+                if active is None or (active.model, active.version) != (
+                    self._engine.model,
+                    version,
+                ):
+                    return None
+                self._versions[tenant_id] = active.id
+                return active.id
+            try:
+                version_id = await self.register_embedding_version(self._engine.model, version)
+                active = await self.active_embedding_version()
+            except ConflictError as error:
+                logger.warning("searching by keyword, storing without vectors: %s", error)
+                active = None
+            self._versions[tenant_id] = (
+                version_id if active is not None and active.id == version_id else None
+            )
+        return self._versions[tenant_id]

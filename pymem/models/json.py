@@ -1,0 +1,31 @@
+"""Results as JSON."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from datetime import date
+from typing import Any
+from uuid import UUID
+
+
+def to_json(value: Any) -> Any:
+    """Return a result as JSON values: ids as text, times in ISO 8601, octets in hexadecimal.
+
+    A number that is not finite, which JSON does not know, becomes null.
+    """
+    if isinstance(value, UUID):
+        return str(value)
+    if isinstance(value, date):  # datetimes included
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, list | tuple):
+        return [to_json(item) for item in value]
+    if isinstance(value, dict):
+        return {key: to_json(item) for key, item in value.items()}
+    if hasattr(value, "__dataclass_fields__"):
+        return to_json(asdict(value))
+    return value
