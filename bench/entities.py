@@ -46,14 +46,20 @@ FLOORS = {
     "nobody": PROBE + "name = %(name)s",
 }
 
-CONSONANTS = "b br d f g gr h k l m n p r s st t v".split()
-VOWELS = "a ai e ea i o ou u".split()
+# About as many different trigrams as the names of a census have, which decides how long the lists
+# of an index of trigrams are.
+CONSONANTS = (
+    "b bl br c ch cl cr d dr f fl fr g gl gr h j k kl kn l m n p ph pl pr qu r s sch sh sk sl sm sn "
+    "sp st str sw t th tr v w wh y z"
+).split()
+VOWELS = "a ai au ay e ea ee ei i ia ie io o oa oe oi oo ou u ue ui y".split()
+ENDINGS = ["", "", "", *"ck d k l ld ll m n nd ng nn r rd rt s ss t th x z".split()]
 
 
 def word(source: random.Random, syllables: int) -> str:
     """Return a word that can be spoken."""
     parts = [source.choice(CONSONANTS) + source.choice(VOWELS) for _ in range(syllables)]
-    return ("".join(parts) + source.choice(["", "n", "r", "s", "th"])).capitalize()
+    return ("".join(parts) + source.choice(ENDINGS)).capitalize()
 
 
 def people(count: int, aliases: int) -> list[tuple[str, list[str]]]:
