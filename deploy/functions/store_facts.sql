@@ -67,7 +67,11 @@ begin
   v_version_id := memory.lock_embedding_version(
     v_tenant_id, store_fact.embedding, store_fact.embedding_version_id
   );
-  perform memory.lock_entities(v_tenant_id, array[store_fact.entity_id, store_fact.object_entity_id]);
+  if store_fact.entity_id is not null or store_fact.object_entity_id is not null then
+    perform memory.lock_entities(
+      v_tenant_id, array[store_fact.entity_id, store_fact.object_entity_id]
+    );
+  end if;
 
   -- One store of a key at a time: the next one waits here, and then sees this one's fact.
   insert into memory.fact_keys as k (tenant_id, scope, anchor, predicate)
@@ -76,7 +80,11 @@ begin
     v_predicate
   )
   on conflict (tenant_id, scope, anchor, predicate) do update set scope = excluded.scope;
-  perform memory.check_source(v_tenant_id, store_fact.source_butler, store_fact.source_episode_id);
+  if store_fact.source_butler is not null or store_fact.source_episode_id is not null then
+    perform memory.check_source(
+      v_tenant_id, store_fact.source_butler, store_fact.source_episode_id
+    );
+  end if;
 
   if store_fact.idempotency_key is not null then
     select f.* into v_stored
