@@ -93,7 +93,7 @@ values
   '{}',
   '{keyword_matches,bm25_matches,fuse_lists,boost_candidates,vector_indexes,choose_lists,time_neighbours,
     expected_indexes,
-    append_corpus_delta,start_corpus_statistics,lock_corpus_statistics,count_changed_text,count_deleted_texts,count_stored_texts,
+    try_fold,start_corpus_statistics,lock_corpus_statistics,count_changed_text,count_deleted_texts,count_stored_texts,
     fold_corpus_deltas,render_for_embedding,
     audit_event,audit_link,audit_maturity,audit_rule_application,audit_settings,audit_transition,audit_update,
     audit_created,audit_created_links,refuse_transition,
@@ -105,7 +105,9 @@ values
     check_text_search_config,check_time,check_types,check_word,check_write_time,context_rule_line,one_line,
     count_references,embedding_version_status,lock_embedding_version,lock_entities,lock_sources,memory_exists,
     check_elements,check_facts,is_blank,read_facts,
-    read_episodes,refuse_reused_key,to_search_vector,write_settings}'
+    read_episodes,refuse_reused_key,to_search_vector,write_settings,setting_defaults,text_search_config_of,refuse_text,refuse_number,
+    refuse_word,refuse_tags,refuse_object,refuse_metadata,refuse_time,refuse_write_time,refuse_interval,
+    refuse_idempotency_key,refuse_embedding,refuse_limit,refuse_query,compare_query_version,read_types}'
 );
 
 create view memory_test.decided as

@@ -383,13 +383,13 @@ select is(
       and p.provolatile = 'i' and p.proparallel = 's'
       and p.proname in (
         'truncate_utf8', 'collapse_whitespace', 'preprocess_text', 'preprocess_search_query',
-        'render_memory', 'to_search_vector', 'hash_terms', 'search_terms', 'query_lexemes', 'any_lexeme',
+        'render_memory', 'hash_terms', 'search_terms', 'query_lexemes', 'any_lexeme',
         'date_in_words', 'end_of_text'
       )
   ),
   '{any_lexeme,collapse_whitespace,date_in_words,end_of_text,hash_terms,preprocess_search_query,'
   'preprocess_text,query_lexemes,'
-  'render_memory,search_terms,to_search_vector,truncate_utf8}',
+  'render_memory,search_terms,truncate_utf8}',
   'the text functions are immutable and parallel safe'
 );
 

@@ -158,12 +158,17 @@ create function memory.collapse_whitespace(content text)
   returns text
   language sql
   immutable
-  strict
   parallel safe
-  return btrim(regexp_replace(
-    content collate "C",
-    '[\s\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+', ' ', 'g'
-  ), ' ');
+  return case
+    -- Most texts have nothing to collapse, and to find that out takes a third of the time.
+    when content collate "C"
+      ~ '[\t-\r\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]|  |^ | $'
+    then btrim(regexp_replace(
+      content collate "C",
+      '[\s\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+', ' ', 'g'
+    ), ' ')
+    else content
+  end;
 
 comment on function memory.collapse_whitespace(text) is
 'Turns each run of whitespace (any Unicode space, tab or line break) into one space and strips '
@@ -186,7 +191,6 @@ create function memory.preprocess_text(content text)
   returns text
   language sql
   immutable
-  strict
   parallel safe
   return rtrim(memory.truncate_utf8(memory.collapse_whitespace(content), 1048576), ' ');
 
@@ -255,11 +259,11 @@ create function memory.render_memory(
         case
           when content is null then null
           when memory_type = 'fact'
-          then concat_ws(' ', subject, replace(predicate, '_', ' '), content)
-          when memory_type = 'episode' then concat_ws(
-            ' ', content, '(' || memory.date_in_words(happened_at) || ')',
-            memory.end_of_text(previous, 300)
-          )
+          then coalesce(subject || ' ', '') || coalesce(replace(predicate, '_', ' ') || ' ', '')
+            || content
+          when memory_type = 'episode'
+          then content || coalesce(' (' || memory.date_in_words(happened_at) || ')', '')
+            || coalesce(' ' || memory.end_of_text(previous, 300), '')
           else content
         end
       ),
@@ -282,7 +286,7 @@ create function memory.to_search_vector(
 )
   returns tsvector
   language sql
-  immutable
+  stable
   parallel safe
   return to_tsvector(text_search_config::regconfig, rendered);
 
@@ -437,7 +441,7 @@ create function memory.is_actor(actor text)
   language sql
   immutable
   parallel safe
-  return octet_length(actor) between 1 and 128 and actor !~ '[[:cntrl:]]';
+  return octet_length(actor) <= 128 and actor ~ '^[^[:cntrl:]]+$';
 
 comment on function memory.is_actor(text) is
 'Whether a text may name an actor: 1 to 128 octets without control characters.';
@@ -597,7 +601,7 @@ comment on function memory.is_schedule(text) is
 
 set local role memory_owner;
 
--- No column defaults: memory.default_settings() is the one place that knows them, also for a tenant
+-- No column defaults: memory.setting_defaults() is the one place that knows them, also for a tenant
 -- that has no row yet.
 create table memory.settings (
   tenant_id text primary key check (tenant_id <> '' and octet_length(tenant_id) <= 128),
@@ -692,7 +696,7 @@ create table memory.settings (
 
 comment on table memory.settings is
 'How a tenant''s memory behaves. A tenant without a row has the values of '
-'memory.default_settings().';
+'memory.setting_defaults().';
 comment on column memory.settings.retrieval_mode is 'Search mode when a call names none.';
 comment on column memory.settings.retrieval_limit is
 'Facts, and rules, that memory.context considers.';
@@ -904,7 +908,7 @@ create table memory.memory_events (
   memory_type text,
   memory_id uuid,
   actor text default memory.current_actor()
-  check (octet_length(actor) between 1 and 128 and actor !~ '[[:cntrl:]]'),
+  check (octet_length(actor) <= 128 and actor ~ '^[^[:cntrl:]]+$'),
   login name not null default session_user,
   request_id text default memory.current_request_id()
   check (request_id ~ '^[A-Za-z0-9_.:/+=@-]{1,128}$'),
@@ -1484,9 +1488,7 @@ create table memory.facts (
   importance float8 not null default 5.0 check (importance between 0 and 10),
   confidence float8 not null default 1.0 check (confidence between 0 and 1),
   decay_rate float8 not null default 0.008,
-  permanence text not null default 'standard'
-  constraint facts_permanence_check
-  check (permanence in ('permanent', 'stable', 'standard', 'volatile', 'ephemeral')),
+  permanence text not null default 'standard',
   source_butler text check (source_butler <> '' and octet_length(source_butler) <= 128),
   source_episode_id uuid,
   trust text not null default 'user'
@@ -1534,15 +1536,15 @@ create table memory.facts (
   references memory.entities (tenant_id, id) on delete restrict,
   foreign key (tenant_id, object_entity_id)
   references memory.entities (tenant_id, id) on delete restrict,
-  -- The rates of memory.decay_rate_of, spelled out: every statement takes checks apart anew.
-  constraint facts_decay_rate_of_permanence_check check (
-    decay_rate = case permanence
-      when 'permanent' then 0.0
-      when 'stable' then 0.002
-      when 'standard' then 0.008
-      when 'volatile' then 0.03
-      when 'ephemeral' then 0.1
-    end
+  -- No other permanence has a rate. The rates of memory.decay_rate_of, spelled out as briefly as
+  -- can be: every statement that writes takes the text of all checks apart anew.
+  constraint facts_permanence_check check (
+    (
+      decay_rate = (
+        '{"permanent": 0, "stable": 0.002, "standard": 0.008, "volatile": 0.03, "ephemeral": 0.1}'
+        ::jsonb ->> permanence
+      )::float8
+    ) is true
   ),
   constraint facts_embedding_has_version_check
   check ((embedding is null) = (embedding_version_id is null)),
@@ -3397,66 +3399,59 @@ comment on function memory.fold_corpus_deltas(text) is
 'Moves the deltas of a tenant into its statistics. The caller has locked the row of its episodes, '
 'which stands for all three.';
 
-create function memory.append_corpus_delta(
-  tenant_id text,
-  memory_type text,
-  documents bigint,
-  terms bigint
-)
+create function memory.try_fold(tenant_id text)
   returns void
   language plpgsql
   volatile
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
-#variable_conflict use_column
-declare
-  v_id bigint;
 begin
-  insert into memory.corpus_deltas as d (tenant_id, memory_type, documents, terms)
-  values (
-    append_corpus_delta.tenant_id, append_corpus_delta.memory_type,
-    append_corpus_delta.documents, append_corpus_delta.terms
-  )
-  returning d.id into v_id;
-
-  -- Now and then whoever comes by folds, unless somebody else is at it. A snapshot from before
-  -- another fold could not. A row is locked for that: only the functions can, while an advisory lock
-  -- is anybody's to hold.
-  if v_id % 128 = 0 and current_setting('transaction_isolation') = 'read committed' then
-    if not exists (
-      select from memory.corpus_statistics as s where s.tenant_id = append_corpus_delta.tenant_id
-    ) then
-      perform memory.start_corpus_statistics(append_corpus_delta.tenant_id);
-    end if;
-    perform from memory.corpus_statistics as s
-    where s.tenant_id = append_corpus_delta.tenant_id and s.memory_type = 'episode'
-    for update skip locked;
-    if found then
-      perform memory.fold_corpus_deltas(append_corpus_delta.tenant_id);
-    end if;
+  -- Unless somebody else is at it; and a snapshot from before another fold could not. A row is
+  -- locked for that: only the functions can, while an advisory lock is anybody's to hold.
+  if current_setting('transaction_isolation') <> 'read committed' then
+    return;
+  end if;
+  if not exists (
+    select from memory.corpus_statistics as s where s.tenant_id = try_fold.tenant_id
+  ) then
+    perform memory.start_corpus_statistics(tenant_id);
+  end if;
+  perform from memory.corpus_statistics as s
+  where s.tenant_id = try_fold.tenant_id and s.memory_type = 'episode'
+  for update skip locked;
+  if found then
+    perform memory.fold_corpus_deltas(tenant_id);
   end if;
 end;
 $$;
 
-comment on function memory.append_corpus_delta(text, text, bigint, bigint) is
-'Notes a change of the live memories of a type. Waits for nobody, but for another first fold of a '
-'tenant.';
+comment on function memory.try_fold(text) is
+'Folds the deltas of a tenant, unless somebody else is at it. Waits for nobody, but for another '
+'first fold of the tenant.';
 
--- All three tables call the states of memories that are found no more the same.
+-- Now and then whoever comes by folds. All three tables call the states of memories that are found
+-- no more the same.
 
 create function memory.count_stored_texts()
   returns trigger
   language plpgsql
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
+declare
+  v_delta record;
 begin
-  perform memory.append_corpus_delta(c.tenant_id, tg_argv[0], c.documents, c.terms)
-  from (
-    select n.tenant_id, count(*) as documents, sum(length(n.search_vector)) as terms
+  for v_delta in
+    insert into memory.corpus_deltas as d (tenant_id, memory_type, documents, terms)
+    select n.tenant_id, tg_argv[0], count(*), sum(length(n.search_vector))
     from new_rows as n
     where n.lifecycle_state not in ('superseded', 'expired', 'retracted')
     group by n.tenant_id
-  ) as c;
+    returning d.tenant_id, d.id
+  loop
+    if v_delta.id % 128 = 0 then
+      perform memory.try_fold(v_delta.tenant_id);
+    end if;
+  end loop;
   return null;
 end;
 $$;
@@ -3469,14 +3464,21 @@ create function memory.count_deleted_texts()
   language plpgsql
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
+declare
+  v_delta record;
 begin
-  perform memory.append_corpus_delta(c.tenant_id, tg_argv[0], -c.documents, -c.terms)
-  from (
-    select o.tenant_id, count(*) as documents, sum(length(o.search_vector)) as terms
+  for v_delta in
+    insert into memory.corpus_deltas as d (tenant_id, memory_type, documents, terms)
+    select o.tenant_id, tg_argv[0], -count(*), -sum(length(o.search_vector))
     from old_rows as o
     where o.lifecycle_state not in ('superseded', 'expired', 'retracted')
     group by o.tenant_id
-  ) as c;
+    returning d.tenant_id, d.id
+  loop
+    if v_delta.id % 128 = 0 then
+      perform memory.try_fold(v_delta.tenant_id);
+    end if;
+  end loop;
   return null;
 end;
 $$;
@@ -3494,9 +3496,15 @@ declare
   v_new integer := (new.lifecycle_state not in ('superseded', 'expired', 'retracted'))::integer;
   v_documents integer := v_new - v_old;
   v_terms integer := v_new * length(new.search_vector) - v_old * length(old.search_vector);
+  v_delta_id bigint;
 begin
   if v_documents <> 0 or v_terms <> 0 then
-    perform memory.append_corpus_delta(new.tenant_id, tg_argv[0], v_documents, v_terms);
+    insert into memory.corpus_deltas as d (tenant_id, memory_type, documents, terms)
+    values (new.tenant_id, tg_argv[0], v_documents, v_terms)
+    returning d.id into v_delta_id;
+    if v_delta_id % 128 = 0 then
+      perform memory.try_fold(new.tenant_id);
+    end if;
   end if;
   return null;
 end;
@@ -3731,9 +3739,11 @@ comment on column memory.ranked_memory.score is
 set local role memory_owner;
 
 -- Argument checks shared by the functions that store. Constraints of the tables say the same again;
--- these say it first, with a hint.
+-- these say it first, with a hint. Each check is an expression, which the planner makes part of the
+-- statement that calls it: a call of a function for each argument would take longer than storing
+-- the row. What is wrong is told by the function beside it, which is called only then.
 
-create function memory.check_text(
+create function memory.refuse_text(
   name text,
   value text,
   max_octets integer
@@ -3749,18 +3759,33 @@ begin
     raise exception '% is empty', name
       using errcode = 'PM002', hint = format('Pass %s with at least one visible character.', name);
   end if;
-  if octet_length(value) > max_octets then
-    raise exception '% is % octets long', name, octet_length(value)
-      using errcode = 'PM002',
-        hint = format('Pass %s of at most %s octets; split longer text.', name, max_octets);
-  end if;
+  raise exception '% is % octets long', name, octet_length(value)
+    using errcode = 'PM002',
+      hint = format('Pass %s of at most %s octets; split longer text.', name, max_octets);
 end;
 $$;
+
+comment on function memory.refuse_text(text, text, integer) is
+'Raises what is wrong with an argument of check_text. Errors: PM002.';
+
+create function memory.check_text(
+  name text,
+  value text,
+  max_octets integer
+)
+  returns void
+  language sql
+  immutable
+  parallel safe
+  return case
+    when octet_length(value) <= max_octets and not memory.is_blank(value) then null
+    else memory.refuse_text(name, value, max_octets)
+  end;
 
 comment on function memory.check_text(text, text, integer) is
 'Refuses an empty or oversized text argument. Errors: PM002.';
 
-create function memory.check_number(
+create function memory.refuse_number(
   name text,
   value float8,
   lowest float8,
@@ -3773,17 +3798,33 @@ create function memory.check_number(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  if value is null or value not between lowest and highest then
-    raise exception '% is %', name, coalesce(value::text, 'NULL')
-      using errcode = 'PM002', hint = format('Pass %s between %s and %s.', name, lowest, highest);
-  end if;
+  raise exception '% is %', name, coalesce(value::text, 'NULL')
+    using errcode = 'PM002', hint = format('Pass %s between %s and %s.', name, lowest, highest);
 end;
 $$;
+
+comment on function memory.refuse_number(text, float8, float8, float8) is
+'Raises what is wrong with an argument of check_number. Errors: PM002.';
+
+create function memory.check_number(
+  name text,
+  value float8,
+  lowest float8,
+  highest float8
+)
+  returns void
+  language sql
+  immutable
+  parallel safe
+  return case
+    when value between lowest and highest then null
+    else memory.refuse_number(name, value, lowest, highest)
+  end;
 
 comment on function memory.check_number(text, float8, float8, float8) is
 'Refuses a number outside its range; NaN is outside every range. Errors: PM002.';
 
-create function memory.check_word(
+create function memory.refuse_word(
   name text,
   value text,
   words text[]
@@ -3795,19 +3836,34 @@ create function memory.check_word(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  if value is null or value <> all (words) then
-    raise exception 'unknown %: %', name, quote_nullable(left(value, 100))
-      using errcode = 'PM002', hint = format('Valid: %s.', array_to_string(words, ', '));
-  end if;
+  raise exception 'unknown %: %', name, quote_nullable(left(value, 100))
+    using errcode = 'PM002', hint = format('Valid: %s.', array_to_string(words, ', '));
 end;
 $$;
+
+comment on function memory.refuse_word(text, text, text[]) is
+'Raises what is wrong with an argument of check_word. Errors: PM002.';
+
+create function memory.check_word(
+  name text,
+  value text,
+  words text[]
+)
+  returns void
+  language sql
+  immutable
+  parallel safe
+  return case
+    when array_position(words, value) is not null then null
+    else memory.refuse_word(name, value, words)
+  end;
 
 comment on function memory.check_word(text, text, text[]) is
 'Refuses a word outside its list; the hint names the list. Errors: PM002.';
 
-create function memory.check_tags(
+create function memory.refuse_tags(
   tags jsonb,
-  whose text default ''
+  whose text
 )
   returns void
   language plpgsql
@@ -3822,18 +3878,35 @@ begin
     raise exception 'tags% are not a JSON array of strings', whose
       using errcode = 'PM002', hint = 'Pass tags such as ["travel", "food"].';
   end if;
-  if octet_length(tags::text) > 16384 then
-    raise exception 'tags% are % octets long', whose, octet_length(tags::text)
-      using errcode = 'PM002', hint = 'Pass tags of at most 16 KiB in all.';
-  end if;
+  raise exception 'tags% are % octets long', whose, octet_length(tags::text)
+    using errcode = 'PM002', hint = 'Pass tags of at most 16 KiB in all.';
 end;
 $$;
+
+comment on function memory.refuse_tags(jsonb, text) is
+'Raises what is wrong with an argument of check_tags. Errors: PM002.';
+
+create function memory.check_tags(
+  tags jsonb,
+  whose text default ''
+)
+  returns void
+  language sql
+  immutable
+  parallel safe
+  return case
+    when jsonb_typeof(tags) = 'array'
+      and not tags @? 'strict $[*] ? (@.type() != "string")'
+      and octet_length(tags::text) <= 16384
+    then null
+    else memory.refuse_tags(tags, whose)
+  end;
 
 comment on function memory.check_tags(jsonb, text) is
 'Refuses tags that are no JSON array of strings of at most 16 KiB; whose, such as " of fact 3", '
 'tells in the message which of several they are. Errors: PM002.';
 
-create function memory.check_object(
+create function memory.refuse_object(
   name text,
   value jsonb
 )
@@ -3848,20 +3921,34 @@ begin
     raise exception '% is not a JSON object', name
       using errcode = 'PM002', hint = format('Pass %s such as {"source": "email"}.', name);
   end if;
-  if octet_length(value::text) > 65536 then
-    raise exception '% is % octets long', name, octet_length(value::text)
-      using errcode = 'PM002', hint = format('Pass %s of at most 64 KiB.', name);
-  end if;
+  raise exception '% is % octets long', name, octet_length(value::text)
+    using errcode = 'PM002', hint = format('Pass %s of at most 64 KiB.', name);
 end;
 $$;
+
+comment on function memory.refuse_object(text, jsonb) is
+'Raises what is wrong with an argument of check_object. Errors: PM002.';
+
+create function memory.check_object(
+  name text,
+  value jsonb
+)
+  returns void
+  language sql
+  immutable
+  parallel safe
+  return case
+    when jsonb_typeof(value) = 'object' and octet_length(value::text) <= 65536 then null
+    else memory.refuse_object(name, value)
+  end;
 
 comment on function memory.check_object(text, jsonb) is
 'Refuses JSON that is no object of at most 64 KiB. Errors: PM002.';
 
-create function memory.check_metadata(
+create function memory.refuse_metadata(
   metadata jsonb,
-  reserved text[] default '{}',
-  whose text default ''
+  reserved text[],
+  whose text
 )
   returns void
   language plpgsql
@@ -3871,22 +3958,40 @@ create function memory.check_metadata(
 as $$
 begin
   perform memory.check_object('metadata' || whose, metadata);
-  if metadata ?| reserved then
-    raise exception 'metadata% uses a reserved key', whose
-      using errcode = 'PM002',
-        hint = format(
-          'The lifecycle keeps its state under: %s. Choose another key.',
-          array_to_string(reserved, ', ')
-        );
-  end if;
+  raise exception 'metadata% uses a reserved key', whose
+    using errcode = 'PM002',
+      hint = format(
+        'The lifecycle keeps its state under: %s. Choose another key.',
+        array_to_string(reserved, ', ')
+      );
 end;
 $$;
+
+comment on function memory.refuse_metadata(jsonb, text[], text) is
+'Raises what is wrong with an argument of check_metadata. Errors: PM002.';
+
+create function memory.check_metadata(
+  metadata jsonb,
+  reserved text[] default '{}',
+  whose text default ''
+)
+  returns void
+  language sql
+  immutable
+  parallel safe
+  return case
+    when jsonb_typeof(metadata) = 'object'
+      and octet_length(metadata::text) <= 65536
+      and not metadata ?| reserved
+    then null
+    else memory.refuse_metadata(metadata, reserved, whose)
+  end;
 
 comment on function memory.check_metadata(jsonb, text[], text) is
 'Refuses metadata that is no JSON object of at most 64 KiB or uses a reserved key; whose as in '
 'check_tags. Errors: PM002.';
 
-create function memory.check_time(
+create function memory.refuse_time(
   name text,
   value timestamptz
 )
@@ -3897,17 +4002,31 @@ create function memory.check_time(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  if value is null or not isfinite(value) then
-    raise exception '% is %', name, coalesce(value::text, 'NULL')
-      using errcode = 'PM002', hint = format('Pass %s as a finite timestamp.', name);
-  end if;
+  raise exception '% is %', name, coalesce(value::text, 'NULL')
+    using errcode = 'PM002', hint = format('Pass %s as a finite timestamp.', name);
 end;
 $$;
+
+comment on function memory.refuse_time(text, timestamptz) is
+'Raises what is wrong with an argument of check_time. Errors: PM002.';
+
+create function memory.check_time(
+  name text,
+  value timestamptz
+)
+  returns void
+  language sql
+  immutable
+  parallel safe
+  return case
+    when isfinite(value) then null
+    else memory.refuse_time(name, value)
+  end;
 
 comment on function memory.check_time(text, timestamptz) is
 'Refuses a NULL or infinite time. Errors: PM002.';
 
-create function memory.check_write_time(
+create function memory.refuse_write_time(
   name text,
   value timestamptz
 )
@@ -3919,21 +4038,35 @@ create function memory.check_write_time(
 as $$
 begin
   perform memory.check_time(name, value);
-  if value > now() + interval '1 day' then
-    raise exception '% lies in the future: %', name, value
-      using errcode = 'PM002',
-        hint = format('Pass %s of at most a day ahead; only pure functions look further.', name);
-  end if;
+  raise exception '% lies in the future: %', name, value
+    using errcode = 'PM002',
+      hint = format('Pass %s of at most a day ahead; only pure functions look further.', name);
 end;
 $$;
+
+comment on function memory.refuse_write_time(text, timestamptz) is
+'Raises what is wrong with an argument of check_write_time. Errors: PM002.';
+
+create function memory.check_write_time(
+  name text,
+  value timestamptz
+)
+  returns void
+  language sql
+  stable
+  parallel safe
+  return case
+    when isfinite(value) and value <= now() + interval '1 day' then null
+    else memory.refuse_write_time(name, value)
+  end;
 
 comment on function memory.check_write_time(text, timestamptz) is
 'Refuses a time that cannot be stored: NULL, infinite or more than a day ahead. Errors: PM002.';
 
-create function memory.check_interval(
+create function memory.refuse_interval(
   valid_from timestamptz,
   valid_to timestamptz,
-  whose text default ''
+  whose text
 )
   returns void
   language plpgsql
@@ -3943,16 +4076,31 @@ create function memory.check_interval(
 as $$
 begin
   perform memory.check_time('valid_from' || whose, valid_from);
-  if valid_to is not null then
-    perform memory.check_time('valid_to' || whose, valid_to);
-    if valid_to < valid_from then
-      raise exception 'valid_to% lies before valid_from: % < %', whose, valid_to, valid_from
-        using errcode = 'PM002',
-          hint = 'Leave valid_to out while the fact holds; name valid_from where it ended before.';
-    end if;
-  end if;
+  perform memory.check_time('valid_to' || whose, valid_to);
+  raise exception 'valid_to% lies before valid_from: % < %', whose, valid_to, valid_from
+    using errcode = 'PM002',
+      hint = 'Leave valid_to out while the fact holds; name valid_from where it ended before.';
 end;
 $$;
+
+comment on function memory.refuse_interval(timestamptz, timestamptz, text) is
+'Raises what is wrong with an argument of check_interval. Errors: PM002.';
+
+create function memory.check_interval(
+  valid_from timestamptz,
+  valid_to timestamptz,
+  whose text default ''
+)
+  returns void
+  language sql
+  immutable
+  parallel safe
+  return case
+    when isfinite(valid_from)
+      and (valid_to is null or isfinite(valid_to) and valid_from <= valid_to)
+    then null
+    else memory.refuse_interval(valid_from, valid_to, whose)
+  end;
 
 comment on function memory.check_interval(timestamptz, timestamptz, text) is
 'Refuses an interval that is not finite or ends before it begins; an open end (NULL) is fine. '
@@ -4021,9 +4169,9 @@ comment on function memory.check_elements(text, jsonb, jsonb) is
 'another type than types says: string, number, array, object or uuid (a string); null is fine. '
 'The message tells which element it is, counted from 1. Errors: PM002.';
 
-create function memory.check_idempotency_key(
+create function memory.refuse_idempotency_key(
   idempotency_key text,
-  whose text default ''
+  whose text
 )
   returns void
   language plpgsql
@@ -4032,12 +4180,26 @@ create function memory.check_idempotency_key(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  if idempotency_key = '' or octet_length(idempotency_key) > 200 then
-    raise exception 'idempotency_key% is % octets long', whose, octet_length(idempotency_key)
-      using errcode = 'PM002', hint = 'Pass an idempotency_key of 1 to 200 octets, or none.';
-  end if;
+  raise exception 'idempotency_key% is % octets long', whose, octet_length(idempotency_key)
+    using errcode = 'PM002', hint = 'Pass an idempotency_key of 1 to 200 octets, or none.';
 end;
 $$;
+
+comment on function memory.refuse_idempotency_key(text, text) is
+'Raises what is wrong with an argument of check_idempotency_key. Errors: PM002.';
+
+create function memory.check_idempotency_key(
+  idempotency_key text,
+  whose text default ''
+)
+  returns void
+  language sql
+  immutable
+  parallel safe
+  return case
+    when idempotency_key is null or octet_length(idempotency_key) between 1 and 200 then null
+    else memory.refuse_idempotency_key(idempotency_key, whose)
+  end;
 
 comment on function memory.check_idempotency_key(text, text) is
 'Refuses an empty or oversized idempotency key; NULL is fine; whose as in check_tags. Errors: '
@@ -4537,15 +4699,15 @@ comment on function memory.recount_corpus_statistics() is
 
 set local role memory_owner;
 
--- One row, and not an assignment for each column: every search of a tenant that has configured
--- nothing makes it.
-create function memory.default_settings(tenant_id text)
+-- Without an argument it is a constant, which a plan holds ready: every search of a tenant that has
+-- configured nothing takes it.
+create function memory.setting_defaults()
   returns memory.settings
   language sql
   immutable
   parallel safe
   return row(
-    tenant_id, -- tenant_id
+    null, -- tenant_id
     'hybrid', -- retrieval_mode
     20, -- retrieval_limit
     20, -- candidate_pool
@@ -4609,6 +4771,24 @@ create function memory.default_settings(tenant_id text)
     0.3 -- rule_inversion_effectiveness
   )::memory.settings;
 
+comment on function memory.setting_defaults() is
+'The settings a tenant has before anyone configures it, for no tenant in particular.';
+
+create function memory.default_settings(tenant_id text)
+  returns memory.settings
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_settings memory.settings := memory.setting_defaults();
+begin
+  v_settings.tenant_id := tenant_id;
+  return v_settings;
+end;
+$$;
+
 comment on function memory.default_settings(text) is
 'The settings a tenant has before anyone configures it.';
 
@@ -4626,7 +4806,8 @@ declare
 begin
   select s.* into v_settings from memory.settings as s where s.tenant_id = v_tenant_id;
   if not found then
-    v_settings := memory.default_settings(v_tenant_id);
+    v_settings := memory.setting_defaults();
+    v_settings.tenant_id := v_tenant_id;
   end if;
   return v_settings;
 end;
@@ -4634,6 +4815,30 @@ $$;
 
 comment on function memory.current_settings() is
 'The settings of the current tenant, defaults included. Errors: 28000 no tenant.';
+
+-- For stores, which need nothing else: a row of all settings takes longer to make than to look up.
+create function memory.text_search_config_of(tenant_id text)
+  returns text
+  language plpgsql
+  stable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_text_search_config text;
+begin
+  select s.text_search_config into v_text_search_config
+  from memory.settings as s
+  where s.tenant_id = text_search_config_of.tenant_id;
+  if not found then
+    v_text_search_config := (memory.setting_defaults()).text_search_config;
+  end if;
+  return v_text_search_config;
+end;
+$$;
+
+comment on function memory.text_search_config_of(text) is
+'The text search configuration a tenant has set, or the default.';
 
 create function memory.configure(settings jsonb)
   returns memory.settings
@@ -4995,9 +5200,9 @@ comment on function memory.check_dimensions(integer, text) is
 'Refuses a vector length other than that of the embedding columns; whose as in check_tags. '
 'Errors: PM002.';
 
-create function memory.check_embedding(
+create function memory.refuse_embedding(
   embedding vector,
-  whose text default ''
+  whose text
 )
   returns void
   language plpgsql
@@ -5010,13 +5215,29 @@ begin
     perform memory.check_dimensions(vector_dims(embedding), whose);
   end if;
   -- A zero or huge vector has no cosine: it gives NaN, and NaN would top every ranking.
-  if vector_norm(embedding) not between 1e-6 and 1e6 then
-    raise exception 'the norm of the embedding% is %', whose, vector_norm(embedding)
-      using errcode = 'PM002',
-        hint = 'Pass the vector of a text: its norm lies between 1e-6 and 1e6.';
-  end if;
+  raise exception 'the norm of the embedding% is %', whose, vector_norm(embedding)
+    using errcode = 'PM002',
+      hint = 'Pass the vector of a text: its norm lies between 1e-6 and 1e6.';
 end;
 $$;
+
+comment on function memory.refuse_embedding(vector, text) is
+'Raises what is wrong with an argument of check_embedding. Errors: PM002.';
+
+create function memory.check_embedding(
+  embedding vector,
+  whose text default ''
+)
+  returns void
+  language sql
+  immutable
+  parallel safe
+  return case
+    when public.vector_dims(embedding) = 384
+      and public.vector_norm(embedding) between 1e-6 and 1e6
+    then null
+    else memory.refuse_embedding(embedding, whose)
+  end;
 
 comment on function memory.check_embedding(vector, text) is
 'Refuses a vector of the wrong length or without a direction; whose as in check_tags. Errors: '
@@ -6052,8 +6273,7 @@ create function memory.store_fact(
 as $$
 #variable_conflict use_column
 declare
-  v_settings memory.settings := memory.current_settings();
-  v_tenant_id text := v_settings.tenant_id;
+  v_tenant_id text := memory.current_tenant();
   v_subject text := memory.collapse_whitespace(store_fact.subject);
   v_predicate text := memory.collapse_whitespace(store_fact.predicate);
   v_scope text := memory.collapse_whitespace(store_fact.scope);
@@ -6153,8 +6373,9 @@ begin
     v_tenant_id, v_subject, v_predicate, store_fact.content, store_fact.importance,
     store_fact.permanence, memory.decay_rate_of(store_fact.permanence), v_scope, store_fact.tags,
     store_fact.entity_id, store_fact.object_entity_id, store_fact.confidence,
-    store_fact.source_butler, store_fact.source_episode_id, v_old_id, v_validity, store_fact.metadata, store_fact.embedding,
-    v_version_id, v_settings.text_search_config, store_fact.idempotency_key, as_of, as_of,
+    store_fact.source_butler, store_fact.source_episode_id, v_old_id, v_validity,
+    store_fact.metadata, store_fact.embedding, v_version_id,
+    memory.text_search_config_of(v_tenant_id), store_fact.idempotency_key, as_of, as_of,
     v_valid_from, store_fact.valid_to
   )
   on conflict (tenant_id, idempotency_key) where idempotency_key is not null do nothing
@@ -6344,8 +6565,7 @@ create function memory.store_facts(
 as $$
 #variable_conflict use_column
 declare
-  v_settings memory.settings := memory.current_settings();
-  v_tenant_id text := v_settings.tenant_id;
+  v_tenant_id text := memory.current_tenant();
   v_facts memory.fact_to_store[] := memory.read_facts(facts, as_of);
   v_version_id uuid;
   v_ids uuid[]; -- under which each is stored, its own or that of its idempotency key
@@ -6475,7 +6695,7 @@ begin
     n.confidence, n.source_butler, n.source_episode_id, v_superseded_ids[n.ordinality],
     case when n.has_ended or n.next_id is not null then 'superseded' else 'active' end, n.metadata,
     n.embedding, case when n.embedding is not null then v_version_id end,
-    v_settings.text_search_config, n.idempotency_key, as_of, as_of, n.valid_from,
+    memory.text_search_config_of(v_tenant_id), n.idempotency_key, as_of, as_of, n.valid_from,
     case
       when n.has_ended then n.valid_to
       when n.next_id is null then n.valid_to
@@ -6704,8 +6924,7 @@ create function memory.store_rule(
 as $$
 #variable_conflict use_column
 declare
-  v_settings memory.settings := memory.current_settings();
-  v_tenant_id text := v_settings.tenant_id;
+  v_tenant_id text := memory.current_tenant();
   v_scope text := memory.collapse_whitespace(store_rule.scope);
   v_version_id uuid;
   v_id uuid;
@@ -6735,8 +6954,8 @@ begin
   values (
     v_tenant_id, store_rule.content, v_scope, store_rule.tags, store_rule.confidence,
     store_rule.importance, 0.01, store_rule.source_butler, store_rule.source_episode_id,
-    store_rule.metadata, store_rule.embedding, v_version_id, v_settings.text_search_config,
-    store_rule.idempotency_key, as_of, as_of
+    store_rule.metadata, store_rule.embedding, v_version_id,
+    memory.text_search_config_of(v_tenant_id), store_rule.idempotency_key, as_of, as_of
   )
   on conflict (tenant_id, idempotency_key) where idempotency_key is not null do nothing
   returning id into v_id;
@@ -13049,7 +13268,7 @@ revoke create on schema memory from memory_search;
 
 set local role memory_owner;
 
-create function memory.check_limit(max_results integer)
+create function memory.refuse_limit(max_results integer)
   returns integer
   language plpgsql
   immutable
@@ -13057,18 +13276,28 @@ create function memory.check_limit(max_results integer)
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  if max_results is null or max_results < 1 then
-    raise exception 'max_results is %', coalesce(max_results::text, 'NULL')
-      using errcode = 'PM002', hint = 'Pass max_results of 1 or more; answers hold at most 1000.';
-  end if;
-  return least(max_results, 1000);
+  raise exception 'max_results is %', coalesce(max_results::text, 'NULL')
+    using errcode = 'PM002', hint = 'Pass max_results of 1 or more; answers hold at most 1000.';
 end;
 $$;
+
+comment on function memory.refuse_limit(integer) is
+'Raises what is wrong with an argument of check_limit. Errors: PM002.';
+
+create function memory.check_limit(max_results integer)
+  returns integer
+  language sql
+  immutable
+  parallel safe
+  return case
+    when max_results >= 1 then least(max_results, 1000)
+    else memory.refuse_limit(max_results)
+  end;
 
 comment on function memory.check_limit(integer) is
 'Refuses a limit below 1 and caps it at 1000. Errors: PM002.';
 
-create function memory.check_query_embedding(
+create function memory.compare_query_version(
   embedding vector,
   embedding_version_id uuid
 )
@@ -13078,14 +13307,26 @@ create function memory.check_query_embedding(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  perform
-    case when embedding is not null then memory.check_embedding(embedding) end,
-    case
-      when embedding_version_id is not null
-      then memory.check_embedding_version(embedding_version_id)
-    end;
+  perform case when embedding is not null then memory.check_embedding(embedding) end;
+  perform memory.check_embedding_version(embedding_version_id);
 end;
 $$;
+
+comment on function memory.compare_query_version(vector, uuid) is
+'What check_query_embedding does with a vector that names its version. Errors: PM002, PM004.';
+
+create function memory.check_query_embedding(
+  embedding vector,
+  embedding_version_id uuid
+)
+  returns void
+  language sql
+  stable
+  return case
+    when embedding_version_id is null
+    then case when embedding is not null then memory.check_embedding(embedding) end
+    else memory.compare_query_version(embedding, embedding_version_id)
+  end;
 
 comment on function memory.check_query_embedding(vector, uuid) is
 'Refuses a malformed query vector, or one of another embedding version than the active one. '
@@ -13269,7 +13510,7 @@ comment on function memory.search(
 'confidence at as_of is below min_confidence (NULL: the setting) are left out before anything is '
 'counted. Errors: PM002, PM004 vector of another embedding version.';
 
-create function memory.check_types(types text[])
+create function memory.read_types(types text[])
   returns text[]
   language plpgsql
   immutable
@@ -13279,9 +13520,6 @@ as $$
 declare
   v_all text[] := array['episode', 'fact', 'rule'];
 begin
-  if types is null then
-    return v_all;
-  end if;
   if types = '{}'
     or array_ndims(types) <> 1
     or array_position(types, null) is not null
@@ -13296,11 +13534,24 @@ begin
 end;
 $$;
 
+comment on function memory.read_types(text[]) is
+'Each memory type that an argument of check_types names, in their fixed order. Errors: PM002.';
+
+create function memory.check_types(types text[])
+  returns text[]
+  language sql
+  immutable
+  parallel safe
+  return case
+    when types is null then '{episode,fact,rule}'::text[]
+    else memory.read_types(types)
+  end;
+
 comment on function memory.check_types(text[]) is
 'The memory types to search, in their fixed order: NULL means all. Errors: PM002 unknown or no '
 'type.';
 
-create function memory.check_query(query text)
+create function memory.refuse_query(query text)
   returns void
   language plpgsql
   immutable
@@ -13308,12 +13559,23 @@ create function memory.check_query(query text)
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  if octet_length(query) > 65536 then
-    raise exception 'the query is % octets long', octet_length(query)
-      using errcode = 'PM002', hint = 'Pass a query of at most 64 KiB.';
-  end if;
+  raise exception 'the query is % octets long', octet_length(query)
+    using errcode = 'PM002', hint = 'Pass a query of at most 64 KiB.';
 end;
 $$;
+
+comment on function memory.refuse_query(text) is
+'Raises what is wrong with an argument of check_query. Errors: PM002.';
+
+create function memory.check_query(query text)
+  returns void
+  language sql
+  immutable
+  parallel safe
+  return case
+    when query is null or octet_length(query) <= 65536 then null
+    else memory.refuse_query(query)
+  end;
 
 comment on function memory.check_query(text) is
 'Refuses an oversized query. Errors: PM002.';
@@ -15247,7 +15509,7 @@ begin
   lock table memory.episodes, memory.facts, memory.rules in share update exclusive mode;
   if v_method = 'auto' then
     v_method := case
-      when memory.largest_tenant_size() > (memory.default_settings('auto')).exact_scan_limit
+      when memory.largest_tenant_size() > (memory.setting_defaults()).exact_scan_limit
       then 'hnsw'
       else 'exact'
     end;

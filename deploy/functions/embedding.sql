@@ -31,9 +31,9 @@ comment on function memory.check_dimensions(integer, text) is
 'Refuses a vector length other than that of the embedding columns; whose as in check_tags. '
 'Errors: PM002.';
 
-create function memory.check_embedding(
+create function memory.refuse_embedding(
   embedding vector,
-  whose text default ''
+  whose text
 )
   returns void
   language plpgsql
@@ -46,13 +46,29 @@ begin
     perform memory.check_dimensions(vector_dims(embedding), whose);
   end if;
   -- A zero or huge vector has no cosine: it gives NaN, and NaN would top every ranking.
-  if vector_norm(embedding) not between 1e-6 and 1e6 then
-    raise exception 'the norm of the embedding% is %', whose, vector_norm(embedding)
-      using errcode = 'PM002',
-        hint = 'Pass the vector of a text: its norm lies between 1e-6 and 1e6.';
-  end if;
+  raise exception 'the norm of the embedding% is %', whose, vector_norm(embedding)
+    using errcode = 'PM002',
+      hint = 'Pass the vector of a text: its norm lies between 1e-6 and 1e6.';
 end;
 $$;
+
+comment on function memory.refuse_embedding(vector, text) is
+'Raises what is wrong with an argument of check_embedding. Errors: PM002.';
+
+create function memory.check_embedding(
+  embedding vector,
+  whose text default ''
+)
+  returns void
+  language sql
+  immutable
+  parallel safe
+  return case
+    when public.vector_dims(embedding) = 384
+      and public.vector_norm(embedding) between 1e-6 and 1e6
+    then null
+    else memory.refuse_embedding(embedding, whose)
+  end;
 
 comment on function memory.check_embedding(vector, text) is
 'Refuses a vector of the wrong length or without a direction; whose as in check_tags. Errors: '

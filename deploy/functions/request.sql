@@ -58,7 +58,7 @@ create function memory.is_actor(actor text)
   language sql
   immutable
   parallel safe
-  return octet_length(actor) between 1 and 128 and actor !~ '[[:cntrl:]]';
+  return octet_length(actor) <= 128 and actor ~ '^[^[:cntrl:]]+$';
 
 comment on function memory.is_actor(text) is
 'Whether a text may name an actor: 1 to 128 octets without control characters.';

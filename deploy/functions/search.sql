@@ -6,7 +6,7 @@ begin;
 
 set local role memory_owner;
 
-create function memory.check_limit(max_results integer)
+create function memory.refuse_limit(max_results integer)
   returns integer
   language plpgsql
   immutable
@@ -14,18 +14,28 @@ create function memory.check_limit(max_results integer)
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  if max_results is null or max_results < 1 then
-    raise exception 'max_results is %', coalesce(max_results::text, 'NULL')
-      using errcode = 'PM002', hint = 'Pass max_results of 1 or more; answers hold at most 1000.';
-  end if;
-  return least(max_results, 1000);
+  raise exception 'max_results is %', coalesce(max_results::text, 'NULL')
+    using errcode = 'PM002', hint = 'Pass max_results of 1 or more; answers hold at most 1000.';
 end;
 $$;
+
+comment on function memory.refuse_limit(integer) is
+'Raises what is wrong with an argument of check_limit. Errors: PM002.';
+
+create function memory.check_limit(max_results integer)
+  returns integer
+  language sql
+  immutable
+  parallel safe
+  return case
+    when max_results >= 1 then least(max_results, 1000)
+    else memory.refuse_limit(max_results)
+  end;
 
 comment on function memory.check_limit(integer) is
 'Refuses a limit below 1 and caps it at 1000. Errors: PM002.';
 
-create function memory.check_query_embedding(
+create function memory.compare_query_version(
   embedding vector,
   embedding_version_id uuid
 )
@@ -35,14 +45,26 @@ create function memory.check_query_embedding(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  perform
-    case when embedding is not null then memory.check_embedding(embedding) end,
-    case
-      when embedding_version_id is not null
-      then memory.check_embedding_version(embedding_version_id)
-    end;
+  perform case when embedding is not null then memory.check_embedding(embedding) end;
+  perform memory.check_embedding_version(embedding_version_id);
 end;
 $$;
+
+comment on function memory.compare_query_version(vector, uuid) is
+'What check_query_embedding does with a vector that names its version. Errors: PM002, PM004.';
+
+create function memory.check_query_embedding(
+  embedding vector,
+  embedding_version_id uuid
+)
+  returns void
+  language sql
+  stable
+  return case
+    when embedding_version_id is null
+    then case when embedding is not null then memory.check_embedding(embedding) end
+    else memory.compare_query_version(embedding, embedding_version_id)
+  end;
 
 comment on function memory.check_query_embedding(vector, uuid) is
 'Refuses a malformed query vector, or one of another embedding version than the active one. '
@@ -226,7 +248,7 @@ comment on function memory.search(
 'confidence at as_of is below min_confidence (NULL: the setting) are left out before anything is '
 'counted. Errors: PM002, PM004 vector of another embedding version.';
 
-create function memory.check_types(types text[])
+create function memory.read_types(types text[])
   returns text[]
   language plpgsql
   immutable
@@ -236,9 +258,6 @@ as $$
 declare
   v_all text[] := array['episode', 'fact', 'rule'];
 begin
-  if types is null then
-    return v_all;
-  end if;
   if types = '{}'
     or array_ndims(types) <> 1
     or array_position(types, null) is not null
@@ -253,11 +272,24 @@ begin
 end;
 $$;
 
+comment on function memory.read_types(text[]) is
+'Each memory type that an argument of check_types names, in their fixed order. Errors: PM002.';
+
+create function memory.check_types(types text[])
+  returns text[]
+  language sql
+  immutable
+  parallel safe
+  return case
+    when types is null then '{episode,fact,rule}'::text[]
+    else memory.read_types(types)
+  end;
+
 comment on function memory.check_types(text[]) is
 'The memory types to search, in their fixed order: NULL means all. Errors: PM002 unknown or no '
 'type.';
 
-create function memory.check_query(query text)
+create function memory.refuse_query(query text)
   returns void
   language plpgsql
   immutable
@@ -265,12 +297,23 @@ create function memory.check_query(query text)
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  if octet_length(query) > 65536 then
-    raise exception 'the query is % octets long', octet_length(query)
-      using errcode = 'PM002', hint = 'Pass a query of at most 64 KiB.';
-  end if;
+  raise exception 'the query is % octets long', octet_length(query)
+    using errcode = 'PM002', hint = 'Pass a query of at most 64 KiB.';
 end;
 $$;
+
+comment on function memory.refuse_query(text) is
+'Raises what is wrong with an argument of check_query. Errors: PM002.';
+
+create function memory.check_query(query text)
+  returns void
+  language sql
+  immutable
+  parallel safe
+  return case
+    when query is null or octet_length(query) <= 65536 then null
+    else memory.refuse_query(query)
+  end;
 
 comment on function memory.check_query(text) is
 'Refuses an oversized query. Errors: PM002.';

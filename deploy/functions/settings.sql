@@ -9,15 +9,15 @@ begin;
 
 set local role memory_owner;
 
--- One row, and not an assignment for each column: every search of a tenant that has configured
--- nothing makes it.
-create function memory.default_settings(tenant_id text)
+-- Without an argument it is a constant, which a plan holds ready: every search of a tenant that has
+-- configured nothing takes it.
+create function memory.setting_defaults()
   returns memory.settings
   language sql
   immutable
   parallel safe
   return row(
-    tenant_id, -- tenant_id
+    null, -- tenant_id
     'hybrid', -- retrieval_mode
     20, -- retrieval_limit
     20, -- candidate_pool
@@ -81,6 +81,24 @@ create function memory.default_settings(tenant_id text)
     0.3 -- rule_inversion_effectiveness
   )::memory.settings;
 
+comment on function memory.setting_defaults() is
+'The settings a tenant has before anyone configures it, for no tenant in particular.';
+
+create function memory.default_settings(tenant_id text)
+  returns memory.settings
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_settings memory.settings := memory.setting_defaults();
+begin
+  v_settings.tenant_id := tenant_id;
+  return v_settings;
+end;
+$$;
+
 comment on function memory.default_settings(text) is
 'The settings a tenant has before anyone configures it.';
 
@@ -98,7 +116,8 @@ declare
 begin
   select s.* into v_settings from memory.settings as s where s.tenant_id = v_tenant_id;
   if not found then
-    v_settings := memory.default_settings(v_tenant_id);
+    v_settings := memory.setting_defaults();
+    v_settings.tenant_id := v_tenant_id;
   end if;
   return v_settings;
 end;
@@ -106,6 +125,30 @@ $$;
 
 comment on function memory.current_settings() is
 'The settings of the current tenant, defaults included. Errors: 28000 no tenant.';
+
+-- For stores, which need nothing else: a row of all settings takes longer to make than to look up.
+create function memory.text_search_config_of(tenant_id text)
+  returns text
+  language plpgsql
+  stable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_text_search_config text;
+begin
+  select s.text_search_config into v_text_search_config
+  from memory.settings as s
+  where s.tenant_id = text_search_config_of.tenant_id;
+  if not found then
+    v_text_search_config := (memory.setting_defaults()).text_search_config;
+  end if;
+  return v_text_search_config;
+end;
+$$;
+
+comment on function memory.text_search_config_of(text) is
+'The text search configuration a tenant has set, or the default.';
 
 create function memory.configure(settings jsonb)
   returns memory.settings

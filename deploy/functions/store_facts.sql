@@ -37,8 +37,7 @@ create function memory.store_fact(
 as $$
 #variable_conflict use_column
 declare
-  v_settings memory.settings := memory.current_settings();
-  v_tenant_id text := v_settings.tenant_id;
+  v_tenant_id text := memory.current_tenant();
   v_subject text := memory.collapse_whitespace(store_fact.subject);
   v_predicate text := memory.collapse_whitespace(store_fact.predicate);
   v_scope text := memory.collapse_whitespace(store_fact.scope);
@@ -138,8 +137,9 @@ begin
     v_tenant_id, v_subject, v_predicate, store_fact.content, store_fact.importance,
     store_fact.permanence, memory.decay_rate_of(store_fact.permanence), v_scope, store_fact.tags,
     store_fact.entity_id, store_fact.object_entity_id, store_fact.confidence,
-    store_fact.source_butler, store_fact.source_episode_id, v_old_id, v_validity, store_fact.metadata, store_fact.embedding,
-    v_version_id, v_settings.text_search_config, store_fact.idempotency_key, as_of, as_of,
+    store_fact.source_butler, store_fact.source_episode_id, v_old_id, v_validity,
+    store_fact.metadata, store_fact.embedding, v_version_id,
+    memory.text_search_config_of(v_tenant_id), store_fact.idempotency_key, as_of, as_of,
     v_valid_from, store_fact.valid_to
   )
   on conflict (tenant_id, idempotency_key) where idempotency_key is not null do nothing
@@ -329,8 +329,7 @@ create function memory.store_facts(
 as $$
 #variable_conflict use_column
 declare
-  v_settings memory.settings := memory.current_settings();
-  v_tenant_id text := v_settings.tenant_id;
+  v_tenant_id text := memory.current_tenant();
   v_facts memory.fact_to_store[] := memory.read_facts(facts, as_of);
   v_version_id uuid;
   v_ids uuid[]; -- under which each is stored, its own or that of its idempotency key
@@ -460,7 +459,7 @@ begin
     n.confidence, n.source_butler, n.source_episode_id, v_superseded_ids[n.ordinality],
     case when n.has_ended or n.next_id is not null then 'superseded' else 'active' end, n.metadata,
     n.embedding, case when n.embedding is not null then v_version_id end,
-    v_settings.text_search_config, n.idempotency_key, as_of, as_of, n.valid_from,
+    memory.text_search_config_of(v_tenant_id), n.idempotency_key, as_of, as_of, n.valid_from,
     case
       when n.has_ended then n.valid_to
       when n.next_id is null then n.valid_to

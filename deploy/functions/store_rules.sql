@@ -30,8 +30,7 @@ create function memory.store_rule(
 as $$
 #variable_conflict use_column
 declare
-  v_settings memory.settings := memory.current_settings();
-  v_tenant_id text := v_settings.tenant_id;
+  v_tenant_id text := memory.current_tenant();
   v_scope text := memory.collapse_whitespace(store_rule.scope);
   v_version_id uuid;
   v_id uuid;
@@ -61,8 +60,8 @@ begin
   values (
     v_tenant_id, store_rule.content, v_scope, store_rule.tags, store_rule.confidence,
     store_rule.importance, 0.01, store_rule.source_butler, store_rule.source_episode_id,
-    store_rule.metadata, store_rule.embedding, v_version_id, v_settings.text_search_config,
-    store_rule.idempotency_key, as_of, as_of
+    store_rule.metadata, store_rule.embedding, v_version_id,
+    memory.text_search_config_of(v_tenant_id), store_rule.idempotency_key, as_of, as_of
   )
   on conflict (tenant_id, idempotency_key) where idempotency_key is not null do nothing
   returning id into v_id;

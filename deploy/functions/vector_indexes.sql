@@ -154,7 +154,7 @@ begin
   lock table memory.episodes, memory.facts, memory.rules in share update exclusive mode;
   if v_method = 'auto' then
     v_method := case
-      when memory.largest_tenant_size() > (memory.default_settings('auto')).exact_scan_limit
+      when memory.largest_tenant_size() > (memory.setting_defaults()).exact_scan_limit
       then 'hnsw'
       else 'exact'
     end;

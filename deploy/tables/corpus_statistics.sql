@@ -85,66 +85,59 @@ comment on function memory.fold_corpus_deltas(text) is
 'Moves the deltas of a tenant into its statistics. The caller has locked the row of its episodes, '
 'which stands for all three.';
 
-create function memory.append_corpus_delta(
-  tenant_id text,
-  memory_type text,
-  documents bigint,
-  terms bigint
-)
+create function memory.try_fold(tenant_id text)
   returns void
   language plpgsql
   volatile
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
-#variable_conflict use_column
-declare
-  v_id bigint;
 begin
-  insert into memory.corpus_deltas as d (tenant_id, memory_type, documents, terms)
-  values (
-    append_corpus_delta.tenant_id, append_corpus_delta.memory_type,
-    append_corpus_delta.documents, append_corpus_delta.terms
-  )
-  returning d.id into v_id;
-
-  -- Now and then whoever comes by folds, unless somebody else is at it. A snapshot from before
-  -- another fold could not. A row is locked for that: only the functions can, while an advisory lock
-  -- is anybody's to hold.
-  if v_id % 128 = 0 and current_setting('transaction_isolation') = 'read committed' then
-    if not exists (
-      select from memory.corpus_statistics as s where s.tenant_id = append_corpus_delta.tenant_id
-    ) then
-      perform memory.start_corpus_statistics(append_corpus_delta.tenant_id);
-    end if;
-    perform from memory.corpus_statistics as s
-    where s.tenant_id = append_corpus_delta.tenant_id and s.memory_type = 'episode'
-    for update skip locked;
-    if found then
-      perform memory.fold_corpus_deltas(append_corpus_delta.tenant_id);
-    end if;
+  -- Unless somebody else is at it; and a snapshot from before another fold could not. A row is
+  -- locked for that: only the functions can, while an advisory lock is anybody's to hold.
+  if current_setting('transaction_isolation') <> 'read committed' then
+    return;
+  end if;
+  if not exists (
+    select from memory.corpus_statistics as s where s.tenant_id = try_fold.tenant_id
+  ) then
+    perform memory.start_corpus_statistics(tenant_id);
+  end if;
+  perform from memory.corpus_statistics as s
+  where s.tenant_id = try_fold.tenant_id and s.memory_type = 'episode'
+  for update skip locked;
+  if found then
+    perform memory.fold_corpus_deltas(tenant_id);
   end if;
 end;
 $$;
 
-comment on function memory.append_corpus_delta(text, text, bigint, bigint) is
-'Notes a change of the live memories of a type. Waits for nobody, but for another first fold of a '
-'tenant.';
+comment on function memory.try_fold(text) is
+'Folds the deltas of a tenant, unless somebody else is at it. Waits for nobody, but for another '
+'first fold of the tenant.';
 
--- All three tables call the states of memories that are found no more the same.
+-- Now and then whoever comes by folds. All three tables call the states of memories that are found
+-- no more the same.
 
 create function memory.count_stored_texts()
   returns trigger
   language plpgsql
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
+declare
+  v_delta record;
 begin
-  perform memory.append_corpus_delta(c.tenant_id, tg_argv[0], c.documents, c.terms)
-  from (
-    select n.tenant_id, count(*) as documents, sum(length(n.search_vector)) as terms
+  for v_delta in
+    insert into memory.corpus_deltas as d (tenant_id, memory_type, documents, terms)
+    select n.tenant_id, tg_argv[0], count(*), sum(length(n.search_vector))
     from new_rows as n
     where n.lifecycle_state not in ('superseded', 'expired', 'retracted')
     group by n.tenant_id
-  ) as c;
+    returning d.tenant_id, d.id
+  loop
+    if v_delta.id % 128 = 0 then
+      perform memory.try_fold(v_delta.tenant_id);
+    end if;
+  end loop;
   return null;
 end;
 $$;
@@ -157,14 +150,21 @@ create function memory.count_deleted_texts()
   language plpgsql
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
+declare
+  v_delta record;
 begin
-  perform memory.append_corpus_delta(c.tenant_id, tg_argv[0], -c.documents, -c.terms)
-  from (
-    select o.tenant_id, count(*) as documents, sum(length(o.search_vector)) as terms
+  for v_delta in
+    insert into memory.corpus_deltas as d (tenant_id, memory_type, documents, terms)
+    select o.tenant_id, tg_argv[0], -count(*), -sum(length(o.search_vector))
     from old_rows as o
     where o.lifecycle_state not in ('superseded', 'expired', 'retracted')
     group by o.tenant_id
-  ) as c;
+    returning d.tenant_id, d.id
+  loop
+    if v_delta.id % 128 = 0 then
+      perform memory.try_fold(v_delta.tenant_id);
+    end if;
+  end loop;
   return null;
 end;
 $$;
@@ -182,9 +182,15 @@ declare
   v_new integer := (new.lifecycle_state not in ('superseded', 'expired', 'retracted'))::integer;
   v_documents integer := v_new - v_old;
   v_terms integer := v_new * length(new.search_vector) - v_old * length(old.search_vector);
+  v_delta_id bigint;
 begin
   if v_documents <> 0 or v_terms <> 0 then
-    perform memory.append_corpus_delta(new.tenant_id, tg_argv[0], v_documents, v_terms);
+    insert into memory.corpus_deltas as d (tenant_id, memory_type, documents, terms)
+    values (new.tenant_id, tg_argv[0], v_documents, v_terms)
+    returning d.id into v_delta_id;
+    if v_delta_id % 128 = 0 then
+      perform memory.try_fold(new.tenant_id);
+    end if;
   end if;
   return null;
 end;

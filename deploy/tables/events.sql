@@ -15,7 +15,7 @@ create table memory.memory_events (
   memory_type text,
   memory_id uuid,
   actor text default memory.current_actor()
-  check (octet_length(actor) between 1 and 128 and actor !~ '[[:cntrl:]]'),
+  check (octet_length(actor) <= 128 and actor ~ '^[^[:cntrl:]]+$'),
   login name not null default session_user,
   request_id text default memory.current_request_id()
   check (request_id ~ '^[A-Za-z0-9_.:/+=@-]{1,128}$'),

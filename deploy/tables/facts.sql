@@ -36,9 +36,7 @@ create table memory.facts (
   importance float8 not null default 5.0 check (importance between 0 and 10),
   confidence float8 not null default 1.0 check (confidence between 0 and 1),
   decay_rate float8 not null default 0.008,
-  permanence text not null default 'standard'
-  constraint facts_permanence_check
-  check (permanence in ('permanent', 'stable', 'standard', 'volatile', 'ephemeral')),
+  permanence text not null default 'standard',
   source_butler text check (source_butler <> '' and octet_length(source_butler) <= 128),
   source_episode_id uuid,
   trust text not null default 'user'
@@ -86,15 +84,15 @@ create table memory.facts (
   references memory.entities (tenant_id, id) on delete restrict,
   foreign key (tenant_id, object_entity_id)
   references memory.entities (tenant_id, id) on delete restrict,
-  -- The rates of memory.decay_rate_of, spelled out: every statement takes checks apart anew.
-  constraint facts_decay_rate_of_permanence_check check (
-    decay_rate = case permanence
-      when 'permanent' then 0.0
-      when 'stable' then 0.002
-      when 'standard' then 0.008
-      when 'volatile' then 0.03
-      when 'ephemeral' then 0.1
-    end
+  -- No other permanence has a rate. The rates of memory.decay_rate_of, spelled out as briefly as
+  -- can be: every statement that writes takes the text of all checks apart anew.
+  constraint facts_permanence_check check (
+    (
+      decay_rate = (
+        '{"permanent": 0, "stable": 0.002, "standard": 0.008, "volatile": 0.03, "ephemeral": 0.1}'
+        ::jsonb ->> permanence
+      )::float8
+    ) is true
   ),
   constraint facts_embedding_has_version_check
   check ((embedding is null) = (embedding_version_id is null)),

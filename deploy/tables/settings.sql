@@ -6,7 +6,7 @@ begin;
 
 set local role memory_owner;
 
--- No column defaults: memory.default_settings() is the one place that knows them, also for a tenant
+-- No column defaults: memory.setting_defaults() is the one place that knows them, also for a tenant
 -- that has no row yet.
 create table memory.settings (
   tenant_id text primary key check (tenant_id <> '' and octet_length(tenant_id) <= 128),
@@ -101,7 +101,7 @@ create table memory.settings (
 
 comment on table memory.settings is
 'How a tenant''s memory behaves. A tenant without a row has the values of '
-'memory.default_settings().';
+'memory.setting_defaults().';
 comment on column memory.settings.retrieval_mode is 'Search mode when a call names none.';
 comment on column memory.settings.retrieval_limit is
 'Facts, and rules, that memory.context considers.';

@@ -16,6 +16,7 @@ drop function memory.check_embedding_version(uuid);
 drop function memory.current_embedding_versions();
 drop function memory.active_embedding_version();
 drop function memory.check_embedding(vector, text);
+drop function memory.refuse_embedding(vector, text);
 drop function memory.check_dimensions(integer, text);
 
 commit;

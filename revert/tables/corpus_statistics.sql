@@ -14,7 +14,7 @@ drop trigger count_stored_texts on memory.episodes;
 drop function memory.count_changed_text();
 drop function memory.count_deleted_texts();
 drop function memory.count_stored_texts();
-drop function memory.append_corpus_delta(text, text, bigint, bigint);
+drop function memory.try_fold(text);
 drop function memory.fold_corpus_deltas(text);
 drop function memory.start_corpus_statistics(text);
 drop table memory.corpus_deltas;

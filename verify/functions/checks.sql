@@ -2,16 +2,26 @@
 
 begin;
 select
+  'memory.refuse_text(text, text, integer)'::regprocedure,
   'memory.check_text(text, text, integer)'::regprocedure,
+  'memory.refuse_number(text, float8, float8, float8)'::regprocedure,
   'memory.check_number(text, float8, float8, float8)'::regprocedure,
+  'memory.refuse_word(text, text, text[])'::regprocedure,
   'memory.check_word(text, text, text[])'::regprocedure,
+  'memory.refuse_tags(jsonb, text)'::regprocedure,
   'memory.check_tags(jsonb, text)'::regprocedure,
+  'memory.refuse_object(text, jsonb)'::regprocedure,
   'memory.check_object(text, jsonb)'::regprocedure,
+  'memory.refuse_metadata(jsonb, text[], text)'::regprocedure,
   'memory.check_metadata(jsonb, text[], text)'::regprocedure,
+  'memory.refuse_time(text, timestamptz)'::regprocedure,
   'memory.check_time(text, timestamptz)'::regprocedure,
+  'memory.refuse_write_time(text, timestamptz)'::regprocedure,
   'memory.check_write_time(text, timestamptz)'::regprocedure,
+  'memory.refuse_interval(timestamptz, timestamptz, text)'::regprocedure,
   'memory.check_interval(timestamptz, timestamptz, text)'::regprocedure,
   'memory.check_elements(text, jsonb, jsonb)'::regprocedure,
+  'memory.refuse_idempotency_key(text, text)'::regprocedure,
   'memory.check_idempotency_key(text, text)'::regprocedure,
   'memory.refuse_reused_key(text)'::regprocedure,
   'memory.check_source(text, text, uuid)'::regprocedure;

@@ -3,6 +3,7 @@
 begin;
 select
   'memory.check_dimensions(integer, text)'::regprocedure,
+  'memory.refuse_embedding(vector, text)'::regprocedure,
   'memory.check_embedding(vector, text)'::regprocedure,
   'memory.active_embedding_version()'::regprocedure,
   'memory.current_embedding_versions()'::regprocedure,
