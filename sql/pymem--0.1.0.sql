@@ -373,7 +373,7 @@ set local role memory_owner;
 
 create table memory.tenant_logins (
   login name primary key,
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   created_at timestamptz not null default now() check (isfinite(created_at))
 );
 
@@ -604,7 +604,7 @@ set local role memory_owner;
 -- No column defaults: memory.setting_defaults() is the one place that knows them, also for a tenant
 -- that has no row yet.
 create table memory.settings (
-  tenant_id text primary key check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text primary key check (octet_length(tenant_id) <@ int4range '[1,128]'),
 
   retrieval_mode text not null check (retrieval_mode in ('hybrid', 'semantic', 'keyword')),
   retrieval_limit integer not null check (retrieval_limit between 1 and 1000),
@@ -837,10 +837,10 @@ comment on column memory.settings.rule_inversion_effectiveness is
 set local role memory_owner;
 
 create table memory.embedding_versions (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   id uuid not null default gen_random_uuid(),
-  model text not null check (model <> '' and octet_length(model) <= 256),
-  version text not null check (version <> '' and octet_length(version) <= 128),
+  model text not null check (octet_length(model) <@ int4range '[1,256]'),
+  version text not null check (octet_length(version) <@ int4range '[1,128]'),
   rendering text not null default 'previous_dated'
   check (rendering in ('content', 'dated', 'previous', 'previous_dated')),
   dimensions integer not null default 384
@@ -901,7 +901,7 @@ set local role memory_owner;
 -- The checks spell out memory.is_actor and its like: a function in a check is taken apart anew by
 -- every statement, which would double the cost of an event.
 create table memory.memory_events (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   id uuid not null default gen_random_uuid(),
   seq bigint not null generated always as identity,
   event_type text not null check (event_type <> ''),
@@ -1057,11 +1057,11 @@ values
 set local role memory_owner;
 
 create table memory.episodes (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   id uuid not null default gen_random_uuid(),
-  butler text not null check (butler <> '' and octet_length(butler) <= 128),
+  butler text not null check (octet_length(butler) <@ int4range '[1,128]'),
   session_id uuid,
-  content text not null check (content <> '' and octet_length(content) <= 1048576),
+  content text not null check (octet_length(content) <@ int4range '[1,1048576]'),
   embedding public.vector(384),
   embedding_version_id uuid,
   text_search_config text not null default 'english',
@@ -1079,24 +1079,30 @@ create table memory.episodes (
   retry_count integer generated always as (consolidation_attempts) stored,
   last_consolidation_error text check (octet_length(last_consolidation_error) <= 8192),
   last_error text generated always as (last_consolidation_error) stored,
-  next_consolidation_retry_at timestamptz check (isfinite(next_consolidation_retry_at)),
+  next_consolidation_retry_at timestamptz,
   lifecycle_state text generated always as (consolidation_status) stored,
-  created_at timestamptz not null default now()
-  check (isfinite(created_at) and created_at <= now() + interval '1 day'),
-  last_referenced_at timestamptz
-  check (isfinite(last_referenced_at) and last_referenced_at <= now() + interval '1 day'),
-  updated_at timestamptz not null default now() check (isfinite(updated_at)),
-  expires_at timestamptz default now() + interval '7 days' check (isfinite(expires_at)),
+  created_at timestamptz not null default now(),
+  last_referenced_at timestamptz,
+  updated_at timestamptz not null default now(),
+  expires_at timestamptz default now() + interval '7 days',
   metadata jsonb not null default '{}'
   check (jsonb_typeof(metadata) = 'object' and octet_length(metadata::text) <= 65536),
-  idempotency_key text check (idempotency_key <> '' and octet_length(idempotency_key) <= 200),
+  idempotency_key text check (octet_length(idempotency_key) <@ int4range '[1,200]'),
   primary key (tenant_id, id),
   foreign key (tenant_id, embedding_version_id)
   references memory.embedding_versions (tenant_id, id),
   constraint episodes_consolidated_agrees_check
   check (consolidated = (consolidation_status = 'consolidated')),
   constraint episodes_embedding_has_version_check
-  check ((embedding is null) = (embedding_version_id is null))
+  check ((embedding is null) = (embedding_version_id is null)),
+  -- The clock of a client may be a day ahead.
+  constraint episodes_times_check check (
+    least(
+      created_at, last_referenced_at, next_consolidation_retry_at, updated_at, expires_at
+    ) > '-infinity'
+    and greatest(next_consolidation_retry_at, updated_at, expires_at) < 'infinity'
+    and greatest(created_at, last_referenced_at) <= now() + interval '1 day'
+  )
 ) with (fillfactor = 75);
 
 -- Out of line and uncompressed: searches read the index below, and a narrow row leaves room for HOT
@@ -1275,10 +1281,10 @@ execute function memory.check_vector();
 set local role memory_owner;
 
 create table memory.entities (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   id uuid not null default gen_random_uuid(),
   canonical_name varchar not null
-  check (canonical_name <> '' and octet_length(canonical_name) <= 512),
+  check (octet_length(canonical_name) <@ int4range '[1,512]'),
   entity_type varchar not null
   constraint entities_entity_type_check
   check (entity_type in ('person', 'organization', 'place', 'other')),
@@ -1380,7 +1386,7 @@ comment on function memory.name_terms(text, text) is
 'Whatever contains a text has all keys of the text.';
 
 create table memory.entity_names (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   name text collate "C" not null check (name <> ''),
   entity_id uuid not null,
   entity_type varchar not null,
@@ -1476,11 +1482,11 @@ comment on function memory.decay_rate_of(text) is
 'ephemeral 0.1; NULL for any other word.';
 
 create table memory.facts (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   id uuid not null default gen_random_uuid(),
-  subject text not null check (subject <> '' and octet_length(subject) <= 512),
-  predicate text not null check (predicate <> '' and octet_length(predicate) <= 512),
-  content text not null check (content <> '' and octet_length(content) <= 1048576),
+  subject text not null check (octet_length(subject) <@ int4range '[1,512]'),
+  predicate text not null check (octet_length(predicate) <@ int4range '[1,512]'),
+  content text not null check (octet_length(content) <@ int4range '[1,1048576]'),
   embedding public.vector(384),
   embedding_version_id uuid,
   text_search_config text not null default 'english',
@@ -1489,7 +1495,7 @@ create table memory.facts (
   confidence float8 not null default 1.0 check (confidence between 0 and 1),
   decay_rate float8 not null default 0.008,
   permanence text not null default 'standard',
-  source_butler text check (source_butler <> '' and octet_length(source_butler) <= 128),
+  source_butler text check (octet_length(source_butler) <@ int4range '[1,128]'),
   source_episode_id uuid,
   trust text not null default 'user'
   constraint facts_trust_check check (trust in ('user', 'agent', 'tool', 'external')),
@@ -1505,17 +1511,14 @@ create table memory.facts (
       else validity
     end
   ) stored,
-  scope text not null default 'global' check (scope <> '' and octet_length(scope) <= 128),
+  scope text not null default 'global' check (octet_length(scope) <@ int4range '[1,128]'),
   reference_count integer not null default 0 check (reference_count >= 0),
-  created_at timestamptz not null default now()
-  check (isfinite(created_at) and created_at <= now() + interval '1 day'),
-  last_referenced_at timestamptz
-  check (isfinite(last_referenced_at) and last_referenced_at <= now() + interval '1 day'),
-  last_confirmed_at timestamptz
-  check (isfinite(last_confirmed_at) and last_confirmed_at <= now() + interval '1 day'),
-  updated_at timestamptz not null default now() check (isfinite(updated_at)),
-  valid_from timestamptz not null default now() check (isfinite(valid_from)),
-  valid_to timestamptz check (isfinite(valid_to)),
+  created_at timestamptz not null default now(),
+  last_referenced_at timestamptz,
+  last_confirmed_at timestamptz,
+  updated_at timestamptz not null default now(),
+  valid_from timestamptz not null default now(),
+  valid_to timestamptz,
   tags jsonb not null default '[]'
   check (
     jsonb_typeof(tags) = 'array'
@@ -1524,7 +1527,7 @@ create table memory.facts (
   ),
   metadata jsonb not null default '{}'
   check (jsonb_typeof(metadata) = 'object' and octet_length(metadata::text) <= 65536),
-  idempotency_key text check (idempotency_key <> '' and octet_length(idempotency_key) <= 200),
+  idempotency_key text check (octet_length(idempotency_key) <@ int4range '[1,200]'),
   primary key (tenant_id, id),
   foreign key (tenant_id, embedding_version_id)
   references memory.embedding_versions (tenant_id, id),
@@ -1548,7 +1551,15 @@ create table memory.facts (
   ),
   constraint facts_embedding_has_version_check
   check ((embedding is null) = (embedding_version_id is null)),
-  constraint facts_validity_interval_check check (valid_from <= valid_to)
+  constraint facts_validity_interval_check check (valid_from <= valid_to),
+  -- The clock of a client may be a day ahead.
+  constraint facts_times_check check (
+    least(
+      created_at, last_referenced_at, last_confirmed_at, updated_at, valid_from, valid_to
+    ) > '-infinity'
+    and greatest(updated_at, valid_from, valid_to) < 'infinity'
+    and greatest(created_at, last_referenced_at, last_confirmed_at) <= now() + interval '1 day'
+  )
 ) with (fillfactor = 75);
 
 -- Out of line and uncompressed: searches read the index below, and a narrow row leaves room for HOT
@@ -1727,7 +1738,7 @@ for each row when (new.embedding is not null)
 execute function memory.check_vector();
 
 create table memory.fact_keys (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   scope text not null,
   anchor text not null,
   predicate text not null,
@@ -1748,7 +1759,7 @@ set local role memory_owner;
 -- Ids only: what entities and facts were before is in their history, and goes with it.
 
 create table memory.entity_merges (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   id uuid not null default gen_random_uuid(),
   source_entity_id uuid not null,
   target_entity_id uuid not null,
@@ -1791,7 +1802,7 @@ comment on column memory.entity_merges.target_state_at is
 comment on column memory.entity_merges.unmerged_at is 'When it was taken back; NULL: it stands.';
 
 create table memory.entity_merge_facts (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   merge_id uuid not null,
   fact_id uuid not null,
   change text not null
@@ -1837,14 +1848,14 @@ comment on column memory.entity_merge_facts.is_chained is
 set local role memory_owner;
 
 create table memory.rules (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   id uuid not null default gen_random_uuid(),
-  content text not null check (content <> '' and octet_length(content) <= 1048576),
+  content text not null check (octet_length(content) <@ int4range '[1,1048576]'),
   embedding public.vector(384),
   embedding_version_id uuid,
   text_search_config text not null default 'english',
   search_vector tsvector not null,
-  scope text not null default 'global' check (scope <> '' and octet_length(scope) <= 128),
+  scope text not null default 'global' check (octet_length(scope) <@ int4range '[1,128]'),
   maturity text not null default 'candidate'
   constraint rules_maturity_check
   check (maturity in ('candidate', 'established', 'proven', 'anti_pattern')),
@@ -1864,7 +1875,7 @@ create table memory.rules (
   source_episode_id uuid,
   trust text not null default 'user'
   constraint rules_trust_check check (trust in ('user', 'agent', 'tool', 'external')),
-  source_butler text check (source_butler <> '' and octet_length(source_butler) <= 128),
+  source_butler text check (octet_length(source_butler) <@ int4range '[1,128]'),
   lifecycle_state text generated always as (
     case
       when metadata @> '{"forgotten": true}' then 'retracted'
@@ -1873,17 +1884,12 @@ create table memory.rules (
     end
   ) stored,
   reference_count integer not null default 0 check (reference_count >= 0),
-  created_at timestamptz not null default now()
-  check (isfinite(created_at) and created_at <= now() + interval '1 day'),
-  last_applied_at timestamptz
-  check (isfinite(last_applied_at) and last_applied_at <= now() + interval '1 day'),
-  last_evaluated_at timestamptz
-  check (isfinite(last_evaluated_at) and last_evaluated_at <= now() + interval '1 day'),
-  last_confirmed_at timestamptz
-  check (isfinite(last_confirmed_at) and last_confirmed_at <= now() + interval '1 day'),
-  last_referenced_at timestamptz
-  check (isfinite(last_referenced_at) and last_referenced_at <= now() + interval '1 day'),
-  updated_at timestamptz not null default now() check (isfinite(updated_at)),
+  created_at timestamptz not null default now(),
+  last_applied_at timestamptz,
+  last_evaluated_at timestamptz,
+  last_confirmed_at timestamptz,
+  last_referenced_at timestamptz,
+  updated_at timestamptz not null default now(),
   tags jsonb not null default '[]'
   check (
     jsonb_typeof(tags) = 'array'
@@ -1896,7 +1902,7 @@ create table memory.rules (
     -- The functions bound what they keep here themselves, so that a mark never fails for size.
     and octet_length((metadata - '{harmful_reasons,original_content}'::text [])::text) <= 65536
   ),
-  idempotency_key text check (idempotency_key <> '' and octet_length(idempotency_key) <= 200),
+  idempotency_key text check (octet_length(idempotency_key) <@ int4range '[1,200]'),
   primary key (tenant_id, id),
   foreign key (tenant_id, embedding_version_id)
   references memory.embedding_versions (tenant_id, id),
@@ -1905,7 +1911,18 @@ create table memory.rules (
   constraint rules_outcomes_within_applications_check
   check (success_count + harmful_count <= applied_count),
   constraint rules_embedding_has_version_check
-  check ((embedding is null) = (embedding_version_id is null))
+  check ((embedding is null) = (embedding_version_id is null)),
+  -- The clock of a client may be a day ahead.
+  constraint rules_times_check check (
+    least(
+      created_at, last_applied_at, last_evaluated_at, last_confirmed_at, last_referenced_at,
+      updated_at
+    ) > '-infinity'
+    and updated_at < 'infinity'
+    and greatest(
+      created_at, last_applied_at, last_evaluated_at, last_confirmed_at, last_referenced_at
+    ) <= now() + interval '1 day'
+  )
 ) with (fillfactor = 75);
 
 -- Out of line and uncompressed: searches read the index below, and a narrow row leaves room for HOT
@@ -2045,13 +2062,13 @@ for each row when (new.embedding is not null)
 execute function memory.check_vector();
 
 create table memory.rule_applications (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   id uuid not null default gen_random_uuid(),
   rule_id uuid not null,
   outcome text not null
   constraint rule_applications_outcome_check
   check (outcome in ('helpful', 'harmful', 'neutral', 'skipped')),
-  reason text check (reason <> '' and octet_length(reason) <= 1024),
+  reason text check (octet_length(reason) <@ int4range '[1,1024]'),
   context jsonb not null default '{}'
   check (jsonb_typeof(context) = 'object' and octet_length(context::text) <= 65536),
   created_at timestamptz not null default now()
@@ -2085,7 +2102,7 @@ comment on column memory.rule_applications.created_at is 'When it happened.';
 set local role memory_owner;
 
 create table memory.memory_links (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   source_type text not null
   constraint memory_links_source_type_check check (source_type in ('episode', 'fact', 'rule')),
   source_id uuid not null,
@@ -3020,12 +3037,12 @@ set local role memory_owner;
 -- Tokens are looked up by their digest within the tenant that they name, so the unique key leads
 -- with the tenant like every other one.
 create table memory.access_tokens (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   id uuid not null default gen_random_uuid(),
-  name text not null check (octet_length(name) between 1 and 128 and name !~ '[[:cntrl:]]'),
+  name text not null check (octet_length(name) <= 128 and name ~ '^[^[:cntrl:]]+$'),
   token_digest bytea not null check (octet_length(token_digest) = 32),
   role text not null check (role in ('reader', 'writer', 'worker', 'admin')),
-  actor text not null check (octet_length(actor) between 1 and 128 and actor !~ '[[:cntrl:]]'),
+  actor text not null check (octet_length(actor) <= 128 and actor ~ '^[^[:cntrl:]]+$'),
   created_at timestamptz not null default now() check (isfinite(created_at)),
   expires_at timestamptz not null check (isfinite(expires_at)),
   revoked_at timestamptz check (isfinite(revoked_at)),
@@ -3090,7 +3107,7 @@ for each statement execute function memory.refuse_truncate();
 set local role memory_owner;
 
 create table memory.event_chain (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   position bigint not null check (position > 0),
   event_id uuid not null,
   event_digest bytea not null check (octet_length(event_digest) = 32),
@@ -3109,7 +3126,7 @@ comment on column memory.event_chain.hash is
 'SHA-256 of the hash before it (nothing for the first one) and the digest of the event.';
 
 create table memory.event_chain_heads (
-  tenant_id text primary key check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text primary key check (octet_length(tenant_id) <@ int4range '[1,128]'),
   position bigint not null check (position >= 0),
   hash bytea not null check (octet_length(hash) in (0, 32)),
   sealed_at timestamptz not null check (isfinite(sealed_at))
@@ -3154,7 +3171,7 @@ alter table memory.event_chain_heads enable always trigger refuse_truncate;
 set local role memory_owner;
 
 create table memory.embedding_queue (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   target text not null check (target in ('active', 'building')),
   memory_type text not null check (memory_type in ('episode', 'fact', 'rule')),
   memory_id uuid not null,
@@ -3177,7 +3194,7 @@ comment on column memory.embedding_queue.claimed_until is
 comment on column memory.embedding_queue.attempts is 'How often it was claimed.';
 
 create table memory.staged_embeddings (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   memory_type text not null check (memory_type in ('episode', 'fact', 'rule')),
   memory_id uuid not null,
   embedding_version_id uuid not null,
@@ -3322,7 +3339,7 @@ execute function memory.requeue_embedding('rule');
 set local role memory_owner;
 
 create table memory.corpus_statistics (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   memory_type text not null check (memory_type in ('episode', 'fact', 'rule')),
   documents bigint not null check (documents >= 0),
   terms bigint not null check (terms >= 0),
@@ -3337,7 +3354,7 @@ comment on column memory.corpus_statistics.documents is
 comment on column memory.corpus_statistics.terms is 'Sum of the distinct lexemes of each.';
 
 create table memory.corpus_deltas (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   id bigint not null generated always as identity,
   memory_type text not null check (memory_type in ('episode', 'fact', 'rule')),
   documents bigint not null,
@@ -6996,7 +7013,7 @@ comment on function memory.store_rule(
 set local role memory_owner;
 
 create table memory.tombstones (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   memory_type text not null check (memory_type in ('episode', 'fact', 'rule')),
   memory_id uuid not null,
   created_at timestamptz not null check (isfinite(created_at)),
@@ -7054,7 +7071,7 @@ for each statement execute function memory.refuse_truncate();
 set local role memory_owner;
 
 create table memory.memory_history (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   memory_type text not null check (memory_type in ('episode', 'fact', 'rule', 'entity')),
   memory_id uuid not null,
   known_from timestamptz not null check (isfinite(known_from)),
@@ -10213,15 +10230,15 @@ comment on function memory.revert_inversion(uuid, timestamptz) is
 set local role memory_owner;
 
 create table memory.consolidation_runs (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   id uuid not null default gen_random_uuid(),
-  butler text not null check (butler <> '' and octet_length(butler) <= 128),
+  butler text not null check (octet_length(butler) <@ int4range '[1,128]'),
   status text not null default 'running'
   constraint consolidation_runs_status_check
   check (status in ('running', 'proposed', 'done', 'failed', 'abandoned', 'undone')),
   episode_ids uuid[] not null default '{}',
-  prompt_version text check (prompt_version <> '' and octet_length(prompt_version) <= 128),
-  model text check (model <> '' and octet_length(model) <= 512),
+  prompt_version text check (octet_length(prompt_version) <@ int4range '[1,128]'),
+  model text check (octet_length(model) <@ int4range '[1,512]'),
   started_at timestamptz not null check (isfinite(started_at)),
   leased_until timestamptz not null check (isfinite(leased_until)),
   finished_at timestamptz check (isfinite(finished_at)),
@@ -10266,7 +10283,7 @@ comment on column memory.consolidation_runs.errors is
 'Why actions were rejected: an array of objects with action, position, code and message.';
 
 create table memory.consolidation_proposals (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   run_id uuid not null,
   position bigint not null check (position > 0),
   action text not null

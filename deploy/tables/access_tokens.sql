@@ -8,12 +8,12 @@ set local role memory_owner;
 -- Tokens are looked up by their digest within the tenant that they name, so the unique key leads
 -- with the tenant like every other one.
 create table memory.access_tokens (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   id uuid not null default gen_random_uuid(),
-  name text not null check (octet_length(name) between 1 and 128 and name !~ '[[:cntrl:]]'),
+  name text not null check (octet_length(name) <= 128 and name ~ '^[^[:cntrl:]]+$'),
   token_digest bytea not null check (octet_length(token_digest) = 32),
   role text not null check (role in ('reader', 'writer', 'worker', 'admin')),
-  actor text not null check (octet_length(actor) between 1 and 128 and actor !~ '[[:cntrl:]]'),
+  actor text not null check (octet_length(actor) <= 128 and actor ~ '^[^[:cntrl:]]+$'),
   created_at timestamptz not null default now() check (isfinite(created_at)),
   expires_at timestamptz not null check (isfinite(expires_at)),
   revoked_at timestamptz check (isfinite(revoked_at)),

@@ -7,15 +7,15 @@ begin;
 set local role memory_owner;
 
 create table memory.consolidation_runs (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   id uuid not null default gen_random_uuid(),
-  butler text not null check (butler <> '' and octet_length(butler) <= 128),
+  butler text not null check (octet_length(butler) <@ int4range '[1,128]'),
   status text not null default 'running'
   constraint consolidation_runs_status_check
   check (status in ('running', 'proposed', 'done', 'failed', 'abandoned', 'undone')),
   episode_ids uuid[] not null default '{}',
-  prompt_version text check (prompt_version <> '' and octet_length(prompt_version) <= 128),
-  model text check (model <> '' and octet_length(model) <= 512),
+  prompt_version text check (octet_length(prompt_version) <@ int4range '[1,128]'),
+  model text check (octet_length(model) <@ int4range '[1,512]'),
   started_at timestamptz not null check (isfinite(started_at)),
   leased_until timestamptz not null check (isfinite(leased_until)),
   finished_at timestamptz check (isfinite(finished_at)),
@@ -60,7 +60,7 @@ comment on column memory.consolidation_runs.errors is
 'Why actions were rejected: an array of objects with action, position, code and message.';
 
 create table memory.consolidation_proposals (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   run_id uuid not null,
   position bigint not null check (position > 0),
   action text not null

@@ -8,7 +8,7 @@ begin;
 set local role memory_owner;
 
 create table memory.corpus_statistics (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   memory_type text not null check (memory_type in ('episode', 'fact', 'rule')),
   documents bigint not null check (documents >= 0),
   terms bigint not null check (terms >= 0),
@@ -23,7 +23,7 @@ comment on column memory.corpus_statistics.documents is
 comment on column memory.corpus_statistics.terms is 'Sum of the distinct lexemes of each.';
 
 create table memory.corpus_deltas (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   id bigint not null generated always as identity,
   memory_type text not null check (memory_type in ('episode', 'fact', 'rule')),
   documents bigint not null,

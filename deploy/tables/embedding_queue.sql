@@ -9,7 +9,7 @@ begin;
 set local role memory_owner;
 
 create table memory.embedding_queue (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   target text not null check (target in ('active', 'building')),
   memory_type text not null check (memory_type in ('episode', 'fact', 'rule')),
   memory_id uuid not null,
@@ -32,7 +32,7 @@ comment on column memory.embedding_queue.claimed_until is
 comment on column memory.embedding_queue.attempts is 'How often it was claimed.';
 
 create table memory.staged_embeddings (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   memory_type text not null check (memory_type in ('episode', 'fact', 'rule')),
   memory_id uuid not null,
   embedding_version_id uuid not null,

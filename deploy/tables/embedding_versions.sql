@@ -6,10 +6,10 @@ begin;
 set local role memory_owner;
 
 create table memory.embedding_versions (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   id uuid not null default gen_random_uuid(),
-  model text not null check (model <> '' and octet_length(model) <= 256),
-  version text not null check (version <> '' and octet_length(version) <= 128),
+  model text not null check (octet_length(model) <@ int4range '[1,256]'),
+  version text not null check (octet_length(version) <@ int4range '[1,128]'),
   rendering text not null default 'previous_dated'
   check (rendering in ('content', 'dated', 'previous', 'previous_dated')),
   dimensions integer not null default 384

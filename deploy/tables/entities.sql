@@ -6,10 +6,10 @@ begin;
 set local role memory_owner;
 
 create table memory.entities (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   id uuid not null default gen_random_uuid(),
   canonical_name varchar not null
-  check (canonical_name <> '' and octet_length(canonical_name) <= 512),
+  check (octet_length(canonical_name) <@ int4range '[1,512]'),
   entity_type varchar not null
   constraint entities_entity_type_check
   check (entity_type in ('person', 'organization', 'place', 'other')),
@@ -111,7 +111,7 @@ comment on function memory.name_terms(text, text) is
 'Whatever contains a text has all keys of the text.';
 
 create table memory.entity_names (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   name text collate "C" not null check (name <> ''),
   entity_id uuid not null,
   entity_type varchar not null,

@@ -8,7 +8,7 @@ set local role memory_owner;
 -- Ids only: what entities and facts were before is in their history, and goes with it.
 
 create table memory.entity_merges (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   id uuid not null default gen_random_uuid(),
   source_entity_id uuid not null,
   target_entity_id uuid not null,
@@ -51,7 +51,7 @@ comment on column memory.entity_merges.target_state_at is
 comment on column memory.entity_merges.unmerged_at is 'When it was taken back; NULL: it stands.';
 
 create table memory.entity_merge_facts (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   merge_id uuid not null,
   fact_id uuid not null,
   change text not null

@@ -7,11 +7,11 @@ begin;
 set local role memory_owner;
 
 create table memory.episodes (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   id uuid not null default gen_random_uuid(),
-  butler text not null check (butler <> '' and octet_length(butler) <= 128),
+  butler text not null check (octet_length(butler) <@ int4range '[1,128]'),
   session_id uuid,
-  content text not null check (content <> '' and octet_length(content) <= 1048576),
+  content text not null check (octet_length(content) <@ int4range '[1,1048576]'),
   embedding public.vector(384),
   embedding_version_id uuid,
   text_search_config text not null default 'english',
@@ -29,24 +29,30 @@ create table memory.episodes (
   retry_count integer generated always as (consolidation_attempts) stored,
   last_consolidation_error text check (octet_length(last_consolidation_error) <= 8192),
   last_error text generated always as (last_consolidation_error) stored,
-  next_consolidation_retry_at timestamptz check (isfinite(next_consolidation_retry_at)),
+  next_consolidation_retry_at timestamptz,
   lifecycle_state text generated always as (consolidation_status) stored,
-  created_at timestamptz not null default now()
-  check (isfinite(created_at) and created_at <= now() + interval '1 day'),
-  last_referenced_at timestamptz
-  check (isfinite(last_referenced_at) and last_referenced_at <= now() + interval '1 day'),
-  updated_at timestamptz not null default now() check (isfinite(updated_at)),
-  expires_at timestamptz default now() + interval '7 days' check (isfinite(expires_at)),
+  created_at timestamptz not null default now(),
+  last_referenced_at timestamptz,
+  updated_at timestamptz not null default now(),
+  expires_at timestamptz default now() + interval '7 days',
   metadata jsonb not null default '{}'
   check (jsonb_typeof(metadata) = 'object' and octet_length(metadata::text) <= 65536),
-  idempotency_key text check (idempotency_key <> '' and octet_length(idempotency_key) <= 200),
+  idempotency_key text check (octet_length(idempotency_key) <@ int4range '[1,200]'),
   primary key (tenant_id, id),
   foreign key (tenant_id, embedding_version_id)
   references memory.embedding_versions (tenant_id, id),
   constraint episodes_consolidated_agrees_check
   check (consolidated = (consolidation_status = 'consolidated')),
   constraint episodes_embedding_has_version_check
-  check ((embedding is null) = (embedding_version_id is null))
+  check ((embedding is null) = (embedding_version_id is null)),
+  -- The clock of a client may be a day ahead.
+  constraint episodes_times_check check (
+    least(
+      created_at, last_referenced_at, next_consolidation_retry_at, updated_at, expires_at
+    ) > '-infinity'
+    and greatest(next_consolidation_retry_at, updated_at, expires_at) < 'infinity'
+    and greatest(created_at, last_referenced_at) <= now() + interval '1 day'
+  )
 ) with (fillfactor = 75);
 
 -- Out of line and uncompressed: searches read the index below, and a narrow row leaves room for HOT

@@ -7,7 +7,7 @@ begin;
 set local role memory_owner;
 
 create table memory.event_chain (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   position bigint not null check (position > 0),
   event_id uuid not null,
   event_digest bytea not null check (octet_length(event_digest) = 32),
@@ -26,7 +26,7 @@ comment on column memory.event_chain.hash is
 'SHA-256 of the hash before it (nothing for the first one) and the digest of the event.';
 
 create table memory.event_chain_heads (
-  tenant_id text primary key check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text primary key check (octet_length(tenant_id) <@ int4range '[1,128]'),
   position bigint not null check (position >= 0),
   hash bytea not null check (octet_length(hash) in (0, 32)),
   sealed_at timestamptz not null check (isfinite(sealed_at))

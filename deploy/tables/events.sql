@@ -8,7 +8,7 @@ set local role memory_owner;
 -- The checks spell out memory.is_actor and its like: a function in a check is taken apart anew by
 -- every statement, which would double the cost of an event.
 create table memory.memory_events (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   id uuid not null default gen_random_uuid(),
   seq bigint not null generated always as identity,
   event_type text not null check (event_type <> ''),

@@ -24,11 +24,11 @@ comment on function memory.decay_rate_of(text) is
 'ephemeral 0.1; NULL for any other word.';
 
 create table memory.facts (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   id uuid not null default gen_random_uuid(),
-  subject text not null check (subject <> '' and octet_length(subject) <= 512),
-  predicate text not null check (predicate <> '' and octet_length(predicate) <= 512),
-  content text not null check (content <> '' and octet_length(content) <= 1048576),
+  subject text not null check (octet_length(subject) <@ int4range '[1,512]'),
+  predicate text not null check (octet_length(predicate) <@ int4range '[1,512]'),
+  content text not null check (octet_length(content) <@ int4range '[1,1048576]'),
   embedding public.vector(384),
   embedding_version_id uuid,
   text_search_config text not null default 'english',
@@ -37,7 +37,7 @@ create table memory.facts (
   confidence float8 not null default 1.0 check (confidence between 0 and 1),
   decay_rate float8 not null default 0.008,
   permanence text not null default 'standard',
-  source_butler text check (source_butler <> '' and octet_length(source_butler) <= 128),
+  source_butler text check (octet_length(source_butler) <@ int4range '[1,128]'),
   source_episode_id uuid,
   trust text not null default 'user'
   constraint facts_trust_check check (trust in ('user', 'agent', 'tool', 'external')),
@@ -53,17 +53,14 @@ create table memory.facts (
       else validity
     end
   ) stored,
-  scope text not null default 'global' check (scope <> '' and octet_length(scope) <= 128),
+  scope text not null default 'global' check (octet_length(scope) <@ int4range '[1,128]'),
   reference_count integer not null default 0 check (reference_count >= 0),
-  created_at timestamptz not null default now()
-  check (isfinite(created_at) and created_at <= now() + interval '1 day'),
-  last_referenced_at timestamptz
-  check (isfinite(last_referenced_at) and last_referenced_at <= now() + interval '1 day'),
-  last_confirmed_at timestamptz
-  check (isfinite(last_confirmed_at) and last_confirmed_at <= now() + interval '1 day'),
-  updated_at timestamptz not null default now() check (isfinite(updated_at)),
-  valid_from timestamptz not null default now() check (isfinite(valid_from)),
-  valid_to timestamptz check (isfinite(valid_to)),
+  created_at timestamptz not null default now(),
+  last_referenced_at timestamptz,
+  last_confirmed_at timestamptz,
+  updated_at timestamptz not null default now(),
+  valid_from timestamptz not null default now(),
+  valid_to timestamptz,
   tags jsonb not null default '[]'
   check (
     jsonb_typeof(tags) = 'array'
@@ -72,7 +69,7 @@ create table memory.facts (
   ),
   metadata jsonb not null default '{}'
   check (jsonb_typeof(metadata) = 'object' and octet_length(metadata::text) <= 65536),
-  idempotency_key text check (idempotency_key <> '' and octet_length(idempotency_key) <= 200),
+  idempotency_key text check (octet_length(idempotency_key) <@ int4range '[1,200]'),
   primary key (tenant_id, id),
   foreign key (tenant_id, embedding_version_id)
   references memory.embedding_versions (tenant_id, id),
@@ -96,7 +93,15 @@ create table memory.facts (
   ),
   constraint facts_embedding_has_version_check
   check ((embedding is null) = (embedding_version_id is null)),
-  constraint facts_validity_interval_check check (valid_from <= valid_to)
+  constraint facts_validity_interval_check check (valid_from <= valid_to),
+  -- The clock of a client may be a day ahead.
+  constraint facts_times_check check (
+    least(
+      created_at, last_referenced_at, last_confirmed_at, updated_at, valid_from, valid_to
+    ) > '-infinity'
+    and greatest(updated_at, valid_from, valid_to) < 'infinity'
+    and greatest(created_at, last_referenced_at, last_confirmed_at) <= now() + interval '1 day'
+  )
 ) with (fillfactor = 75);
 
 -- Out of line and uncompressed: searches read the index below, and a narrow row leaves room for HOT
@@ -275,7 +280,7 @@ for each row when (new.embedding is not null)
 execute function memory.check_vector();
 
 create table memory.fact_keys (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   scope text not null,
   anchor text not null,
   predicate text not null,

@@ -8,7 +8,7 @@ begin;
 set local role memory_owner;
 
 create table memory.memory_links (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   source_type text not null
   constraint memory_links_source_type_check check (source_type in ('episode', 'fact', 'rule')),
   source_id uuid not null,

@@ -6,14 +6,14 @@ begin;
 set local role memory_owner;
 
 create table memory.rules (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   id uuid not null default gen_random_uuid(),
-  content text not null check (content <> '' and octet_length(content) <= 1048576),
+  content text not null check (octet_length(content) <@ int4range '[1,1048576]'),
   embedding public.vector(384),
   embedding_version_id uuid,
   text_search_config text not null default 'english',
   search_vector tsvector not null,
-  scope text not null default 'global' check (scope <> '' and octet_length(scope) <= 128),
+  scope text not null default 'global' check (octet_length(scope) <@ int4range '[1,128]'),
   maturity text not null default 'candidate'
   constraint rules_maturity_check
   check (maturity in ('candidate', 'established', 'proven', 'anti_pattern')),
@@ -33,7 +33,7 @@ create table memory.rules (
   source_episode_id uuid,
   trust text not null default 'user'
   constraint rules_trust_check check (trust in ('user', 'agent', 'tool', 'external')),
-  source_butler text check (source_butler <> '' and octet_length(source_butler) <= 128),
+  source_butler text check (octet_length(source_butler) <@ int4range '[1,128]'),
   lifecycle_state text generated always as (
     case
       when metadata @> '{"forgotten": true}' then 'retracted'
@@ -42,17 +42,12 @@ create table memory.rules (
     end
   ) stored,
   reference_count integer not null default 0 check (reference_count >= 0),
-  created_at timestamptz not null default now()
-  check (isfinite(created_at) and created_at <= now() + interval '1 day'),
-  last_applied_at timestamptz
-  check (isfinite(last_applied_at) and last_applied_at <= now() + interval '1 day'),
-  last_evaluated_at timestamptz
-  check (isfinite(last_evaluated_at) and last_evaluated_at <= now() + interval '1 day'),
-  last_confirmed_at timestamptz
-  check (isfinite(last_confirmed_at) and last_confirmed_at <= now() + interval '1 day'),
-  last_referenced_at timestamptz
-  check (isfinite(last_referenced_at) and last_referenced_at <= now() + interval '1 day'),
-  updated_at timestamptz not null default now() check (isfinite(updated_at)),
+  created_at timestamptz not null default now(),
+  last_applied_at timestamptz,
+  last_evaluated_at timestamptz,
+  last_confirmed_at timestamptz,
+  last_referenced_at timestamptz,
+  updated_at timestamptz not null default now(),
   tags jsonb not null default '[]'
   check (
     jsonb_typeof(tags) = 'array'
@@ -65,7 +60,7 @@ create table memory.rules (
     -- The functions bound what they keep here themselves, so that a mark never fails for size.
     and octet_length((metadata - '{harmful_reasons,original_content}'::text [])::text) <= 65536
   ),
-  idempotency_key text check (idempotency_key <> '' and octet_length(idempotency_key) <= 200),
+  idempotency_key text check (octet_length(idempotency_key) <@ int4range '[1,200]'),
   primary key (tenant_id, id),
   foreign key (tenant_id, embedding_version_id)
   references memory.embedding_versions (tenant_id, id),
@@ -74,7 +69,18 @@ create table memory.rules (
   constraint rules_outcomes_within_applications_check
   check (success_count + harmful_count <= applied_count),
   constraint rules_embedding_has_version_check
-  check ((embedding is null) = (embedding_version_id is null))
+  check ((embedding is null) = (embedding_version_id is null)),
+  -- The clock of a client may be a day ahead.
+  constraint rules_times_check check (
+    least(
+      created_at, last_applied_at, last_evaluated_at, last_confirmed_at, last_referenced_at,
+      updated_at
+    ) > '-infinity'
+    and updated_at < 'infinity'
+    and greatest(
+      created_at, last_applied_at, last_evaluated_at, last_confirmed_at, last_referenced_at
+    ) <= now() + interval '1 day'
+  )
 ) with (fillfactor = 75);
 
 -- Out of line and uncompressed: searches read the index below, and a narrow row leaves room for HOT
@@ -214,13 +220,13 @@ for each row when (new.embedding is not null)
 execute function memory.check_vector();
 
 create table memory.rule_applications (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   id uuid not null default gen_random_uuid(),
   rule_id uuid not null,
   outcome text not null
   constraint rule_applications_outcome_check
   check (outcome in ('helpful', 'harmful', 'neutral', 'skipped')),
-  reason text check (reason <> '' and octet_length(reason) <= 1024),
+  reason text check (octet_length(reason) <@ int4range '[1,1024]'),
   context jsonb not null default '{}'
   check (jsonb_typeof(context) = 'object' and octet_length(context::text) <= 65536),
   created_at timestamptz not null default now()

@@ -9,7 +9,7 @@ set local role memory_owner;
 -- No column defaults: memory.setting_defaults() is the one place that knows them, also for a tenant
 -- that has no row yet.
 create table memory.settings (
-  tenant_id text primary key check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text primary key check (octet_length(tenant_id) <@ int4range '[1,128]'),
 
   retrieval_mode text not null check (retrieval_mode in ('hybrid', 'semantic', 'keyword')),
   retrieval_limit integer not null check (retrieval_limit between 1 and 1000),

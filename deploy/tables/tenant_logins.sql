@@ -7,7 +7,7 @@ set local role memory_owner;
 
 create table memory.tenant_logins (
   login name primary key,
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   created_at timestamptz not null default now() check (isfinite(created_at))
 );
 

@@ -7,7 +7,7 @@ begin;
 set local role memory_owner;
 
 create table memory.tombstones (
-  tenant_id text not null check (tenant_id <> '' and octet_length(tenant_id) <= 128),
+  tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   memory_type text not null check (memory_type in ('episode', 'fact', 'rule')),
   memory_id uuid not null,
   created_at timestamptz not null check (isfinite(created_at)),
