@@ -67,15 +67,20 @@ create function memory.read_query(
   language plpgsql
   stable
   set search_path = pg_catalog, memory, public, pg_temp
+  set client_min_messages = warning -- no NOTICE about words too long to index
 as $$
 declare
+  v_vector tsvector := to_tsvector(settings.text_search_config::regconfig, coalesce(query, ''));
   v_query memory.keyword_query;
 begin
-  -- A whole prompt as a query must not visit every posting: its first 64 distinct words.
-  v_query.lexemes := (memory.query_lexemes(settings.text_search_config, query))[:64];
-  if v_query.lexemes = '{}' then
+  if v_vector = '' then
     return null;
   end if;
+  -- A whole prompt as a query must not visit every posting: its first 64 distinct words.
+  v_query.lexemes := case
+    when length(v_vector) <= 64 then tsvector_to_array(v_vector)
+    else (memory.query_lexemes(settings.text_search_config, query))[:64]
+  end;
   v_query.any_terms := memory.hash_terms(settings.tenant_id, v_query.lexemes);
   if keyword_match = 'all' then
     v_query.condition := plainto_tsquery(
