@@ -25,9 +25,11 @@ from pymem.models import (
     Finding,
     Link,
     MemoryState,
+    Neighbor,
     Proposal,
     RankedMemory,
     RelatedMemory,
+    ResolvedEntity,
     Settings,
     Undone,
     VectorRecall,
@@ -216,6 +218,54 @@ def related(rows: Sequence[RelatedMemory], *, title: str | None = None) -> Table
     result.caption = (
         "reached over: from that number (none: what was asked about), → naming this one, or "
         "← named by it"
+    )
+    result.caption_justify = "left"
+    return result
+
+
+def resolved_entities(rows: Sequence[ResolvedEntity], *, title: str | None = None) -> Table:
+    """Return the entities that a name may mean, with their other names and ids below."""
+    result = table("#", "entity", "match", "score", title=title, right=("#", "score"))
+    result.columns[1].min_width = 36
+    for place, row in enumerate(rows, 1):
+        names = one_line(", ".join(row.aliases))
+        result.add_row(
+            str(place),
+            "\n".join(
+                [
+                    escape(f"{row.entity_type}: {row.canonical_name}"),
+                    *([f"also {escape(names)}"] if names else []),
+                    f"[dim]{row.entity_id}",
+                ]
+            ),
+            row.name_match,
+            number(row.score, 2),
+        )
+    return result
+
+
+def neighbors(rows: Sequence[Neighbor], *, title: str | None = None) -> Table:
+    """Return the entities around one, two lines each, with the edge they were reached over."""
+    result = table(
+        *("#", "depth", "entity", "edges", "reached over"),
+        title=title,
+        right=("#", "depth", "edges"),
+    )
+    result.columns[2].min_width = 36
+    places = {row.entity_id: place for place, row in enumerate(rows, 1)}
+    for place, row in enumerate(rows, 1):
+        nearer = places.get(row.via_entity_id)
+        arrow = "→" if row.direction == "outgoing" else "←"
+        result.add_row(
+            str(place),
+            str(row.depth),
+            f"{escape(f'{row.entity_type}: {row.canonical_name}')}\n[dim]{row.entity_id}",
+            str(row.edges),
+            f"{'' if nearer is None else f'{nearer} '}{arrow} {escape(row.relation)}",
+        )
+    result.caption = (
+        "reached over: from that number (none: what was asked about), → naming this one, or "
+        "← named by it; edges: how many lead here from the depth before"
     )
     result.caption_justify = "left"
     return result

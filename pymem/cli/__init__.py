@@ -3,6 +3,7 @@
 from pymem.cli import (
     consolidating,
     diagnosing,
+    entities,
     maintaining,
     managing,
     reading,
@@ -15,6 +16,7 @@ from pymem.cli.base import main
 __all__ = [
     "consolidating",
     "diagnosing",
+    "entities",
     "main",
     "maintaining",
     "managing",
