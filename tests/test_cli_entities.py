@@ -1,4 +1,7 @@
-"""The commands for entities, as processes, against the real database."""
+"""The commands for entities, against the real database.
+
+They run within this process, which saves starting one for each; test_cli has them as processes.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,38 @@ import sys
 from uuid import UUID, uuid4
 
 import pytest
+from click.testing import CliRunner
 
+from pymem.cli import main
 from tests.conftest import Database
-from tests.test_cli import Run, command, parsed, pymem  # noqa: F401 - a fixture
+from tests.test_cli import Run, parsed
 
 COMMANDS = ("create", "show", "update", "resolve", "merge", "unmerge", "neighbors")
 UNKNOWN = "00000000-0000-0000-0000-000000000000"
 
 
-def made(pymem: Run, name: str, kind: str = "person", *options: str) -> str:  # noqa: F811
+def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run pymem without loading the embedding model."""
+    result = CliRunner().invoke(
+        main, arguments, prog_name="pymem", env={"COLUMNS": "120", "PYMEM_NO_EMBEDDINGS": "1"}
+    )
+    return subprocess.CompletedProcess(arguments, result.exit_code, result.stdout, result.stderr)
+
+
+@pytest.fixture
+def pymem(database: Database) -> Run:
+    """Run pymem against the database."""
+    url = database.login("a")
+
+    def run(*arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+        done = command("--database-url", url, *arguments)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done
+
+    return run
+
+
+def made(pymem: Run, name: str, kind: str = "person", *options: str) -> str:
     """Make an entity and return its id."""
     printed: str = pymem("entity", "create", name, "--type", kind, *options).stdout.strip()
     return str(UUID(printed))
@@ -38,7 +64,7 @@ def words(text: str) -> str:
     return " ".join(text.split())
 
 
-def test_an_entity_is_made_and_shown(pymem: Run, database: Database) -> None:  # noqa: F811
+def test_an_entity_is_made_and_shown(pymem: Run, database: Database) -> None:
     ada = made(
         *(pymem, "Ada  Lovelace", "person", "--alias", "Ada", "--alias", "Countess of [Lovelace]"),
         *("--metadata", '{"born": 1815}'),
@@ -68,7 +94,34 @@ def test_an_entity_is_made_and_shown(pymem: Run, database: Database) -> None:  #
     assert place["created_at"].startswith("2026-01-01T00:00:00")
 
 
-def test_what_is_not_said_stays(pymem: Run) -> None:  # noqa: F811
+def test_a_fact_is_about_an_entity_and_names_another(pymem: Run) -> None:
+    ada, park = made(pymem, "Ada King"), made(pymem, "East Horsley", "place")
+    fact = pymem(
+        *("store", "fact", "the countess", "lives at", "East Horsley Towers"),
+        *("--entity", ada, "--object-entity", park),
+    ).stdout.strip()
+
+    stored = parsed(pymem("get", "fact", fact, "--json"))
+    [around] = parsed(pymem("entity", "neighbors", ada, "--json"))
+    unknown = pymem("store", "fact", "x", "y", "z", "--entity", UNKNOWN, code=1)
+
+    assert stored["entity_id"] == ada
+    assert around["entity_id"] == park
+    assert UNKNOWN in unknown.stderr
+
+
+def test_the_history_of_an_entity_is_shown(pymem: Run) -> None:
+    ada = made(pymem, "Ada Noel", "person", "--as-of", "2026-01-01")
+    pymem("entity", "update", ada, "--name", "Ada Noel-Byron", "--as-of", "2026-02-01")
+
+    states = parsed(pymem("history", "entity", ada, "--json"))["states"]
+    unknown = pymem("history", "entity", UNKNOWN, code=1)
+
+    assert [state["image"]["canonical_name"] for state in states] == ["Ada Noel", "Ada Noel-Byron"]
+    assert "pymem entity resolve" in unknown.stderr
+
+
+def test_what_is_not_said_stays(pymem: Run) -> None:
     ada = made(
         *(pymem, "Ada Byron", "person", "--alias", "Ada", "--alias", "A. B."),
         *("--metadata", '{"born": 1815, "title": "Miss"}'),
@@ -95,7 +148,7 @@ def test_what_is_not_said_stays(pymem: Run) -> None:  # noqa: F811
     }
 
 
-def test_a_name_is_resolved(pymem: Run, database: Database) -> None:  # noqa: F811
+def test_a_name_is_resolved(pymem: Run, database: Database) -> None:
     lovelace = made(pymem, "Ada Lovelace", "person", "--alias", "Countess [of] Lovelace")
     ada = made(pymem, "Ada", "place")
     know(database, lovelace, "writes about", "the analytical engine of Babbage")
@@ -123,7 +176,7 @@ def test_a_name_is_resolved(pymem: Run, database: Database) -> None:  # noqa: F8
     assert score("--mentioned-with", "Charles", "--mentioned-with", "Babbage") > 50
 
 
-def test_a_misspelt_name_is_found_if_that_is_wanted(pymem: Run) -> None:  # noqa: F811
+def test_a_misspelt_name_is_found_if_that_is_wanted(pymem: Run) -> None:
     ada = made(pymem, "Ada Lovelace")
 
     nothing = pymem("entity", "resolve", "Ada Lovelcae", "--type", "person")
@@ -141,7 +194,7 @@ def test_a_misspelt_name_is_found_if_that_is_wanted(pymem: Run) -> None:  # noqa
     assert "--fuzzy" not in still_nothing.stderr
 
 
-def test_entities_are_merged_and_unmerged(pymem: Run, database: Database) -> None:  # noqa: F811
+def test_entities_are_merged_and_unmerged(pymem: Run, database: Database) -> None:
     bob = made(pymem, "Bob", "person", "--alias", "Bobby")
     robert = made(pymem, "Robert Smith")
     acme = made(pymem, "Acme", "organization")
@@ -184,7 +237,7 @@ def test_entities_are_merged_and_unmerged(pymem: Run, database: Database) -> Non
     assert "is not merged into another one [PM004]" in again.stderr
 
 
-def test_merges_are_told_to_programs(pymem: Run) -> None:  # noqa: F811
+def test_merges_are_told_to_programs(pymem: Run) -> None:
     bob, robert = made(pymem, "Bob"), made(pymem, "Robert")
 
     merged = parsed(pymem("entity", "merge", bob, robert, "--json"))
@@ -212,7 +265,7 @@ def test_merges_are_told_to_programs(pymem: Run) -> None:  # noqa: F811
     }
 
 
-def test_the_neighbors_of_an_entity_are_shown(pymem: Run, database: Database) -> None:  # noqa: F811
+def test_the_neighbors_of_an_entity_are_shown(pymem: Run, database: Database) -> None:
     ada = made(pymem, "Ada")
     charles = made(pymem, "Charles [Babbage]")
     london = made(pymem, "London", "place")
@@ -239,7 +292,7 @@ def test_the_neighbors_of_an_entity_are_shown(pymem: Run, database: Database) ->
     assert (none.stdout, none.stderr) == ("no neighbors\n", "")
 
 
-def test_a_name_is_taken_once(pymem: Run) -> None:  # noqa: F811
+def test_a_name_is_taken_once(pymem: Run) -> None:
     ada = made(pymem, "Ada")
     other = made(pymem, "Ada Lovelace")
     made(pymem, "Ada", "place")
@@ -255,7 +308,7 @@ def test_a_name_is_taken_once(pymem: Run) -> None:  # noqa: F811
         )
 
 
-def test_another_tenant_sees_no_entity(pymem: Run, database: Database) -> None:  # noqa: F811
+def test_another_tenant_sees_no_entity(pymem: Run, database: Database) -> None:
     ada, grace = made(pymem, "Ada"), made(pymem, "Grace")
     know(database, ada, "knows", "Grace", object_id=grace)
 
@@ -310,7 +363,7 @@ def test_another_tenant_sees_no_entity(pymem: Run, database: Database) -> None: 
     ],
 )
 def test_mistakes_get_one_line_and_an_exit_code(
-    pymem: Run,  # noqa: F811
+    pymem: Run,
     arguments: tuple[str, ...],
     code: int,
     message: str,
@@ -344,7 +397,7 @@ def on_a_terminal(*arguments: str, columns: int) -> str:
     return printed.decode()
 
 
-def test_ids_stay_whole_on_a_narrow_terminal(pymem: Run, database: Database) -> None:  # noqa: F811
+def test_ids_stay_whole_on_a_narrow_terminal(pymem: Run, database: Database) -> None:
     names = [" ".join(["Ada"] * 40), " ".join(["Charles"] * 40)]
     ada, charles = (made(pymem, name, "person", "--alias", f"{name}!") for name in names)
     know(database, ada, " ".join(["works with"] * 9), "x", object_id=charles)

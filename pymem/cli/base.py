@@ -266,6 +266,5 @@ memory_id_argument = click.argument("memory_id", metavar="ID")
 
 def no_memory(memory_type: str, memory_id: str) -> NotFoundError:
     """Return the error for an id that is not there."""
-    return NotFoundError(
-        f"no {memory_type} has id {memory_id}", hint="Find ids with `pymem search`."
-    )
+    command = "pymem entity resolve" if memory_type == "entity" else "pymem search"
+    return NotFoundError(f"no {memory_type} has id {memory_id}", hint=f"Find ids with `{command}`.")

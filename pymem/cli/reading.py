@@ -298,12 +298,14 @@ def events(
 
 
 @main.command()
-@memory_type_argument
+@click.argument(
+    "memory_type", type=click.Choice(["episode", "fact", "rule", "entity"]), metavar="TYPE"
+)
 @memory_id_argument
 @as_json
 @pass_options
 def history(options: Options, memory_type: Any, memory_id: str, json_: bool) -> None:
-    """Show what one memory was at any time: of a fact also the facts it superseded.
+    """Show what one memory or entity was at any time: of a fact also the facts it superseded.
 
     Exit code 1 if its states, its events and its row contradict each other.
     """

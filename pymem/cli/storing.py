@@ -147,6 +147,10 @@ def store_episode(
 @click.argument("content")
 @click.option("--permanence", help="permanent, stable, standard (default), volatile or ephemeral.")
 @click.option("--scope", help="global (default), or the role it is for.")
+@click.option("--entity", "entity_id", metavar="ID", help="The entity it is about.")
+@click.option(
+    "--object-entity", "object_entity_id", metavar="ID", help="The entity that CONTENT names."
+)
 @importance_option
 @click.option("--confidence", type=float, help="0 to 1; default 1.")
 @tags_option
@@ -160,13 +164,19 @@ def store_fact(
     content: str,
     permanence: str | None,
     scope: str | None,
+    entity_id: str | None,
+    object_entity_id: str | None,
     importance: float | None,
     confidence: float | None,
     tags: tuple[str, ...],
     metadata: str | None,
     json_: bool,
 ) -> None:
-    """Store what is known; replaces the fact of the same subject and predicate."""
+    """Store what is known; replaces the fact of the same subject and predicate.
+
+    With --entity it is about that entity, whatever the subject says: it replaces the fact of the
+    same entity and predicate.
+    """
     parsed = json_object("--metadata", metadata)
     stored = run(
         options,
@@ -176,6 +186,8 @@ def store_fact(
             content,
             permanence=permanence,
             scope=scope,
+            entity_id=entity_id,
+            object_entity_id=object_entity_id,
             importance=importance,
             confidence=confidence,
             tags=list(tags) or None,

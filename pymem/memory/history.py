@@ -6,7 +6,15 @@ from datetime import datetime
 from uuid import UUID
 
 from pymem.memory.calls import Calls
-from pymem.models import ChainHead, ChainProblem, Event, FactVersion, MemoryState, MemoryType, Seal
+from pymem.models import (
+    ChainHead,
+    ChainProblem,
+    Event,
+    FactVersion,
+    MemoryState,
+    RecordedType,
+    Seal,
+)
 
 
 class HistoryMethods(Calls):
@@ -37,9 +45,9 @@ class HistoryMethods(Calls):
         return await self._rows(FactVersion, "fact_history", fact_id=fact_id)
 
     async def replay_memory(
-        self, memory_type: MemoryType, memory_id: UUID | str
+        self, memory_type: RecordedType, memory_id: UUID | str
     ) -> list[MemoryState]:
-        """Return every state a memory went through, and what contradicts it."""
+        """Return every state a memory or an entity went through, and what contradicts it."""
         return await self._rows(
             MemoryState, "replay_memory", memory_type=memory_type, memory_id=memory_id
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 MemoryType = Literal["episode", "fact", "rule"]
+RecordedType = Literal["episode", "fact", "rule", "entity"]
 Mode = Literal["hybrid", "semantic", "keyword"]
 SourceClass = Literal["user", "agent", "tool", "external"]
 KeywordMatch = Literal["any", "all"]
