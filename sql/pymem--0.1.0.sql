@@ -521,36 +521,32 @@ create function memory.set_request(
   volatile
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
+declare
+  v_named text;
 begin
   if not memory.is_actor(actor) then
     raise exception 'actor is not a name of 1 to 128 octets'
       using errcode = 'PM002', hint = 'Pass a short name such as "assistant" or "user:42".';
-  end if;
-  if not memory.is_request_id(request_id) then
+  elsif not memory.is_request_id(request_id) then
     raise exception 'request_id is not an identifier'
       using errcode = 'PM002', hint = 'Use 1 to 128 characters out of A-Z a-z 0-9 _ . : / + = @ -';
-  end if;
-  if not memory.is_reason(reason) then
+  elsif not memory.is_reason(reason) then
     raise exception 'reason is not a reason code'
       using errcode = 'PM002',
         hint = 'Use 1 to 64 characters out of a-z 0-9 _ . : - such as "user_request".';
   end if;
 
   if tenant_id is not null then
-    perform set_config('memory.tenant_id', tenant_id, true);
+    v_named := set_config('memory.tenant_id', tenant_id, true);
     -- A bound login may repeat its own tenant, never name another.
-    if tenant_id <> memory.current_tenant() then
+    if v_named <> memory.current_tenant() then
       perform memory.require_tenant(tenant_id);
     end if;
   end if;
-  if actor is not null then
-    perform set_config('memory.actor', actor, true);
-  end if;
-  if request_id is not null then
-    perform set_config('memory.request_id', request_id, true);
-  end if;
-  if reason is not null then
-    perform set_config('memory.reason', reason, true);
+  if coalesce(actor, request_id, reason) is not null then
+    perform set_config('memory.' || s.name, s.value, true)
+    from (values ('actor', actor), ('request_id', request_id), ('reason', reason)) as s (name, value)
+    where s.value is not null;
   end if;
 end;
 $$;
