@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(40);
+select plan(41);
 
 -- What the house rules are about.
 
@@ -414,6 +414,42 @@ select is_empty(
   $$ select t.table_id::regclass, t.name from memory_test.triggers as t
      where t.enabled not in ('O', 'A') $$,
   'no trigger is disabled'
+);
+
+-- Argument checks
+
+create function memory_test.plan_of(call text)
+  returns setof text
+  language plpgsql
+as $$
+begin
+  return query execute format(
+    'explain (verbose, costs off) select %s from memory.facts as f', call
+  );
+end;
+$$;
+select is_empty(
+  $$ select c.call, p.line
+     from (values
+       ('check_text(f.subject, f.content, 9)'),
+       ('check_number(f.subject, f.importance, 0, 1)'),
+       ('check_word(f.subject, f.scope, ''{a,b}'')'),
+       ('check_tags(f.tags)'),
+       ('check_object(f.subject, f.metadata)'),
+       ('check_metadata(f.metadata, ''{a}'')'),
+       ('check_time(f.subject, f.created_at)'),
+       ('check_write_time(f.subject, f.created_at)'),
+       ('check_interval(f.valid_from, f.valid_to)'),
+       ('check_idempotency_key(f.idempotency_key)'),
+       ('check_embedding(f.embedding)'),
+       ('check_query_embedding(f.embedding, f.embedding_version_id)'),
+       ('check_limit(f.reference_count)'),
+       ('check_query(f.content)'),
+       ('check_types(array[f.subject])')
+     ) as c (call)
+     cross join lateral memory_test.plan_of('memory.' || c.call) as p (line)
+     where p.line ~ '\mcheck_' $$,
+  'the planner makes checks of arguments part of the statement: no function is called where they hold'
 );
 
 -- plpgsql_check
