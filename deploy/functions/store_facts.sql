@@ -330,6 +330,7 @@ as $$
 #variable_conflict use_column
 declare
   v_tenant_id text := memory.current_tenant();
+  v_text_search_config text := memory.text_search_config_of(v_tenant_id);
   v_facts memory.fact_to_store[] := memory.read_facts(facts, as_of);
   v_version_id uuid;
   v_ids uuid[]; -- under which each is stored, its own or that of its idempotency key
@@ -459,7 +460,7 @@ begin
     n.confidence, n.source_butler, n.source_episode_id, v_superseded_ids[n.ordinality],
     case when n.has_ended or n.next_id is not null then 'superseded' else 'active' end, n.metadata,
     n.embedding, case when n.embedding is not null then v_version_id end,
-    memory.text_search_config_of(v_tenant_id), n.idempotency_key, as_of, as_of, n.valid_from,
+    v_text_search_config, n.idempotency_key, as_of, as_of, n.valid_from,
     case
       when n.has_ended then n.valid_to
       when n.next_id is null then n.valid_to
