@@ -93,7 +93,7 @@ values
   '{}',
   '{keyword_matches,bm25_matches,fuse_lists,boost_candidates,vector_indexes,choose_lists,time_neighbours,
     expected_indexes,
-    try_fold,start_corpus_statistics,lock_corpus_statistics,count_changed_text,count_deleted_texts,count_stored_texts,
+    try_fold,start_corpus_statistics,lock_corpus_statistics,count_changed_text,count_texts,
     fold_corpus_deltas,render_for_embedding,
     audit_event,audit_link,audit_maturity,audit_rule_application,audit_settings,audit_transition,audit_update,
     audit_created,audit_created_links,refuse_transition,

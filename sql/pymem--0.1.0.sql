@@ -3445,20 +3445,21 @@ comment on function memory.try_fold(text) is
 -- Now and then whoever comes by folds. All three tables call the states of memories that are found
 -- no more the same.
 
-create function memory.count_stored_texts()
+create function memory.count_texts()
   returns trigger
   language plpgsql
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
+  v_sign integer := case tg_op when 'DELETE' then -1 else 1 end;
   v_delta record;
 begin
   for v_delta in
     insert into memory.corpus_deltas as d (tenant_id, memory_type, documents, terms)
-    select n.tenant_id, tg_argv[0], count(*), sum(length(n.search_vector))
-    from new_rows as n
-    where n.lifecycle_state not in ('superseded', 'expired', 'retracted')
-    group by n.tenant_id
+    select t.tenant_id, tg_argv[0], v_sign * count(*), v_sign * sum(length(t.search_vector))
+    from texts as t
+    where t.lifecycle_state not in ('superseded', 'expired', 'retracted')
+    group by t.tenant_id
     returning d.tenant_id, d.id
   loop
     if v_delta.id % 128 = 0 then
@@ -3469,35 +3470,9 @@ begin
 end;
 $$;
 
-comment on function memory.count_stored_texts() is
-'Trigger: stored memories change the statistics of the corpus. Argument: their type.';
-
-create function memory.count_deleted_texts()
-  returns trigger
-  language plpgsql
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-declare
-  v_delta record;
-begin
-  for v_delta in
-    insert into memory.corpus_deltas as d (tenant_id, memory_type, documents, terms)
-    select o.tenant_id, tg_argv[0], -count(*), -sum(length(o.search_vector))
-    from old_rows as o
-    where o.lifecycle_state not in ('superseded', 'expired', 'retracted')
-    group by o.tenant_id
-    returning d.tenant_id, d.id
-  loop
-    if v_delta.id % 128 = 0 then
-      perform memory.try_fold(v_delta.tenant_id);
-    end if;
-  end loop;
-  return null;
-end;
-$$;
-
-comment on function memory.count_deleted_texts() is
-'Trigger: deleted memories change the statistics of the corpus. Argument: their type.';
+comment on function memory.count_texts() is
+'Trigger of a statement: stored or deleted memories, the transition table texts, change the '
+'statistics of the corpus. Argument: their type.';
 
 create function memory.count_changed_text()
   returns trigger
@@ -3528,28 +3503,28 @@ comment on function memory.count_changed_text() is
 'statistics of the corpus. Argument: its type.';
 
 create trigger count_stored_texts
-after insert on memory.episodes referencing new table as new_rows
-for each statement execute function memory.count_stored_texts('episode');
+after insert on memory.episodes referencing new table as texts
+for each statement execute function memory.count_texts('episode');
 
 create trigger count_stored_texts
-after insert on memory.facts referencing new table as new_rows
-for each statement execute function memory.count_stored_texts('fact');
+after insert on memory.facts referencing new table as texts
+for each statement execute function memory.count_texts('fact');
 
 create trigger count_stored_texts
-after insert on memory.rules referencing new table as new_rows
-for each statement execute function memory.count_stored_texts('rule');
+after insert on memory.rules referencing new table as texts
+for each statement execute function memory.count_texts('rule');
 
 create trigger count_deleted_texts
-after delete on memory.episodes referencing old table as old_rows
-for each statement execute function memory.count_deleted_texts('episode');
+after delete on memory.episodes referencing old table as texts
+for each statement execute function memory.count_texts('episode');
 
 create trigger count_deleted_texts
-after delete on memory.facts referencing old table as old_rows
-for each statement execute function memory.count_deleted_texts('fact');
+after delete on memory.facts referencing old table as texts
+for each statement execute function memory.count_texts('fact');
 
 create trigger count_deleted_texts
-after delete on memory.rules referencing old table as old_rows
-for each statement execute function memory.count_deleted_texts('rule');
+after delete on memory.rules referencing old table as texts
+for each statement execute function memory.count_texts('rule');
 
 create trigger count_changed_text
 after update of text_search_config, index_rendering, search_vector on memory.episodes

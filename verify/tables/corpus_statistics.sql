@@ -8,7 +8,7 @@ select d.tenant_id, d.id, d.memory_type, d.documents, d.terms
 from memory.corpus_deltas as d
 where false;
 select
-  'memory.count_stored_texts()'::regprocedure,
-  'memory.count_deleted_texts()'::regprocedure,
+  'memory.try_fold(text)'::regprocedure,
+  'memory.count_texts()'::regprocedure,
   'memory.count_changed_text()'::regprocedure;
 rollback;
