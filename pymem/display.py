@@ -195,6 +195,18 @@ def links(rows: Sequence[Link], *, title: str | None = None) -> Table:
     return result
 
 
+_WAYS = (
+    "reached over: from that number (none: what was asked about), → naming this one, or ← named "
+    "by it"
+)
+
+
+def _way(place: int | None, direction: str, relation: str) -> str:
+    """Return over what a row was reached, and from which one."""
+    arrow = "→" if direction == "outgoing" else "←"
+    return f"{'' if place is None else f'{place} '}{arrow} {escape(relation)}"
+
+
 def related(rows: Sequence[RelatedMemory], *, title: str | None = None) -> Table:
     """Return what links lead to, two lines each, with the link it was reached over."""
     result = table(
@@ -206,19 +218,14 @@ def related(rows: Sequence[RelatedMemory], *, title: str | None = None) -> Table
     result.columns[2].min_width = 36
     places = {(row.memory_type, row.id): place for place, row in enumerate(rows, 1)}
     for place, row in enumerate(rows, 1):
-        nearer = places.get((row.from_type, row.from_id))
-        arrow = "→" if row.direction == "outgoing" else "←"
         result.add_row(
             str(place),
             str(row.depth),
             f"{escape(f'{row.memory_type}: {what(row)}')}\n[dim]{row.id}",
             row.state,
-            f"{'' if nearer is None else f'{nearer} '}{arrow} {row.relation}",
+            _way(places.get((row.from_type, row.from_id)), row.direction, row.relation),
         )
-    result.caption = (
-        "reached over: from that number (none: what was asked about), → naming this one, or "
-        "← named by it"
-    )
+    result.caption = _WAYS
     result.caption_justify = "left"
     return result
 
@@ -254,19 +261,14 @@ def neighbors(rows: Sequence[Neighbor], *, title: str | None = None) -> Table:
     result.columns[2].min_width = 36
     places = {row.entity_id: place for place, row in enumerate(rows, 1)}
     for place, row in enumerate(rows, 1):
-        nearer = places.get(row.via_entity_id)
-        arrow = "→" if row.direction == "outgoing" else "←"
         result.add_row(
             str(place),
             str(row.depth),
             f"{escape(f'{row.entity_type}: {row.canonical_name}')}\n[dim]{row.entity_id}",
             str(row.edges),
-            f"{'' if nearer is None else f'{nearer} '}{arrow} {escape(row.relation)}",
+            _way(places.get(row.via_entity_id), row.direction, row.relation),
         )
-    result.caption = (
-        "reached over: from that number (none: what was asked about), → naming this one, or "
-        "← named by it; edges: how many lead here from the depth before"
-    )
+    result.caption = f"{_WAYS}; edges: how many lead here from the depth before"
     result.caption_justify = "left"
     return result
 

@@ -14,12 +14,12 @@ from pymem.cli.base import (
     as_of_option,
     json_object,
     main,
+    no_memory,
     pass_options,
     print_json,
     print_table,
     run,
 )
-from pymem.errors import NotFoundError
 from pymem.memory import Memory
 from pymem.models import to_json
 
@@ -31,12 +31,6 @@ def entity() -> None:
 
 entity_types = click.Choice(["person", "organization", "place", "other"])
 entity_id_argument = click.argument("entity_id", metavar="ID")
-
-
-def _no_entity(entity_id: str) -> NotFoundError:
-    return NotFoundError(
-        f"no entity has id {entity_id}", hint="Find ids with `pymem entity resolve`."
-    )
 
 
 @entity.command()
@@ -89,7 +83,7 @@ def show(options: Options, entity_id: str, json_: bool) -> None:
     """
     found = run(options, lambda memory: memory.entity_get(entity_id))
     if found is None:
-        raise _no_entity(entity_id)
+        raise no_memory("entity", entity_id)
     if json_:
         print_json(found)
     else:
@@ -142,7 +136,7 @@ def update(
         ),
     )
     if not updated:
-        raise _no_entity(entity_id)
+        raise no_memory("entity", entity_id)
     if json_:
         print_json({"entity_id": entity_id, "updated": True})
     else:
@@ -284,7 +278,7 @@ def neighbors(options: Options, entity_id: str, depth: int, limit: int, json_: b
 
     rows, lonely = run(options, work)
     if not rows and lonely is None:
-        raise _no_entity(entity_id)
+        raise no_memory("entity", entity_id)
     if json_:
         print_json(rows)
     elif rows:
