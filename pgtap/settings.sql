@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(62);
+select plan(64);
 
 -- The error code of a statement, or none; what it did is undone.
 create function memory_test.code_of(statement text)
@@ -515,6 +515,20 @@ select memory.store_fact('birds', 'like', 'singing') as bird_id \gset
 select is(
   (select f.search_vector from memory.facts as f where f.id = :'bird_id'),
   to_tsvector('simple', 'birds like singing'), 'what is stored from then on is indexed in the new language'
+);
+select memory.store_facts(
+  '[{"subject": "bees", "predicate": "like", "content": "dancing"},
+    {"subject": "cows", "predicate": "like", "content": "grazing"}]'
+) \g /dev/null
+select results_eq(
+  $$ select f.search_vector from memory.facts as f where f.subject in ('bees', 'cows') order by f.subject $$,
+  $$ values (to_tsvector('simple', 'bees like dancing')), (to_tsvector('simple', 'cows like grazing')) $$,
+  'in a batch too'
+);
+select memory.store_rule('Mind swimming') as rule_of_simple \gset
+select is(
+  (select r.search_vector from memory.rules as r where r.id = :'rule_of_simple'),
+  to_tsvector('simple', 'Mind swimming'), 'and rules as well'
 );
 
 -- No tenant, no settings
