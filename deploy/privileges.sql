@@ -85,6 +85,8 @@ grant select on
 memory.episodes, memory.facts, memory.rules, memory.entities, memory.entity_names,
 memory.searchable_memories
 to memory_search;
+grant select (tenant_id, status, similarity_floor, similarity_ceiling)
+on memory.embedding_versions to memory_search;
 
 grant execute on function
 memory.current_tenant(),
@@ -94,7 +96,9 @@ memory.preprocess_search_query(text),
 memory.query_lexemes(text, text),
 memory.any_lexeme(text []),
 memory.term_frequency(tsvector, tsquery),
-memory.corpus_size(text),
+memory.corpus_sizes(text []),
+memory.inverse_document_frequency(bigint, bigint),
+memory.saturate_frequency(float8, float8, float8, float8),
 memory.normalize_name(text),
 memory.hash_terms(text, text []),
 memory.search_terms(text, tsvector),
@@ -104,8 +108,13 @@ memory.days_between(timestamptz, timestamptz),
 memory.effective_confidence(float8, float8, timestamptz, timestamptz),
 memory.recency_score(timestamptz, float8, timestamptz),
 memory.rrf_score(bigint, bigint, bigint, integer),
-memory.relevance_score(float8, integer, bigint),
-memory.composite_score(float8, float8, float8, float8, float8, float8, float8, float8)
+memory.relevance_score(float8, integer),
+memory.meaning_score(float8, float8, float8),
+memory.words_score(float8, float8),
+memory.weigh_evidence(float8, float8, float8, float8),
+memory.required_evidence(float8, bigint),
+memory.required_relevance(float8, float8, float8),
+memory.composite_score(float8, float8, float8, float8, float8, float8, float8, float8, float8)
 to memory_search;
 
 set local role memory_search;
@@ -116,12 +125,15 @@ memory.nearest_neighbours(text, vector, text, integer, float8, integer, timestam
 memory.use_approximate_index(text, integer),
 memory.vector_index(text),
 memory.find_memories(
-  text [], text, text, vector, text, integer, float8, text, boolean, integer, memory.settings,
-  timestamptz
+  text [], text, text, vector, text, integer, float8, float8, text, text, boolean, boolean,
+  memory.settings, timestamptz
 ),
 memory.find_names(text, text, text, boolean, integer),
 memory.read_query(text, text, memory.settings),
-memory.find_dropped(text [], text, vector, text, integer, float8, text, timestamptz),
+memory.list_candidates(
+  text [], text, vector, text, integer, float8, float8, memory.settings, timestamptz
+),
+memory.find_dropped(text [], text, vector, text, integer, float8, memory.settings, timestamptz),
 memory.largest_tenant_size(),
 memory.count_vectors(text)
 to memory_owner;
@@ -188,7 +200,8 @@ memory.confirm_memory(text, uuid, timestamptz),
 memory.forget_memory(text, uuid, timestamptz),
 memory.restore_memory(text, uuid, timestamptz),
 memory.recall(
-  text, text, integer, text [], float8, vector, uuid, timestamptz, timestamptz, timestamptz
+  text, text, integer, text [], float8, float8, vector, uuid, timestamptz, timestamptz,
+  timestamptz
 )
 to memory_writer;
 
@@ -198,12 +211,13 @@ grant execute on function
 memory.semantic_search(text, vector, text, integer, uuid, timestamptz),
 memory.keyword_search(text, text, text, integer, text, timestamptz),
 memory.hybrid_search(text, text, vector, text, integer, text, uuid, timestamptz),
-memory.search(text, text [], text, text, integer, float8, vector, uuid, timestamptz),
+memory.search(text, text [], text, text, integer, float8, float8, vector, uuid, timestamptz),
 memory.rank_memories(
-  text, text, integer, text [], float8, vector, uuid, timestamptz, timestamptz, timestamptz
+  text, text, integer, text [], float8, float8, vector, uuid, timestamptz, timestamptz,
+  timestamptz
 ),
-memory.recall_explain(text, text, integer, text [], float8, vector, uuid, timestamptz),
-memory.context(text, text, integer, boolean, vector, uuid, timestamptz)
+memory.recall_explain(text, text, integer, text [], float8, float8, vector, uuid, timestamptz),
+memory.context(text, text, integer, boolean, float8, vector, uuid, timestamptz)
 to memory_writer, memory_reader;
 
 -- Formulas and text functions: no data behind them
@@ -221,8 +235,8 @@ memory.days_between(timestamptz, timestamptz),
 memory.effective_confidence(float8, float8, timestamptz, timestamptz),
 memory.recency_score(timestamptz, float8, timestamptz),
 memory.rrf_score(bigint, bigint, bigint, integer),
-memory.relevance_score(float8, integer, bigint),
-memory.composite_score(float8, float8, float8, float8, float8, float8, float8, float8)
+memory.relevance_score(float8, integer),
+memory.composite_score(float8, float8, float8, float8, float8, float8, float8, float8, float8)
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
 -- Rules that earn trust

@@ -48,7 +48,9 @@ begin
     );
   end loop;
 
-  foreach v_table in array array['episodes', 'facts', 'rules', 'entities', 'entity_names'] loop
+  foreach v_table in array array[
+    'episodes', 'facts', 'rules', 'entities', 'entity_names', 'embedding_versions'
+  ] loop
     execute format(
       'create policy ranked_retrieval on memory.%I for select to memory_search using (true)',
       v_table

@@ -43,19 +43,26 @@ class RetrievalConfig(_Section):
     default_limit: int = Field(20, ge=1, le=1000)
     default_mode: Mode = "hybrid"
     score_weights: ScoreWeights = ScoreWeights()
-    candidate_pool: int = Field(20, ge=1, le=10_000)
+    candidate_pool: int = Field(100, ge=1, le=10_000)
     min_confidence: float = Field(0.2, ge=0, le=1)
+    ranking: Literal["calibrated", "specified"] = "calibrated"
+    min_relevance: float = Field(0.06, ge=0, le=1)
+    min_evidence: float = Field(0.11, ge=0, le=1)
+    meaning_weight: Share = Field(0.8, ge=0, le=1)
+    words_weight: Share = Field(0.3, ge=0, le=1)
+    episode_meaning_weight: Share = Field(0.55, ge=0, le=1)
+    episode_words_weight: Share = Field(0.95, ge=0, le=1)
+    relevance_sharpness: float = Field(40, ge=1, le=1000)
     rrf_k: int = Field(60, ge=1, le=10_000)
-    relevance_scale: Literal["range", "maximum"] = "range"
     keyword_match: KeywordMatch = "any"
-    keyword_ranker: Literal["ts_rank", "bm25"] = "ts_rank"
-    bm25_k1: float = Field(0.9, ge=0, le=10)
+    bm25_k1: float = Field(0.5, ge=0, le=10)
     bm25_b: float = Field(0.4, ge=0, le=1)
-    fusion: Literal["rrf", "scores"] = "rrf"
-    semantic_share: Share = Field(0.4, ge=0, le=1)
-    boost_neighbours: float = Field(0, ge=0, le=1)
-    boost_session: float = Field(0, ge=0, le=1)
-    boost_named: float = Field(0, ge=0, le=1)
+    boost_neighbors: Share = Field(0.4, ge=0, le=1)
+    boost_session: Share = Field(0.4, ge=0, le=1)
+    boost_named: Share = Field(0.1, ge=0, le=1)
+    boost_time: Share = Field(0.3, ge=0, le=1)
+    updates_first: bool = True
+    time_zone: str = "UTC"
     text_search_config: str = "english"
     index_rendering: Literal["content", "dated"] = "dated"
     embedding_rendering: Literal["content", "dated", "previous", "previous_dated"] = (
@@ -74,8 +81,10 @@ class ContextConfig(_Section):
     warnings_share: Share = Field(0.05, ge=0, le=1)
     episodes_share: Share = Field(0.10, ge=0, le=1)
     chars_per_token: float = Field(4, ge=0.5, le=4)
+    token_estimate: Literal["octets", "characters"] = "octets"
     confidence: Literal["effective", "base"] = "effective"
     counts_references: bool = False
+    recent_episodes: bool = False
 
 
 class EpisodesConfig(_Section):
@@ -200,17 +209,24 @@ _SETTINGS = {
     "retrieval.score_weights.confidence": "weight_confidence",
     "retrieval.candidate_pool": "candidate_pool",
     "retrieval.min_confidence": "min_confidence",
+    "retrieval.ranking": "ranking",
+    "retrieval.min_relevance": "min_relevance",
+    "retrieval.min_evidence": "min_evidence",
+    "retrieval.meaning_weight": "meaning_weight",
+    "retrieval.words_weight": "words_weight",
+    "retrieval.episode_meaning_weight": "episode_meaning_weight",
+    "retrieval.episode_words_weight": "episode_words_weight",
+    "retrieval.relevance_sharpness": "relevance_sharpness",
     "retrieval.rrf_k": "rrf_k",
-    "retrieval.relevance_scale": "relevance_scale",
     "retrieval.keyword_match": "keyword_match",
-    "retrieval.keyword_ranker": "keyword_ranker",
     "retrieval.bm25_k1": "bm25_k1",
     "retrieval.bm25_b": "bm25_b",
-    "retrieval.fusion": "fusion",
-    "retrieval.semantic_share": "semantic_share",
-    "retrieval.boost_neighbours": "boost_neighbours",
+    "retrieval.boost_neighbors": "boost_neighbors",
     "retrieval.boost_session": "boost_session",
     "retrieval.boost_named": "boost_named",
+    "retrieval.boost_time": "boost_time",
+    "retrieval.updates_first": "updates_first",
+    "retrieval.time_zone": "time_zone",
     "retrieval.text_search_config": "text_search_config",
     "retrieval.index_rendering": "index_rendering",
     "retrieval.embedding_rendering": "embedding_rendering",
@@ -222,8 +238,10 @@ _SETTINGS = {
     "context.warnings_share": "context_warnings_share",
     "context.episodes_share": "context_episodes_share",
     "context.chars_per_token": "context_chars_per_token",
+    "context.token_estimate": "context_token_estimate",
     "context.confidence": "context_confidence",
     "context.counts_references": "context_counts_references",
+    "context.recent_episodes": "context_recent_episodes",
     "episodes.default_ttl_days": "episode_ttl_days",
     "confidence.fading_threshold": "fading_threshold",
     "schedules.decay_sweep": "decay_sweep_schedule",

@@ -6,6 +6,10 @@ begin;
 
 -- The functions of this file belong to memory_search: see functions/neighbours. find_memories sets
 -- plan_cache_mode and jit for those that it calls.
+--
+-- There are two roads to an answer. fuse_lists reads a ranked list by meaning and one by words and
+-- fuses them by rank: semantic_search, keyword_search, hybrid_search and the ranking "specified".
+-- weigh_memories gives each memory a relevance of its own: search, recall and context.
 
 set local role memory_owner;
 
@@ -19,15 +23,22 @@ create type memory.fused_candidate as (
   rank float8,
   keyword_rank bigint,
   rrf_score float8,
-  neighbour_boost float8,
+  meaning float8,
+  words float8,
+  neighbor_boost float8,
   session_boost float8,
   named_boost float8,
+  time_boost float8,
   relevance float8,
+  outcome text,
   score float8
 );
 
 comment on type memory.fused_candidate is
-'A memory of one or both lists, with what became of its ranks.';
+'A memory that may be an answer, with the parts of its score.';
+comment on column memory.fused_candidate.outcome is
+'Why it is none: "below relevance", or "no match" where nothing has enough evidence; NULL if it '
+'may be one.';
 comment on column memory.fused_candidate.score is 'What a search of the mode orders by.';
 
 create type memory.keyword_query as (
@@ -110,6 +121,8 @@ create function memory.fuse_lists(
   scope text,
   depth integer,
   min_confidence float8,
+  keyword_ranker text,
+  rrf_k integer,
   settings memory.settings,
   as_of timestamptz
 )
@@ -120,14 +133,10 @@ create function memory.fuse_lists(
 begin atomic
   select
     t.memory_type, t.type_position, l.id, l.created_at, l.similarity, l.semantic_rank, l.rank,
-    l.keyword_rank, r.rrf_score, null::float8, null::float8, null::float8,
-    case
-      when mode = 'hybrid'
-      then memory.relevance_score(
-        r.rrf_score, (settings).rrf_k,
-        case when (settings).relevance_scale = 'range' then depth + 1::bigint end
-      )
-    end,
+    l.keyword_rank, r.rrf_score, null::float8, null::float8, null::float8, null::float8,
+    null::float8, null::float8,
+    case when mode = 'hybrid' then memory.relevance_score(r.rrf_score, rrf_k) end,
+    null::text,
     case mode when 'semantic' then l.similarity when 'keyword' then l.rank else r.rrf_score end
   from unnest(memory_types) with ordinality as t (memory_type, type_position)
   cross join lateral (
@@ -150,21 +159,25 @@ begin atomic
           (settings).tenant_id, t.memory_type, (words).condition, (words).any_terms,
           (words).all_terms, fuse_lists.scope, depth, fuse_lists.min_confidence, as_of
         ) as w
-        where (settings).keyword_ranker = 'ts_rank' and (words).any_terms is not null
+        where keyword_ranker = 'ts_rank' and (words).any_terms is not null
         union all
-        select b.*
-        from memory.bm25_matches(
-          t.memory_type, (words).condition, (words).lexemes, settings, fuse_lists.scope, depth,
-          fuse_lists.min_confidence, as_of
-        ) as b
-        where (settings).keyword_ranker = 'bm25' and (words).any_terms is not null
+        (
+          select b.id, b.weight, b.created_at
+          from memory.bm25_matches(
+            memory.corpus_sizes(array[t.memory_type]), (words).condition, (words).lexemes, settings,
+            fuse_lists.scope, fuse_lists.min_confidence, as_of
+          ) as b
+          where keyword_ranker = 'bm25' and (words).any_terms is not null
+          order by b.weight desc, b.created_at desc, b.id
+          limit depth
+        )
       ) as m
     ) as k
     on k.id = s.id
   ) as l
   cross join lateral (
     select case when mode = 'hybrid' then
-      memory.rrf_score(l.semantic_rank, l.keyword_rank, depth + 1, (settings).rrf_k)
+      memory.rrf_score(l.semantic_rank, l.keyword_rank, depth + 1, rrf_k)
     end as rrf_score
     limit 1 -- a value, not an expression: with it relevance_score is part of this query
   ) as r;
@@ -172,135 +185,374 @@ end;
 -- noqa: enable=AL03,AM03,AM09,RF01,RF02,RF03,ST05,ST06,ST09
 
 comment on function memory.fuse_lists(
-  text[], text, memory.keyword_query, vector, text, integer, float8, memory.settings, timestamptz
+  text[], text, memory.keyword_query, vector, text, integer, float8, text, integer,
+  memory.settings, timestamptz
 ) is
 'Reads the semantic and the keyword list of each type, depth deep, and fuses them by their ranks, '
-'in no order.';
+'in no order. keyword_ranker: "ts_rank" or "bm25".';
 
-create function memory.boost_candidates(
+create function memory.near_by_index(
   memory_types text[],
-  query text,
-  words memory.keyword_query,
   embedding vector,
+  matching memory.word_match[],
   scope text,
   depth integer,
   min_confidence float8,
-  settings memory.settings,
+  exact_scan_limit integer,
   as_of timestamptz
 )
-  returns setof memory.fused_candidate
+  returns table (
+    memory_type text,
+    id uuid,
+    created_at timestamptz,
+    similarity float8
+  )
   language plpgsql
   stable
   rows 50
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
+#variable_conflict use_column
 declare
-  v_names text := memory.normalize_name(query);
-  v_boosts float8 := settings.boost_neighbours + settings.boost_session + settings.boost_named;
+  v_tenant_id text := memory.current_tenant();
 begin
   return query
-  with listed as (
+  select t.type, n.id, n.created_at, n.weight
+  from unnest(memory_types) as t (type)
+  cross join lateral memory.nearest_neighbours(
+    t.type, near_by_index.embedding, near_by_index.scope, depth, near_by_index.min_confidence,
+    exact_scan_limit, as_of
+  ) as n
+  union
+  select w.memory_type, w.id, w.created_at, 1 - (m.embedding <=> near_by_index.embedding)
+  from unnest(matching) as w
+  join memory.searchable_memories as m
+    on m.tenant_id = v_tenant_id and m.memory_type = w.memory_type and m.id = w.id
+  where w.memory_type = any (memory_types);
+end;
+$$;
+
+comment on function memory.near_by_index(
+  text[], vector, memory.word_match[], text, integer, float8, integer, timestamptz
+) is
+'The similarity of those memories that an approximate index finds, depth of each type, and of '
+'those that match by words; NULL for one of these without a vector.';
+
+create function memory.boost_episodes(
+  candidates memory.fused_candidate[],
+  settings memory.settings
+)
+  returns table (
+    id uuid,
+    session_id uuid,
+    by_neighbors float8,
+    by_session float8
+  )
+  language plpgsql
+  stable
+  rows 50
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  return query
+  with turns as materialized (
+    select c.id, c.relevance, e.session_id, p.id as previous_id
+    from unnest(candidates) as c
+    join memory.episodes as e on e.tenant_id = settings.tenant_id and e.id = c.id
+    left join lateral (
+      select o.id
+      from memory.episodes as o
+      where o.tenant_id = settings.tenant_id
+        and o.session_id = e.session_id
+        and (o.created_at, o.id) < (c.created_at, c.id)
+      order by o.created_at desc, o.id desc
+      limit 1
+    ) as p on true
+    where c.memory_type = 'episode' and e.session_id is not null
+  ),
+  neighbors as (
+    select n.id, max(n.relevance) as best
+    from (
+      select t.id, o.relevance from turns as t join turns as o on o.id = t.previous_id
+      union all
+      select t.previous_id, t.relevance from turns as t
+    ) as n
+    group by n.id
+  ),
+  sessions as (
+    select s.session_id, sum(s.relevance) / 3 as best
+    from (
+      select
+        t.session_id, t.relevance,
+        row_number() over (partition by t.session_id order by t.relevance desc, t.id) as position
+      from turns as t
+    ) as s
+    where s.position <= 3
+    group by s.session_id
+  )
+  select
+    t.id, t.session_id,
+    settings.boost_neighbors * coalesce(n.best, 0), settings.boost_session * s.best
+  from turns as t
+  join sessions as s on s.session_id = t.session_id
+  left join neighbors as n on n.id = t.id;
+end;
+$$;
+
+comment on function memory.boost_episodes(memory.fused_candidate[], memory.settings) is
+'What sessions lend to those candidates that are turns of one: the better of the turns before and '
+'after it, as far as these are candidates, and the mean of the three best of its session.';
+
+create function memory.weigh_memories(
+  memory_types text[],
+  query text,
+  words memory.keyword_query,
+  embedding vector,
+  scope text,
+  max_results integer,
+  min_confidence float8,
+  min_relevance float8,
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns setof memory.fused_candidate
+  language plpgsql
+  stable
+  rows 50 -- or the planner joins the answers as if they were thousands
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_generic_plan -- planning would cost more than searching
+  set enable_seqscan = off -- vectors are read from their covering index: see exact_neighbours
+  set enable_bitmapscan = off
+  set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := settings.tenant_id;
+  v_corpus memory.corpus_size[] := memory.corpus_sizes(memory_types);
+  -- Fields of a record are dear to read for each row.
+  v_meaning_weight float8 := settings.meaning_weight;
+  v_words_weight float8 := settings.words_weight;
+  v_episode_meaning_weight float8 := settings.episode_meaning_weight;
+  v_episode_words_weight float8 := settings.episode_words_weight;
+  v_approximate text[] := array[]::text[];
+  v_floor float8;
+  v_ceiling float8;
+  v_depth integer := greatest(2 * max_results, 20);
+  v_pool integer := greatest(v_depth, settings.candidate_pool);
+  v_names text := memory.normalize_name(query);
+  v_period tstzmultirange;
+  v_required float8 := 0;
+  v_has_entities boolean := exists (
+    select from memory.entities as e where e.tenant_id = v_tenant_id
+  );
+  v_candidates memory.fused_candidate[];
+  v_has_sessions boolean;
+begin
+  if embedding is not null then
+    select v.similarity_floor, v.similarity_ceiling into v_floor, v_ceiling
+    from memory.embedding_versions as v
+    where v.tenant_id = v_tenant_id and v.status = 'active';
+    v_approximate := array(
+      select t.type
+      from unnest(memory_types) as t (type)
+      where memory.vector_index(t.type) is not null
+        and memory.use_approximate_index(t.type, settings.exact_scan_limit)
+    );
+  end if;
+  if settings.boost_time > 0 then
+    v_period := memory.read_period(query, settings.time_zone, as_of);
+  end if;
+  if min_relevance is null then
+    select memory.required_evidence(settings.min_evidence, sum(c.documents)::bigint)
+    into v_required
+    from unnest(v_corpus) as c;
+  end if;
+
+  -- The most relevant by meaning and words: of the episodes more, for the boosts to choose from.
+  v_candidates := array(
+    with matching as materialized (
+      select b.*
+      from memory.bm25_matches(
+        v_corpus, case when words.all_terms is not null then words.condition end, words.lexemes,
+        settings, weigh_memories.scope, weigh_memories.min_confidence, as_of
+      ) as b
+      where words.any_terms is not null
+    ),
+    near as (
+      select
+        m.memory_type, m.id, m.created_at,
+        1 - (m.embedding <=> weigh_memories.embedding) as similarity
+      from memory.searchable_memories as m
+      where m.is_live
+        and m.tenant_id collate "C" = v_tenant_id
+        and m.memory_type = any (memory_types)
+        and m.memory_type <> all (v_approximate)
+        and weigh_memories.embedding is not null
+        and m.embedding is not null
+        and (m.expires_at is null or m.expires_at > as_of)
+        and (
+          weigh_memories.scope is null or m.scope = weigh_memories.scope
+          or m.scope = 'global' and m.memory_type <> 'episode'
+        )
+        and (
+          weigh_memories.min_confidence = 0
+          or memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of)
+            >= weigh_memories.min_confidence
+        )
+      union all
+      select i.*
+      from memory.near_by_index(
+        v_approximate, weigh_memories.embedding,
+        array(
+          select b::memory.word_match
+          from matching as b
+          order by b.weight desc, b.created_at desc, b.id
+          limit v_pool
+        ),
+        weigh_memories.scope, v_pool, weigh_memories.min_confidence, settings.exact_scan_limit,
+        as_of
+      ) as i
+      where v_approximate <> '{}'
+      offset 0 -- so that each similarity is computed once
+    ),
+    scored as (
+      select
+        coalesce(n.memory_type, b.memory_type) as memory_type,
+        coalesce(n.id, b.id) as id,
+        coalesce(n.created_at, b.created_at) as created_at,
+        n.similarity,
+        b.weight as rank,
+        memory.meaning_score(n.similarity, v_floor, v_ceiling) as meaning,
+        memory.words_score(b.share, case when n.similarity is null then 0.0::float8 else 0.08 end)
+        as words
+      from near as n
+      full join matching as b on b.memory_type = n.memory_type and b.id = n.id
+      where n.id is not null or b.memory_type <> all (v_approximate)
+      offset 0 -- so that each score is computed once
+    ),
+    weighed as (
+      select
+        s.*,
+        memory.weigh_evidence(
+          s.meaning, s.words,
+          case s.memory_type
+            when 'episode' then v_episode_meaning_weight else v_meaning_weight
+          end,
+          case s.memory_type when 'episode' then v_episode_words_weight else v_words_weight end
+        ) as relevance
+      from scored as s
+      order by relevance desc, s.similarity desc nulls last, s.id
+      limit v_pool
+    )
+    select row(
+      w.memory_type, null, w.id, w.created_at, w.similarity, null, w.rank, null, null, w.meaning,
+      w.words, null, null, null, null, w.relevance, null, null
+    )::memory.fused_candidate
+    from (
+      select
+        w.*,
+        row_number() over (
+          partition by w.memory_type = 'episode'
+          order by w.relevance desc, w.similarity desc nulls last, w.id
+        ) as position
+      from weighed as w
+    ) as w
+    where w.position <= v_depth or w.memory_type = 'episode'
+  );
+
+  v_has_sessions := settings.boost_neighbors + settings.boost_session > 0
+    and exists (select from unnest(v_candidates) as c where c.memory_type = 'episode');
+  return query
+  with detailed as (
     select
       c.*,
-      min(c.similarity) over () as least_similarity,
-      max(c.similarity) over () as greatest_similarity,
-      max(c.rank) over () as greatest_rank
-    from memory.fuse_lists(
-      memory_types, 'hybrid', boost_candidates.words, embedding, boost_candidates.scope, depth,
-      boost_candidates.min_confidence, settings, as_of
-    ) as c
-  ),
-  based as materialized (
-    select
-      l.*,
-      case
-        when settings.fusion = 'rrf' then l.relevance
-        else
-          settings.semantic_share * case
-            when l.similarity is null then 0
-            when l.greatest_similarity = l.least_similarity then 1
-            else (l.similarity - l.least_similarity) / (l.greatest_similarity - l.least_similarity)
-          end
-          + (1 - settings.semantic_share) * coalesce(l.rank / nullif(l.greatest_rank, 0), 0)
-      end as base,
-      m.session_id,
-      exists (
+      settings.boost_named > 0
+      and exists (
         select
         from (
           values (m.metadata ->> 'speaker'), (m.subject)
           union all
           select e.canonical_name
           from memory.entities as e
-          where e.tenant_id = settings.tenant_id and e.id = m.entity_id
+          where e.tenant_id = v_tenant_id and e.id = m.entity_id
           union all
           select unnest(e.aliases)
           from memory.entities as e
-          where e.tenant_id = settings.tenant_id and e.id = m.entity_id
+          where e.tenant_id = v_tenant_id and e.id = m.entity_id
         ) as n (name)
-        where settings.boost_named > 0
-          and position(nullif(memory.normalize_name(n.name), '  ') in v_names) > 0
-      ) as is_named
-    from listed as l
+        where position(nullif(memory.normalize_name(n.name), '  ') in v_names) > 0
+      ) as is_named,
+      coalesce(v_period @> coalesce(m.valid_from, c.created_at), false) as is_of_period,
+      -- Words count no more here than they do for a fact: talk resembles talk.
+      max(
+        memory.weigh_evidence(
+          c.meaning, c.words,
+          case c.memory_type
+            when 'episode' then v_episode_meaning_weight else v_meaning_weight
+          end,
+          v_words_weight
+        )
+      ) over () as best_evidence
+    from unnest(v_candidates) as c
     left join lateral (
-      select s.session_id, s.subject, s.entity_id, s.metadata
+      select s.subject, s.entity_id, s.metadata, s.valid_from
       from memory.searchable_memories as s
-      where v_boosts > 0
-        and s.tenant_id = settings.tenant_id and s.memory_type = l.memory_type and s.id = l.id
+      where s.tenant_id = v_tenant_id and s.memory_type = c.memory_type and s.id = c.id
+        -- A fact whose subject is named holds words of the query, unless an entity has more names.
+        and (v_has_entities or c.words > 0 or c.memory_type = 'episode' or v_period is not null)
       offset 0
     ) as m on true
   ),
-  pairs as (
-    select b.id, b.base, p.id as previous_id
-    from based as b
-    cross join lateral (
-      select e.id
-      from memory.episodes as e
-      where settings.boost_neighbours > 0
-        and e.tenant_id = settings.tenant_id
-        and e.session_id = b.session_id
-        and (e.created_at, e.id) < (b.created_at, b.id)
-      order by e.created_at desc, e.id desc
-      limit 1
-    ) as p
-  ),
-  neighbours as (
-    select n.id, max(n.base) as best
-    from (
-      select p.id, b.base from pairs as p join based as b on b.id = p.previous_id
-      union all
-      select p.previous_id, p.base from pairs as p
-    ) as n
-    group by n.id
-  ),
   boosted as (
     select
-      b.*,
-      settings.boost_neighbours * coalesce(n.best, 0) as by_neighbours,
-      case
-        when b.session_id is null then 0
-        else settings.boost_session * max(b.base) over (partition by b.session_id)
-      end as by_session,
-      settings.boost_named * b.is_named::integer as by_name
-    from based as b
-    left join neighbours as n on n.id = b.id
+      d.*,
+      coalesce(b.by_neighbors, 0) as by_neighbors,
+      coalesce(b.by_session, 0) as by_session,
+      settings.boost_named * d.is_named::integer as by_name,
+      settings.boost_time * d.is_of_period::integer as by_time
+    from detailed as d
+    left join (
+      select e.* from memory.boost_episodes(v_candidates, settings) as e where v_has_sessions
+    ) as b on b.id = d.id
   )
   select
-    b.memory_type, b.type_position, b.id, b.created_at, b.similarity, b.semantic_rank, b.rank,
-    b.keyword_rank, b.rrf_score, b.by_neighbours, b.by_session, b.by_name, r.relevance, r.relevance
+    b.memory_type, array_position(memory_types, b.memory_type)::bigint, b.id, b.created_at,
+    b.similarity, null::bigint, b.rank, null::bigint, null::float8, b.meaning, b.words,
+    b.by_neighbors, b.by_session, b.by_name, b.by_time,
+    r.relevance,
+    case
+      when b.best_evidence < v_required then 'no match'
+      when r.relevance < coalesce(
+        weigh_memories.min_relevance,
+        memory.required_relevance(settings.min_relevance, v_required, b.best_evidence)
+      )
+      then 'below relevance'
+    end,
+    r.relevance
   from boosted as b
   cross join lateral (
-    select (b.base + b.by_neighbours + b.by_session + b.by_name) / (1 + v_boosts) as relevance
+    select
+      1 - (1 - b.relevance)
+        * (1 - b.by_neighbors) * (1 - b.by_session) * (1 - b.by_name) * (1 - b.by_time)
+      as relevance
   ) as r;
 end;
 $$;
 
-comment on function memory.boost_candidates(
-  text[], text, memory.keyword_query, vector, text, integer, float8, memory.settings, timestamptz
+comment on function memory.weigh_memories(
+  text[], text, memory.keyword_query, vector, text, integer, float8, float8, memory.settings,
+  timestamptz
 ) is
-'The same lists, fused as the setting fusion says and boosted: an episode by the relevance of the '
-'turn before or after it, if that is a candidate too, and by the best of its session, a memory '
-'by being about someone the query names. Relevance is over its maximum, so at most 1.';
+'The memories of some types that fit a query best by meaning and words, at least twice max_results '
+'of them if there are, each with its relevance and what boosts it, in no order. Relevance is a '
+'noisy or: of meaning and words by the weights of the settings, or of words alone where there is '
+'no vector; then of the boosts: an episode by the turn before or after it and by its session, a '
+'memory by being about somebody, or of a time, that the query names. min_relevance: the floor; '
+'NULL: that of the settings, and nothing is found where the best has too little evidence.';
 
 create function memory.find_memories(
   memory_types text[],
@@ -308,11 +560,13 @@ create function memory.find_memories(
   query text,
   embedding vector,
   scope text,
-  depth integer,
-  min_confidence float8,
-  keyword_match text,
-  composite boolean,
   max_results integer,
+  min_confidence float8,
+  min_relevance float8,
+  keyword_match text,
+  keyword_ranker text,
+  listed boolean,
+  composite boolean,
   settings memory.settings,
   as_of timestamptz
 )
@@ -327,93 +581,145 @@ create function memory.find_memories(
 as $$
 #variable_conflict use_column
 declare
-  v_words memory.keyword_query;
-  v_boosted boolean := mode = 'hybrid' and (
-    settings.fusion <> 'rrf'
-    or settings.boost_neighbours + settings.boost_session + settings.boost_named > 0
+  v_specified boolean := settings.ranking = 'specified';
+  v_listed boolean := listed or v_specified;
+  v_keyword_ranker text := coalesce(
+    keyword_ranker, case when v_specified then 'ts_rank' else 'bm25' end
   );
+  v_rrf_k integer := case when v_specified then 60 else settings.rrf_k end;
+  v_sharpness float8 := case when v_listed then 1 else settings.relevance_sharpness end;
+  v_updates_first boolean := composite and not v_listed and settings.updates_first;
+  v_words memory.keyword_query;
+  v_candidates memory.fused_candidate[];
 begin
   if mode <> 'semantic' then
-    v_words := memory.read_query(find_memories.query, find_memories.keyword_match, settings);
+    v_words := memory.read_query(
+      find_memories.query,
+      coalesce(
+        find_memories.keyword_match, case when v_specified then 'all' else settings.keyword_match end
+      ),
+      settings
+    );
   end if;
-  return query
-  select
-    m.memory_type, m.id, m.scope, m.subject, m.predicate, m.content, m.importance, m.confidence,
-    p.effective_confidence, m.permanence, m.maturity, m.effectiveness_score, m.entity_id,
-    m.session_id, m.tags, m.metadata, m.created_at, m.last_confirmed_at, m.last_referenced_at,
-    m.reference_count, c.similarity, c.semantic_rank, c.rank, c.keyword_rank, c.rrf_score,
-    c.neighbour_boost, c.session_boost, c.named_boost, c.relevance,
-    p.recency,
-    s.score
-  from (
-    select c.*
-    from (
-      select f.*
+  if v_listed then
+    v_candidates := array(
+      select f
       from memory.fuse_lists(
-        memory_types, mode, v_words, find_memories.embedding, find_memories.scope, depth,
-        find_memories.min_confidence, settings, as_of
+        memory_types, mode, v_words, find_memories.embedding, find_memories.scope, max_results,
+        find_memories.min_confidence, v_keyword_ranker, v_rrf_k, settings, as_of
       ) as f
-      where not v_boosted
-      union all
-      select b.*
-      from memory.boost_candidates(
-        memory_types, find_memories.query, v_words, find_memories.embedding, find_memories.scope,
-        depth, find_memories.min_confidence, settings, as_of
-      ) as b
-      where v_boosted
-    ) as c
-    order by c.score desc, c.semantic_rank, c.created_at desc, c.type_position, c.id
-    -- Only a composite score depends on more than the lists.
-    limit case when not composite then max_results end
-  ) as c
-  cross join lateral (
-    select s.*
-    from memory.searchable_memories as s
-    where s.tenant_id = settings.tenant_id and s.memory_type = c.memory_type and s.id = c.id
-    offset 0
-  ) as m
-  cross join lateral (
+      order by f.score desc, f.semantic_rank, f.created_at desc, f.type_position, f.id
+      -- The composite score orders all that the lists hold.
+      limit case when not composite then max_results end
+    );
+  else
+    v_candidates := array(
+      select w
+      from memory.weigh_memories(
+        memory_types, find_memories.query, v_words,
+        case when mode <> 'keyword' then find_memories.embedding end, find_memories.scope,
+        max_results, find_memories.min_confidence, find_memories.min_relevance, settings, as_of
+      ) as w
+      where w.outcome is null
+      order by
+        w.relevance desc, w.similarity desc nulls last, w.created_at desc, w.type_position, w.id
+      limit max_results
+    );
+  end if;
+
+  return query
+  with   scored as materialized (
     select
-      memory.effective_confidence(
-        m.confidence, m.decay_rate, m.last_confirmed_at, as_of
-      ) as effective_confidence,
+      m.memory_type, m.id, m.scope, m.subject, m.predicate, m.content, m.importance, m.confidence,
+      p.effective_confidence, m.permanence, m.maturity, m.effectiveness_score, m.entity_id,
+      m.session_id, m.tags, m.metadata, m.created_at, m.last_confirmed_at, m.last_referenced_at,
+      m.reference_count, c.type_position, c.similarity, c.semantic_rank, c.rank, c.keyword_rank,
+      c.rrf_score, c.meaning, c.words, c.neighbor_boost, c.session_boost, c.named_boost,
+      c.time_boost, c.relevance, p.recency,
       case
-        when composite
-        then memory.recency_score(
-          case
-            when settings.recency_null = 'created_at'
-            then coalesce(m.last_referenced_at, m.created_at)
-            else m.last_referenced_at
-          end,
-          settings.recency_half_life_days,
-          as_of
+        when composite then memory.composite_score(
+          c.relevance, m.importance, p.recency, p.effective_confidence,
+          settings.weight_relevance, settings.weight_importance,
+          settings.weight_recency, settings.weight_confidence,
+          v_sharpness
         )
-      end as recency
-    offset 0
-  ) as p
-  cross join lateral (
-    select case
-      when composite then memory.composite_score(
-        c.relevance, m.importance, p.recency, p.effective_confidence,
-        settings.weight_relevance, settings.weight_importance,
-        settings.weight_recency, settings.weight_confidence
-      )
-      else c.score
-    end as score
-  ) as s
+        else c.score
+      end as score,
+      coalesce(m.valid_from, m.created_at) as held_from,
+      v_updates_first and m.memory_type = 'fact' and memory.tells_update(m.content) as is_update
+    from unnest(v_candidates) as c
+    cross join lateral (
+      select s.*
+      from memory.searchable_memories as s
+      where s.tenant_id = settings.tenant_id and s.memory_type = c.memory_type and s.id = c.id
+      offset 0
+    ) as m
+    cross join lateral (
+      select
+        memory.effective_confidence(
+          m.confidence, m.decay_rate, m.last_confirmed_at, as_of
+        ) as effective_confidence,
+        case
+          when composite
+          then memory.recency_score(
+            case
+              when settings.recency_null = 'created_at'
+              then coalesce(m.last_referenced_at, m.created_at)
+              else m.last_referenced_at
+            end,
+            settings.recency_half_life_days,
+            as_of
+          )
+        end as recency
+      offset 0
+    ) as p
+  ),
+  -- A fact that says it is news goes before the older facts it resembles, unless it fits far worse:
+  -- what is told anew is rarely told in the same words, so nothing superseded what it replaces.
+  updates as (
+    select n.id, max(o.score) as score, (array_agg(o.id order by o.score desc, o.id))[1] as updates_id
+    from scored as n
+    join scored as o
+      on o.memory_type = 'fact' and o.held_from < n.held_from and o.score > n.score
+      and o.relevance <= n.relevance + 0.4
+    cross join lateral (
+      select
+        case
+          when f.embedding is null or g.embedding is null then lower(n.subject) = lower(o.subject)
+          else (f.embedding <=> g.embedding) <= 0.5
+        end as is_alike
+      from memory.facts as f, memory.facts as g
+      where f.tenant_id = settings.tenant_id and f.id = n.id
+        and g.tenant_id = settings.tenant_id and g.id = o.id
+      offset 0
+    ) as a
+    where n.is_update and a.is_alike
+    group by n.id
+  )
+  select
+    s.memory_type, s.id, s.scope, s.subject, s.predicate, s.content, s.importance, s.confidence,
+    s.effective_confidence, s.permanence, s.maturity, s.effectiveness_score, s.entity_id,
+    s.session_id, s.tags, s.metadata, s.created_at, s.last_confirmed_at, s.last_referenced_at,
+    s.reference_count, s.similarity, s.semantic_rank, s.rank, s.keyword_rank, s.rrf_score,
+    s.meaning, s.words, s.neighbor_boost, s.session_boost, s.named_boost, s.time_boost,
+    s.relevance, s.recency, u.updates_id, coalesce(u.score, s.score) as score
+  from scored as s
+  left join updates as u on s.is_update and u.id = s.id
   order by
-    s.score desc, case when not composite then c.semantic_rank end, m.created_at desc,
-    c.type_position, m.id
+    coalesce(u.score, s.score) desc, case when not composite then s.semantic_rank end,
+    u.updates_id is null, s.created_at desc, s.type_position, s.id
   limit max_results;
 end;
 $$;
 
 comment on function memory.find_memories(
-  text[], text, text, vector, text, integer, float8, text, boolean, integer, memory.settings,
-  timestamptz
+  text[], text, text, vector, text, integer, float8, float8, text, text, boolean, boolean,
+  memory.settings, timestamptz
 ) is
-'The best candidates of both lists, each depth deep, with all parts of their scores, best first: '
-'by the composite score or by that of the mode. max_results: NULL for all of them.';
+'The best memories for a query with all parts of their scores, best first: by relevance, or, if '
+'listed or if the settings say so (ranking "specified"), by rank in lists by meaning and words, '
+'max_results deep. composite: in the order of the composite score, the max_results most relevant, '
+'or all that the lists hold. keyword_match, keyword_ranker: NULL for what goes with the ranking.';
 
 set local role memory_owner;
 revoke create on schema memory from memory_search;

@@ -141,6 +141,47 @@ comment on function memory.live_memory(text, text, uuid, text, timestamptz) is
 'forgotten nor a warning, an episode that has not expired. confidence: after decay, 0..1; 1 for an '
 'episode. scope as in contradictions.';
 
+create function memory.list_contradicted(
+  memory_type text,
+  memory_ids uuid[],
+  as_of timestamptz default now()
+)
+  returns uuid[]
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_tenant_id text := memory.current_tenant();
+begin
+  return array(
+    select distinct o.id
+    from (
+      select l.source_id as id, l.target_type as other_type, l.target_id as other_id
+      from memory.memory_links as l
+      where l.tenant_id = v_tenant_id
+        and l.source_type = list_contradicted.memory_type
+        and l.source_id = any (memory_ids)
+        and l.relation = 'contradicts'
+      union all
+      select l.target_id, l.source_type, l.source_id
+      from memory.memory_links as l
+      where l.tenant_id = v_tenant_id
+        and l.target_type = list_contradicted.memory_type
+        and l.target_id = any (memory_ids)
+        and l.relation = 'contradicts'
+    ) as o
+    cross join lateral memory.live_memory(v_tenant_id, o.other_type, o.other_id, null, as_of)
+    order by o.id
+  );
+end;
+$$;
+
+comment on function memory.list_contradicted(text, uuid[], timestamptz) is
+'Which of some memories a contradicts link joins with one that still says otherwise '
+'(memory.live_memory).';
+
 create function memory.contradictions(
   scope text default null,
   max_results integer default 50,

@@ -7,11 +7,17 @@ begin;
 
 set local role memory_owner;
 
-create function memory.corpus_size(memory_type text)
-  returns table (
-    documents bigint,
-    average_terms float8
-  )
+create type memory.corpus_size as (
+  memory_type text,
+  documents bigint,
+  average_terms float8
+);
+
+comment on type memory.corpus_size is
+'How many memories of a type are live, and how many distinct lexemes they have on average.';
+
+create function memory.corpus_sizes(memory_types text[])
+  returns memory.corpus_size[]
   language plpgsql
   stable
   security definer
@@ -21,25 +27,30 @@ as $$
 declare
   v_tenant_id text := memory.current_tenant();
 begin
-  return query
-  select
-    coalesce(sum(c.documents), 0)::bigint,
-    coalesce(sum(c.terms)::float8 / nullif(sum(c.documents), 0), 0)
-  from (
-    select s.documents, s.terms
-    from memory.corpus_statistics as s
-    where s.tenant_id = v_tenant_id and s.memory_type = corpus_size.memory_type
-    union all
-    select d.documents, d.terms
-    from memory.corpus_deltas as d
-    where d.tenant_id = v_tenant_id and d.memory_type = corpus_size.memory_type
-  ) as c;
+  return array(
+    select row(
+      t.type,
+      coalesce(sum(c.documents), 0),
+      coalesce(sum(c.terms)::float8 / nullif(sum(c.documents), 0), 0)
+    )::memory.corpus_size
+    from unnest(memory_types) with ordinality as t (type, position)
+    left join (
+      select s.memory_type, s.documents, s.terms
+      from memory.corpus_statistics as s
+      where s.tenant_id = v_tenant_id
+      union all
+      select d.memory_type, d.documents, d.terms
+      from memory.corpus_deltas as d
+      where d.tenant_id = v_tenant_id
+    ) as c on c.memory_type = t.type
+    group by t.type, t.position
+    order by t.position
+  );
 end;
 $$;
 
-comment on function memory.corpus_size(text) is
-'How many memories of a type are live, and how many distinct lexemes they have on average: '
-'exact, whether folded or not.';
+comment on function memory.corpus_sizes(text[]) is
+'The size of the corpus of each type, in the order of the types: exact, whether folded or not.';
 
 create function memory.lock_corpus_statistics()
   returns text

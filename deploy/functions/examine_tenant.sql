@@ -459,19 +459,13 @@ begin
       'no section of memory.context has a share, so that facts may take all of it'
     ),
     (
-      'bm25_k1', 'info',
-      settings.keyword_ranker <> 'bm25' and settings.bm25_k1 <> v_default.bm25_k1,
-      'bm25_k1 is of no effect unless keyword_ranker is "bm25"'
-    ),
-    (
-      'bm25_b', 'info',
-      settings.keyword_ranker <> 'bm25' and settings.bm25_b <> v_default.bm25_b,
-      'bm25_b is of no effect unless keyword_ranker is "bm25"'
-    ),
-    (
-      'semantic_share', 'info',
-      settings.fusion <> 'scores' and settings.semantic_share <> v_default.semantic_share,
-      'semantic_share is of no effect unless fusion is "scores"'
+      'ranking', 'info',
+      settings.ranking = 'specified'
+        and (settings.rrf_k, settings.keyword_match, settings.min_relevance, settings.min_evidence)
+          <> (v_default.rrf_k, v_default.keyword_match, v_default.min_relevance,
+            v_default.min_evidence),
+      'rrf_k, keyword_match, min_relevance and min_evidence are of no effect while ranking is '
+      '"specified"'
     ),
     (
       'retrieval_mode', 'error',

@@ -3,11 +3,53 @@
 
 begin;
 
--- memory.find_dropped belongs to memory_search: see functions/neighbours.
+-- memory.list_candidates and memory.find_dropped belong to memory_search: see functions/neighbours.
 
 set local role memory_owner;
 grant create on schema memory to memory_search;
 set local role memory_search;
+
+create function memory.list_candidates(
+  memory_types text[],
+  query text,
+  embedding vector,
+  scope text,
+  max_results integer,
+  min_confidence float8,
+  min_relevance float8,
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns setof memory.fused_candidate
+  language plpgsql
+  stable
+  rows 50
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if settings.ranking = 'specified' then
+    return query
+    select f.*
+    from memory.fuse_lists(
+      memory_types, 'hybrid', memory.read_query(query, 'all', settings), embedding, scope,
+      max_results, min_confidence, 'ts_rank', 60, settings, as_of
+    ) as f;
+  else
+    return query
+    select w.*
+    from memory.weigh_memories(
+      memory_types, query, memory.read_query(query, settings.keyword_match, settings), embedding,
+      scope, max_results, min_confidence, min_relevance, settings, as_of
+    ) as w;
+  end if;
+end;
+$$;
+
+comment on function memory.list_candidates(
+  text[], text, vector, text, integer, float8, float8, memory.settings, timestamptz
+) is
+'What memory.find_memories chooses from for a recall, in no order.';
 
 create function memory.find_dropped(
   memory_types text[],
@@ -16,7 +58,7 @@ create function memory.find_dropped(
   scope text,
   depth integer,
   min_confidence float8,
-  keyword_match text,
+  settings memory.settings,
   as_of timestamptz
 )
   returns table (
@@ -34,8 +76,13 @@ create function memory.find_dropped(
 as $$
 #variable_conflict use_column
 declare
-  v_settings memory.settings := memory.current_settings();
-  v_query tsquery := (memory.read_query(query, keyword_match, v_settings)).condition;
+  v_query tsquery := (
+    memory.read_query(
+      query,
+      case when settings.ranking = 'specified' then 'all' else settings.keyword_match end,
+      settings
+    )
+  ).condition;
 begin
   return query
   with judged as (
@@ -57,7 +104,7 @@ begin
       case when m.search_vector @@ v_query then ts_rank(m.search_vector, v_query)::float8 end
       as rank
     from memory.searchable_memories as m
-    where m.tenant_id = v_settings.tenant_id
+    where m.tenant_id = settings.tenant_id
       and m.memory_type = any (find_dropped.memory_types)
   ),
   placed as (
@@ -72,9 +119,7 @@ begin
     from judged as j
     where j.outcome is not null
   )
-  select
-    p.memory_type, p.id, p.outcome, p.similarity,
-    case when v_settings.keyword_ranker = 'ts_rank' then p.rank end
+  select p.memory_type, p.id, p.outcome, p.similarity, p.rank
   from placed as p
   where p.similarity is not null and p.semantic_rank <= depth
     or p.rank is not null and p.keyword_rank <= depth;
@@ -82,7 +127,7 @@ end;
 $$;
 
 comment on function memory.find_dropped(
-  text[], text, vector, text, integer, float8, text, timestamptz
+  text[], text, vector, text, integer, float8, memory.settings, timestamptz
 ) is
 'The memories that either list would most likely hold if they were not forgotten, superseded, '
 'expired, of another scope or too faint, in no order. Reads all of the tenant: a diagnosis, not '
@@ -105,13 +150,17 @@ create type memory.explained_memory as (
   rank float8,
   keyword_rank bigint,
   rrf_score float8,
-  neighbour_boost float8,
+  meaning float8,
+  words float8,
+  neighbor_boost float8,
   session_boost float8,
   named_boost float8,
+  time_boost float8,
   relevance float8,
   importance float8,
   recency float8,
   effective_confidence float8,
+  updates_id uuid,
   score float8
 );
 
@@ -119,9 +168,11 @@ comment on type memory.explained_memory is
 'A candidate of memory.recall, or what might have been one, and what became of it. The parts are '
 'those of memory.ranked_memory.';
 comment on column memory.explained_memory.position is
-'Place in the order of the scores from 1; NULL for what was dropped.';
+'Place in the answer from 1; NULL for what is not in it.';
 comment on column memory.explained_memory.outcome is
-'returned, beyond limit, forgotten, superseded, expired, other scope or below confidence.';
+'returned; "beyond limit", relevant, but less than those returned; "below relevance", under '
+'min_relevance; "no match", because even the best has too little evidence; or forgotten, '
+'superseded, expired, "other scope", "below confidence".';
 
 create function memory.recall_explain(
   topic text,
@@ -129,6 +180,7 @@ create function memory.recall_explain(
   max_results integer default 10,
   types text[] default null,
   min_confidence float8 default null,
+  min_relevance float8 default null,
   embedding vector default null,
   embedding_version_id uuid default null,
   as_of timestamptz default now()
@@ -145,86 +197,95 @@ declare
   v_types text[] := memory.check_types(types);
   v_min_confidence float8 := coalesce(recall_explain.min_confidence, v_settings.min_confidence);
   v_limit integer := memory.check_limit(max_results);
-  v_depth integer := greatest(v_limit, v_settings.candidate_pool);
 begin
   perform memory.check_number('min_confidence', v_min_confidence, 0, 1);
+  perform memory.check_number('min_relevance', coalesce(recall_explain.min_relevance, 0), 0, 1);
   perform memory.check_query(topic);
   perform memory.check_query_embedding(embedding, embedding_version_id);
   perform memory.check_time('as_of', as_of);
 
   return query
-  with listed as materialized (
+  with returned as materialized (
     select f.*
     from memory.find_memories(
-      v_types, 'hybrid', topic, recall_explain.embedding, recall_explain.scope, v_depth,
-      v_min_confidence, v_settings.keyword_match, true, null, v_settings, as_of
+      v_types, 'hybrid', topic, recall_explain.embedding, recall_explain.scope, v_limit,
+      v_min_confidence, recall_explain.min_relevance, null, null, false, true, v_settings, as_of
     ) with ordinality as f
   ),
-  -- The last of each list: what is dropped below it would not have been a candidate anyway.
-  ends as (
-    select
-      t.type as memory_type,
-      case
-        when count(l.semantic_rank) = v_depth then min(l.similarity)
-        else '-infinity'
-      end as similarity,
-      case when count(l.keyword_rank) = v_depth then min(l.rank) else '-infinity' end as rank
-    from unnest(v_types) as t (type)
-    left join listed as l on l.memory_type = t.type
-    group by t.type
+  rest as materialized (
+    select c.*
+    from memory.list_candidates(
+      v_types, topic, recall_explain.embedding, recall_explain.scope, v_limit, v_min_confidence,
+      recall_explain.min_relevance, v_settings, as_of
+    ) as c
+    where not exists (
+      select from returned as r where r.memory_type = c.memory_type and r.id = c.id
+    )
   ),
+  -- What is dropped and fits less than all that is returned would not be there anyway.
   dropped as (
     select d.*
     from memory.find_dropped(
-      v_types, topic, recall_explain.embedding, recall_explain.scope, v_depth, v_min_confidence,
-      v_settings.keyword_match, as_of
+      v_types, topic, recall_explain.embedding, recall_explain.scope, v_limit, v_min_confidence,
+      v_settings, as_of
     ) as d
-    join ends as e on e.memory_type = d.memory_type
-    where d.similarity >= e.similarity or d.rank >= e.rank
-      or d.rank is null and v_settings.keyword_ranker <> 'ts_rank'
+    where d.rank is not null
+      or d.similarity >= (
+        select case when count(*) = v_limit then min(r.similarity) else '-infinity' end
+        from returned as r
+      )
   ),
-  explained as (
+  outcomes as (
     select
-      l.ordinality as place,
-      case when l.ordinality <= v_limit then 'returned' else 'beyond limit' end as outcome,
-      l.memory_type, l.id, l.scope, l.subject, l.predicate, l.content, l.similarity,
-      l.semantic_rank, l.rank, l.keyword_rank, l.rrf_score, l.neighbour_boost, l.session_boost,
-      l.named_boost, l.relevance, l.importance, l.recency, l.effective_confidence, l.score
-    from listed as l
+      r.ordinality as place, 'returned' as outcome, r.memory_type, r.id, r.similarity,
+      r.semantic_rank, r.rank, r.keyword_rank, r.rrf_score, r.meaning, r.words, r.neighbor_boost,
+      r.session_boost, r.named_boost, r.time_boost, r.relevance, r.updates_id, r.score
+    from returned as r
     union all
     select
-      null, d.outcome, d.memory_type, d.id, m.scope, m.subject, m.predicate, m.content,
-      d.similarity, null, d.rank, null, null, null, null, null, null, m.importance,
-      memory.recency_score(
-        case
-          when v_settings.recency_null = 'created_at'
-          then coalesce(m.last_referenced_at, m.created_at)
-          else m.last_referenced_at
-        end,
-        v_settings.recency_half_life_days,
-        as_of
-      ),
-      memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of),
-      null
+      null, coalesce(c.outcome, 'beyond limit'), c.memory_type, c.id, c.similarity,
+      c.semantic_rank, c.rank, c.keyword_rank, c.rrf_score, c.meaning, c.words, c.neighbor_boost,
+      c.session_boost, c.named_boost, c.time_boost, c.relevance, null, null
+    from rest as c
+    union all
+    select
+      null, d.outcome, d.memory_type, d.id, d.similarity, null, d.rank, null, null, null, null,
+      null, null, null, null, null, null, null
     from dropped as d
-    join memory.searchable_memories as m
-      on m.tenant_id = v_settings.tenant_id and m.memory_type = d.memory_type and m.id = d.id
   )
-  select x.*
-  from explained as x
+  select
+    o.place, o.outcome, o.memory_type, o.id, m.scope, m.subject, m.predicate, m.content,
+    o.similarity, o.semantic_rank, o.rank, o.keyword_rank, o.rrf_score, o.meaning, o.words,
+    o.neighbor_boost, o.session_boost, o.named_boost, o.time_boost, o.relevance, m.importance,
+    memory.recency_score(
+      case
+        when v_settings.recency_null = 'created_at'
+        then coalesce(m.last_referenced_at, m.created_at)
+        else m.last_referenced_at
+      end,
+      v_settings.recency_half_life_days,
+      as_of
+    ),
+    memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of),
+    o.updates_id, o.score
+  from outcomes as o
+  join memory.searchable_memories as m
+    on m.tenant_id = v_settings.tenant_id and m.memory_type = o.memory_type and m.id = o.id
   order by
-    x.place, x.outcome, x.similarity desc nulls last, x.rank desc nulls last, x.memory_type, x.id;
+    o.place,
+    array_position(array['beyond limit', 'below relevance', 'no match'], o.outcome), o.outcome,
+    o.relevance desc nulls last, o.similarity desc nulls last, o.rank desc nulls last,
+    o.memory_type, o.id;
 end;
 $$;
 
 comment on function memory.recall_explain(
-  text, text, integer, text[], float8, vector, uuid, timestamptz
+  text, text, integer, text[], float8, float8, vector, uuid, timestamptz
 ) is
-'Why memory.recall returns what it returns: every candidate in the order of its score, with its '
-'places in both lists, the scores behind them, boosts and the four parts of the composite score, '
-'outcome "returned" or "beyond limit"; then, without places, what would have been a candidate but '
-'for being "forgotten", "superseded", "expired", of "other scope" or "below confidence". (rank of '
-'the dropped is NULL under BM25.) Arguments as memory.recall; only looks. Reads all of the '
-'tenant''s memories of the types. Errors: PM002, PM004.';
+'Why memory.recall returns what it returns: its answer, in order, with every part of the scores; '
+'then the other candidates, most relevant first, and why they are not in it; then what is not '
+'considered at all though it might fit: forgotten, superseded, expired, of another scope or below '
+'confidence (rank: ts_rank). Arguments as memory.recall; only looks. Reads all of the tenant''s '
+'memories of the types. Errors: PM002, PM004.';
 
 commit;

@@ -25,29 +25,62 @@ comment on function memory.term_frequency(tsvector, tsquery) is
 'n occurrences is (1 + 1/4 + ... + 1/n^2) / (pi^2/6); what is missing from 1 is 1/(n + 1/2), to '
 'the nearest n.';
 
+create function memory.inverse_document_frequency(
+  documents bigint,
+  matching bigint
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return ln(
+    1 + (greatest(documents, matching) - matching + 0.5::float8) / (matching + 0.5::float8)
+  );
+
+comment on function memory.inverse_document_frequency(bigint, bigint) is
+'How much a word tells that some of all documents hold: ln(1 + (N - n + 0.5)/(n + 0.5)), the form '
+'of BM25 that is never negative.';
+
+create function memory.saturate_frequency(
+  frequency float8,
+  relative_length float8,
+  k1 float8,
+  b float8
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return frequency * (k1 + 1) / (frequency + k1 * (1 - b + b * relative_length));
+
+comment on function memory.saturate_frequency(float8, float8, float8, float8) is
+'What a word that occurs so often counts in BM25, 0..k1 + 1: the more it occurs the less each time '
+'adds, and in a text longer than the average (relative_length above 1) it counts less.';
+
 grant create on schema memory to memory_search;
-grant usage on type memory.settings to memory_search;
+grant usage on type memory.settings, memory.word_match, memory.corpus_size to memory_search;
 set local role memory_search;
 
 create function memory.bm25_matches(
-  memory_type text,
+  corpus memory.corpus_size[],
   query tsquery,
   lexemes text[],
   settings memory.settings,
   scope text,
-  max_results integer,
   min_confidence float8,
   as_of timestamptz
 )
-  returns setof memory.candidate
+  returns setof memory.word_match
   language plpgsql
   stable
   rows 50 -- or the planner joins the answers as if they were thousands
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
   set plan_cache_mode = force_generic_plan -- planning would cost more than searching
+  set enable_bitmapscan = on -- whatever the caller does without
   set jit = off -- and compiling more still
 as $$
+#variable_conflict use_column
 declare
   v_tenant_id text := settings.tenant_id;
   v_terms tsquery[] := array(
@@ -56,17 +89,19 @@ declare
     order by l.position
   );
   v_any bigint[] := memory.hash_terms(v_tenant_id, lexemes);
-  v_corpus record;
+  v_memory_types text[] := array(select c.memory_type from unnest(corpus) as c);
+  -- Fields of a record are dear to read for each row.
+  v_k1 float8 := settings.bm25_k1;
+  v_b float8 := settings.bm25_b;
 begin
-  select c.* into v_corpus from memory.corpus_size(memory_type) as c;
-
   return query
-  with matching as materialized (
+  with matching as (
     select
+      array_position(v_memory_types, m.memory_type) as type_position,
       m.id,
       m.created_at,
       m.search_vector,
-      m.search_vector @@ bm25_matches.query
+      (bm25_matches.query is null or m.search_vector @@ bm25_matches.query)
       and (m.expires_at is null or m.expires_at > as_of)
       and (
         bm25_matches.scope is null or m.scope = bm25_matches.scope
@@ -80,42 +115,60 @@ begin
     from memory.searchable_memories as m
     where m.is_live
       and m.tenant_id = v_tenant_id
-      and m.memory_type = bm25_matches.memory_type
+      and m.memory_type = any (v_memory_types)
       and memory.search_terms(m.tenant_id, m.search_vector) && v_any
+    offset 0
   ),
   occurrences as (
     select
-      m.id, m.created_at, m.is_eligible,
+      m.type_position, m.id, m.created_at, m.is_eligible,
       memory.term_frequency(m.search_vector, t.term) as frequency,
-      settings.bm25_k1 * (
-        1 - settings.bm25_b + settings.bm25_b * length(m.search_vector) / v_corpus.average_terms
-      ) as dampening,
-      count(*) over (partition by t.term) as documents
+      length(m.search_vector)::float8 as terms,
+      count(*) over (partition by m.type_position, t.position) as documents
     from matching as m
-    join unnest(v_terms) as t (term) on m.search_vector @@ t.term
+    join unnest(v_terms) with ordinality as t (term, position) on m.search_vector @@ t.term
+    offset 0
+  ),
+  weighed as (
+    select
+      o.*,
+      c.documents as all_documents,
+      memory.inverse_document_frequency(c.documents, o.documents) as weight,
+      memory.saturate_frequency(o.frequency, o.terms / c.average_terms, v_k1, v_b) as saturation
+    from occurrences as o
+    join unnest(corpus) with ordinality as c (type, documents, average_terms, position)
+      on c.position = o.type_position
+    offset 0 -- so that each is computed once
+  ),
+  -- Of n occurrences of a word each stands for 1/n of it; the words that nothing holds make up the
+  -- rest of the query.
+  possible as (
+    select
+      w.*,
+      (v_k1 + 1) * (
+        sum(w.weight / w.documents) over (partition by w.type_position)
+        + (
+          cardinality(v_terms) - sum(1.0::float8 / w.documents) over (partition by w.type_position)
+        ) * memory.inverse_document_frequency(w.all_documents, 0)
+      ) as possible
+    from weighed as w
   )
   select
-    o.id,
-    sum(
-      ln(1 + (greatest(v_corpus.documents, o.documents) - o.documents + 0.5) / (o.documents + 0.5))
-      * o.frequency * (settings.bm25_k1 + 1) / (o.frequency + o.dampening)
-    ) as weight,
-    o.created_at
-  from occurrences as o
-  where o.is_eligible
-  group by o.id, o.created_at
-  order by weight desc, o.created_at desc, o.id
-  limit max_results;
+    v_memory_types[p.type_position], p.id, p.created_at, sum(p.weight * p.saturation),
+    sum(p.weight * p.saturation) / max(p.possible)
+  from possible as p
+  where p.is_eligible
+  group by p.type_position, p.id, p.created_at;
 end;
 $$;
 
 comment on function memory.bm25_matches(
-  text, tsquery, text[], memory.settings, text, integer, float8, timestamptz
+  memory.corpus_size[], tsquery, text[], memory.settings, text, float8, timestamptz
 ) is
-'As keyword_matches, but by BM25 of the lexemes (Robertson and Zaragoza, 2009): for each word '
-'ln(1 + (N - n + 0.5)/(n + 0.5)) * f (k1 + 1)/(f + k1 (1 - b + b length/average)), where n of '
-'the tenant''s N live memories of the type hold it, f times in this one; the length is that of '
-'the search vector.';
+'The live memories of some types that hold lexemes of a query, with their BM25 (Robertson and '
+'Zaragoza, 2009), in no order: for each lexeme inverse_document_frequency, by how many of the '
+'tenant''s live memories of the type hold it, times saturate_frequency; and its share of what all '
+'lexemes could give, each at k1 + 1. query: what a memory has to match besides; NULL: nothing.';
 
 -- Written so that the planner makes it part of the query that calls it.
 -- noqa: disable=RF01,RF03,AM03,ST06

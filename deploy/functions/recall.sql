@@ -12,6 +12,7 @@ create function memory.rank_memories(
   max_results integer default 10,
   types text[] default null,
   min_confidence float8 default null,
+  min_relevance float8 default null,
   embedding vector default null,
   embedding_version_id uuid default null,
   known_at timestamptz default null,
@@ -32,6 +33,7 @@ declare
 begin
   perform
     memory.check_number('min_confidence', v_min_confidence, 0, 1),
+    memory.check_number('min_relevance', coalesce(min_relevance, 0), 0, 1),
     memory.check_query(topic),
     memory.check_query_embedding(embedding, embedding_version_id),
     memory.check_time('as_of', as_of);
@@ -41,8 +43,8 @@ begin
     return query
     select m.*
     from memory.find_memories_at(
-      v_types, topic, embedding, scope, greatest(v_limit, v_settings.candidate_pool),
-      v_min_confidence, v_settings.keyword_match, v_limit, v_settings, known_at, valid_at, as_of
+      v_types, topic, embedding, scope, v_limit, v_min_confidence, min_relevance, v_settings,
+      known_at, valid_at, as_of
     ) as m;
     return;
   end if;
@@ -50,14 +52,14 @@ begin
   return query
   select m.*
   from memory.find_memories(
-    v_types, 'hybrid', topic, embedding, scope, greatest(v_limit, v_settings.candidate_pool),
-    v_min_confidence, v_settings.keyword_match, true, v_limit, v_settings, as_of
+    v_types, 'hybrid', topic, embedding, scope, v_limit, v_min_confidence, min_relevance, null,
+    null, false, true, v_settings, as_of
   ) as m;
 end;
 $$;
 
 comment on function memory.rank_memories(
-  text, text, integer, text[], float8, vector, uuid, timestamptz, timestamptz, timestamptz
+  text, text, integer, text[], float8, float8, vector, uuid, timestamptz, timestamptz, timestamptz
 ) is
 'What memory.recall would return, without counting it as a reference: changes nothing, may look '
 'at any time (as_of), and gives the same rows for the same data, arguments and time. Errors: '
@@ -136,6 +138,7 @@ create function memory.recall(
   max_results integer default 10,
   types text[] default null,
   min_confidence float8 default null,
+  min_relevance float8 default null,
   embedding vector default null,
   embedding_version_id uuid default null,
   known_at timestamptz default null,
@@ -159,8 +162,8 @@ begin
   for v_memory in
     select m.*
     from memory.rank_memories(
-      topic, scope, max_results, types, min_confidence, embedding, embedding_version_id,
-      known_at, valid_at, as_of
+      topic, scope, max_results, types, min_confidence, min_relevance, embedding,
+      embedding_version_id, known_at, valid_at, as_of
     ) as m
   loop
     return next v_memory;
@@ -180,14 +183,14 @@ end;
 $$;
 
 comment on function memory.recall(
-  text, text, integer, text[], float8, vector, uuid, timestamptz, timestamptz, timestamptz
+  text, text, integer, text[], float8, float8, vector, uuid, timestamptz, timestamptz, timestamptz
 ) is
-'The memories that matter for a topic, best first: candidates of hybrid search, candidate_pool '
-'deep for each type, ordered by the composite score of relevance, importance, recency and '
-'effective confidence. Counts as a reference to what it returns; the rows show the state before. '
-'known_at: the answer that the memories of then would have given then. valid_at: among the facts '
-'that hold then in the world, superseded ones included. Both look, and count nothing. '
-'scope, types, min_confidence: as in memory.search. Errors: PM002, PM004 vector of another '
-'embedding version.';
+'The memories that matter for a topic, best first: the max_results most relevant, in the order of '
+'the composite score of relevance, importance, recency and effective confidence, of which relevance '
+'decides unless two fit about equally. Counts as a reference to what it returns; the rows show the '
+'state before. known_at: the answer that the memories of then would have given then. valid_at: '
+'among the facts that hold then in the world, superseded ones included. Both look, and count '
+'nothing. scope, types, min_confidence, min_relevance: as in memory.search. Errors: PM002, PM004 '
+'vector of another embedding version.';
 
 commit;

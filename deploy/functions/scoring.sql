@@ -83,26 +83,103 @@ comment on function memory.rrf_score(bigint, bigint, bigint, integer) is
 
 create function memory.relevance_score(
   rrf_score float8,
-  k integer default 60,
-  missing_rank bigint default null
+  k integer default 60
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return least(1.0, rrf_score * (k + 1) / 2.0);
+
+comment on function memory.relevance_score(float8, integer) is
+'RRF score over its maximum 2/(k + 1), which two first ranks reach: the relevance of the ranking '
+'"specified". Range 0..1.';
+
+create function memory.meaning_score(
+  similarity float8,
+  similarity_floor float8 default 0.05,
+  similarity_ceiling float8 default 0.75
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return least(1.0, greatest(
+    0.0, (similarity - similarity_floor) / (similarity_ceiling - similarity_floor)
+  ));
+
+comment on function memory.meaning_score(float8, float8, float8) is
+'How well two texts agree in meaning, whatever else there is: their cosine similarity on the '
+'scale of its model (memory.embedding_versions), cut at both ends. Range 0..1; NULL for NULL.';
+
+create function memory.words_score(
+  share float8,
+  chance float8 default 0.08
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return least(1.0, greatest(0.0, (share - chance) / (0.68 - chance)));
+
+comment on function memory.words_score(float8, float8) is
+'How well a text answers a query by its words, whatever else there is: its share of the BM25 that '
+'the words of the query could give, from 0.08, which a chance word among several reaches, to 0.68, '
+'which few right answers exceed (measured on questions about conversations and about everyday '
+'facts, docs/performance.md). Where there is nothing but words to go by, chance is 0: any word is '
+'better than none. Range 0..1; NULL for NULL.';
+
+create function memory.weigh_evidence(
+  meaning float8,
+  words float8,
+  meaning_weight float8,
+  words_weight float8
 )
   returns float8
   language sql
   immutable
   parallel safe
   return case
-    when missing_rank is null then least(1.0, rrf_score * (k + 1) / 2.0)
-    else least(1.0, greatest(
-      0.0,
-      (rrf_score - 2.0::float8 / (k + missing_rank))
-      / (2.0::float8 / (k + 1) - 2.0::float8 / (k + missing_rank))
-    ))
+    when meaning is null then coalesce(words, 0)
+    else 1 - (1 - meaning_weight * meaning) * (1 - words_weight * coalesce(words, 0))
   end;
 
-comment on function memory.relevance_score(float8, integer, bigint) is
-'RRF score over its maximum 2/(k + 1), which two first ranks reach. With missing_rank, the same '
-'between what a memory in neither list would have, 2/(k + missing_rank), as 0, and the maximum. '
-'Range 0..1.';
+comment on function memory.weigh_evidence(float8, float8, float8, float8) is
+'How well a memory fits by meaning and words together, a noisy or: what one leaves to doubt, the '
+'other may still settle, each up to its weight. Where there is no meaning to go by (NULL), words '
+'are the whole scale; words NULL: no word matches. All of 0..1.';
+
+create function memory.required_evidence(
+  min_evidence float8,
+  documents bigint
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return least(1.0, min_evidence * (1 + 0.4 * log(greatest(1.0::float8, documents))));
+
+comment on function memory.required_evidence(float8, bigint) is
+'What the evidence of the best of so many memories has to reach: the more memories, the better '
+'the best of them fits by chance. min_evidence for one, 1.4 times that for ten, 2.2 times for a '
+'thousand (measured, docs/performance.md). Range 0..1.';
+
+create function memory.required_relevance(
+  min_relevance float8,
+  required_evidence float8,
+  best_evidence float8
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return greatest(
+    min_relevance, 0.7 * required_evidence * required_evidence / nullif(best_evidence, 0)
+  );
+
+comment on function memory.required_relevance(float8, float8, float8) is
+'What a memory has to reach beside the best: where that has barely the evidence it needs, 0.7 of '
+'it, and the less the surer the best is, down to min_relevance. All of 0..1.';
 
 create function memory.composite_score(
   relevance float8,
@@ -112,24 +189,36 @@ create function memory.composite_score(
   weight_relevance float8 default 0.4,
   weight_importance float8 default 0.3,
   weight_recency float8 default 0.2,
-  weight_confidence float8 default 0.1
+  weight_confidence float8 default 0.1,
+  sharpness float8 default 1
 )
   returns float8
   language sql
   immutable
   parallel safe
-  return weight_relevance * relevance
+  return (
+    sharpness * weight_relevance * relevance
     + weight_importance * (importance / 10.0)
     + weight_recency * recency
-    + weight_confidence * effective_confidence;
+    + weight_confidence * effective_confidence
+  ) * case
+    when sharpness = 1 then 1
+    else (weight_relevance + weight_importance + weight_recency + weight_confidence)
+      / (sharpness * weight_relevance + weight_importance + weight_recency + weight_confidence)
+  end;
 
 comment on function memory.composite_score(
-  float8, float8, float8, float8, float8, float8, float8, float8
+  float8, float8, float8, float8, float8, float8, float8, float8, float8
 ) is
 'What recall orders by: 0.4 relevance + 0.3 importance/10 + 0.2 recency + 0.1 effective '
 'confidence, with the weights of the settings. Relevance, recency and confidence in 0..1, '
-'importance in 0..10.';
+'importance in 0..10. With a sharpness above 1 relevance weighs so many times more, and the sum is '
+'brought back to the scale of the weights.';
 
+-- STUB
+create function memory.read_period(query text, time_zone text, as_of timestamptz) returns tstzmultirange language sql stable as 'select null::tstzmultirange';
+create function memory.tells_update(content text) returns boolean language sql stable return content ~* '\m(now|no longer|from now on|since (today|may|july)|changed to|instead of|new)\M';
+grant execute on function memory.read_period(text, text, timestamptz), memory.tells_update(text) to public;
 create function memory.asymmetric_score(
   success_count bigint,
   harmful_count bigint

@@ -99,8 +99,8 @@ begin
   return query
   select m.*
   from memory.find_memories(
-    array[memory_type], 'semantic', null, embedding, scope, v_limit, 0, null, false, v_limit,
-    memory.current_settings(), as_of
+    array[memory_type], 'semantic', null, embedding, scope, v_limit, 0, null, null, null, true,
+    false, memory.current_settings(), as_of
   ) as m;
 end;
 $$;
@@ -136,8 +136,8 @@ begin
   return query
   select m.*
   from memory.find_memories(
-    array[memory_type], 'keyword', query, null, scope, v_limit, 0, keyword_match, false, v_limit,
-    memory.current_settings(), as_of
+    array[memory_type], 'keyword', query, null, scope, v_limit, 0, null, keyword_match, 'ts_rank',
+    true, false, memory.current_settings(), as_of
   ) as m;
 end;
 $$;
@@ -164,13 +164,11 @@ create function memory.hybrid_search(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
-  v_settings memory.settings := memory.current_settings();
-  v_keyword_match text := coalesce(hybrid_search.keyword_match, v_settings.keyword_match);
   v_limit integer := memory.check_limit(max_results);
 begin
   perform
     memory.check_word('memory_type', memory_type, '{episode,fact,rule}'),
-    memory.check_word('keyword_match', v_keyword_match, '{any,all}'),
+    memory.check_word('keyword_match', coalesce(keyword_match, 'any'), '{any,all}'),
     memory.check_query(query),
     memory.check_query_embedding(embedding, embedding_version_id),
     memory.check_time('as_of', as_of);
@@ -178,9 +176,8 @@ begin
   return query
   select m.*
   from memory.find_memories(
-    array[memory_type], 'hybrid', query, embedding, scope,
-    greatest(v_limit, v_settings.candidate_pool), 0, v_keyword_match, false, v_limit,
-    v_settings, as_of
+    array[memory_type], 'hybrid', query, embedding, scope, v_limit, 0, null, keyword_match, null,
+    true, false, memory.current_settings(), as_of
   ) as m;
 end;
 $$;
@@ -189,10 +186,10 @@ comment on function memory.hybrid_search(
   text, text, vector, text, integer, text, uuid, timestamptz
 ) is
 'The live memories of one type nearest in meaning and in words: reciprocal rank fusion of the '
-'semantic and the keyword list, each as deep as the candidate_pool of the settings, at least '
-'max_results; a memory in one list only ranks one below the end of the other. (The setting '
-'fusion may say otherwise, and boosts may be on.) Without an embedding only words count. Errors: '
-'PM002, PM004 vector of another embedding version.';
+'semantic and the keyword list, each max_results deep; a memory in one list only ranks one below '
+'the end of the other. The keyword list holds any word of the query (NULL: as the setting '
+'keyword_match says) by BM25; with the ranking "specified" of the settings every word, by ts_rank. '
+'Without an embedding only words count. Errors: PM002, PM004 vector of another embedding version.';
 
 create function memory.search(
   query text,
@@ -201,6 +198,7 @@ create function memory.search(
   mode text default null,
   max_results integer default 10,
   min_confidence float8 default null,
+  min_relevance float8 default null,
   embedding vector default null,
   embedding_version_id uuid default null,
   as_of timestamptz default now()
@@ -221,6 +219,7 @@ begin
   perform
     memory.check_word('mode', v_mode, '{hybrid,semantic,keyword}'),
     memory.check_number('min_confidence', v_min_confidence, 0, 1),
+    memory.check_number('min_relevance', coalesce(min_relevance, 0), 0, 1),
     memory.check_query(query),
     memory.check_query_embedding(embedding, embedding_version_id),
     memory.check_time('as_of', as_of);
@@ -233,20 +232,21 @@ begin
   return query
   select m.*
   from memory.find_memories(
-    v_types, v_mode, query, embedding, scope,
-    case when v_mode = 'hybrid' then greatest(v_limit, v_settings.candidate_pool) else v_limit end,
-    v_min_confidence, v_settings.keyword_match, false, v_limit, v_settings, as_of
+    v_types, v_mode, query, embedding, scope, v_limit, v_min_confidence, min_relevance, null, null,
+    false, false, v_settings, as_of
   ) as m;
 end;
 $$;
 
 comment on function memory.search(
-  text, text[], text, text, integer, float8, vector, uuid, timestamptz
+  text, text[], text, text, integer, float8, float8, vector, uuid, timestamptz
 ) is
-'Searches several types (NULL: episode, fact, rule), each as by itself, and returns the best of '
-'all. mode: hybrid, semantic or keyword (NULL: the setting). Facts and rules whose effective '
-'confidence at as_of is below min_confidence (NULL: the setting) are left out before anything is '
-'counted. Errors: PM002, PM004 vector of another embedding version.';
+'Searches several types (NULL: episode, fact, rule) and returns the most relevant of all. mode: '
+'hybrid, semantic (by meaning alone) or keyword (by words alone; NULL: the setting). Facts and '
+'rules whose effective confidence at as_of is below min_confidence (NULL: the setting) are left '
+'out; so are memories whose relevance is below min_relevance (NULL: the setting, and nothing is '
+'found where even the best has too little evidence): the answer may be empty. Errors: PM002, PM004 '
+'vector of another embedding version.';
 
 create function memory.read_types(types text[])
   returns text[]

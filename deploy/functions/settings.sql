@@ -20,23 +20,30 @@ create function memory.setting_defaults()
     null, -- tenant_id
     'hybrid', -- retrieval_mode
     20, -- retrieval_limit
-    20, -- candidate_pool
+    100, -- candidate_pool
     0.2, -- min_confidence
+    'calibrated', -- ranking
+    0.06, -- min_relevance
+    0.11, -- min_evidence
+    0.8, -- meaning_weight
+    0.3, -- words_weight
+    0.55, -- episode_meaning_weight
+    0.95, -- episode_words_weight
+    40, -- relevance_sharpness
     0.4, -- weight_relevance
     0.3, -- weight_importance
     0.2, -- weight_recency
     0.1, -- weight_confidence
     60, -- rrf_k
-    'range', -- relevance_scale
     'any', -- keyword_match
-    'ts_rank', -- keyword_ranker
-    0.9, -- bm25_k1
+    0.5, -- bm25_k1
     0.4, -- bm25_b
-    'rrf', -- fusion
-    0.4, -- semantic_share
-    0, -- boost_neighbours
-    0, -- boost_session
-    0, -- boost_named
+    0.4, -- boost_neighbors
+    0.4, -- boost_session
+    0.1, -- boost_named
+    0.3, -- boost_time
+    true, -- updates_first
+    'UTC', -- time_zone
     'english', -- text_search_config
     'dated', -- index_rendering
     'previous_dated', -- embedding_rendering
@@ -54,12 +61,14 @@ create function memory.setting_defaults()
     '40 * * * *', -- event_seal_schedule
     3000, -- context_token_budget
     4, -- context_chars_per_token
+    'octets', -- context_token_estimate
     0.60, -- context_facts_share
     0.25, -- context_rules_share
     0.05, -- context_warnings_share
     0.10, -- context_episodes_share
     'effective', -- context_confidence
     false, -- context_counts_references
+    false, -- context_recent_episodes
     10000, -- episode_max_entries
     0, -- episode_pending_grace_days
     6, -- consolidation_interval_hours
@@ -272,21 +281,28 @@ as $$
     retrieval_limit = settings.retrieval_limit,
     candidate_pool = settings.candidate_pool,
     min_confidence = settings.min_confidence,
+    ranking = settings.ranking,
+    min_relevance = settings.min_relevance,
+    min_evidence = settings.min_evidence,
+    meaning_weight = settings.meaning_weight,
+    words_weight = settings.words_weight,
+    episode_meaning_weight = settings.episode_meaning_weight,
+    episode_words_weight = settings.episode_words_weight,
+    relevance_sharpness = settings.relevance_sharpness,
     weight_relevance = settings.weight_relevance,
     weight_importance = settings.weight_importance,
     weight_recency = settings.weight_recency,
     weight_confidence = settings.weight_confidence,
     rrf_k = settings.rrf_k,
-    relevance_scale = settings.relevance_scale,
     keyword_match = settings.keyword_match,
-    keyword_ranker = settings.keyword_ranker,
     bm25_k1 = settings.bm25_k1,
     bm25_b = settings.bm25_b,
-    fusion = settings.fusion,
-    semantic_share = settings.semantic_share,
-    boost_neighbours = settings.boost_neighbours,
+    boost_neighbors = settings.boost_neighbors,
     boost_session = settings.boost_session,
     boost_named = settings.boost_named,
+    boost_time = settings.boost_time,
+    updates_first = settings.updates_first,
+    time_zone = settings.time_zone,
     text_search_config = settings.text_search_config,
     index_rendering = settings.index_rendering,
     embedding_rendering = settings.embedding_rendering,
@@ -304,12 +320,14 @@ as $$
     event_seal_schedule = settings.event_seal_schedule,
     context_token_budget = settings.context_token_budget,
     context_chars_per_token = settings.context_chars_per_token,
+    context_token_estimate = settings.context_token_estimate,
     context_facts_share = settings.context_facts_share,
     context_rules_share = settings.context_rules_share,
     context_warnings_share = settings.context_warnings_share,
     context_episodes_share = settings.context_episodes_share,
     context_confidence = settings.context_confidence,
     context_counts_references = settings.context_counts_references,
+    context_recent_episodes = settings.context_recent_episodes,
     episode_max_entries = settings.episode_max_entries,
     episode_pending_grace_days = settings.episode_pending_grace_days,
     consolidation_interval_hours = settings.consolidation_interval_hours,

@@ -14,11 +14,15 @@ create table memory.embedding_versions (
   check (rendering in ('content', 'dated', 'previous', 'previous_dated')),
   dimensions integer not null default 384
   constraint embedding_versions_dimensions_of_the_columns check (dimensions = 384),
+  similarity_floor float8 not null default 0.05 check (similarity_floor between -1 and 1),
+  similarity_ceiling float8 not null default 0.75 check (similarity_ceiling between -1 and 1),
   status text not null check (status in ('active', 'building', 'retired')),
   created_at timestamptz not null default now() check (isfinite(created_at)),
   primary key (tenant_id, id),
   constraint embedding_versions_model_version_rendering_key
-  unique (tenant_id, model, version, rendering)
+  unique (tenant_id, model, version, rendering),
+  constraint embedding_versions_similarity_scale
+  check (similarity_ceiling >= similarity_floor + 0.01)
 );
 
 create unique index embedding_versions_one_active_key
@@ -39,6 +43,11 @@ comment on column memory.embedding_versions.rendering is
 'What of an episode was embedded; see memory.settings.embedding_rendering.';
 comment on column memory.embedding_versions.dimensions is
 'Length of the vectors: that of the embedding columns.';
+comment on column memory.embedding_versions.similarity_floor is
+'Cosine similarity at which texts have nothing to do with each other: memory.meaning_score 0. The '
+'default is that of all-MiniLM-L6-v2; memory.calibrate_similarity measures another model.';
+comment on column memory.embedding_versions.similarity_ceiling is
+'Cosine similarity at which a text says what a query asks for: memory.meaning_score 1.';
 comment on column memory.embedding_versions.status is
 'active: searched. building: being filled in beside it. retired: replaced.';
 

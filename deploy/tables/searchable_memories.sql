@@ -121,6 +121,18 @@ create type memory.candidate as (
 comment on type memory.candidate is
 'A memory in one ranked list: by similarity or by keyword rank (weight), the greater the better.';
 
+create type memory.word_match as (
+  memory_type text,
+  id uuid,
+  created_at timestamptz,
+  weight float8,
+  share float8
+);
+
+comment on type memory.word_match is
+'A memory that holds words of a query: its BM25 (weight), and which share that is of what the words '
+'of the query could give, 0..1.';
+
 create type memory.ranked_memory as (
   memory_type text,
   id uuid,
@@ -147,11 +159,15 @@ create type memory.ranked_memory as (
   rank float8,
   keyword_rank bigint,
   rrf_score float8,
-  neighbour_boost float8,
+  meaning float8,
+  words float8,
+  neighbor_boost float8,
   session_boost float8,
   named_boost float8,
+  time_boost float8,
   relevance float8,
   recency float8,
+  updates_id uuid,
   score float8
 );
 
@@ -161,26 +177,34 @@ comment on column memory.ranked_memory.scope is 'Scope of a fact or rule, butler
 comment on column memory.ranked_memory.effective_confidence is
 'Confidence after decay, 0..1; 1 for an episode.';
 comment on column memory.ranked_memory.similarity is
-'Cosine similarity to the query, -1..1; NULL if not in the semantic list.';
+'Cosine similarity to the query, -1..1; NULL without a vector, or if not in the semantic list.';
 comment on column memory.ranked_memory.semantic_rank is
-'Rank in the semantic list from 1; NULL if not in it.';
+'Rank in the semantic list from 1; NULL if not in it or where there is none.';
 comment on column memory.ranked_memory.rank is
-'ts_rank or BM25 of the keyword match, from 0; NULL if not in the keyword list.';
+'ts_rank or BM25 of the keyword match, from 0; NULL if no word matches.';
 comment on column memory.ranked_memory.keyword_rank is
-'Rank in the keyword list from 1; NULL if not in it.';
+'Rank in the keyword list from 1; NULL if not in it or where there is none.';
 comment on column memory.ranked_memory.rrf_score is
-'Reciprocal rank fusion of both ranks; NULL outside hybrid mode.';
-comment on column memory.ranked_memory.neighbour_boost is
-'What the turn before or after it adds to its relevance; NULL while no boost is on.';
+'Reciprocal rank fusion of both ranks; NULL where nothing is fused.';
+comment on column memory.ranked_memory.meaning is
+'How well it fits by meaning (memory.meaning_score), 0..1; NULL without a vector.';
+comment on column memory.ranked_memory.words is
+'How well it fits by words (memory.words_score), 0..1; NULL if no word matches.';
+comment on column memory.ranked_memory.neighbor_boost is
+'What the turn before or after it takes of the doubt about its relevance, 0..1.';
 comment on column memory.ranked_memory.session_boost is
-'What the best of its session adds to its relevance; NULL while no boost is on.';
+'What the best of its session take of the doubt about its relevance, 0..1.';
 comment on column memory.ranked_memory.named_boost is
-'What being named by the query adds to its relevance; NULL while no boost is on.';
+'What being named by the query takes of the doubt about its relevance, 0..1.';
+comment on column memory.ranked_memory.time_boost is
+'What being of a time that the query names takes of the doubt about its relevance, 0..1.';
 comment on column memory.ranked_memory.relevance is
-'The fused score, boosts included, over its maximum, 0..1; NULL outside hybrid mode.';
+'How well it fits the query, 0..1, whatever else was found; NULL where only lists are asked for.';
 comment on column memory.ranked_memory.recency is 'Recency score, 0..1; NULL outside recall.';
+comment on column memory.ranked_memory.updates_id is
+'The older fact that this one seems to bring up to date, and whose score it takes.';
 comment on column memory.ranked_memory.score is
-'What the answer is ordered by: similarity, rank, rrf_score (relevance where scores are fused or '
-'boosted) or, in recall, the composite score.';
+'What the answer is ordered by: similarity, rank, rrf_score, relevance or, in recall, the '
+'composite score.';
 
 commit;

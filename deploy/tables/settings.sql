@@ -15,21 +15,28 @@ create table memory.settings (
   retrieval_limit integer not null check (retrieval_limit between 1 and 1000),
   candidate_pool integer not null check (candidate_pool between 1 and 10000),
   min_confidence float8 not null check (min_confidence between 0 and 1),
+  ranking text not null check (ranking in ('calibrated', 'specified')),
+  min_relevance float8 not null check (min_relevance between 0 and 1),
+  min_evidence float8 not null check (min_evidence between 0 and 1),
+  meaning_weight float8 not null check (meaning_weight between 0 and 1),
+  words_weight float8 not null check (words_weight between 0 and 1),
+  episode_meaning_weight float8 not null check (episode_meaning_weight between 0 and 1),
+  episode_words_weight float8 not null check (episode_words_weight between 0 and 1),
+  relevance_sharpness float8 not null check (relevance_sharpness between 1 and 1000),
   weight_relevance float8 not null check (weight_relevance between 0 and 1),
   weight_importance float8 not null check (weight_importance between 0 and 1),
   weight_recency float8 not null check (weight_recency between 0 and 1),
   weight_confidence float8 not null check (weight_confidence between 0 and 1),
   rrf_k integer not null check (rrf_k between 1 and 10000),
-  relevance_scale text not null check (relevance_scale in ('maximum', 'range')),
   keyword_match text not null check (keyword_match in ('any', 'all')),
-  keyword_ranker text not null check (keyword_ranker in ('ts_rank', 'bm25')),
   bm25_k1 float8 not null check (bm25_k1 between 0 and 10),
   bm25_b float8 not null check (bm25_b between 0 and 1),
-  fusion text not null check (fusion in ('rrf', 'scores')),
-  semantic_share float8 not null check (semantic_share between 0 and 1),
-  boost_neighbours float8 not null check (boost_neighbours between 0 and 1),
+  boost_neighbors float8 not null check (boost_neighbors between 0 and 1),
   boost_session float8 not null check (boost_session between 0 and 1),
   boost_named float8 not null check (boost_named between 0 and 1),
+  boost_time float8 not null check (boost_time between 0 and 1),
+  updates_first boolean not null,
+  time_zone text not null check (time_zone <> ''),
   text_search_config text not null check (text_search_config <> ''),
   index_rendering text not null check (index_rendering in ('content', 'dated')),
   embedding_rendering text not null
@@ -50,12 +57,15 @@ create table memory.settings (
 
   context_token_budget integer not null check (context_token_budget between 5 and 1000000),
   context_chars_per_token float8 not null check (context_chars_per_token between 0.5 and 4),
+  context_token_estimate text not null
+  check (context_token_estimate in ('octets', 'characters')),
   context_facts_share float8 not null check (context_facts_share between 0 and 1),
   context_rules_share float8 not null check (context_rules_share between 0 and 1),
   context_warnings_share float8 not null check (context_warnings_share between 0 and 1),
   context_episodes_share float8 not null check (context_episodes_share between 0 and 1),
   context_confidence text not null check (context_confidence in ('effective', 'base')),
   context_counts_references boolean not null,
+  context_recent_episodes boolean not null,
 
   episode_max_entries integer not null check (episode_max_entries between 0 and 1000000000),
   episode_pending_grace_days float8 not null
@@ -106,9 +116,30 @@ comment on column memory.settings.retrieval_mode is 'Search mode when a call nam
 comment on column memory.settings.retrieval_limit is
 'Facts, and rules, that memory.context considers.';
 comment on column memory.settings.candidate_pool is
-'How deep hybrid search and recall read each ranked list, if not the answer is longer.';
+'How many episodes, by meaning and words, recall considers: the boosts choose among them.';
 comment on column memory.settings.min_confidence is
 'Effective confidence below which recall and context leave a memory out. Range 0..1.';
+comment on column memory.settings.ranking is
+'How search, recall and context rank: "calibrated", by a relevance on an absolute scale, or '
+'"specified", by the literal formulas of reciprocal rank fusion (k = 60, lists as deep as the '
+'answer, every word required, no floor, no boosts).';
+comment on column memory.settings.min_relevance is
+'Relevance below which search, recall and context leave a memory out. Range 0..1.';
+comment on column memory.settings.min_evidence is
+'How much the best memory''s meaning and words must come to before anything is returned; '
+'memory.required_evidence says how it grows with the number of memories. Range 0..1.';
+comment on column memory.settings.meaning_weight is
+'Relevance that meaning alone can give a fact or rule. Range 0..1.';
+comment on column memory.settings.words_weight is
+'Relevance that words alone can give a fact or rule that has a vector. Range 0..1.';
+comment on column memory.settings.episode_meaning_weight is
+'Relevance that meaning alone can give an episode. Range 0..1.';
+comment on column memory.settings.episode_words_weight is
+'Relevance that words alone can give an episode that has a vector. Range 0..1.';
+comment on column memory.settings.relevance_sharpness is
+'How many times more relevance counts in the composite score than its weight says: 1 is the plain '
+'weighted sum; the default lets importance, recency and confidence decide only among memories that '
+'fit about equally. Range 1..1000.';
 comment on column memory.settings.weight_relevance is 'Weight of relevance in the composite score.';
 comment on column memory.settings.weight_importance is
 'Weight of importance / 10 in the composite score.';
@@ -117,32 +148,28 @@ comment on column memory.settings.weight_confidence is
 'Weight of effective confidence in the composite score.';
 comment on column memory.settings.rrf_k is
 'Constant k of reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009).';
-comment on column memory.settings.relevance_scale is
-'How a fusion of ranks becomes the relevance of the composite score: over the "range" from a '
-'memory in neither list to the first of both, or over its "maximum": then all candidates have '
-'much of it, and what was read last is read again.';
 comment on column memory.settings.keyword_match is
-'Keyword side of hybrid search, recall and context: "any" word of the query, ranked, or "all" '
+'Keyword side of search, recall, context and hybrid_search: "any" word of the query, or "all" '
 'words.';
-comment on column memory.settings.keyword_ranker is
-'Order of the keyword list: "ts_rank", or "bm25" (Robertson and Zaragoza, 2009), for which rare '
-'words of the tenant''s memories count more.';
 comment on column memory.settings.bm25_k1 is
 'How much a word that occurs again adds, 0..10 (k1 of BM25).';
 comment on column memory.settings.bm25_b is
 'How much a long text is held against it, 0..1 (b of BM25).';
-comment on column memory.settings.fusion is
-'How both lists become one: "rrf", by ranks, or "scores", by similarity scaled over the list and '
-'keyword weight over its maximum.';
-comment on column memory.settings.semantic_share is
-'Share of the similarity in the fusion of scores, 0..1; the rest is the keyword weight''s.';
-comment on column memory.settings.boost_neighbours is
-'How much an episode gains by the relevance of the turn before or after it, 0..1; 0: off.';
+comment on column memory.settings.boost_neighbors is
+'Relevance that a perfectly relevant turn gives the turns before and after it, 0..1; 0: off.';
 comment on column memory.settings.boost_session is
-'How much an episode gains by the best relevance in its session, 0..1; 0: off.';
+'Relevance that three perfectly relevant episodes give all of their session, 0..1; 0: off.';
 comment on column memory.settings.boost_named is
-'How much a memory gains if the query names its speaker (metadata.speaker of an episode) or '
-'subject (of a fact), 0..1; 0: off.';
+'Relevance that a memory gains if the query names its speaker (metadata.speaker of an episode), '
+'subject or entity (of a fact), 0..1; 0: off.';
+comment on column memory.settings.boost_time is
+'Relevance that a memory gains if it is of a time that the query names (memory.read_period), 0..1; '
+'0: off.';
+comment on column memory.settings.updates_first is
+'Whether recall and context put a fact that says it is news (memory.tells_update) before the older '
+'facts that it resembles.';
+comment on column memory.settings.time_zone is
+'Time zone in which a query''s "yesterday" or "on 3 May" is read.';
 comment on column memory.settings.text_search_config is
 'Text search configuration (language) under which texts are indexed and queries are read.';
 comment on column memory.settings.index_rendering is
@@ -178,8 +205,11 @@ comment on column memory.settings.event_seal_schedule is
 comment on column memory.settings.context_token_budget is
 'Tokens of memory.context when a call names none.';
 comment on column memory.settings.context_chars_per_token is
-'Characters counted as one token. At most 4, so that the text never exceeds 4 characters per '
-'token.';
+'Characters of plain English counted as one token. At most 4, so that the text never exceeds 4 '
+'characters per token.';
+comment on column memory.settings.context_token_estimate is
+'How the length of other scripts is counted: by "octets", so that it is honest for all of them, or '
+'by "characters" alone (memory.count_room).';
 comment on column memory.settings.context_facts_share is
 'Share of the context budget first offered to facts.';
 comment on column memory.settings.context_rules_share is
@@ -190,6 +220,8 @@ comment on column memory.settings.context_episodes_share is
 'Share of the context budget first offered to recent episodes, when they are asked for.';
 comment on column memory.settings.context_confidence is
 'Confidence that context prints: "effective" at the time of the call, or "base" as stored.';
+comment on column memory.settings.context_recent_episodes is
+'Whether context adds the butler''s newest episodes when a call does not say.';
 comment on column memory.settings.context_counts_references is
 'Whether context counts as a reference to what it shows. Off, so that a repeated call gives the '
 'same text.';

@@ -112,7 +112,7 @@ def split_recalled(content: str) -> list[tuple[bool, str]]:
 
 _TITLE = "# Memory Context"
 _SECTIONS = frozenset({"## Key Facts", "## Active Rules", "## Warnings", "## Recent Episodes"})
-_FACT_END = re.compile(r"\(confidence: \d\.\d\d\)$")
+_FACT_END = re.compile(r"\(confidence: \d\.\d\d(?:, contradicted)?\)$")
 _RULE_END = re.compile(
     r"\(maturity: (?:candidate|established|proven|anti_pattern), effectiveness: \d\.\d\d\)$"
 )

@@ -103,6 +103,7 @@ class SearchMethods(Vectors):
         mode: Mode | None = None,
         max_results: int | None = None,
         min_confidence: float | None = None,
+        min_relevance: float | None = None,
         embedding: Embedding | None = None,
         as_of: datetime | None = None,
     ) -> list[RankedMemory]:
@@ -117,6 +118,7 @@ class SearchMethods(Vectors):
             mode=mode,
             max_results=max_results,
             min_confidence=min_confidence,
+            min_relevance=min_relevance,
             as_of=as_of,
         )
         return await self._with_vector(search, None if mode == "keyword" else query, embedding)
@@ -129,6 +131,7 @@ class SearchMethods(Vectors):
         max_results: int | None = None,
         types: Sequence[str] | None = None,
         min_confidence: float | None = None,
+        min_relevance: float | None = None,
         embedding: Embedding | None = None,
         known_at: datetime | None = None,
         valid_at: datetime | None = None,
@@ -143,6 +146,7 @@ class SearchMethods(Vectors):
             max_results=max_results,
             types=types,
             min_confidence=min_confidence,
+            min_relevance=min_relevance,
             known_at=known_at,
             valid_at=valid_at,
             as_of=as_of,
@@ -156,6 +160,7 @@ class SearchMethods(Vectors):
         max_results: int | None = None,
         types: Sequence[str] | None = None,
         min_confidence: float | None = None,
+        min_relevance: float | None = None,
         embedding: Embedding | None = None,
         known_at: datetime | None = None,
         valid_at: datetime | None = None,
@@ -170,6 +175,7 @@ class SearchMethods(Vectors):
             max_results=max_results,
             types=types,
             min_confidence=min_confidence,
+            min_relevance=min_relevance,
             known_at=known_at,
             valid_at=valid_at,
             as_of=as_of,
@@ -183,6 +189,7 @@ class SearchMethods(Vectors):
         max_results: int | None = None,
         types: Sequence[str] | None = None,
         min_confidence: float | None = None,
+        min_relevance: float | None = None,
         embedding: Embedding | None = None,
         as_of: datetime | None = None,
     ) -> list[ExplainedMemory]:
@@ -196,6 +203,7 @@ class SearchMethods(Vectors):
             max_results=max_results,
             types=types,
             min_confidence=min_confidence,
+            min_relevance=min_relevance,
             as_of=as_of,
         )
         return await self._with_vector(explain, topic, embedding)
@@ -207,6 +215,7 @@ class SearchMethods(Vectors):
         *,
         token_budget: int | None = None,
         include_recent_episodes: bool | None = None,
+        min_relevance: float | None = None,
         embedding: Embedding | None = None,
         as_of: datetime | None = None,
     ) -> str:
@@ -218,6 +227,7 @@ class SearchMethods(Vectors):
             butler=butler,
             token_budget=token_budget,
             include_recent_episodes=include_recent_episodes,
+            min_relevance=min_relevance,
             as_of=as_of,
         )
         return str(await self._with_vector(tell, trigger_prompt, embedding))

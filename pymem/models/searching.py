@@ -38,11 +38,15 @@ class RankedMemory:
     rank: float | None
     keyword_rank: int | None
     rrf_score: float | None
-    neighbour_boost: float | None
+    meaning: float | None
+    words: float | None
+    neighbor_boost: float | None
     session_boost: float | None
     named_boost: float | None
+    time_boost: float | None
     relevance: float | None
     recency: float | None
+    updates_id: UUID | None
     score: float
 
 
@@ -63,11 +67,15 @@ class ExplainedMemory:
     rank: float | None
     keyword_rank: int | None
     rrf_score: float | None
-    neighbour_boost: float | None
+    meaning: float | None
+    words: float | None
+    neighbor_boost: float | None
     session_boost: float | None
     named_boost: float | None
+    time_boost: float | None
     relevance: float | None
     importance: float
     recency: float
     effective_confidence: float
+    updates_id: UUID | None
     score: float | None

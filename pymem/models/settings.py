@@ -14,21 +14,28 @@ class Settings:
     retrieval_limit: int
     candidate_pool: int
     min_confidence: float
+    ranking: str
+    min_relevance: float
+    min_evidence: float
+    meaning_weight: float
+    words_weight: float
+    episode_meaning_weight: float
+    episode_words_weight: float
+    relevance_sharpness: float
     weight_relevance: float
     weight_importance: float
     weight_recency: float
     weight_confidence: float
     rrf_k: int
-    relevance_scale: str
     keyword_match: str
-    keyword_ranker: str
     bm25_k1: float
     bm25_b: float
-    fusion: str
-    semantic_share: float
-    boost_neighbours: float
+    boost_neighbors: float
     boost_session: float
     boost_named: float
+    boost_time: float
+    updates_first: bool
+    time_zone: str
     text_search_config: str
     index_rendering: str
     embedding_rendering: str
@@ -46,12 +53,14 @@ class Settings:
     event_seal_schedule: str
     context_token_budget: int
     context_chars_per_token: float
+    context_token_estimate: str
     context_facts_share: float
     context_rules_share: float
     context_warnings_share: float
     context_episodes_share: float
     context_confidence: str
     context_counts_references: bool
+    context_recent_episodes: bool
     episode_max_entries: int
     episode_pending_grace_days: float
     consolidation_interval_hours: float

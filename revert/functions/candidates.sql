@@ -3,14 +3,20 @@
 begin;
 
 drop function memory.find_memories(
-  text [], text, text, vector, text, integer, float8, text, boolean, integer, memory.settings,
+  text [], text, text, vector, text, integer, float8, float8, text, text, boolean, boolean,
+  memory.settings, timestamptz
+);
+drop function memory.weigh_memories(
+  text [], text, memory.keyword_query, vector, text, integer, float8, float8, memory.settings,
   timestamptz
 );
-drop function memory.boost_candidates(
-  text [], text, memory.keyword_query, vector, text, integer, float8, memory.settings, timestamptz
+drop function memory.boost_episodes(memory.fused_candidate [], memory.settings);
+drop function memory.near_by_index(
+  text [], vector, memory.word_match [], text, integer, float8, integer, timestamptz
 );
 drop function memory.fuse_lists(
-  text [], text, memory.keyword_query, vector, text, integer, float8, memory.settings, timestamptz
+  text [], text, memory.keyword_query, vector, text, integer, float8, text, integer,
+  memory.settings, timestamptz
 );
 drop function memory.read_query(text, text, memory.settings);
 drop function memory.normalize_name(text);

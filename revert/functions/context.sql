@@ -2,9 +2,10 @@
 
 begin;
 
-drop function memory.context_rule_line(text, text, float8);
-drop function memory.context(text, text, integer, boolean, vector, uuid, timestamptz);
-drop type memory.context_section;
+drop function memory.context(text, text, integer, boolean, float8, vector, uuid, timestamptz);
+drop type memory.context_line;
+drop function memory.shorten_text(text, integer, text);
+drop function memory.count_room(text, text);
 drop function memory.one_line(text);
 
 commit;

@@ -3,9 +3,14 @@
 begin;
 
 drop function memory.recall_explain(
-  text, text, integer, text [], float8, vector, uuid, timestamptz
+  text, text, integer, text [], float8, float8, vector, uuid, timestamptz
 );
 drop type memory.explained_memory;
-drop function memory.find_dropped(text [], text, vector, text, integer, float8, text, timestamptz);
+drop function memory.find_dropped(
+  text [], text, vector, text, integer, float8, memory.settings, timestamptz
+);
+drop function memory.list_candidates(
+  text [], text, vector, text, integer, float8, float8, memory.settings, timestamptz
+);
 
 commit;

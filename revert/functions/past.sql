@@ -3,8 +3,8 @@
 begin;
 
 drop function memory.find_memories_at(
-  text [], text, vector, text, integer, float8, text, integer, memory.settings, timestamptz,
-  timestamptz, timestamptz
+  text [], text, vector, text, integer, float8, float8, memory.settings, timestamptz, timestamptz,
+  timestamptz
 );
 drop function memory.memories_at(text, text [], timestamptz);
 

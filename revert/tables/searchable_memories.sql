@@ -3,6 +3,7 @@
 begin;
 
 drop type memory.ranked_memory;
+drop type memory.word_match;
 drop type memory.candidate;
 drop view memory.searchable_memories;
 

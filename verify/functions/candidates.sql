@@ -5,16 +5,20 @@ select
   'memory.normalize_name(text)'::regprocedure,
   'memory.read_query(text, text, memory.settings)'::regprocedure,
   'memory.fuse_lists(
-    text[], text, memory.keyword_query, vector, text, integer, float8, memory.settings,
-    timestamptz
+    text[], text, memory.keyword_query, vector, text, integer, float8, text, integer,
+    memory.settings, timestamptz
   )'::regprocedure,
-  'memory.boost_candidates(
-    text[], text, memory.keyword_query, vector, text, integer, float8, memory.settings,
+  'memory.near_by_index(
+    text[], vector, memory.word_match[], text, integer, float8, integer, timestamptz
+  )'::regprocedure,
+  'memory.boost_episodes(memory.fused_candidate[], memory.settings)'::regprocedure,
+  'memory.weigh_memories(
+    text[], text, memory.keyword_query, vector, text, integer, float8, float8, memory.settings,
     timestamptz
   )'::regprocedure,
   'memory.find_memories(
-    text[], text, text, vector, text, integer, float8, text, boolean, integer, memory.settings,
-    timestamptz
+    text[], text, text, vector, text, integer, float8, float8, text, text, boolean, boolean,
+    memory.settings, timestamptz
   )'::regprocedure,
   'memory.fused_candidate'::regtype,
   'memory.keyword_query'::regtype;

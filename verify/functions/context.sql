@@ -3,6 +3,9 @@
 begin;
 select
   'memory.one_line(text)'::regprocedure,
-  'memory.context(text, text, integer, boolean, vector, uuid, timestamptz)'::regprocedure,
-  'memory.context_rule_line(text, text, float8)'::regprocedure;
+  'memory.count_room(text, text)'::regprocedure,
+  'memory.shorten_text(text, integer, text)'::regprocedure,
+  'memory.context(
+    text, text, integer, boolean, float8, vector, uuid, timestamptz
+  )'::regprocedure;
 rollback;

@@ -2,7 +2,8 @@
 
 begin;
 select
-  'memory.corpus_size(text)'::regprocedure,
+  'memory.corpus_size'::regtype,
+  'memory.corpus_sizes(text[])'::regprocedure,
   'memory.lock_corpus_statistics()'::regprocedure,
   'memory.fold_corpus_statistics()'::regprocedure,
   'memory.recount_corpus_statistics()'::regprocedure;

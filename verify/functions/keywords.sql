@@ -3,8 +3,10 @@
 begin;
 select
   'memory.term_frequency(tsvector, tsquery)'::regprocedure,
+  'memory.inverse_document_frequency(bigint, bigint)'::regprocedure,
+  'memory.saturate_frequency(float8, float8, float8, float8)'::regprocedure,
   'memory.bm25_matches(
-    text, tsquery, text[], memory.settings, text, integer, float8, timestamptz
+    memory.corpus_size[], tsquery, text[], memory.settings, text, float8, timestamptz
   )'::regprocedure,
   'memory.keyword_matches(
     text, text, tsquery, bigint[], bigint[], text, integer, float8, timestamptz

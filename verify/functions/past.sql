@@ -4,7 +4,7 @@ begin;
 select
   'memory.memories_at(text, text[], timestamptz)'::regprocedure,
   'memory.find_memories_at(
-    text[], text, vector, text, integer, float8, text, integer, memory.settings, timestamptz,
+    text[], text, vector, text, integer, float8, float8, memory.settings, timestamptz,
     timestamptz, timestamptz
   )'::regprocedure;
 rollback;

@@ -3,10 +3,12 @@
 begin;
 select
   'memory.rank_memories(
-    text, text, integer, text[], float8, vector, uuid, timestamptz, timestamptz, timestamptz
+    text, text, integer, text[], float8, float8, vector, uuid, timestamptz, timestamptz,
+    timestamptz
   )'::regprocedure,
   'memory.count_references(uuid[], uuid[], uuid[], timestamptz)'::regprocedure,
   'memory.recall(
-    text, text, integer, text[], float8, vector, uuid, timestamptz, timestamptz, timestamptz
+    text, text, integer, text[], float8, float8, vector, uuid, timestamptz, timestamptz,
+    timestamptz
   )'::regprocedure;
 rollback;

@@ -10,7 +10,7 @@ select
   'memory.keyword_search(text, text, text, integer, text, timestamptz)'::regprocedure,
   'memory.hybrid_search(text, text, vector, text, integer, text, uuid, timestamptz)'::regprocedure,
   'memory.search(
-    text, text[], text, text, integer, float8, vector, uuid, timestamptz
+    text, text[], text, text, integer, float8, float8, vector, uuid, timestamptz
   )'::regprocedure,
   'memory.read_types(text[])'::regprocedure,
   'memory.check_types(text[])'::regprocedure,
