@@ -143,15 +143,19 @@ set local role memory_owner;
 -- Everybody who works with a memory
 
 grant execute on function
-memory.set_request(text, text, text, text),
+memory.set_request(text, text, text, text, text),
 memory.require_tenant(text),
 memory.current_tenant(),
 memory.is_actor(text),
 memory.is_request_id(text),
 memory.is_reason(text),
+memory.is_scope(text),
+memory.is_blank(text),
 memory.current_actor(),
 memory.current_request_id(),
 memory.current_reason(),
+memory.current_butler(),
+memory.visible_scope(text),
 memory.current_settings(),
 memory.current_login(),
 memory.authenticate_token(bytea, timestamptz),

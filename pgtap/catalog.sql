@@ -432,6 +432,8 @@ select is_empty(
   $$ select c.call, p.line
      from (values
        ('check_text(f.subject, f.content, 9)'),
+       ('check_scope(f.subject, f.scope)'),
+       ('visible_scope(f.scope)'),
        ('check_number(f.subject, f.importance, 0, 1)'),
        ('check_word(f.subject, f.scope, ''{a,b}'')'),
        ('check_tags(f.tags)'),
@@ -448,7 +450,7 @@ select is_empty(
        ('check_types(array[f.subject])')
      ) as c (call)
      cross join lateral memory_test.plan_of('memory.' || c.call) as p (line)
-     where p.line ~ '\mcheck_' $$,
+     where p.line ~ '\m(check_|visible_|is_scope)' $$,
   'the planner makes checks of arguments part of the statement: no function is called where they hold'
 );
 

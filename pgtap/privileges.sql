@@ -14,8 +14,8 @@ values
 -- everybody who works with a memory
 (
   '{memory_admin,memory_reader,memory_worker,memory_writer}',
-  '{current_login,authenticate_token,set_request,require_tenant,current_actor,current_request_id,current_reason,version,doctor,is_actor,
-    is_request_id,is_reason}'
+  '{current_login,authenticate_token,set_request,require_tenant,current_actor,current_request_id,current_reason,current_butler,visible_scope,version,doctor,is_actor,
+    is_request_id,is_reason,is_scope,is_blank}'
 ),
 (
   '{memory_admin,memory_reader,memory_search,memory_worker,memory_writer}',
@@ -104,7 +104,7 @@ values
     check_number,check_query,check_query_embedding,check_source,check_tags,check_text,
     check_text_search_config,check_time,check_types,check_word,check_write_time,context_rule_line,one_line,
     count_references,embedding_version_status,lock_embedding_version,lock_entities,lock_sources,memory_exists,
-    check_elements,check_facts,is_blank,read_facts,
+    check_elements,check_facts,check_scope,refuse_scope,read_facts,
     read_episodes,refuse_reused_key,to_search_vector,write_settings,setting_defaults,text_search_config_of,refuse_text,refuse_number,
     refuse_word,refuse_tags,refuse_object,refuse_metadata,refuse_time,refuse_write_time,refuse_interval,
     refuse_idempotency_key,refuse_embedding,refuse_limit,refuse_query,compare_query_version,read_types}'

@@ -1,7 +1,7 @@
 -- Nothing that one transaction names may be left for the next one on a pooled connection. This
 -- transaction is committed, because a rollback would take back settings of any kind.
 begin;
-select memory.set_request('leaked', 'leaked', 'leaked', 'leaked') \g /dev/null
+select memory.set_request('leaked', 'leaked', 'leaked', 'leaked', 'leaked') \g /dev/null
 select memory.current_tenant() as tenant_named \gset
 commit;
 
@@ -10,9 +10,10 @@ select
   coalesce(current_setting('memory.tenant_id', true), '') as tenant_after,
   memory.current_actor() as actor_after,
   coalesce(memory.current_request_id(), '') as request_id_after,
-  coalesce(memory.current_reason(), '') as reason_after \gset
+  coalesce(memory.current_reason(), '') as reason_after,
+  coalesce(memory.current_butler(), '') as butler_after \gset
 \ir fixtures.sql
-select plan(75);
+select plan(81);
 
 -- The error code of a statement, or none.
 create function memory_test.code_of(statement text)
@@ -35,6 +36,7 @@ select is(:'tenant_after'::text, '', 'the tenant is forgotten with the transacti
 select is(:'actor_after', session_user::text, 'the actor is forgotten with the transaction');
 select is(:'request_id_after'::text, '', 'the request id is forgotten with the transaction');
 select is(:'reason_after'::text, '', 'the reason is forgotten with the transaction');
+select is(:'butler_after'::text, '', 'the butler is forgotten with the transaction');
 
 select memory_test.a_login('request_bound', 'a', 'memory_writer') \g /dev/null
 select memory_test.a_login('request_other', 'b', 'memory_writer') \g /dev/null
@@ -124,12 +126,14 @@ select throws_ok(
   $$ select memory.set_request('') $$, 'PM005', null, 'a bound login cannot name an empty tenant'
 );
 select throws_ok(
-  $$ select memory.set_request('b', 'someone', 'r1', 'some_reason') $$, 'PM005', null,
+  $$ select memory.set_request('b', 'someone', 'r1', 'some_reason', 'home') $$, 'PM005', null,
   'a request that names another tenant is refused as a whole'
 );
 select is(
-  concat_ws(' ', memory.current_actor(), memory.current_request_id(), memory.current_reason()),
-  'request_bound', 'and leaves no actor, request id or reason behind'
+  concat_ws(
+    ' ', memory.current_actor(), memory.current_request_id(), memory.current_reason(), memory.current_butler()
+  ),
+  'request_bound', 'and leaves no actor, request id, reason or butler behind'
 );
 select lives_ok($$ select memory.require_tenant('a') $$, 'an argument may name the tenant of the request');
 select throws_ok(
@@ -244,15 +248,16 @@ reset session authorization;
 -- The transaction is the boundary of a request: a rollback takes it back.
 
 select memory_test.as_tenant('a') \g /dev/null
-select memory.set_request('a', 'first', 'first', 'first') \g /dev/null
+select memory.set_request('a', 'first', 'first', 'first', 'first') \g /dev/null
 savepoint request;
-select memory.set_request('b', 'second', 'second', 'second') \g /dev/null
+select memory.set_request('b', 'second', 'second', 'second', 'second') \g /dev/null
 rollback to savepoint request;
 select is(
   concat_ws(
-    ' ', memory.current_tenant(), memory.current_actor(), memory.current_request_id(), memory.current_reason()
+    ' ', memory.current_tenant(), memory.current_actor(), memory.current_request_id(), memory.current_reason(),
+    memory.current_butler()
   ),
-  'a first first first', 'a request that is rolled back leaves the one before'
+  'a first first first first', 'a request that is rolled back leaves the one before'
 );
 
 -- actor
@@ -308,6 +313,33 @@ select memory.set_request(reason => 'az09_.:-') \g /dev/null
 select is(memory.current_reason(), 'az09_.:-', 'a reason may use all characters of reason codes');
 select memory.set_request(reason => repeat('r', 64)) \g /dev/null
 select is(memory.current_reason(), repeat('r', 64), 'a reason of 64 characters is accepted');
+
+-- butler
+
+select is_empty(
+  $$ select b.butler
+     from unnest(array['', ' ', '*', E' *\n', repeat('b', 129), repeat(U&'\00e9', 65)]) as b (butler)
+     where memory_test.code_of(format('select memory.set_request(butler => %L)', b.butler)) <> 'PM002' $$,
+  'a butler that is empty, too long or called * is refused'
+);
+select memory.set_request(butler => repeat('b', 128)) \g /dev/null
+select is(memory.current_butler(), repeat('b', 128), 'a butler of 128 octets is accepted');
+select memory.set_request(butler => U&' der H\00e4usliche' || E'\n Butler ') \g /dev/null
+select is(
+  memory.current_butler(), U&'der H\00e4usliche Butler',
+  'a butler may have any name; its whitespace is that of the names under which episodes are stored'
+);
+select memory.set_request(actor => 'someone') \g /dev/null
+select is(
+  memory.current_butler(), U&'der H\00e4usliche Butler', 'a request that names no butler keeps the one there is'
+);
+select is_empty(
+  $$ select b.butler
+     from unnest(array['', ' ', '*', repeat('b', 129)]) as b (butler)
+     where case when set_config('memory.butler', b.butler, true) = b.butler then memory.current_butler() end
+       is not null $$,
+  'what set_request would refuse counts as no butler, however it was set'
+);
 
 -- What the events say
 

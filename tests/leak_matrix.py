@@ -15,6 +15,7 @@ current_tenant()
 current_settings()
 require_tenant(tenant_id => :tenant_id)
 set_request(tenant_id => :tenant_id)
+set_request(butler => :butler); recall(:content, embedding => :vector)
 set_request(actor => :actor, request_id => :request_id, reason => :reason); store_rule('coffee'); list_events()
 
 # A memory by its id
@@ -117,11 +118,13 @@ keyword_search('fact', query => :subject, scope => :scope)
 hybrid_search('episode', query => :content, embedding => :vector)
 hybrid_search('fact', query => :subject, embedding => :vector, scope => :scope, embedding_version_id => :active)
 search(query => :content, embedding => :vector)
+search(query => :content, scope => '*', embedding => :vector)
 search(query => :name, mode => 'keyword', scope => :scope, embedding_version_id => :active)
 rank_memories(:content, embedding => :vector)
 rank_memories(:content, scope => :scope, embedding => :vector, embedding_version_id => :active)
 rank_memories(:content, known_at => :as_of, valid_at => :as_of)
 recall(:content, embedding => :vector)
+recall(:content, scope => '*', embedding => :vector)
 recall(:subject, scope => :scope, embedding_version_id => :active)
 recall(:content, known_at => :as_of)
 recall_explain(:content, embedding => :vector)
@@ -198,6 +201,8 @@ current_login()
 current_actor()
 current_request_id()
 current_reason()
+current_butler()
+visible_scope(scope => :scope)
 recount_corpus_statistics()
 default_settings(tenant_id => :tenant_id)
 rebuild_vector_indexes('auto')
@@ -218,8 +223,8 @@ DELAYS_ALL = "rebuild_vector_indexes"
 # Pure functions: immutable, with the rights of the caller, of nothing but their arguments.
 FORMULAS = """
 asymmetric_score collapse_whitespace composite_score date_in_words days_between decay_rate_of
-decayed_state effective_confidence end_of_text is_actor is_reason is_request_id preprocess_search_query
-preprocess_text recency_score relevance_score render_memory rrf_score truncate_utf8 version
+decayed_state effective_confidence end_of_text is_actor is_blank is_reason is_request_id is_scope
+preprocess_search_query preprocess_text recency_score relevance_score render_memory rrf_score truncate_utf8 version
 """
 
 # What differs from call to call, or counts for all tenants together (docs/security.md).

@@ -76,7 +76,11 @@ def forged_settings(database: Database) -> dict[str, str]:
               c.code, 'current_setting\(''(memory\.\w+)''', 'g'
             ) as m"""
     )
-    values = {"memory.tenant_id": "a", "memory.actor": "user:quartzite"}
+    values = {
+        "memory.tenant_id": "a",
+        "memory.actor": "user:quartzite",
+        "memory.butler": "butler quartzite",
+    }
     return {name: values.get(name, "on") for (name,) in names}
 
 

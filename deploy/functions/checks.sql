@@ -52,6 +52,40 @@ create function memory.check_text(
 comment on function memory.check_text(text, text, integer) is
 'Refuses an empty or oversized text argument. Errors: PM002.';
 
+create function memory.refuse_scope(
+  name text,
+  value text
+)
+  returns void
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform memory.check_text(name, value, 128);
+  raise exception '% is "*"', name
+    using errcode = 'PM002',
+      hint = format('Pass another %s: "*" stands for all scopes where memories are read.', name);
+end;
+$$;
+
+comment on function memory.refuse_scope(text, text) is
+'Raises what is wrong with an argument of check_scope. Errors: PM002.';
+
+create function memory.check_scope(
+  name text,
+  value text
+)
+  returns void
+  language sql
+  immutable
+  parallel safe
+  return case when memory.is_scope(value) then null else memory.refuse_scope(name, value) end;
+
+comment on function memory.check_scope(text, text) is
+'Refuses the name of a scope or butler that is empty, oversized or "*". Errors: PM002.';
+
 create function memory.refuse_number(
   name text,
   value float8,
@@ -500,7 +534,7 @@ create function memory.check_source(
 as $$
 begin
   if source_butler is not null then
-    perform memory.check_text('source_butler', source_butler, 128);
+    perform memory.check_scope('source_butler', source_butler);
   end if;
   if source_episode_id is not null
     and not memory.memory_exists(tenant_id, 'episode', source_episode_id)
@@ -513,6 +547,7 @@ end;
 $$;
 
 comment on function memory.check_source(text, text, uuid) is
-'Refuses an empty source butler or a source episode that does not exist. Errors: PM002, PM001.';
+'Refuses what cannot be the name of a source butler, or a source episode that does not exist. '
+'Errors: PM002, PM001.';
 
 commit;

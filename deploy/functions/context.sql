@@ -140,7 +140,7 @@ declare
   v_heading_room integer;
   v_section integer := 0;
 begin
-  perform memory.check_text('butler', butler, 128);
+  perform memory.check_scope('butler', butler);
   perform memory.check_number('min_relevance', coalesce(context.min_relevance, 0), 0, 1);
   perform memory.check_time('as_of', as_of);
   if v_room < length(v_title) then

@@ -139,7 +139,7 @@ end;
 comment on function memory.live_memory(text, text, uuid, text, timestamptz) is
 'What a memory says, if it can be at odds with another one: an active fact, a rule that is neither '
 'forgotten nor a warning, an episode that has not expired. confidence: after decay, 0..1; 1 for an '
-'episode. scope as in contradictions.';
+'episode. scope: as in near_duplicates; of an episode the butler.';
 
 create function memory.list_contradicted(
   memory_type text,
@@ -209,11 +209,12 @@ as $$
 #variable_conflict use_column
 declare
   v_tenant_id text := memory.current_tenant();
+  v_scope text := memory.visible_scope(scope);
   v_limit integer := memory.check_limit(max_results);
   v_linked integer;
 begin
-  if contradictions.scope is not null then
-    perform memory.check_text('scope', contradictions.scope, 128);
+  if v_scope is not null then
+    perform memory.check_text('scope', v_scope, 128);
   end if;
   perform memory.check_time('as_of', as_of);
 
@@ -223,10 +224,10 @@ begin
     l.target_type, l.target_id, t.content, t.confidence, t.created_at, l.created_at
   from memory.memory_links as l
   cross join lateral memory.live_memory(
-    v_tenant_id, l.source_type, l.source_id, contradictions.scope, as_of
+    v_tenant_id, l.source_type, l.source_id, v_scope, as_of
   ) as s
   cross join lateral memory.live_memory(
-    v_tenant_id, l.target_type, l.target_id, contradictions.scope, as_of
+    v_tenant_id, l.target_type, l.target_id, v_scope, as_of
   ) as t
   where l.tenant_id = v_tenant_id
     and l.relation = 'contradicts'
@@ -251,12 +252,12 @@ begin
   select
     'near_duplicate', 'fact', n.newest_id, s.content, s.confidence, s.created_at,
     'fact', n.older_id, t.content, t.confidence, t.created_at, s.created_at
-  from memory.near_duplicates(v_tenant_id, contradictions.scope) as n
+  from memory.near_duplicates(v_tenant_id, v_scope) as n
   cross join lateral memory.live_memory(
-    v_tenant_id, 'fact', n.newest_id, contradictions.scope, as_of
+    v_tenant_id, 'fact', n.newest_id, v_scope, as_of
   ) as s
   cross join lateral memory.live_memory(
-    v_tenant_id, 'fact', n.older_id, contradictions.scope, as_of
+    v_tenant_id, 'fact', n.older_id, v_scope, as_of
   ) as t
   order by s.created_at desc, n.newest_id, t.created_at desc, n.older_id
   limit v_limit - v_linked;
@@ -270,6 +271,6 @@ comment on function memory.contradictions(text, integer, timestamptz) is
 'the source is the newest. Of a fact content reads [subject] [predicate]: content; '
 'confidence is that of as_of, 0..1. since: when they were linked, or the newer one was created. '
 'Links first, then near duplicates, the latest first; at most max_results, which is at most 1000. '
-'scope: facts and rules of it and of global, episodes of that butler; NULL: all. Errors: PM002.';
+'scope: as in memory.semantic_search. Errors: PM002.';
 
 commit;

@@ -196,6 +196,7 @@ declare
   v_settings memory.settings := memory.current_settings();
   v_types text[] := memory.check_types(types);
   v_min_confidence float8 := coalesce(recall_explain.min_confidence, v_settings.min_confidence);
+  v_scope text := memory.visible_scope(scope);
   v_limit integer := memory.check_limit(max_results);
 begin
   perform memory.check_number('min_confidence', v_min_confidence, 0, 1);
@@ -208,14 +209,14 @@ begin
   with returned as materialized (
     select f.*
     from memory.find_memories(
-      v_types, 'hybrid', topic, recall_explain.embedding, recall_explain.scope, v_limit,
+      v_types, 'hybrid', topic, recall_explain.embedding, v_scope, v_limit,
       v_min_confidence, recall_explain.min_relevance, null, null, false, true, v_settings, as_of
     ) with ordinality as f
   ),
   rest as materialized (
     select c.*
     from memory.list_candidates(
-      v_types, topic, recall_explain.embedding, recall_explain.scope, v_limit, v_min_confidence,
+      v_types, topic, recall_explain.embedding, v_scope, v_limit, v_min_confidence,
       recall_explain.min_relevance, v_settings, as_of
     ) as c
     where not exists (
@@ -226,7 +227,7 @@ begin
   dropped as (
     select d.*
     from memory.find_dropped(
-      v_types, topic, recall_explain.embedding, recall_explain.scope, v_limit, v_min_confidence,
+      v_types, topic, recall_explain.embedding, v_scope, v_limit, v_min_confidence,
       v_settings, as_of
     ) as d
     where d.rank is not null

@@ -29,6 +29,7 @@ declare
   v_settings memory.settings := memory.current_settings();
   v_types text[] := memory.check_types(types);
   v_min_confidence float8 := coalesce(rank_memories.min_confidence, v_settings.min_confidence);
+  v_scope text := memory.visible_scope(scope);
   v_limit integer := memory.check_limit(max_results);
 begin
   perform
@@ -43,7 +44,7 @@ begin
     return query
     select m.*
     from memory.find_memories_at(
-      v_types, topic, embedding, scope, v_limit, v_min_confidence, min_relevance, v_settings,
+      v_types, topic, embedding, v_scope, v_limit, v_min_confidence, min_relevance, v_settings,
       known_at, valid_at, as_of
     ) as m;
     return;
@@ -52,7 +53,7 @@ begin
   return query
   select m.*
   from memory.find_memories(
-    v_types, 'hybrid', topic, embedding, scope, v_limit, v_min_confidence, min_relevance, null,
+    v_types, 'hybrid', topic, embedding, v_scope, v_limit, v_min_confidence, min_relevance, null,
     null, false, true, v_settings, as_of
   ) as m;
 end;

@@ -1,4 +1,5 @@
 -- Deploy pymem:functions/request to pg
+-- requires: functions/text
 -- requires: tables/tenant_logins
 
 begin;
@@ -51,7 +52,8 @@ comment on function memory.current_tenant() is
 'memory_gateway named with set_request. Errors: 28000 no tenant.';
 
 -- Anybody can set memory.actor and the like without set_request, so what is malformed there counts
--- as not set: the audit stream holds nothing that these do not allow.
+-- as not set: the audit stream holds nothing that these do not allow, and no butler has a name that
+-- no scope can have.
 
 create function memory.is_actor(actor text)
   returns boolean
@@ -83,6 +85,17 @@ create function memory.is_reason(reason text)
 comment on function memory.is_reason(text) is
 'Whether a text is a reason code: 1 to 64 characters out of a-z 0-9 _ . : - A reason stays in '
 'the audit stream for ever, so it cannot hold personal content.';
+
+create function memory.is_scope(scope text)
+  returns boolean
+  language sql
+  immutable
+  parallel safe
+  return octet_length(scope) <= 128 and not memory.is_blank(scope) and scope <> '*';
+
+comment on function memory.is_scope(text) is
+'Whether a text may name a scope or a butler: 1 to 128 octets with a visible character, and not '
+'"*", which stands for all scopes where memories are read.';
 
 create function memory.current_actor()
   returns text
@@ -126,12 +139,40 @@ create function memory.current_reason()
 comment on function memory.current_reason() is
 'The reason code of this transaction (set_request) or NULL. Kept on audit events.';
 
+create function memory.current_butler()
+  returns text
+  language sql
+  stable
+  parallel safe
+  return case
+    when memory.is_scope(current_setting('memory.butler', true))
+    then current_setting('memory.butler', true)
+  end;
+
+comment on function memory.current_butler() is
+'The butler of this transaction (set_request) or NULL: the agent whose memory it is about.';
+
+create function memory.visible_scope(scope text)
+  returns text
+  language sql
+  stable
+  parallel safe
+  return case
+    when scope is null then memory.current_butler()
+    when scope <> '*' then scope
+  end;
+
+comment on function memory.visible_scope(text) is
+'The scope in which a function that reads looks: the one named; all of the tenant (NULL) for "*"; '
+'that of memory.current_butler where none is named, and so all of them where there is no butler.';
+
 -- All settings are transaction-local, so a pooled connection cannot carry them to the next request.
 create function memory.set_request(
   tenant_id text default null,
   actor text default null,
   request_id text default null,
-  reason text default null
+  reason text default null,
+  butler text default null
 )
   returns void
   language plpgsql
@@ -140,6 +181,7 @@ create function memory.set_request(
 as $$
 declare
   v_named text;
+  v_butler text := memory.collapse_whitespace(butler);
 begin
   if not memory.is_actor(actor) then
     raise exception 'actor is not a name of 1 to 128 octets'
@@ -151,6 +193,10 @@ begin
     raise exception 'reason is not a reason code'
       using errcode = 'PM002',
         hint = 'Use 1 to 64 characters out of a-z 0-9 _ . : - such as "user_request".';
+  elsif not memory.is_scope(v_butler) then
+    raise exception 'butler is not the name of an agent'
+      using errcode = 'PM002',
+        hint = 'Pass a name of 1 to 128 octets such as "home"; for all scopes leave it out.';
   end if;
 
   if tenant_id is not null then
@@ -160,18 +206,21 @@ begin
       perform memory.require_tenant(tenant_id);
     end if;
   end if;
-  if coalesce(actor, request_id, reason) is not null then
+  if coalesce(actor, request_id, reason, v_butler) is not null then
     perform set_config('memory.' || s.name, s.value, true)
-    from (values ('actor', actor), ('request_id', request_id), ('reason', reason)) as s (name, value)
+    from (
+      values ('actor', actor), ('request_id', request_id), ('reason', reason), ('butler', v_butler)
+    ) as s (name, value)
     where s.value is not null;
   end if;
 end;
 $$;
 
-comment on function memory.set_request(text, text, text, text) is
-'Names tenant, actor, request id and reason code for the rest of this transaction; NULL leaves a '
-'value as it is. Errors: PM002 malformed value, PM005 another tenant than that of the login, '
-'28000 no tenant.';
+comment on function memory.set_request(text, text, text, text, text) is
+'Names tenant, actor, request id, reason code and butler for the rest of this transaction; NULL '
+'leaves a value as it is. The butler is the agent whose memory it is about: what is read without a '
+'scope is its own and global (memory.visible_scope). Errors: PM002 malformed value, PM005 another '
+'tenant than that of the login, 28000 no tenant.';
 
 create function memory.require_tenant(tenant_id text)
   returns void

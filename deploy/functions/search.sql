@@ -85,6 +85,7 @@ create function memory.semantic_search(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
+  v_scope text := memory.visible_scope(scope);
   v_limit integer := memory.check_limit(max_results);
 begin
   perform
@@ -99,7 +100,7 @@ begin
   return query
   select m.*
   from memory.find_memories(
-    array[memory_type], 'semantic', null, embedding, scope, v_limit, 0, null, null, null, true,
+    array[memory_type], 'semantic', null, embedding, v_scope, v_limit, 0, null, null, null, true,
     false, memory.current_settings(), as_of
   ) as m;
 end;
@@ -107,8 +108,9 @@ $$;
 
 comment on function memory.semantic_search(text, vector, text, integer, uuid, timestamptz) is
 'The live memories of one type nearest in meaning: by cosine similarity to the query''s vector, '
-'best first. scope: facts and rules of it and of global, episodes of that butler; NULL: all. '
-'Errors: PM002, PM004 vector of another embedding version.';
+'best first. scope: facts and rules of it and of global, episodes of that butler; "*": all; NULL: '
+'that of the butler of the request, all without one (memory.visible_scope). Errors: PM002, PM004 '
+'vector of another embedding version.';
 
 create function memory.keyword_search(
   memory_type text,
@@ -125,6 +127,7 @@ create function memory.keyword_search(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
+  v_scope text := memory.visible_scope(scope);
   v_limit integer := memory.check_limit(max_results);
 begin
   perform
@@ -136,7 +139,7 @@ begin
   return query
   select m.*
   from memory.find_memories(
-    array[memory_type], 'keyword', query, null, scope, v_limit, 0, null, keyword_match, 'ts_rank',
+    array[memory_type], 'keyword', query, null, v_scope, v_limit, 0, null, keyword_match, 'ts_rank',
     true, false, memory.current_settings(), as_of
   ) as m;
 end;
@@ -164,6 +167,7 @@ create function memory.hybrid_search(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
+  v_scope text := memory.visible_scope(scope);
   v_limit integer := memory.check_limit(max_results);
 begin
   perform
@@ -176,7 +180,7 @@ begin
   return query
   select m.*
   from memory.find_memories(
-    array[memory_type], 'hybrid', query, embedding, scope, v_limit, 0, null, keyword_match, null,
+    array[memory_type], 'hybrid', query, embedding, v_scope, v_limit, 0, null, keyword_match, null,
     true, false, memory.current_settings(), as_of
   ) as m;
 end;
@@ -214,6 +218,7 @@ declare
   v_types text[] := memory.check_types(types);
   v_mode text := coalesce(search.mode, v_settings.retrieval_mode);
   v_min_confidence float8 := coalesce(search.min_confidence, v_settings.min_confidence);
+  v_scope text := memory.visible_scope(scope);
   v_limit integer := memory.check_limit(max_results);
 begin
   perform
@@ -232,7 +237,7 @@ begin
   return query
   select m.*
   from memory.find_memories(
-    v_types, v_mode, query, embedding, scope, v_limit, v_min_confidence, min_relevance, null, null,
+    v_types, v_mode, query, embedding, v_scope, v_limit, v_min_confidence, min_relevance, null, null,
     false, false, v_settings, as_of
   ) as m;
 end;
@@ -245,8 +250,8 @@ comment on function memory.search(
 'hybrid, semantic (by meaning alone) or keyword (by words alone; NULL: the setting). Facts and '
 'rules whose effective confidence at as_of is below min_confidence (NULL: the setting) are left '
 'out; so are memories whose relevance is below min_relevance (NULL: the setting, and nothing is '
-'found where even the best has too little evidence): the answer may be empty. Errors: PM002, PM004 '
-'vector of another embedding version.';
+'found where even the best has too little evidence): the answer may be empty. scope: as in '
+'memory.semantic_search. Errors: PM002, PM004 vector of another embedding version.';
 
 create function memory.read_types(types text[])
   returns text[]

@@ -19,9 +19,10 @@ create function memory.memory_stats(
 as $$
 declare
   v_tenant_id text := memory.current_tenant();
+  v_scope text := memory.visible_scope(scope);
 begin
-  if memory_stats.scope is not null then
-    perform memory.check_text('scope', memory_stats.scope, 128);
+  if v_scope is not null then
+    perform memory.check_text('scope', v_scope, 128);
   end if;
   perform memory.check_time('as_of', as_of);
 
@@ -56,7 +57,7 @@ begin
       )
       from memory.facts as f
       where f.tenant_id = v_tenant_id
-        and (memory_stats.scope is null or f.scope in ('global', memory_stats.scope))
+        and (v_scope is null or f.scope in ('global', v_scope))
     ),
     'rules',
     (
@@ -71,7 +72,7 @@ begin
         select case r.lifecycle_state when 'retracted' then 'forgotten' else r.maturity end as state
         from memory.rules as r
         where r.tenant_id = v_tenant_id
-          and (memory_stats.scope is null or r.scope in ('global', memory_stats.scope))
+          and (v_scope is null or r.scope in ('global', v_scope))
       ) as s
     ),
     'embeddings',
@@ -88,7 +89,7 @@ comment on function memory.memory_stats(text, timestamptz) is
 'How much the tenant holds, as a JSON object: episodes (total, unconsolidated, backlog_age_hours '
 'of the oldest that waits or null, consolidated, failed, dead_letter; expired ones are counted in '
 'these too), facts by state (active excludes fading), rules by maturity (forgotten ones apart), '
-'embeddings pending. scope: facts and rules of it and of global only; episodes have none. Errors: '
-'PM002.';
+'embeddings pending. scope: facts and rules of it and of global only, "*": all, NULL: as '
+'memory.visible_scope says; episodes are counted whatever the scope. Errors: PM002.';
 
 commit;

@@ -31,13 +31,14 @@ as $$
 declare
   v_settings memory.settings := memory.current_settings();
   v_tenant_id text := v_settings.tenant_id;
+  v_butler text := memory.collapse_whitespace(store_episode.butler);
   v_created_at timestamptz := coalesce(store_episode.created_at, store_episode.as_of);
   v_version_id uuid;
   v_id uuid;
 begin
   perform
     memory.check_text('content', store_episode.content, 1048576),
-    memory.check_text('butler', store_episode.butler, 128),
+    memory.check_scope('butler', v_butler),
     memory.check_number('importance', store_episode.importance, 0, 10),
     memory.check_metadata(store_episode.metadata),
     memory.check_word('source_class', store_episode.source_class, '{user,agent,tool,external}'),
@@ -54,9 +55,8 @@ begin
     expires_at
   )
   values (
-    v_tenant_id, memory.collapse_whitespace(store_episode.butler), store_episode.session_id,
-    store_episode.content, store_episode.source_class, store_episode.importance,
-    store_episode.metadata,
+    v_tenant_id, v_butler, store_episode.session_id, store_episode.content,
+    store_episode.source_class, store_episode.importance, store_episode.metadata,
     store_episode.embedding, v_version_id, v_settings.text_search_config,
     v_settings.index_rendering, store_episode.idempotency_key, v_created_at,
     as_of + make_interval(secs => v_settings.episode_ttl_days * 86400)
@@ -71,7 +71,7 @@ begin
   from memory.episodes as e
   where e.tenant_id = v_tenant_id
     and e.idempotency_key = store_episode.idempotency_key
-    and e.butler = memory.collapse_whitespace(store_episode.butler)
+    and e.butler = v_butler
     and e.content = store_episode.content;
   if not found then
     perform memory.refuse_reused_key(store_episode.idempotency_key);
@@ -167,7 +167,7 @@ begin
   );
   perform
     memory.check_text('content of episode ' || e.ordinal, e.content, 1048576),
-    memory.check_text('butler of episode ' || e.ordinal, e.butler, 128),
+    memory.check_scope('butler of episode ' || e.ordinal, e.butler),
     memory.check_number('importance of episode ' || e.ordinal, e.importance, 0, 10),
     memory.check_metadata(e.metadata, whose => ' of episode ' || e.ordinal),
     memory.check_idempotency_key(e.idempotency_key, ' of episode ' || e.ordinal),

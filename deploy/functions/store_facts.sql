@@ -52,7 +52,7 @@ begin
     memory.check_text('subject', v_subject, 512),
     memory.check_text('predicate', v_predicate, 512),
     memory.check_text('content', store_fact.content, 1048576),
-    memory.check_text('scope', v_scope, 128),
+    memory.check_scope('scope', v_scope),
     memory.check_number('importance', store_fact.importance, 0, 10),
     memory.check_number('confidence', store_fact.confidence, 0, 1),
     memory.check_word(
@@ -287,7 +287,7 @@ begin
     memory.check_text('subject' || w.whose, f.subject, 512),
     memory.check_text('predicate' || w.whose, f.predicate, 512),
     memory.check_text('content' || w.whose, f.content, 1048576),
-    memory.check_text('scope' || w.whose, f.scope, 128),
+    memory.check_scope('scope' || w.whose, f.scope),
     memory.check_number('importance' || w.whose, f.importance, 0, 10),
     memory.check_number('confidence' || w.whose, f.confidence, 0, 1),
     memory.check_word(
@@ -297,7 +297,7 @@ begin
     memory.check_metadata(f.metadata, '{status}', w.whose),
     case
       when f.source_butler is not null
-      then memory.check_text('source_butler' || w.whose, f.source_butler, 128)
+      then memory.check_scope('source_butler' || w.whose, f.source_butler)
     end,
     case when f.embedding is not null then memory.check_embedding(f.embedding, w.whose) end,
     memory.check_idempotency_key(f.idempotency_key, w.whose),

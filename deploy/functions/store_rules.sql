@@ -37,7 +37,7 @@ declare
 begin
   perform
     memory.check_text('content', store_rule.content, 1048576),
-    memory.check_text('scope', v_scope, 128),
+    memory.check_scope('scope', v_scope),
     memory.check_number('confidence', store_rule.confidence, 0, 1),
     memory.check_number('importance', store_rule.importance, 0, 10),
     memory.check_tags(store_rule.tags),

@@ -9,7 +9,7 @@ set local role memory_owner;
 create table memory.episodes (
   tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   id uuid not null default gen_random_uuid(),
-  butler text not null check (octet_length(butler) <@ int4range '[1,128]'),
+  butler text not null check (octet_length(butler) <@ int4range '[1,128]' and butler <> '*'),
   session_id uuid,
   content text not null check (octet_length(content) <@ int4range '[1,1048576]'),
   embedding public.vector(384),
@@ -100,7 +100,7 @@ comment on table memory.episodes is
 'What happened: observations of agent sessions, append-only and short-lived. Consolidation turns '
 'them into facts and rules.';
 comment on column memory.episodes.butler is
-'The agent that observed it; also the scope that filters episodes.';
+'The agent that observed it; also the scope that filters episodes. Never "*".';
 comment on column memory.episodes.session_id is 'The agent session it comes from.';
 comment on column memory.episodes.content is 'The observation, at most 1 MiB. Never changes.';
 comment on column memory.episodes.embedding is

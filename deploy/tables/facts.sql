@@ -37,7 +37,8 @@ create table memory.facts (
   confidence float8 not null default 1.0 check (confidence between 0 and 1),
   decay_rate float8 not null default 0.008,
   permanence text not null default 'standard',
-  source_butler text check (octet_length(source_butler) <@ int4range '[1,128]'),
+  source_butler text
+  check (octet_length(source_butler) <@ int4range '[1,128]' and source_butler <> '*'),
   source_episode_id uuid,
   trust text not null default 'user'
   constraint facts_trust_check check (trust in ('user', 'agent', 'tool', 'external')),
@@ -53,7 +54,8 @@ create table memory.facts (
       else validity
     end
   ) stored,
-  scope text not null default 'global' check (octet_length(scope) <@ int4range '[1,128]'),
+  scope text not null default 'global'
+  check (octet_length(scope) <@ int4range '[1,128]' and scope <> '*'),
   reference_count integer not null default 0 check (reference_count >= 0),
   created_at timestamptz not null default now(),
   last_referenced_at timestamptz,
@@ -192,7 +194,8 @@ comment on column memory.facts.validity is
 '"fading" as active with metadata.status = fading.';
 comment on column memory.facts.lifecycle_state is
 'active, fading, superseded, expired or retracted; see memory.transitions.';
-comment on column memory.facts.scope is 'global, or the role it is for.';
+comment on column memory.facts.scope is
+'global, or the role it is for, such as a butler; never "*", which stands for all scopes.';
 comment on column memory.facts.reference_count is 'How often recall or get returned it.';
 comment on column memory.facts.last_confirmed_at is
 'Where its decay starts; storing it is the first confirmation.';

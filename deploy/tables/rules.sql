@@ -13,7 +13,8 @@ create table memory.rules (
   embedding_version_id uuid,
   text_search_config text not null default 'english',
   search_vector tsvector not null,
-  scope text not null default 'global' check (octet_length(scope) <@ int4range '[1,128]'),
+  scope text not null default 'global'
+  check (octet_length(scope) <@ int4range '[1,128]' and scope <> '*'),
   maturity text not null default 'candidate'
   constraint rules_maturity_check
   check (maturity in ('candidate', 'established', 'proven', 'anti_pattern')),
@@ -33,7 +34,8 @@ create table memory.rules (
   source_episode_id uuid,
   trust text not null default 'user'
   constraint rules_trust_check check (trust in ('user', 'agent', 'tool', 'external')),
-  source_butler text check (octet_length(source_butler) <@ int4range '[1,128]'),
+  source_butler text
+  check (octet_length(source_butler) <@ int4range '[1,128]' and source_butler <> '*'),
   lifecycle_state text generated always as (
     case
       when metadata @> '{"forgotten": true}' then 'retracted'
@@ -123,7 +125,8 @@ comment on column memory.rules.embedding is
 'has come by.';
 comment on column memory.rules.search_vector is 'Lexemes of memory.render_memory, kept by trigger.';
 comment on column memory.rules.text_search_config is 'Text search configuration of search_vector.';
-comment on column memory.rules.scope is 'global, or the role it is for.';
+comment on column memory.rules.scope is
+'global, or the role it is for, such as a butler; never "*", which stands for all scopes.';
 comment on column memory.rules.maturity is 'candidate, established, proven or anti_pattern.';
 comment on column memory.rules.importance is 'How much it matters, 0..10, for the composite score.';
 comment on column memory.rules.confidence is

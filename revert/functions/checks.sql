@@ -23,6 +23,8 @@ drop function memory.check_word(text, text, text []);
 drop function memory.refuse_word(text, text, text []);
 drop function memory.check_number(text, float8, float8, float8);
 drop function memory.refuse_number(text, float8, float8, float8);
+drop function memory.check_scope(text, text);
+drop function memory.refuse_scope(text, text);
 drop function memory.check_text(text, text, integer);
 drop function memory.refuse_text(text, text, integer);
 

@@ -4,6 +4,8 @@ begin;
 select
   'memory.refuse_text(text, text, integer)'::regprocedure,
   'memory.check_text(text, text, integer)'::regprocedure,
+  'memory.refuse_scope(text, text)'::regprocedure,
+  'memory.check_scope(text, text)'::regprocedure,
   'memory.refuse_number(text, float8, float8, float8)'::regprocedure,
   'memory.check_number(text, float8, float8, float8)'::regprocedure,
   'memory.refuse_word(text, text, text[])'::regprocedure,
