@@ -36,7 +36,7 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """On whose behalf a call is made; kept on the audit events it causes.
+    """On whose behalf a call is made; but for the butler kept on the audit events it causes.
 
     Attributes:
         tenant_id: The tenant, for a login that may name one (memory_gateway); a login bound to a
@@ -44,12 +44,15 @@ class Request:
         actor: Who acts, such as ``assistant`` or ``user:42``.
         request_id: Identifier for tracing, at most 128 characters.
         reason: Reason code, such as ``user_request``.
+        butler: The agent whose memory this is, such as ``home``: where no scope is named, it sees
+            its own memories and global ones. None: everything of the tenant is seen.
     """
 
     tenant_id: str | None = None
     actor: str | None = None
     request_id: str | None = None
     reason: str | None = None
+    butler: str | None = None
 
 
 class Database:

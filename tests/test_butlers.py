@@ -26,6 +26,7 @@ from pymem.errors import (
 from pymem.tools import TOOLS, select_tools
 from tests.butler_host import Butler, HostDatabase, MemoryHooks, Module
 from tests.conftest import ROOT, Database
+from tests.test_mcp_server import SEEN_AT_HOME, SEEN_AT_WORK, furnish_butlers
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("keywords_only")]
 
@@ -115,7 +116,7 @@ async def test_the_oldest_way_of_calling_works_too(database: Database) -> None:
 
 # Tools
 
-# What must be there, with the defaults; more may be.
+# What must be there, with the defaults; more may be. What has none is as the tenant has configured it.
 SIGNATURES: dict[str, dict[str, Any]] = {
     "memory_store_episode": {"content": ..., "butler": ..., "session_id": None, "importance": 5.0},
     "memory_store_fact": {
@@ -132,9 +133,9 @@ SIGNATURES: dict[str, dict[str, Any]] = {
         "query": ...,
         "types": None,
         "scope": None,
-        "mode": "hybrid",
+        "mode": None,
         "limit": 10,
-        "min_confidence": 0.2,
+        "min_confidence": None,
     },
     "memory_recall": {"topic": ..., "scope": None, "limit": 10},
     "memory_get": {"memory_type": ..., "memory_id": ...},
@@ -143,7 +144,7 @@ SIGNATURES: dict[str, dict[str, Any]] = {
     "memory_mark_harmful": {"rule_id": ..., "reason": None},
     "memory_forget": {"memory_type": ..., "memory_id": ...},
     "memory_stats": {"scope": None},
-    "memory_context": {"trigger_prompt": ..., "butler": ..., "token_budget": 3000},
+    "memory_context": {"trigger_prompt": ..., "butler": ..., "token_budget": None},
     "entity_create": {
         "canonical_name": ...,
         "entity_type": ...,
@@ -159,7 +160,7 @@ SIGNATURES: dict[str, dict[str, Any]] = {
         "enable_fuzzy": False,
     },
     "memory_run_consolidation": {},
-    "memory_run_episode_cleanup": {"max_entries": 10_000},
+    "memory_run_episode_cleanup": {"max_entries": None},
 }
 
 
@@ -263,6 +264,36 @@ async def test_tools_act_for_the_tenant_of_the_login_and_name_the_butler(
     assert database.value("select count(*) from memory.list_events()", tenant="b") == 0
 
 
+async def test_butlers_of_one_tenant_see_their_own_memories_and_global_ones(
+    database: Database,
+) -> None:
+    furnish_butlers(database)
+    host_database = HostDatabase.at(database.login("a"))
+
+    async def seen(butler: Butler, name: str, **arguments: Any) -> set[str]:
+        return {found["content"] for found in (await butler.call(name, **arguments))["results"]}
+
+    async with (
+        Butler(host_database, name="home") as home,
+        Butler(host_database, name="work", old=True) as work,
+    ):
+        for butler, expected in ((home, SEEN_AT_HOME), (work, SEEN_AT_WORK)):
+            await butler.connect()
+            assert await seen(butler, "memory_search", query="tea") == expected
+            assert await seen(butler, "memory_recall", topic="tea") == expected
+            assert (
+                await seen(butler, "memory_search", query="tea", scope="*")
+                == SEEN_AT_HOME | SEEN_AT_WORK
+            )
+            assert await seen(butler, "memory_recall", topic="tea", scope="work") == SEEN_AT_WORK
+        text = await home.module.on_session_start("tea", "home")
+        answer = await home.call("memory_context", trigger_prompt="tea", butler="work")
+
+    assert "home tea" in text
+    assert "work tea" not in text
+    assert "work tea" in answer["context"]
+
+
 async def test_the_configuration_says_which_groups_of_tools_there_are(
     host_database: HostDatabase,
 ) -> None:
@@ -318,23 +349,23 @@ async def test_configured_values_reach_settings_and_tools(database: Database) ->
         max_entries = 7
     """
     async with Butler(host_database, toml) as butler:
-        client = await butler.connect()
-        listed = {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}
+        await butler.connect()
         for content in ("one", "two"):
             await butler.call(
-                "memory_store_fact", subject="it", predicate=content, content="x" * 900
+                "memory_store_fact", subject="Rex", predicate=content, content="x" * 900
             )
-        context = await butler.call("memory_context", trigger_prompt="x it", butler="general")
+        faint = await butler.call(
+            "memory_store_fact", subject="Rex", predicate="faint", content="x", confidence=0.15
+        )
+        context = await butler.call("memory_context", trigger_prompt="Rex", butler="general")
+        found = await butler.call("memory_search", query="Rex")
+        fewer = await butler.call("memory_search", query="Rex", mode="hybrid", min_confidence=0.2)
 
-    check_signature(
-        listed["memory_context"],
-        {"trigger_prompt": ..., "butler": ..., "token_budget": 500},
-    )
-    check_signature(
-        listed["memory_search"], {"query": ..., "mode": "keyword", "min_confidence": 0.1}
-    )
-    check_signature(listed["memory_run_episode_cleanup"], {"max_entries": 7})
     assert len(context["context"]) <= 2000
+    assert faint["id"] in {memory["id"] for memory in found["results"]}
+    assert {memory["rrf_score"] for memory in found["results"]} == {None}
+    assert fewer["count"] == 2
+    assert None not in {memory["rrf_score"] for memory in fewer["results"]}
     settings = database.value("select to_jsonb(memory.current_settings())")
     assert settings["context_token_budget"] == 500
     assert (settings["weight_relevance"], settings["weight_recency"]) == (0.7, 0.0)
@@ -345,11 +376,9 @@ async def test_configured_values_reach_settings_and_tools(database: Database) ->
 async def test_what_the_file_does_not_mention_stays_as_it_is_set(database: Database) -> None:
     host_database = HostDatabase.at(database.login("a"))
     database.query("""select memory.configure('{"context_token_budget": 700}')""")
-    async with Butler(host_database, "[modules.memory.retrieval]\ndefault_limit = 3") as butler:
-        client = await butler.connect()
-        listed = {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}
+    async with Butler(host_database, "[modules.memory.retrieval]\ndefault_limit = 3"):
+        pass
 
-    assert listed["memory_context"]["properties"]["token_budget"]["default"] == 700
     settings = database.value("select to_jsonb(memory.current_settings())")
     assert (settings["context_token_budget"], settings["retrieval_limit"]) == (700, 3)
 
@@ -375,6 +404,37 @@ async def test_a_value_that_was_left_out_is_that_of_the_settings(database: Datab
         assert (await few.call(cleanup))["remaining"] == 2
         database.query("""select memory.configure('{"episode_max_entries": 1}')""", tenant="b")
         assert (await many.call(cleanup))["remaining"] == 1
+
+
+async def test_settings_that_change_hold_from_the_next_call_on(database: Database) -> None:
+    """Whatever was configured when the tools were registered."""
+    toml = "[modules.memory.retrieval]\ndefault_mode = 'keyword'\nmin_confidence = 0.5\n"
+    database.query("select memory.store_fact('user', 'drinks', 'tea', confidence => 0.4)")
+    database.query("select memory.store_fact('user', 'likes', 'tea')")
+    async with Butler(HostDatabase.at(database.login("a")), toml) as butler:
+        await butler.connect()
+        kept = await butler.call("memory_search", query="tea")
+        told = await butler.call("memory_search", query="tea", mode="hybrid", min_confidence=0.2)
+        database.query(
+            """select memory.configure(
+                 '{"retrieval_mode": "hybrid", "min_confidence": 0.3, "context_token_budget": 5}'
+               )"""
+        )
+        changed = await butler.call("memory_search", query="tea")
+        as_before = await butler.call(
+            "memory_search", query="tea", mode="keyword", min_confidence=0.5
+        )
+        context = await butler.call("memory_context", trigger_prompt="tea", butler="general")
+
+    for answer, mode, count in (
+        (kept, "keyword", 1),
+        (told, "hybrid", 2),
+        (changed, "hybrid", 2),
+        (as_before, "keyword", 1),
+    ):
+        assert answer["count"] == count
+        assert (answer["results"][0]["rrf_score"] is None) == (mode == "keyword")
+    assert context["context"] == "# Memory Context\n"
 
 
 async def test_a_login_that_may_not_configure_is_told_what_differs(

@@ -412,6 +412,79 @@ def test_context_is_printed_as_it_is(pymem: Run) -> None:
     assert parsed(pymem("context", "tea", "--butler", "home", "--json")) == {"context": text}
 
 
+@pytest.fixture
+def shared_by_butlers(pymem: Run) -> None:
+    for scope in ("global", "home", "work"):
+        pymem("store", "fact", "user", f"tea_{scope}", f"{scope} tea", "--scope", scope)
+    pymem("store", "rule", "Offer tea at work", "--scope", "work")
+    pymem("--butler", "home", "store", "episode", "home had tea")
+    pymem("--butler", "home", "store", "episode", "work had tea", "--butler", "work")
+
+
+@pytest.mark.usefixtures("shared_by_butlers")
+def test_a_butler_sees_its_own_memories_and_global_ones(pymem: Run, database: Database) -> None:
+    home = {"global tea", "home tea", "home had tea"}
+    work = {"global tea", "work tea", "Offer tea at work", "work had tea"}
+    url = database.login("a")
+
+    def seen(*arguments: str) -> set[str]:
+        return {memory["content"] for memory in parsed(pymem(*arguments, "--json"))}
+
+    for find in ("search", "recall"):
+        assert seen(find, "tea") == home | work
+        assert seen("--butler", "home", find, "tea") == home
+        assert seen("--butler", "home", find, "tea", "--scope", "*") == home | work
+        assert seen("--butler", "home", find, "tea", "--all-scopes") == home | work
+        assert seen("--butler", "home", find, "tea", "--scope", "work") == work
+    named = command(
+        *("--database-url", url, "search", "tea", "--json"),
+        env={"PYMEM_NO_EMBEDDINGS": "1", "PYMEM_BUTLER": "home"},
+    )
+    assert {memory["content"] for memory in parsed(named)} == home
+    stats = parsed(pymem("--butler", "home", "stats", "--json"))
+    assert stats["facts"]["active"] == 2
+    stats = parsed(pymem("--butler", "home", "stats", "--all-scopes", "--json"))
+    assert stats["facts"]["active"] == 3
+
+
+@pytest.mark.usefixtures("shared_by_butlers")
+def test_context_is_that_of_the_butler_of_the_command_or_of_all_commands(pymem: Run) -> None:
+    home = pymem("--butler", "home", "context", "tea", "--episodes").stdout
+    work = pymem("--butler", "home", "context", "tea", "--butler", "work", "--episodes").stdout
+
+    for text, own, other in ((home, "home", "work"), (work, "work", "home")):
+        assert "global tea" in text
+        assert f"{own} tea" in text
+        assert f"{own} had tea" in text
+        assert f"{other} tea" not in text
+        assert f"{other} had tea" not in text
+
+
+def test_settings_of_the_tenant_hold_where_an_option_is_left_out(
+    pymem: Run, tmp_path: Path
+) -> None:
+    pymem("store", "fact", "user", "drinks", "tea", "--confidence", "0.4")
+    sure = pymem("store", "fact", "user", "likes", "tea").stdout.strip()
+    before = parsed(pymem("search", "tea", "--json"))
+    file = tmp_path / "butler.toml"
+    file.write_text("[modules.memory.retrieval]\ndefault_mode = 'keyword'\nmin_confidence = 0.5\n")
+    pymem("configure", str(file))
+
+    after = parsed(pymem("search", "tea", "--json"))
+    told = parsed(pymem("search", "tea", "--mode", "hybrid", "--min-confidence", "0.2", "--json"))
+    recalled = parsed(pymem("recall", "tea", "--json"))
+    context = pymem("context", "tea", "--butler", "home").stdout
+
+    assert [(len(found), found[0]["rrf_score"] is None) for found in (before, after, told)] == [
+        (2, False),
+        (1, True),
+        (2, False),
+    ]
+    assert [found["id"] for found in (*after, *recalled)] == [sure, sure]
+    assert "[likes]" in context
+    assert "[drinks]" not in context
+
+
 def test_events_show_what_happened(pymem: Run) -> None:
     stored = pymem("--actor", "tester", "store", "fact", "user", "likes", "tea").stdout.strip()
     pymem("store", "fact", "user", "likes", "coffee")
@@ -539,6 +612,12 @@ def test_embedding_is_done_by_the_command_too(database: Database) -> None:
         (("store", "fact", "s", "p", "c", "--metadata", "[" * 100_000), 1, "--metadata is no JSON"),
         (("store", "episode", "x", "--butler", "b", "--session", "s1"), 1, "s1"),
         (("store", "episode", "x"), 2, "--butler"),
+        (("store", "episode", "x", "--butler", "*"), 1, 'butler is "*"'),
+        (("store", "fact", "s", "p", "c", "--scope", "*"), 1, 'scope is "*"'),
+        (("context", "x"), 2, "--butler"),
+        (("context", "x", "--butler", "*"), 1, 'butler is "*"'),
+        (("--butler", "*", "search", "x"), 1, "butler is not the name of an agent"),
+        (("--butler", "b" * 129, "stats"), 1, "butler is not the name of an agent"),
         (("context", "x", "--butler", "home", "--budget", "1"), 1, "token_budget"),
         (("ingest", "/nowhere.jsonl"), 1, "cannot be read"),
         (("configure", "/nowhere.toml"), 1, "cannot be read"),

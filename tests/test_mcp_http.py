@@ -31,6 +31,7 @@ from pymem.mcp_server.roles import ROLES, role_of
 from pymem.models import TokenRole
 from pymem.tools import TOOLS, Tool
 from tests.conftest import ROOT, Database, Server, fresh_database
+from tests.test_mcp_server import SEEN_AT_HOME, SEEN_AT_WORK, furnish_butlers, seen
 
 pytestmark = pytest.mark.anyio
 
@@ -197,6 +198,25 @@ async def post(
 
 
 # What a client with a token gets
+
+
+async def test_the_tools_look_at_what_the_butler_of_the_server_sees(
+    database: Database, tmp_path: Path
+) -> None:
+    for tenant in ("a", "b"):
+        furnish_butlers(database, tenant)
+    tokens = [make_token(database, tenant, "reader") for tenant in ("a", "b")]
+    with serving(database.login(None), tmp_path, "--butler", "home") as running:
+        for token in tokens:
+            async with connected(running.url, token) as client:
+                assert await seen(client, "memory_search", query="tea") == SEEN_AT_HOME
+                assert (
+                    await seen(client, "memory_search", query="tea", scope="*")
+                    == SEEN_AT_HOME | SEEN_AT_WORK
+                )
+    wrong = started(database.login(None), "--butler", "*")
+    assert wrong.returncode == 1
+    assert "butler is not the name of an agent" in wrong.stderr
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

@@ -20,7 +20,8 @@ from tests.conftest import Database
 
 pytestmark = pytest.mark.anyio
 
-# What must not change: name, required arguments, optional ones with their defaults.
+# What must not change: name, required arguments, optional ones with their defaults. What has none is as
+# the tenant has configured it.
 CORE: dict[str, tuple[list[str], dict[str, Any]]] = {
     "memory_store_episode": (["content", "butler"], {"session_id": None, "importance": 5.0}),
     "memory_store_fact": (
@@ -30,7 +31,7 @@ CORE: dict[str, tuple[list[str], dict[str, Any]]] = {
     "memory_store_rule": (["content"], {"scope": "global", "tags": None}),
     "memory_search": (
         ["query"],
-        {"types": None, "scope": None, "mode": "hybrid", "limit": 10, "min_confidence": 0.2},
+        {"types": None, "scope": None, "mode": None, "limit": 10, "min_confidence": None},
     ),
     "memory_recall": (["topic"], {"scope": None, "limit": 10}),
     "memory_get": (["memory_type", "memory_id"], {}),
@@ -60,7 +61,7 @@ CORE: dict[str, tuple[list[str], dict[str, Any]]] = {
     ),
     "entity_merge": (["source_entity_id", "target_entity_id"], {}),
     "memory_run_consolidation": ([], {}),
-    "memory_run_episode_cleanup": ([], {"max_entries": 10_000}),
+    "memory_run_episode_cleanup": ([], {"max_entries": None}),
 }
 
 OPTIONAL = {
@@ -72,7 +73,11 @@ OPTIONAL = {
 
 @asynccontextmanager
 async def connected(
-    url: str, *options: str, embeddings: bool = False, tools: str = "core"
+    url: str,
+    *options: str,
+    embeddings: bool = False,
+    tools: str = "core",
+    butler: str | None = None,
 ) -> AsyncIterator[Client]:
     """A client of a server process of its own."""
     environment = {**os.environ, "PYMEM_DATABASE_URL": url}
@@ -80,7 +85,10 @@ async def connected(
         environment["PYMEM_NO_EMBEDDINGS"] = "1"
     server = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "pymem.cli", *options, "mcp", "--tools", tools],
+        args=[
+            *("-m", "pymem.cli", *options, "mcp", "--tools", tools),
+            *(() if butler is None else ("--butler", butler)),
+        ],
         env=environment,
     )
     async with Client(server, read_timeout_seconds=60) as client:
@@ -295,6 +303,129 @@ async def test_an_agent_asks_for_the_past(database: Database) -> None:
     }
     assert unknown["code"] == "PM001"
     assert wrong["code"] == "PM002"
+
+
+# Who sees what, and which settings hold
+
+
+def furnish_butlers(database: Database, tenant: str = "a") -> None:
+    """Store something about tea that is global, something of home and something of work."""
+    for scope in ("global", "home", "work"):
+        database.query(
+            "select memory.store_fact('user', 'tea ' || %s, %s || ' tea', scope => %s)",
+            *[scope] * 3,
+            tenant=tenant,
+        )
+    for butler in ("home", "work"):
+        database.query(
+            "select memory.store_episode(%s || ' had tea', %s)", butler, butler, tenant=tenant
+        )
+    database.query("select memory.store_rule('Offer tea at work', scope => 'work')", tenant=tenant)
+
+
+SEEN_AT_HOME = {"global tea", "home tea", "home had tea"}
+SEEN_AT_WORK = {"global tea", "work tea", "work had tea", "Offer tea at work"}
+
+
+async def seen(client: Client, name: str, /, **arguments: Any) -> set[str]:
+    return {memory["content"] for memory in (await call(client, name, **arguments))["results"]}
+
+
+@pytest.mark.parametrize("options", [("--butler", "home"), ()])
+async def test_an_agent_sees_its_own_memories_and_global_ones(
+    database: Database, options: tuple[str, ...]
+) -> None:
+    furnish_butlers(database)
+    async with connected(
+        database.login("a"), *options, tools="all", butler=None if options else "home"
+    ) as client:
+        for name, topic in (("memory_search", "query"), ("memory_recall", "topic")):
+            tea = {topic: "tea"}
+            assert await seen(client, name, **tea) == SEEN_AT_HOME
+            assert await seen(client, name, **tea, scope="*") == SEEN_AT_HOME | SEEN_AT_WORK
+            assert await seen(client, name, **tea, scope="work") == SEEN_AT_WORK
+            assert await seen(client, name, **tea, scope="global") == {"global tea"}
+        stats = await call(client, "memory_stats")
+        all_stats = await call(client, "memory_stats", scope="*")
+        explained = await call(client, "memory_explain", topic="tea")
+        refused_fact = await refused(
+            client,
+            "memory_store_fact",
+            {"subject": "user", "predicate": "tea", "content": "tea", "scope": "*"},
+        )
+        [found] = (await call(client, "memory_search", query="home", types=["fact"]))["results"]
+        [other] = (await call(client, "memory_search", query="Offer tea", scope="*", limit=1))[
+            "results"
+        ]
+        read = await call(client, "memory_get", memory_type="rule", memory_id=other["id"])
+
+    assert (stats["facts"]["active"], all_stats["facts"]["active"]) == (2, 3)
+    names = [{scope["scope"] for scope in answer["scopes"]} for answer in (stats, all_stats)]
+    assert names == [{"home", "work", "global"}] * 2
+    assert {
+        one["content"] for one in explained["results"] if one["outcome"] == "returned"
+    } == SEEN_AT_HOME
+    assert refused_fact["code"] == "PM002"
+    assert '"*" stands for all scopes' in refused_fact["hint"]
+    assert found["content"] == "home tea"
+    assert read["memory"]["content"] == "Offer tea at work"
+
+
+async def test_without_a_butler_an_agent_sees_everything(database: Database) -> None:
+    furnish_butlers(database)
+    async with connected(database.login("a")) as client:
+        for name, topic in (("memory_search", "query"), ("memory_recall", "topic")):
+            tea = {topic: "tea"}
+            assert await seen(client, name, **tea) == SEEN_AT_HOME | SEEN_AT_WORK
+            assert await seen(client, name, **tea, scope="home") == SEEN_AT_HOME
+
+
+async def test_a_butler_that_is_none_is_refused(database: Database) -> None:
+    async with connected(database.login("a"), butler="*") as client:
+        error = await refused(client, "memory_search", {"query": "tea"})
+    assert (error["code"], error["message"]) == ("PM002", "butler is not the name of an agent")
+
+
+async def test_settings_of_the_tenant_hold_where_an_argument_is_left_out(
+    database: Database,
+) -> None:
+    database.query("select memory.store_fact('user', 'drinks', 'tea', confidence => 0.4)")
+    database.query("select memory.store_fact('user', 'likes', 'tea')")
+    async with connected(database.login("a")) as client:
+        schema = {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}
+        unset = await call(client, "memory_search", query="tea")
+        database.query(
+            """select memory.configure('{"retrieval_mode": "keyword", "min_confidence": 0.5}')"""
+        )
+        kept = await call(client, "memory_search", query="tea")
+        blank = await call(client, "memory_search", query="tea", mode="", min_confidence=None)
+        told = await call(client, "memory_search", query="tea", mode="hybrid", min_confidence=0.2)
+        recalled = await call(client, "memory_recall", topic="tea")
+        context = await call(client, "memory_context", trigger_prompt="tea", butler="home")
+
+    for answer, mode, predicates in (
+        (unset, "hybrid", {"drinks", "likes"}),
+        (kept, "keyword", {"likes"}),
+        (blank, "keyword", {"likes"}),
+        (told, "hybrid", {"drinks", "likes"}),
+        (recalled, "hybrid", {"likes"}),
+    ):
+        assert {found["predicate"] for found in answer["results"]} == predicates
+        # Only hybrid search fuses two lists.
+        assert all(
+            (found["rrf_score"] is None) == (mode == "keyword") for found in answer["results"]
+        )
+    assert "[likes]" in context["context"]
+    assert "[drinks]" not in context["context"]
+    for name, argument, said in (
+        ("memory_search", "mode", "hybrid, unless the settings"),
+        ("memory_search", "min_confidence", "0.2, unless the settings"),
+        ("memory_context", "token_budget", "3000, unless the settings"),
+        ("memory_run_episode_cleanup", "max_entries", "10000, unless the settings"),
+    ):
+        shown = schema[name]["properties"][argument]
+        assert said in shown["description"]
+        assert "default" not in shown
 
 
 async def test_consolidation_without_an_llm_only_counts(database: Database) -> None:

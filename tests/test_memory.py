@@ -8,7 +8,7 @@ import inspect
 import json
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
@@ -237,6 +237,66 @@ async def test_a_request_is_kept_on_its_events(memory: Memory) -> None:
         None,
     )
     assert created.login == retracted.login == "pymem_test_a"
+
+
+async def test_a_butler_sees_its_own_memories_and_global_ones(
+    memory: Memory, database: conftest.Database
+) -> None:
+    for scope in ("global", "home", "work"):
+        await memory.store_fact("user", f"tea_{scope}", f"tea of {scope}", scope=scope)
+    await memory.store_rule("Offer tea at work", scope="work")
+    for butler in ("home", "work"):
+        await memory.store_episode(f"{butler} had tea", butler)
+
+    def contents(found: Sequence[RankedMemory]) -> set[str]:
+        return {one.content for one in found}
+
+    everything = contents(await memory.search("tea"))
+    home = {"tea of global", "tea of home", "home had tea"}
+    work = {"tea of global", "tea of work", "Offer tea at work", "work had tea"}
+    assert everything == home | work
+    assert await memory.visible_scope() is None
+    async with await Memory.connect(database.login("a"), butler="home") as at_home:
+        for find in (at_home.search, at_home.recall, at_home.rank_memories):
+            assert contents(await find("tea")) == home
+            assert contents(await find("tea", scope="*")) == everything
+            assert contents(await find("tea", scope="work")) == work
+        assert contents(await at_home.hybrid_search("fact", "tea")) == home - {"home had tea"}
+        assert contents(await at_home.keyword_search("episode", "tea")) == {"home had tea"}
+        assert contents(await at_home.for_request(butler="work", actor="x").search("tea")) == work
+        assert (await at_home.memory_stats())["facts"]["active"] == 2
+        assert (await at_home.memory_stats(scope="*"))["facts"]["active"] == 3
+        assert await at_home.visible_scope() == "home"
+        assert await at_home.visible_scope("*") is None
+        told = await at_home.context("tea", "work")
+        assert "tea of work" in told
+        assert "tea of home" not in told
+    # What a pool keeps open carries no butler from one call to the next.
+    async with await Memory.connect(
+        database.login("a"), request=Request(butler="home"), max_size=1
+    ) as one:
+        assert contents(await one.search("tea")) == home
+        assert contents(await one.for_request(butler="work").search("tea")) == work
+        assert contents(await one.search("tea")) == home
+
+
+@pytest.mark.parametrize("butler", ["", " ", "*", "b" * 129])
+async def test_what_cannot_be_a_butler_is_refused(memory: Memory, butler: str) -> None:
+    acting = memory.for_request(butler=butler)
+    for call in (acting.search("tea"), acting.store_rule("Offer tea"), acting.memory_stats()):
+        with pytest.raises(InvalidArgumentError, match="butler is not the name of an agent"):
+            await call
+
+
+async def test_no_scope_is_called_like_all_of_them(memory: Memory) -> None:
+    for store in (
+        memory.store_fact("user", "likes", "tea", scope="*"),
+        memory.store_rule("Offer tea", scope="*"),
+        memory.store_episode("Ada had tea", "*"),
+        memory.context("tea", "*"),
+    ):
+        with pytest.raises(InvalidArgumentError, match=r'is "\*"'):
+            await store
 
 
 async def test_context_is_the_same_text_for_the_same_memory(memory: Memory) -> None:

@@ -78,10 +78,14 @@ async def test_little_is_found_for_a_reason_that_is_told(database: Database) -> 
         assert "Did you mean 'home'?" in none["hint"]
         wrong_type = await search(query="tea", scope="global", types=["episode"])
         assert wrong_type["searched"] == {"episode": 0}
-        assert "leave out types or scope" in wrong_type["hint"]
+        assert wrong_type["hint"] == (
+            "There are no episodes in scope 'global': pass scope '*' to look everywhere, or leave "
+            "out types."
+        )
         unmatched = await search(query="submarine", mode="keyword")
         assert unmatched["searched"] == {"episode": 1, "fact": 1, "rule": 1}
         assert "other words" in unmatched["hint"]
+        assert "scope" not in unmatched["hint"]
         recalled = await call(client, "memory_recall", topic="tea", scope="hoem")
         assert "Did you mean 'home'?" in recalled["hint"]
         context = await call(client, "memory_context", trigger_prompt="tea", butler="home")
@@ -95,7 +99,72 @@ async def test_little_is_found_for_a_reason_that_is_told(database: Database) -> 
         await call(client, "memory_forget", memory_type="rule", memory_id=rule)
         nothing = await call(client, "memory_context", trigger_prompt="tea", butler="garden")
         assert nothing["searched"] == {"fact": 0, "rule": 0}
-        assert nothing["hint"]
+        assert nothing["hint"] == (
+            "Nothing has scope 'garden'. Pass one of scopes as butler, or call memory_search with "
+            "scope '*' to look everywhere."
+        )
+
+
+async def test_a_butler_is_told_how_to_look_further(database: Database) -> None:
+    database.query("select memory.store_fact('Ada', 'drink', 'tea', scope => 'work')")
+    database.query("select memory.store_episode('Ada had milk', 'work')")
+    async with connected(database.login("a"), butler="home") as client:
+        nothing = await call(client, "memory_search", query="tea")
+        stats = await call(client, "memory_stats", scope="home")
+        everywhere = await call(client, "memory_search", query="tea", scope="*")
+        await call(client, "memory_store_rule", content="Offer milk")
+        unmatched = await call(client, "memory_recall", topic="tea")
+        context = await call(client, "memory_context", trigger_prompt="tea", butler="work")
+        nowhere = await call(client, "memory_search", query="coffee", scope="*")
+        misspelt = await call(client, "memory_search", query="tea", scope="wrok")
+
+    assert nothing["searched"] == {"episode": 0, "fact": 0, "rule": 0}
+    assert nothing["hint"] == (
+        "There are no episodes or facts or rules in what you see: pass scope '*' to look "
+        "everywhere."
+    )
+    assert nothing["scopes"] == ["work"]
+    assert stats["hint"].startswith("Nothing has scope 'home'. Pass one of scopes as scope, or")
+    assert everywhere["count"] == 1
+    assert set(everywhere) == {"results", "count"}
+    assert unmatched["searched"] == {"episode": 0, "fact": 0, "rule": 1}
+    assert unmatched["hint"] == (
+        "Nothing matched in what you see: try other words or fewer, pass scope '*' to look "
+        "everywhere, or allow a lower confidence or older memories."
+    )
+    assert set(context) == {"context"}
+    assert nowhere["searched"] == {"episode": 1, "fact": 1, "rule": 1}
+    assert "scope" not in nowhere["hint"]
+    assert "Did you mean 'work'?" in misspelt["hint"]
+
+
+# Defaults
+
+FUNCTIONS = {"memory_events": "list_events", "memory_explain": "recall_explain"}
+
+
+async def test_what_a_tool_fills_in_is_what_its_function_would(database: Database) -> None:
+    """So where the function asks the settings of the tenant, the tool fills in nothing."""
+    defaults = {
+        (function, argument): expression
+        for function, argument, expression in database.query(
+            """select p.proname, a.name, pg_get_function_arg_default(p.oid, a.number::integer)
+               from pg_proc as p
+               cross join unnest(p.proargnames[:p.pronargs]) with ordinality as a (name, number)
+               where p.pronamespace = 'memory'::regnamespace"""
+        )
+    }
+    for tool in TOOLS:
+        function = FUNCTIONS.get(tool.name, tool.name.removeprefix("memory_"))
+        for name, field in tool.arguments.model_fields.items():
+            default = None if field.is_required() else field.get_default()
+            # The tenant is compared only where a caller names it.
+            if default is None or name == "tenant_id":
+                continue
+            argument = "max_results" if name == "limit" else name
+            expression = defaults[function, argument]
+            assert expression is not None, (tool.name, name)
+            assert database.value(f"select to_jsonb({expression})") == default, (tool.name, name)
 
 
 # Forms that models write

@@ -152,7 +152,7 @@ create function memory.current_butler()
 comment on function memory.current_butler() is
 'The butler of this transaction (set_request) or NULL: the agent whose memory it is about.';
 
-create function memory.visible_scope(scope text)
+create function memory.visible_scope(scope text default null)
   returns text
   language sql
   stable

@@ -64,7 +64,7 @@ class SessionHooks:
         """Return memory as text for the system prompt, empty if there is none to be had."""
 
         async def tell() -> str:
-            memory = self._memory().for_request(actor=butler, request_id=request_id)
+            memory = self._memory().for_request(actor=butler, request_id=request_id, butler=butler)
             return await memory.context(trigger_prompt, butler, token_budget=token_budget)
 
         return await self._fail_open("context", butler, tell) or ""
@@ -81,7 +81,7 @@ class SessionHooks:
         """Store what a session came to and return its id, None if it could not be stored."""
 
         async def store() -> UUID:
-            memory = self._memory().for_request(actor=butler, request_id=request_id)
+            memory = self._memory().for_request(actor=butler, request_id=request_id, butler=butler)
             return await memory.store_episode(
                 content, butler, session_id=session_id, importance=importance
             )

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from pymem.butlers.connection import check_schema, connection_string, push_settings
 from pymem.butlers.framework import register_hooks
 from pymem.butlers.hooks import SessionHooks
-from pymem.butlers.hosted_tools import configured_defaults, hosted_tool
+from pymem.butlers.hosted_tools import hosted_tool
 from pymem.butlers.jobs import Job, Resources, Schedule, host_spawner, jobs, schedules
 from pymem.config import MemoryModuleConfig, parse_config
 from pymem.consolidation.spawner import Spawner
@@ -55,9 +55,10 @@ class MemoryModule:
     It has the members of the framework's ``Module`` and does not derive from it; a host that asks
     for a subclass makes one of both (docs/butlers.md).
 
-    Whatever the tools are called with, they act for the tenant of the login. A database that is
-    away when the butler starts is waited for in the background; a schema that is missing, or a
-    login that may not use it, is an error at once.
+    Whatever the tools are called with, they act for the tenant of the login, and look at what the
+    butler sees, its own memories and global ones, unless a call names another scope. A database
+    that is away when the butler starts is waited for in the background; a schema that is missing,
+    or a login that may not use it, is an error at once.
     """
 
     def __init__(self) -> None:
@@ -157,14 +158,14 @@ class MemoryModule:
             mcp: Has a decorator ``tool()``, as FastMCP.
             config: As in on_startup.
             db: As in on_startup.
-            butler_name: Who acts, for the audit; if the host does not say, the name of its server.
+            butler_name: The agent: who acts, for the audit, and whose memory the tools look at; if
+                the host does not say, the name of its server.
         """
         try:
             self._take(config, db)
             self._butler = butler_name or getattr(mcp, "name", None) or self._butler
             for tool in self._tools:
-                defaults = configured_defaults(tool, self._current_settings())
-                mcp.tool()(hosted_tool(tool, self._call_tool, defaults))
+                mcp.tool()(hosted_tool(tool, self._call_tool))
         except BaseException:
             # The host goes on without the module, and would not call on_shutdown.
             await self.on_shutdown()
@@ -290,7 +291,7 @@ class MemoryModule:
 
     async def _call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         try:
-            memory = self._get_memory().for_request(actor=self._butler)
+            memory = self._get_memory().for_request(actor=self._butler, butler=self._butler)
         except UnavailableError as error:
             return error_answer(error, request_id_of(arguments))
         answer, _ = await answer_call(memory, name, arguments, tools=self._tools)

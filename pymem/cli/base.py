@@ -24,6 +24,7 @@ from pymem.models import to_json
 from pymem.server import EmbeddedServer
 from pymem.version import __version__
 
+F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
 DATABASE = "pymem"
@@ -42,6 +43,11 @@ class Options:
     data: Path | None
     tenant: str | None
     actor: str | None
+    butler: str | None
+
+    def request(self) -> Request:
+        """Return on whose behalf commands act."""
+        return Request(tenant_id=self.tenant, actor=self.actor, butler=self.butler)
 
     def server(self) -> EmbeddedServer:
         """Return the embedded server of this user."""
@@ -91,6 +97,12 @@ class _Group(click.Group):
     "--tenant", envvar="PYMEM_TENANT", help="Tenant, for a login that serves several of them."
 )
 @click.option("--actor", envvar="PYMEM_ACTOR", help="Who acts, for the audit; default: the login.")
+@click.option(
+    "--butler",
+    envvar="PYMEM_BUTLER",
+    help="The agent (butler) whose memory this is: commands look at its own memories and global "
+    "ones unless told otherwise; default: at everybody's.",
+)
 @click.option("--verbose", is_flag=True, help="Say what happens, on standard error.")
 @click.pass_context
 def main(
@@ -99,6 +111,7 @@ def main(
     data: Path | None,
     tenant: str | None,
     actor: str | None,
+    butler: str | None,
     verbose: bool,
 ) -> None:
     """Long-term memory for AI agents, inside PostgreSQL.
@@ -109,7 +122,7 @@ def main(
     logging.basicConfig(
         level=logging.INFO if verbose else logging.WARNING, format="%(levelname)s: %(message)s"
     )
-    ctx.obj = Options(database_url, data, tenant, actor)
+    ctx.obj = Options(database_url, data, tenant, actor, butler)
 
 
 pass_options = click.make_pass_decorator(Options)
@@ -121,7 +134,38 @@ types_option = click.option(
     multiple=True,
     help="Only this type; may be repeated.",
 )
-scope_option = click.option("--scope", help="Only this role's memories and global ones.")
+
+
+def scope_option(command: F) -> F:
+    """Add the options that say whose memories a command looks at."""
+    command = click.option(
+        "--all-scopes",
+        "scope",
+        flag_value="*",
+        help="Everybody's memories; the same as --scope '*'.",
+    )(command)
+    return click.option(
+        "--scope",
+        help="Only the memories of this agent or role and global ones; default: those of pymem "
+        "--butler, without one everybody's.",
+    )(command)
+
+
+def butler_option(help_: str) -> Callable[[F], F]:
+    """Return what adds an option for the agent that a command cannot do without."""
+
+    def fall_back(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+        if value is None and not ctx.resilient_parsing:
+            value = ctx.obj.butler
+            if value is None:
+                raise click.MissingParameter(ctx=ctx, param=param)
+        return value
+
+    return click.option(
+        "--butler", callback=fall_back, help=f"{help_}; default: that of pymem --butler."
+    )
+
+
 limit_option = click.option("--limit", type=int, default=10, show_default=True)
 min_confidence_option = click.option(
     "--min-confidence", type=float, help="Leave out what has decayed below it, 0 to 1."
@@ -162,11 +206,10 @@ def run(
 ) -> T:
     """Connect, run something on the memory and disconnect."""
     engine = get_embedding_engine() if embed and embeddings_installed() else None
-    request = Request(tenant_id=options.tenant, actor=options.actor)
 
     async def connected() -> T:
         async with await Memory.connect(
-            options.url(), engine=engine, request=request, max_size=4
+            options.url(), engine=engine, request=options.request(), max_size=4
         ) as memory:
             return await work(memory)
 

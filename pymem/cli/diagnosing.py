@@ -20,7 +20,6 @@ from pymem.cli.base import (
     print_json,
     print_table,
 )
-from pymem.database import Request
 from pymem.diagnosis import SEVERITIES, diagnose
 
 
@@ -44,7 +43,7 @@ def doctor(options: Options, fail_on: str, as_of: datetime | None, json_: bool) 
     findings = asyncio.run(
         diagnose(
             options.url(),
-            request=Request(tenant_id=options.tenant, actor=options.actor),
+            request=options.request(),
             server=None if options.database_url else options.server(),
             as_of=as_of,
         )

@@ -15,6 +15,7 @@ from pymem.cli.base import (
     Options,
     as_json,
     as_of_option,
+    butler_option,
     known_at_option,
     limit_option,
     main,
@@ -142,7 +143,7 @@ def recall(
 
 @main.command()
 @click.argument("prompt")
-@click.option("--butler", required=True, help="Name of the agent; also the scope.")
+@butler_option("The agent that the session is one of; its memories and global ones are used")
 @click.option("--budget", type=int, help="Tokens at most; default: the setting.")
 @click.option("--episodes", is_flag=True, help="Add the agent's newest episodes.")
 @as_of_option

@@ -91,6 +91,11 @@ def deploy(options: Options, login: str | None, login_tenant: str) -> None:
     show_default=True,
     help="stdio: for the host that starts this command; http: for many clients, with tokens.",
 )
+@click.option(
+    "--butler",
+    help="The agent that is served: the tools look at its own memories and global ones unless a "
+    "call asks for more; default: that of pymem --butler.",
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="http: address to listen on.")
 @click.option("--port", type=int, default=8765, show_default=True, help="http: port; 0: any.")
 @click.option("--path", default="/mcp", show_default=True, help="http: path of the URL.")
@@ -110,6 +115,7 @@ def mcp(
     options: Options,
     tools: str,
     transport: str,
+    butler: str | None,
     host: str,
     port: int,
     path: str,
@@ -124,6 +130,7 @@ def mcp(
     from pymem.tools import select_tools
 
     selected = select_tools(tools)
+    butler = options.butler if butler is None else butler
     engine = get_embedding_engine() if embeddings_installed() else None
     if transport == "http":
         from pymem.mcp_server.http import Listener, serve_http
@@ -136,6 +143,7 @@ def mcp(
                 Listener(host, port, path, allowed_host, allowed_origin),
                 tools=selected,
                 engine=engine,
+                butler=butler,
                 announce=lambda address: click.echo(f"serving MCP at {address}"),
             )
         )
@@ -143,7 +151,7 @@ def mcp(
 
     from pymem.mcp_server import serve_stdio
 
-    request = Request(tenant_id=options.tenant, actor=options.actor or "mcp")
+    request = Request(tenant_id=options.tenant, actor=options.actor or "mcp", butler=butler)
 
     async def serve() -> None:
         # A database that is away must not keep the host from starting.

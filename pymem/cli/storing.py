@@ -12,6 +12,7 @@ from pymem.cli.base import (
     EXIT_REFUSED,
     Options,
     as_json,
+    butler_option,
     json_object,
     main,
     pass_options,
@@ -102,7 +103,7 @@ tags_option = click.option("--tag", "tags", multiple=True, help="Label; may be r
 
 @store.command("episode")
 @click.argument("content")
-@click.option("--butler", required=True, help="The agent that observed it.")
+@butler_option("The agent that observed it")
 @click.option("--session", "session_id", help="UUID of the session.")
 @click.option(
     "--source",

@@ -95,6 +95,7 @@ async def serve_http(
     *,
     tools: Sequence[Tool[Any]],
     engine: EmbeddingEngine | None = None,
+    butler: str | None = None,
     announce: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Serve over HTTP until the process is told to end.
@@ -104,6 +105,7 @@ async def serve_http(
         listener: Where to listen.
         tools: The tools that are switched on.
         engine: Makes vectors; None to search by keyword.
+        butler: The agent whose memory all clients look at; None for everything of their tenant.
         announce: Told the address once requests are answered.
 
     Raises:
@@ -114,7 +116,7 @@ async def serve_http(
         raise InvalidArgumentError(
             f"{listener.path} is no path for MCP", hint="Pass --path such as /mcp."
         )
-    async with _memories(url, engine) as (login, memories):
+    async with _memories(url, engine, butler) as (login, memories):
         app = build_app(login, memories, tools, path=listener.path, security=security)
         with _listening(listener) as listening:
             port = listening.getsockname()[1]
@@ -188,12 +190,12 @@ async def _health(_: Request) -> Response:
 
 @asynccontextmanager
 async def _memories(
-    url: str, engine: EmbeddingEngine | None
+    url: str, engine: EmbeddingEngine | None, butler: str | None
 ) -> AsyncIterator[tuple[Memory, dict[str, Memory]]]:
     """Connect with the rights of the login, and once for each role that it may take."""
     async with AsyncExitStack() as stack:
         memory = await stack.enter_async_context(
-            await Memory.connect(url, max_size=4, timeout=_WAIT_SECONDS)
+            await Memory.connect(url, butler=butler, max_size=4, timeout=_WAIT_SECONDS)
         )
         login = await memory.current_login()
         if login.tenant_id is None and not login.is_gateway:
@@ -213,6 +215,7 @@ async def _memories(
                 await Memory.connect(
                     url,
                     engine=engine,
+                    butler=butler,
                     role=role,
                     read_only=role == "memory_reader",
                     min_size=0,

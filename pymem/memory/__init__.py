@@ -36,6 +36,10 @@ class Memory(
 ):
     """A tenant's memory.
 
+    Where no scope is named, searches, recall and statistics look at what the butler of the request
+    sees: its own memories and global ones. The scope ``*`` stands for everything of the tenant, as
+    does none where the request names no butler.
+
     Arguments that are left out (None) take the defaults of the SQL functions, whose comments (see
     docs/sql.md) say what each function does and guarantees.
 

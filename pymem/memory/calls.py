@@ -35,6 +35,7 @@ class Calls:
         *,
         engine: EmbeddingEngine | None = None,
         request: Request | None = None,
+        butler: str | None = None,
         wait: bool = True,
         **pool: Any,
     ) -> Self:
@@ -46,11 +47,12 @@ class Calls:
             url: Connection string of an ordinary login.
             engine: Makes vectors; None for a client that computes none.
             request: On whose behalf calls are made.
+            butler: The agent whose memory this is, in place of that of the request.
             wait: As in Database.open.
             pool: Sizes and timeout of the pool, as in Database.
         """
         database = await Database(url, **pool).open(wait=wait)
-        return cls(database, engine=engine, request=request)
+        return cls(database, engine=engine, request=request).for_request(butler=butler)
 
     async def close(self) -> None:
         """Close the database connections."""
@@ -69,6 +71,7 @@ class Calls:
         actor: str | None = None,
         request_id: str | None = None,
         reason: str | None = None,
+        butler: str | None = None,
     ) -> Self:
         """Return the same memory acting on behalf of a request; what is None stays as it is."""
         changes = {
@@ -76,6 +79,7 @@ class Calls:
             "actor": actor,
             "request_id": request_id,
             "reason": reason,
+            "butler": butler,
         }
         copy = type(self)(
             self._database,

@@ -25,6 +25,11 @@ class OverviewMethods(Calls):
         """Return the scopes that hold something, the largest first."""
         return await self._rows(Scope, "list_scopes", max_results=max_results, as_of=as_of)
 
+    async def visible_scope(self, scope: str | None = None) -> str | None:
+        """Return in which scope is looked if this one, or none, is named; None: in all of them."""
+        result: str | None = await self._value("visible_scope", scope=scope)
+        return result
+
     async def doctor(
         self, *, passed: bool | None = None, as_of: datetime | None = None
     ) -> list[Finding]:

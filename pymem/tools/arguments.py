@@ -41,8 +41,9 @@ EntityId = Annotated[
 SearchScope = Annotated[
     ScopeName,
     Field(
-        description="Name of an agent: only facts and rules for it and global ones, and its own "
-        "episodes. Leave out to look everywhere."
+        description="Whose memories to look at. Left out: what you may see, your own and global "
+        "ones (all of them, if the server does not know which agent you are). The name of another "
+        "agent: its own and global ones. 'global': only those. '*': everything of the tenant."
     ),
 ]
 

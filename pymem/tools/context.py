@@ -20,7 +20,8 @@ class _Context(Arguments):
     )
     token_budget: Annotated[Whole, Field(ge=5, le=1_000_000)] | None = Field(
         None,
-        description="How many tokens the text may have, 5 to 1000000; as configured if left out.",
+        description="How many tokens the text may have, 5 to 1000000. As configured if left out: "
+        "3000, unless the settings of the memory say otherwise.",
     )
     include_recent_episodes: Truth = Field(False, description="Add the agent's newest episodes.")
 
@@ -48,7 +49,7 @@ async def _context(memory: Memory, arguments: _Context) -> dict[str, Any]:
     answer: dict[str, Any] = {"context": text}
     if "\n## " not in text:
         answer |= await explain_little(
-            memory, ("fact", "rule"), arguments.butler, nothing_found=True
+            memory, ("fact", "rule"), arguments.butler, argument="butler", nothing_found=True
         )
     return answer
 

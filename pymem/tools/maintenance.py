@@ -63,8 +63,10 @@ def _run(run: ConsolidationRun) -> dict[str, Any]:
 
 
 class _RunEpisodeCleanup(Arguments):
-    max_entries: Annotated[Whole, Field(ge=0, le=2_147_483_647)] = Field(
-        10_000, description="How many episodes may remain; if left out, as configured."
+    max_entries: Annotated[Whole, Field(ge=0, le=2_147_483_647)] | None = Field(
+        None,
+        description="How many episodes may remain. As configured if left out: 10000, unless the "
+        "settings of the memory say otherwise.",
     )
 
 
@@ -81,8 +83,7 @@ class _RunEpisodeCleanup(Arguments):
     repeats=True,
 )
 async def _run_episode_cleanup(memory: Memory, arguments: _RunEpisodeCleanup) -> dict[str, Any]:
-    named = "max_entries" in arguments.model_fields_set
-    done = await clean_up_episodes(memory, max_entries=arguments.max_entries if named else None)
+    done = await clean_up_episodes(memory, max_entries=arguments.max_entries)
     return {
         "expired_deleted": done.expired_deleted,
         "capacity_deleted": done.capacity_deleted,

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field
-
 from pymem.memory import Memory
 from pymem.models import to_json
-from pymem.tools.arguments import OneMemory
-from pymem.tools.kinds import ScopeName
+from pymem.tools.arguments import OneMemory, SearchScope
 from pymem.tools.scopes import explain_little
 from pymem.tools.tool import Arguments, Group, tool
 
@@ -34,10 +31,7 @@ async def _forget(memory: Memory, arguments: OneMemory) -> dict[str, Any]:
 
 
 class _Stats(Arguments):
-    scope: ScopeName | None = Field(
-        None,
-        description="Count only facts and rules for this agent and global ones; all if left out.",
-    )
+    scope: SearchScope | None = None
 
 
 @tool(
@@ -47,15 +41,16 @@ class _Stats(Arguments):
     description="How much the memory holds, by type and state, and what waits to be worked on. Use "
     "it to see whether there is anything to search, and in which scopes.",
     answer="episodes (total, unconsolidated, backlog_age_hours, consolidated, failed, dead_letter, "
-    "expired), facts (active, fading, superseded, expired, retracted), rules (candidate, "
-    "established, proven, anti_pattern, forgotten), embeddings (pending); without scope also "
-    "scopes, the largest first, with the episodes, facts and rules to be found in each.",
+    "expired; always all of them), facts (active, fading, superseded, expired, retracted), rules "
+    "(candidate, established, proven, anti_pattern, forgotten), embeddings (pending); without "
+    "scope, or with '*', also scopes: all there are, the largest first, with the episodes, facts "
+    "and rules to be found in each.",
     example={"scope": "travel"},
     reads_only=True,
 )
 async def _stats(memory: Memory, arguments: _Stats) -> dict[str, Any]:
     stats = await memory.memory_stats(scope=arguments.scope)
-    if arguments.scope is None:
+    if arguments.scope in (None, "*"):
         return stats | {"scopes": to_json(await memory.list_scopes())}
     if not any([*stats["facts"].values(), *stats["rules"].values()]):
         return stats | await explain_little(

@@ -29,14 +29,16 @@ async def _answer(
     memory: Memory,
     found: list[RankedMemory],
     *,
-    types: Sequence[str] = _TYPES,
+    types: Sequence[str] | None = None,
     scope: str | None,
     limit: int,
 ) -> dict[str, Any]:
     answer = {"results": to_json(found), "count": len(found)}
     # Counting takes a while in a large memory: so only where the answer leaves the question open.
-    if len(found) < limit and not any(scope in (None, one.scope) for one in found):
-        answer |= await explain_little(memory, types, scope, nothing_found=not found)
+    if len(found) < limit and not any(scope in (None, "*", one.scope) for one in found):
+        answer |= await explain_little(
+            memory, types or _TYPES, scope, chose_types=bool(types), nothing_found=not found
+        )
     return answer
 
 
@@ -46,15 +48,16 @@ class _Search(Arguments):
         None, description="Only these types; all if left out."
     )
     scope: SearchScope | None = None
-    mode: Word[Mode] = Field(
-        "hybrid",
-        description="By meaning (semantic), by words (keyword: all of them must occur) or both "
-        "(hybrid).",
+    mode: Word[Mode] | None = Field(
+        None,
+        description="By meaning (semantic), by words (keyword) or both (hybrid). As configured if "
+        "left out: hybrid, unless the settings of the memory say otherwise.",
     )
     limit: Limit = 10
-    min_confidence: Confidence = Field(
-        0.2,
-        description="Leave out what has decayed below this confidence, 0 to 1; 0 for everything.",
+    min_confidence: Confidence | None = Field(
+        None,
+        description="Leave out what has decayed below this confidence, 0 to 1; 0 for everything. "
+        "As configured if left out: 0.2, unless the settings of the memory say otherwise.",
     )
 
 
@@ -72,7 +75,7 @@ class _Search(Arguments):
     reads_only=True,
 )
 async def _search(memory: Memory, arguments: _Search) -> dict[str, Any]:
-    types = arguments.types or list(_TYPES)
+    types = arguments.types or None
     found = await memory.search(
         arguments.query,
         types=types,

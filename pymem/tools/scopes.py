@@ -1,10 +1,10 @@
-"""Why little was found: an empty memory, a misspelt scope, or nothing that matches."""
+"""Why little was found: an empty memory, a misspelt scope, too narrow a scope, or no match."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from pymem.memory import Memory
 from pymem.models import Scope
@@ -12,47 +12,67 @@ from pymem.models import Scope
 _MANY = 1000
 _SHOWN = 20
 
+# How an agent looks everywhere, by the argument that says where it looked.
+_WIDER = {
+    "scope": "pass scope '*' to look everywhere",
+    "butler": "call memory_search with scope '*' to look everywhere",
+}
+
 
 async def explain_little(
-    memory: Memory, types: Sequence[str], scope: str | None, *, nothing_found: bool
+    memory: Memory,
+    types: Sequence[str],
+    scope: str | None,
+    *,
+    argument: Literal["scope", "butler"] = "scope",
+    chose_types: bool = False,
+    nothing_found: bool,
 ) -> dict[str, Any]:
     """Return how much was searched (by type) and, if that helps, a hint and the scopes there are.
 
     Args:
         memory: What was searched.
         types: The types that were searched.
-        scope: The scope, None for all.
+        scope: The scope that was named, None for none.
+        argument: What the tool calls it.
+        chose_types: Whether the caller named the types.
         nothing_found: Whether the answer is empty.
     """
     scopes = await memory.list_scopes(max_results=_MANY)
-    searched = {kind: _count(scopes, kind, scope) for kind in types}
+    visible = await memory.visible_scope(scope)
+    searched = {kind: _count(scopes, kind, visible) for kind in types}
     answer: dict[str, Any] = {"searched": searched}
     if not scopes:
         return answer | {"hint": "The memory is empty: nothing was stored yet."}
     names = [row.scope for row in scopes]
-    if scope not in {None, "global", *names} and len(scopes) < _MANY:
+    if scope not in {None, "*", "global", *names} and len(scopes) < _MANY:
         similar = difflib.get_close_matches(str(scope), names, 1)
         guess = f"Did you mean {similar[0]!r}? " if similar else ""
         return answer | {
-            "hint": f"Nothing has scope {scope!r}. {guess}Pass one of scopes, or none to look "
-            "everywhere.",
+            "hint": f"Nothing has scope {scope!r}. {guess}Pass one of scopes as {argument}, or "
+            f"{_WIDER[argument]}.",
             "scopes": names[:_SHOWN],
         }
     if not nothing_found:
         return answer
+    where = "" if visible is None else f" in scope {visible!r}" if scope else " in what you see"
+    there_is_more = any(_count(scopes, kind, None) > searched[kind] for kind in types)
+    wider = [_WIDER[argument]] if there_is_more else []
     if not any(searched.values()):
+        kinds = " or ".join(f"{kind}s" for kind in types)
+        advice = ", or ".join([*wider, *(["leave out types"] if chose_types else [])])
         return answer | {
-            "hint": "There is nothing of these types in this scope; leave out types or scope.",
+            "hint": f"There are no {kinds}{where}{': ' if advice else ''}{advice}.",
             "scopes": names[:_SHOWN],
         }
+    advice = ", ".join(["try other words or fewer", *wider])
     return answer | {
-        "hint": "Nothing matched: try other words or fewer, leave out scope, or allow a lower "
-        "confidence or older memories."
+        "hint": f"Nothing matched{where}: {advice}, or allow a lower confidence or older memories."
     }
 
 
 def _count(scopes: list[Scope], kind: str, scope: str | None) -> int:
-    """Return how many memories of a type a search in a scope looks at."""
+    """Return how many memories of a type a search in a scope, None for all, looks at."""
     wanted = {scope} if kind == "episode" else {scope, "global"}
     return sum(
         {"episode": row.episodes, "fact": row.facts, "rule": row.rules}[kind]
