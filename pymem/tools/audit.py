@@ -49,7 +49,7 @@ class _Explain(Arguments):
         description="What it is about, as for memory_recall."
     )
     types: Labels[MemoryTypeWord] | None = Field(
-        None, description="Only these types; facts and rules if left out."
+        None, description="Only these types; all if left out."
     )
     scope: SearchScope | None = None
     limit: Limit = 10
@@ -63,7 +63,7 @@ class _Explain(Arguments):
     "score, and what was dropped and why. Use it if something that should be recalled is not.",
     answer="results (each with position, outcome, memory_type, id, content, similarity, ranks, "
     "relevance, importance, recency, effective_confidence, score) and count.",
-    example={"topic": "planning Ada's trip to Rome", "scope": "travel"},
+    example={"topic": "planning Ada's trip to Rome"},
     reads_only=True,
 )
 async def _explain(memory: Memory, arguments: _Explain) -> dict[str, Any]:

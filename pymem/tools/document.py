@@ -30,6 +30,11 @@ for every group, or some of the groups below, such as `core,history` or `reading
   and the answer only says that the memory failed.
 - **The tenant** is that of the server. No argument changes it: a `tenant_id`, where there is one,
   and `request_context.tenant_id` are compared with it, and any other is refused (PM005).
+- **The butler** is that of the server, if it was told one (`--butler`): the agent that is served.
+  Tools with a `scope` then look at its own memories and global ones, unless a call names another
+  scope; `*` is everything of the tenant.
+- **Settings**: some arguments are as the tenant has configured them where a call leaves them out;
+  their meaning says so. The defaults in the tables below are the same for every tenant.
 - **`request_context`** is for tracing. Its `request_id` (1 to 128 characters out of A-Z a-z 0-9
   _ . : / + = @ -) comes back in the answer, also in errors, and stays on the audit events of the
   call.
@@ -42,9 +47,9 @@ for every group, or some of the groups below, such as `core,history` or `reading
 - **Size**: a call has at most 2 Mi characters and 100,000 values; objects nest at most 32 levels.
 
 If `memory_search`, `memory_recall`, `memory_context` or `memory_stats` finds little, the answer
-tells an empty memory and a misspelt scope from words that do not match: `searched` counts the
-memories of each type that were looked at, `hint` says what to try, `scopes` lists the scopes there
-are.
+tells an empty memory, a misspelt scope and too narrow a scope from words that do not match:
+`searched` counts the memories of each type that were looked at, `hint` says what to try, `scopes`
+lists the scopes there are.
 """
 
 _KINDS = {
