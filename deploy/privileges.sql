@@ -258,7 +258,7 @@ to memory_writer, memory_worker, memory_reader, memory_admin;
 -- Embeddings
 
 grant execute on function
-memory.register_embedding_version(text, text, integer),
+memory.register_embedding_version(text, text, integer, float8, float8),
 memory.embedding_text(text, text, text, text, text, uuid, timestamptz, timestamptz),
 memory.embedding_backlog(timestamptz)
 to memory_writer, memory_worker, memory_admin;
@@ -332,7 +332,8 @@ memory.verify_erasure(text),
 memory.revert_inversion(uuid, timestamptz),
 memory.configure(jsonb),
 memory.default_settings(text),
-memory.start_reembedding(text, text, integer),
+memory.start_reembedding(text, text, integer, float8, float8),
+memory.calibrate_similarity(integer),
 memory.cancel_reembedding(),
 memory.switch_embedding_version(),
 memory.rebuild_vector_indexes(text, integer),

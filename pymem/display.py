@@ -110,46 +110,65 @@ def found(memories: Sequence[RankedMemory], *, title: str | None = None) -> Tabl
 def explained(
     memories: Sequence[ExplainedMemory], settings: Settings, *, title: str | None = None
 ) -> Table:
-    """Return candidates with the four parts, weighted, that add up to each score."""
-    parts = ("relev.", "import.", "recency", "conf.")
-    numbers = ("score", *parts, "meaning", "words", "boost")
+    """Return candidates with what makes their relevance, and what orders those that are relevant."""
+    numbers = ("score", "relevance", "meaning", "words")
+    others = ("import.", "recency", "conf.")
     result = table(
         "#",
         "memory",
         *numbers,
+        "boosts",
+        *others,
         "outcome",
         title=title,
-        right=("#", *numbers),
+        right=("#", *numbers, *others),
         whole=("outcome",),
     )
     result.columns[1].min_width = 24
     for memory in memories:
-        boosts = (memory.neighbour_boost, memory.session_boost, memory.named_boost)
-        relevance = memory.relevance
         result.add_row(
             "–" if memory.position is None else str(memory.position),
             escape(f"{memory.memory_type}: {what(memory)}"),
             number(memory.score),
-            number(None if relevance is None else settings.weight_relevance * relevance),
-            number(settings.weight_importance * memory.importance / 10),
-            number(settings.weight_recency * memory.recency),
-            number(settings.weight_confidence * memory.effective_confidence),
-            _place(memory.semantic_rank, memory.similarity),
-            _place(memory.keyword_rank, memory.rank),
-            "–" if None in boosts else number(sum(boost or 0 for boost in boosts), 2),
-            memory.outcome,
+            number(memory.relevance, 2),
+            _part(memory.meaning, memory.semantic_rank, memory.similarity),
+            _part(memory.words, memory.keyword_rank, memory.rank),
+            _boosts(memory),
+            number(memory.importance, 0),
+            number(memory.recency, 2),
+            number(memory.effective_confidence, 2),
+            "brings up to date" if memory.updates_id else memory.outcome,
         )
+    score = (
+        f"{settings.weight_relevance:g} relevance + {settings.weight_importance:g} importance / 10 "
+        f"+ {settings.weight_recency:g} recency + {settings.weight_confidence:g} confidence"
+    )
     result.caption = (
-        "score = relevance + importance + recency + confidence; meaning and words: rank in that "
-        "list and the similarity or weight behind it"
+        f"relevance: both lists fused by rank; score: {score}"
+        if settings.ranking == "specified"
+        else "relevance: what meaning, words and boosts together leave no doubt of; "
+        f"score: {score}, relevance taken {settings.relevance_sharpness:g} times"
     )
     result.caption_justify = "left"
     return result
 
 
-def _place(rank: int | None, weight: float | None) -> str:
-    place = "" if rank is None else f"{rank}. "
-    return "–" if weight is None else f"{place}{weight:.2f}"
+def _part(score: float | None, rank: int | None, weight: float | None) -> str:
+    """Return a part of the relevance, or the place in its list and the weight there."""
+    if score is not None or rank is None:
+        return number(score, 2)
+    return f"{rank}. {number(weight, 2)}"
+
+
+def _boosts(memory: ExplainedMemory) -> str:
+    """Return what boosts a memory, in words."""
+    boosts = {
+        "turn": memory.neighbor_boost,
+        "session": memory.session_boost,
+        "name": memory.named_boost,
+        "time": memory.time_boost,
+    }
+    return ", ".join(f"{name} {boost:.2f}" for name, boost in boosts.items() if boost) or "–"
 
 
 def events(rows: Sequence[Event], *, title: str | None = None) -> Table:

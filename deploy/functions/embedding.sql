@@ -195,10 +195,38 @@ comment on function memory.lock_embedding_version(text, vector, uuid) is
 'the end of the transaction; NULL for no vector. Errors: PM002 malformed vector, PM004 vector of '
 'another version.';
 
+create function memory.check_similarity_scale(
+  similarity_floor float8,
+  similarity_ceiling float8
+)
+  returns void
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform memory.check_number('similarity_floor', coalesce(similarity_floor, 0), -1, 1);
+  perform memory.check_number('similarity_ceiling', coalesce(similarity_ceiling, 0), -1, 1);
+  if coalesce(similarity_ceiling, 0.75) < coalesce(similarity_floor, 0.05) + 0.01 then
+    raise exception 'a scale from % to % is none',
+      coalesce(similarity_floor, 0.05), coalesce(similarity_ceiling, 0.75)
+      using errcode = 'PM002',
+        hint = 'Pass a similarity_ceiling at least 0.01 above similarity_floor.';
+  end if;
+end;
+$$;
+
+comment on function memory.check_similarity_scale(float8, float8) is
+'Refuses a scale of similarities that leaves no room between its ends; NULL stands for the default. '
+'Errors: PM002.';
+
 create function memory.register_embedding_version(
   model text,
   version text,
-  dimensions integer default 384
+  dimensions integer default 384,
+  similarity_floor float8 default null,
+  similarity_ceiling float8 default null
 )
   returns uuid
   language plpgsql
@@ -216,6 +244,7 @@ begin
   perform memory.check_text('model', model, 256);
   perform memory.check_text('version', version, 128);
   perform memory.check_dimensions(dimensions);
+  perform memory.check_similarity_scale(similarity_floor, similarity_ceiling);
 
   select v.id into v_id
   from memory.current_embedding_versions() as v
@@ -242,10 +271,15 @@ begin
     end if;
     -- Whoever comes second in a race finds the winner's row below.
     insert into memory.embedding_versions
-      (tenant_id, model, version, rendering, dimensions, status)
+      (
+        tenant_id, model, version, rendering, dimensions, similarity_floor, similarity_ceiling,
+        status
+      )
     values (
       v_tenant_id, register_embedding_version.model, register_embedding_version.version,
-      v_settings.embedding_rendering, register_embedding_version.dimensions, 'active'
+      v_settings.embedding_rendering, register_embedding_version.dimensions,
+      coalesce(register_embedding_version.similarity_floor, 0.05),
+      coalesce(register_embedding_version.similarity_ceiling, 0.75), 'active'
     )
     on conflict do nothing;
   end if;
@@ -268,10 +302,12 @@ begin
 end;
 $$;
 
-comment on function memory.register_embedding_version(text, text, integer) is
+comment on function memory.register_embedding_version(text, text, integer, float8, float8) is
 'Returns the id of the version of an embedding model, active or under construction; the first '
-'one a tenant registers becomes the active one, with the rendering of the settings. Errors: '
-'PM004 another model is active, PM002 dimensions other than 384.';
+'one a tenant registers becomes the active one, with the rendering of the settings. '
+'similarity_floor, similarity_ceiling: the scale of its cosine similarities '
+'(memory.meaning_score; NULL: that of all-MiniLM-L6-v2), for a version that is new. Errors: PM004 '
+'another model is active, PM002 dimensions other than 384 or a scale that is none.';
 
 create function memory.render_for_embedding(
   tenant_id text,

@@ -51,7 +51,9 @@ comment on function memory.enqueue_missing_embeddings(text, uuid) is
 create function memory.start_reembedding(
   model text,
   version text,
-  dimensions integer default 384
+  dimensions integer default 384,
+  similarity_floor float8 default null,
+  similarity_ceiling float8 default null
 )
   returns uuid
   language plpgsql
@@ -68,6 +70,7 @@ begin
   perform memory.check_text('model', model, 256);
   perform memory.check_text('version', version, 128);
   perform memory.check_dimensions(dimensions);
+  perform memory.check_similarity_scale(similarity_floor, similarity_ceiling);
 
   -- One start at a time; stores, which hold key-share locks, go on.
   perform from memory.embedding_versions as v
@@ -93,10 +96,14 @@ begin
   end if;
 
   insert into memory.embedding_versions as v
-    (tenant_id, model, version, rendering, dimensions, status)
+    (
+      tenant_id, model, version, rendering, dimensions, similarity_floor, similarity_ceiling, status
+    )
   values (
     v_tenant_id, start_reembedding.model, start_reembedding.version,
-    v_settings.embedding_rendering, start_reembedding.dimensions, 'building'
+    v_settings.embedding_rendering, start_reembedding.dimensions,
+    coalesce(start_reembedding.similarity_floor, 0.05),
+    coalesce(start_reembedding.similarity_ceiling, 0.75), 'building'
   )
   on conflict (tenant_id, model, version, rendering) do update set status = 'building'
   where v.status = 'retired'
@@ -112,11 +119,12 @@ begin
 end;
 $$;
 
-comment on function memory.start_reembedding(text, text, integer) is
+comment on function memory.start_reembedding(text, text, integer, float8, float8) is
 'Begins a change of the embedding model or of what is embedded (the setting '
 'embedding_rendering): every memory is queued for the new version, whose vectors '
 'wait beside the old ones; searches go on with the old version. Returns the id of the new '
-'version; calling it again for the same version queues only what is missing. Errors: PM004 '
+'version; calling it again for the same version queues only what is missing. similarity_floor, '
+'similarity_ceiling: as in memory.register_embedding_version. Errors: PM004 '
 'another change is under way or the version is active already, PM002 dimensions other than 384.';
 
 create function memory.cancel_reembedding()

@@ -12,7 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from pymem.memory.calls import Calls
-from pymem.models import EmbeddingBacklog, EmbeddingVersion, MemoryType, Unembedded
+from pymem.models import (
+    EmbeddingBacklog,
+    EmbeddingVersion,
+    MemoryType,
+    SimilarityScale,
+    Unembedded,
+)
 
 Embedding = Sequence[float] | npt.NDArray[np.floating[Any]]
 
@@ -21,13 +27,31 @@ class EmbeddingMethods(Calls):
     """Methods for what makes vectors: versions, their change, the work of the embedding worker."""
 
     async def register_embedding_version(
-        self, model: str, version: str, *, dimensions: int | None = None
+        self,
+        model: str,
+        version: str,
+        *,
+        dimensions: int | None = None,
+        similarity_floor: float | None = None,
+        similarity_ceiling: float | None = None,
     ) -> UUID:
         """Return the id of a model's version; a tenant's first one becomes its active one."""
         result: UUID = await self._value(
-            "register_embedding_version", model=model, version=version, dimensions=dimensions
+            "register_embedding_version",
+            model=model,
+            version=version,
+            dimensions=dimensions,
+            similarity_floor=similarity_floor,
+            similarity_ceiling=similarity_ceiling,
         )
         return result
+
+    async def calibrate_similarity(self, sample_size: int | None = None) -> SimilarityScale:
+        """Measure the scale of the active model on the tenant's own memories, and keep it."""
+        found = await self._rows(
+            SimilarityScale, "calibrate_similarity", sample_size=sample_size
+        )
+        return found[0]
 
     async def active_embedding_version(self) -> EmbeddingVersion | None:
         """Return the version of the vectors that are searched, None before any is registered."""
@@ -134,11 +158,22 @@ class EmbeddingMethods(Calls):
         )
 
     async def start_reembedding(
-        self, model: str, version: str, *, dimensions: int | None = None
+        self,
+        model: str,
+        version: str,
+        *,
+        dimensions: int | None = None,
+        similarity_floor: float | None = None,
+        similarity_ceiling: float | None = None,
     ) -> UUID:
         """Begin a change of embedding model; return the id of the new version."""
         result: UUID = await self._value(
-            "start_reembedding", model=model, version=version, dimensions=dimensions
+            "start_reembedding",
+            model=model,
+            version=version,
+            dimensions=dimensions,
+            similarity_floor=similarity_floor,
+            similarity_ceiling=similarity_ceiling,
         )
         return result
 

@@ -21,7 +21,12 @@ from pymem.models.consolidation import (
     Proposal,
     Undone,
 )
-from pymem.models.embeddings import EmbeddingBacklog, EmbeddingVersion, Unembedded
+from pymem.models.embeddings import (
+    EmbeddingBacklog,
+    EmbeddingVersion,
+    SimilarityScale,
+    Unembedded,
+)
 from pymem.models.entities import Entity, Merge, Neighbor, ResolvedEntity, Unmerge
 from pymem.models.erasure import Erasure, Remainder
 from pymem.models.history import ChainHead, ChainProblem, Event, FactVersion, MemoryState, Seal
@@ -78,6 +83,7 @@ __all__ = [
     "Scope",
     "Seal",
     "Settings",
+    "SimilarityScale",
     "SourceClass",
     "StoredEpisode",
     "StoredFact",

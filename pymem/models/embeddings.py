@@ -20,6 +20,21 @@ class EmbeddingVersion:
 
 
 @dataclass(frozen=True, slots=True)
+class SimilarityScale:
+    """From which cosine similarity on texts of a model are about the same, and where they are it.
+
+    Attributes:
+        similarity_floor: Where a memory's meaning counts as 0.
+        similarity_ceiling: Where it counts as 1.
+        pairs: Pairs of memories that were compared.
+    """
+
+    similarity_floor: float
+    similarity_ceiling: float
+    pairs: int
+
+
+@dataclass(frozen=True, slots=True)
 class EmbeddingBacklog:
     """How many memories wait for a vector of one embedding version."""
 

@@ -10,7 +10,8 @@ drop function memory.embedding_text(text, text, text, text, text, uuid, timestam
 drop function memory.render_for_embedding(
   text, text, text, text, text, text, text, uuid, timestamptz, uuid
 );
-drop function memory.register_embedding_version(text, text, integer);
+drop function memory.register_embedding_version(text, text, integer, float8, float8);
+drop function memory.check_similarity_scale(float8, float8);
 drop function memory.lock_embedding_version(text, vector, uuid);
 drop function memory.check_embedding_version(uuid);
 drop function memory.current_embedding_versions();

@@ -9,7 +9,8 @@ select
   'memory.current_embedding_versions()'::regprocedure,
   'memory.check_embedding_version(uuid)'::regprocedure,
   'memory.lock_embedding_version(text, vector, uuid)'::regprocedure,
-  'memory.register_embedding_version(text, text, integer)'::regprocedure,
+  'memory.check_similarity_scale(float8, float8)'::regprocedure,
+  'memory.register_embedding_version(text, text, integer, float8, float8)'::regprocedure,
   'memory.render_for_embedding(
     text, text, text, text, text, text, text, uuid, timestamptz, uuid
   )'::regprocedure,

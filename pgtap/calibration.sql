@@ -1,0 +1,99 @@
+begin;
+\ir fixtures.sql
+select plan(15);
+
+select throws_ok(
+  $$ select * from memory.calibrate_similarity() $$, 'PM004', 'no embedding model is registered',
+  'without a model there is no scale to measure'
+);
+select memory.register_embedding_version('model', '1') as version_id \gset
+select results_eq(
+  $$ select v.similarity_floor, v.similarity_ceiling from memory.embedding_versions as v where v.tenant_id = 'a' $$,
+  $$ values (0.05::float8, 0.75::float8) $$,
+  'a model has the scale of all-MiniLM-L6-v2 until it is given or measured'
+);
+select throws_ok(
+  $$ select memory.start_reembedding('next', '1', similarity_floor => 0.7, similarity_ceiling => 0.7) $$,
+  'PM002', 'a scale from 0.7 to 0.7 is none', 'a scale needs two ends'
+);
+select throws_ok(
+  $$ select memory.start_reembedding('next', '1', similarity_floor => 0.9) $$,
+  'PM002', 'a scale from 0.9 to 0.75 is none', 'an end that is left out is that of the default'
+);
+select throws_ok(
+  $$ select memory.start_reembedding('next', '1', similarity_floor => -2) $$,
+  'PM002', null, 'a similarity lies within -1..1'
+);
+select memory.start_reembedding('next', '1', similarity_floor => 0.7, similarity_ceiling => 0.9) as next_id \gset
+select results_eq(
+  format($$ select v.similarity_floor, v.similarity_ceiling from memory.embedding_versions as v where v.id = %L $$, :'next_id'),
+  $$ values (0.7::float8, 0.9::float8) $$,
+  'a model keeps the scale that it is given'
+);
+select memory.cancel_reembedding() \g /dev/null
+
+-- Ten facts along axes of their own and axis 2 at half: each pair has a similarity of 0.5 * 0.5.
+create function memory_test.tilted(number integer, share float8)
+  returns vector
+  language sql
+  immutable
+  return (
+    select array_agg(
+      case i when 2 then share when number + 10 then sqrt(1 - share * share) else 0 end order by i
+    )::vector
+    from generate_series(1, 384) as i
+  );
+select throws_ok(
+  $$ select * from memory.calibrate_similarity() $$, 'PM004', 'only 0 memories have a vector',
+  'nor can anything be measured on nothing'
+);
+insert into memory.facts (tenant_id, subject, predicate, content, embedding, embedding_version_id)
+select 'a', 'fact ' || n, 'says', 'something', memory_test.tilted(n, 0.5), :'version_id'
+from generate_series(1, 9) as n;
+select throws_ok(
+  $$ select * from memory.calibrate_similarity() $$, 'PM004', 'only 9 memories have a vector',
+  'nine memories are too few'
+);
+insert into memory.rules (tenant_id, content, embedding, embedding_version_id)
+values ('a', 'a rule', memory_test.tilted(10, 0.5), :'version_id');
+insert into memory.episodes (tenant_id, butler, content, embedding, embedding_version_id)
+select 'a', 'home', 'talk ' || n, memory_test.tilted(n, 0.9), :'version_id'
+from generate_series(1, 20) as n;
+select results_eq(
+  $$ select round(c.similarity_floor::numeric, 6), round(c.similarity_ceiling::numeric, 6), c.pairs
+     from memory.calibrate_similarity() as c $$,
+  $$ values (0.25, round(0.25 + 0.74 * 0.75, 6), 45::bigint) $$,
+  'the floor is the similarity of unrelated facts and rules, whatever there is of talk'
+);
+select is(
+  (
+    select round(v.similarity_floor::numeric, 6)
+    from memory.embedding_versions as v
+    where v.id = :'version_id'
+  ),
+  0.25, 'the scale is kept with the model'
+);
+select is(
+  (select round(m.meaning::numeric, 4) from memory.search('nothing of it', '{rule}', embedding => memory_test.tilted(10, 0.5)) as m),
+  1.0000, 'what is the same means the same on the new scale'
+);
+select is_empty(
+  $$ select * from memory.search('nothing of it', '{rule}', embedding => memory_test.tilted(11, 0.5)) $$,
+  'and what is as near as everything is means nothing'
+);
+select memory.forget_memory('fact', f.id) from memory.facts as f where f.tenant_id = 'a' \g /dev/null
+select is(
+  (select round(c.similarity_floor::numeric, 2) from memory.calibrate_similarity() as c), 0.45,
+  'where there are hardly facts and rules, talk is measured'
+);
+select throws_ok(
+  $$ select * from memory.calibrate_similarity(9) $$, 'PM002', null, 'a sample has ten memories or more'
+);
+select memory_test.as_tenant('b');
+select throws_ok(
+  $$ select * from memory.calibrate_similarity() $$, 'PM004', 'no embedding model is registered',
+  'another tenant has a scale of its own'
+);
+
+select * from finish();
+rollback;

@@ -1,0 +1,5 @@
+-- Verify pymem:functions/calibration on pg
+
+begin;
+select 'memory.calibrate_similarity(integer)'::regprocedure;
+rollback;
