@@ -50,7 +50,7 @@ cross join lateral (
   offset 0
 ) as request (made, relaxed)
 cross join lateral (
-  select m.* from memory.recall(q.words, embedding => q.embedding) as m
+  select m.* from memory.recall(q.words, embedding => q.embedding, min_relevance => 0) as m
   where request.made is not null offset 0
 ) as r
 where q.n = :n;
@@ -148,7 +148,7 @@ async def _work(load: Load) -> Share:
             if began >= end:
                 return
             found = await memory.for_request(tenant_id=question.tenant).recall(
-                question.words, embedding=question.vector
+                question.words, embedding=question.vector, min_relevance=0
             )
             if began >= start:
                 taken.append((time.time() - began) * 1000)

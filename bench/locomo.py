@@ -56,7 +56,7 @@ def hybrid(memory: Memory, query: str, vector: list[float]) -> Awaitable[list[Ra
 
 
 def counting(memory: Memory, query: str, vector: list[float]) -> Awaitable[list[RankedMemory]]:
-    """Recall for real: each question sees what those before it read."""
+    """Recall for real: each question sees what those before it read, in one sequence."""
     return memory.recall(query, types=["episode"], embedding=vector, max_results=10)
 
 
@@ -75,16 +75,8 @@ class System:
 
 
 PLAIN = {"index_rendering": "content", "embedding_rendering": "content"}
-EVERYTHING = {
-    "keyword_ranker": "bm25",
-    "fusion": "scores",
-    "boost_neighbours": 0.3,
-    "boost_session": 0.2,
-    "boost_named": 0.1,
-    "candidate_pool": 50,
-}
-
-KEPT = (*EVERYTHING, "keyword_match", "relevance_scale")
+NO_BOOSTS = {"boost_neighbors": 0, "boost_session": 0, "boost_named": 0, "boost_time": 0}
+NO_FLOOR = {"min_relevance": 0, "min_evidence": 0}
 
 # What is indexed and embedded -> the systems compared on it.
 SYSTEMS: dict[str, tuple[dict[str, Any], list[System]]] = {
@@ -94,8 +86,9 @@ SYSTEMS: dict[str, tuple[dict[str, Any], list[System]]] = {
             System("exact dense", semantic),
             System("keyword, all words", keyword("all")),
             System("keyword, any word", keyword("any")),
-            System("hybrid, all words", hybrid, {"keyword_match": "all", "candidate_pool": 20}),
+            System("hybrid, all words", hybrid, {"keyword_match": "all"}),
             System("hybrid, any word", hybrid),
+            System("recall", recall),
         ],
     ),
     "with day and previous turn": (
@@ -103,15 +96,16 @@ SYSTEMS: dict[str, tuple[dict[str, Any], list[System]]] = {
         [
             System("dense", semantic),
             System("keyword, any word", keyword("any")),
-            System("hybrid (default)", hybrid),
+            System("hybrid, any word", hybrid),
+            System("recall, specified", recall, {"ranking": "specified"}),
+            System("specified, counted in sequence", counting, {"ranking": "specified"}),
             System("recall (default)", recall),
-            System("+ BM25", hybrid, {"keyword_ranker": "bm25"}),
-            System("+ scores", hybrid, {"keyword_ranker": "bm25", "fusion": "scores"}),
-            System("+ boosts: everything on", hybrid, EVERYTHING),
-            System("boosts alone", hybrid, {k: v for k, v in EVERYTHING.items() if "boost" in k}),
-            System("recall, everything on", recall, EVERYTHING),
-            System("recall, counting references", counting),
-            System("the same, relevance over maximum", counting, {"relevance_scale": "maximum"}),
+            System("recall, counted in sequence", counting),
+            System("recall without boosts", recall, NO_BOOSTS),
+            System("recall without a floor", recall, NO_FLOOR),
+            System(
+                "plain composite score, counted in sequence", counting, {"relevance_sharpness": 1}
+            ),
         ],
     ),
 }
@@ -151,7 +145,12 @@ async def measure(scratch: Scratch, episodes: Path, questions: list[dict[str, An
             for name, lines in conversations.items():
                 memory = gateway.for_request(tenant_id=tenants[name])
                 configured = await memory.configure(settings)
-                usual = {name: getattr(configured, name) for name in KEPT}
+                usual = {
+                    name: getattr(configured, name)
+                    for _, some in SYSTEMS.values()
+                    for system in some
+                    for name in system.settings
+                }
                 with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
                     file.write("\n".join(lines) + "\n")
                     file.flush()

@@ -31,7 +31,7 @@ from bench.scratch import Scratch, scratch_database
 SIZES = (100, 10_000, 50_000)
 
 CALLS = {
-    "recall": "count(*) from memory.recall(question, embedding => vector)",
+    "recall": "count(*) from memory.recall(question, embedding => vector, min_relevance => 0)",
     "hybrid_search": "count(*) from memory.hybrid_search('fact', question, vector)",
     "semantic_search": "count(*) from memory.semantic_search('fact', vector)",
     "keyword_search": "count(*) from memory.keyword_search('fact', question, keyword_match => 'any')",

@@ -125,7 +125,7 @@ memory.nearest_neighbours(text, vector, text, integer, float8, integer, timestam
 memory.use_approximate_index(text, integer),
 memory.vector_index(text),
 memory.find_memories(
-  text [], text, text, vector, text, integer, float8, float8, text, text, boolean, boolean,
+  text [], text, text, vector, text, integer, float8, float8, text, boolean, boolean,
   memory.settings, timestamptz
 ),
 memory.find_names(text, text, text, boolean, integer),

@@ -121,7 +121,6 @@ create function memory.fuse_lists(
   scope text,
   depth integer,
   min_confidence float8,
-  keyword_ranker text,
   rrf_k integer,
   settings memory.settings,
   as_of timestamptz
@@ -153,25 +152,11 @@ begin atomic
     ) with ordinality as s (id, weight, created_at, place)
     full join (
       select m.*, row_number() over (order by m.weight desc, m.created_at desc, m.id) as place
-      from (
-        select w.*
-        from memory.keyword_matches(
-          (settings).tenant_id, t.memory_type, (words).condition, (words).any_terms,
-          (words).all_terms, fuse_lists.scope, depth, fuse_lists.min_confidence, as_of
-        ) as w
-        where keyword_ranker = 'ts_rank' and (words).any_terms is not null
-        union all
-        (
-          select b.id, b.weight, b.created_at
-          from memory.bm25_matches(
-            memory.corpus_sizes(array[t.memory_type]), (words).condition, (words).lexemes, settings,
-            fuse_lists.scope, fuse_lists.min_confidence, as_of
-          ) as b
-          where keyword_ranker = 'bm25' and (words).any_terms is not null
-          order by b.weight desc, b.created_at desc, b.id
-          limit depth
-        )
+      from memory.keyword_matches(
+        (settings).tenant_id, t.memory_type, (words).condition, (words).any_terms,
+        (words).all_terms, fuse_lists.scope, depth, fuse_lists.min_confidence, as_of
       ) as m
+      where (words).any_terms is not null
     ) as k
     on k.id = s.id
   ) as l
@@ -185,11 +170,11 @@ end;
 -- noqa: enable=AL03,AM03,AM09,RF01,RF02,RF03,ST05,ST06,ST09
 
 comment on function memory.fuse_lists(
-  text[], text, memory.keyword_query, vector, text, integer, float8, text, integer,
-  memory.settings, timestamptz
+  text[], text, memory.keyword_query, vector, text, integer, float8, integer, memory.settings,
+  timestamptz
 ) is
 'Reads the semantic and the keyword list of each type, depth deep, and fuses them by their ranks, '
-'in no order. keyword_ranker: "ts_rank" or "bm25".';
+'in no order.';
 
 create function memory.near_by_index(
   memory_types text[],
@@ -564,7 +549,6 @@ create function memory.find_memories(
   min_confidence float8,
   min_relevance float8,
   keyword_match text,
-  keyword_ranker text,
   listed boolean,
   composite boolean,
   settings memory.settings,
@@ -583,10 +567,6 @@ as $$
 declare
   v_specified boolean := settings.ranking = 'specified';
   v_listed boolean := listed or v_specified;
-  v_keyword_ranker text := coalesce(
-    keyword_ranker, case when v_specified then 'ts_rank' else 'bm25' end
-  );
-  v_rrf_k integer := case when v_specified then 60 else settings.rrf_k end;
   v_sharpness float8 := case when v_listed then 1 else settings.relevance_sharpness end;
   v_updates_first boolean := composite and not v_listed and settings.updates_first;
   v_words memory.keyword_query;
@@ -606,7 +586,8 @@ begin
       select f
       from memory.fuse_lists(
         memory_types, mode, v_words, find_memories.embedding, find_memories.scope, max_results,
-        find_memories.min_confidence, v_keyword_ranker, v_rrf_k, settings, as_of
+        find_memories.min_confidence, case when v_specified then 60 else settings.rrf_k end,
+        settings, as_of
       ) as f
       order by f.score desc, f.semantic_rank, f.created_at desc, f.type_position, f.id
       -- The composite score orders all that the lists hold.
@@ -713,13 +694,13 @@ end;
 $$;
 
 comment on function memory.find_memories(
-  text[], text, text, vector, text, integer, float8, float8, text, text, boolean, boolean,
-  memory.settings, timestamptz
+  text[], text, text, vector, text, integer, float8, float8, text, boolean, boolean, memory.settings,
+  timestamptz
 ) is
 'The best memories for a query with all parts of their scores, best first: by relevance, or, if '
 'listed or if the settings say so (ranking "specified"), by rank in lists by meaning and words, '
 'max_results deep. composite: in the order of the composite score, the max_results most relevant, '
-'or all that the lists hold. keyword_match, keyword_ranker: NULL for what goes with the ranking.';
+'or all that the lists hold. keyword_match: NULL for what goes with the ranking.';
 
 set local role memory_owner;
 revoke create on schema memory from memory_search;

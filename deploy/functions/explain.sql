@@ -33,7 +33,7 @@ begin
     select f.*
     from memory.fuse_lists(
       memory_types, 'hybrid', memory.read_query(query, 'all', settings), embedding, scope,
-      max_results, min_confidence, 'ts_rank', 60, settings, as_of
+      max_results, min_confidence, 60, settings, as_of
     ) as f;
   else
     return query
@@ -210,7 +210,7 @@ begin
     select f.*
     from memory.find_memories(
       v_types, 'hybrid', topic, recall_explain.embedding, v_scope, v_limit,
-      v_min_confidence, recall_explain.min_relevance, null, null, false, true, v_settings, as_of
+      v_min_confidence, recall_explain.min_relevance, null, false, true, v_settings, as_of
     ) with ordinality as f
   ),
   rest as materialized (

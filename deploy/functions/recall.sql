@@ -54,7 +54,7 @@ begin
   select m.*
   from memory.find_memories(
     v_types, 'hybrid', topic, embedding, v_scope, v_limit, v_min_confidence, min_relevance, null,
-    null, false, true, v_settings, as_of
+    false, true, v_settings, as_of
   ) as m;
 end;
 $$;

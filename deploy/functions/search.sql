@@ -100,8 +100,8 @@ begin
   return query
   select m.*
   from memory.find_memories(
-    array[memory_type], 'semantic', null, embedding, v_scope, v_limit, 0, null, null, null, true,
-    false, memory.current_settings(), as_of
+    array[memory_type], 'semantic', null, embedding, v_scope, v_limit, 0, null, null, true, false,
+    memory.current_settings(), as_of
   ) as m;
 end;
 $$;
@@ -139,8 +139,8 @@ begin
   return query
   select m.*
   from memory.find_memories(
-    array[memory_type], 'keyword', query, null, v_scope, v_limit, 0, null, keyword_match, 'ts_rank',
-    true, false, memory.current_settings(), as_of
+    array[memory_type], 'keyword', query, null, v_scope, v_limit, 0, null, keyword_match, true,
+    false, memory.current_settings(), as_of
   ) as m;
 end;
 $$;
@@ -180,8 +180,8 @@ begin
   return query
   select m.*
   from memory.find_memories(
-    array[memory_type], 'hybrid', query, embedding, v_scope, v_limit, 0, null, keyword_match, null,
-    true, false, memory.current_settings(), as_of
+    array[memory_type], 'hybrid', query, embedding, v_scope, v_limit, 0, null, keyword_match, true,
+    false, memory.current_settings(), as_of
   ) as m;
 end;
 $$;
@@ -191,8 +191,8 @@ comment on function memory.hybrid_search(
 ) is
 'The live memories of one type nearest in meaning and in words: reciprocal rank fusion of the '
 'semantic and the keyword list, each max_results deep; a memory in one list only ranks one below '
-'the end of the other. The keyword list holds any word of the query (NULL: as the setting '
-'keyword_match says) by BM25; with the ranking "specified" of the settings every word, by ts_rank. '
+'the end of the other. keyword_match "any": the keyword list holds any word of the query, "all": '
+'every word; NULL: as the setting keyword_match says, or every word with the ranking "specified". '
 'Without an embedding only words count. Errors: PM002, PM004 vector of another embedding version.';
 
 create function memory.search(
@@ -237,7 +237,7 @@ begin
   return query
   select m.*
   from memory.find_memories(
-    v_types, v_mode, query, embedding, v_scope, v_limit, v_min_confidence, min_relevance, null, null,
+    v_types, v_mode, query, embedding, v_scope, v_limit, v_min_confidence, min_relevance, null,
     false, false, v_settings, as_of
   ) as m;
 end;

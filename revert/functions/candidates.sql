@@ -3,7 +3,7 @@
 begin;
 
 drop function memory.find_memories(
-  text [], text, text, vector, text, integer, float8, float8, text, text, boolean, boolean,
+  text [], text, text, vector, text, integer, float8, float8, text, boolean, boolean,
   memory.settings, timestamptz
 );
 drop function memory.weigh_memories(
@@ -15,7 +15,7 @@ drop function memory.near_by_index(
   text [], vector, memory.word_match [], text, integer, float8, integer, timestamptz
 );
 drop function memory.fuse_lists(
-  text [], text, memory.keyword_query, vector, text, integer, float8, text, integer,
+  text [], text, memory.keyword_query, vector, text, integer, float8, integer,
   memory.settings, timestamptz
 );
 drop function memory.read_query(text, text, memory.settings);

@@ -5,7 +5,7 @@ select
   'memory.normalize_name(text)'::regprocedure,
   'memory.read_query(text, text, memory.settings)'::regprocedure,
   'memory.fuse_lists(
-    text[], text, memory.keyword_query, vector, text, integer, float8, text, integer,
+    text[], text, memory.keyword_query, vector, text, integer, float8, integer,
     memory.settings, timestamptz
   )'::regprocedure,
   'memory.near_by_index(
@@ -17,7 +17,7 @@ select
     timestamptz
   )'::regprocedure,
   'memory.find_memories(
-    text[], text, text, vector, text, integer, float8, float8, text, text, boolean, boolean,
+    text[], text, text, vector, text, integer, float8, float8, text, boolean, boolean,
     memory.settings, timestamptz
   )'::regprocedure,
   'memory.fused_candidate'::regtype,
