@@ -41,18 +41,6 @@ comment on column memory.fused_candidate.outcome is
 'may be one.';
 comment on column memory.fused_candidate.score is 'What a search of the mode orders by.';
 
-create type memory.keyword_query as (
-  lexemes text[],
-  condition tsquery,
-  any_terms bigint[],
-  all_terms bigint[]
-);
-
-comment on type memory.keyword_query is
-'The words of a query, as lexemes and as what a text has to match; keys (memory.hash_terms) of '
-'lexemes one of which, and each of which, a match is filed under: all_terms is NULL where any will '
-'do.';
-
 create function memory.normalize_name(name text)
   returns text
   language sql
@@ -66,7 +54,7 @@ comment on function memory.normalize_name(text) is
 'words.';
 
 grant create on schema memory to memory_search;
-grant usage on type memory.fused_candidate, memory.keyword_query to memory_search;
+grant usage on type memory.fused_candidate to memory_search;
 set local role memory_search;
 
 create function memory.read_query(
@@ -331,9 +319,6 @@ declare
   v_names text := memory.normalize_name(query);
   v_period tstzmultirange;
   v_required float8 := 0;
-  v_has_entities boolean := exists (
-    select from memory.entities as e where e.tenant_id = v_tenant_id
-  );
   v_candidates memory.fused_candidate[];
   v_has_sessions boolean;
 begin
@@ -362,8 +347,7 @@ begin
     with matching as materialized (
       select b.*
       from memory.bm25_matches(
-        v_corpus, case when words.all_terms is not null then words.condition end, words.lexemes,
-        settings, weigh_memories.scope, weigh_memories.min_confidence, as_of
+        v_corpus, words, settings, weigh_memories.scope, weigh_memories.min_confidence, as_of
       ) as b
       where words.any_terms is not null
     ),
@@ -488,7 +472,10 @@ begin
       from memory.searchable_memories as s
       where s.tenant_id = v_tenant_id and s.memory_type = c.memory_type and s.id = c.id
         -- A fact whose subject is named holds words of the query, unless an entity has more names.
-        and (v_has_entities or c.words > 0 or c.memory_type = 'episode' or v_period is not null)
+        and (
+          c.words > 0 or c.memory_type = 'episode' or v_period is not null
+          or exists (select from memory.entities as e where e.tenant_id = v_tenant_id)
+        )
       offset 0
     ) as m on true
   ),

@@ -25,6 +25,30 @@ comment on function memory.term_frequency(tsvector, tsquery) is
 'n occurrences is (1 + 1/4 + ... + 1/n^2) / (pi^2/6); what is missing from 1 is 1/(n + 1/2), to '
 'the nearest n.';
 
+create type memory.keyword_query as (
+  lexemes text[],
+  condition tsquery,
+  any_terms bigint[],
+  all_terms bigint[]
+);
+
+comment on type memory.keyword_query is
+'The words of a query, as lexemes and as what a text has to match; keys (memory.hash_terms) of '
+'lexemes one of which, and each of which, a match is filed under: all_terms is NULL where any will '
+'do.';
+
+create function memory.one_lexeme(lexeme text)
+  returns tsquery
+  language sql
+  immutable
+  parallel safe
+  return (
+    '''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || ''''
+  )::tsquery;
+
+comment on function memory.one_lexeme(text) is
+'The tsquery that matches a text with the lexeme.';
+
 create function memory.inverse_document_frequency(
   documents bigint,
   matching bigint
@@ -58,13 +82,14 @@ comment on function memory.saturate_frequency(float8, float8, float8, float8) is
 'adds, and in a text longer than the average (relative_length above 1) it counts less.';
 
 grant create on schema memory to memory_search;
-grant usage on type memory.settings, memory.word_match, memory.corpus_size to memory_search;
+grant usage on type
+memory.settings, memory.word_match, memory.corpus_size, memory.keyword_query
+to memory_search;
 set local role memory_search;
 
 create function memory.bm25_matches(
   corpus memory.corpus_size[],
-  query tsquery,
-  lexemes text[],
+  words memory.keyword_query,
   settings memory.settings,
   scope text,
   min_confidence float8,
@@ -84,11 +109,12 @@ as $$
 declare
   v_tenant_id text := settings.tenant_id;
   v_terms tsquery[] := array(
-    select memory.any_lexeme(array[l.lexeme])
-    from unnest(lexemes) with ordinality as l (lexeme, position)
+    select memory.one_lexeme(l.lexeme)
+    from unnest(words.lexemes) with ordinality as l (lexeme, position)
     order by l.position
   );
-  v_any bigint[] := memory.hash_terms(v_tenant_id, lexemes);
+  v_any bigint[] := words.any_terms;
+  v_condition tsquery := case when words.all_terms is not null then words.condition end;
   v_memory_types text[] := array(select c.memory_type from unnest(corpus) as c);
   -- Fields of a record are dear to read for each row.
   v_k1 float8 := settings.bm25_k1;
@@ -101,7 +127,7 @@ begin
       m.id,
       m.created_at,
       m.search_vector,
-      (bm25_matches.query is null or m.search_vector @@ bm25_matches.query)
+      (v_condition is null or m.search_vector @@ v_condition)
       and (m.expires_at is null or m.expires_at > as_of)
       and (
         bm25_matches.scope is null or m.scope = bm25_matches.scope
@@ -114,7 +140,8 @@ begin
       ) as is_eligible
     from memory.searchable_memories as m
     where m.is_live
-      and m.tenant_id = v_tenant_id
+      -- The keys are the tenant's own: in a collation of no index, this only makes sure of it.
+      and m.tenant_id collate "POSIX" = v_tenant_id
       and m.memory_type = any (v_memory_types)
       and memory.search_terms(m.tenant_id, m.search_vector) && v_any
     offset 0
@@ -163,12 +190,12 @@ end;
 $$;
 
 comment on function memory.bm25_matches(
-  memory.corpus_size[], tsquery, text[], memory.settings, text, float8, timestamptz
+  memory.corpus_size[], memory.keyword_query, memory.settings, text, float8, timestamptz
 ) is
 'The live memories of some types that hold lexemes of a query, with their BM25 (Robertson and '
 'Zaragoza, 2009), in no order: for each lexeme inverse_document_frequency, by how many of the '
 'tenant''s live memories of the type hold it, times saturate_frequency; and its share of what all '
-'lexemes could give, each at k1 + 1. query: what a memory has to match besides; NULL: nothing.';
+'lexemes could give, each at k1 + 1. Of words that are all required, only what holds all of them.';
 
 -- Written so that the planner makes it part of the query that calls it.
 -- noqa: disable=RF01,RF03,AM03,ST06

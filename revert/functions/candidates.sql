@@ -20,7 +20,6 @@ drop function memory.fuse_lists(
 );
 drop function memory.read_query(text, text, memory.settings);
 drop function memory.normalize_name(text);
-drop type memory.keyword_query;
 drop type memory.fused_candidate;
 
 commit;

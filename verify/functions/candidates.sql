@@ -20,6 +20,5 @@ select
     text[], text, text, vector, text, integer, float8, float8, text, boolean, boolean,
     memory.settings, timestamptz
   )'::regprocedure,
-  'memory.fused_candidate'::regtype,
-  'memory.keyword_query'::regtype;
+  'memory.fused_candidate'::regtype;
 rollback;
