@@ -281,20 +281,18 @@ comment on function memory.boost_episodes(memory.fused_candidate[], memory.setti
 
 create function memory.weigh_memories(
   memory_types text[],
-  query text,
   words memory.keyword_query,
   embedding vector,
   scope text,
   max_results integer,
   min_confidence float8,
-  min_relevance float8,
+  corpus memory.corpus_size[],
   settings memory.settings,
   as_of timestamptz
 )
-  returns setof memory.fused_candidate
+  returns memory.fused_candidate[]
   language plpgsql
   stable
-  rows 50 -- or the planner joins the answers as if they were thousands
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
   set plan_cache_mode = force_generic_plan -- planning would cost more than searching
@@ -305,7 +303,6 @@ as $$
 #variable_conflict use_column
 declare
   v_tenant_id text := settings.tenant_id;
-  v_corpus memory.corpus_size[] := memory.corpus_sizes(memory_types);
   -- Fields of a record are dear to read for each row.
   v_meaning_weight float8 := settings.meaning_weight;
   v_words_weight float8 := settings.words_weight;
@@ -315,13 +312,13 @@ declare
   v_floor float8;
   v_ceiling float8;
   v_depth integer := greatest(2 * max_results, 20);
-  v_pool integer := greatest(v_depth, settings.candidate_pool);
-  v_names text := memory.normalize_name(query);
-  v_period tstzmultirange;
-  v_required float8 := 0;
-  v_candidates memory.fused_candidate[];
-  v_has_sessions boolean;
+  v_pool integer := v_depth;
 begin
+  if exists (
+    select from unnest(corpus) as c where c.memory_type = 'episode' and c.documents > 0
+  ) then
+    v_pool := greatest(v_depth, settings.candidate_pool);
+  end if;
   if embedding is not null then
     select v.similarity_floor, v.similarity_ceiling into v_floor, v_ceiling
     from memory.embedding_versions as v
@@ -333,21 +330,13 @@ begin
         and memory.use_approximate_index(t.type, settings.exact_scan_limit)
     );
   end if;
-  if settings.boost_time > 0 then
-    v_period := memory.read_period(query, settings.time_zone, as_of);
-  end if;
-  if min_relevance is null then
-    select memory.required_evidence(settings.min_evidence, sum(c.documents)::bigint)
-    into v_required
-    from unnest(v_corpus) as c;
-  end if;
 
   -- The most relevant by meaning and words: of the episodes more, for the boosts to choose from.
-  v_candidates := array(
+  return array(
     with matching as materialized (
       select b.*
       from memory.bm25_matches(
-        v_corpus, words, settings, weigh_memories.scope, weigh_memories.min_confidence, as_of
+        corpus, words, settings, weigh_memories.scope, weigh_memories.min_confidence, as_of
       ) as b
       where words.any_terms is not null
     ),
@@ -418,7 +407,7 @@ begin
       limit v_pool
     )
     select row(
-      w.memory_type, null, w.id, w.created_at, w.similarity, null, w.rank, null, null, w.meaning,
+      w.memory_type, array_position(memory_types, w.memory_type), w.id, w.created_at, w.similarity, null, w.rank, null, null, w.meaning,
       w.words, null, null, null, null, w.relevance, null, null
     )::memory.fused_candidate
     from (
@@ -432,99 +421,123 @@ begin
     ) as w
     where w.position <= v_depth or w.memory_type = 'episode'
   );
+end;
+$$;
 
-  v_has_sessions := settings.boost_neighbors + settings.boost_session > 0
-    and exists (select from unnest(v_candidates) as c where c.memory_type = 'episode');
-  return query
-  with detailed as (
+comment on function memory.weigh_memories(
+  text[], memory.keyword_query, vector, text, integer, float8, memory.corpus_size[],
+  memory.settings, timestamptz
+) is
+'The memories of some types that fit a query best by meaning and words, at least twice max_results '
+'of them if there are, and more of episodes (candidate_pool), in no order. relevance: a noisy or of '
+'both by the weights of the settings, or of words alone where there is no vector. corpus: '
+'memory.corpus_sizes of the types.';
+
+-- Written so that the planner makes it part of the query that calls it.
+-- noqa: disable=AL03,AM03,AM09,RF01,RF02,RF03,ST05,ST06,ST09
+create function memory.judge_candidates(
+  candidates memory.fused_candidate[],
+  names text,
+  period tstzmultirange,
+  required_evidence float8,
+  min_relevance float8,
+  settings memory.settings
+)
+  returns setof memory.fused_candidate
+  language sql
+  stable
+  rows 50
+begin atomic
+  select
+    d.memory_type, d.type_position, d.id, d.created_at, d.similarity, d.semantic_rank, d.rank,
+    d.keyword_rank, d.rrf_score, d.meaning, d.words, d.by_neighbors, d.by_session, d.by_name,
+    d.by_time, r.relevance,
+    case
+      when d.best_evidence < judge_candidates.required_evidence then 'no match'
+      when r.relevance < coalesce(
+        judge_candidates.min_relevance,
+        memory.required_relevance(
+          (settings).min_relevance, judge_candidates.required_evidence, d.best_evidence
+        )
+      )
+      then 'below relevance'
+    end,
+    r.relevance
+  from (
     select
       c.*,
-      settings.boost_named > 0
-      and exists (
-        select
-        from (
-          values (m.metadata ->> 'speaker'), (m.subject)
-          union all
-          select e.canonical_name
-          from memory.entities as e
-          where e.tenant_id = v_tenant_id and e.id = m.entity_id
-          union all
-          select unnest(e.aliases)
-          from memory.entities as e
-          where e.tenant_id = v_tenant_id and e.id = m.entity_id
-        ) as n (name)
-        where position(nullif(memory.normalize_name(n.name), '  ') in v_names) > 0
-      ) as is_named,
-      coalesce(v_period @> coalesce(m.valid_from, c.created_at), false) as is_of_period,
+      coalesce(b.by_neighbors, 0) as by_neighbors,
+      coalesce(b.by_session, 0) as by_session,
+      case
+        when (settings).boost_named > 0 and exists (
+          select
+          from (
+            values (m.metadata ->> 'speaker'), (m.subject)
+            union all
+            select e.canonical_name
+            from memory.entities as e
+            where e.tenant_id = (settings).tenant_id and e.id = m.entity_id
+            union all
+            select unnest(e.aliases)
+            from memory.entities as e
+            where e.tenant_id = (settings).tenant_id and e.id = m.entity_id
+          ) as n (name)
+          where position(nullif(memory.normalize_name(n.name), '  ') in names) > 0
+        )
+        then (settings).boost_named
+        else 0
+      end as by_name,
+      case
+        when period @> coalesce(m.valid_from, c.created_at) then (settings).boost_time else 0
+      end as by_time,
       -- Words count no more here than they do for a fact: talk resembles talk.
       max(
         memory.weigh_evidence(
           c.meaning, c.words,
           case c.memory_type
-            when 'episode' then v_episode_meaning_weight else v_meaning_weight
+            when 'episode' then (settings).episode_meaning_weight else (settings).meaning_weight
           end,
-          v_words_weight
+          (settings).words_weight
         )
       ) over () as best_evidence
-    from unnest(v_candidates) as c
+    from unnest(candidates) as c
     left join lateral (
       select s.subject, s.entity_id, s.metadata, s.valid_from
       from memory.searchable_memories as s
-      where s.tenant_id = v_tenant_id and s.memory_type = c.memory_type and s.id = c.id
+      where s.tenant_id = (settings).tenant_id and s.memory_type = c.memory_type and s.id = c.id
         -- A fact whose subject is named holds words of the query, unless an entity has more names.
         and (
-          c.words > 0 or c.memory_type = 'episode' or v_period is not null
-          or exists (select from memory.entities as e where e.tenant_id = v_tenant_id)
+          c.words > 0 or c.memory_type = 'episode' or period is not null
+          or exists (select from memory.entities as e where e.tenant_id = (settings).tenant_id)
         )
       offset 0
     ) as m on true
-  ),
-  boosted as (
-    select
-      d.*,
-      coalesce(b.by_neighbors, 0) as by_neighbors,
-      coalesce(b.by_session, 0) as by_session,
-      settings.boost_named * d.is_named::integer as by_name,
-      settings.boost_time * d.is_of_period::integer as by_time
-    from detailed as d
     left join (
-      select e.* from memory.boost_episodes(v_candidates, settings) as e where v_has_sessions
-    ) as b on b.id = d.id
-  )
-  select
-    b.memory_type, array_position(memory_types, b.memory_type)::bigint, b.id, b.created_at,
-    b.similarity, null::bigint, b.rank, null::bigint, null::float8, b.meaning, b.words,
-    b.by_neighbors, b.by_session, b.by_name, b.by_time,
-    r.relevance,
-    case
-      when b.best_evidence < v_required then 'no match'
-      when r.relevance < coalesce(
-        weigh_memories.min_relevance,
-        memory.required_relevance(settings.min_relevance, v_required, b.best_evidence)
-      )
-      then 'below relevance'
-    end,
-    r.relevance
-  from boosted as b
+      select e.*
+      from memory.boost_episodes(candidates, settings) as e
+      where (settings).boost_neighbors + (settings).boost_session > 0
+        and exists (select from unnest(candidates) as i where i.memory_type = 'episode')
+      offset 0 -- or it is called for nothing
+    ) as b on b.id = c.id
+    offset 0 -- so that each is computed once
+  ) as d
   cross join lateral (
     select
-      1 - (1 - b.relevance)
-        * (1 - b.by_neighbors) * (1 - b.by_session) * (1 - b.by_name) * (1 - b.by_time)
+      1 - (1 - d.relevance)
+        * (1 - d.by_neighbors) * (1 - d.by_session) * (1 - d.by_name) * (1 - d.by_time)
       as relevance
   ) as r;
 end;
-$$;
+-- noqa: enable=AL03,AM03,AM09,RF01,RF02,RF03,ST05,ST06,ST09
 
-comment on function memory.weigh_memories(
-  text[], text, memory.keyword_query, vector, text, integer, float8, float8, memory.settings,
-  timestamptz
+comment on function memory.judge_candidates(
+  memory.fused_candidate[], text, tstzmultirange, float8, float8, memory.settings
 ) is
-'The memories of some types that fit a query best by meaning and words, at least twice max_results '
-'of them if there are, each with its relevance and what boosts it, in no order. Relevance is a '
-'noisy or: of meaning and words by the weights of the settings, or of words alone where there is '
-'no vector; then of the boosts: an episode by the turn before or after it and by its session, a '
-'memory by being about somebody, or of a time, that the query names. min_relevance: the floor; '
-'NULL: that of the settings, and nothing is found where the best has too little evidence.';
+'What boosts candidates that were weighed, each as a noisy or with its relevance: an episode the '
+'turn before or after it and its session; a memory that it is about somebody (names: the query as '
+'memory.normalize_name gives it) or of a time (period) that the query names. And which of them are '
+'no answer, with relevance below min_relevance (NULL: memory.required_relevance), or all of them, '
+'where the best has less than required_evidence.';
 
 create function memory.find_memories(
   memory_types text[],
@@ -557,7 +570,11 @@ declare
   v_sharpness float8 := case when v_listed then 1 else settings.relevance_sharpness end;
   v_updates_first boolean := composite and not v_listed and settings.updates_first;
   v_words memory.keyword_query;
+  v_corpus memory.corpus_size[];
   v_candidates memory.fused_candidate[];
+  v_names text;
+  v_period tstzmultirange;
+  v_required float8 := 0;
 begin
   if mode <> 'semantic' then
     v_words := memory.read_query(
@@ -581,22 +598,24 @@ begin
       limit case when not composite then max_results end
     );
   else
-    v_candidates := array(
-      select w
-      from memory.weigh_memories(
-        memory_types, find_memories.query, v_words,
-        case when mode <> 'keyword' then find_memories.embedding end, find_memories.scope,
-        max_results, find_memories.min_confidence, find_memories.min_relevance, settings, as_of
-      ) as w
-      where w.outcome is null
-      order by
-        w.relevance desc, w.similarity desc nulls last, w.created_at desc, w.type_position, w.id
-      limit max_results
+    v_corpus := memory.corpus_sizes(memory_types);
+    v_candidates := memory.weigh_memories(
+      memory_types, v_words, case when mode <> 'keyword' then find_memories.embedding end,
+      find_memories.scope, max_results, find_memories.min_confidence, v_corpus, settings, as_of
     );
+    v_names := memory.normalize_name(find_memories.query);
+    if settings.boost_time > 0 then
+      v_period := memory.read_period(find_memories.query, settings.time_zone, as_of);
+    end if;
+    if min_relevance is null then
+      select memory.required_evidence(settings.min_evidence, sum(c.documents)::bigint)
+      into v_required
+      from unnest(v_corpus) as c;
+    end if;
   end if;
 
   return query
-  with   scored as materialized (
+  with scored as materialized (
     select
       m.memory_type, m.id, m.scope, m.subject, m.predicate, m.content, m.importance, m.confidence,
       p.effective_confidence, m.permanence, m.maturity, m.effectiveness_score, m.entity_id,
@@ -615,7 +634,20 @@ begin
       end as score,
       coalesce(m.valid_from, m.created_at) as held_from,
       v_updates_first and m.memory_type = 'fact' and memory.tells_update(m.content) as is_update
-    from unnest(v_candidates) as c
+    from (
+      select c.* from unnest(v_candidates) as c where v_listed
+      union all
+      (
+        select j.*
+        from memory.judge_candidates(
+          v_candidates, v_names, v_period, v_required, find_memories.min_relevance, settings
+        ) as j
+        where not v_listed and j.outcome is null
+        order by
+          j.relevance desc, j.similarity desc nulls last, j.created_at desc, j.type_position, j.id
+        limit max_results
+      )
+    ) as c
     cross join lateral (
       select s.*
       from memory.searchable_memories as s

@@ -27,6 +27,9 @@ create function memory.list_candidates(
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
+declare
+  v_corpus memory.corpus_size[];
+  v_required float8 := 0;
 begin
   if settings.ranking = 'specified' then
     return query
@@ -35,14 +38,24 @@ begin
       memory_types, 'hybrid', memory.read_query(query, 'all', settings), embedding, scope,
       max_results, min_confidence, 60, settings, as_of
     ) as f;
-  else
-    return query
-    select w.*
-    from memory.weigh_memories(
-      memory_types, query, memory.read_query(query, settings.keyword_match, settings), embedding,
-      scope, max_results, min_confidence, min_relevance, settings, as_of
-    ) as w;
+    return;
   end if;
+  v_corpus := memory.corpus_sizes(memory_types);
+  if min_relevance is null then
+    select memory.required_evidence(settings.min_evidence, sum(c.documents)::bigint)
+    into v_required
+    from unnest(v_corpus) as c;
+  end if;
+  return query
+  select j.*
+  from memory.judge_candidates(
+    memory.weigh_memories(
+      memory_types, memory.read_query(query, settings.keyword_match, settings), embedding, scope,
+      max_results, min_confidence, v_corpus, settings, as_of
+    ),
+    memory.normalize_name(query), memory.read_period(query, settings.time_zone, as_of), v_required,
+    min_relevance, settings
+  ) as j;
 end;
 $$;
 

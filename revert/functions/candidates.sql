@@ -6,9 +6,12 @@ drop function memory.find_memories(
   text [], text, text, vector, text, integer, float8, float8, text, boolean, boolean,
   memory.settings, timestamptz
 );
+drop function memory.judge_candidates(
+  memory.fused_candidate [], text, tstzmultirange, float8, float8, memory.settings
+);
 drop function memory.weigh_memories(
-  text [], text, memory.keyword_query, vector, text, integer, float8, float8, memory.settings,
-  timestamptz
+  text [], memory.keyword_query, vector, text, integer, float8, memory.corpus_size [],
+  memory.settings, timestamptz
 );
 drop function memory.boost_episodes(memory.fused_candidate [], memory.settings);
 drop function memory.near_by_index(

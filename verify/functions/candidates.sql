@@ -13,8 +13,11 @@ select
   )'::regprocedure,
   'memory.boost_episodes(memory.fused_candidate[], memory.settings)'::regprocedure,
   'memory.weigh_memories(
-    text[], text, memory.keyword_query, vector, text, integer, float8, float8, memory.settings,
-    timestamptz
+    text[], memory.keyword_query, vector, text, integer, float8, memory.corpus_size[],
+    memory.settings, timestamptz
+  )'::regprocedure,
+  'memory.judge_candidates(
+    memory.fused_candidate[], text, tstzmultirange, float8, float8, memory.settings
   )'::regprocedure,
   'memory.find_memories(
     text[], text, text, vector, text, integer, float8, float8, text, boolean, boolean,
