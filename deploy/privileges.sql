@@ -23,6 +23,7 @@
 -- requires: functions/lifecycle
 -- requires: functions/links
 -- requires: functions/merge_entities
+-- requires: functions/periods
 
 -- requires: functions/related
 -- requires: functions/contradictions
@@ -47,6 +48,7 @@ memory.settings,
 memory.embedding_versions,
 memory.memory_events,
 memory.transitions,
+memory.time_words,
 memory.episodes,
 memory.entities,
 memory.entity_names,
@@ -115,7 +117,12 @@ memory.words_score(float8, float8),
 memory.weigh_evidence(float8, float8, float8, float8),
 memory.required_evidence(float8, bigint),
 memory.required_relevance(float8, float8, float8),
-memory.composite_score(float8, float8, float8, float8, float8, float8, float8, float8, float8)
+memory.composite_score(float8, float8, float8, float8, float8, float8, float8, float8, float8),
+memory.fold_words(text),
+memory.words_of(text),
+memory.tells_update(text),
+memory.asks_present(text),
+memory.read_period(text, text, timestamptz)
 to memory_search;
 
 set local role memory_search;
@@ -235,6 +242,11 @@ memory.preprocess_search_query(text),
 memory.render_memory(text, text, text, text, timestamptz, text),
 memory.date_in_words(timestamptz),
 memory.end_of_text(text, integer),
+memory.fold_words(text),
+memory.words_of(text),
+memory.tells_update(text),
+memory.asks_present(text),
+memory.read_period(text, text, timestamptz),
 memory.decay_rate_of(text),
 memory.days_between(timestamptz, timestamptz),
 memory.effective_confidence(float8, float8, timestamptz, timestamptz),

@@ -5,6 +5,7 @@
 -- requires: tables/corpus_statistics
 -- requires: tables/embedding_queue
 -- requires: tables/settings
+-- requires: tables/time_words
 -- requires: functions/request
 -- requires: tables/tombstones
 -- requires: tables/history
@@ -69,5 +70,9 @@ alter table memory.transitions enable row level security;
 alter table memory.transitions force row level security;
 create policy reference_data on memory.transitions for select
 to memory_owner, memory_reader using (true);
+
+alter table memory.time_words enable row level security;
+alter table memory.time_words force row level security;
+create policy reference_data on memory.time_words for select to memory_owner using (true);
 
 commit;

@@ -71,8 +71,8 @@ select results_eq(
   $$ select
        (select count(*) from memory_test.tables), (select count(*) from memory_test.functions) > 60,
        (select count(*) from memory_test.indexes) > 40, (select count(*) from memory_test.foreign_keys) $$,
-  $$ values (26::bigint, true, true, 17::bigint) $$,
-  'the rules below look at twenty-six tables, their functions, indexes and foreign keys'
+  $$ values (27::bigint, true, true, 17::bigint) $$,
+  'the rules below look at twenty-seven tables, their functions, indexes and foreign keys'
 );
 
 -- Comments
@@ -177,13 +177,13 @@ select is_empty(
 );
 select is_empty(
   $$ select t.name from memory_test.tables as t
-     where t.name <> 'memory.transitions'::regclass
+     where t.name not in ('memory.transitions'::regclass, 'memory.time_words'::regclass)
        and not exists (
          select from pg_attribute as a
          where a.attrelid = t.oid and a.attname = 'tenant_id' and a.atttypid = 'text'::regtype
            and a.attnotnull
        ) $$,
-  'every row but those of transitions belongs to a tenant'
+  'every row but those of transitions and time_words belongs to a tenant'
 );
 select is_empty(
   $$ select t.name from memory_test.tables as t
@@ -193,17 +193,23 @@ select is_empty(
 select is_empty(
   $$ select i.name from memory_test.indexes as i
      where i.indisunique and i.columns[1] <> 'tenant_id'
-       and i.table_id not in ('memory.transitions'::regclass, 'memory.tenant_logins'::regclass) $$,
+       and i.table_id not in (
+         'memory.transitions'::regclass, 'memory.time_words'::regclass, 'memory.tenant_logins'::regclass
+       ) $$,
   'every primary key and unique index leads with the tenant'
 );
 select results_eq(
   $$ select i.name::text, i.columns::text from memory_test.indexes as i
-     where i.indisunique and i.table_id in ('memory.transitions'::regclass, 'memory.tenant_logins'::regclass)
+     where i.indisunique and i.table_id in (
+       'memory.transitions'::regclass, 'memory.time_words'::regclass, 'memory.tenant_logins'::regclass
+     )
      order by 1 $$,
   $$ values
      ('memory.tenant_logins_pkey', '{login}'),
+     ('memory.time_words_folded_key', '{language,folded}'),
+     ('memory.time_words_pkey', '{language,word,kind}'),
      ('memory.transitions_pkey', '{memory_type,aspect,from_state,to_state}') $$,
-  'the key of a login is its name, and transitions are the same for every tenant'
+  'the key of a login is its name, and transitions and words are the same for every tenant'
 );
 select is_empty(
   $$ select k.name from memory_test.foreign_keys as k
@@ -368,7 +374,7 @@ where not t.tgisinternal;
 create view memory_test.audited_tables as
 select t.oid, t.name from memory_test.tables as t
 where t.name::text not in (
-  'memory.memory_events', 'memory.transitions', 'memory.fact_keys', 'memory.embedding_queue',
+  'memory.memory_events', 'memory.transitions', 'memory.time_words', 'memory.fact_keys', 'memory.embedding_queue',
   'memory.staged_embeddings', 'memory.corpus_statistics', 'memory.corpus_deltas', 'memory.tombstones',
   'memory.memory_history', 'memory.event_chain', 'memory.event_chain_heads',
   'memory.consolidation_runs', 'memory.consolidation_proposals',
@@ -440,6 +446,7 @@ select is_empty(
        ('check_object(f.subject, f.metadata)'),
        ('check_metadata(f.metadata, ''{a}'')'),
        ('check_time(f.subject, f.created_at)'),
+       ('check_time_zone(f.subject, f.content)'),
        ('check_write_time(f.subject, f.created_at)'),
        ('check_interval(f.valid_from, f.valid_to)'),
        ('check_idempotency_key(f.idempotency_key)'),

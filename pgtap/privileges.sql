@@ -29,7 +29,7 @@ values
 (
   '{memory_admin,memory_reader,memory_search,memory_worker,memory_writer}',
   '{collapse_whitespace,preprocess_search_query,days_between,effective_confidence,recency_score,rrf_score,
-    relevance_score,composite_score}'
+    relevance_score,composite_score,fold_words,words_of,tells_update,asks_present,read_period}'
 ),
 -- the audit stream and provenance
 ('{memory_admin,memory_reader,memory_writer}', '{list_events,get_links,related,contradictions,
@@ -65,6 +65,9 @@ values
   edges_of_entities}'),
 
 ('{}', '{loose_key,near_duplicates,live_memory}'),
+('{}', '{is_time_zone,check_time_zone,refuse_time_zone,may_name_time,time_vocabulary,day_of,holiday_of,unit_length,unit_days,
+  days_in_year,last_occurrence,first_occurrence,nearest_days,part_of_days,nth_days,read_number,read_words,read_times,join_times,
+  place_times}'),
 ('{}', '{check_object,check_application,count_application,promoted_maturity,demoted_maturity,mark_rule}'),
 -- the doctor
 ('{}', '{all_checks,enumerate,counted,age_in_words,examine_login,examine_server,examine_row_security,examine_guards,

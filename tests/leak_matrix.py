@@ -205,6 +205,7 @@ current_butler()
 visible_scope(scope => :scope)
 recount_corpus_statistics()
 default_settings(tenant_id => :tenant_id)
+read_period('last week', 'UTC')
 rebuild_vector_indexes('auto')
 rebuild_vector_indexes('ivfflat')
 vector_index_statements('ivfflat')
@@ -222,9 +223,10 @@ DELAYS_ALL = "rebuild_vector_indexes"
 
 # Pure functions: immutable, with the rights of the caller, of nothing but their arguments.
 FORMULAS = """
-asymmetric_score collapse_whitespace composite_score date_in_words days_between decay_rate_of
-decayed_state effective_confidence end_of_text is_actor is_blank is_reason is_request_id is_scope
-preprocess_search_query preprocess_text recency_score relevance_score render_memory rrf_score truncate_utf8 version
+asks_present asymmetric_score collapse_whitespace composite_score date_in_words days_between decay_rate_of
+decayed_state effective_confidence end_of_text fold_words is_actor is_blank is_reason is_request_id is_scope
+preprocess_search_query preprocess_text recency_score relevance_score render_memory rrf_score tells_update
+truncate_utf8 version words_of
 """
 
 # What differs from call to call, or counts for all tenants together (docs/security.md).
@@ -263,6 +265,7 @@ entity_merges_tenant_id_target_entity_id_fkey          entity_merge(target_entit
 entity_merge_facts_tenant_id_merge_id_fkey             entity_unmerge(entity_id)
 entity_merge_facts_tenant_id_fact_id_fkey              facts are those of the entities
 entity_merge_facts_tenant_id_winner_id_fkey            facts are those of the entities
+time_words_folded_key                                  words are everybody's: none is stored
 """
 
 # What memory_reader may read of views, and, for their sake, columns of tables. Nobody may do anything

@@ -45,7 +45,10 @@ def dump(server: Server, database: str) -> str:
 
 
 def reference_data(database: Database) -> object:
-    return database.query("select * from memory.transitions order by 1, 2, 3, 4")
+    return [
+        database.query(f"select * from memory.{table} as t order by t::text")
+        for table in ("transitions", "time_words")
+    ]
 
 
 def test_the_bundle_and_sqitch_give_the_same_schema(

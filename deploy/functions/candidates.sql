@@ -1,6 +1,7 @@
 -- Deploy pymem:functions/candidates to pg
 -- requires: functions/keywords
 -- requires: functions/neighbours
+-- requires: functions/periods
 
 begin;
 

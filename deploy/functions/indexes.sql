@@ -2,6 +2,7 @@
 -- requires: functions/vector_indexes
 -- requires: tables/links
 -- requires: tables/embedding_queue
+-- requires: tables/time_words
 -- requires: tables/transitions
 
 begin;

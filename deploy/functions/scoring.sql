@@ -215,10 +215,6 @@ comment on function memory.composite_score(
 'importance in 0..10. With a sharpness above 1 relevance weighs so many times more, and the sum is '
 'brought back to the scale of the weights.';
 
--- STUB
-create function memory.read_period(query text, time_zone text, as_of timestamptz) returns tstzmultirange language sql stable as 'select null::tstzmultirange';
-create function memory.tells_update(content text) returns boolean language sql stable return content ~* '\m(now|no longer|from now on|since (today|may|july)|changed to|instead of|new)\M';
-grant execute on function memory.read_period(text, text, timestamptz), memory.tells_update(text) to public;
 create function memory.asymmetric_score(
   success_count bigint,
   harmful_count bigint

@@ -5,7 +5,7 @@ begin;
 
 set local role memory_owner;
 
--- Reference data, the same for every tenant: the one table without a tenant_id.
+-- Reference data, the same for every tenant, so without a tenant_id.
 create table memory.transitions (
   memory_type text not null check (memory_type in ('episode', 'fact', 'rule', 'entity')),
   aspect text not null check (aspect in ('lifecycle_state', 'maturity')),

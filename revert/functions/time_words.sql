@@ -1,0 +1,10 @@
+-- Revert pymem:functions/time_words from pg
+
+begin;
+
+drop function memory.time_vocabulary();
+drop function memory.may_name_time(text);
+drop function memory.asks_present(text);
+drop function memory.tells_update(text);
+
+commit;
