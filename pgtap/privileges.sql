@@ -24,11 +24,11 @@ values
 -- formulas and text functions
 (
   '{memory_admin,memory_reader,memory_worker,memory_writer}',
-  '{truncate_utf8,preprocess_text,render_memory,date_in_words,end_of_text,decay_rate_of}'
+  '{preprocess_text,render_memory,date_in_words,end_of_text,decay_rate_of}'
 ),
 (
   '{memory_admin,memory_reader,memory_search,memory_worker,memory_writer}',
-  '{collapse_whitespace,preprocess_search_query,days_between,effective_confidence,recency_score,rrf_score,
+  '{truncate_utf8,collapse_whitespace,fold_text,preprocess_search_query,days_between,effective_confidence,recency_score,rrf_score,
     relevance_score,composite_score,fold_words,words_of,tells_update,asks_present,read_period}'
 ),
 -- the audit stream and provenance
@@ -88,7 +88,7 @@ values
     rebuild_vector_indexes,vector_index_statements,check_vector_recall,check_indexes}'
 ),
 -- between the two owners
-('{memory_search}', '{query_lexemes,any_lexeme,hash_terms,search_terms,term_frequency,corpus_size,normalize_name,fold_name,name_terms}'),
+('{memory_search}', '{pair_characters,reads_accents,prepare_words,fold_vector,accented_words,read_words,query_vector,query_lexemes,any_lexeme,every_word,hash_terms,search_terms,term_frequency,corpus_size,normalize_name,fold_name,name_terms}'),
 ('{memory_owner}', '{find_memories,find_dropped,find_names,read_query,exact_neighbours,approximate_neighbours,nearest_neighbours,
     use_approximate_index,vector_index,largest_tenant_size,count_vectors}'),
 -- nobody but their owner
@@ -108,7 +108,7 @@ values
     check_text_search_config,check_time,check_types,check_word,check_write_time,context_rule_line,one_line,
     count_references,embedding_version_status,lock_embedding_version,lock_entities,lock_sources,memory_exists,
     check_elements,check_facts,check_scope,refuse_scope,read_facts,
-    read_episodes,refuse_reused_key,to_search_vector,write_settings,setting_defaults,text_search_config_of,refuse_text,refuse_number,
+    read_episodes,refuse_reused_key,index_words,to_search_vector,write_settings,setting_defaults,text_search_config_of,refuse_text,refuse_number,
     refuse_word,refuse_tags,refuse_object,refuse_metadata,refuse_time,refuse_write_time,refuse_interval,
     refuse_idempotency_key,refuse_embedding,refuse_limit,refuse_query,compare_query_version,read_types}'
 );

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(98);
+select plan(161);
 
 -- truncate_utf8
 
@@ -226,6 +226,78 @@ select is(
   'the 256 KiB end before a character that would not fit'
 );
 
+-- fold_text
+
+select is(memory.fold_text(f.content), f.expected, f.what)
+from (values
+  (1, 'Plain ASCII, as it is.', 'Plain ASCII, as it is.', 'nothing of ASCII is folded'),
+  (2, 'Café ÉÀÇÑÖ', 'Cafe EACNO', 'Latin letters lose their accents, and keep their case'),
+  (3, U&'CAFE\0301', 'CAFE', 'also decomposed'),
+  (4, 'Đặng Thị', 'Dang Thi', 'and those with several'),
+  (5, 'ß ẞ æ Æ ǽ œ Œ þ Þ', 'ss SS ae AE ae oe OE th TH', 'some letters are two'),
+  (6, 'ø Ø ǿ đ Đ ð Ð ł Ł ħ Ħ ŧ Ŧ', 'o O o d D d D l L h H t T', 'a stroke is an accent'),
+  (7, 'ı İ', 'i I', 'a dot is, and so is none'),
+  (8, 'Άλφα οδός Ϊ', 'Αλφα οδοσ Ι', 'Greek letters lose theirs, and a last sigma is a sigma'),
+  (9, 'Ёлка за́мок', 'Елка замок', 'Cyrillic letters do'),
+  (10, 'й Й ў Ў ї Ї', 'й Й ў Ў ї Ї', 'but for marks that make another letter'),
+  (11, normalize('й Й ў Ў ї Ї', nfd), 'й Й ў Ў ї Ї', 'also decomposed'),
+  (12, 'ＡＢＣ１２', 'ABC12', 'full width is ASCII'),
+  (13, 'ﬁ ﬄ ĳ', 'fi ffl ij', 'ligatures are letters'),
+  (14, 'm² CO₂ ①', 'm2 CO2 1', 'and digits digits'),
+  (15, 'か が ガ パ', 'か が ガ パ', 'dakuten stay'),
+  (16, 'ｶﾞ ﾊﾟ', 'ガ パ', 'half width is full width'),
+  (17, normalize('한국어 が', nfd), '한국어 が', 'hangul and kana are composed'),
+  (18, 'हिन्दी किताब', 'हिन्दी किताब', 'Devanagari keeps its vowel signs'),
+  (19, 'كِتَاب עִבְרִית', 'كِتَاب עִבְרִית', 'so do Arabic and Hebrew'),
+  (20, 'ภาษาไทย กั้น', 'ภาษาไทย กั้น', 'and Thai its vowels and tones'),
+  (21, U&'\200EDonau\00ADdampf\200Bschiff\FEFF', 'Donaudampfschiff', 'signs that show nothing are dropped'),
+  (22, '☕️ 👩‍👩‍👧', U&'☕ 👩\200D👩\200D👧', 'an emoji stays one'),
+  (23, '', '', 'nothing stays nothing')
+) as f (position, content, expected, what)
+order by f.position;
+select ok(memory.fold_text(null) is null, 'a NULL text is folded to NULL');
+select is_empty(
+  $$ select to_hex(i) from generate_series(1, 131071) as i
+     where i not between 55296 and 57343
+       and memory.fold_text(memory.fold_text(chr(i) || U&'a\0301')) <> memory.fold_text(chr(i) || U&'a\0301') $$,
+  'folding again changes nothing'
+);
+select is_empty(
+  $$ select to_hex(i) from generate_series(1, 131071) as i
+     where i not between 55296 and 57343
+       and memory.fold_text(chr(i)) <> memory.fold_text(normalize(chr(i), nfd)) $$,
+  'a character is folded alike, composed or decomposed'
+);
+select is_empty(
+  $$ select to_hex(i) from generate_series(1, 131071) as i
+     where i not between 55296 and 57343
+       and memory.fold_text(chr(i)) ~ '[''\\]' and normalize(chr(i), nfkc) !~ '[''\\]' $$,
+  'no quote or backslash comes of folding'
+);
+
+-- pair_characters
+
+select is(memory.pair_characters(p.content, false), p.expected, p.what)
+from (values
+  (1, 'plain', 'plain', 'words between spaces are not cut'),
+  (2, '小狗叫', ' 小狗 狗叫 ', 'a run of characters becomes its pairs'),
+  (3, '小狗', ' 小狗 ', 'a pair is one'),
+  (4, '小', ' 小 ', 'a single character stays'),
+  (5, 'iPhone手机x', 'iPhone 手机 x', 'it parts from other scripts'),
+  (6, '小狗。大猫', ' 小狗 。 大猫 ', 'and at punctuation'),
+  (7, '東京タワー', ' 東京 京タ タワ ワー ', 'Han and kana are one run'),
+  (8, 'น้ำดื่ม', ' น้ำ ำดื่ ดื่ม ', 'marks are with their letter'),
+  (9, '한국어를 잘', ' 한국 국어 어를   잘 ', 'hangul is cut, too'),
+  (10, U&'\+020000\+020001\+020002', U&' \+020000\+020001 \+020001\+020002 ', 'so are rare characters'),
+  (11, 'हिन्दी Ελένη мир', 'हिन्दी Ελένη мир', 'scripts with spaces are not')
+) as p (position, content, expected, what)
+order by p.position;
+select is(
+  memory.pair_characters('小狗叫 小狗 小', true), ' 小 小狗 狗 狗叫 叫   小 小狗 狗   小 ',
+  'with single characters each is there once, before the pairs it begins'
+);
+select ok(memory.pair_characters(null, true) is null, 'NULL is not cut');
+
 -- to_search_vector
 
 select is(
@@ -237,6 +309,28 @@ select is(
   'the text search configuration decides what the words are'
 );
 select is(memory.to_search_vector('english', ''), ''::tsvector, 'an empty text has an empty search vector');
+select ok(memory.to_search_vector('english', null) is null, 'no text has none');
+select is(memory.to_search_vector(v.config, v.content), v.expected, v.what)
+from (values
+  (1, 'english', 'Zürich résumés', '''resum'':2 ''zurich'':1'::tsvector, 'English: words are folded, then stemmed'),
+  (2, 'english', 'mẹ và the', '''me'':1 ''va'':2', 'what only folding would make a stop word is none'),
+  (3, 'simple', 'Ça ça CA', '''ca'':1,2,3', 'words that become equal are one'),
+  (4, 'german', 'für Häuser', '''haus'':2', 'German: words are read with their umlauts, then folded'),
+  (
+    5, 'french', 'une université', '''univers'':2 ''universit'':2',
+    'French: a word with accents is also there as one without is read'
+  ),
+  (6, 'turkish', 'agac', '''agac'':1', 'Turkish: an accent that comes of stemming goes'),
+  (7, 'english', 'likes 小狗叫', '''like'':1 ''叫'':6 ''小'':2 ''小狗'':3 ''狗'':4 ''狗叫'':5', 'a run is in place'),
+  (8, 'english', '🎉 … ™', '', 'emoji and signs are no words'),
+  (9, 'english', 'it’s “fine”', '''fine'':3', 'nor are curly quotes'),
+  (10, 'english', 'o\ô ''é'' é:*', '''e'':3,4 ''o'':1,2', 'quotes and backslashes are no words, and break nothing')
+) as v (position, config, content, expected, what)
+order by v.position;
+select is(
+  length(memory.to_search_vector('english', repeat('狗', 100) || repeat('猫', 3000))), 5,
+  'a run longer than a lexeme may be is indexed'
+);
 select throws_ok(
   $$ select memory.to_search_vector('klingon', 'x') $$, '42704', null,
   'an unknown text search configuration is refused'
@@ -275,6 +369,15 @@ select is(
   memory.query_lexemes('english', repeat('x', 3000) || ' dog'), '{dog}',
   'a word too long to index is left out'
 );
+select is(memory.query_lexemes(q.config, q.query), q.expected, q.what)
+from (values
+  (1, 'english', 'Wo ist Zürich?', '{wo,ist,zurich}'::text[], 'the words of a query are folded'),
+  (2, 'english', '小狗叫 iPhone手机', '{小狗,狗叫,iphon,手机}', 'a query asks for pairs of characters'),
+  (3, 'english', '喝 茶', '{喝,茶}', 'and for such as stand alone'),
+  (4, 'french', 'université', '{univers,universit}', 'and for both readings of a word with accents'),
+  (5, 'german', 'für', '{}', 'a stop word with accents is none')
+) as q (position, config, query, expected, what)
+order by q.position;
 select ok(
   'dog' = any (memory.query_lexemes('english', repeat('cat ', 300000) || 'dog')),
   'a word beyond the first megabyte of a query counts'
@@ -323,6 +426,19 @@ select ok(
 select ok(
   not array_to_tsvector('{fish}') @@ memory.any_lexeme('{cat,dog}'), 'a text with none of the words does not'
 );
+
+-- every_word
+
+select is(memory.every_word(q.config, q.query)::text, q.expected, q.what)
+from (values
+  (1, 'english', 'the running dogs', '''run'' & ''dog''', 'all words of a query, but for stop words'),
+  (2, 'english', '小狗叫', '''小狗'' & ''狗叫''', 'all pairs of characters'),
+  (3, 'french', 'une université', '''univers'' | ''universit''', 'of a word with accents either reading'),
+  (4, 'german', 'für Müller', '''mull''', 'a stop word with accents is none'),
+  (5, 'english', 'mẹ Zürich', '''zurich'' & ''me''', 'what only folding would make a stop word counts'),
+  (6, 'english', '…', '', 'no word, no condition')
+) as q (position, config, query, expected, what)
+order by q.position;
 
 -- hash_terms, search_terms
 
@@ -384,10 +500,11 @@ select is(
       and p.proname in (
         'truncate_utf8', 'collapse_whitespace', 'preprocess_text', 'preprocess_search_query',
         'render_memory', 'hash_terms', 'search_terms', 'query_lexemes', 'any_lexeme',
-        'date_in_words', 'end_of_text'
+        'date_in_words', 'end_of_text', 'fold_text', 'pair_characters', 'fold_vector'
       )
   ),
-  '{any_lexeme,collapse_whitespace,date_in_words,end_of_text,hash_terms,preprocess_search_query,'
+  '{any_lexeme,collapse_whitespace,date_in_words,end_of_text,fold_text,fold_vector,hash_terms,'
+  'pair_characters,preprocess_search_query,'
   'preprocess_text,query_lexemes,'
   'render_memory,search_terms,truncate_utf8}',
   'the text functions are immutable and parallel safe'

@@ -224,9 +224,9 @@ DELAYS_ALL = "rebuild_vector_indexes"
 # Pure functions: immutable, with the rights of the caller, of nothing but their arguments.
 FORMULAS = """
 asks_present asymmetric_score collapse_whitespace composite_score date_in_words days_between decay_rate_of
-decayed_state effective_confidence end_of_text fold_words is_actor is_blank is_reason is_request_id is_scope
-preprocess_search_query preprocess_text recency_score relevance_score render_memory rrf_score tells_update
-truncate_utf8 version words_of
+decayed_state effective_confidence end_of_text fold_text fold_words is_actor is_blank is_reason is_request_id
+is_scope preprocess_search_query preprocess_text recency_score relevance_score render_memory rrf_score
+tells_update truncate_utf8 version words_of
 """
 
 # What differs from call to call, or counts for all tenants together (docs/security.md).

@@ -46,13 +46,22 @@ create function memory.normalize_name(name text)
   returns text
   language sql
   immutable
-  strict
   parallel safe
-  return ' ' || btrim(regexp_replace(lower(name), '[^[:alnum:]]+', ' ', 'g')) || ' ';
+  return ' ' || btrim(regexp_replace(
+    case
+      when octet_length(name) = length(name) then lower(name)
+      else memory.fold_text(
+        lower(memory.pair_characters(memory.fold_text(name), with_single => false))
+      )
+    end,
+    '[^[:alnum:]]+', ' ', 'g'
+  )) || ' ';
 
 comment on function memory.normalize_name(text) is
-'A name or a text as lower-case words between single spaces, so that position() finds whole '
-'words.';
+'A name or a text as folded (memory.fold_text), lower-case words between single spaces, so that '
+'position() finds whole words. Of a script without spaces each pair of neighboring characters is '
+'one (memory.pair_characters): a name of two characters is found within a text, one of a single '
+'character where it stands alone.';
 
 grant create on schema memory to memory_search;
 grant usage on type memory.fused_candidate to memory_search;
@@ -70,7 +79,9 @@ create function memory.read_query(
   set client_min_messages = warning -- no NOTICE about words too long to index
 as $$
 declare
-  v_vector tsvector := to_tsvector(settings.text_search_config::regconfig, coalesce(query, ''));
+  v_vector tsvector := memory.query_vector(settings.text_search_config, coalesce(query, ''));
+  v_plain boolean := octet_length(query) = length(query)
+    and not memory.reads_accents(settings.text_search_config);
   v_query memory.keyword_query;
 begin
   if v_vector = '' then
@@ -83,12 +94,24 @@ begin
   end;
   v_query.any_terms := memory.hash_terms(settings.tenant_id, v_query.lexemes);
   if keyword_match = 'all' then
-    v_query.condition := plainto_tsquery(
-      settings.text_search_config::regconfig, memory.preprocess_search_query(query)
-    );
-    -- Where a dictionary gives alternatives for a word, not every lexeme need occur.
+    if v_plain then
+      v_query.condition := plainto_tsquery(
+        settings.text_search_config::regconfig, memory.preprocess_search_query(query)
+      );
+    else
+      v_query.condition := memory.every_word(settings.text_search_config, query);
+    end if;
+    -- Where there are alternatives for a word, not every lexeme need occur.
     v_query.all_terms := case
-      when v_query.condition::text ~ '\|' then '{}' else v_query.any_terms
+      when v_plain and v_query.condition::text !~ '\|' then v_query.any_terms
+      else memory.hash_terms(
+        settings.tenant_id,
+        array(
+          select l.lexeme
+          from unnest(v_query.lexemes) as l (lexeme)
+          where not ts_delete(v_vector, l.lexeme) @@ v_query.condition
+        )
+      )
     end;
   else
     v_query.condition := memory.any_lexeme(v_query.lexemes);

@@ -24,7 +24,8 @@ create function memory.mentions(
   );
 
 comment on function memory.mentions(text, text[]) is
-'Whether a text holds one of some names (memory.normalize_name) as whole words, in any case.';
+'Whether a text holds one of some names (memory.normalize_name) as whole words, whatever case and '
+'accents.';
 
 create function memory.names_of_subject(
   tenant_id text,

@@ -147,8 +147,9 @@ $$;
 
 comment on function memory.keyword_search(text, text, text, integer, text, timestamptz) is
 'The live memories of one type that hold the words of the query, by ts_rank, best first. '
-'keyword_match "all": every word (plainto_tsquery); "any": at least one. An empty query finds '
-'nothing. Errors: PM002.';
+'keyword_match "all": every word (plainto_tsquery); "any": at least one. Words are folded, those '
+'of scripts without spaces cut into pairs of characters (memory.to_search_vector). An empty query '
+'finds nothing. Errors: PM002.';
 
 create function memory.hybrid_search(
   memory_type text,

@@ -164,6 +164,8 @@ create function memory.prepare_episode()
   set search_path = pg_catalog, memory, public, pg_temp
   set client_min_messages = warning -- no NOTICE about words too long to index
 as $$
+declare
+  v_rendered text;
 begin
   if tg_op = 'UPDATE' then
     if (
@@ -197,13 +199,11 @@ begin
     or (new.text_search_config, new.index_rendering, new.search_vector)
       is distinct from (old.text_search_config, old.index_rendering, old.search_vector)
   then
-    new.search_vector := memory.to_search_vector(
-      new.text_search_config,
-      memory.render_memory(
-        'episode', new.content,
-        happened_at => case when new.index_rendering = 'dated' then new.created_at end
-      )
+    v_rendered := memory.render_memory(
+      'episode', new.content,
+      happened_at => case when new.index_rendering = 'dated' then new.created_at end
     );
+    new.search_vector := memory.to_search_vector(new.text_search_config, v_rendered);
   end if;
   return new;
 end;

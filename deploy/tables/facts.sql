@@ -218,6 +218,8 @@ create function memory.prepare_fact()
   set search_path = pg_catalog, memory, public, pg_temp
   set client_min_messages = warning -- no NOTICE about words too long to index
 as $$
+declare
+  v_rendered text;
 begin
   if new.validity = 'forgotten' then
     new.validity := 'retracted';
@@ -258,10 +260,8 @@ begin
     or (new.text_search_config, new.search_vector)
       is distinct from (old.text_search_config, old.search_vector)
   then
-    new.search_vector := memory.to_search_vector(
-      new.text_search_config,
-      memory.render_memory('fact', new.content, new.subject, new.predicate)
-    );
+    v_rendered := memory.render_memory('fact', new.content, new.subject, new.predicate);
+    new.search_vector := memory.to_search_vector(new.text_search_config, v_rendered);
   end if;
   return new;
 end;

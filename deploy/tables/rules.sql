@@ -168,6 +168,8 @@ create function memory.prepare_rule()
   set search_path = pg_catalog, memory, public, pg_temp
   set client_min_messages = warning -- no NOTICE about words too long to index
 as $$
+declare
+  v_rendered text;
 begin
   if tg_op = 'INSERT' then
     new.last_confirmed_at := coalesce(new.last_confirmed_at, new.created_at);
@@ -199,9 +201,8 @@ begin
     or (new.content, new.text_search_config, new.search_vector)
       is distinct from (old.content, old.text_search_config, old.search_vector)
   then
-    new.search_vector := memory.to_search_vector(
-      new.text_search_config, memory.render_memory('rule', new.content)
-    );
+    v_rendered := memory.render_memory('rule', new.content);
+    new.search_vector := memory.to_search_vector(new.text_search_config, v_rendered);
   end if;
   return new;
 end;

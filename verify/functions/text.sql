@@ -10,9 +10,19 @@ select
   'memory.date_in_words(timestamptz)'::regprocedure,
   'memory.end_of_text(text, integer)'::regprocedure,
   'memory.render_memory(text, text, text, text, timestamptz, text)'::regprocedure,
+  'memory.fold_text(text)'::regprocedure,
+  'memory.pair_characters(text, boolean)'::regprocedure,
+  'memory.reads_accents(text)'::regprocedure,
+  'memory.prepare_words(text, text, boolean)'::regprocedure,
+  'memory.fold_vector(tsvector)'::regprocedure,
+  'memory.accented_words(text, text)'::regprocedure,
+  'memory.read_words(text, text)'::regprocedure,
+  'memory.index_words(text, text)'::regprocedure,
   'memory.to_search_vector(text, text)'::regprocedure,
   'memory.hash_terms(text, text[])'::regprocedure,
   'memory.search_terms(text, tsvector)'::regprocedure,
+  'memory.query_vector(text, text)'::regprocedure,
   'memory.query_lexemes(text, text)'::regprocedure,
-  'memory.any_lexeme(text[])'::regprocedure;
+  'memory.any_lexeme(text[])'::regprocedure,
+  'memory.every_word(text, text)'::regprocedure;
 rollback;
