@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(38);
+select plan(61);
 
 insert into memory.entities (tenant_id, id, canonical_name, entity_type, aliases)
 values
@@ -64,6 +64,51 @@ select throws_ok($$ select memory.entity_resolve('a', entity_type => 'robot') $$
 select throws_ok($$ select memory.entity_resolve('a', 'b') $$, 'PM005', null, 'and another tenant');
 select lives_ok($$ select memory.entity_resolve('a', 'a') $$, 'the own one may be named');
 select throws_ok($$ select memory.entity_resolve('a', max_results => 0) $$, 'PM002', 'max_results is 0', 'some have to be wanted');
+
+-- Accents and scripts
+
+insert into memory.entities (tenant_id, canonical_name, entity_type, aliases)
+values
+('a', 'José Núñez', 'person', '{Pepe,"El Niño"}'), ('a', 'JOSE NUNEZ', 'other', '{}'),
+('a', 'Müller & Söhne', 'organization', '{}'), ('a', 'Łódź', 'place', '{}'), ('a', 'Straße 7', 'place', '{}'),
+('a', 'Đặng Thị Hương', 'person', '{}'), ('a', 'İpek Işık', 'person', '{}'), ('a', 'Ελένη', 'person', '{}'),
+('a', 'Андрей Ёлкин', 'person', '{}'), ('a', '張偉', 'person', '{张伟}'), ('a', 'ガルシア', 'person', '{}'),
+('a', '김철수', 'person', '{}'), ('a', 'ＮＥＣ', 'organization', '{}'), ('a', 'Brian O’Neil', 'person', '{}'),
+('a', U&'\0301', 'other', '{}');
+select is(memory_test.resolved(n.name), n.expected, n.what)
+from (values
+  (1, 'jose nunez', '{"JOSE NUNEZ exact 100","José Núñez exact 100"}'::text[], 'an accent counts as little as case'),
+  (2, U&'JOSE\0301 NU\0301N\0303EZ', '{"JOSE NUNEZ exact 100","José Núñez exact 100"}', 'composed or not'),
+  (3, 'el nino', '{"José Núñez alias 80"}', 'in an alias, too'),
+  (4, 'José', '{"JOSE NUNEZ prefix 50","José Núñez prefix 50"}', 'in the beginning of a name'),
+  (5, 'nuñez', '{"JOSE NUNEZ prefix 50","José Núñez prefix 50"}', 'and in a part of one'),
+  (6, 'Muller & Sohne', '{"Müller & Söhne exact 100"}', 'umlauts are accents'),
+  (7, 'lodz', '{"Łódź exact 100"}', 'strokes are, too'),
+  (8, 'STRASSE 7', '{"Straße 7 exact 100"}', 'ß is ss'),
+  (9, 'Dang Thi Huong', '{"Đặng Thị Hương exact 100"}', 'Vietnamese'),
+  (10, 'ipek isik', '{"İpek Işık exact 100"}', 'Turkish'),
+  (11, 'ΕΛΕΝΗ', '{"Ελένη exact 100"}', 'Greek'),
+  (12, 'андрей елкин', '{"Андрей Ёлкин exact 100"}', 'Russian'),
+  (13, 'андреи елкин', null, 'in which й is a letter of its own'),
+  (14, '张伟', '{"張偉 alias 80"}', 'Chinese, as written'),
+  (15, '張', '{"張偉 prefix 50"}', 'also a part of it'),
+  (16, 'ｶﾞﾙｼｱ', '{"ガルシア exact 100"}', 'Japanese in half width'),
+  (17, 'カルシア', null, 'but not without dakuten'),
+  (18, '철수', '{"김철수 prefix 50"}', 'Korean'),
+  (19, 'nec', '{"ＮＥＣ exact 100"}', 'full width'),
+  (20, 'brian o''neil', '{"Brian O’Neil exact 100"}', 'curly apostrophes are straight'),
+  (21, U&'\0301', '{"́ exact 100"}', 'a name of marks alone is itself')
+) as n (position, name, expected, what)
+order by n.position;
+select is(
+  memory_test.resolved('Nuňes José', enable_fuzzy => true), '{"JOSE NUNEZ fuzzy 20","José Núñez fuzzy 20"}',
+  'what resembles does so without accents'
+);
+select is(
+  memory_test.resolved('lodz', context_hints => jsonb_build_object('domain_scores', jsonb_build_object(e.id::text, 1))),
+  '{"Łódź exact 101"}', 'one that the caller scores is found without accents'
+)
+from memory.entities as e where e.canonical_name = 'Łódź';
 
 -- Fuzzy
 

@@ -40,8 +40,8 @@ end;
 $$;
 
 comment on function memory.read_aliases(text[]) is
-'Aliases with their whitespace collapsed, each once in whatever case, in their order. Errors: '
-'PM002.';
+'Aliases with their whitespace collapsed, each once whatever its case and accents '
+'(memory.fold_name), in their order. Errors: PM002.';
 
 create function memory.refuse_name(
   tenant_id text,
@@ -123,9 +123,9 @@ $$;
 
 comment on function memory.entity_create(text, text, text, text[], jsonb, timestamptz) is
 'Makes an entity, a person, organization, place or other, and returns its id. Whitespace in names '
-'is collapsed; an alias counts once in whatever case. tenant_id, if given, must be that of the '
-'request. Errors: PM002 invalid argument, PM004 this name and type exist (the message tells the '
-'entity), PM005 another tenant.';
+'is collapsed; an alias counts once, whatever its case and accents, but canonical names that '
+'differ in them are two. tenant_id, if given, must be that of the request. Errors: PM002 invalid '
+'argument, PM004 this name and type exist (the message tells the entity), PM005 another tenant.';
 
 create function memory.entity_get(entity_id uuid)
   returns table (

@@ -134,10 +134,10 @@ end;
 $$;
 
 comment on function memory.find_names(text, text, text, boolean, integer) is
-'Entities of a tenant by name, in whatever case: exact, the canonical name; alias; prefix, the '
-'beginning or a part of a name; fuzzy, a trigram similarity of at least 0.3 (pg_trgm), if it is '
-'wanted, the name has more than two characters and the extension is there. Of each kind at most '
-'max_entities, the first by name or the most similar; an entity may come more than once.';
+'Entities of a tenant by name, as memory.fold_name compares it: exact, the canonical name; alias; '
+'prefix, the beginning or a part of a name; fuzzy, a trigram similarity of at least 0.3 (pg_trgm), '
+'if it is wanted, the name has more than two characters and the extension is there. Of each kind '
+'at most max_entities, the first by name or the most similar; an entity may come more than once.';
 
 set local role memory_owner;
 revoke create on schema memory from memory_search;

@@ -79,13 +79,24 @@ create function memory.fold_name(name text)
   returns text
   language sql
   immutable
-  strict
   parallel safe
-  return lower(memory.collapse_whitespace(name));
+  return case
+    when octet_length(name) = length(name) then lower(memory.collapse_whitespace(name))
+    -- Of marks alone folding leaves nothing.
+    else coalesce(
+      nullif(
+        memory.collapse_whitespace(translate(
+          memory.fold_text(lower(memory.fold_text(name))), U&'\2018\2019\02BC\2010', '''''''-'
+        )),
+        ''
+      ),
+      lower(memory.collapse_whitespace(name))
+    )
+  end;
 
 comment on function memory.fold_name(text) is
-'A name in lower case, each run of whitespace one space: equal for names that differ in nothing '
-'else.';
+'A name folded (memory.fold_text) and in lower case, each run of whitespace one space, curly '
+'apostrophes and other hyphens those of ASCII: equal for names that differ in nothing else.';
 
 create function memory.name_terms(
   tenant_id text,

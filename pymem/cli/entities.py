@@ -170,8 +170,8 @@ def resolve(
 ) -> None:
     """Show whom or what NAME may mean.
 
-    NAME is whole or a part, in whatever case; what fits best comes first. What facts about an
-    entity have in common with --topic and --mentioned-with adds to its score.
+    NAME is whole or a part, whatever its case and accents; what fits best comes first. What facts
+    about an entity have in common with --topic and --mentioned-with adds to its score.
     """
     found = run(
         options,
