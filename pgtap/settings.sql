@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(64);
+select plan(69);
 
 -- The error code of a statement, or none; what it did is undone.
 create function memory_test.code_of(statement text)
@@ -33,14 +33,14 @@ create function memory_test.other_value(
     else to_jsonb(case setting
       when 'retrieval_mode' then 'keyword'
       when 'keyword_match' then 'all'
-      when 'relevance_scale' then 'maximum'
-      when 'keyword_ranker' then 'bm25'
-      when 'fusion' then 'scores'
+      when 'ranking' then 'specified'
+      when 'time_zone' then 'Europe/Berlin'
       when 'index_rendering' then 'content'
       when 'embedding_rendering' then 'previous'
       when 'text_search_config' then 'german'
       when 'recency_null' then 'created_at'
       when 'context_confidence' then 'base'
+      when 'context_token_estimate' then 'characters'
       when 'vector_index_schedule' then '0 3 * * 0'
       when 'corpus_statistics_schedule' then 'off'
       when 'decay_sweep_schedule' then 'off'
@@ -96,18 +96,23 @@ select is(
   to_jsonb(memory.default_settings('t')),
   '{
     "tenant_id": "t",
-    "retrieval_mode": "hybrid", "retrieval_limit": 20, "candidate_pool": 20, "min_confidence": 0.2,
+    "retrieval_mode": "hybrid", "retrieval_limit": 20, "candidate_pool": 100, "min_confidence": 0.2,
+    "ranking": "calibrated", "min_relevance": 0.06, "min_evidence": 0.11,
+    "meaning_weight": 0.8, "words_weight": 0.3, "episode_meaning_weight": 0.55, "episode_words_weight": 0.95,
+    "relevance_sharpness": 40,
     "weight_relevance": 0.4, "weight_importance": 0.3, "weight_recency": 0.2, "weight_confidence": 0.1,
-    "rrf_k": 60, "relevance_scale": "range", "keyword_match": "any", "keyword_ranker": "ts_rank", "bm25_k1": 0.9, "bm25_b": 0.4,
-    "fusion": "rrf", "semantic_share": 0.4, "boost_neighbours": 0, "boost_session": 0, "boost_named": 0,
+    "rrf_k": 60, "keyword_match": "any", "bm25_k1": 0.5, "bm25_b": 0.4,
+    "boost_neighbors": 0.4, "boost_session": 0.4, "boost_named": 0.1, "boost_time": 0.3,
+    "updates_first": true, "time_zone": "UTC",
     "text_search_config": "english", "index_rendering": "dated", "embedding_rendering": "previous_dated",
     "recency_half_life_days": 7, "recency_null": "zero", "exact_scan_limit": 10000,
     "vector_index_schedule": "off", "corpus_statistics_schedule": "30 3 * * *",
     "fading_threshold": 0.2, "expiry_threshold": 0.05, "episode_ttl_days": 7,
     "decay_sweep_schedule": "0 3 * * *", "episode_cleanup_schedule": "10 3 * * *", "rule_hygiene_schedule": "20 3 * * *", "event_seal_schedule": "40 * * * *",
-    "context_token_budget": 3000, "context_chars_per_token": 4,
+    "context_token_budget": 3000, "context_chars_per_token": 4, "context_token_estimate": "octets",
     "context_facts_share": 0.6, "context_rules_share": 0.25, "context_warnings_share": 0.05,
     "context_episodes_share": 0.1, "context_confidence": "effective", "context_counts_references": false,
+    "context_recent_episodes": false,
     "episode_max_entries": 10000, "episode_pending_grace_days": 0,
     "consolidation_interval_hours": 6, "consolidation_episode_threshold": 100, "consolidation_batch_size": 50, "consolidation_lease_minutes": 15,
     "consolidation_max_attempts": 5, "consolidation_max_permanence": "stable", "consolidation_review": false, "consolidation_max_confidence": 0.8,
@@ -290,6 +295,20 @@ select is_empty(
        ('retrieval_limit', '0'), ('retrieval_limit', '1001'), ('retrieval_limit', '1.5'),
        ('candidate_pool', '0'), ('candidate_pool', '10001'),
        ('min_confidence', '-0.01'), ('min_confidence', '1.01'),
+       ('ranking', '"best"'), ('ranking', '""'),
+       ('min_relevance', '-0.01'), ('min_relevance', '1.01'),
+       ('min_evidence', '-0.01'), ('min_evidence', '1.01'),
+       ('meaning_weight', '-0.01'), ('meaning_weight', '1.01'),
+       ('words_weight', '-0.01'), ('words_weight', '1.01'),
+       ('episode_meaning_weight', '-0.01'), ('episode_meaning_weight', '1.01'),
+       ('episode_words_weight', '-0.01'), ('episode_words_weight', '1.01'),
+       ('relevance_sharpness', '0.99'), ('relevance_sharpness', '1001'),
+       ('bm25_k1', '-0.01'), ('bm25_k1', '10.01'), ('bm25_b', '-0.01'), ('bm25_b', '1.01'),
+       ('boost_neighbors', '-0.01'), ('boost_neighbors', '1.01'),
+       ('boost_session', '-0.01'), ('boost_session', '1.01'),
+       ('boost_named', '-0.01'), ('boost_named', '1.01'),
+       ('boost_time', '-0.01'), ('boost_time', '1.01'),
+       ('updates_first', '2'), ('time_zone', '""'),
        ('weight_relevance', '-0.01'), ('weight_relevance', '1.01'),
        ('weight_importance', '-0.01'), ('weight_importance', '1.01'),
        ('weight_recency', '-0.01'), ('weight_recency', '1.01'),
@@ -306,7 +325,8 @@ select is_empty(
        ('context_rules_share', '-0.01'), ('context_rules_share', '1.01'),
        ('context_warnings_share', '-0.01'), ('context_warnings_share', '1.01'),
        ('context_episodes_share', '-0.01'), ('context_episodes_share', '1.01'),
-       ('context_counts_references', '2'),
+       ('context_token_estimate', '"words"'), ('context_counts_references', '2'),
+       ('context_recent_episodes', '2'),
        ('episode_max_entries', '-1'), ('episode_max_entries', '1000000001'),
        ('episode_pending_grace_days', '-0.01'), ('episode_pending_grace_days', '100001'),
        ('rule_effectiveness', '"best"'), ('rule_helpful_confirms', '2'),
@@ -331,6 +351,17 @@ select is_empty(
        ('{"retrieval_limit": 1}'), ('{"retrieval_limit": 1000}'),
        ('{"candidate_pool": 1}'), ('{"candidate_pool": 10000}'),
        ('{"min_confidence": 0}'), ('{"min_confidence": 1}'),
+       ('{"ranking": "calibrated"}'), ('{"ranking": "specified"}'),
+       ('{"min_relevance": 0}'), ('{"min_relevance": 1}'), ('{"min_evidence": 0}'), ('{"min_evidence": 1}'),
+       ('{"meaning_weight": 0}'), ('{"meaning_weight": 1}'), ('{"words_weight": 0}'), ('{"words_weight": 1}'),
+       ('{"episode_meaning_weight": 0}'), ('{"episode_meaning_weight": 1}'),
+       ('{"episode_words_weight": 0}'), ('{"episode_words_weight": 1}'),
+       ('{"relevance_sharpness": 1}'), ('{"relevance_sharpness": 1000}'),
+       ('{"bm25_k1": 0}'), ('{"bm25_k1": 10}'), ('{"bm25_b": 0}'), ('{"bm25_b": 1}'),
+       ('{"boost_neighbors": 0}'), ('{"boost_neighbors": 1}'),
+       ('{"boost_session": 0}'), ('{"boost_session": 1}'), ('{"boost_named": 0}'), ('{"boost_named": 1}'),
+       ('{"boost_time": 0}'), ('{"boost_time": 1}'), ('{"updates_first": false}'),
+       ('{"time_zone": "UTC"}'), ('{"time_zone": "Etc/UTC"}'), ('{"time_zone": "America/Indiana/Knox"}'),
        ('{"weight_relevance": 0}'), ('{"weight_relevance": 1}'),
        ('{"weight_importance": 0}'), ('{"weight_importance": 1}'),
        ('{"weight_recency": 0}'), ('{"weight_recency": 1}'),
@@ -359,7 +390,9 @@ select is_empty(
        ('{"rule_proven_age_days": 0}'), ('{"rule_proven_age_days": 100000}'),
        ('{"rule_inversion_harms": 1}'), ('{"rule_inversion_harms": 1000000}'),
        ('{"rule_inversion_effectiveness": 0}'), ('{"rule_inversion_effectiveness": 1}'),
-       ('{"context_counts_references": true}'), ('{"text_search_config": "simple"}')
+       ('{"context_token_estimate": "octets"}'), ('{"context_token_estimate": "characters"}'),
+       ('{"context_counts_references": true}'), ('{"context_recent_episodes": true}'),
+       ('{"text_search_config": "simple"}')
      ) as r (settings)
      where memory_test.code_of(format('select memory.configure(%L)', r.settings)) <> 'none' $$,
   'both ends of each range, and each word, are accepted'
@@ -416,6 +449,48 @@ select throws_ok(
   $$ select memory.configure('{"text_search_config": "hidden"}') $$, 'PM002', null,
   'a text search configuration of a schema that is not searched is unknown'
 );
+select is_empty(
+  $$ select z.time_zone
+     from unnest('{europe/berlin,Berlin,CEST,+02:00,EST5EDT4,posix/Europe/Berlin,localtime,"UTC ",NULL,"null"}'::text[])
+       as z (time_zone)
+     where memory_test.code_of(
+       format('select memory.configure(%L)', jsonb_build_object('time_zone', z.time_zone))
+     ) <> 'PM002' $$,
+  'a time zone that is no IANA name, spelled as such, is refused'
+);
+-- What a configuration is told to do instead.
+create function memory_test.hint_of(settings jsonb)
+  returns text
+  language plpgsql
+as $$
+declare
+  v_hint text;
+begin
+  perform memory.configure(settings);
+  return null;
+exception
+  when others then
+    get stacked diagnostics v_hint = pg_exception_hint;
+    return sqlerrm || ': ' || v_hint;
+end;
+$$;
+select is(
+  memory_test.hint_of(jsonb_build_object('time_zone', z.time_zone)), z.refusal,
+  format('%L as a time zone gets an answer that helps', z.time_zone)
+)
+from (values
+  (1, 'europe/berlin', $$unknown time zone 'europe/berlin': Did you mean Europe/Berlin?$$),
+  (2, 'New York', $$unknown time zone 'New York': Did you mean America/New_York?$$),
+  (
+    3, 'Mars',
+    $$unknown time zone 'Mars': Pass an IANA name, such as Europe/Berlin: select name from pg_timezone_names;$$
+  ),
+  (
+    4, null,
+    'unknown time zone NULL: Pass an IANA name, such as Europe/Berlin: select name from pg_timezone_names;'
+  )
+) as z (position, time_zone, refusal)
+order by z.position;
 select to_jsonb(memory.current_settings()) as before \gset
 select throws_ok(
   $$ select memory.configure('{"retrieval_limit": 3, "rrf_k": 0}') $$, 'PM002', null,

@@ -194,6 +194,9 @@ begin
   if configure.settings ? 'text_search_config' then
     perform memory.check_text_search_config(configure.settings ->> 'text_search_config');
   end if;
+  if configure.settings ? 'time_zone' then
+    perform memory.check_time_zone(configure.settings ->> 'time_zone');
+  end if;
 
   begin
     -- The row is locked before it is read, so that two changes at once are both kept.
@@ -237,8 +240,8 @@ $$;
 comment on function memory.configure(jsonb) is
 'Changes settings of the current tenant: an object of setting names and values; what it leaves '
 'out keeps its value. Naming text_search_config or index_rendering indexes anew all texts of the '
-'tenant that are indexed otherwise. Returns all settings. Errors: PM002 unknown setting or value '
-'out of range, 28000 no tenant.';
+'tenant that are indexed otherwise. Returns all settings. Errors: PM002 unknown setting, value out '
+'of range, or a language or time zone that the server does not know, 28000 no tenant.';
 
 create function memory.check_text_search_config(text_search_config text)
   returns void
@@ -268,6 +271,39 @@ $$;
 comment on function memory.check_text_search_config(text) is
 'Refuses a text search configuration that does not exist or whose name needs quotes. Errors: '
 'PM002.';
+
+create function memory.check_time_zone(time_zone text)
+  returns void
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_name text := replace(lower(time_zone), ' ', '_');
+  v_known text[];
+begin
+  -- What the server knows besides is no name that means the same on another one.
+  v_known := array(
+    select z.name from pg_timezone_names as z where z.name !~ '^(posix/|posixrules$|localtime$)'
+  );
+  if time_zone = any (v_known) then
+    return;
+  end if;
+  raise exception 'unknown time zone %', quote_nullable(left(time_zone, 100))
+    using errcode = 'PM002',
+      hint = coalesce(
+        'Did you mean ' || (
+          select string_agg(k.name, ', ' order by k.name)
+          from unnest(v_known) as k (name)
+          where v_name in (lower(k.name), lower(split_part(k.name, '/', -1)))
+        ) || '?',
+        'Pass an IANA name, such as Europe/Berlin: select name from pg_timezone_names;'
+      );
+end;
+$$;
+
+comment on function memory.check_time_zone(text) is
+'Refuses a time zone that is no IANA name, spelled as such, which the server knows. Errors: PM002.';
 
 create function memory.write_settings(settings memory.settings)
   returns void

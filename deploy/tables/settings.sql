@@ -169,7 +169,8 @@ comment on column memory.settings.updates_first is
 'Whether recall and context put a fact that says it is news (memory.tells_update) before the older '
 'facts that it resembles.';
 comment on column memory.settings.time_zone is
-'Time zone in which a query''s "yesterday" or "on 3 May" is read.';
+'Time zone in which a query''s "yesterday" or "on 3 May" is read: an IANA name that the server '
+'knows, such as Europe/Berlin.';
 comment on column memory.settings.text_search_config is
 'Text search configuration (language) under which texts are indexed and queries are read.';
 comment on column memory.settings.index_rendering is
