@@ -62,7 +62,8 @@ select results_eq(
      (
        'a', 'embedding_version_created', null, null,
        '{"old": {}, "new": {"id": "00000000-0000-0000-0000-000000000001", "model": "model", "version": "1",
-         "rendering": "previous_dated", "dimensions": 384, "status": "active"}}'::jsonb
+         "rendering": "previous_dated", "dimensions": 384, "similarity_floor": 0.05,
+         "similarity_ceiling": 0.75, "status": "active"}}'::jsonb
      ),
      ('a', 'episode_created', 'episode', '00000000-0000-0000-0000-000000000010',
        '{"from": "[*]", "to": "pending"}'),

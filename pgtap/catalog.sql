@@ -311,27 +311,33 @@ select results_eq(
      where f.proowner = 'memory_search'::regrole order by 1 $$,
   $$ values
      ('memory.approximate_neighbours(text,vector,text,integer,double precision,timestamp with time zone)'),
-     ('memory.bm25_matches(text,tsquery,text[],memory.settings,text,integer,double precision,'
+     ('memory.bm25_matches(memory.corpus_size[],tsquery,text[],memory.settings,text,double precision,'
       || 'timestamp with time zone)'),
-     ('memory.boost_candidates(text[],text,memory.keyword_query,vector,text,integer,double precision,'
-      || 'memory.settings,timestamp with time zone)'),
+     ('memory.boost_episodes(memory.fused_candidate[],memory.settings)'),
      ('memory.count_vectors(text)'),
      ('memory.exact_neighbours(text,vector,text,integer,double precision,timestamp with time zone)'),
-     ('memory.find_dropped(text[],text,vector,text,integer,double precision,text,timestamp with time zone)'),
-     ('memory.find_memories(text[],text,text,vector,text,integer,double precision,text,boolean,'
-      || 'integer,memory.settings,timestamp with time zone)'),
+     ('memory.find_dropped(text[],text,vector,text,integer,double precision,memory.settings,'
+      || 'timestamp with time zone)'),
+     ('memory.find_memories(text[],text,text,vector,text,integer,double precision,double precision,text,'
+      || 'text,boolean,boolean,memory.settings,timestamp with time zone)'),
      ('memory.find_names(text,text,text,boolean,integer)'),
-     ('memory.fuse_lists(text[],text,memory.keyword_query,vector,text,integer,double precision,'
-      || 'memory.settings,timestamp with time zone)'),
+     ('memory.fuse_lists(text[],text,memory.keyword_query,vector,text,integer,double precision,text,'
+      || 'integer,memory.settings,timestamp with time zone)'),
      ('memory.keyword_matches(text,text,tsquery,bigint[],bigint[],text,integer,double precision,'
       || 'timestamp with time zone)'),
      ('memory.largest_tenant_size()'),
+     ('memory.list_candidates(text[],text,vector,text,integer,double precision,double precision,'
+      || 'memory.settings,timestamp with time zone)'),
+     ('memory.near_by_index(text[],vector,memory.word_match[],text,integer,double precision,integer,'
+      || 'timestamp with time zone)'),
      ('memory.nearest_neighbours(text,vector,text,integer,double precision,integer,'
       || 'timestamp with time zone)'),
      ('memory.read_query(text,text,memory.settings)'),
      ('memory.tenants_with_memories()'),
      ('memory.use_approximate_index(text,integer)'),
-     ('memory.vector_index(text)') $$,
+     ('memory.vector_index(text)'),
+     ('memory.weigh_memories(text[],text,memory.keyword_query,vector,text,integer,double precision,'
+      || 'double precision,memory.settings,timestamp with time zone)') $$,
   'memory_search owns the functions of ranked retrieval, that which finds names, one that lists tenants, and no other'
 );
 select is_empty(

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(128);
+select plan(129);
 
 -- What a check found, without its hints.
 create function memory_test.found(
@@ -667,11 +667,24 @@ from (
     '{"context_facts_share": 0, "context_rules_share": 0, "context_warnings_share": 0, "context_episodes_share": 0}',
     'info context_facts_share: no section of memory.context has a share, so that facts may take all of it'
   ),
-  ('{"bm25_k1": 1.2}', 'info bm25_k1: bm25_k1 is of no effect unless keyword_ranker is "bm25"'),
-  ('{"bm25_b": 0.75}', 'info bm25_b: bm25_b is of no effect unless keyword_ranker is "bm25"'),
-  ('{"bm25_b": 0.75, "keyword_ranker": "bm25"}', ''),
-  ('{"semantic_share": 0.5}', 'info semantic_share: semantic_share is of no effect unless fusion is "scores"'),
-  ('{"semantic_share": 0.5, "fusion": "scores"}', ''),
+  ('{"ranking": "specified"}', ''),
+  ('{"rrf_k": 30, "keyword_match": "all", "min_relevance": 0.2, "min_evidence": 0.2}', ''),
+  (
+    '{"ranking": "specified", "rrf_k": 30}',
+    'info ranking: rrf_k, keyword_match, min_relevance and min_evidence are of no effect while ranking is "specified"'
+  ),
+  (
+    '{"ranking": "specified", "keyword_match": "all"}',
+    'info ranking: rrf_k, keyword_match, min_relevance and min_evidence are of no effect while ranking is "specified"'
+  ),
+  (
+    '{"ranking": "specified", "min_relevance": 0.2}',
+    'info ranking: rrf_k, keyword_match, min_relevance and min_evidence are of no effect while ranking is "specified"'
+  ),
+  (
+    '{"ranking": "specified", "min_evidence": 0.2}',
+    'info ranking: rrf_k, keyword_match, min_relevance and min_evidence are of no effect while ranking is "specified"'
+  ),
   (
     '{"retrieval_mode": "semantic"}',
     'error retrieval_mode: searches are refused: retrieval_mode is "semantic", and no embedding model is registered'
@@ -749,14 +762,16 @@ select is(
   (select array_agg(d.subject) from memory.doctor(as_of => memory_test.later(30)) as d where d.check_name = 'jobs'),
   '{seal_events}', 'but events of its own'
 );
-select memory.configure('{"context_token_budget": 5, "context_chars_per_token": 1, "weight_relevance": 0, "bm25_b": 0}') \g /dev/null
+select memory.configure(
+  '{"context_token_budget": 5, "context_chars_per_token": 1, "weight_relevance": 0, "ranking": "specified", "rrf_k": 30}'
+) \g /dev/null
 drop index memory.facts_tags_idx;
 select results_eq(
   $$ select d.severity, d.check_name, d.subject from memory.doctor(true) as d
      where d.check_name in ('indexes', 'statistics', 'jobs', 'settings') $$,
   $$ values
      ('error', 'settings', 'context_token_budget'), ('warning', 'indexes', 'facts_tags_idx'),
-     ('warning', 'settings', 'weight_relevance'), ('info', 'settings', 'bm25_b'), ('ok', 'statistics', null),
+     ('warning', 'settings', 'weight_relevance'), ('info', 'settings', 'ranking'), ('ok', 'statistics', null),
      ('ok', 'jobs', null) $$,
   'errors come first, then in the order of the checks, and last what is well'
 );

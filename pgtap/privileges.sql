@@ -64,9 +64,9 @@ values
 ('{}', '{write_names,audit_merge,record_entity_changes,read_aliases,refuse_name,read_hints,hint_overlap,lock_entity_pair,
   edges_of_entities}'),
 
-('{}', '{loose_key,near_duplicates,live_memory}'),
+('{}', '{loose_key,near_duplicates,live_memory,list_contradicted}'),
 ('{}', '{is_time_zone,check_time_zone,refuse_time_zone,may_name_time,time_vocabulary,day_of,holiday_of,unit_length,unit_days,
-  days_in_year,last_occurrence,first_occurrence,nearest_days,part_of_days,nth_days,read_number,read_words,read_times,join_times,
+  days_in_year,last_occurrence,first_occurrence,nearest_days,part_of_days,nth_days,read_number,read_time_words,read_times,join_times,
   place_times}'),
 ('{}', '{check_object,check_application,count_application,promoted_maturity,demoted_maturity,mark_rule}'),
 -- the doctor
@@ -88,13 +88,15 @@ values
     rebuild_vector_indexes,vector_index_statements,check_vector_recall,check_indexes}'
 ),
 -- between the two owners
-('{memory_search}', '{pair_characters,reads_accents,prepare_words,fold_vector,accented_words,read_words,query_vector,query_lexemes,any_lexeme,every_word,hash_terms,search_terms,term_frequency,corpus_size,normalize_name,fold_name,name_terms}'),
-('{memory_owner}', '{find_memories,find_dropped,find_names,read_query,exact_neighbours,approximate_neighbours,nearest_neighbours,
+('{memory_search}', '{pair_characters,reads_accents,prepare_words,fold_vector,accented_words,read_words,query_vector,query_lexemes,
+    any_lexeme,every_word,hash_terms,search_terms,term_frequency,corpus_sizes,normalize_name,fold_name,name_terms,
+    one_lexeme,inverse_document_frequency,saturate_frequency,meaning_score,words_score,weigh_evidence,required_evidence,required_relevance}'),
+('{memory_owner}', '{find_memories,list_candidates,find_dropped,find_names,read_query,exact_neighbours,approximate_neighbours,nearest_neighbours,
     use_approximate_index,vector_index,largest_tenant_size,count_vectors}'),
 -- nobody but their owner
 (
   '{}',
-  '{keyword_matches,bm25_matches,fuse_lists,boost_candidates,vector_indexes,choose_lists,time_neighbours,
+  '{keyword_matches,bm25_matches,fuse_lists,weigh_memories,near_by_index,boost_episodes,vector_indexes,choose_lists,time_neighbours,
     expected_indexes,
     try_fold,start_corpus_statistics,lock_corpus_statistics,count_changed_text,count_texts,
     fold_corpus_deltas,render_for_embedding,
@@ -105,7 +107,7 @@ values
     check_link_ends,check_vector,enqueue_embedding,forget_embedding,enqueue_missing_embeddings,bind_login,unbind_login,
     check_dimensions,check_embedding,check_embedding_version,check_idempotency_key,check_limit,check_metadata,
     check_number,check_query,check_query_embedding,check_source,check_tags,check_text,
-    check_text_search_config,check_time,check_types,check_word,check_write_time,context_rule_line,one_line,
+    check_text_search_config,check_time,check_types,check_word,check_write_time,one_line,count_room,shorten_text,
     count_references,embedding_version_status,lock_embedding_version,lock_entities,lock_sources,memory_exists,
     check_elements,check_facts,check_scope,refuse_scope,read_facts,
     read_episodes,refuse_reused_key,index_words,to_search_vector,write_settings,setting_defaults,text_search_config_of,refuse_text,refuse_number,
@@ -295,8 +297,13 @@ select is_empty(
      join pg_class as c on c.oid = a.attrelid
      cross join lateral aclexplode(a.attacl) as p
      where c.relnamespace = 'memory'::regnamespace
-       and (p.grantee <> 'memory_reader'::regrole or p.privilege_type <> 'SELECT') $$,
-  'no privilege is hidden in a column, but what the views of dashboards read'
+       and (p.grantee <> 'memory_reader'::regrole or p.privilege_type <> 'SELECT')
+       and (
+         p.grantee <> 'memory_search'::regrole or p.privilege_type <> 'SELECT' or p.is_grantable
+         or c.oid <> 'memory.embedding_versions'::regclass
+         or a.attname not in ('tenant_id', 'status', 'similarity_floor', 'similarity_ceiling')
+       ) $$,
+  'no privilege is hidden in a column, but what the views of dashboards read, and the scale of a model that ranking reads'
 );
 select is_empty(
   $$ select r.role, c.oid::regclass
@@ -337,10 +344,11 @@ select results_eq(
      where t.typnamespace = 'memory'::regnamespace and a.grantee <> t.typowner
      order by 1, 2 $$,
   $$ values
-     ('memory.candidate', 'memory_search'), ('memory.fused_candidate', 'memory_search'),
-     ('memory.keyword_query', 'memory_search'), ('memory.ranked_memory', 'memory_search'),
-     ('memory.settings', 'memory_search') $$,
-  'ranked retrieval uses five types'
+     ('memory.candidate', 'memory_search'), ('memory.corpus_size', 'memory_search'),
+     ('memory.fused_candidate', 'memory_search'), ('memory.keyword_query', 'memory_search'),
+     ('memory.ranked_memory', 'memory_search'), ('memory.settings', 'memory_search'),
+     ('memory.word_match', 'memory_search') $$,
+  'ranked retrieval uses seven types'
 );
 
 -- What is created later

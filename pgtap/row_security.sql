@@ -292,7 +292,7 @@ from (values
   (
     7, 'context',
     $$select regexp_replace(line, '[0-9]{4}-.{11}', 'today')
-      from regexp_split_to_table(memory.context('tea', 'home', 1000, true, memory_test.axis(1)), '\n') as line
+      from regexp_split_to_table(memory.context('tea', 'home', 1000, true, embedding => memory_test.axis(1)), '\n') as line
       where line like '- %tea%'$$,
     '("- [Ada] [drinks]: tea b (confidence: 1.00)") / ("- [today] tea b") / '
     '("- tea b (maturity: candidate, effectiveness: 1.00)")'

@@ -390,10 +390,11 @@ select memory_test.same(
   'a batch queues the same facts for a vector'
 );
 select memory_test.as_tenant('one');
-select to_jsonb(c) as corpus_one from memory.corpus_size('fact') as c \gset
+select to_jsonb(memory.corpus_sizes('{fact}')) as corpus_one \gset
 select memory_test.as_tenant('two');
-select is(to_jsonb(c), :'corpus_one', 'a batch leaves the same statistics of the corpus')
-from memory.corpus_size('fact') as c;
+select is(
+  to_jsonb(memory.corpus_sizes('{fact}')), :'corpus_one', 'a batch leaves the same statistics of the corpus'
+);
 select memory_test.same(
   $$ select memory_test.name_of('%1$s', e.memory_id) collate "C",
        array_agg(

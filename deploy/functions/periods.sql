@@ -7,7 +7,7 @@ begin;
 
 set local role memory_owner;
 
--- A text is read in four steps. read_words turns its words into letters by the vocabulary, one a
+-- A text is read in four steps. read_time_words turns its words into letters by the vocabulary, one a
 -- word; from there on the language matters in few places. read_times finds the times among the
 -- letters: "the 8th of May" is aOoM, of which OoM is one, y. place_times finds out which days they
 -- mean, and which are none. read_period reads what is said of these days: "since May" is Cy.
@@ -419,7 +419,7 @@ comment on function memory.read_number(text, text) is
 '5/8/23, which name the month first in English if there is such a day, and the day first in other '
 'languages. x for any other.';
 
-create function memory.read_words(query text)
+create function memory.read_time_words(query text)
   returns table (
     language text,
     letters text,
@@ -526,7 +526,7 @@ begin
 end;
 $$;
 
-comment on function memory.read_words(text) is
+comment on function memory.read_time_words(text) is
 'The words, numbers and punctuation of the first 1,000 characters of a text as readings (of '
 'memory.time_vocabulary and memory.read_number; D a dash, c a comma, s other punctuation, X a word '
 'with a capital), fillers left out, and the letters with which they begin as one text. A month '
@@ -744,7 +744,7 @@ end;
 $$;
 
 comment on function memory.read_times(text, text, text[], date) is
-'The times among the letters of memory.read_words: a letter for each time or other word, and what '
+'The times among the letters of memory.read_time_words: a letter for each time or other word, and what '
 'there is to know of each. p: days. What recurs (memory.last_occurrence; what, which): y every '
 'year, n the same if it is weak, m if it may be a verb, e and g seasons, k weekdays, w and d weak '
 'ones. Y a year. h: which one (1.., -1 the last) of the units, or of the weekday after a space, in '
@@ -1024,7 +1024,7 @@ begin
   if not memory.may_name_time(query) then
     return null;
   end if;
-  select w.* into v_words from memory.read_words(query) as w;
+  select w.* into v_words from memory.read_time_words(query) as w;
   v_today := (as_of at time zone time_zone)::date;
   if translate(v_words.letters, 'MnmWwdTSgHKUYEF', '') = v_words.letters
     or v_today not between '0200-01-01' and '9000-01-01'

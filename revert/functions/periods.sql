@@ -6,7 +6,7 @@ drop function memory.read_period(text, text, timestamptz);
 drop function memory.place_times(text, text, text[], text[], daterange[], date);
 drop function memory.join_times(text, text, text);
 drop function memory.read_times(text, text, text[], date);
-drop function memory.read_words(text);
+drop function memory.read_time_words(text);
 drop function memory.read_number(text, text);
 drop function memory.nth_days(daterange, integer, text, text);
 drop function memory.part_of_days(daterange, text);

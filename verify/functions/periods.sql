@@ -13,7 +13,7 @@ select
   'memory.part_of_days(daterange, text)'::regprocedure,
   'memory.nth_days(daterange, integer, text, text)'::regprocedure,
   'memory.read_number(text, text)'::regprocedure,
-  'memory.read_words(text)'::regprocedure,
+  'memory.read_time_words(text)'::regprocedure,
   'memory.read_times(text, text, text[], date)'::regprocedure,
   'memory.join_times(text, text, text)'::regprocedure,
   'memory.place_times(text, text, text[], text[], daterange[], date)'::regprocedure,
