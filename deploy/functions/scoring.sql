@@ -16,7 +16,10 @@ create function memory.days_between(
   language sql
   immutable
   parallel safe
-  return greatest(0.0, date_part('epoch', later - earlier) / 86400.0);
+  return case
+    when later <= earlier then 0.0
+    else date_part('epoch', later - earlier) / 86400.0
+  end;
 
 comment on function memory.days_between(timestamptz, timestamptz) is
 'Days from earlier to later, fractions included; 0 when later comes first. NULL for a NULL.';
@@ -104,9 +107,10 @@ create function memory.meaning_score(
   language sql
   immutable
   parallel safe
-  return least(1.0, greatest(
+  -- least and greatest pass over a NULL.
+  return case when similarity is not null then least(1.0, greatest(
     0.0, (similarity - similarity_floor) / (similarity_ceiling - similarity_floor)
-  ));
+  )) end;
 
 comment on function memory.meaning_score(float8, float8, float8) is
 'How well two texts agree in meaning, whatever else there is: their cosine similarity on the '
@@ -120,7 +124,9 @@ create function memory.words_score(
   language sql
   immutable
   parallel safe
-  return least(1.0, greatest(0.0, (share - chance) / (0.68 - chance)));
+  return case
+    when share is not null then least(1.0, greatest(0.0, (share - chance) / (0.68 - chance)))
+  end;
 
 comment on function memory.words_score(float8, float8) is
 'How well a text answers a query by its words, whatever else there is: its share of the BM25 that '
