@@ -4,6 +4,7 @@
 -- requires: tables/facts
 -- requires: tables/rules
 -- requires: functions/request
+-- requires: functions/time_zones
 
 begin;
 
@@ -195,7 +196,7 @@ begin
     perform memory.check_text_search_config(configure.settings ->> 'text_search_config');
   end if;
   if configure.settings ? 'time_zone' then
-    perform memory.check_time_zone(configure.settings ->> 'time_zone');
+    perform memory.check_time_zone('time_zone', configure.settings ->> 'time_zone');
   end if;
 
   begin

@@ -14,7 +14,7 @@ create function memory.is_time_zone(time_zone text)
 as $$
 begin
   -- PostgreSQL takes more for a zone: "UTC+3", which is three hours west, or "PST", without summer.
-  if time_zone ~ '^([A-Za-z_]+(/[A-Za-z_-]+){1,2}|Etc/GMT[+-](1[0-4]|[0-9])|UTC|GMT)$' then
+  if time_zone ~ '^(?!posix/)([A-Za-z_]+(/[A-Za-z_-]+){1,2}|Etc/GMT[+-](1[0-4]|[0-9])|UTC|GMT)$' then
     perform timestamp '2000-01-01' at time zone time_zone;
     return true;
   end if;
@@ -34,13 +34,24 @@ create function memory.refuse_time_zone(
 )
   returns void
   language plpgsql
-  immutable
+  stable
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
+declare
+  -- Many write the city alone.
+  v_city text := lower(replace(value, ' ', '_'));
+  v_meant text := (
+    select string_agg(z.name, ' or ' order by z.name)
+    from pg_timezone_names as z
+    where z.name ~ '/' and z.name !~ '^posix/' and lower(split_part(z.name, '/', -1)) = v_city
+  );
 begin
   raise exception 'unknown %: %', name, quote_nullable(left(value, 100))
     using errcode = 'PM002',
-      hint = format('Pass %s as a name of the IANA database, such as Europe/Berlin or UTC.', name);
+      hint = coalesce(
+        'Did you mean ' || v_meant || '?',
+        format('Pass %s as a name of the IANA database, such as Europe/Berlin or UTC.', name)
+      );
 end;
 $$;
 

@@ -3,7 +3,6 @@
 begin;
 
 drop function memory.write_settings(memory.settings);
-drop function memory.check_time_zone(text);
 drop function memory.check_text_search_config(text);
 drop function memory.configure(jsonb);
 drop function memory.text_search_config_of(text);

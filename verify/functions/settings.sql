@@ -8,6 +8,5 @@ select
   'memory.text_search_config_of(text)'::regprocedure,
   'memory.configure(jsonb)'::regprocedure,
   'memory.check_text_search_config(text)'::regprocedure,
-  'memory.check_time_zone(text)'::regprocedure,
   'memory.write_settings(memory.settings)'::regprocedure;
 rollback;
