@@ -427,7 +427,8 @@ begin
           case s.memory_type when 'episode' then v_episode_words_weight else v_words_weight end
         ) as relevance
       from scored as s
-      order by relevance desc, s.similarity desc nulls last, s.id
+      order by
+        relevance desc, s.similarity desc nulls last, s.created_at desc, s.memory_type, s.id
       limit v_pool
     )
     select row(
@@ -439,7 +440,8 @@ begin
         w.*,
         row_number() over (
           partition by w.memory_type = 'episode'
-          order by w.relevance desc, w.similarity desc nulls last, w.id
+          order by
+            w.relevance desc, w.similarity desc nulls last, w.created_at desc, w.memory_type, w.id
         ) as position
       from weighed as w
     ) as w
@@ -731,6 +733,7 @@ begin
   left join updates as u on s.is_update and u.id = s.id
   order by
     coalesce(u.score, s.score) desc, case when not composite then s.semantic_rank end,
+    case when not composite then s.similarity end desc nulls last,
     u.updates_id is null, s.created_at desc, s.type_position, s.id
   limit max_results;
 end;
