@@ -498,7 +498,7 @@ begin atomic
         when (settings).boost_named > 0 and exists (
           select
           from (
-            values (m.metadata ->> 'speaker'), (m.subject)
+            values (m.speaker), (m.subject)
             union all
             select e.canonical_name
             from memory.entities as e
@@ -528,12 +528,16 @@ begin atomic
       ) over () as best_evidence
     from unnest(candidates) as c
     left join lateral (
-      select s.subject, s.entity_id, s.metadata, s.valid_from
+      select
+        case when c.memory_type = 'episode' then s.metadata ->> 'speaker' end as speaker,
+        case when c.rank is not null then s.subject end as subject,
+        s.entity_id,
+        s.valid_from
       from memory.searchable_memories as s
       where s.tenant_id = (settings).tenant_id and s.memory_type = c.memory_type and s.id = c.id
-        -- A fact whose subject is named holds words of the query, unless an entity has more names.
+        -- A fact whose subject is named holds words of the query; its entity may have more names.
         and (
-          c.words > 0 or c.memory_type = 'episode' or period is not null
+          c.rank is not null or c.memory_type = 'episode' or period is not null
           or exists (select from memory.entities as e where e.tenant_id = (settings).tenant_id)
         )
       offset 0
