@@ -86,7 +86,9 @@ begin
       case when m.last_referenced_at <= v_now then m.last_referenced_at end as last_referenced_at,
       m.reference_count, m.search_vector,
       c.effective_confidence,
-      1 - (m.embedding <=> find_memories_at.embedding) as similarity
+      e.is_eligible,
+      case when e.is_eligible then 1 - (m.embedding <=> find_memories_at.embedding) end
+      as similarity
     from memory.memories_at(
       settings.tenant_id, memory_types, coalesce(known_at, 'infinity')
     ) as m
@@ -98,8 +100,18 @@ begin
         case m.lifecycle_state when 'superseded' then least(m.updated_at, v_now) else v_now end
       ) as effective_confidence
     ) as c
+    cross join lateral (
+      select
+        (m.expires_at is null or m.expires_at > v_now)
+        and (
+          find_memories_at.scope is null or m.scope = find_memories_at.scope
+          or m.scope = 'global' and m.memory_type <> 'episode'
+        )
+        and c.effective_confidence >= find_memories_at.min_confidence as is_eligible
+      offset 0
+    ) as e
     where case m.memory_type
-        when 'episode' then m.expires_at is null or m.expires_at > v_now
+        when 'episode' then true
         when 'rule' then m.lifecycle_state <> 'retracted'
         else
           m.lifecycle_state in ('active', 'fading')
@@ -108,24 +120,21 @@ begin
           or m.lifecycle_state = 'superseded'
           and m.valid_from <= valid_at and m.valid_to > valid_at
       end
-      and (
-        find_memories_at.scope is null or m.scope = find_memories_at.scope
-        or m.scope = 'global' and m.memory_type <> 'episode'
-      )
-      and c.effective_confidence >= find_memories_at.min_confidence
   ),
   corpus as materialized (
     select
       k.memory_type,
       count(*) as documents,
       sum(count(*)) over () as all_documents,
-      greatest(avg(length(k.search_vector)), 1)::float8 as average_terms
+      avg(length(k.search_vector))::float8 as average_terms
     from known as k
     group by k.memory_type
   ),
   occurrences as materialized (
     select
       k.memory_type, k.id, t.position,
+      k.is_eligible and (v_words.all_terms is null or k.search_vector @@ v_words.condition)
+      as is_match,
       memory.saturate_frequency(
         memory.term_frequency(k.search_vector, t.term),
         length(k.search_vector) / c.average_terms,
@@ -134,7 +143,6 @@ begin
     from known as k
     join corpus as c on c.memory_type = k.memory_type
     join unnest(v_terms) with ordinality as t (term, position) on k.search_vector @@ t.term
-    where v_words.all_terms is null or k.search_vector @@ v_words.condition
   ),
   terms as materialized (
     select
@@ -157,6 +165,7 @@ begin
       ) as share
     from occurrences as o
     join terms as t on t.memory_type = o.memory_type and t.position = o.position
+    where o.is_match
     group by o.memory_type, o.id
   ),
   weighed as (
@@ -178,6 +187,7 @@ begin
         memory.words_score(m.share, case when k.similarity is null then 0.0::float8 else 0.08 end)
         as words
     ) as e
+    where k.is_eligible
   ),
   placed as (
     select
@@ -247,11 +257,13 @@ begin
     s.memory_type, s.id, s.scope, s.subject, s.predicate, s.content, s.importance, s.confidence,
     s.effective_confidence, s.permanence, s.maturity, s.effectiveness_score, s.entity_id,
     s.session_id, s.tags, s.metadata, s.created_at, s.last_confirmed_at, s.last_referenced_at,
-    s.reference_count, s.similarity,
+    s.reference_count,
+    case when not v_specified or s.semantic_rank <= max_results then s.similarity end,
     case when v_specified and s.semantic_rank <= max_results then s.semantic_rank end,
-    s.rank,
+    case when not v_specified or s.keyword_rank <= max_results then s.rank end,
     case when v_specified and s.keyword_rank <= max_results then s.keyword_rank end,
-    s.rrf_score, s.meaning, s.words, null::float8, null::float8, null::float8, null::float8,
+    s.rrf_score, case when not v_specified then s.meaning end,
+    case when not v_specified then s.words end, null::float8, null::float8, null::float8, null::float8,
     s.relevance, c.recency, null::uuid, c.score
   from shortlist as s
   cross join lateral (
@@ -286,7 +298,7 @@ comment on function memory.find_memories_at(
 ) is
 'What memory.find_memories would have found at known_at, among what held in the world at valid_at: '
 'with valid_at also superseded facts, and only those facts that hold then. The same relevance and '
-'composite score; boosts do not look into the past, nor do indexes: it compares all of the '
-'tenant''s memories of the types, and weighs words by how many of these hold them.';
+'composite score, but boosts, updates and indexes do not look into the past: it compares all of '
+'the tenant''s memories of the types, and weighs words by how many of these hold them.';
 
 commit;
