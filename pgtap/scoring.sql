@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(41);
+select plan(96);
 
 -- effective_confidence
 
@@ -90,19 +90,91 @@ select is(memory.rrf_score(1, 1, 11, 10), 2.0::float8 / 11, 'k is an argument');
 select is(memory.relevance_score(2.0::float8 / 61), 1.0::float8, 'the best possible fusion has relevance 1');
 select is(memory.relevance_score(1), 1.0::float8, 'relevance is capped at 1');
 select is(memory.relevance_score(1.0::float8 / 61), 0.5::float8, 'half the best fusion has relevance 0.5');
+select is(memory.relevance_score(2.0::float8 / 11, 10), 1.0::float8, 'relevance is relative to the best for its k');
+
+-- meaning_score, words_score
+
 select is(
-  round(memory.relevance_score(r.rrf_score, 60, 21)::numeric, 9), r.expected,
-  'over the range ' || r.what
+  round(memory.meaning_score(v.similarity)::numeric, 12), round(v.expected, 12),
+  format('a cosine similarity of %s %s', coalesce(v.similarity::text, 'NULL'), v.what)
 )
 from (values
-  (1, 2.0::float8 / 61, 1.000000000, 'the best fusion has relevance 1'),
-  (2, 2.0::float8 / 81, 0.000000000, 'a memory in neither list has none'),
-  (3, 1.0::float8 / 61 + 1.0::float8 / 81, 0.500000000, 'the first of one list has half'),
-  (4, 0.0::float8, 0.000000000, 'there is no less than none'),
-  (5, 1.0::float8, 1.000000000, 'and no more than 1')
-) as r (position, rrf_score, expected, what)
-order by r.position;
-select is(memory.relevance_score(2.0::float8 / 11, 10), 1.0::float8, 'relevance is relative to the best for its k');
+  (1, -1::float8, 0.0, 'has nothing to do with the query'), (2, 0, 0, 'has not either'),
+  (3, 0.05, 0, 'is where meaning begins'), (4, 0.4, 0.5, 'is half way'), (5, 0.75, 1, 'says what is asked'),
+  (6, 1, 1, 'says no more than that'), (7, null, null, 'tells nothing of the meaning')
+) as v (position, similarity, expected, what)
+order by v.position;
+select is(
+  round(memory.meaning_score(v.similarity, 0.2, 0.6)::numeric, 12), round(v.expected, 12),
+  format('on the scale of another model %s is %s', v.similarity, v.expected)
+)
+from (values (1, 0.2::float8, 0.0), (2, 0.5, 0.75), (3, 0.6, 1)) as v (position, similarity, expected)
+order by v.position;
+select is(
+  round(memory.words_score(v.share)::numeric, 12), round(v.expected, 12),
+  format('%s of what the words of a query could give %s', coalesce(v.share::text, 'NULL'), v.what)
+)
+from (values
+  (1, 0::float8, 0.0, 'is nothing'), (2, 0.08, 0, 'may be chance'), (3, 0.23, 0.25, 'is a quarter of what counts'),
+  (4, 0.38, 0.5, 'is half'), (5, 0.68, 1, 'is as good as all'), (6, 1, 1, 'is all'),
+  (7, null, null, 'is no match')
+) as v (position, share, expected, what)
+order by v.position;
+select is(
+  round(memory.words_score(v.share, 0)::numeric, 12), round(v.expected, 12),
+  format('where there are only words, a share of %s counts %s', v.share, v.expected)
+)
+from (values (1, 0::float8, 0.0), (2, 0.068, 0.1), (3, 0.34, 0.5), (4, 0.68, 1)) as v (position, share, expected)
+order by v.position;
+
+-- weigh_evidence
+
+select is(
+  round(memory.weigh_evidence(v.meaning, v.words, v.meaning_weight, v.words_weight)::numeric, 12),
+  round(v.expected, 12), v.what
+)
+from (values
+  (1, 1::float8, null::float8, 0.8::float8, 0.3::float8, 0.8, 'meaning alone gives up to its weight'),
+  (2, 0, 1, 0.8, 0.3, 0.3, 'words alone give up to theirs beside a vector'),
+  (3, 1, 1, 0.8, 0.3, 0.86, 'words settle a part of what meaning leaves to doubt'),
+  (4, 0.5, 0.5, 0.8, 0.3, 0.49, 'half of each is 1 - 0.6 * 0.85'),
+  (5, 0.5, 0.5, 0.55, 0.95, 0.619375, 'other weights, as those of episodes, count other things'),
+  (6, null, 0.5, 0.8, 0.3, 0.5, 'without a meaning words are the whole scale'),
+  (7, null, 1, 0.8, 0.3, 1, 'up to its end'),
+  (8, 0, 0, 0.8, 0.3, 0, 'no meaning and no words are no evidence'),
+  (9, null, null, 0.8, 0.3, 0, 'nor is nothing known of either'),
+  (10, 1, 1, 1, 1, 1, 'there is no more than all of it')
+) as v (position, meaning, words, meaning_weight, words_weight, expected, what)
+order by v.position;
+select is_empty(
+  $$ select 1
+     from generate_series(0, 10) as m, generate_series(0, 10) as w
+     cross join lateral (select memory.weigh_evidence(m / 10.0, w / 10.0, 0.8, 0.3) as evidence) as e
+     where e.evidence < greatest(0.8 * m / 10, 0.3 * w / 10) - 1e-12
+       or e.evidence > 0.8 * m / 10 + 0.3 * w / 10 + 1e-12 $$,
+  'two kinds of evidence are never less than the better of them nor more than their sum'
+);
+
+-- required_evidence, required_relevance
+
+select is(
+  round(memory.required_evidence(v.min_evidence, v.documents)::numeric, 12), round(v.expected, 12),
+  format('the best of %s memories needs %s where one needs %s', v.documents, v.expected, v.min_evidence)
+)
+from (values
+  (1, 0.11::float8, 0::bigint, 0.11), (2, 0.11, 1, 0.11), (3, 0.11, 10, 0.154), (4, 0.11, 100, 0.198),
+  (5, 0.11, 1000, 0.242), (6, 0.6, 1000, 1), (7, 0, 1000, 0)
+) as v (position, min_evidence, documents, expected)
+order by v.position;
+select is(
+  round(memory.required_relevance(0.06, v.required, v.best)::numeric, 12), round(v.expected, 12),
+  format('beside a best of %s that needs %s, a relevance of %s is required', v.best, v.required, v.expected)
+)
+from (values
+  (1, 0.2::float8, 0.2::float8, 0.14), (2, 0.2, 0.25, 0.112), (3, 0.2, 0.4, 0.07), (4, 0.2, 0.5, 0.06),
+  (5, 0.2, 1, 0.06), (6, 0.2, 0, 0.06), (7, 0, 0.5, 0.06)
+) as v (position, required, best, expected)
+order by v.position;
 
 -- composite_score
 
@@ -119,6 +191,49 @@ select is(
   memory.composite_score(0.5, 5, 0.5, 0.5, 1, 2, 3, 4), 5.0::float8,
   'the weights are arguments'
 );
+select is(
+  round(
+    memory.composite_score(v.relevance, v.importance, v.recency, v.confidence, sharpness => 40)::numeric, 12
+  ),
+  round(v.expected / 16.6, 12), v.what
+)
+from (values
+  (1, 1::float8, 10::float8, 1::float8, 1::float8, 16.6, 'perfect in every part scores 1, however sharp'),
+  (2, 1, 0, 0, 0, 16, 'with a sharpness of 40 relevance weighs 16 of 16.6'),
+  (3, 0, 10, 0, 0, 0.3, 'importance 0.3'), (4, 0, 0, 1, 0, 0.2, 'recency 0.2'),
+  (5, 0, 0, 0, 1, 0.1, 'and confidence 0.1')
+) as v (position, relevance, importance, recency, confidence, expected, what)
+order by v.position;
+select cmp_ok(
+  memory.composite_score(v.better, 0, 0, 0, sharpness => 40), v.operator,
+  memory.composite_score(v.worse, 10, 1, 1, sharpness => 40), v.what
+)
+from (values
+  (1, 0.54, '>', 0.5, 'what fits better by 0.04 goes before whatever else speaks for the other'),
+  (2, 0.53, '<', 0.5, 'what fits better by 0.03 only does not')
+) as v (position, better, operator, worse, what)
+order by v.position;
+select is(
+  memory.composite_score(0.3, 7, 0.2, 0.6, sharpness => 1), memory.composite_score(0.3, 7, 0.2, 0.6),
+  'a sharpness of 1 is the plain sum'
+);
+select is(
+  round(memory.composite_score(0.5, 5, 0.5, 0.5, 1, 2, 3, 4, 2)::numeric, 12), 5.0::numeric(13, 12),
+  'a sharp score is on the scale of the weights as well'
+);
+
+-- days_between
+
+select is(
+  memory.days_between(v.earlier, v.later), v.expected, v.what
+)
+from (values
+  (1, '2026-01-01Z'::timestamptz, '2026-01-02T12:00Z'::timestamptz, 1.5::float8, 'half days count'),
+  (2, '2026-01-02Z', '2026-01-01Z', 0, 'no day lies between now and what is ahead'),
+  (3, null, '2026-01-01Z', null, 'since a time unknown are unknown days'),
+  (4, '2026-01-01Z', null, null, 'and so are those until one')
+) as v (position, earlier, later, expected, what)
+order by v.position;
 
 -- Decay of the permanences
 
@@ -137,7 +252,8 @@ select is_empty(
      where p.pronamespace = 'memory'::regnamespace
        and p.proname in (
          'effective_confidence', 'recency_score', 'rrf_score', 'relevance_score', 'composite_score',
-         'days_between', 'decay_rate_of'
+         'days_between', 'decay_rate_of', 'meaning_score', 'words_score', 'weigh_evidence', 'required_evidence',
+         'required_relevance'
        )
        and (p.provolatile <> 'i' or p.proparallel <> 's') $$,
   'the formulas are immutable and parallel safe'
@@ -155,6 +271,19 @@ select is_empty(
        memory.effective_confidence(r.confidence, r.decay_rate, to_timestamp(r.seconds), '2026-01-01Z')
      ) not between 0 and 1 $$,
   'twenty thousand random memories score between 0 and 1, none NaN'
+);
+select is_empty(
+  $$ select 1 from (
+       select
+         random() * 2 - 1 as similarity, random() as share, random() * 10 as importance, random() as recency,
+         random() as confidence
+       from generate_series(1, 20000)
+     ) as r
+     where memory.composite_score(
+       memory.weigh_evidence(memory.meaning_score(r.similarity), memory.words_score(r.share), 0.8, 0.3),
+       r.importance, r.recency, r.confidence, sharpness => 40
+     ) not between 0 and 1 $$,
+  'and so do twenty thousand that are weighed by meaning and words'
 );
 
 select * from finish();
