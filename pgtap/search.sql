@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(279);
+select plan(324);
 
 -- Approximate indexes. They come first, because an index that is built after rows of this transaction were
 -- updated is not used before the next one. Three tenants share them: vectors with four random coordinates,
@@ -39,6 +39,8 @@ select
   v.embedding, '00000000-0000-0000-0000-0000000000f1'
 from memory_test.vectors as v
 where v.number between 1701 and 1900;
+insert into memory.facts (tenant_id, subject, predicate, content, created_at)
+values ('big', 'no vector', 'plain', '777', '2026-01-01Z');
 analyze memory.facts, memory.rules, memory.episodes;
 
 create view memory_test.numbers as
@@ -152,6 +154,69 @@ select cmp_ok(
   memory_test.index_scans(t.type), '>', 0::bigint, format('the HNSW index of %ss was used', t.type)
 )
 from unnest('{episode,fact,rule}'::text[]) as t (type);
+
+-- Relevance does not depend on the index: that of the nearest, and of what is far but holds a word.
+create function memory_test.weighed(number integer, query text, exact_scan_limit integer)
+  returns table (
+    memory_type text, name text, similarity float8, rank float8, meaning float8, words numeric,
+    relevance numeric
+  )
+  language plpgsql
+as $$
+begin
+  perform memory_test.as_tenant('big');
+  perform memory.configure(
+    '{"candidate_pool": 1, "meaning_weight": 0.3, "words_weight": 1, "episode_meaning_weight": 0.3}'
+    || jsonb_build_object('exact_scan_limit', exact_scan_limit)
+  );
+  return query
+  select
+    m.memory_type, coalesce(m.predicate, m.content), m.similarity, m.rank, m.meaning,
+    round(m.words::numeric, 9), round(m.relevance::numeric, 9)
+  from memory_test.vectors as v
+  cross join lateral memory.search(
+    query, min_relevance => 0, embedding => v.embedding, max_results => 10, as_of => '2026-01-02Z'
+  ) as m
+  where v.number = weighed.number;
+end;
+$$;
+update memory.embedding_versions as v set similarity_floor = -1, similarity_ceiling = 1
+where v.tenant_id = 'big';
+create table memory_test.queries as
+select *
+from (values (3, 'what'), (500, '777 or 1613'), (1600, '777 or 1613'), (1800, '1801 1')) as q (number, query);
+create table memory_test.weighed_by_index as
+select q.number, q.query, w.*
+from memory_test.queries as q
+cross join lateral memory_test.weighed(q.number, q.query, 0) with ordinality as w;
+select results_eq(
+  $$ select * from memory_test.weighed_by_index as w order by w.number, w.ordinality $$,
+  $$ select q.number, q.query, w.*
+     from memory_test.queries as q
+     cross join lateral memory_test.weighed(q.number, q.query, 1000000) with ordinality as w
+     order by q.number, w.ordinality $$,
+  'an HNSW index gives what it finds the same relevance as a comparison of all vectors'
+);
+select results_eq(
+  $$ select w.memory_type, w.name, w.words > 0, w.similarity is null, w.meaning is null
+     from memory_test.weighed_by_index as w
+     where w.number = 500 and w.rank is not null order by 1, 2 $$,
+  $$ values
+     ('fact', '777', true, false, false), ('fact', 'plain', true, true, true),
+     ('rule', '1613', true, false, false) $$,
+  'what holds a word has its similarity, if it has a vector, though it is not among the nearest'
+);
+select ok(
+  not exists (
+    select from memory_test.vectors as v
+    cross join lateral memory.nearest_neighbours(
+      'fact', v.embedding, null, 20, 0, 0, '2026-01-02Z'
+    ) as n
+    join memory.facts as f on f.id = n.id
+    where v.number = 500 and f.predicate = '777'
+  ),
+  'nor is it in this example'
+);
 
 select memory_test.as_tenant('tiny');
 select is(
@@ -394,6 +459,18 @@ cross join (values
   (3, '2026-01-09Z', 'lasting', 'the end of time if it never expires')
 ) as t (position, as_of, expected, what)
 order by m.position, t.position;
+select memory.configure('{"ranking": "specified"}') \g /dev/null
+select is(
+  memory_test.live('general', t.memory_type, t.as_of), t.expected,
+  format('where the ranking is as specified, search finds the same %ss at %s', t.memory_type, t.as_of)
+)
+from (values
+  (1, 'fact', '2026-01-02Z'::timestamptz, 'active fading'),
+  (2, 'rule', '2026-01-02Z', 'active fading inverted warning'),
+  (3, 'episode', '2026-01-07T23:59:59Z', 'ending lasting later'), (4, 'episode', '2026-01-08Z', 'lasting later'),
+  (5, 'episode', '2026-01-09Z', 'lasting')
+) as t (position, memory_type, as_of, expected)
+order by t.position;
 select is(
   (select count(*) from memory.facts as f where f.tenant_id = 'live'), 5::bigint,
   'what is not found is still kept'
@@ -573,11 +650,9 @@ select results_eq(
   'a change of the text search configuration changes how texts and queries are read, in old memories too'
 );
 
--- hybrid_search
+-- hybrid_search: the literal fusion, whatever the setting says of ranking
 
 select memory_test.as_tenant('fused');
--- Lists as deep as the answer, so that a short one has an end.
-select memory.configure('{"candidate_pool": 1, "relevance_scale": "maximum"}') \g /dev/null
 select memory.register_embedding_version('model', '1') as fused_version_id \gset
 insert into memory.rules (tenant_id, scope, content, embedding, embedding_version_id)
 select 'fused', v.name, v.content, memory_test.near(v.similarity), :'fused_version_id'
@@ -586,56 +661,134 @@ from (values
   ('neither', 'wine', 0.1)
 ) as v (name, content, similarity);
 insert into memory.rules (tenant_id, scope, content) values ('fused', 'words', 'tea tea tea tea');
+create function memory_test.hybrid(
+  ranking text,
+  query text,
+  embedding vector default null,
+  max_results integer default 10
+)
+  returns setof memory.ranked_memory
+  language plpgsql
+as $$
+begin
+  perform memory.configure(jsonb_build_object('ranking', ranking));
+  return query
+  select m.* from memory.hybrid_search('rule', query, embedding, max_results => hybrid.max_results) as m;
+end;
+$$;
+create table memory_test.rankings as
+select r.name, r.position
+from unnest('{calibrated,specified}'::text[]) with ordinality as r (name, position);
 
 select results_eq(
-  $$ select m.scope, m.semantic_rank, m.keyword_rank, m.score
-     from memory.hybrid_search('rule', 'tea', memory_test.axis(1), max_results => 5) as m $$,
+  format(
+    $$ select m.scope, m.semantic_rank, m.keyword_rank, m.score
+       from memory_test.hybrid(%L, 'tea', memory_test.axis(1), max_results => 5) as m $$,
+    r.name
+  ),
   $$ values
      ('both', 2::bigint, 3::bigint, 1.0::float8 / 62 + 1.0::float8 / 63),
      ('both again', 3, 2, 1.0::float8 / 63 + 1.0::float8 / 62),
      ('meaning', 1, null, 1.0::float8 / 61 + 1.0::float8 / 66),
      ('words', null, 1, 1.0::float8 / 66 + 1.0::float8 / 61),
      ('neither', 4, null, 1.0::float8 / 64 + 1.0::float8 / 66) $$,
-  'hybrid search adds the reciprocal ranks, a missing rank being the limit and one'
-);
+  format(
+    'hybrid search, %s, adds the reciprocal ranks, a missing rank being the limit and one', r.name
+  )
+)
+from memory_test.rankings as r
+order by r.position;
 select results_eq(
-  $$ select m.scope, m.rrf_score = m.score, round(m.similarity::numeric, 5), m.rank is null
-     from memory.hybrid_search('rule', 'tea', memory_test.axis(1), max_results => 5) as m $$,
+  format(
+    $$ select m.scope, m.rrf_score = m.score, round(m.similarity::numeric, 5), m.rank is null
+       from memory_test.hybrid(%L, 'tea', memory_test.axis(1), max_results => 5) as m $$,
+    r.name
+  ),
   $$ values
      ('both', true, 0.80000, false), ('both again', true, 0.70000, false), ('meaning', true, 0.90000, true),
      ('words', true, null, false), ('neither', true, 0.10000, true) $$,
-  'a memory of one list has no part of the other'
-);
+  format('a memory of one list, %s, has no part of the other', r.name)
+)
+from memory_test.rankings as r
+order by r.position;
 select results_eq(
-  $$ select m.scope, m.semantic_rank, m.keyword_rank, m.score
-     from memory.hybrid_search('rule', 'tea', memory_test.axis(1), max_results => 2) as m $$,
+  format(
+    $$ select m.scope, m.semantic_rank, m.keyword_rank, m.score
+       from memory_test.hybrid(%L, 'tea', memory_test.axis(1), max_results => 2) as m $$,
+    r.name
+  ),
   $$ values
      ('meaning', 1::bigint, null::bigint, 1.0::float8 / 61 + 1.0::float8 / 63),
      ('words', null, 1, 1.0::float8 / 63 + 1.0::float8 / 61) $$,
-  'a smaller limit reads less of both lists and makes the missing rank smaller'
-);
+  format('a smaller limit, %s, reads less of both lists and makes the missing rank smaller', r.name)
+)
+from memory_test.rankings as r
+order by r.position;
 select results_eq(
-  $$ select m.relevance = m.rrf_score * 61 / 2, m.recency
-     from memory.hybrid_search('rule', 'tea', memory_test.axis(1), max_results => 1) as m $$,
-  $$ values (true, null::float8) $$,
-  'hybrid search tells the relevance, but says nothing of recency'
-);
+  format(
+    $$ select m.relevance = m.rrf_score * 61 / 2, m.recency, m.meaning, m.words, m.neighbor_boost,
+         m.session_boost, m.named_boost, m.time_boost, m.updates_id
+       from memory_test.hybrid(%L, 'tea', memory_test.axis(1), max_results => 1) as m $$,
+    r.name
+  ),
+  $$ values (
+    true, null::float8, null::float8, null::float8, null::float8, null::float8, null::float8, null::float8,
+    null::uuid
+  ) $$,
+  format('hybrid search, %s, tells the relevance of ranks, but says nothing of recency or boosts', r.name)
+)
+from memory_test.rankings as r
+order by r.position;
 select results_eq(
-  $$ select m.scope, m.keyword_rank, m.semantic_rank, m.score
-     from memory.hybrid_search('rule', 'tea', max_results => 2) as m $$,
+  format(
+    $$ select m.scope, m.keyword_rank, m.semantic_rank, m.score
+       from memory_test.hybrid(%L, 'tea', max_results => 2) as m $$,
+    r.name
+  ),
   $$ values
      ('words', 1::bigint, null::bigint, 1.0::float8 / 63 + 1.0::float8 / 61),
      ('both again', 2, null, 1.0::float8 / 63 + 1.0::float8 / 62) $$,
-  'without an embedding hybrid search is keyword search'
+  format('without an embedding hybrid search, %s, is keyword search', r.name)
+)
+from memory_test.rankings as r
+order by r.position;
+select results_eq(
+  format(
+    $$ select m.scope from memory_test.hybrid(%L, '', memory_test.axis(1), max_results => 2) as m $$, r.name
+  ),
+  $$ values ('meaning'), ('both') $$,
+  format('without words hybrid search, %s, is semantic search', r.name)
+)
+from memory_test.rankings as r
+order by r.position;
+select is_empty(
+  format($$ select m.scope from memory_test.hybrid(%L, '', max_results => 2) as m $$, r.name),
+  format('without words and an embedding hybrid search, %s, finds nothing', r.name)
+)
+from memory_test.rankings as r
+order by r.position;
+select results_eq(
+  $$ select m.scope, m.rank from memory_test.hybrid('specified', 'tea') as m $$,
+  $$ values
+     ('words', ts_rank(to_tsvector('english', 'tea tea tea tea'), 'tea')::float8),
+     ('both again', ts_rank(to_tsvector('english', 'tea and tea'), 'tea')::float8),
+     ('both', ts_rank(to_tsvector('english', 'tea'), 'tea')::float8) $$,
+  'the keyword list as specified is by ts_rank'
+);
+-- Of five texts of one word each three hold tea: ln(1 + 2.5 / 3.5) * f * 1.5 / (f + 0.5).
+select results_eq(
+  $$ select m.scope, round(m.rank::numeric, 9) from memory_test.hybrid('calibrated', 'tea') as m $$,
+  $$ select v.scope, round((ln(1 + 2.5 / 3.5) * v.frequency * 1.5 / (v.frequency + 0.5))::numeric, 9)
+     from (values ('words', 4.0), ('both again', 2), ('both', 1)) as v (scope, frequency) $$,
+  'otherwise it is by BM25'
 );
 select results_eq(
-  $$ select m.scope from memory.hybrid_search('rule', '', memory_test.axis(1), max_results => 2) as m $$,
-  $$ values ('meaning'), ('both') $$,
-  'without words hybrid search is semantic search'
-);
-select is_empty(
-  $$ select m.scope from memory.hybrid_search('rule', '', max_results => 2) as m $$,
-  'without words and an embedding hybrid search finds nothing'
+  $$ select m.scope, m.rank from memory.keyword_search('rule', 'tea') as m $$,
+  $$ values
+     ('words', ts_rank(to_tsvector('english', 'tea tea tea tea'), 'tea')::float8),
+     ('both again', ts_rank(to_tsvector('english', 'tea and tea'), 'tea')::float8),
+     ('both', ts_rank(to_tsvector('english', 'tea'), 'tea')::float8) $$,
+  'while keyword search is by ts_rank all the same'
 );
 select results_eq(
   $$ select m.scope from memory.hybrid_search('rule', 'tea coffee') as m order by 1 $$,
@@ -646,7 +799,15 @@ select is_empty(
   $$ select m.scope from memory.hybrid_search('rule', 'tea coffee', keyword_match => 'all') as m $$,
   'unless a call asks for all words'
 );
-select memory.configure('{"keyword_match": "all"}') \g /dev/null
+select is_empty(
+  $$ select m.scope from memory_test.hybrid('specified', 'tea coffee') as m $$,
+  'as specified every word must occur, whatever the setting says'
+);
+select is(
+  (select count(*) from memory.hybrid_search('rule', 'tea coffee', keyword_match => 'any')), 4::bigint,
+  'unless a call asks for any word'
+);
+select memory.configure('{"ranking": "calibrated", "keyword_match": "all"}') \g /dev/null
 select is_empty(
   $$ select m.scope from memory.hybrid_search('rule', 'tea coffee') as m $$,
   'the setting may ask for all words'
@@ -657,7 +818,7 @@ select is_empty(
 );
 select is(
   (select count(*) from memory.hybrid_search('rule', 'tea coffee', keyword_match => 'any')), 4::bigint,
-  'unless a call asks for any word'
+  'but not where a call asks for any word'
 );
 select memory.configure('{"keyword_match": "any", "rrf_k": 1}') \g /dev/null
 select results_eq(
@@ -667,6 +828,15 @@ select results_eq(
      ('meaning', 1.0::float8 / 2 + 1.0::float8 / 5), ('words', 1.0::float8 / 5 + 1.0::float8 / 2),
      ('both', 1.0::float8 / 3 + 1.0::float8 / 4) $$,
   'the constant of the fusion is a setting'
+);
+select results_eq(
+  $$ select m.scope, m.score, m.relevance = m.rrf_score * 61 / 2
+     from memory_test.hybrid('specified', 'tea', memory_test.axis(1), max_results => 3) as m $$,
+  $$ values
+     ('meaning', 1.0::float8 / 61 + 1.0::float8 / 64, true),
+     ('words', 1.0::float8 / 64 + 1.0::float8 / 61, true),
+     ('both', 1.0::float8 / 62 + 1.0::float8 / 63, true) $$,
+  'but 60 where the ranking is as specified'
 );
 
 -- Ties
@@ -714,12 +884,42 @@ select is(
 )
 from unnest('{semantic,keyword,hybrid,general}'::text[]) with ordinality as m (method, position)
 order by m.position;
+select memory.configure('{"ranking": "specified"}') \g /dev/null
+select is(
+  memory_test.tied(m.method), 'newest second third oldest',
+  m.method || ' search gives the same order where the ranking is as specified'
+)
+from unnest('{semantic,keyword,hybrid,general}'::text[]) with ordinality as m (method, position)
+order by m.position;
+select memory.configure('{"ranking": "calibrated"}') \g /dev/null
 select results_eq(
   $$ select m.scope, m.semantic_rank, m.keyword_rank
      from memory.hybrid_search('rule', 'tea', memory_test.axis(1), max_results => 2) as m $$,
   $$ values ('newest', 1::bigint, 1::bigint), ('second', 2, 2) $$,
   'the limit cuts equals in the same order'
 );
+-- Many equals, of which the pool takes 20: the ids run against the age.
+insert into memory.facts
+  (tenant_id, id, subject, predicate, content, embedding, embedding_version_id, created_at)
+select
+  'tied', lpad(n::text, 32, '0')::uuid, 'tea', n::text, 'tea', memory_test.axis(1), :'tied_version_id',
+  '2026-01-01Z'::timestamptz + n * interval '1 minute'
+from generate_series(1, 60) as n;
+select memory.configure('{"candidate_pool": 1}') \g /dev/null
+select results_eq(
+  format(
+    $$ select m.predicate
+       from memory.search(
+         'tea', types => '{fact}', mode => %L, max_results => 3, embedding => memory_test.axis(1),
+         as_of => '2026-01-04Z'
+       ) as m $$,
+    o.mode
+  ),
+  $$ values ('60'), ('59'), ('58') $$,
+  format('of sixty equals a %s search returns the newest, however small the pool', o.mode)
+)
+from unnest('{semantic,keyword,hybrid}'::text[]) with ordinality as o (mode, position)
+order by o.position;
 -- Equal scores, one by meaning and words, one by words and meaning.
 select memory_test.as_tenant('mirrored');
 select memory.register_embedding_version('model', '1') as mirrored_version_id \gset
@@ -733,19 +933,42 @@ select results_eq(
   $$ values ('meaning first', 1::bigint, 2::bigint), ('words first', 2, 1) $$,
   'of equal fusions the nearer in meaning comes first, though it is older'
 );
+select memory.configure('{"ranking": "specified"}') \g /dev/null
 select results_eq(
   $$ select m.scope
      from memory.search(
        'tea', embedding => memory_test.axis(1), min_confidence => 0, as_of => '2026-01-03Z'
      ) as m $$,
   $$ values ('meaning first'), ('words first') $$,
-  'and so it does in the general search'
+  'and so it does in the general search, where the ranking is as specified'
 );
+-- Equally relevant, both being at the end of the scale.
+select memory_test.as_tenant('at the end');
+select memory.register_embedding_version('model', '1') as end_version_id \gset
+insert into memory.rules (tenant_id, scope, content, embedding, embedding_version_id, created_at)
+values
+('at the end', 'newer', 'tea', memory_test.near(0.8), :'end_version_id', '2026-01-02Z'),
+('at the end', 'nearer', 'tea', memory_test.near(0.9), :'end_version_id', '2026-01-01Z');
+select results_eq(
+  format(
+    $$ select m.scope, round(m.relevance::numeric, 9)
+       from memory.search(
+         'what', max_results => %s, embedding => memory_test.axis(1), as_of => '2026-01-03Z'
+       ) as m $$,
+    n.max_results
+  ),
+  format(
+    $$ select v.scope, 0.8::numeric(10, 9) from (values ('nearer'), ('newer')) as v (scope) limit %s $$,
+    n.max_results
+  ),
+  format('of equally relevant memories the nearer comes first, though older, in an answer of %s', n.max_results)
+)
+from generate_series(1, 2) as n (max_results);
 
 -- search: several types
 
 select memory_test.as_tenant('types');
-select memory.configure('{"candidate_pool": 1}') \g /dev/null
+select memory.configure('{"ranking": "specified"}') \g /dev/null
 insert into memory.rules (tenant_id, id, content, created_at)
 values ('types', '00000000-0000-0000-0000-000000000001', 'tea', '2026-01-01Z');
 insert into memory.facts (tenant_id, id, subject, predicate, content, created_at)
@@ -761,17 +984,21 @@ select results_eq(
 );
 update memory.facts as f set reference_count = 1 where f.tenant_id = 'types';
 insert into memory.rules (tenant_id, id, content, created_at)
-values ('types', '00000000-0000-0000-0000-000000000004', 'green tea', '2026-01-01Z');
+values ('types', '00000000-0000-0000-0000-000000000004', 'tea tea tea tea', '2026-01-01Z');
 select results_eq(
-  $$ select m.memory_type, m.content from memory.search('green tea', as_of => '2026-01-02Z') as m $$,
-  $$ values ('episode', 'tea'), ('fact', 'tea'), ('rule', 'green tea'), ('rule', 'tea') $$,
+  $$ select m.memory_type, m.content from memory.search('tea', as_of => '2026-01-02Z') as m $$,
+  $$ values ('episode', 'tea'), ('fact', 'tea'), ('rule', 'tea tea tea tea'), ('rule', 'tea') $$,
   'the first of each type comes before the second of any'
 );
 select results_eq(
   $$ select m.memory_type, m.content
-     from memory.search('green tea', mode => 'keyword', as_of => '2026-01-02Z') as m limit 1 $$,
-  $$ values ('rule', 'green tea') $$,
+     from memory.search('tea', mode => 'keyword', as_of => '2026-01-02Z') as m limit 1 $$,
+  $$ values ('rule', 'tea tea tea tea') $$,
   'a search by words compares the ranks of all types'
+);
+select is_empty(
+  $$ select m.id from memory.search('green tea', as_of => '2026-01-02Z') as m $$,
+  'every word must occur'
 );
 select results_eq(
   $$ select m.memory_type from memory.search('tea', types => '{rule,fact}', as_of => '2026-01-02Z') as m $$,
@@ -800,11 +1027,46 @@ select results_eq(
   $$ values ('episode'), ('fact') $$,
   'max_results counts all types together'
 );
+-- By relevance, the types are one list. With k1 at 0 a word counts once, whatever the length of the text.
+select memory_test.as_tenant('compared');
+select memory.configure('{"bm25_k1": 0, "index_rendering": "content"}') \g /dev/null
+insert into memory.rules (tenant_id, content) values ('compared', 'green tea'), ('compared', 'green paint');
+insert into memory.facts (tenant_id, subject, predicate, content)
+values ('compared', 'Ada', 'likes', 'green tea');
+insert into memory.episodes (tenant_id, butler, content, created_at, expires_at)
+values ('compared', 'home', 'tea pot', '2026-01-01Z', null);
+-- Of two rules both are green and one is tea: ln(1 + 0.5 / 2.5) and ln(1 + 1.5 / 1.5); the one episode is
+-- tea, ln(1 + 0.5 / 1.5), and nothing is green, ln(1 + 1.5 / 0.5).
+select results_eq(
+  $$ select m.memory_type, m.content, round(m.words::numeric, 9), m.meaning,
+       round(m.relevance::numeric, 9) = round(m.words::numeric, 9), m.score = m.relevance,
+       m.semantic_rank, m.keyword_rank, m.rrf_score, m.recency
+     from memory.search('green tea', as_of => '2026-01-02Z') as m $$,
+  $$ select v.memory_type, v.content, round(least(1, v.share / 0.68), 9), null::float8, true, true,
+       null::bigint, null::bigint, null::float8, null::float8
+     from (values
+       ('fact', 'green tea', 1.0), ('rule', 'green tea', 1.0),
+       ('rule', 'green paint', ln(1.2) / (ln(1.2) + ln(2.0))),
+       ('episode', 'tea pot', ln(4.0 / 3) / (ln(4.0 / 3) + ln(4.0)))
+     ) as v (memory_type, content, share) $$,
+  'the most relevant of all types come first, equals as episode, fact and rule'
+);
+select results_eq(
+  $$ select m.memory_type from memory.search('green tea', max_results => 3, as_of => '2026-01-02Z') as m $$,
+  $$ values ('fact'), ('rule'), ('rule') $$,
+  'max_results counts all types together, whatever their ranks'
+);
+select results_eq(
+  $$ select m.memory_type
+     from memory.search('green tea', types => '{episode,rule}', as_of => '2026-01-02Z') as m $$,
+  $$ values ('rule'), ('rule'), ('episode') $$,
+  'and a type that is not asked for takes no place'
+);
 
 -- search: modes
 
 select memory_test.as_tenant('modes');
-select memory.configure('{"candidate_pool": 1}') \g /dev/null
+select memory.configure('{"ranking": "specified"}') \g /dev/null
 select memory.register_embedding_version('model', '1') as modes_version_id \gset
 select memory.store_rule('tea', 'near', embedding => memory_test.near(0.9), as_of => '2026-01-01Z')
 as modes_near_id \gset
@@ -867,6 +1129,69 @@ select throws_ok(
   $$ select * from memory.search('tea', mode => 'semantic') $$,
   'PM002', 'semantic search without an embedding',
   'semantic mode without an embedding is refused'
+);
+-- By relevance. Meaning is 0.85 / 0.7, so 1, 0.45 / 0.7 and 0.05 / 0.7; and of f times tea, of texts of one
+-- word, the share is f / (f + 2).
+select memory.configure('{"ranking": "calibrated", "retrieval_mode": "hybrid", "bm25_k1": 2}') \g /dev/null
+create function memory_test.found_in_mode(mode text, min_relevance float8 default null)
+  returns table (scope text, meaning numeric, words numeric, relevance numeric)
+  language sql
+begin atomic
+  select
+    m.scope, round(m.meaning::numeric, 6), round(m.words::numeric, 6), round(m.relevance::numeric, 6)
+  from memory.search(
+    'tea', mode => found_in_mode.mode, min_relevance => found_in_mode.min_relevance,
+    embedding => memory_test.axis(1), as_of => '2026-01-03Z'
+  ) as m
+  where m.score = m.relevance;
+end;
+select results_eq(
+  $$ select * from memory_test.found_in_mode('semantic') $$,
+  $$ values
+     ('near', 1.000000, null::numeric, 0.800000),
+     ('meaning', round(0.45 / 0.7, 6), null, round(0.8 * 0.45 / 0.7, 6)) $$,
+  'mode semantic finds what is relevant by its meaning and does not mind the words'
+);
+select results_eq(
+  $$ select f.scope, f.relevance from memory_test.found_in_mode('semantic', 0) as f offset 2 $$,
+  $$ values ('far', round(0.8 * 0.05 / 0.7, 6)) $$,
+  'down to the min_relevance that a call asks for'
+);
+select results_eq(
+  $$ select * from memory_test.found_in_mode('keyword') $$,
+  $$ values
+     ('words', null::numeric, round(3.0 / 5 / 0.68, 6), round(3.0 / 5 / 0.68, 6)),
+     ('far', null, round(2.0 / 4 / 0.68, 6), round(2.0 / 4 / 0.68, 6)),
+     ('near', null, round(1.0 / 3 / 0.68, 6), round(1.0 / 3 / 0.68, 6)) $$,
+  'mode keyword finds what is relevant by its words alone and does not mind an embedding'
+);
+select results_eq(
+  $$ select * from memory_test.found_in_mode('hybrid') $$,
+  $$ select v.scope, round(v.meaning, 6), round(v.words, 6), round(v.relevance, 6)
+     from (values
+       ('words', null, 0.6 / 0.68, 0.6 / 0.68),
+       ('near', 1, (1.0 / 3 - 0.08) / 0.6, 1 - 0.2 * (1 - 0.3 * (1.0 / 3 - 0.08) / 0.6)),
+       ('meaning', 0.45 / 0.7, null, 0.8 * 0.45 / 0.7),
+       ('far', 0.05 / 0.7, 0.7, 1 - (1 - 0.8 * 0.05 / 0.7) * (1 - 0.3 * 0.7))
+     ) as v (scope, meaning, words, relevance) $$,
+  'mode hybrid weighs both, and by its words alone what has no vector'
+);
+select results_eq(
+  $$ select m.scope
+     from memory.search(null, embedding => memory_test.axis(1), as_of => '2026-01-03Z') as m $$,
+  $$ values ('near'), ('meaning') $$,
+  'without a query only meaning counts'
+);
+select is_empty(
+  $$ select m.scope from memory.search('', min_relevance => 0, as_of => '2026-01-03Z') as m $$,
+  'without words and an embedding nothing is found'
+);
+select memory.configure('{"retrieval_mode": "keyword"}') \g /dev/null
+select results_eq(
+  $$ select m.scope
+     from memory.search('tea', embedding => memory_test.axis(1), as_of => '2026-01-03Z') as m $$,
+  $$ values ('words'), ('far'), ('near') $$,
+  'the mode follows the setting here too'
 );
 
 -- Scope
@@ -962,6 +1287,7 @@ select results_eq(
 )
 from unnest('{semantic,keyword,hybrid}'::text[]) with ordinality as o (mode, position)
 order by o.position;
+select memory.configure('{"ranking": "specified"}') \g /dev/null
 select results_eq(
   $$ select m.subject, m.semantic_rank, m.keyword_rank
      from memory.search(
@@ -970,6 +1296,7 @@ select results_eq(
   $$ values ('lasting', 1::bigint, 1::bigint) $$,
   'what has faded takes no rank either'
 );
+select memory.configure('{"ranking": "calibrated"}') \g /dev/null
 select is(
   (
     select count(*) from memory.search(
@@ -1130,6 +1457,12 @@ order by f.position;
 select throws_ok(
   format('select * from memory.search(''x'', min_confidence => %L)', n.value), 'PM002', null,
   format('a min_confidence of %s is refused', n.value)
+)
+from unnest('{-0.1,1.1,NaN,Infinity}'::text[]) with ordinality as n (value, position)
+order by n.position;
+select throws_ok(
+  format('select * from memory.search(''x'', min_relevance => %L)', n.value), 'PM002', null,
+  format('a min_relevance of %s is refused', n.value)
 )
 from unnest('{-0.1,1.1,NaN,Infinity}'::text[]) with ordinality as n (value, position)
 order by n.position;
