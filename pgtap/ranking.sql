@@ -1,8 +1,13 @@
 begin;
 \ir fixtures.sql
-select plan(43);
+select plan(111);
 
 -- BM25, by hand. Four live documents of 2, 3, 2 and 1 lexemes: on average 2.
+
+create function memory_test.idf(documents float8, corpus float8 default 4)
+  returns float8
+  language sql
+  return ln(1 + (corpus - documents + 0.5) / (documents + 0.5));
 
 create function memory_test.bm25(
   frequency float8,
@@ -10,13 +15,13 @@ create function memory_test.bm25(
   documents float8,
   corpus float8 default 4,
   average float8 default 2,
-  k1 float8 default 0.9,
+  k1 float8 default 0.5,
   b float8 default 0.4
 )
   returns numeric
   language sql
   return round((
-    ln(1 + (corpus - documents + 0.5) / (documents + 0.5))
+    memory_test.idf(documents, corpus)
     * frequency * (k1 + 1) / (frequency + k1 * (1 - b + b * length / average))
   )::numeric, 10);
 
@@ -35,171 +40,483 @@ values
 -- Lengths: green tea 2, tea milk sugar 3, milk 1, coffee bean 2.
 insert into memory.rules (tenant_id, scope, content, metadata)
 values ('bm25', 'forgotten', 'tea tea tea', '{"forgotten": true}');
-select memory.configure('{"keyword_ranker": "bm25"}') \g /dev/null
+create function memory_test.by_bm25(
+  query text,
+  scope text default null
+)
+  returns table (scope text, weight numeric)
+  language sql
+begin atomic
+  select m.scope, round(m.rank::numeric, 10)
+  from memory.search(
+    by_bm25.query, mode => 'keyword', scope => by_bm25.scope, min_relevance => 0, as_of => '2026-01-05Z'
+  ) as m;
+end;
 select results_eq(
-  $$ select m.scope, round(m.rank::numeric, 10)
-     from memory.keyword_search('rule', 'tea', keyword_match => 'any') as m $$,
+  $$ select * from memory_test.by_bm25('tea') $$,
   $$ values ('twice', memory_test.bm25(2, 3, 2)), ('green', memory_test.bm25(1, 2, 2)) $$,
   'BM25 weighs how often a word occurs against the length of the text'
 );
 select results_eq(
-  $$ select m.scope, round(m.rank::numeric, 10)
-     from memory.keyword_search('rule', 'tea green', keyword_match => 'any') as m $$,
+  $$ select * from memory_test.by_bm25('tea green') $$,
   $$ values
      ('green', memory_test.bm25(1, 2, 2) + memory_test.bm25(1, 2, 1)), ('twice', memory_test.bm25(2, 3, 2)) $$,
   'and a rare word more than a common one'
 );
+select memory.configure('{"keyword_match": "all"}') \g /dev/null
 select results_eq(
-  $$ select m.scope, round(m.rank::numeric, 10) from memory.keyword_search('rule', 'tea milk') as m $$,
+  $$ select * from memory_test.by_bm25('tea milk') $$,
   $$ values ('twice', memory_test.bm25(2, 3, 2) + memory_test.bm25(1, 3, 2)) $$,
   'where all words are asked for, each still counts by how many texts hold it'
 );
+select memory.configure('{"keyword_match": "any"}') \g /dev/null
 select results_eq(
-  $$ select m.scope, round(m.rank::numeric, 10)
-     from memory.keyword_search('rule', 'tea', 'green', keyword_match => 'any') as m $$,
+  $$ select * from memory_test.by_bm25('tea', 'green') $$,
   $$ values ('green', memory_test.bm25(1, 2, 2)) $$,
   'the words of other scopes count too: a scope changes what is found, not what it weighs'
 );
 select results_eq(
-  $$ select m.scope from memory.keyword_search('rule', 'tea', keyword_match => 'any', max_results => 1) as m $$,
+  $$ select m.scope from memory.search('tea', mode => 'keyword', max_results => 1, as_of => '2026-01-05Z') as m $$,
   $$ values ('twice') $$,
-  'the limit cuts the list of BM25'
+  'the limit cuts what BM25 ranks'
 );
 select is_empty(
-  $$ select * from memory.keyword_search('rule', 'the', keyword_match => 'any') $$,
+  $$ select * from memory_test.by_bm25('the') $$,
   'a query of stop words finds nothing'
 );
 select is_empty(
-  $$ select * from memory.keyword_search('fact', 'tea', keyword_match => 'any') $$,
+  $$ select * from memory.search('tea', '{fact}', mode => 'keyword', min_relevance => 0) $$,
   'nor does a query where nothing is stored'
 );
 select memory.configure('{"bm25_k1": 0}') \g /dev/null
 select results_eq(
-  $$ select distinct round(m.rank::numeric, 10)
-     from memory.keyword_search('rule', 'tea', keyword_match => 'any') as m $$,
+  $$ select distinct m.weight from memory_test.by_bm25('tea') as m $$,
   $$ values (memory_test.bm25(1, 1, 2, k1 => 0)) $$,
   'with k1 at 0 it does not matter how often a word occurs'
 );
 select memory.configure('{"bm25_k1": 2, "bm25_b": 1}') \g /dev/null
 select results_eq(
-  $$ select m.scope, round(m.rank::numeric, 10)
-     from memory.keyword_search('rule', 'tea', keyword_match => 'any') as m $$,
+  $$ select * from memory_test.by_bm25('tea') $$,
   $$ values
      ('twice', memory_test.bm25(2, 3, 2, k1 => 2, b => 1)), ('green', memory_test.bm25(1, 2, 2, k1 => 2, b => 1)) $$,
   'k1 and b are settings'
 );
-select memory.configure('{"bm25_k1": 0.9, "bm25_b": 0.4}') \g /dev/null
-select is(
-  (select m.keyword_rank from memory.rank_memories('tea', as_of => '2026-01-05Z') as m
-    where m.scope = 'twice'),
-  1::bigint,
-  'recall ranks by BM25 too'
-);
+select memory.configure('{"bm25_k1": 0.5, "bm25_b": 0.4}') \g /dev/null
+select results_eq(
+  format($$ select m.scope, round(m.rank::numeric, 10) from %s as m $$, c.call),
+  $$ values ('twice', memory_test.bm25(2, 3, 2)), ('green', memory_test.bm25(1, 2, 2)) $$,
+  c.what || ' weighs words by BM25 too'
+)
+from (values
+  (1, $$memory.search('tea', as_of => '2026-01-05Z')$$, 'search'),
+  (2, $$memory.search('tea', mode => 'keyword', as_of => '2026-01-05Z')$$, 'search by words alone'),
+  (3, $$memory.rank_memories('tea', as_of => '2026-01-05Z')$$, 'recall')
+) as c (position, call, what)
+order by c.position;
 -- The corpus is what is live and of the tenant, folded or not.
 select memory_test.as_tenant('bm25 of another');
 select memory.store_rule('tea tea tea tea') as foreign_id \gset
 select memory_test.as_tenant('bm25');
 select memory.fold_corpus_statistics() \g /dev/null
 select results_eq(
-  $$ select m.scope, round(m.rank::numeric, 10)
-     from memory.keyword_search('rule', 'tea', keyword_match => 'any') as m $$,
+  $$ select * from memory_test.by_bm25('tea') $$,
   $$ values ('twice', memory_test.bm25(2, 3, 2)), ('green', memory_test.bm25(1, 2, 2)) $$,
   'a fold changes no rank, nor does what another tenant stores'
 );
 select results_eq(
-  $$ select c.documents, c.average_terms from memory.corpus_size('rule') as c $$,
+  $$ select c.documents, c.average_terms from unnest(memory.corpus_sizes('{rule}')) as c $$,
   $$ values (4::bigint, 2::float8) $$,
   'the corpus is what is live'
 );
 
--- The pool
+-- The share of what the words of a query could give, by hand: idf 0.69 for tea or milk, which two of four
+-- texts hold, 1.20 for beans, 2.30 for what none holds. A word counts up to k1 + 1 times that.
 
-select memory_test.as_tenant('pool');
-select memory.register_embedding_version('model', '1') as pool_version_id \gset
-insert into memory.rules (tenant_id, scope, content, embedding, embedding_version_id)
-select 'pool', v.name, v.content, memory_test.near(v.similarity), :'pool_version_id'
-from (values ('nearest', 'coffee', 0.9), ('both', 'tea milk', 0.8)) as v (name, content, similarity);
-insert into memory.rules (tenant_id, scope, content) values ('pool', 'words', 'tea tea tea');
-select memory.configure('{"candidate_pool": 1}') \g /dev/null
+create function memory_test.shares(query text, scope text default null)
+  returns table (scope text, share numeric)
+  language sql
+begin atomic
+  select m.scope, round((0.68 * m.words)::numeric, 9)
+  from memory.search(
+    shares.query, mode => 'keyword', scope => shares.scope, min_relevance => 0, as_of => '2026-01-05Z'
+  ) as m
+  where m.meaning is null and round(m.relevance::numeric, 12) = round(m.words::numeric, 12);
+end;
 select results_eq(
-  $$ select m.scope, m.semantic_rank, m.keyword_rank
-     from memory.hybrid_search('rule', 'tea', memory_test.axis(1), max_results => 1) as m $$,
-  $$ values ('nearest', 1::bigint, null::bigint) $$,
-  'lists as deep as the answer do not see what is second in both'
-);
-select memory.configure('{"candidate_pool": 3}') \g /dev/null
-select results_eq(
-  $$ select m.scope, m.semantic_rank, m.keyword_rank
-     from memory.hybrid_search('rule', 'tea', memory_test.axis(1), max_results => 1) as m $$,
-  $$ values ('both', 2::bigint, 2::bigint) $$,
-  'lists as deep as the pool do'
-);
-
--- Fusion of scores: 40 % similarity scaled over the list, 60 % keyword weight over its maximum.
-
-select memory_test.as_tenant('scores');
-select memory.register_embedding_version('model', '1') as scores_version_id \gset
-insert into memory.rules (tenant_id, scope, content, embedding, embedding_version_id)
-select 'scores', v.name, v.content, memory_test.near(v.similarity), :'scores_version_id'
-from (values ('near', 'coffee', 0.9), ('both', 'tea', 0.7), ('far', 'wine', 0.1)) as v (name, content, similarity);
-insert into memory.rules (tenant_id, scope, content) values ('scores', 'words', 'tea tea');
-select memory.configure('{"fusion": "scores"}') \g /dev/null
-create view memory_test.fused_scores as
-select m.scope, round(m.score::numeric, 6) as score
-from memory.hybrid_search('rule', 'tea', memory_test.axis(1)) as m;
-select results_eq(
-  $$ select * from memory_test.fused_scores $$,
-  $$ select v.scope, round(v.score::numeric, 6)
+  format('select * from memory_test.shares(%L)', q.query),
+  $$ select v.scope, round(v.share::numeric, 9)
      from (values
-       ('both', 0.4 * 0.6 / 0.8 + 0.6
-         * (ts_rank(to_tsvector('tea'), 'tea') / ts_rank(to_tsvector('tea tea'), 'tea'))::numeric),
-       ('words', 0.6), ('near', 0.4), ('far', 0.0)
-     ) as v (scope, score) $$,
-  'scores are added: what is in one list only has nothing of the other'
-);
-select memory.configure('{"semantic_share": 1}') \g /dev/null
+       ('coffee', memory_test.bm25(1, 2, 1) / (1.5 * (memory_test.idf(2) + memory_test.idf(1)))),
+       ('twice', memory_test.bm25(2, 3, 2) / (1.5 * (memory_test.idf(2) + memory_test.idf(1)))),
+       ('green', memory_test.bm25(1, 2, 2) / (1.5 * (memory_test.idf(2) + memory_test.idf(1))))
+     ) as v (scope, share) $$,
+  q.what
+)
+from (values
+  (1, 'tea beans', 'words score by their share of what all words of the query could give'),
+  (2, 'beans? The tea of tea!', 'however often and with whatever stop words the query says them')
+) as q (position, query, what)
+order by q.position;
 select results_eq(
-  $$ select * from memory_test.fused_scores $$,
-  $$ values ('near', 1.000000), ('both', 0.750000), ('far', 0.000000), ('words', 0.000000) $$,
-  'with the whole share the similarity decides'
-);
-select memory.configure('{"semantic_share": 0}') \g /dev/null
-select results_eq(
-  $$ select scope from memory_test.fused_scores limit 2 $$, $$ values ('words'), ('both') $$,
-  'and with none the words'
-);
-select memory.configure('{"semantic_share": 0.4}') \g /dev/null
-select results_eq(
-  $$ select m.scope, round(m.score::numeric, 6)
-     from memory.hybrid_search('rule', 'nothing of it', memory_test.near(0.9), max_results => 1) as m $$,
-  $$ values ('near', 0.400000) $$,
-  'a query whose words nothing holds goes by similarity'
+  $$ select * from memory_test.shares('tea unicorn') $$,
+  $$ select v.scope, round(v.share::numeric, 9)
+     from (values
+       ('twice', memory_test.bm25(2, 3, 2) / (1.5 * (memory_test.idf(2) + memory_test.idf(0)))),
+       ('green', memory_test.bm25(1, 2, 2) / (1.5 * (memory_test.idf(2) + memory_test.idf(0))))
+     ) as v (scope, share) $$,
+  'a word that nothing holds is one that could have been'
 );
 select results_eq(
-  $$ select m.scope, round(m.score::numeric, 6) from memory.hybrid_search('rule', 'wine', null) as m $$,
-  $$ values ('far', 0.600000) $$,
-  'and one without a vector by its words'
-);
-select is_empty(
-  $$ select * from memory.hybrid_search('rule', '', null) $$, 'nothing is found for nothing'
+  $$ select * from memory_test.shares('tea unicorn', 'green') $$,
+  $$ values (
+    'green',
+    round((memory_test.bm25(1, 2, 2) / (1.5 * (memory_test.idf(2) + memory_test.idf(0))))::numeric, 9)
+  ) $$,
+  'in a scope the share is the same'
 );
 select results_eq(
-  $$ select m.scope, m.relevance = m.score, m.rrf_score > 0, m.neighbour_boost, m.session_boost, m.named_boost
-     from memory.hybrid_search('rule', 'wine', null) as m $$,
-  $$ values ('far', true, true, 0::float8, 0::float8, 0::float8) $$,
-  'the parts of the score are told'
+  $$ select * from memory_test.shares('milk tea') limit 1 $$,
+  $$ values ('twice', 0.680000000) $$,
+  'what has two thirds of it has all that counts'
 );
-select memory.forget_memory('rule', r.id) from memory.rules as r
-where r.tenant_id = 'scores' and r.scope <> 'both' \g /dev/null
+select memory.configure('{"keyword_match": "all"}') \g /dev/null
 select results_eq(
-  $$ select * from memory_test.fused_scores $$, $$ values ('both', 1.000000) $$,
-  'the only memory of both lists has the highest score'
+  $$ select s.scope from memory_test.shares('milk tea') as s $$, $$ values ('twice') $$,
+  'where the setting asks for all words, what lacks one is not found'
 );
 
--- Boosts
+-- Meaning and words: the default scale has 0.4 half way. With k1 at 0 a word counts once, and of three texts
+-- two hold tea, none a unicorn: the share is ln(1.6) / (ln(1.6) + ln(8)).
+
+select memory_test.as_tenant('weighed');
+select memory.register_embedding_version('model', '1') as weighed_version_id \gset
+select memory.configure('{"bm25_k1": 0, "index_rendering": "content"}') \g /dev/null
+insert into memory.facts (tenant_id, subject, predicate, content, embedding, embedding_version_id)
+select
+  'weighed', 's', v.name, v.content, v.embedding, case when v.embedding is not null then :'weighed_version_id'::uuid end
+from (values
+  ('meaning', 'wine', memory_test.near(0.4)), ('both', 'tea', memory_test.near(0.4)), ('words', 'tea', null)
+) as v (name, content, embedding);
+insert into memory.episodes (tenant_id, butler, content, created_at, expires_at, embedding, embedding_version_id)
+select
+  'weighed', v.name, v.content, '2026-01-01Z', null, v.embedding,
+  case when v.embedding is not null then :'weighed_version_id'::uuid end
+from (values
+  ('meaning', 'wine', memory_test.near(0.4)), ('both', 'tea', memory_test.near(0.4)), ('words', 'tea', null)
+) as v (name, content, embedding);
+create function memory_test.weighed(embedding vector default memory_test.axis(1), settings jsonb default '{}')
+  returns table (memory_type text, name text, meaning numeric, words numeric, relevance numeric)
+  language plpgsql
+as $$
+begin
+  perform memory.configure(settings);
+  return query
+  select
+    m.memory_type, coalesce(m.predicate, m.scope), round(m.meaning::numeric, 6), round(m.words::numeric, 6),
+    round(m.relevance::numeric, 6)
+  from memory.search(
+    'tea or unicorn', min_relevance => 0, embedding => weighed.embedding, as_of => '2026-01-02Z'
+  ) as m
+  order by 1, 2;
+end;
+$$;
+create view memory_test.by_words as
+select
+  s.share, (s.share - 0.08) / 0.6 as beside_meaning, s.share / 0.68 as alone
+from (select ln(1.6) / (ln(1.6) + ln(8.0)) as share) as s;
+select results_eq(
+  $$ select * from memory_test.weighed() $$,
+  $$ select v.memory_type, v.name, v.meaning, round(v.words, 6), round(v.relevance, 6)
+     from memory_test.by_words as w
+     cross join lateral (values
+       ('episode', 'both', 0.500000, w.beside_meaning, 1 - (1 - 0.5 / 2) * (1 - 0.95 * w.beside_meaning)),
+       ('episode', 'meaning', 0.500000, null, 0.5 / 2),
+       ('episode', 'words', null, w.alone, w.alone),
+       ('fact', 'both', 0.500000, w.beside_meaning, 1 - (1 - 0.8 / 2) * (1 - 0.25 * w.beside_meaning)),
+       ('fact', 'meaning', 0.500000, null, 0.8 / 2),
+       ('fact', 'words', null, w.alone, w.alone)
+     ) as v (memory_type, name, meaning, words, relevance) $$,
+  'meaning and words are a noisy or, by the weights of the type; words alone are the whole scale'
+);
+select results_eq(
+  $$ select * from memory_test.weighed(null) $$,
+  $$ select v.memory_type, v.name, null::numeric, round(w.alone, 6), round(w.alone, 6)
+     from memory_test.by_words as w
+     cross join (values ('episode', 'both'), ('episode', 'words'), ('fact', 'both'), ('fact', 'words'))
+     as v (memory_type, name) $$,
+  'for a query without a vector they are for all memories'
+);
+select results_eq(
+  $$ select v.memory_type, v.name, v.relevance
+     from memory_test.weighed(settings => '{
+       "meaning_weight": 0.5, "words_weight": 1, "episode_meaning_weight": 0, "episode_words_weight": 0.5
+     }') as v where v.name <> 'words' $$,
+  $$ select v.memory_type, v.name, round(v.relevance, 6)
+     from memory_test.by_words as w
+     cross join lateral (values
+       ('episode', 'both', 0.5 * w.beside_meaning), ('episode', 'meaning', 0),
+       ('fact', 'both', 1 - 0.75 * (1 - w.beside_meaning)), ('fact', 'meaning', 0.25)
+     ) as v (memory_type, name, relevance) $$,
+  'the weights are settings'
+);
+update memory.embedding_versions as v set similarity_floor = 0.2, similarity_ceiling = 0.45
+where v.tenant_id = 'weighed';
+select results_eq(
+  $$ select v.memory_type, v.name, v.meaning from memory_test.weighed() as v where v.name <> 'words' $$,
+  $$ values
+     ('episode', 'both', 0.800000), ('episode', 'meaning', 0.800000), ('fact', 'both', 0.800000),
+     ('fact', 'meaning', 0.800000) $$,
+  'similarity counts on the scale of the embedding version, as it is at the time'
+);
+select results_eq(
+  $$ select v.memory_type, v.name, v.meaning from memory_test.weighed(memory_test.axis(2)) as v
+     where v.name = 'meaning' $$,
+  $$ values ('episode', 'meaning', 1.000000), ('fact', 'meaning', 1.000000) $$,
+  'up to its end'
+);
+select results_eq(
+  $$ select v.memory_type, v.name, v.meaning from memory_test.weighed(memory_test.axis(3)) as v
+     where v.name = 'meaning' $$,
+  $$ values ('episode', 'meaning', 0.000000), ('fact', 'meaning', 0.000000) $$,
+  'and from its beginning'
+);
+
+-- What else is stored
+
+select memory_test.as_tenant('steady');
+select memory.register_embedding_version('model', '1') as steady_version_id \gset
+select memory.configure('{"bm25_k1": 0}') \g /dev/null
+insert into memory.facts (tenant_id, subject, predicate, content, embedding, embedding_version_id, created_at)
+select
+  'steady', 's', v.name, v.content, v.embedding, case when v.embedding is not null then :'steady_version_id'::uuid end,
+  '2026-01-01Z'
+from (values
+  ('meaning', 'wine', memory_test.near(0.5)), ('both', 'tea', memory_test.near(0.4)), ('words', 'tea', null)
+) as v (name, content, embedding);
+create function memory_test.steady(max_results integer default 10)
+  returns table (name text, similarity float8, meaning float8, words numeric, relevance float8)
+  language sql
+begin atomic
+  select m.predicate, m.similarity, m.meaning, round(m.words::numeric, 9), m.relevance
+  from memory.search(
+    'tea of the unicorn', min_relevance => 0, max_results => steady.max_results,
+    embedding => memory_test.axis(1), as_of => '2026-01-02Z'
+  ) as m
+  where m.subject = 's'
+  order by m.predicate;
+end;
+create table memory_test.alone as select * from memory_test.steady();
+select results_eq(
+  $$ select a.name, a.words from memory_test.alone as a where a.name <> 'meaning' $$,
+  $$ select v.name, round((v.score)::numeric, 9)
+     from (select memory_test.idf(2, 3) / (memory_test.idf(2, 3) + memory_test.idf(0, 3)) as share) as s
+     cross join lateral (values ('both', (s.share - 0.08) / 0.6), ('words', s.share / 0.68)) as v (name, score) $$,
+  'among three facts two of which hold it a word counts so much'
+);
+-- 90 memories of the other types, which hold the word, and have vectors nearer and farther.
+insert into memory.rules (tenant_id, content, embedding, embedding_version_id)
+select 'steady', 'tea ' || n, memory_test.near(n / 50.0), :'steady_version_id' from generate_series(1, 45) as n;
+insert into memory.episodes (tenant_id, butler, content, created_at, expires_at, embedding, embedding_version_id)
+select 'steady', 'home', 'tea ' || n, '2026-01-01Z', null, memory_test.near(n / -50.0), :'steady_version_id'
+from generate_series(1, 45) as n;
+select results_eq(
+  $$ select * from memory_test.steady(100) $$, $$ select * from memory_test.alone $$,
+  'relevance is the same, to the last digit, whatever is stored of other types'
+);
+-- 97 facts that share no word with the query.
+insert into memory.facts (tenant_id, subject, predicate, content, embedding, embedding_version_id)
+select 'steady', 'other', n::text, 'milk', memory_test.near(sin(n)), :'steady_version_id'
+from generate_series(1, 97) as n;
+insert into memory.entities (tenant_id, canonical_name, entity_type) values ('steady', 'Ada', 'person');
+select results_eq(
+  $$ select s.* from memory_test.steady(200) as s where s.name = 'meaning' $$,
+  $$ select a.* from memory_test.alone as a where a.name = 'meaning' $$,
+  'and what is found by its meaning is as relevant among a hundred facts as among three'
+);
+select results_eq(
+  $$ select s.name, s.similarity, s.meaning, s.words from memory_test.steady(200) as s where s.name <> 'meaning' $$,
+  $$ select v.name, a.similarity, a.meaning, round((v.score)::numeric, 9)
+     from (select memory_test.idf(2, 100) / (memory_test.idf(2, 100) + memory_test.idf(0, 100)) as share) as s
+     cross join lateral (values ('both', (s.share - 0.08) / 0.6), ('words', s.share / 0.68)) as v (name, score)
+     join memory_test.alone as a on a.name = v.name $$,
+  'words change by how many facts hold them, and by nothing else'
+);
+
+-- What is required: a scale from 0 to 1, and meaning all the weight, so that relevance is the similarity.
+
+select memory_test.as_tenant('floor');
+select memory.register_embedding_version('model', '1') as floor_version_id \gset
+update memory.embedding_versions as v set similarity_floor = 0, similarity_ceiling = 1 where v.tenant_id = 'floor';
+select memory.configure('{"meaning_weight": 1, "index_rendering": "content"}') \g /dev/null
+insert into memory.facts (tenant_id, subject, predicate, content, embedding, embedding_version_id, created_at)
+select
+  'floor', 'subject', v.name, 'wine', memory_test.near(v.similarity), :'floor_version_id', v.created_at::timestamptz
+from (values
+  ('a', 0.5, '2026-01-01 06:00Z'), ('b', 0.12, '2026-01-01 05:00Z'), ('c', 0.1, '2026-01-01 04:00Z'),
+  ('d', 0.07, '2026-01-01 03:00Z'), ('e', 0.05, '2026-01-01 02:00Z'), ('f', 0, '2026-01-01 01:00Z')
+) as v (name, similarity, created_at);
+insert into memory.rules (tenant_id, content, created_at)
+select 'floor', 'milk ' || n, '2026-01-01Z' from generate_series(1, 4) as n;
+create function memory_test.above(
+  embedding vector default memory_test.axis(1),
+  min_relevance float8 default null,
+  types text[] default null,
+  query text default 'what'
+)
+  returns text
+  language sql
+begin atomic
+  select coalesce(string_agg(coalesce(m.predicate, m.scope), ' ' order by m.ordinality), '')
+  from memory.search(
+    above.query, above.types, min_relevance => above.min_relevance, embedding => above.embedding,
+    as_of => '2026-01-02Z'
+  ) with ordinality as m;
+end;
+-- A direction in which the nearest, a, has the similarity.
+create function memory_test.toward(similarity float8)
+  returns vector
+  language sql
+  immutable
+  return (
+    select array_agg(
+      case i when 1 then similarity * 2 when 3 then sqrt(1 - similarity * similarity * 4) else 0 end order by i
+    )::vector
+    from generate_series(1, 384) as i
+  );
+select is(memory_test.above(), 'a b c d', 'a sure best leaves the others the floor of the settings, 0.06');
+select is(memory_test.above(min_relevance => 0), 'a b c d e f', 'a min_relevance of 0 returns whatever there is');
+select is(memory_test.above(min_relevance => 0.09), 'a b c', 'a call may ask for more');
+select is(memory_test.above(min_relevance => 1), '', 'up to all there can be');
+select m.relevance as relevance_of_b, m.relevance + 1e-15 as more_than_b
+from memory.search('what', min_relevance => 0, embedding => memory_test.axis(1), as_of => '2026-01-02Z') as m
+where m.predicate = 'b' \gset
+select is(
+  memory_test.above(min_relevance => :relevance_of_b), 'a b', 'what is exactly as relevant as it has to be is returned'
+);
+select is(memory_test.above(min_relevance => :more_than_b), 'a', 'what is less by the last digit is not');
+select memory.configure('{"min_relevance": 0.11}') \g /dev/null
+select is(memory_test.above(), 'a b', 'the floor is a setting');
+select is(memory_test.above(min_relevance => 0.06), 'a b c d', 'that a call overrides');
+select memory.configure('{"min_relevance": 0.06}') \g /dev/null
+-- Ten memories need an evidence of 0.06 * 2.1, so 0.126; toward 0.2 the others have 0.4 of what they had.
+select is(
+  memory_test.above(memory_test.toward(s.similarity)), s.expected,
+  format('of ten memories a best of %s %s', s.similarity, s.what)
+)
+from (values
+  (1, 0.125::float8, '', 'is no answer'), (2, 0.127, 'a', 'is one')
+) as s (position, similarity, expected, what)
+order by s.position;
+select is(
+  memory_test.above(memory_test.axis(3)), '', 'a query that nothing is about finds nothing at all'
+);
+select is(
+  memory_test.above(memory_test.axis(3), 0), 'a b c d e f', 'unless a call asks for whatever there is'
+);
+select is(
+  memory_test.above(memory_test.toward(0.125), 0.1), 'a', 'a min_relevance of the call needs no evidence'
+);
+-- Of six facts the best needs 0.06 * (1 + 1.1 * log(6)), so 0.1114.
+select is(
+  memory_test.above(memory_test.toward(s.similarity), types => '{fact}'), s.expected,
+  format('where facts alone are asked for, a best of %s %s', s.similarity, s.what)
+)
+from (values
+  (1, 0.111::float8, '', 'is no answer'), (2, 0.112, 'a', 'is one')
+) as s (position, similarity, expected, what)
+order by s.position;
+insert into memory.rules (tenant_id, content, created_at)
+select 'floor', 'milk ' || n, '2026-01-01Z' from generate_series(5, 94) as n;
+select is(
+  memory_test.above(memory_test.toward(s.similarity)), s.expected,
+  format('of a hundred memories a best of %s %s', s.similarity, s.what)
+)
+from (values
+  (1, 0.127::float8, '', 'is no answer any more'), (2, 0.191, '', 'is none either'), (3, 0.193, 'a', 'is one')
+) as s (position, similarity, expected, what)
+order by s.position;
+select memory.configure('{"min_evidence": 0.05}') \g /dev/null
+-- 0.05 * 3.2, so 0.16.
+select is(
+  memory_test.above(memory_test.toward(s.similarity)), s.expected,
+  format('with a min_evidence of 0.05 a best of %s %s', s.similarity, s.what)
+)
+from (values (1, 0.159::float8, '', 'is no answer'), (2, 0.161, 'a', 'is one')) as s (position, similarity, expected, what)
+order by s.position;
+select memory.configure('{"min_evidence": 0, "min_relevance": 0}') \g /dev/null
+select is(memory_test.above(memory_test.axis(3)), 'a b c d e f', 'with both settings at 0 there always is an answer');
+-- Beside a best of 0.25 that needs 0.2 others need 0.7 * 0.2 * 0.2 / 0.25, so 0.112; beside one of 0.4, 0.07.
+select memory.configure(jsonb_build_object('min_evidence', 0.2 / 3.2, 'min_relevance', 0.06)) \g /dev/null
+insert into memory.facts (tenant_id, subject, predicate, content, embedding, embedding_version_id, created_at)
+select 'floor', 'subject', v.name, 'beer', memory_test.axis(v.axis), :'floor_version_id', v.created_at::timestamptz
+from (values ('x', 4, '2025-12-02Z'), ('y', 5, '2025-12-01Z')) as v (name, axis, created_at);
+create function memory_test.beside(best float8, other float8)
+  returns vector
+  language sql
+  immutable
+  return (
+    select array_agg(
+      case i when 4 then best when 5 then other when 6 then sqrt(1 - best * best - other * other) else 0 end
+      order by i
+    )::vector
+    from generate_series(1, 384) as i
+  );
+-- 102 memories now: a little more than 0.2 is needed.
+select is(
+  memory_test.above(memory_test.beside(v.best, v.other)), v.expected,
+  format('beside a best of %s one of %s is %s', v.best, v.other, case v.expected when 'x' then 'left out' else 'returned' end)
+)
+from (values
+  (1, 0.25::float8, 0.110::float8, 'x'), (2, 0.25, 0.115, 'x y'), (3, 0.4, 0.068, 'x'), (4, 0.4, 0.073, 'x y'),
+  (5, 0.9, 0.059, 'x'), (6, 0.9, 0.061, 'x y')
+) as v (position, best, other, expected)
+order by v.position;
+-- Being named is evidence, too: of 102 memories 0.08 * 3.2095, so 0.257, is needed, and 1 - 0.81 * 0.9 is 0.271.
+select memory.configure('{"boost_named": 0.1, "min_evidence": 0.08, "words_weight": 0}') \g /dev/null
+select is(
+  memory_test.above(memory_test.toward(s.similarity), query => s.query), s.expected,
+  format('a best of %s is %s', s.similarity, s.what)
+)
+from (values
+  (1, 0.19::float8, 'what', '', 'no answer if nobody is named'), (2, 0.19, 'Which subject?', 'a', 'one if it is named'),
+  (3, 0.15, 'Which subject?', '', 'none again if it fits too little for that')
+) as s (position, similarity, query, expected, what)
+order by s.position;
+-- The words of an episode are no more than those of a fact: beside a vector at most 0.3 here.
+select memory_test.as_tenant('talk');
+select memory.register_embedding_version('model', '1') as talk_version_id \gset
+select memory.configure('{"bm25_k1": 0, "index_rendering": "content"}') \g /dev/null
+insert into memory.episodes (tenant_id, butler, content, created_at, expires_at, embedding, embedding_version_id)
+select 'talk', 'home', v.content, '2026-01-01Z', null, memory_test.near(0), :'talk_version_id'
+from (values ('tea pot'), ('milk'), ('wine')) as v (content);
+-- Of three episodes one holds tea, one milk: the share of either in three words is
+-- ln(1 + 2.5 / 1.5) / (2 * ln(1 + 2.5 / 1.5) + ln(8)), so 0.24, words 0.27, evidence 0.08; 0.131 is needed.
+select is_empty(
+  $$ select * from memory.search('tea milk unicorn', embedding => memory_test.axis(1), as_of => '2026-01-02Z') $$,
+  'the words of talk are little evidence'
+);
+select results_eq(
+  $$ select m.content, round(m.relevance::numeric, 6)
+     from memory.search(
+       'tea milk unicorn', min_relevance => 0.2, embedding => memory_test.axis(1), as_of => '2026-01-02Z'
+     ) as m order by 1 $$,
+  $$ select v.content, round(0.95 * (memory_test.idf(1, 3) / (2 * memory_test.idf(1, 3) + ln(8)) - 0.08)::numeric / 0.6, 6)
+     from (values ('milk'), ('tea pot')) as v (content) $$,
+  'though they may be much relevance'
+);
+select results_eq(
+  $$ select m.content from memory.search('tea milk', embedding => memory_test.axis(1), as_of => '2026-01-02Z') as m
+     order by 1 $$,
+  $$ values ('milk'), ('tea pot') $$,
+  'half of the words are enough'
+);
+
+-- Boosts: of episodes whose relevance is their similarity.
 
 select memory_test.as_tenant('boosts');
 select memory.register_embedding_version('model', '1') as boosts_version_id \gset
+update memory.embedding_versions as v set similarity_floor = 0, similarity_ceiling = 1 where v.tenant_id = 'boosts';
+select memory.configure('{"index_rendering": "content"}') \g /dev/null
 insert into memory.episodes
   (tenant_id, butler, session_id, content, metadata, created_at, expires_at, embedding, embedding_version_id)
 select
@@ -213,51 +530,67 @@ from (values
   ('elsewhere', '00000000-0000-0000-0000-00000000000b', '{"speaker": "Ada Lovelace"}', '2026-01-01 10:01:30Z', 0.60),
   ('alone', null, '{}', '2026-01-01 10:01:40Z', 0.55)
 ) as v (content, session, metadata, created_at, similarity);
-create function memory_test.boosted(settings jsonb, query text default 'what')
-  returns table (content text, neighbours numeric, session numeric, named numeric, score numeric)
+create function memory_test.boosted(
+  settings jsonb,
+  query text default 'what',
+  mode text default 'hybrid',
+  as_of timestamptz default '2026-01-02Z'
+)
+  returns table (content text, neighbors numeric, session numeric, named numeric, relevance numeric)
   language plpgsql
 as $$
 begin
   perform memory.configure(
-    '{"fusion": "scores", "semantic_share": 1, "boost_neighbours": 0, "boost_session": 0,
-      "boost_named": 0, "candidate_pool": 10}'
-    || settings
+    '{"episode_meaning_weight": 1, "boost_neighbors": 0, "boost_session": 0, "boost_named": 0}' || settings
   );
   return query
   select
-    m.content, round(m.neighbour_boost::numeric, 4), round(m.session_boost::numeric, 4),
-    round(m.named_boost::numeric, 4), round(m.score::numeric, 4)
-  from memory.hybrid_search('episode', query, memory_test.axis(1)) as m;
+    m.content, round(m.neighbor_boost::numeric, 4), round(m.session_boost::numeric, 4),
+    round(m.named_boost::numeric, 4), round(m.relevance::numeric, 4)
+  from memory.search(
+    query, mode => mode, types => '{episode}', min_relevance => 0, embedding => memory_test.axis(1),
+    as_of => as_of
+  ) as m
+  where m.score = m.relevance and m.time_boost = 0;
 end;
 $$;
--- Scaled similarities: best 1, elsewhere 1/2, alone 5/12, first 1/3, third 1/6, fourth 0.
 select results_eq(
   $$ select * from memory_test.boosted('{}') $$,
   $$ values
-     ('best', 0.0000, 0.0000, 0.0000, 1.0000), ('elsewhere', 0, 0, 0, 0.5), ('alone', 0, 0, 0, 0.4167),
-     ('first', 0, 0, 0, 0.3333), ('third', 0, 0, 0, 0.1667), ('fourth', 0, 0, 0, 0) $$,
-  'without boosts nothing is added'
+     ('best', 0.0000, 0.0000, 0.0000, 0.9000), ('elsewhere', 0, 0, 0, 0.6), ('alone', 0, 0, 0, 0.55),
+     ('first', 0, 0, 0, 0.5), ('third', 0, 0, 0, 0.4), ('fourth', 0, 0, 0, 0.3) $$,
+  'without boosts nothing is gained'
 );
 select results_eq(
-  $$ select * from memory_test.boosted('{"boost_neighbours": 0.5}') $$,
+  $$ select * from memory_test.boosted('{"boost_neighbors": 0.5}') $$,
   $$ values
-     ('best', 0.1667, 0.0000, 0.0000, 0.7778), ('first', 0.5, 0, 0, 0.5556), ('third', 0.5, 0, 0, 0.4444),
-     ('elsewhere', 0, 0, 0, 0.3333), ('alone', 0, 0, 0, 0.2778), ('fourth', 0.0833, 0, 0, 0.0556) $$,
+     ('best', 0.2500, 0.0000, 0.0000, 1 - 0.1 * 0.75), ('first', 0.45, 0, 0, 1 - 0.5 * 0.55),
+     ('third', 0.45, 0, 0, 1 - 0.6 * 0.55), ('elsewhere', 0, 0, 0, 0.6), ('alone', 0, 0, 0, 0.55),
+     ('fourth', 0.2, 0, 0, 1 - 0.7 * 0.8) $$,
   'a turn gains by the better of the turns before and after it in its session'
 );
+-- (0.9 + 0.5 + 0.4) / 3, and 0.6 / 3.
 select results_eq(
   $$ select * from memory_test.boosted('{"boost_session": 0.5}') $$,
   $$ values
-     ('best', 0.0000, 0.5000, 0.0000, 1.0000), ('first', 0, 0.5, 0, 0.5556), ('elsewhere', 0, 0.25, 0, 0.5),
-     ('third', 0, 0.5, 0, 0.4444), ('fourth', 0, 0.5, 0, 0.3333), ('alone', 0, 0, 0, 0.2778) $$,
-  'an episode gains by the best of its session, and one without a session nothing'
+     ('best', 0.0000, 0.3000, 0.0000, 1 - 0.1 * 0.7), ('first', 0, 0.3, 0, 1 - 0.5 * 0.7),
+     ('elsewhere', 0, 0.1, 0, 1 - 0.4 * 0.9), ('third', 0, 0.3, 0, 1 - 0.6 * 0.7),
+     ('alone', 0, 0, 0, 0.55), ('fourth', 0, 0.3, 0, 1 - 0.7 * 0.7) $$,
+  'an episode gains by the mean of the three best of its session, and one without a session nothing'
 );
 select results_eq(
   $$ select * from memory_test.boosted('{"boost_named": 0.5}', 'What did ADA''s friend say?') $$,
   $$ values
-     ('best', 0.0000, 0.0000, 0.0000, 0.6667), ('first', 0, 0, 0.5, 0.5556), ('third', 0, 0, 0.5, 0.4444),
-     ('elsewhere', 0, 0, 0, 0.3333), ('alone', 0, 0, 0, 0.2778), ('fourth', 0, 0, 0, 0) $$,
+     ('best', 0.0000, 0.0000, 0.0000, 0.9000), ('first', 0, 0, 0.5, 1 - 0.5 * 0.5),
+     ('third', 0, 0, 0.5, 1 - 0.6 * 0.5), ('elsewhere', 0, 0, 0, 0.6), ('alone', 0, 0, 0, 0.55),
+     ('fourth', 0, 0, 0, 0.3) $$,
   'an episode gains if the query names its speaker by the whole name, in whatever case'
+);
+select results_eq(
+  $$ select b.content from memory_test.boosted('{"boost_named": 0.5}', 'Ada Lovelace', 'semantic') as b
+     where b.named > 0 order by 1 $$,
+  $$ values ('elsewhere'), ('first'), ('third') $$,
+  'also where meaning alone is asked for, and whatever other name the name is part of'
 );
 select is_empty(
   $$ select b.content from memory_test.boosted('{"boost_named": 0.5}', 'Adamant bobbing') as b
@@ -269,33 +602,140 @@ select is_empty(
   'nor by nothing'
 );
 select results_eq(
-  $$ select b.content, b.score
+  $$ select b.content, b.relevance
      from memory_test.boosted(
-       '{"boost_neighbours": 1, "boost_session": 1, "boost_named": 1}', 'What did Bob say?'
+       '{"boost_neighbors": 0.5, "boost_session": 0.5, "boost_named": 0.5}', 'What did Bob say?'
      ) as b limit 1 $$,
-  $$ values ('best', round((1 + 1.0 / 3 + 1 + 1) / 4, 4)) $$,
-  'boosts add up, and the sum is over its maximum'
+  $$ values ('best', round(1 - 0.1 * 0.75 * 0.7 * 0.5, 4)) $$,
+  'each boost takes its part of the doubt that the others leave'
 );
-select memory.configure('{"boost_neighbours": 0.5, "candidate_pool": 1}') \g /dev/null
 select results_eq(
-  $$ select m.content, m.neighbour_boost
-     from memory.hybrid_search('episode', 'what', memory_test.axis(1), max_results => 1) as m $$,
-  $$ values ('best', 0::float8) $$,
-  'a turn that is no candidate lends nothing'
+  $$ select b.content, b.relevance
+     from memory_test.boosted(
+       '{"boost_neighbors": 1, "boost_session": 1, "boost_named": 1}', 'What did Bob say?'
+     ) as b where b.named = 1 order by 1 $$,
+  $$ values ('best', 1.0000), ('fourth', 1) $$,
+  'all of them together make nothing more than certain'
 );
-select memory.configure('{
-  "fusion": "rrf", "boost_neighbours": 0, "boost_session": 0.2, "boost_named": 0
-}') \g /dev/null
+-- A turn that is no candidate: expired, of another butler, or beyond the pool.
+update memory.episodes as e set expires_at = '2026-01-03Z' where e.tenant_id = 'boosts' and e.content = 'best';
 select results_eq(
-  $$ select m.content, m.score = m.relevance, m.score < m.rrf_score * 61 / 2 + 0.2
-     from memory.hybrid_search('episode', 'what', memory_test.axis(1), max_results => 1) as m $$,
-  $$ values ('best', true, true) $$,
-  'ranks can be boosted as well as scores'
+  $$ select b.content, b.neighbors, b.session
+     from memory_test.boosted(
+       '{"boost_neighbors": 0.5, "boost_session": 0.5}', as_of => '2026-01-03Z'
+     ) as b where b.content in ('first', 'third', 'fourth') order by 1 $$,
+  $$ values ('first', 0.0000, 0.2000), ('fourth', 0.2, 0.2), ('third', 0.15, 0.2) $$,
+  'a turn that has expired lends nothing, nor do turns across it lend to each other'
 );
-select ok(
-  bool_and(m.relevance between 0 and 1), 'relevance stays within its range'
+-- One word in a text of one word is 1 / 1.5 of what there could be: 0.9804 on the scale.
+select results_eq(
+  $$ select * from memory_test.boosted('{"boost_neighbors": 0.5, "boost_session": 0.5}', 'best', 'keyword') $$,
+  $$ values (
+    'best', 0.0000, round(0.5 / 1.5 / 0.68 / 3, 4), 0.0000,
+    round(1 - (1 - 1 / 1.5 / 0.68) * (1 - 0.5 / 1.5 / 0.68 / 3), 4)
+  ) $$,
+  'where words alone are asked for, turns that do not hold them lend nothing'
+);
+-- Turns of another butler in the same session
+
+select memory_test.as_tenant('two butlers');
+select memory.register_embedding_version('model', '1') as butlers_version_id \gset
+insert into memory.episodes
+  (tenant_id, butler, session_id, content, created_at, expires_at, embedding, embedding_version_id)
+select
+  'two butlers', v.butler, '00000000-0000-0000-0000-00000000000a', v.butler, v.created_at::timestamptz, null,
+  memory_test.near(0.75), :'butlers_version_id'
+from (values ('home', '2026-01-01 10:00Z'), ('work', '2026-01-01 10:01Z')) as v (butler, created_at);
+-- Each of the two is of relevance 0.5, and lends 0.4 of that to the other, and of two thirds of it to both.
+select results_eq(
+  $$ select m.content, round(m.neighbor_boost::numeric, 6), round(m.session_boost::numeric, 6)
+     from memory.search('what', embedding => memory_test.axis(1), as_of => '2026-01-02Z') as m order by 1 $$,
+  $$ values ('home', 0.200000, round(0.4 * 0.5 * 2 / 3, 6)), ('work', 0.200000, round(0.4 * 0.5 * 2 / 3, 6)) $$,
+  'turns of two butlers in one session lend to each other where both are looked for'
+);
+select results_eq(
+  $$ select m.content, round(m.neighbor_boost::numeric, 6), round(m.session_boost::numeric, 6)
+     from memory.search('what', scope => 'home', embedding => memory_test.axis(1), as_of => '2026-01-02Z') as m $$,
+  $$ values ('home', 0.000000, round(0.4 * 0.5 / 3, 6)) $$,
+  'and nothing to one whose butler alone is'
+);
+
+-- How many are considered
+
+select memory_test.as_tenant('pool');
+select memory.register_embedding_version('model', '1') as pool_version_id \gset
+update memory.embedding_versions as v set similarity_floor = 0, similarity_ceiling = 1 where v.tenant_id = 'pool';
+insert into memory.episodes
+  (tenant_id, butler, session_id, content, created_at, expires_at, embedding, embedding_version_id)
+select
+  'pool', 'home', v.session::uuid, v.content, v.created_at::timestamptz, null, memory_test.near(v.similarity),
+  :'pool_version_id'
+from (
+  select 'between ' || n, null, '2026-01-01Z', 0.9 - n / 100.0 from generate_series(1, 30) as n
+  union all
+  values
+  ('partner', '00000000-0000-0000-0000-00000000000a', '2026-01-01 10:00Z', 0.95),
+  ('behind', '00000000-0000-0000-0000-00000000000a', '2026-01-01 10:01Z', 0.1)
+) as v (content, session, created_at, similarity);
+create function memory_test.considered(candidate_pool integer, max_results integer default 10)
+  returns table (content text, neighbors numeric)
+  language plpgsql
+as $$
+begin
+  perform memory.configure(
+    '{"episode_meaning_weight": 1, "boost_neighbors": 0.9, "boost_session": 0}'
+    || jsonb_build_object('candidate_pool', candidate_pool)
+  );
+  return query
+  select m.content, round(m.neighbor_boost::numeric, 4)
+  from memory.search(
+    'what', max_results => considered.max_results, embedding => memory_test.axis(1), as_of => '2026-01-02Z'
+  ) as m
+  where m.session_id is not null;
+end;
+$$;
+select results_eq(
+  $$ select * from memory_test.considered(100) $$,
+  $$ values ('partner', 0.0900), ('behind', round(0.9 * 0.95, 4)) $$,
+  'boosts choose among all episodes of the pool'
+);
+select results_eq(
+  $$ select * from memory_test.considered(31) $$, $$ values ('partner', 0.0000) $$,
+  'what 31 others are more relevant than is not in a pool of 31, lends nothing and gains nothing'
+);
+select results_eq(
+  $$ select * from memory_test.considered(32) $$,
+  $$ values ('partner', 0.0900), ('behind', round(0.9 * 0.95, 4)) $$,
+  'but in one of 32'
+);
+select results_eq(
+  $$ select * from memory_test.considered(1, 16) $$,
+  $$ values ('partner', 0.0900), ('behind', round(0.9 * 0.95, 4)) $$,
+  'the pool is never smaller than twice the answer'
+);
+select results_eq(
+  $$ select * from memory_test.considered(1, 15) $$, $$ values ('partner', 0.0000) $$,
+  'nor greater than it has to be'
+);
+insert into memory.facts (tenant_id, subject, predicate, content, embedding, embedding_version_id)
+select
+  'pool', case n when 25 then 'Ada' else 'somebody' end, n::text, 'x', memory_test.near(0.9 - n / 100.0),
+  :'pool_version_id'
+from generate_series(1, 30) as n;
+select memory.configure('{"boost_named": 1, "words_weight": 0}') \g /dev/null
+select is(
+  (
+    select m.predicate
+    from memory.search(
+      'Ada', types => '{fact}', max_results => n.max_results, embedding => memory_test.axis(1),
+      as_of => '2026-01-02Z'
+    ) as m limit 1
+  ),
+  n.expected,
+  format('of facts an answer of %s considers %s', n.max_results, greatest(20, 2 * n.max_results))
 )
-from memory.rank_memories('Ada Bob', embedding => memory_test.axis(1)) as m;
+from (values (1, '1'), (12, '1'), (13, '25')) as n (max_results, expected)
+order by n.max_results;
 
 -- Facts are about their subject or entity.
 
@@ -305,13 +745,15 @@ values ('named', '00000000-0000-0000-0000-0000000000e1', 'Grace Hopper', 'person
 select memory.store_fact('Ada', 'likes', 'tea') as ada_id \gset
 select memory.store_fact('the admiral', 'likes', 'tea', entity_id => '00000000-0000-0000-0000-0000000000e1')
 as grace_id \gset
-select memory.store_fact('Bob', 'likes', 'tea') as bob_id \gset
+select memory.store_fact('Bob', 'likes', 'tea', metadata => '{"speaker": "Cleo"}') as bob_id \gset
+select memory.store_rule('Bring tea', metadata => '{"speaker": "Cleo"}') as rule_id \gset
 select memory.configure('{"boost_named": 0.5}') \g /dev/null
 select is(
   (
-    select string_agg(m.subject, ', ' order by m.subject)
-    from memory.hybrid_search('fact', 'tea ' || q.query) as m
-    where m.named_boost > 0
+    select string_agg(coalesce(m.subject, 'rule'), ', ' order by m.subject)
+    from memory.search('tea ' || q.query, min_relevance => 0) as m
+    where m.named_boost = 0.5
+      and abs(m.relevance - (1 - 0.5 * (1 - m.words))) < 1e-12
   ),
   q.expected, q.what
 )
@@ -319,10 +761,191 @@ from (values
   (1, 'Ada?', 'Ada', 'a fact whose subject is named gains'),
   (2, 'of Grace Hopper', 'the admiral', 'and one whose entity is named'),
   (3, 'of amazing grace', 'the admiral', 'by whichever of its names'),
-  (4, 'of Grace', null, 'but not by half a name'),
-  (5, 'Bob and Ada', 'Ada, Bob', 'several may be named')
+  (4, 'for the Admiral', 'the admiral', 'or its subject'),
+  (5, 'of Grace', null, 'but not by half a name'),
+  (6, 'Bob and Ada', 'Ada, Bob', 'several may be named'),
+  (7, 'of Cleo', null, 'only an episode has a speaker')
 ) as q (position, query, expected, what)
 order by q.position;
+select is(
+  (select max(m.named_boost) from memory.search('tea Ada', min_relevance => 0) as m where m.subject <> 'Ada'), 0::float8,
+  'what is not named gains nothing'
+);
+
+-- Whether a fact is named does not depend on what else is stored.
+
+select memory_test.as_tenant('asked at length');
+select memory.register_embedding_version('model', '1') as length_version_id \gset
+select memory.store_fact('Ada', 'likes', 'green paint', embedding => memory_test.near(0.5), as_of => '2026-01-01Z')
+as length_id \gset
+create view memory_test.named_at_length as
+select q.position, m.words, m.named_boost, round(m.relevance::numeric, 6) as relevance
+from (values
+  (
+    1, 'hybrid',
+    'Tell me whether Ada ever mentioned which shade, gloss, brand, supplier, price or delivery date she '
+    'would prefer for walls, doors, windows, fences, cupboards and ceilings'
+  ),
+  (2, 'semantic', 'What would Ada like?')
+) as q (position, mode, query)
+cross join lateral memory.search(
+  q.query, mode => q.mode, embedding => memory_test.axis(1), as_of => '2026-01-02Z'
+) as m;
+-- Meaning is 0.45 / 0.7.
+select results_eq(
+  $$ select * from memory_test.named_at_length order by 1 $$,
+  $$ values
+     (1, 0::float8, 0.1::float8, round(1 - 0.9 * (1 - 0.8 * 0.45 / 0.7), 6)),
+     (2, null, 0, round(0.8 * 0.45 / 0.7, 6)) $$,
+  'one word of many names a subject; where no words are asked for, none does'
+);
+insert into memory.entities (tenant_id, canonical_name, entity_type) values ('asked at length', 'Bob', 'person');
+select results_eq(
+  $$ select * from memory_test.named_at_length order by 1 $$,
+  $$ values
+     (1, 0::float8, 0.1::float8, round(1 - 0.9 * (1 - 0.8 * 0.45 / 0.7), 6)),
+     (2, null, 0, round(0.8 * 0.45 / 0.7, 6)) $$,
+  'whatever entities there are'
+);
+
+-- A time that the query names
+
+select memory_test.as_tenant('dated');
+select memory.register_embedding_version('model', '1') as dated_version_id \gset
+insert into memory.episodes
+  (tenant_id, butler, content, created_at, expires_at, embedding, embedding_version_id, index_rendering)
+select
+  'dated', 'home', v.content, v.created_at::timestamptz, null, memory_test.near(0.4), :'dated_version_id',
+  'content'
+from (values
+  ('before', '2026-05-02 23:59:59Z'), ('begins', '2026-05-03 00:00Z'), ('evening', '2026-05-03 20:00Z'),
+  ('after', '2026-05-04 00:00Z')
+) as v (content, created_at);
+insert into memory.facts
+  (tenant_id, subject, predicate, content, valid_from, created_at, embedding, embedding_version_id)
+select
+  'dated', 's', v.content, v.content, v.valid_from::timestamptz, v.created_at::timestamptz, memory_test.near(0.4),
+  :'dated_version_id'
+from (values
+  ('held then', '2026-05-03 12:00Z', '2026-05-20Z'), ('told then', '2026-04-01Z', '2026-05-03 12:00Z')
+) as v (content, valid_from, created_at);
+create function memory_test.dated(query text default 'What happened on 3 May 2026?', settings jsonb default '{}')
+  returns table (content text, boost numeric, relevance numeric)
+  language plpgsql
+as $$
+begin
+  perform memory.configure(settings);
+  return query
+  select m.content, round(m.time_boost::numeric, 6), round(m.relevance::numeric, 6)
+  from memory.search(query, embedding => memory_test.axis(1), min_relevance => 0, as_of => '2026-06-01Z') as m
+  order by 1;
+end;
+$$;
+select results_eq(
+  $$ select * from memory_test.dated() $$,
+  $$ values
+     ('after', 0.000000, 0.250000), ('before', 0, 0.25), ('begins', 0.3, 1 - 0.75 * 0.7),
+     ('evening', 0.3, 1 - 0.75 * 0.7), ('held then', 0.3, 1 - 0.6 * 0.7), ('told then', 0, 0.4) $$,
+  'an episode gains if it is of a time that the query names, a fact if it holds from then on'
+);
+select is_empty(
+  $$ select * from memory_test.dated('What happened?') as d where d.boost > 0 $$,
+  'a query that names no time gives nothing to any'
+);
+select results_eq(
+  $$ select d.content from memory_test.dated(settings => '{"time_zone": "Asia/Tokyo"}') as d where d.boost > 0 $$,
+  $$ values ('before'), ('begins'), ('held then') $$,
+  'a day is that of the time zone of the settings'
+);
+select results_eq(
+  $$ select d.content, d.relevance
+     from memory_test.dated(settings => '{"time_zone": "UTC", "boost_time": 1}') as d where d.boost = 1 $$,
+  $$ values ('begins', 1.000000), ('evening', 1), ('held then', 1) $$,
+  'how much they gain is a setting'
+);
+select is_empty(
+  $$ select * from memory_test.dated(settings => '{"boost_time": 0}') as d where d.boost <> 0 $$,
+  'which turns it off'
+);
+
+-- The present is a time, too.
+
+select memory_test.as_tenant('news');
+select memory.register_embedding_version('model', '1') as news_version_id \gset
+insert into memory.facts
+  (tenant_id, subject, predicate, content, created_at, valid_from, embedding, embedding_version_id)
+select
+  'news', 's', v.name, v.content, '2026-05-03Z', '2026-05-03Z', memory_test.near(v.similarity), :'news_version_id'
+from (values
+  ('news', 'works elsewhere from now on', 0.4), ('fact', 'works here', 0.4), ('other news', 'paints no longer', 0.12)
+) as v (name, content, similarity);
+insert into memory.rules (tenant_id, scope, content, created_at, embedding, embedding_version_id)
+values ('news', 'rule', 'rest from now on', '2026-05-03Z', memory_test.near(0.4), :'news_version_id');
+insert into memory.episodes
+  (tenant_id, butler, content, created_at, expires_at, embedding, embedding_version_id)
+values ('news', 'episode', 'rests from now on', '2026-05-03Z', null, memory_test.near(0.4), :'news_version_id');
+create function memory_test.present(query text)
+  returns table (name text, boost numeric)
+  language sql
+begin atomic
+  select coalesce(m.predicate, m.scope), round(m.time_boost::numeric, 6)
+  from memory.search(
+    query, scope => '*', embedding => memory_test.axis(1), min_relevance => 0, as_of => '2026-06-01Z'
+  ) as m
+  order by 1;
+end;
+select results_eq(
+  $$ select * from memory_test.present('What is it these days?') $$,
+  $$ values ('episode', 0.000000), ('fact', 0), ('news', 0.3 * 2 * 0.4), ('other news', 0.3 * 2 * 0.08), ('rule', 0) $$,
+  'a fact that tells news gains if the query asks for the present, the more the better it fits'
+);
+select results_eq(
+  $$ select * from memory_test.present('What is it?') $$,
+  $$ values ('episode', 0.000000), ('fact', 0), ('news', 0), ('other news', 0), ('rule', 0) $$,
+  'a query that does not gives nothing to news'
+);
+select results_eq(
+  $$ select * from memory_test.present('What was it on 3 May 2026?') $$,
+  $$ values ('episode', 0.300000), ('fact', 0.3), ('news', 0.3), ('other news', 0.3), ('rule', 0.3) $$,
+  'news are of the time they hold from, a rule of that when it was stored'
+);
+
+-- Nothing of all this where the ranking is as specified
+
+select memory_test.as_tenant('boosts');
+select memory.configure('{
+  "ranking": "specified", "boost_neighbors": 1, "boost_session": 1, "boost_named": 1, "min_relevance": 1,
+  "min_evidence": 1, "meaning_weight": 0, "episode_meaning_weight": 0
+}') \g /dev/null
+select results_eq(
+  $$ select m.content, m.semantic_rank, m.score = 1.0::float8 / (60 + m.semantic_rank) + 1.0::float8 / 71,
+       m.neighbor_boost, m.session_boost, m.named_boost, m.time_boost, m.meaning, m.words
+     from memory.search(
+       'What did Bob say?', embedding => memory_test.axis(1), as_of => '2026-01-02Z'
+     ) as m $$,
+  $$ select v.content, v.position, true, null::float8, null::float8, null::float8, null::float8, null::float8,
+       null::float8
+     from (values
+       (1::bigint, 'best'), (2, 'elsewhere'), (3, 'alone'), (4, 'first'), (5, 'third'), (6, 'fourth')
+     ) as v (position, content) $$,
+  'the specified ranking has no boosts, no floor and no evidence'
+);
+-- The second is (1 / 62 + 1 / 71) * 61 / 2 = 0.9215, the third 0.9137.
+select results_eq(
+  $$ select m.content from memory.search(
+       'What did Bob say?', min_relevance => 0.92, embedding => memory_test.axis(1), as_of => '2026-01-02Z'
+     ) as m $$,
+  $$ values ('best'), ('elsewhere') $$,
+  'unless a call asks for one, of its relevance'
+);
+select memory.configure('{
+  "ranking": "calibrated", "boost_neighbors": 1, "boost_session": 1, "boost_named": 1, "min_relevance": 0,
+  "min_evidence": 0, "meaning_weight": 1, "episode_meaning_weight": 1
+}') \g /dev/null
+select ok(
+  bool_and(m.relevance between 0 and 1) and max(m.relevance) = 1, 'relevance stays within its range'
+)
+from memory.rank_memories('Ada Bob', embedding => memory_test.axis(1), as_of => '2026-01-02Z') as m;
 
 select * from finish();
 rollback;

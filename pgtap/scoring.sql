@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(96);
+select plan(97);
 
 -- effective_confidence
 
@@ -162,8 +162,9 @@ select is(
   format('the best of %s memories needs %s where one needs %s', v.documents, v.expected, v.min_evidence)
 )
 from (values
-  (1, 0.11::float8, 0::bigint, 0.11), (2, 0.11, 1, 0.11), (3, 0.11, 10, 0.154), (4, 0.11, 100, 0.198),
-  (5, 0.11, 1000, 0.242), (6, 0.6, 1000, 1), (7, 0, 1000, 0)
+  (1, 0.1::float8, 0::bigint, 0.1), (2, 0.1, 1, 0.1), (3, 0.1, 10, 0.21), (4, 0.1, 100, 0.32),
+  (5, 0.1, 250, 0.1 * (1 + 1.1 * log(250.0))), (6, 0.1, 100000, 0.1 * (1 + 1.1 * log(250.0))), (7, 0.6, 1000, 1),
+  (8, 0, 1000, 0)
 ) as v (position, min_evidence, documents, expected)
 order by v.position;
 select is(

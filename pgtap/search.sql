@@ -768,20 +768,15 @@ select is_empty(
 from memory_test.rankings as r
 order by r.position;
 select results_eq(
-  $$ select m.scope, m.rank from memory_test.hybrid('specified', 'tea') as m $$,
+  format($$ select m.scope, m.rank from memory_test.hybrid(%L, 'tea') as m $$, r.name),
   $$ values
      ('words', ts_rank(to_tsvector('english', 'tea tea tea tea'), 'tea')::float8),
      ('both again', ts_rank(to_tsvector('english', 'tea and tea'), 'tea')::float8),
      ('both', ts_rank(to_tsvector('english', 'tea'), 'tea')::float8) $$,
-  'the keyword list as specified is by ts_rank'
-);
--- Of five texts of one word each three hold tea: ln(1 + 2.5 / 3.5) * f * 1.5 / (f + 0.5).
-select results_eq(
-  $$ select m.scope, round(m.rank::numeric, 9) from memory_test.hybrid('calibrated', 'tea') as m $$,
-  $$ select v.scope, round((ln(1 + 2.5 / 3.5) * v.frequency * 1.5 / (v.frequency + 0.5))::numeric, 9)
-     from (values ('words', 4.0), ('both again', 2), ('both', 1)) as v (scope, frequency) $$,
-  'otherwise it is by BM25'
-);
+  format('the keyword list of hybrid search, %s, is by ts_rank', r.name)
+)
+from memory_test.rankings as r
+order by r.position;
 select results_eq(
   $$ select m.scope, m.rank from memory.keyword_search('rule', 'tea') as m $$,
   $$ values
@@ -790,6 +785,7 @@ select results_eq(
      ('both', ts_rank(to_tsvector('english', 'tea'), 'tea')::float8) $$,
   'while keyword search is by ts_rank all the same'
 );
+select memory.configure('{"ranking": "calibrated"}') \g /dev/null
 select results_eq(
   $$ select m.scope from memory.hybrid_search('rule', 'tea coffee') as m order by 1 $$,
   $$ values ('both'), ('both again'), ('meaning'), ('words') $$,
@@ -1170,9 +1166,9 @@ select results_eq(
   $$ select v.scope, round(v.meaning, 6), round(v.words, 6), round(v.relevance, 6)
      from (values
        ('words', null, 0.6 / 0.68, 0.6 / 0.68),
-       ('near', 1, (1.0 / 3 - 0.08) / 0.6, 1 - 0.2 * (1 - 0.3 * (1.0 / 3 - 0.08) / 0.6)),
+       ('near', 1, (1.0 / 3 - 0.08) / 0.6, 1 - 0.2 * (1 - 0.25 * (1.0 / 3 - 0.08) / 0.6)),
        ('meaning', 0.45 / 0.7, null, 0.8 * 0.45 / 0.7),
-       ('far', 0.05 / 0.7, 0.7, 1 - (1 - 0.8 * 0.05 / 0.7) * (1 - 0.3 * 0.7))
+       ('far', 0.05 / 0.7, 0.7, 1 - (1 - 0.8 * 0.05 / 0.7) * (1 - 0.25 * 0.7))
      ) as v (scope, meaning, words, relevance) $$,
   'mode hybrid weighs both, and by its words alone what has no vector'
 );

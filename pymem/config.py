@@ -47,10 +47,10 @@ class RetrievalConfig(_Section):
     min_confidence: float = Field(0.2, ge=0, le=1)
     ranking: Literal["calibrated", "specified"] = "calibrated"
     min_relevance: float = Field(0.06, ge=0, le=1)
-    min_evidence: float = Field(0.11, ge=0, le=1)
+    min_evidence: float = Field(0.06, ge=0, le=1)
     meaning_weight: Share = Field(0.8, ge=0, le=1)
-    words_weight: Share = Field(0.3, ge=0, le=1)
-    episode_meaning_weight: Share = Field(0.55, ge=0, le=1)
+    words_weight: Share = Field(0.25, ge=0, le=1)
+    episode_meaning_weight: Share = Field(0.5, ge=0, le=1)
     episode_words_weight: Share = Field(0.95, ge=0, le=1)
     relevance_sharpness: float = Field(40, ge=1, le=1000)
     rrf_k: int = Field(60, ge=1, le=10_000)
@@ -81,7 +81,7 @@ class ContextConfig(_Section):
     warnings_share: Share = Field(0.05, ge=0, le=1)
     episodes_share: Share = Field(0.10, ge=0, le=1)
     chars_per_token: float = Field(4, ge=0.5, le=4)
-    token_estimate: Literal["octets", "characters"] = "octets"
+    token_estimate: Literal["octets", "characters"] = "octets"  # noqa: S105 - no password
     confidence: Literal["effective", "base"] = "effective"
     counts_references: bool = False
     recent_episodes: bool = False

@@ -49,10 +49,11 @@ create function memory.normalize_name(name text)
   parallel safe
   return ' ' || btrim(regexp_replace(
     case
-      when octet_length(name) = length(name) then lower(name)
-      else memory.fold_text(
+      when octet_length(name) <> length(name)
+      then memory.fold_text(
         lower(memory.pair_characters(memory.fold_text(name), with_single => false))
       )
+      else lower(name)
     end,
     '[^[:alnum:]]+', ' ', 'g'
   )) || ' ';
@@ -432,8 +433,9 @@ begin
       limit v_pool
     )
     select row(
-      w.memory_type, array_position(memory_types, w.memory_type), w.id, w.created_at, w.similarity, null, w.rank, null, null, w.meaning,
-      w.words, null, null, null, null, w.relevance, null, null
+      w.memory_type, array_position(memory_types, w.memory_type), w.id, w.created_at,
+      w.similarity, null, w.rank, null, null, w.meaning, w.words, null, null, null, null,
+      w.relevance, null, null
     )::memory.fused_candidate
     from (
       select
@@ -454,9 +456,9 @@ comment on function memory.weigh_memories(
   text[], memory.keyword_query, vector, text, integer, float8, memory.corpus_size[],
   memory.settings, timestamptz
 ) is
-'The memories of some types that fit a query best by meaning and words, at least twice max_results '
-'of them if there are, and more of episodes (candidate_pool), in no order. relevance: a noisy or of '
-'both by the weights of the settings, or of words alone where there is no vector. corpus: '
+'The memories of some types that fit a query best by meaning and words, at least twice max_results'
+' of them if there are, and more of episodes (candidate_pool), in no order. relevance: a noisy or '
+'of both by the weights of the settings, or of words alone where there is no vector. corpus: '
 'memory.corpus_sizes of the types.';
 
 -- Written so that the planner makes it part of the query that calls it.
@@ -465,6 +467,7 @@ create function memory.judge_candidates(
   candidates memory.fused_candidate[],
   names text,
   period tstzmultirange,
+  asks_present boolean,
   required_evidence float8,
   min_relevance float8,
   settings memory.settings
@@ -488,42 +491,29 @@ begin atomic
       )
       then 'below relevance'
     end,
-    r.relevance
+    r.relevance as score
   from (
     select
       c.*,
       coalesce(b.by_neighbors, 0) as by_neighbors,
       coalesce(b.by_session, 0) as by_session,
+      n.by_name,
       case
-        when (settings).boost_named > 0 and exists (
-          select
-          from (
-            values (m.speaker), (m.subject)
-            union all
-            select e.canonical_name
-            from memory.entities as e
-            where e.tenant_id = (settings).tenant_id and e.id = m.entity_id
-            union all
-            select unnest(e.aliases)
-            from memory.entities as e
-            where e.tenant_id = (settings).tenant_id and e.id = m.entity_id
-          ) as n (name)
-          where position(nullif(memory.normalize_name(n.name), '  ') in names) > 0
-        )
-        then (settings).boost_named
+        when period @> coalesce(m.valid_from, c.created_at) then (settings).boost_time
+        -- News of something else is no answer to what is now.
+        when m.is_news then (settings).boost_time * least(1.0, 2 * c.relevance)
         else 0
-      end as by_name,
-      case
-        when period @> coalesce(m.valid_from, c.created_at) then (settings).boost_time else 0
       end as by_time,
       -- Words count no more here than they do for a fact: talk resembles talk.
       max(
-        memory.weigh_evidence(
-          c.meaning, c.words,
-          case c.memory_type
-            when 'episode' then (settings).episode_meaning_weight else (settings).meaning_weight
-          end,
-          (settings).words_weight
+        1 - (1 - n.by_name) * (
+          1 - memory.weigh_evidence(
+            c.meaning, c.words,
+            case c.memory_type
+              when 'episode' then (settings).episode_meaning_weight else (settings).meaning_weight
+            end,
+            (settings).words_weight
+          )
         )
       ) over () as best_evidence
     from unnest(candidates) as c
@@ -532,16 +522,41 @@ begin atomic
         case when c.memory_type = 'episode' then s.metadata ->> 'speaker' end as speaker,
         case when c.rank is not null then s.subject end as subject,
         s.entity_id,
-        s.valid_from
+        s.valid_from,
+        asks_present and c.memory_type = 'fact' and memory.tells_update(s.content) as is_news
       from memory.searchable_memories as s
       where s.tenant_id = (settings).tenant_id and s.memory_type = c.memory_type and s.id = c.id
         -- A fact whose subject is named holds words of the query; its entity may have more names.
         and (
-          c.rank is not null or c.memory_type = 'episode' or period is not null
+          c.rank is not null or c.memory_type = 'episode' or period is not null or asks_present
           or exists (select from memory.entities as e where e.tenant_id = (settings).tenant_id)
         )
       offset 0
     ) as m on true
+    cross join lateral (
+      select
+        case
+          when (settings).boost_named > 0 and exists (
+            select
+            from (
+              values (m.speaker), (m.subject)
+              union all
+              select e.canonical_name
+              from memory.entities as e
+              where e.tenant_id = (settings).tenant_id and e.id = m.entity_id
+              union all
+              select unnest(e.aliases)
+              from memory.entities as e
+              where e.tenant_id = (settings).tenant_id and e.id = m.entity_id
+            ) as n (name)
+            where position(nullif(memory.normalize_name(n.name), '  ') in names) > 0
+          )
+          then (settings).boost_named
+          else 0
+        end as by_name
+      from (values (1)) as one (row)
+      offset 0 -- so that it is computed once
+    ) as n
     left join (
       select e.*
       from memory.boost_episodes(candidates, settings) as e
@@ -561,13 +576,14 @@ end;
 -- noqa: enable=AL03,AM03,AM09,RF01,RF02,RF03,ST05,ST06,ST09
 
 comment on function memory.judge_candidates(
-  memory.fused_candidate[], text, tstzmultirange, float8, float8, memory.settings
+  memory.fused_candidate[], text, tstzmultirange, boolean, float8, float8, memory.settings
 ) is
 'What boosts candidates that were weighed, each as a noisy or with its relevance: an episode the '
 'turn before or after it and its session; a memory that it is about somebody (names: the query as '
-'memory.normalize_name gives it) or of a time (period) that the query names. And which of them are '
-'no answer, with relevance below min_relevance (NULL: memory.required_relevance), or all of them, '
-'where the best has less than required_evidence.';
+'memory.normalize_name gives it) or of a time (period) that the query names; if the query asks for '
+'the present, a fact that it tells news, the less the less it fits. And which of them are no '
+'answer, with relevance below min_relevance (NULL: memory.required_relevance), or all of them, '
+'where the best has less than required_evidence by meaning, words and name.';
 
 create function memory.find_memories(
   memory_types text[],
@@ -604,6 +620,7 @@ declare
   v_candidates memory.fused_candidate[];
   v_names text;
   v_period tstzmultirange;
+  v_asks_present boolean := false;
   v_required float8 := 0;
 begin
   if mode <> 'semantic' then
@@ -636,6 +653,7 @@ begin
     v_names := memory.normalize_name(find_memories.query);
     if settings.boost_time > 0 then
       v_period := memory.read_period(find_memories.query, settings.time_zone, as_of);
+      v_asks_present := memory.asks_present(find_memories.query);
     end if;
     if min_relevance is null then
       select memory.required_evidence(settings.min_evidence, sum(c.documents)::bigint)
@@ -663,14 +681,17 @@ begin
         else c.score
       end as score,
       coalesce(m.valid_from, m.created_at) as held_from,
-      v_updates_first and m.memory_type = 'fact' and memory.tells_update(m.content) as is_update
+      case when v_updates_first and m.memory_type = 'fact' then m.embedding end as embedding
     from (
-      select c.* from unnest(v_candidates) as c where v_listed
+      select c.*
+      from unnest(v_candidates) as c
+      where v_listed and coalesce(c.relevance >= find_memories.min_relevance, true)
       union all
       (
         select j.*
         from memory.judge_candidates(
-          v_candidates, v_names, v_period, v_required, find_memories.min_relevance, settings
+          v_candidates, v_names, v_period, v_asks_present, v_required,
+          find_memories.min_relevance, settings
         ) as j
         where not v_listed and j.outcome is null
         order by
@@ -707,24 +728,25 @@ begin
   -- A fact that says it is news goes before the older facts it resembles, unless it fits far worse:
   -- what is told anew is rarely told in the same words, so nothing superseded what it replaces.
   updates as (
-    select n.id, max(o.score) as score, (array_agg(o.id order by o.score desc, o.id))[1] as updates_id
-    from scored as n
-    join scored as o
-      on o.memory_type = 'fact' and o.held_from < n.held_from and o.score > n.score
-      and o.relevance <= n.relevance + 0.4
-    cross join lateral (
-      select
-        case
-          when f.embedding is null or g.embedding is null then lower(n.subject) = lower(o.subject)
-          else (f.embedding <=> g.embedding) <= 0.5
-        end as is_alike
-      from memory.facts as f, memory.facts as g
-      where f.tenant_id = settings.tenant_id and f.id = n.id
-        and g.tenant_id = settings.tenant_id and g.id = o.id
-      offset 0
+    select
+      a.id,
+      max(a.score) as score,
+      (array_agg(a.updates_id order by a.score desc, a.updates_id))[1] as updates_id
+    from (
+      select n.id, n.content, o.score, o.id as updates_id
+      from scored as n
+      join scored as o
+        on n.memory_type = 'fact' and o.memory_type = 'fact' and o.held_from < n.held_from
+        and o.score > n.score and o.relevance <= n.relevance + 0.45
+        and case
+          when n.embedding is null or o.embedding is null then lower(n.subject) = lower(o.subject)
+          else (n.embedding <=> o.embedding) <= 0.5
+        end
+      where v_updates_first
+      offset 0 -- what tells an update is dear to find out
     ) as a
-    where n.is_update and a.is_alike
-    group by n.id
+    where memory.tells_update(a.content)
+    group by a.id
   )
   select
     s.memory_type, s.id, s.scope, s.subject, s.predicate, s.content, s.importance, s.confidence,
@@ -734,7 +756,7 @@ begin
     s.meaning, s.words, s.neighbor_boost, s.session_boost, s.named_boost, s.time_boost,
     s.relevance, s.recency, u.updates_id, coalesce(u.score, s.score) as score
   from scored as s
-  left join updates as u on s.is_update and u.id = s.id
+  left join updates as u on s.memory_type = 'fact' and u.id = s.id
   order by
     coalesce(u.score, s.score) desc, case when not composite then s.semantic_rank end,
     case when not composite then s.similarity end desc nulls last,
@@ -744,8 +766,8 @@ end;
 $$;
 
 comment on function memory.find_memories(
-  text[], text, text, vector, text, integer, float8, float8, text, boolean, boolean, memory.settings,
-  timestamptz
+  text[], text, text, vector, text, integer, float8, float8, text, boolean, boolean,
+  memory.settings, timestamptz
 ) is
 'The best memories for a query with all parts of their scores, best first: by relevance, or, if '
 'listed or if the settings say so (ranking "specified"), by rank in lists by meaning and words, '

@@ -43,8 +43,8 @@ create function memory.count_room(
 comment on function memory.count_room(text, text) is
 'The room a text takes in a context, in characters of plain English, four of which are a token. '
 'token_estimate "octets": a character of two octets (accents, Greek, Cyrillic) counts as 2.5, one '
-'of three (Chinese, Japanese, Thai) as 4, a token of its own, as tokenizers of language models have '
-'it on average; "characters": each as one.';
+'of three (Chinese, Japanese, Thai) as 4, a token of its own, as tokenizers of language models '
+'have it on average; "characters": each as one.';
 
 create function memory.shorten_text(
   content text,

@@ -81,7 +81,9 @@ create function memory.active_embedding_version()
     version text,
     dimensions integer,
     rendering text,
-    status text
+    status text,
+    similarity_floor float8,
+    similarity_ceiling float8
   )
   language plpgsql
   stable
@@ -90,14 +92,17 @@ create function memory.active_embedding_version()
 as $$
 begin
   return query
-  select v.id, v.model, v.version, v.dimensions, v.rendering, v.status
+  select
+    v.id, v.model, v.version, v.dimensions, v.rendering, v.status, v.similarity_floor,
+    v.similarity_ceiling
   from memory.embedding_versions as v
   where v.tenant_id = memory.current_tenant() and v.status = 'active';
 end;
 $$;
 
 comment on function memory.active_embedding_version() is
-'The version of the vectors that are searched; no row before any was registered.';
+'The version of the vectors that are searched, and the scale of its similarities '
+'(memory.meaning_score); no row before any was registered.';
 
 create function memory.current_embedding_versions()
   returns table (
@@ -106,7 +111,9 @@ create function memory.current_embedding_versions()
     version text,
     dimensions integer,
     rendering text,
-    status text
+    status text,
+    similarity_floor float8,
+    similarity_ceiling float8
   )
   language plpgsql
   stable
@@ -115,7 +122,9 @@ create function memory.current_embedding_versions()
 as $$
 begin
   return query
-  select v.id, v.model, v.version, v.dimensions, v.rendering, v.status
+  select
+    v.id, v.model, v.version, v.dimensions, v.rendering, v.status, v.similarity_floor,
+    v.similarity_ceiling
   from memory.embedding_versions as v
   where v.tenant_id = memory.current_tenant() and v.status in ('active', 'building')
   order by v.status;
@@ -123,8 +132,8 @@ end;
 $$;
 
 comment on function memory.current_embedding_versions() is
-'The versions vectors are made of: the active one, then the one under construction, as far as '
-'there are such.';
+'The versions vectors are made of, as memory.active_embedding_version: the active one, then the '
+'one under construction, as far as there are such.';
 
 create function memory.check_embedding_version(embedding_version_id uuid)
   returns uuid
@@ -218,8 +227,8 @@ end;
 $$;
 
 comment on function memory.check_similarity_scale(float8, float8) is
-'Refuses a scale of similarities that leaves no room between its ends; NULL stands for the default. '
-'Errors: PM002.';
+'Refuses a scale of similarities that leaves no room between its ends; NULL stands for the '
+'default. Errors: PM002.';
 
 create function memory.register_embedding_version(
   model text,

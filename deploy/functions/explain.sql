@@ -33,7 +33,11 @@ declare
 begin
   if settings.ranking = 'specified' then
     return query
-    select f.*
+    select
+      f.memory_type, f.type_position, f.id, f.created_at, f.similarity, f.semantic_rank, f.rank,
+      f.keyword_rank, f.rrf_score, f.meaning, f.words, f.neighbor_boost, f.session_boost,
+      f.named_boost, f.time_boost, f.relevance,
+      case when f.relevance < min_relevance then 'below relevance' end, f.score
     from memory.fuse_lists(
       memory_types, 'hybrid', memory.read_query(query, 'all', settings), embedding, scope,
       max_results, min_confidence, 60, settings, as_of
@@ -53,8 +57,8 @@ begin
       memory_types, memory.read_query(query, settings.keyword_match, settings), embedding, scope,
       max_results, min_confidence, v_corpus, settings, as_of
     ),
-    memory.normalize_name(query), memory.read_period(query, settings.time_zone, as_of), v_required,
-    min_relevance, settings
+    memory.normalize_name(query), memory.read_period(query, settings.time_zone, as_of),
+    memory.asks_present(query), v_required, min_relevance, settings
   ) as j;
 end;
 $$;
@@ -240,8 +244,9 @@ begin
   dropped as (
     select d.*
     from memory.find_dropped(
-      v_types, topic, recall_explain.embedding, v_scope, v_limit, v_min_confidence,
-      v_settings, as_of
+      v_types, topic, recall_explain.embedding, v_scope,
+      case when v_settings.ranking = 'specified' then v_limit else greatest(2 * v_limit, 20) end,
+      v_min_confidence, v_settings, as_of
     ) as d
     where d.rank is not null
       or d.similarity >= (

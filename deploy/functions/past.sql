@@ -244,10 +244,12 @@ begin
   shortlist as (
     select r.*
     from related as r
-    where v_specified
-      or r.relevance >= coalesce(
+    where r.relevance >= coalesce(
         find_memories_at.min_relevance,
-        memory.required_relevance(settings.min_relevance, r.required, r.best_evidence)
+        case
+          when v_specified then 0
+          else memory.required_relevance(settings.min_relevance, r.required, r.best_evidence)
+        end
       )
     order by
       r.relevance desc, r.similarity desc nulls last, r.created_at desc, r.type_position, r.id

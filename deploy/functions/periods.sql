@@ -7,8 +7,8 @@ begin;
 
 set local role memory_owner;
 
--- A text is read in four steps. read_time_words turns its words into letters by the vocabulary, one a
--- word; from there on the language matters in few places. read_times finds the times among the
+-- A text is read in four steps. read_time_words turns its words into letters by the vocabulary, one
+-- a word; from there on the language matters in few places. read_times finds the times among the
 -- letters: "the 8th of May" is aOoM, of which OoM is one, y. place_times finds out which days they
 -- mean, and which are none. read_period reads what is said of these days: "since May" is Cy.
 -- They get along with few regular expressions, because a session keeps no more than 32 compiled.
@@ -744,11 +744,11 @@ end;
 $$;
 
 comment on function memory.read_times(text, text, text[], date) is
-'The times among the letters of memory.read_time_words: a letter for each time or other word, and what '
-'there is to know of each. p: days. What recurs (memory.last_occurrence; what, which): y every '
-'year, n the same if it is weak, m if it may be a verb, e and g seasons, k weekdays, w and d weak '
-'ones. Y a year. h: which one (1.., -1 the last) of the units, or of the weekday after a space, in '
-'what follows. Other letters as before.';
+'The times among the letters of memory.read_time_words: a letter for each time or other word, and '
+'what there is to know of each. p: days. What recurs (memory.last_occurrence; what, which): y '
+'every year, n the same if it is weak, m if it may be a verb, e and g seasons, k weekdays, w and d'
+' weak ones. Y a year. h: which one (1.., -1 the last) of the units, or of the weekday after a '
+'space, in what follows. Other letters as before.';
 
 create function memory.join_times(
   gap text,

@@ -187,11 +187,11 @@ comment on function memory.recall(
   text, text, integer, text[], float8, float8, vector, uuid, timestamptz, timestamptz, timestamptz
 ) is
 'The memories that matter for a topic, best first: the max_results most relevant, in the order of '
-'the composite score of relevance, importance, recency and effective confidence, of which relevance '
-'decides unless two fit about equally. Counts as a reference to what it returns; the rows show the '
-'state before. known_at: the answer that the memories of then would have given then. valid_at: '
-'among the facts that hold then in the world, superseded ones included. Both look, and count '
-'nothing. scope, types, min_confidence, min_relevance: as in memory.search. Errors: PM002, PM004 '
-'vector of another embedding version.';
+'the composite score of relevance, importance, recency and effective confidence, of which '
+'relevance decides unless two fit about equally. Counts as a reference to what it returns; the '
+'rows show the state before. known_at: the answer that the memories of then would have given '
+'then. valid_at: among the facts that hold then in the world, superseded ones included. Both look, '
+'and count nothing. scope, types, min_confidence, min_relevance: as in memory.search. Errors: PM002, '
+'PM004 vector of another embedding version.';
 
 commit;

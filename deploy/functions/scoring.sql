@@ -163,12 +163,12 @@ create function memory.required_evidence(
   language sql
   immutable
   parallel safe
-  return least(1.0, min_evidence * (1 + 0.4 * log(greatest(1.0::float8, documents))));
+  return least(1.0, min_evidence * (1 + 1.1 * log(least(250.0::float8, greatest(1, documents)))));
 
 comment on function memory.required_evidence(float8, bigint) is
 'What the evidence of the best of so many memories has to reach: the more memories, the better '
-'the best of them fits by chance. min_evidence for one, 1.4 times that for ten, 2.2 times for a '
-'thousand (measured, docs/performance.md). Range 0..1.';
+'the best of them fits by chance. min_evidence for one, 2.1 times that for ten, 3.6 times for 250 '
+'and more, where more would cost right answers (measured, docs/performance.md). Range 0..1.';
 
 create function memory.required_relevance(
   min_relevance float8,

@@ -25,10 +25,10 @@ create function memory.setting_defaults()
     0.2, -- min_confidence
     'calibrated', -- ranking
     0.06, -- min_relevance
-    0.11, -- min_evidence
+    0.06, -- min_evidence
     0.8, -- meaning_weight
-    0.3, -- words_weight
-    0.55, -- episode_meaning_weight
+    0.25, -- words_weight
+    0.5, -- episode_meaning_weight
     0.95, -- episode_words_weight
     40, -- relevance_sharpness
     0.4, -- weight_relevance
@@ -272,39 +272,6 @@ $$;
 comment on function memory.check_text_search_config(text) is
 'Refuses a text search configuration that does not exist or whose name needs quotes. Errors: '
 'PM002.';
-
-create function memory.check_time_zone(time_zone text)
-  returns void
-  language plpgsql
-  stable
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-declare
-  v_name text := replace(lower(time_zone), ' ', '_');
-  v_known text[];
-begin
-  -- What the server knows besides is no name that means the same on another one.
-  v_known := array(
-    select z.name from pg_timezone_names as z where z.name !~ '^(posix/|posixrules$|localtime$)'
-  );
-  if time_zone = any (v_known) then
-    return;
-  end if;
-  raise exception 'unknown time zone %', quote_nullable(left(time_zone, 100))
-    using errcode = 'PM002',
-      hint = coalesce(
-        'Did you mean ' || (
-          select string_agg(k.name, ', ' order by k.name)
-          from unnest(v_known) as k (name)
-          where v_name in (lower(k.name), lower(split_part(k.name, '/', -1)))
-        ) || '?',
-        'Pass an IANA name, such as Europe/Berlin: select name from pg_timezone_names;'
-      );
-end;
-$$;
-
-comment on function memory.check_time_zone(text) is
-'Refuses a time zone that is no IANA name, spelled as such, which the server knows. Errors: PM002.';
 
 create function memory.write_settings(settings memory.settings)
   returns void

@@ -34,24 +34,13 @@ create function memory.refuse_time_zone(
 )
   returns void
   language plpgsql
-  stable
+  immutable
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
-declare
-  -- Many write the city alone.
-  v_city text := lower(replace(value, ' ', '_'));
-  v_meant text := (
-    select string_agg(z.name, ' or ' order by z.name)
-    from pg_timezone_names as z
-    where z.name ~ '/' and z.name !~ '^posix/' and lower(split_part(z.name, '/', -1)) = v_city
-  );
 begin
   raise exception 'unknown %: %', name, quote_nullable(left(value, 100))
     using errcode = 'PM002',
-      hint = coalesce(
-        'Did you mean ' || v_meant || '?',
-        format('Pass %s as a name of the IANA database, such as Europe/Berlin or UTC.', name)
-      );
+      hint = format('Pass %s as a name of the IANA database, such as Europe/Berlin or UTC.', name);
 end;
 $$;
 

@@ -130,8 +130,8 @@ create type memory.word_match as (
 );
 
 comment on type memory.word_match is
-'A memory that holds words of a query: its BM25 (weight), and which share that is of what the words '
-'of the query could give, 0..1.';
+'A memory that holds words of a query: its BM25 (weight), and which share that is of what the '
+'words of the query could give, 0..1.';
 
 create type memory.ranked_memory as (
   memory_type text,

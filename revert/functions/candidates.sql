@@ -7,7 +7,7 @@ drop function memory.find_memories(
   memory.settings, timestamptz
 );
 drop function memory.judge_candidates(
-  memory.fused_candidate [], text, tstzmultirange, float8, float8, memory.settings
+  memory.fused_candidate [], text, tstzmultirange, boolean, float8, float8, memory.settings
 );
 drop function memory.weigh_memories(
   text [], memory.keyword_query, vector, text, integer, float8, memory.corpus_size [],

@@ -17,7 +17,7 @@ select
     memory.settings, timestamptz
   )'::regprocedure,
   'memory.judge_candidates(
-    memory.fused_candidate[], text, tstzmultirange, float8, float8, memory.settings
+    memory.fused_candidate[], text, tstzmultirange, boolean, float8, float8, memory.settings
   )'::regprocedure,
   'memory.find_memories(
     text[], text, text, vector, text, integer, float8, float8, text, boolean, boolean,
