@@ -311,18 +311,20 @@ select results_eq(
      where f.proowner = 'memory_search'::regrole order by 1 $$,
   $$ values
      ('memory.approximate_neighbours(text,vector,text,integer,double precision,timestamp with time zone)'),
-     ('memory.bm25_matches(memory.corpus_size[],tsquery,text[],memory.settings,text,double precision,'
-      || 'timestamp with time zone)'),
+     ('memory.bm25_matches(memory.corpus_size[],memory.keyword_query,memory.settings,text,'
+      || 'double precision,timestamp with time zone)'),
      ('memory.boost_episodes(memory.fused_candidate[],memory.settings)'),
      ('memory.count_vectors(text)'),
      ('memory.exact_neighbours(text,vector,text,integer,double precision,timestamp with time zone)'),
      ('memory.find_dropped(text[],text,vector,text,integer,double precision,memory.settings,'
       || 'timestamp with time zone)'),
      ('memory.find_memories(text[],text,text,vector,text,integer,double precision,double precision,text,'
-      || 'text,boolean,boolean,memory.settings,timestamp with time zone)'),
+      || 'boolean,boolean,memory.settings,timestamp with time zone)'),
      ('memory.find_names(text,text,text,boolean,integer)'),
-     ('memory.fuse_lists(text[],text,memory.keyword_query,vector,text,integer,double precision,text,'
-      || 'integer,memory.settings,timestamp with time zone)'),
+     ('memory.fuse_lists(text[],text,memory.keyword_query,vector,text,integer,double precision,integer,'
+      || 'memory.settings,timestamp with time zone)'),
+     ('memory.judge_candidates(memory.fused_candidate[],text,tstzmultirange,boolean,double precision,'
+      || 'double precision,memory.settings)'),
      ('memory.keyword_matches(text,text,tsquery,bigint[],bigint[],text,integer,double precision,'
       || 'timestamp with time zone)'),
      ('memory.largest_tenant_size()'),
@@ -336,8 +338,8 @@ select results_eq(
      ('memory.tenants_with_memories()'),
      ('memory.use_approximate_index(text,integer)'),
      ('memory.vector_index(text)'),
-     ('memory.weigh_memories(text[],text,memory.keyword_query,vector,text,integer,double precision,'
-      || 'double precision,memory.settings,timestamp with time zone)') $$,
+     ('memory.weigh_memories(text[],memory.keyword_query,vector,text,integer,double precision,'
+      || 'memory.corpus_size[],memory.settings,timestamp with time zone)') $$,
   'memory_search owns the functions of ranked retrieval, that which finds names, one that lists tenants, and no other'
 );
 select is_empty(

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(95);
+select plan(175);
 
 -- A small memory, all of it
 
@@ -9,16 +9,16 @@ insert into memory.facts
   (tenant_id, subject, predicate, content, scope, importance, confidence, permanence, decay_rate, created_at)
 values
 ('a', 'Ada', 'likes', 'tea', 'global', 5, 0.8, 'standard', 0.008, '2026-01-01Z'),
-('a', 'Ada', 'drinks tea at', 'five', 'home', 10, 1, 'permanent', 0, '2026-01-01Z'),
+('a', 'Ada', 'drinks', 'tea', 'home', 10, 1, 'permanent', 0, '2026-01-01T00:00:01Z'),
 ('a', 'Ada', 'hates', 'cold tea', 'work', 10, 1, 'permanent', 0, '2026-01-01Z'),
 ('a', 'Ada', 'once liked', 'green tea', 'global', 10, 1, 'ephemeral', 0.1, '2020-01-01Z');
 insert into memory.rules
   (tenant_id, content, scope, maturity, importance, confidence, effectiveness_score, metadata, created_at)
 values
--- The newest is the first of those with the same words.
+-- Of those that fit equally the newest comes first where there is room for one.
 ('a', 'Offer tea first', 'global', 'candidate', 10, 0.5, 0, '{}', '2026-01-01T00:00:01Z'),
 ('a', 'Warm the tea pot', 'home', 'established', 2, 0.5, 0.666, '{}', '2026-01-01Z'),
-('a', 'Pour tea for guests first', 'home', 'established', 9, 0.5, 0.6, '{}', '2026-01-01Z'),
+('a', 'Pour tea for guests', 'home', 'established', 9, 0.5, 0.6, '{}', '2026-01-01Z'),
 ('a', 'Use fresh water for tea', 'home', 'proven', 0, 0.5, 0.9, '{}', '2026-01-01Z'),
 ('a', 'Never boil tea', 'global', 'anti_pattern', 5, 0.5, 0.1, '{}', '2026-01-01Z'),
 ('a', 'Serve tea at work', 'work', 'proven', 5, 0.5, 1, '{}', '2026-01-01Z'),
@@ -34,7 +34,7 @@ values
 create function memory_test.told(
   token_budget integer default null,
   include_recent_episodes boolean default true,
-  prompt text default 'Shall we have tea?',
+  prompt text default 'How about some tea?',
   butler text default 'home',
   as_of timestamptz default '2026-01-11Z'
 )
@@ -47,12 +47,12 @@ select is(
   '# Memory Context
 
 ## Key Facts
-- [Ada] [drinks tea at]: five (confidence: 1.00)
+- [Ada] [drinks]: tea (confidence: 1.00)
 - [Ada] [likes]: tea (confidence: 0.74)
 
 ## Active Rules
 - Use fresh water for tea (maturity: proven, effectiveness: 0.90)
-- Pour tea for guests first (maturity: established, effectiveness: 0.60)
+- Pour tea for guests (maturity: established, effectiveness: 0.60)
 - Warm the tea pot (maturity: established, effectiveness: 0.67)
 - Offer tea first (maturity: candidate, effectiveness: 0.00)
 
@@ -70,9 +70,19 @@ select is(
   split_part(memory_test.told(), E'\n## Recent Episodes', 1), 'episodes are told on request only'
 );
 select is(
-  memory.context('Shall we have tea?', 'home', as_of => '2026-01-11Z'),
+  memory.context('How about some tea?', 'home', as_of => '2026-01-11Z'),
   memory_test.told(include_recent_episodes => false), 'and not unless asked for'
 );
+select memory.configure('{"context_recent_episodes": true}') \g /dev/null
+select is(
+  memory.context('How about some tea?', 'home', as_of => '2026-01-11Z'), memory_test.told(),
+  'by the call or by the setting'
+);
+select is(
+  memory.context('How about some tea?', 'home', include_recent_episodes => false, as_of => '2026-01-11Z'),
+  memory_test.told(include_recent_episodes => false), 'which a call may overrule'
+);
+select memory.configure('{"context_recent_episodes": false}') \g /dev/null
 select is(
   memory_test.told(prompt => 'Nothing of the kind'),
   '# Memory Context
@@ -139,7 +149,7 @@ select is(
   '# Memory Context
 
 ## Key Facts
-- [Ada] [drinks tea at]: five (confidence: 1.00)
+- [Ada] [drinks]: tea (confidence: 1.00)
 - [Ada] [likes]: tea (confidence: 0.74)
 ',
   'what has less confidence than the setting asks for is not told'
@@ -150,7 +160,7 @@ select is(
   '# Memory Context
 
 ## Key Facts
-- [Ada] [drinks tea at]: five (confidence: 1.00)
+- [Ada] [drinks]: tea (confidence: 1.00)
 
 ## Active Rules
 - Offer tea first (maturity: candidate, effectiveness: 0.00)
@@ -161,6 +171,33 @@ select is(
   'the setting of the retrieval limit holds for facts, for rules and for episodes'
 );
 select memory.configure('{"min_confidence": 0.2, "retrieval_limit": 20}') \g /dev/null
+
+-- What fits too little
+
+select is(
+  memory_test.told(prompt => 'Which train leaves for the tea museum?', include_recent_episodes => false),
+  E'# Memory Context\n', 'a prompt that shares but a common word with memories is told none of them'
+);
+-- The call with a floor.
+create function memory_test.told_from(min_relevance float8)
+  returns text
+  language sql
+  return memory.context(
+    'Which train leaves for the tea museum?', 'home', min_relevance => told_from.min_relevance,
+    as_of => '2026-01-11Z'
+  );
+select is(
+  memory_test.told_from(0),
+  memory_test.told(include_recent_episodes => false),
+  'unless a min_relevance of 0 asks for whatever shares a word'
+);
+select is(memory_test.told_from(1), E'# Memory Context\n', 'a min_relevance of 1 asks for a perfect fit');
+select is(memory_test.told_from(null), E'# Memory Context\n', 'without one the settings decide');
+select memory.configure('{"min_evidence": 0, "min_relevance": 0}') \g /dev/null
+select is(memory_test.told_from(null), memory_test.told_from(0), 'which may ask for whatever shares a word');
+select memory.configure('{"min_evidence": 0, "min_relevance": 1}') \g /dev/null
+select is(memory_test.told_from(null), memory_test.told_from(1), 'or for a perfect fit');
+select memory.configure('{"min_evidence": 0.06, "min_relevance": 0.06}') \g /dev/null
 
 -- By meaning
 
@@ -187,7 +224,10 @@ from (values
   (2, $$embedding => array_fill(0, array[384])::vector$$, 'PM002', 'a zero vector'),
   (3, $$embedding => memory_test.axis(1), embedding_version_id => gen_random_uuid()$$, 'PM004',
     'a vector of another version'),
-  (4, $$as_of => null$$, 'PM002', 'no time'), (5, $$as_of => 'infinity'$$, 'PM002', 'the end of time')
+  (4, $$as_of => null$$, 'PM002', 'no time'), (5, $$as_of => 'infinity'$$, 'PM002', 'the end of time'),
+  (6, $$min_relevance => -0.01$$, 'PM002', 'a relevance below 0'),
+  (7, $$min_relevance => 1.01$$, 'PM002', 'a relevance above 1'),
+  (8, $$min_relevance => 'NaN'$$, 'PM002', 'a relevance that is no number')
 ) as a (position, arguments, code, what)
 order by a.position;
 select throws_ok(
@@ -209,29 +249,71 @@ select throws_ok(
 from unnest('{4,1,0,-1,-2147483648}'::integer[]) with ordinality as b (budget, position)
 order by b.position;
 select is(memory_test.told(2147483647), memory_test.told(), 'the largest budget tells all there is');
+create table memory_test.told_by_budget as
+select b.budget, memory_test.told(b.budget) as told, memory_test.told() as whole
+from generate_series(5, 250) as b (budget);
 select is_empty(
-  $$ select b.budget from generate_series(5, 250) as b (budget)
-     where length(memory_test.told(b.budget)) > b.budget * 4 $$,
+  $$ select b.budget from memory_test.told_by_budget as b where length(b.told) > b.budget * 4 $$,
   'the text never takes more than four characters a token'
 );
 select ok(
-  (select count(distinct memory_test.told(b.budget)) > 8 from generate_series(5, 250) as b (budget)),
+  (select count(distinct b.told) > 8 from memory_test.told_by_budget as b),
   'and a larger budget tells more'
 );
 select is_empty(
-  $$ select b.budget from generate_series(5, 250) as b (budget)
-     where memory_test.told(b.budget) !~ '^# Memory Context\n(\n## [A-Z][A-Za-z ]+\n(- .+\n)+)*$' $$,
+  $$ select b.budget from memory_test.told_by_budget as b
+     where b.told !~ '^# Memory Context\n(\n## [A-Z][A-Za-z ]+\n(- .+\n)+)*$' $$,
   'whatever the budget, the text has its heading, and sections of whole lines'
 );
+-- The lines of a text from its second one on, with the line of the whole text that each is, or begins as.
+create function memory_test.placed(
+  told text,
+  whole text
+)
+  returns table (
+    line text,
+    number bigint,
+    place bigint
+  )
+  language sql
+  begin atomic
+    select l.line, l.position, w.position
+    from regexp_split_to_table(told, '\n') with ordinality as l (line, position)
+    left join regexp_split_to_table(whole, '\n') with ordinality as w (line, position)
+      on w.line = l.line
+      or l.line like '%…%'
+      and starts_with(w.line, split_part(l.line, '…', 1)) and w.line like '%' || split_part(l.line, '…', 2)
+    where l.line <> '';
+  end;
 select is_empty(
-  $$ select b.budget, s.told
-     from generate_series(5, 250) as b (budget)
-     cross join lateral regexp_split_to_table(memory_test.told(b.budget), '\n(?=\n## )') as s (told)
-     where position(rtrim(s.told, E'\n') in memory_test.told()) = 0 $$,
-  'whatever the budget, each section is the beginning of the whole one'
+  $$ select b.budget, p.line
+     from memory_test.told_by_budget as b
+     cross join lateral memory_test.placed(b.told, b.whole) as p
+     where p.place is null $$,
+  'whatever the budget, each line is one of the whole text, or the beginning of one and how it ends'
+);
+select is_empty(
+  $$ select b.budget, array_agg(p.place order by p.number)
+     from memory_test.told_by_budget as b
+     cross join lateral memory_test.placed(b.told, b.whole) as p
+     group by b.budget
+     having array_agg(p.place order by p.number) <> array_agg(p.place order by p.place) $$,
+  'whatever the budget, the lines come in the order of the whole text'
+);
+select is_empty(
+  $$ select b.budget, l.line
+     from memory_test.told_by_budget as b
+     cross join regexp_split_to_table(b.whole, '\n(?=\n## )') as s (section)
+     cross join regexp_split_to_table(s.section, '\n') as l (line)
+     cross join substring(s.section from '## [^\n]+') as h (heading)
+     where l.line like '- %' and position(E'\n' || l.line || E'\n' in b.told) = 0
+       and length(b.told) + length(l.line) + 1
+         + case when position(h.heading in b.told) > 0 then 0 else length(h.heading) + 2 end
+         <= b.budget * 4 $$,
+  'whatever the budget, no line is left out that has room'
 );
 select is(
-  (select max(length(memory_test.told(b.budget))) from generate_series(5, 250) as b (budget)),
+  (select max(length(b.told)) from memory_test.told_by_budget as b),
   length(memory_test.told()), 'a budget that is large enough tells all there is'
 );
 select memory.configure('{"context_token_budget": 30}') \g /dev/null
@@ -239,7 +321,7 @@ select is(memory_test.told(), memory_test.told(30), 'the budget is a setting');
 select isnt(memory_test.told(), memory_test.told(3000), 'that makes a difference');
 select memory.configure('{"context_token_budget": 3000, "context_chars_per_token": 2.5}') \g /dev/null
 select is_empty(
-  $$ select b.budget from generate_series(7, 250) as b (budget)
+  $$ select b.budget from generate_series(7, 250, 3) as b (budget)
      where length(memory_test.told(b.budget)) > b.budget * 2.5 $$,
   'how many characters make a token is a setting'
 );
@@ -332,31 +414,54 @@ select is(
   'and not a character beyond it'
 );
 
--- A line that does not fit
+-- A line that does not fit. The second fact is of 1,003 characters, of words that do not count.
 
 select memory_test.as_tenant('long');
 insert into memory.facts
   (tenant_id, subject, predicate, content, permanence, decay_rate, importance, created_at)
 values
 ('long', 's', 'first', 'tea', 'permanent', 0, 9, '2026-01-01Z'),
-('long', 's', 'second', 'tea ' || repeat('x', 1000), 'permanent', 0, 5, '2026-01-01Z'),
+('long', 's', 'second', 'tea' || repeat(' and so on', 100), 'permanent', 0, 5, '2026-01-01Z'),
 ('long', 's', 'third', 'tea', 'permanent', 0, 1, '2026-01-01Z');
 insert into memory.rules (tenant_id, content, confidence, created_at)
 values ('long', 'tea', 1, '2026-01-01Z');
+-- The call of this section.
+create function memory_test.told_of_tea(token_budget integer default null)
+  returns text
+  language sql
+  return memory_test.told(told_of_tea.token_budget, prompt => 'tea', as_of => '2026-01-01Z');
 select is(
-  memory_test.told(200, prompt => 'tea', as_of => '2026-01-01Z'),
-  '# Memory Context
+  memory_test.told_of_tea(),
+  format(
+    '# Memory Context
 
 ## Key Facts
 - [s] [first]: tea (confidence: 1.00)
+- [s] [second]: tea%s (confidence: 1.00)
+- [s] [third]: tea (confidence: 1.00)
 
 ## Active Rules
 - tea (maturity: candidate, effectiveness: 0.00)
 ',
-  'a line that does not fit ends its section, and no other'
+    repeat(' and so on', 100)
+  ),
+  'a long line is told whole where it is less than a quarter of the room'
 );
 select is(
-  memory_test.told(40, prompt => 'tea', as_of => '2026-01-01Z'),
+  memory_test.told_of_tea(55),
+  '# Memory Context
+
+## Key Facts
+- [s] [first]: tea (confidence: 1.00)
+- [s] [third]: tea (confidence: 1.00)
+
+## Active Rules
+- tea (maturity: candidate, effectiveness: 0.00)
+',
+  'a line that does not fit is passed over: those after it are told, of its section and of the next'
+);
+select is(
+  memory_test.told_of_tea(40),
   '# Memory Context
 
 ## Key Facts
@@ -368,10 +473,317 @@ select is(
   'a section may take what those before it left of their shares'
 );
 select is(
-  memory_test.told(400, prompt => 'tea', as_of => '2026-01-01Z'),
-  memory_test.told(prompt => 'tea', as_of => '2026-01-01Z'),
-  'a line too long for the share of its section is told where the others leave enough'
+  memory_test.told_of_tea(110),
+  format(
+    '# Memory Context
+
+## Key Facts
+- [s] [first]: tea (confidence: 1.00)
+- [s] [second]: tea%s… (confidence: 1.00)
+- [s] [third]: tea (confidence: 1.00)
+
+## Active Rules
+- tea (maturity: candidate, effectiveness: 0.00)
+',
+    repeat(' and so on', 22)
+  ),
+  'what is left at the end is filled with the beginning of a line that did not fit, in its place'
 );
+select is(
+  (
+    select array_agg(distinct b.budget order by b.budget)
+    from generate_series(55, 72) as b (budget)
+    where memory_test.told_of_tea(b.budget) like '%…%'
+  ),
+  '{67,68,69,70,71,72}',
+  'as soon as there is room for how it opens and closes and for sixty characters between'
+);
+create table memory_test.told_of_tea_by_budget as
+select b.budget, memory_test.told_of_tea(b.budget) as told, memory_test.told_of_tea() as whole
+from generate_series(5, 400) as b (budget);
+select is_empty(
+  $$ select b.budget, p.line
+     from memory_test.told_of_tea_by_budget as b
+     cross join lateral memory_test.placed(b.told, b.whole) as p
+     where p.place is null
+       or p.line like '%…%' and p.line !~ '^- \[s\] \[second\]: tea( and( so( on)?)?)*… \(confidence: 1\.00\)$'
+       or length(p.line) between 1 and 85 and p.line like '%…%' $$,
+  'a beginning ends with a whole word, and is more than a few'
+);
+select is_empty(
+  $$ select b.budget from memory_test.told_of_tea_by_budget as b
+     where memory.count_room(b.told, 'octets') > b.budget * 4
+       or b.budget >= 67
+       and memory.count_room(b.told, 'octets') < least(b.budget * 4, 17 + 14 + 38 + 400 + 38 + 66) - 10 $$,
+  'no room is left while a line has more to tell, and no more taken than there is'
+);
+select is(
+  (
+    select max(length(l.line))
+    from memory_test.told_of_tea(b.budget) as t (told)
+    cross join regexp_split_to_table(t.told, '\n') as l (line)
+  ),
+  b.longest, format('of %s tokens a line takes no more than %s', b.budget, b.what)
+)
+from (values
+  (1, 280, 396, '400 characters, a few sentences'), (2, 400, 396, '400 characters, whatever is left'),
+  (3, 600, 589, 'a quarter'), (4, 1000, 989, 'a quarter'), (5, 1200, 1003 + 35, 'it needs')
+) as b (position, budget, longest, what)
+order by b.position;
+select memory_test.as_tenant('essays');
+insert into memory.facts
+  (tenant_id, subject, predicate, content, permanence, decay_rate, created_at)
+select 'essays', 's', 'p' || n, 'tea' || repeat(' and so on', 2000), 'permanent', 0, '2026-01-01Z'
+from generate_series(0, 9) as n;
+select results_eq(
+  $$ select length(l.line) between 2950 and 3000
+     from regexp_split_to_table(memory_test.told_of_tea(), '\n') as l (line) where l.line like '- %' $$,
+  'values (true), (true), (true), (true)',
+  'no essay is all there is: four begin where one would have filled the room'
+);
+
+-- How long a text is, and to shorten it
+
+select is(
+  memory.count_room(r.content, r.token_estimate), r.room,
+  format('%L takes the room of %s characters, by %s', left(r.content, 20), r.room, r.token_estimate)
+)
+from (values
+  (1, '', 'octets', 0), (2, 'tea', 'octets', 3), (3, repeat('tea ', 25000), 'octets', 100000),
+  (4, 'é', 'octets', 3), (5, 'éé', 'octets', 5), (6, 'чай', 'octets', 8), (7, '茶', 'octets', 4),
+  (8, '请喝茶', 'octets', 12), (9, 'お茶', 'octets', 8), (10, '🍵', 'octets', 6), (11, '🍵🍵', 'octets', 11),
+  (12, 'tea 茶', 'octets', 8), (13, '…', 'octets', 4), (14, '', 'characters', 0), (15, 'tea', 'characters', 3),
+  (16, 'чай', 'characters', 3), (17, '请喝茶', 'characters', 3), (18, '🍵', 'characters', 1)
+) as r (position, content, token_estimate, room)
+order by r.position;
+select is(memory.count_room(null, 'octets'), null, 'no text takes no room that could be told');
+select is(
+  memory.shorten_text(s.content, s.room, s.token_estimate), s.shortened, s.what
+)
+from (values
+  (1, 'Ada likes tea', 13, 'octets', 'Ada likes tea', 'a text that fits is left as it is'),
+  (2, 'чай', 8, 'octets', 'чай', 'to the last bit of its room'),
+  (3, 'чай и чай', 8, 'octets', 'ч…', 'one that does not has an ellipsis, which takes room too'),
+  (4, 'Ada likes green tea best', 22, 'octets', 'Ada likes green…', 'a text is cut between its words'),
+  (5, 'Ada likes green tea best', 22, 'characters', 'Ada likes green tea…', 'later where the ellipsis takes less'),
+  (6, 'Ada extraordinarily', 16, 'octets', 'Ada extraord…', 'but not where that would cost much'),
+  (7, 'extraordinarily', 10, 'octets', 'extrao…', 'a single word is cut in itself'),
+  (8, '请您喝一杯热茶', 16, 'octets', '请您喝…', 'and so is a script without spaces'),
+  (9, '请您喝一杯热茶', 16, 'characters', '请您喝一杯热茶', 'which is short by its characters'),
+  (10, '🍵🍵🍵🍵', 16, 'octets', '🍵🍵…', 'nothing is cut within a character'),
+  (11, 'Ada likes tea', 4, 'octets', '…', 'without room for a character there is the ellipsis'),
+  (12, 'Ada likes tea', 3, 'octets', '…', 'with less room as well'), (13, 'Ada', 0, 'octets', '…', 'with none too'),
+  (14, 'Ada', -5, 'characters', '…', 'and with less than none'), (15, '', 0, 'octets', '', 'no text needs no room'),
+  (16, null, 10, 'octets', null, 'nothing is nothing')
+) as s (position, content, room, token_estimate, shortened, what)
+order by s.position;
+
+-- A text of 100,000 characters and more in each of several scripts.
+create view memory_test.scripts as
+select s.position, s.script, repeat(s.content, 100000 / length(s.content) + 1) as content
+from (values
+  (1, 'English', 'She likes her tea with milk and a little sugar. '), (2, 'Chinese', '她喜欢喝加牛奶和一点糖的茶。'),
+  (3, 'Cyrillic', 'Она любит чай с молоком и немного сахара. '), (4, 'emoji', '🍵🥛🍬'),
+  (5, 'one word', 'x'), (6, 'English with emoji', 'I like tea 🍵🍵🍵🍵🍵🍵🍵🍵, I do. '),
+  (7, 'Greek without spaces', 'Τηςαρέσειτοτσάι'), (8, 'accents', 'Elle préfère le thé âpre, à côté du gâteau. ')
+) as s (position, script, content);
+select is_empty(
+  $$ select s.script, e.estimate, n.room
+     from memory_test.scripts as s
+     cross join unnest('{octets,characters}'::text[]) as e (estimate)
+     cross join (select generate_series(4, 500, 31) union values (5000), (99999)) as n (room)
+     cross join lateral memory.shorten_text(s.content, n.room, e.estimate) as t (shortened)
+     where memory.count_room(t.shortened, e.estimate) > n.room
+       or length(t.shortened) > n.room
+       or right(t.shortened, 1) <> '…' or t.shortened ~ '\s…$'
+       or not starts_with(s.content, left(t.shortened, -1)) $$,
+  'in every script a shortened text is a beginning and an ellipsis, and within its room'
+);
+select is_empty(
+  $$ select s.script, e.estimate, n.room
+     from memory_test.scripts as s
+     cross join unnest('{octets,characters}'::text[]) as e (estimate)
+     cross join (values (100), (400), (5000), (50000)) as n (room)
+     where memory.count_room(memory.shorten_text(s.content, n.room, e.estimate), e.estimate) < 0.65 * n.room $$,
+  'most of which it uses'
+);
+
+-- The room of other scripts
+
+insert into memory.facts
+  (tenant_id, subject, predicate, content, permanence, decay_rate, created_at)
+select
+  'script ' || s.position, 'tea', 'in words ' || n,
+  case when n = 1 then s.content else left(s.content, 12000) end, 'permanent', 0, '2026-01-01Z'
+from memory_test.scripts as s cross join generate_series(1, 5) as n;
+insert into memory.rules (tenant_id, content, confidence, created_at)
+select 'script ' || s.position, 'tea ' || left(s.content, 30), 1, '2026-01-01Z' from memory_test.scripts as s;
+insert into memory.episodes (tenant_id, butler, content, created_at, expires_at)
+select 'script ' || s.position, 'home', left(s.content, 2000), '2026-01-01Z', null from memory_test.scripts as s;
+-- What each script is told for a budget.
+create function memory_test.told_in_scripts(
+  token_budget integer,
+  token_estimate text
+)
+  returns table (
+    script text,
+    told text
+  )
+  language plpgsql
+as $$
+declare
+  v_script record;
+begin
+  for v_script in
+    select s.position, s.script from memory_test.scripts as s order by s.position
+  loop
+    perform memory_test.as_tenant('script ' || v_script.position);
+    perform memory.configure(jsonb_build_object('context_token_estimate', told_in_scripts.token_estimate));
+    script := v_script.script;
+    told := memory_test.told_of_tea(token_budget);
+    return next;
+  end loop;
+end;
+$$;
+select is_empty(
+  $$ select b.budget, e.estimate, t.script
+     from unnest('{5,20,40,60,100,250,1000,10000}'::integer[]) as b (budget)
+     cross join unnest('{octets,characters}'::text[]) as e (estimate)
+     cross join lateral memory_test.told_in_scripts(b.budget, e.estimate) as t
+     where length(t.told) > b.budget * 4 or memory.count_room(t.told, e.estimate) > b.budget * 4 $$,
+  'whatever the script and the estimate, the text never takes more than four characters a token'
+);
+select is_empty(
+  $$ select b.budget, t.script
+     from unnest('{150,1000,10000}'::integer[]) as b (budget)
+     cross join lateral memory_test.told_in_scripts(b.budget, 'octets') as t
+     where memory.count_room(t.told, 'octets') < 0.65 * b.budget * 4 $$,
+  'and the room is used in each'
+);
+select results_eq(
+  $$ select t.script, round(length(t.told) / 3000.0)::integer
+     from memory_test.told_in_scripts(3000, 'octets') as t
+     where t.script in ('English', 'Chinese', 'Cyrillic', 'emoji') $$,
+  $$ values ('English', 4), ('Chinese', 1), ('Cyrillic', 2), ('emoji', 1) $$,
+  'a token is four characters of English, some two of Cyrillic, one of Chinese, and about an emoji'
+);
+select results_eq(
+  $$ select t.script, round(length(t.told) / 3000.0)::integer
+     from memory_test.told_in_scripts(3000, 'characters') as t
+     where t.script in ('English', 'Chinese', 'Cyrillic', 'emoji') $$,
+  $$ values ('English', 4), ('Chinese', 4), ('Cyrillic', 4), ('emoji', 4) $$,
+  'by characters it is four of each'
+);
+
+-- What is disputed
+
+select memory_test.as_tenant('disputed');
+select memory.store_fact('Ada', 'drinks', 'tea', confidence => 0.95, as_of => '2026-01-01Z') as tea_id \gset
+select memory.store_fact('Bob', 'drinks', 'tea', as_of => '2026-01-01Z') as bob_id \gset
+select memory.store_fact('Ada', 'abhors', 'every infusion', as_of => '2026-01-01Z') as abhors_id \gset
+-- What is told of Ada's tea.
+create function memory_test.told_of_ada(as_of timestamptz default '2026-01-04Z')
+  returns text
+  language sql
+  return substring(
+    memory.context('How about some tea?', 'home', as_of => told_of_ada.as_of) from '\[Ada\] \[drinks\]: [^\n]+'
+  );
+select is(
+  memory_test.told_of_ada(), '[Ada] [drinks]: tea (confidence: 0.93)',
+  'a fact that nothing contradicts says how sure it is'
+);
+savepoint undisputed;
+select memory.create_link('fact', :'tea_id', 'fact', :'abhors_id', 'supports') \g /dev/null
+select is(
+  memory_test.told_of_ada(), '[Ada] [drinks]: tea (confidence: 0.93)', 'and so does one with another link'
+);
+rollback to savepoint undisputed;
+select memory.create_link('fact', :'tea_id', 'fact', :'abhors_id', 'contradicts') \g /dev/null
+select is(
+  memory_test.told_of_ada(), '[Ada] [drinks]: tea (confidence: 0.93, contradicted)',
+  'a fact that contradicts another one says so'
+);
+select is(
+  (
+    select count(*) from regexp_split_to_table(memory.context('tea', 'home', as_of => '2026-01-04Z'), '\n') as l
+    where l like '%, contradicted)'
+  ),
+  1::bigint, 'and no other fact does'
+);
+savepoint disputed;
+select memory.forget_memory('fact', :'abhors_id') \g /dev/null
+select is(
+  memory_test.told_of_ada(), '[Ada] [drinks]: tea (confidence: 0.93)',
+  'once the other one is forgotten it is in dispute no more'
+);
+rollback to savepoint disputed;
+select memory.store_fact('Ada', 'abhors', 'coffee') \g /dev/null
+select is(
+  memory_test.told_of_ada(), '[Ada] [drinks]: tea (confidence: 0.93)', 'nor once it is superseded'
+);
+rollback to savepoint undisputed;
+select memory.create_link('fact', :'abhors_id', 'fact', :'tea_id', 'contradicts') \g /dev/null
+select is(
+  memory_test.told_of_ada(), '[Ada] [drinks]: tea (confidence: 0.93, contradicted)',
+  'a fact that another one contradicts says so as well'
+);
+rollback to savepoint undisputed;
+select memory.store_episode('Ada: I never liked it', 'home', as_of => '2026-01-03Z') as episode_id \gset
+select memory.create_link('episode', :'episode_id', 'fact', :'tea_id', 'contradicts') \g /dev/null
+select is(
+  memory_test.told_of_ada(), '[Ada] [drinks]: tea (confidence: 0.93, contradicted)',
+  'one that an episode contradicts does until that has expired'
+);
+select is(
+  memory_test.told_of_ada('2026-01-10Z'), '[Ada] [drinks]: tea (confidence: 0.88)', 'and no longer'
+);
+rollback to savepoint undisputed;
+select memory.store_rule('Serve Ada nothing hot') as rule_id \gset
+select memory.create_link('rule', :'rule_id', 'fact', :'tea_id', 'contradicts') \g /dev/null
+select is(
+  memory_test.told_of_ada(), '[Ada] [drinks]: tea (confidence: 0.93, contradicted)', 'or that a rule contradicts'
+);
+select memory.forget_memory('rule', :'rule_id') \g /dev/null
+select is(memory_test.told_of_ada(), '[Ada] [drinks]: tea (confidence: 0.93)', 'until that is forgotten');
+rollback to savepoint undisputed;
+select memory.create_link('fact', :'tea_id', 'fact', :'abhors_id', 'contradicts') \g /dev/null
+select memory.configure('{"context_confidence": "base"}') \g /dev/null
+select is(
+  memory_test.told_of_ada(), '[Ada] [drinks]: tea (confidence: 0.95, contradicted)',
+  'the mark is there whichever confidence is told'
+);
+
+-- The same data gives the same text
+
+select memory_test.as_tenant('mirror');
+insert into memory.facts
+  (tenant_id, id, subject, predicate, content, permanence, decay_rate, importance, created_at)
+select 'mirror', f.id, f.subject, f.predicate, f.content, f.permanence, f.decay_rate, f.importance, f.created_at
+from memory.facts as f where f.tenant_id = 'shares' order by f.id desc;
+insert into memory.rules (tenant_id, id, content, maturity, confidence, created_at)
+select 'mirror', r.id, r.content, r.maturity, r.confidence, r.created_at
+from memory.rules as r where r.tenant_id = 'shares' order by r.id desc;
+insert into memory.episodes (tenant_id, id, butler, content, created_at, expires_at)
+select 'mirror', e.id, e.butler, e.content, e.created_at, e.expires_at
+from memory.episodes as e where e.tenant_id = 'shares' order by e.id desc;
+create function memory_test.told_to(tenant_id text)
+  returns text
+  language plpgsql
+as $$
+begin
+  perform memory_test.as_tenant(told_to.tenant_id);
+  perform memory.configure(
+    to_jsonb(memory.default_settings(told_to.tenant_id)) - 'tenant_id' || '{"retrieval_limit": 7}'
+  );
+  return memory_test.told(300, prompt => 'tea', as_of => '2026-01-02Z');
+end;
+$$;
+select memory_test.told_to('shares') as told_to_shares \gset
+select is(
+  memory_test.told_to('mirror'), :'told_to_shares',
+  'memories that nothing but their ids tells apart come in one order, in whatever order they were stored'
+);
+select ok(:'told_to_shares' like '%## Key Facts%## Active Rules%', 'and there are such');
 
 -- What is stored cannot forge structure
 
@@ -471,11 +883,11 @@ select is(
   p.told, p.what
 )
 from (values
-  (1, repeat('zzz ', 16383) || 'tea', true, 'the last word within 64 KiB of a prompt counts'),
-  (2, repeat('zzz ', 16384) || 'tea', false, 'what comes after 64 KiB of a prompt does not'),
+  (1, repeat('and ', 16383) || 'tea', true, 'the last word within 64 KiB of a prompt counts'),
+  (2, repeat('and ', 16384) || 'tea', false, 'what comes after 64 KiB of a prompt does not'),
   (3, 'tea ' || repeat(U&'\00E9', 40000), true, 'a long prompt is cut between its characters'),
   (4, repeat(U&'\+01F600', 100000) || ' tea', false, 'however wide they are'),
-  (5, $$'; drop table memory.facts; -- tea & !tea$$, true, 'a prompt is words, whatever its marks')
+  (5, $$'; -- tea & !tea | (tea:*) \$$, true, 'a prompt is words, whatever its marks')
 ) as p (position, prompt, told, what)
 order by p.position;
 
@@ -487,7 +899,7 @@ insert into memory.facts
 values
 ('counted', 's', 'told', 'tea', 'permanent', 0, 9, '2026-01-01Z'),
 ('counted', 's', 'not told', 'tea ' || repeat('x', 1000), 'permanent', 0, 5, '2026-01-01Z'),
-('counted', 's', 'not told either', 'tea', 'permanent', 0, 1, '2026-01-01Z');
+('counted', 's', 'told too', 'tea', 'permanent', 0, 1, '2026-01-01Z');
 insert into memory.rules (tenant_id, scope, content, maturity, importance, confidence, created_at)
 values
 ('counted', 'home', 'tea rule told', 'proven', 9, 1, '2026-01-01Z'),
@@ -501,32 +913,38 @@ values
 create view memory_test.counts as
 select coalesce(m.predicate, rtrim(m.content, 'x ')) as name, m.reference_count, m.last_referenced_at
 from memory.searchable_memories as m where m.tenant_id = 'counted';
-select memory_test.told(200, prompt => 'tea', as_of => '2026-01-03Z') as uncounted \gset
+select memory_test.told(85, prompt => 'tea', as_of => '2026-01-03Z') as uncounted \gset
 select is_empty(
   $$ select c.name from memory_test.counts as c where c.reference_count <> 0 $$, 'telling counts nothing'
 );
 select memory.configure('{"context_counts_references": true}') \g /dev/null
-select memory_test.told(200, prompt => 'tea', as_of => '2026-01-03Z') as counted \gset
+select memory_test.told(85, prompt => 'tea', as_of => '2026-01-03Z') as counted \gset
 select is(:'counted'::text, :'uncounted', 'that telling counts does not change what it tells');
 select results_eq(
   $$ select c.* from memory_test.counts as c where c.reference_count <> 0 order by c.name collate "C" $$,
   $$ values
      ('episode told', 1, '2026-01-03Z'::timestamptz), ('tea rule told', 1, '2026-01-03Z'),
-     ('tea warning told', 1, '2026-01-03Z'), ('told', 1, '2026-01-03Z') $$,
+     ('tea warning told', 1, '2026-01-03Z'), ('told', 1, '2026-01-03Z'), ('told too', 1, '2026-01-03Z') $$,
   'if the setting says so, telling is a reference to what is told, and to nothing else'
 );
 savepoint before_reading;
 set local transaction_read_only = on;
-select memory_test.told(200, prompt => 'tea', as_of => '2026-01-03Z') as read_only \gset
+select memory_test.told(85, prompt => 'tea', as_of => '2026-01-03Z') as read_only \gset
 release savepoint before_reading;
 select is(:'read_only'::text, :'uncounted', 'a read-only transaction is told the same');
-select is((select sum(c.reference_count) from memory_test.counts as c), 4::bigint, 'and counts nothing');
+select is((select sum(c.reference_count) from memory_test.counts as c), 5::bigint, 'and counts nothing');
 select throws_ok(
   $$ select memory_test.told(as_of => now() + interval '2 days') $$, 'PM002', null,
   'where telling counts it cannot look ahead'
 );
 select is(memory_test.told(5), E'# Memory Context\n', 'where nothing is told nothing is counted');
-select is((select sum(c.reference_count) from memory_test.counts as c), 4::bigint, 'not even by itself');
+select is((select sum(c.reference_count) from memory_test.counts as c), 5::bigint, 'not even by itself');
+select memory_test.told(110, prompt => 'tea', as_of => '2026-01-04Z') as partly \gset
+select results_eq(
+  $$ select c.name from memory_test.counts as c where c.reference_count = 1 $$, $$ values ('not told') $$,
+  'telling the beginning of a memory is a reference to it'
+);
+select matches(:'partly'::text, '\[not told\]: tea x+… \(confidence', 'which is told');
 
 -- Another tenant
 

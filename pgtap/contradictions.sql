@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(40);
+select plan(54);
 
 -- Pairs as lines: kind, source against target.
 create function memory_test.pairs(
@@ -299,6 +299,84 @@ select is(
    'episode_created', 'link_created') and e.tenant_id = 'f'),
   0::bigint, 'looking changes nothing'
 );
+
+-- Which of some memories are contradicted
+
+select memory_test.as_tenant('h') \g /dev/null
+select memory.store_fact('Ada', 'likes', 'tea') as first_id \gset
+select memory.store_fact('Ada', 'hates', 'every infusion', scope => 'home') as second_id \gset
+select memory.store_fact('Ada', 'knows', 'Bob') as third_id \gset
+select memory.store_rule('Never offer tea') as rule_id \gset
+select memory.store_episode('Ada drank tea', 'home', as_of => '2026-01-01Z') as episode_id \gset
+select memory.create_link('fact', :'first_id', 'fact', :'second_id', 'contradicts') \g /dev/null
+select memory.create_link('rule', :'rule_id', 'fact', :'first_id', 'contradicts') \g /dev/null
+select memory.create_link('episode', :'episode_id', 'rule', :'rule_id', 'contradicts') \g /dev/null
+select memory.create_link('fact', :'third_id', 'fact', :'first_id', 'supports') \g /dev/null
+-- Names of the contradicted ones among all the memories of a type.
+create function memory_test.contradicted(
+  memory_type text,
+  as_of timestamptz default '2026-01-02Z'
+)
+  returns text[]
+  language sql
+  return array(
+    select coalesce(m.predicate, m.content)
+    from unnest(
+      memory.list_contradicted(
+        contradicted.memory_type,
+        array(
+          select s.id from memory.searchable_memories as s
+          where s.tenant_id in ('g', 'h') and s.memory_type = contradicted.memory_type
+        ),
+        contradicted.as_of
+      )
+    ) as c (id)
+    join memory.searchable_memories as m on m.id = c.id
+    order by 1
+  );
+select is(memory_test.contradicted('fact'), '{hates,likes}', 'both ends of a link that contradicts, each once');
+select is(memory_test.contradicted('rule'), '{Never offer tea}', 'a rule is contradicted by a fact or an episode');
+select is(memory_test.contradicted('episode'), '{Ada drank tea}', 'and an episode by a rule');
+select is(
+  memory.list_contradicted('fact', array[:'second_id', :'third_id']::uuid[], now()), array[:'second_id'::uuid],
+  'only those that were asked about are listed'
+);
+select is(
+  memory.list_contradicted('rule', array[:'first_id']::uuid[], now()), '{}', 'and only those of the type'
+);
+select is(memory.list_contradicted('fact', '{}', now()), '{}', 'of none there are none');
+select is(memory.list_contradicted('fact', null, now()), '{}', 'nor of NULL');
+savepoint listed;
+select memory.forget_memory('fact', :'second_id') \g /dev/null
+select is(
+  memory_test.contradicted('fact'), '{hates,likes}',
+  'what a rule still contradicts is listed, and so is what was forgotten, since the other end lives'
+);
+select memory.forget_memory('rule', :'rule_id') \g /dev/null
+select is(
+  memory_test.contradicted('fact'), '{hates}', 'what nothing that lives contradicts any more is not'
+);
+rollback to savepoint listed;
+select memory.forget_memory('rule', :'rule_id') \g /dev/null
+select is(
+  memory_test.contradicted('episode'), '{}', 'an episode at odds with a forgotten rule is not in dispute'
+);
+rollback to savepoint listed;
+select memory.store_fact('Ada', 'hates', 'coffee', scope => 'home') \g /dev/null
+select memory.forget_memory('rule', :'rule_id') \g /dev/null
+select is(
+  memory_test.contradicted('fact'), '{hates}', 'superseding one end settles it for the other, and not for itself'
+);
+rollback to savepoint listed;
+select memory.forget_memory('fact', :'first_id') \g /dev/null
+select is(
+  memory_test.contradicted('rule', '2026-01-07T23:59Z'), '{"Never offer tea"}',
+  'an episode contradicts until it expires'
+);
+select is(memory_test.contradicted('rule', '2026-01-08Z'), '{}', 'and no longer');
+rollback to savepoint listed;
+select memory_test.as_tenant('g') \g /dev/null
+select is(memory_test.contradicted('fact'), '{}', 'nobody is told of what is another tenant''s');
 
 -- Nobody else's, and refused
 

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(16);
+select plan(19);
 
 select memory.register_embedding_version('model', '1') as version_id \gset
 insert into memory.facts
@@ -28,34 +28,37 @@ from memory.recall_explain(
 create view memory_test.ranked as
 select m.*
 from memory.rank_memories(
-  'tea', 'home', 10, embedding => memory_test.axis(1), as_of => '2026-01-15Z'
+  'tea', 'home', 2, embedding => memory_test.axis(1), as_of => '2026-01-15Z'
 ) as m;
 
 select results_eq(
   $$ select x.position, x.outcome, x.subject from memory_test.explained as x $$,
   $$ values
-     (1::bigint, 'returned', 'important'), (2, 'returned', 'near'), (3, 'beyond limit', 'third'),
+     (1::bigint, 'returned', 'important'), (2, 'returned', 'near'), (null, 'beyond limit', 'third'),
      (null, 'below confidence', 'faint'), (null, 'expired', 'expired'), (null, 'forgotten', 'forgotten'),
-     (null, 'forgotten', 'forgotten and far'), (null, 'other scope', 'elsewhere'),
+     (null, 'other scope', 'elsewhere'),
      (null, 'superseded', 'superseded') $$,
-  'every candidate comes in the order of its score, then what was dropped and why'
+  'the answer comes in its order, then other candidates, then what was dropped, and why'
 );
 select results_eq(
   $$ select
        x.memory_type, x.id, x.scope, x.subject, x.predicate, x.content, x.similarity, x.semantic_rank, x.rank,
-       x.keyword_rank, x.rrf_score, x.neighbour_boost, x.session_boost, x.named_boost, x.relevance, x.importance,
+       x.keyword_rank, x.rrf_score, x.meaning, x.words, x.neighbor_boost, x.session_boost, x.named_boost,
+       x.time_boost, x.updates_id, x.relevance, x.importance,
        x.recency, x.effective_confidence, x.score
      from memory_test.explained as x where x.position is not null $$,
   $$ select
        m.memory_type, m.id, m.scope, m.subject, m.predicate, m.content, m.similarity, m.semantic_rank, m.rank,
-       m.keyword_rank, m.rrf_score, m.neighbour_boost, m.session_boost, m.named_boost, m.relevance, m.importance,
+       m.keyword_rank, m.rrf_score, m.meaning, m.words, m.neighbor_boost, m.session_boost, m.named_boost,
+       m.time_boost, m.updates_id, m.relevance, m.importance,
        m.recency, m.effective_confidence, m.score
      from memory_test.ranked as m $$,
-  'the candidates are those of recall, with the same scores'
+  'the answer is that of recall, with the same scores'
 );
 select is(
-  x.score,
-  0.4 * x.relevance + 0.3 * x.importance / 10 + 0.2 * x.recency + 0.1 * x.effective_confidence,
+  round(x.score::numeric, 12),
+  round(((40 * 0.4 * x.relevance + 0.3 * x.importance / 10 + 0.2 * x.recency + 0.1 * x.effective_confidence)
+  / (40 * 0.4 + 0.6))::numeric, 12),
   format('the parts of %s add up to its score', x.subject)
 )
 from memory_test.explained as x where x.position <= 2
@@ -68,25 +71,64 @@ select results_eq(
   $$ values (0.98, true, null::bigint, null::float8, 0.1::float8) $$,
   'what was dropped shows what it has, and no place'
 );
-select memory.configure('{"candidate_pool": 1}') \g /dev/null
 select results_eq(
-  $$ select x.outcome, x.subject from memory_test.explained as x where x.position is null $$,
+  $$ select x.position, x.outcome, x.subject, x.meaning > 0, x.words > 0, x.relevance >= 0.75
+     from memory.recall_explain(
+       'tea', 'home', 1, min_relevance => 0.75, embedding => memory_test.axis(1), as_of => '2026-01-15Z'
+     ) as x
+     where x.outcome in ('returned', 'beyond limit', 'below relevance') $$,
   $$ values
-     ('below confidence', 'faint'), ('other scope', 'elsewhere') $$,
-  'what would have been below the end of both lists anyway is left out'
+     (1::bigint, 'returned', 'near', true, true, true), (null, 'beyond limit', 'important', true, true, true),
+     (null, 'below relevance', 'third', true, null, false) $$,
+  'what fits too little is told, and how much it fits'
 );
-select memory.configure('{"candidate_pool": 50}') \g /dev/null
-select memory.configure('{"keyword_ranker": "bm25", "fusion": "scores", "boost_named": 0.2}') \g /dev/null
 select results_eq(
-  $$ select x.subject, x.named_boost is not null, x.relevance between 0 and 1
-     from memory_test.explained as x where x.position is not null order by x.subject $$,
-  $$ values ('important', true, true), ('near', true, true), ('third', true, true) $$,
+  $$ select x.position, x.outcome, x.subject, x.similarity < 0.2, x.relevance < 0.06
+     from memory.recall_explain(
+       'spaceships', 'home', embedding => memory_test.axis(3), as_of => '2026-01-15Z'
+     ) as x
+     where x.outcome not in ('forgotten', 'superseded', 'expired', 'other scope', 'below confidence') $$,
+  $$ values
+     (null::bigint, 'no match', 'near', true, true), (null, 'no match', 'important', true, true),
+     (null, 'no match', 'third', true, true) $$,
+  'as is that nothing fits at all'
+);
+select memory.configure('{"boost_named": 0.2}') \g /dev/null
+select results_eq(
+  $$ select x.subject, x.named_boost, x.neighbor_boost, x.session_boost, x.time_boost, x.relevance between 0 and 1
+     from memory.recall_explain(
+       'tea of near', 'home', embedding => memory_test.axis(1), as_of => '2026-01-15Z'
+     ) as x
+     where x.position is not null
+     order by x.subject $$,
+  $$ values
+     ('important', 0::float8, 0::float8, 0::float8, 0::float8, true), ('near', 0.2, 0, 0, 0, true),
+     ('third', 0, 0, 0, 0, true) $$,
   'boosts are told'
 );
-select ok(
-  bool_and(x.rank is null), 'the keyword weight of what was dropped is not told under BM25'
-)
-from memory_test.explained as x where x.position is null;
+select results_eq(
+  $$ select x.subject, x.rank is not null, num_nulls(x.keyword_rank, x.words, x.relevance, x.score)
+     from memory_test.explained as x where x.outcome = 'superseded' $$,
+  $$ values ('superseded', true, 4) $$,
+  'what was dropped has no relevance, only how its words rank'
+);
+select memory.configure('{"ranking": "specified"}') \g /dev/null
+select results_eq(
+  $$ select x.outcome, x.subject
+     from memory.recall_explain(
+       'tea', 'home', 1, embedding => memory_test.axis(1), as_of => '2026-01-15Z'
+     ) as x $$,
+  $$ values
+     ('returned', 'near'), ('other scope', 'elsewhere') $$,
+  'what would have been below the end of both lists anyway is left out'
+);
+select results_eq(
+  $$ select x.position, x.outcome, x.subject, x.semantic_rank, x.keyword_rank
+     from memory_test.explained as x where x.outcome in ('returned', 'beyond limit', 'below relevance') $$,
+  $$ select m.position, 'returned', m.subject, m.semantic_rank, m.keyword_rank
+     from (select r.*, row_number() over () as position from memory_test.ranked as r) as m $$,
+  'under the ranking specified the places in both lists are told'
+);
 
 -- Episodes expire, rules are forgotten.
 insert into memory.episodes (tenant_id, butler, content, created_at, expires_at)

@@ -238,7 +238,6 @@ from (values
   )
 ) as q (position, query, expected, what)
 order by q.position;
-select memory.configure('{"keyword_ranker": "bm25"}') \g /dev/null
 select results_eq(
   $$ select m.content from memory.search('喜欢喝什么红茶', '{rule}', mode => 'keyword', as_of => '2026-01-02Z') as m $$,
   $$ values ('我喜欢喝绿茶'), ('绿茶和红茶绿茶') $$,

@@ -95,19 +95,23 @@ select
 from generate_series(1, 60) as n;
 select count(*) from memory.recall('tea', max_results => 5, as_of => '2026-02-28Z') \g /dev/null
 select results_eq(
-  $$ select m.* from memory.rank_memories(
+  $$ select m.id, m.similarity, m.rank, m.meaning, m.words, m.relevance, m.recency, m.effective_confidence, m.score
+     from memory.rank_memories(
        'tea for two', embedding => memory_test.axis(1), max_results => 30, known_at => '2026-03-01Z', as_of => '2026-03-01Z'
      ) as m $$,
-  $$ select m.* from memory.rank_memories(
+  $$ select m.id, m.similarity, m.rank, m.meaning, m.words, m.relevance, m.recency, m.effective_confidence, m.score
+     from memory.rank_memories(
        'tea for two', embedding => memory_test.axis(1), max_results => 30, as_of => '2026-03-01Z'
      ) as m $$,
   'what is known now is what recall finds now'
 );
 select results_eq(
-  $$ select m.* from memory.rank_memories(
+  $$ select m.id, m.similarity, m.rank, m.meaning, m.words, m.relevance, m.recency, m.effective_confidence, m.score
+     from memory.rank_memories(
        'tea for two', scope => 'home', max_results => 30, known_at => '2026-03-01Z', as_of => '2026-03-01Z'
      ) as m $$,
-  $$ select m.* from memory.rank_memories('tea for two', scope => 'home', max_results => 30, as_of => '2026-03-01Z') as m $$,
+  $$ select m.id, m.similarity, m.rank, m.meaning, m.words, m.relevance, m.recency, m.effective_confidence, m.score
+     from memory.rank_memories('tea for two', scope => 'home', max_results => 30, as_of => '2026-03-01Z') as m $$,
   'also without a vector, and in a scope'
 );
 select md5(string_agg(to_jsonb(f)::text, '' order by f.id)) as facts_before from memory.facts as f \gset

@@ -84,7 +84,7 @@ values
 ('{memory_admin}', '{create_access_token,list_access_tokens,revoke_access_token}'),
 (
   '{memory_admin}',
-  '{configure,default_settings,start_reembedding,cancel_reembedding,switch_embedding_version,
+  '{configure,default_settings,calibrate_similarity,start_reembedding,cancel_reembedding,switch_embedding_version,
     rebuild_vector_indexes,vector_index_statements,check_vector_recall,check_indexes}'
 ),
 -- between the two owners
@@ -96,7 +96,7 @@ values
 -- nobody but their owner
 (
   '{}',
-  '{keyword_matches,bm25_matches,fuse_lists,weigh_memories,near_by_index,boost_episodes,vector_indexes,choose_lists,time_neighbours,
+  '{keyword_matches,bm25_matches,fuse_lists,weigh_memories,judge_candidates,near_by_index,boost_episodes,vector_indexes,choose_lists,time_neighbours,
     expected_indexes,
     try_fold,start_corpus_statistics,lock_corpus_statistics,count_changed_text,count_texts,
     fold_corpus_deltas,render_for_embedding,
@@ -107,7 +107,7 @@ values
     check_link_ends,check_vector,enqueue_embedding,forget_embedding,enqueue_missing_embeddings,bind_login,unbind_login,
     check_dimensions,check_embedding,check_embedding_version,check_idempotency_key,check_limit,check_metadata,
     check_number,check_query,check_query_embedding,check_source,check_tags,check_text,
-    check_text_search_config,check_time,check_types,check_word,check_write_time,one_line,count_room,shorten_text,
+    check_text_search_config,check_similarity_scale,check_time,check_types,check_word,check_write_time,one_line,count_room,shorten_text,
     count_references,embedding_version_status,lock_embedding_version,lock_entities,lock_sources,memory_exists,
     check_elements,check_facts,check_scope,refuse_scope,read_facts,
     read_episodes,refuse_reused_key,index_words,to_search_vector,write_settings,setting_defaults,text_search_config_of,refuse_text,refuse_number,

@@ -1,9 +1,9 @@
 begin;
 \ir fixtures.sql
-select plan(83);
+select plan(84);
 
 select memory.register_embedding_version('model', '1') as version_id \gset
-select memory.configure('{"candidate_pool": 50, "relevance_scale": "maximum"}') \g /dev/null
+select memory.configure('{"ranking": "specified"}') \g /dev/null
 
 -- Memories about tea, each good at something else. Seen ten days later.
 
@@ -44,7 +44,7 @@ select results_eq(
        ('rule', 'recent', 1::bigint, 1::bigint, 1.0::float8, exp(-ln(2::float8) / 7), 5::float8,
          exp(-0.08::float8)),
        ('fact', 'important', 2, 2, (2.0::float8 / 62) / (2.0::float8 / 61), 0, 10, 0.5 * exp(-0.02::float8)),
-       ('episode', 'certain', null, 1, (1.0::float8 / 61 + 1.0::float8 / 111) / (2.0::float8 / 61), 0.5, 2,
+       ('episode', 'certain', null, 1, (1.0::float8 / 61 + 1.0::float8 / 71) / (2.0::float8 / 61), 0.5, 2,
          1),
        ('fact', 'relevant', 1, 1, 1, 0, 0, 0.5 * exp(-0.08::float8))
      ) as v (
@@ -69,8 +69,8 @@ select results_eq(
        m.permanence, m.maturity, m.effectiveness_score, m.entity_id, m.session_id, m.tags, m.metadata,
        m.created_at, m.last_confirmed_at, m.last_referenced_at, m.reference_count
      from memory.rank_memories(
-       'tea', types => '{fact}', embedding => memory_test.axis(1), max_results => 1, as_of => '2026-01-11Z'
-     ) as m $$,
+       'tea', types => '{fact}', embedding => memory_test.axis(1), as_of => '2026-01-11Z'
+     ) as m where m.predicate = 'important' $$,
   $$ values (
     'fact', '00000000-0000-0000-0000-000000000002', 'global', 'f', 'important', 'tea tea', 10::float8,
     0.5::float8, 'stable', null::text, null::float8, null::uuid, null::uuid, '[]'::jsonb, '{}'::jsonb,
@@ -122,22 +122,22 @@ select results_eq(
   $$ select m.id, m.reference_count, m.last_referenced_at from memory.searchable_memories as m
      where m.tenant_id = 'a' order by m.id $$,
   $$ values
-     ('00000000-0000-0000-0000-000000000001'::uuid, 1, '2026-01-11Z'::timestamptz),
-     ('00000000-0000-0000-0000-000000000002', 2, '2026-01-18Z'),
+     ('00000000-0000-0000-0000-000000000001'::uuid, 2, '2026-01-18Z'::timestamptz),
+     ('00000000-0000-0000-0000-000000000002', 1, '2026-01-11Z'),
      ('00000000-0000-0000-0000-000000000003', 1, '2026-01-11Z'),
      ('00000000-0000-0000-0000-000000000004', 1, '2026-01-11Z') $$,
   'what recall does not return is not counted'
 );
 select memory_test.as_tenant('counted');
 insert into memory.episodes (tenant_id, butler, content, importance, created_at, expires_at)
-select 'counted', 'home', v.content, v.importance, '2026-01-01Z', null
-from (values ('tea first', 9), ('tea second', 1)) as v (content, importance);
+select 'counted', 'home', v.content, v.importance, v.created_at, null
+from (values ('tea first', 9, '2026-01-02Z'::timestamptz), ('tea second', 1, '2026-01-01Z')) as v (content, importance, created_at);
 insert into memory.facts (tenant_id, subject, predicate, content, importance, created_at)
-select 'counted', 's', v.content, v.content, v.importance, '2026-01-01Z'
-from (values ('tea first', 9), ('tea second', 1)) as v (content, importance);
+select 'counted', 's', v.content, v.content, v.importance, v.created_at
+from (values ('tea first', 9, '2026-01-02Z'::timestamptz), ('tea second', 1, '2026-01-01Z')) as v (content, importance, created_at);
 insert into memory.rules (tenant_id, content, importance, created_at)
-select 'counted', v.content, v.importance, '2026-01-01Z'
-from (values ('tea first', 9), ('tea second', 1)) as v (content, importance);
+select 'counted', v.content, v.importance, v.created_at
+from (values ('tea first', 9, '2026-01-02Z'::timestamptz), ('tea second', 1, '2026-01-01Z')) as v (content, importance, created_at);
 select m.content
 from unnest('{episode,fact,rule}'::text[]) as t (type)
 cross join lateral memory.recall(
@@ -181,7 +181,7 @@ from memory.recall(
   'tea', types => '{fact}', max_results => 1, embedding => memory_test.axis(1), as_of => '2026-01-18Z'
 ) as m \gset
 release savepoint before_reading;
-select is(:'read_only_answer'::text, 'important', 'a read-only transaction recalls');
+select is(:'read_only_answer'::text, 'relevant', 'a read-only transaction recalls');
 select is(
   (select sum(m.reference_count) from memory.searchable_memories as m where m.tenant_id = 'a'), 5::bigint,
   'without counting'
@@ -220,7 +220,7 @@ order by f.position, t.position;
 -- Settings
 
 select memory_test.as_tenant('pool');
-select memory.configure('{"candidate_pool": 50, "relevance_scale": "maximum"}') \g /dev/null
+select memory.configure('{"ranking": "specified"}') \g /dev/null
 select memory.register_embedding_version('model', '1') as pool_version_id \gset
 -- Thirty memories, the least relevant the most important.
 insert into memory.rules
@@ -231,19 +231,20 @@ select
 from generate_series(1, 30) as n;
 select results_eq(
   $$ select m.scope from memory.rank_memories(
-       '', max_results => 1, embedding => memory_test.axis(1), as_of => '2026-01-01Z'
-     ) as m $$,
+       '', max_results => 30, embedding => memory_test.axis(1), as_of => '2026-01-01Z'
+     ) as m
+     limit 1 $$,
   $$ values ('30') $$,
-  'of fifty candidates importance chooses the last'
+  'of lists thirty deep importance chooses the last'
 );
-select memory.configure('{"candidate_pool": 3}') \g /dev/null
 select results_eq(
   $$ select m.scope, m.semantic_rank, m.rrf_score
      from memory.rank_memories(
-       '', max_results => 1, embedding => memory_test.axis(1), as_of => '2026-01-01Z'
-     ) as m $$,
+       '', max_results => 3, embedding => memory_test.axis(1), as_of => '2026-01-01Z'
+     ) as m
+     limit 1 $$,
   $$ values ('03', 3::bigint, 1.0::float8 / 63 + 1.0::float8 / 64) $$,
-  'a pool of three candidates leaves importance to choose among three, and makes the missing rank four'
+  'of lists three deep it chooses among three, and the missing rank is four'
 );
 select results_eq(
   $$ select count(*), min(m.rrf_score)
@@ -251,15 +252,16 @@ select results_eq(
        '', max_results => 5, embedding => memory_test.axis(1), as_of => '2026-01-01Z'
      ) as m $$,
   $$ values (5::bigint, 1.0::float8 / 65 + 1.0::float8 / 66) $$,
-  'the pool is never smaller than the answer'
+  'the lists are as deep as the answer may be long'
 );
-select memory.configure('{"candidate_pool": 50, "weight_relevance": 1, "weight_importance": 0}') \g /dev/null
+select memory.configure('{"weight_relevance": 1, "weight_importance": 0}') \g /dev/null
 select results_eq(
   $$ select m.scope, m.score
      from memory.rank_memories(
-       '', max_results => 1, embedding => memory_test.axis(1), as_of => '2026-01-01Z'
-     ) as m $$,
-  $$ values ('01', 1.0 * ((1.0::float8 / 61 + 1.0::float8 / 111) * 61 / 2.0) + 0.1::float8) $$,
+       '', max_results => 20, embedding => memory_test.axis(1), as_of => '2026-01-01Z'
+     ) as m
+     limit 1 $$,
+  $$ values ('01', 1.0 * ((1.0::float8 / 61 + 1.0::float8 / 81) * 61 / 2.0) + 0.1::float8) $$,
   'relevance and importance weigh what the settings say'
 );
 select memory.configure('{"weight_relevance": 0, "weight_recency": 1, "weight_confidence": 0}') \g /dev/null
@@ -269,8 +271,9 @@ where r.tenant_id = 'pool' and r.scope in ('07', '08');
 select results_eq(
   $$ select m.scope, m.score
      from memory.rank_memories(
-       '', max_results => 1, embedding => memory_test.axis(1), as_of => '2026-01-08Z'
-     ) as m $$,
+       '', max_results => 20, embedding => memory_test.axis(1), as_of => '2026-01-08Z'
+     ) as m
+     limit 1 $$,
   $$ values ('07', exp(-ln(2.0::float8) / 7 * 7)) $$,
   'recency weighs what the settings say'
 );
@@ -278,8 +281,9 @@ select memory.configure('{"recency_half_life_days": 14}') \g /dev/null
 select results_eq(
   $$ select m.scope, m.recency
      from memory.rank_memories(
-       '', max_results => 1, embedding => memory_test.axis(1), as_of => '2026-01-15Z'
-     ) as m $$,
+       '', max_results => 20, embedding => memory_test.axis(1), as_of => '2026-01-15Z'
+     ) as m
+     limit 1 $$,
   $$ values ('07', exp(-ln(2.0::float8) / 14 * 14)) $$,
   'the half-life of recency is a setting'
 );
@@ -288,23 +292,30 @@ update memory.rules as r set confidence = 0.9 where r.tenant_id = 'pool' and r.s
 select results_eq(
   $$ select m.scope, m.score, m.rrf_score, m.relevance
      from memory.rank_memories(
-       '', max_results => 1, embedding => memory_test.axis(1), as_of => '2026-01-01Z'
-     ) as m $$,
+       '', max_results => 20, embedding => memory_test.axis(1), as_of => '2026-01-01Z'
+     ) as m
+     limit 1 $$,
   $$ values (
-    '09', 1.0::float8, 1.0::float8 / 19 + 1.0::float8 / 61,
-    (1.0::float8 / 19 + 1.0::float8 / 61) * 11 / 2.0
+    '09', 1.0::float8, 1.0::float8 / 69 + 1.0::float8 / 81,
+    (1.0::float8 / 69 + 1.0::float8 / 81) * 61 / 2.0
   ) $$,
-  'confidence weighs what the settings say, and relevance is relative to the best fusion for its constant'
+  'confidence weighs what the settings say, and ranks are fused with the constant that is specified'
 );
 
+select memory.configure('{"ranking": "calibrated"}') \g /dev/null
 select is(
-  (select count(*) from memory.rank_memories('tea for two', as_of => '2026-01-01Z')), 10::bigint,
-  'any word of the topic will do'
+  (select count(*) from memory.rank_memories('tea for two', min_relevance => 0, as_of => '2026-01-01Z')),
+  10::bigint, 'any word of the topic will do'
 );
 select memory.configure('{"keyword_match": "all"}') \g /dev/null
 select is_empty(
-  $$ select m.* from memory.rank_memories('tea for two', as_of => '2026-01-01Z') as m $$,
+  $$ select m.* from memory.rank_memories('tea for two', min_relevance => 0, as_of => '2026-01-01Z') as m $$,
   'unless the setting asks for all of them'
+);
+select memory.configure('{"ranking": "specified", "keyword_match": "any"}') \g /dev/null
+select is_empty(
+  $$ select m.* from memory.rank_memories('tea for two', as_of => '2026-01-01Z') as m $$,
+  'as the specified ranking does'
 );
 
 -- A memory that was never referenced
@@ -482,7 +493,7 @@ cross join (values
 ) as v (position, id, what)
 order by f.position, v.position;
 select memory_test.as_tenant('pool');
-select memory.configure('{"candidate_pool": 50, "relevance_scale": "maximum"}') \g /dev/null
+select memory.configure('{"ranking": "specified"}') \g /dev/null
 select is(
   (
     select count(*) from memory.rank_memories(
