@@ -150,7 +150,7 @@ async def story(memory: Memory) -> None:
     heading(
         4,
         "The same question in three modes",
-        f'"{query}"  No memory holds these words in this order; hybrid search fuses both rankings.',
+        f'"{query}"  No memory holds these words in this order; hybrid search weighs both.',
     )
     modes_table = display.table("#", "by words", "by meaning", "hybrid", right=("#",))
     modes = ("keyword", "semantic", "hybrid") if embeddings_installed() else ("keyword",) * 3
@@ -166,8 +166,8 @@ async def story(memory: Memory) -> None:
     heading(
         5,
         "What matters, and why",
-        "recall --explain: relevance is only a part of the score; what is important, was used "
-        "lately and is still believed comes first.",
+        "recall --explain: what fits comes first; of what fits about equally, what is important, "
+        "was used lately and is still believed.",
     )
     topic = "planning dinner for guests"
     candidates = await memory.recall_explain(topic, scope="home", max_results=6)

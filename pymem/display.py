@@ -18,6 +18,7 @@ from pymem.models import (
     ConsolidationRun,
     Contradiction,
     DueButler,
+    EmbeddingVersion,
     Erasure,
     Event,
     ExplainedMemory,
@@ -31,6 +32,7 @@ from pymem.models import (
     RelatedMemory,
     ResolvedEntity,
     Settings,
+    SimilarityScale,
     Undone,
     VectorRecall,
 )
@@ -110,34 +112,22 @@ def found(memories: Sequence[RankedMemory], *, title: str | None = None) -> Tabl
 def explained(
     memories: Sequence[ExplainedMemory], settings: Settings, *, title: str | None = None
 ) -> Table:
-    """Return candidates with what makes their relevance, and what orders those that are relevant."""
-    numbers = ("score", "relevance", "meaning", "words")
-    others = ("import.", "recency", "conf.")
-    result = table(
-        "#",
-        "memory",
-        *numbers,
-        "boosts",
-        *others,
-        "outcome",
-        title=title,
-        right=("#", *numbers, *others),
-        whole=("outcome",),
-    )
+    """Return candidates with what makes their relevance, and what orders the relevant ones."""
+    numbers = ("score", "relev.", "meaning", "words", "import.", "recency", "conf.")
+    result = table("#", "memory, outcome, boosts", *numbers, title=title, right=("#", *numbers))
     result.columns[1].min_width = 24
     for memory in memories:
+        outcome = "brings up to date" if memory.updates_id else memory.outcome
         result.add_row(
             "–" if memory.position is None else str(memory.position),
-            escape(f"{memory.memory_type}: {what(memory)}"),
+            f"{escape(f'{memory.memory_type}: {what(memory)}')}\n[dim]{outcome}{_boosts(memory)}",
             number(memory.score),
             number(memory.relevance, 2),
             _part(memory.meaning, memory.semantic_rank, memory.similarity),
             _part(memory.words, memory.keyword_rank, memory.rank),
-            _boosts(memory),
             number(memory.importance, 0),
             number(memory.recency, 2),
             number(memory.effective_confidence, 2),
-            "brings up to date" if memory.updates_id else memory.outcome,
         )
     score = (
         f"{settings.weight_relevance:g} relevance + {settings.weight_importance:g} importance / 10 "
@@ -161,14 +151,14 @@ def _part(score: float | None, rank: int | None, weight: float | None) -> str:
 
 
 def _boosts(memory: ExplainedMemory) -> str:
-    """Return what boosts a memory, in words."""
+    """Return what boosts a memory, in words, to go behind its outcome."""
     boosts = {
         "turn": memory.neighbor_boost,
         "session": memory.session_boost,
         "name": memory.named_boost,
         "time": memory.time_boost,
     }
-    return ", ".join(f"{name} {boost:.2f}" for name, boost in boosts.items() if boost) or "–"
+    return "".join(f", {name} {boost:.2f}" for name, boost in boosts.items() if boost)
 
 
 def events(rows: Sequence[Event], *, title: str | None = None) -> Table:
@@ -530,4 +520,17 @@ def vector_recall(rows: Sequence[VectorRecall], *, title: str | None = None) -> 
         "with fewer memories than there are"
     )
     result.caption_justify = "left"
+    return result
+
+
+def calibration(
+    before: EmbeddingVersion, after: SimilarityScale, *, title: str | None = None
+) -> Table:
+    """Return the scale of an embedding model's similarities, as it was and as it was measured."""
+    numbers = ("unlike", "alike", "pairs of memories")
+    result = table("cosine similarity", *numbers, title=title, right=numbers)
+    for name, scale, pairs in (("before", before, "–"), ("measured", after, f"{after.pairs:,}")):
+        result.add_row(
+            name, number(scale.similarity_floor), number(scale.similarity_ceiling), pairs
+        )
     return result

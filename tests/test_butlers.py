@@ -336,7 +336,9 @@ async def test_tools_report_a_database_that_is_broken_without_its_details(
 # Configuration
 
 
-async def test_configured_values_reach_settings_and_tools(database: Database) -> None:
+async def test_configured_values_reach_settings_and_tools(
+    database: Database, engine: object
+) -> None:
     host_database = HostDatabase.at(database.login("a"))
     toml = """
         [modules.memory.retrieval]
@@ -363,9 +365,9 @@ async def test_configured_values_reach_settings_and_tools(database: Database) ->
 
     assert len(context["context"]) <= 2000
     assert faint["id"] in {memory["id"] for memory in found["results"]}
-    assert {memory["rrf_score"] for memory in found["results"]} == {None}
+    assert {memory["similarity"] for memory in found["results"]} == {None}
     assert fewer["count"] == 2
-    assert None not in {memory["rrf_score"] for memory in fewer["results"]}
+    assert None not in {memory["similarity"] for memory in fewer["results"]}
     settings = database.value("select to_jsonb(memory.current_settings())")
     assert settings["context_token_budget"] == 500
     assert (settings["weight_relevance"], settings["weight_recency"]) == (0.7, 0.0)
@@ -406,13 +408,21 @@ async def test_a_value_that_was_left_out_is_that_of_the_settings(database: Datab
         assert (await many.call(cleanup))["remaining"] == 1
 
 
-async def test_settings_that_change_hold_from_the_next_call_on(database: Database) -> None:
+async def test_settings_that_change_hold_from_the_next_call_on(
+    database: Database, engine: object
+) -> None:
     """Whatever was configured when the tools were registered."""
     toml = "[modules.memory.retrieval]\ndefault_mode = 'keyword'\nmin_confidence = 0.5\n"
-    database.query("select memory.store_fact('user', 'drinks', 'tea', confidence => 0.4)")
-    database.query("select memory.store_fact('user', 'likes', 'tea')")
     async with Butler(HostDatabase.at(database.login("a")), toml) as butler:
         await butler.connect()
+        for predicate, confidence in (("drinks", 0.4), ("likes", 1)):
+            await butler.call(
+                "memory_store_fact",
+                subject="user",
+                predicate=predicate,
+                content="tea",
+                confidence=confidence,
+            )
         kept = await butler.call("memory_search", query="tea")
         told = await butler.call("memory_search", query="tea", mode="hybrid", min_confidence=0.2)
         database.query(
@@ -433,7 +443,7 @@ async def test_settings_that_change_hold_from_the_next_call_on(database: Databas
         (as_before, "keyword", 1),
     ):
         assert answer["count"] == count
-        assert (answer["results"][0]["rrf_score"] is None) == (mode == "keyword")
+        assert (answer["results"][0]["similarity"] is None) == (mode == "keyword")
     assert context["context"] == "# Memory Context\n"
 
 

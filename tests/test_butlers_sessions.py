@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import re
@@ -72,6 +73,18 @@ async def test_a_session_gets_its_context_and_leaves_an_episode(
     assert database.query(
         "select actor, request_id from memory.list_events(memory_id => %s)", stored
     ) == [("general", "r-1")]
+
+
+async def test_the_setting_says_whether_a_session_begins_with_recent_episodes(
+    database: Database,
+) -> None:
+    for recent_episodes in (False, True):
+        toml = f"[modules.memory.context]\nrecent_episodes = {json.dumps(recent_episodes)}\n"
+        async with Butler(HostDatabase.at(database.login("a")), toml) as butler:
+            await butler.module.on_session_end("Ada walked Rex", "general")
+            context = await butler.module.on_session_start("What about the budget?", "general")
+
+        assert ("Ada walked Rex" in context) is recent_episodes
 
 
 async def test_the_hooks_of_the_framework_find_the_memory_of_the_butler_that_asks(

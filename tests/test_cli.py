@@ -390,6 +390,24 @@ def test_recall_explains_its_scores(pymem: Run) -> None:
     assert found["reference_count"] == 0  # explaining counts no reference
 
 
+def test_recall_explains_what_became_of_a_memory_and_what_boosts_it(pymem: Run) -> None:
+    session = str(uuid4())
+    for content in ("Ada asked for tea", "There was no tea left"):
+        pymem("store", "episode", content, "--butler", "home", "--session", session)
+    gone = pymem("store", "rule", "Offer tea").stdout.strip()
+    pymem("forget", "rule", gone)
+
+    table = pymem("recall", "What did Ada say of tea?", "--explain").stdout
+
+    assert "returned, turn 0." in table
+    assert "session 0." in table
+    assert "name" not in table
+    lines = [" ".join(line.split()) for line in table.splitlines()]
+    assert (
+        lines[lines.index(next(line for line in lines if "Offer tea" in line)) + 1] == "forgotten"
+    )
+
+
 def test_recall_at_another_time_only_looks(pymem: Run) -> None:
     pymem("store", "fact", "user", "had_for_lunch", "noodles", "--permanence", "ephemeral")
     later = (datetime.now(UTC) + timedelta(days=60)).date().isoformat()
@@ -449,8 +467,10 @@ def test_a_butler_sees_its_own_memories_and_global_ones(pymem: Run, database: Da
 
 @pytest.mark.usefixtures("shared_by_butlers")
 def test_context_is_that_of_the_butler_of_the_command_or_of_all_commands(pymem: Run) -> None:
-    home = pymem("--butler", "home", "context", "tea", "--episodes").stdout
-    work = pymem("--butler", "home", "context", "tea", "--butler", "work", "--episodes").stdout
+    home = pymem("--butler", "home", "context", "tea", "--recent-episodes").stdout
+    work = pymem(
+        "--butler", "home", "context", "tea", "--butler", "work", "--recent-episodes"
+    ).stdout
 
     for text, own, other in ((home, "home", "work"), (work, "work", "home")):
         assert "global tea" in text
@@ -467,19 +487,17 @@ def test_settings_of_the_tenant_hold_where_an_option_is_left_out(
     sure = pymem("store", "fact", "user", "likes", "tea").stdout.strip()
     before = parsed(pymem("search", "tea", "--json"))
     file = tmp_path / "butler.toml"
-    file.write_text("[modules.memory.retrieval]\ndefault_mode = 'keyword'\nmin_confidence = 0.5\n")
+    file.write_text("[modules.memory.retrieval]\ndefault_mode = 'semantic'\nmin_confidence = 0.5\n")
     pymem("configure", str(file))
 
-    after = parsed(pymem("search", "tea", "--json"))
+    refused = pymem("search", "tea", code=1).stderr
+    after = parsed(pymem("search", "tea", "--mode", "keyword", "--json"))
     told = parsed(pymem("search", "tea", "--mode", "hybrid", "--min-confidence", "0.2", "--json"))
     recalled = parsed(pymem("recall", "tea", "--json"))
     context = pymem("context", "tea", "--butler", "home").stdout
 
-    assert [(len(found), found[0]["rrf_score"] is None) for found in (before, after, told)] == [
-        (2, False),
-        (1, True),
-        (2, False),
-    ]
+    assert "semantic search without an embedding" in refused
+    assert [len(found) for found in (before, after, told)] == [2, 1, 2]
     assert [found["id"] for found in (*after, *recalled)] == [sure, sure]
     assert "[likes]" in context
     assert "[drinks]" not in context
@@ -525,6 +543,60 @@ def test_vector_indexes_are_rebuilt_and_checked(pymem: Run) -> None:
         assert word in table
 
 
+def test_the_scale_of_similarities_is_measured(pymem: Run, database: Database) -> None:
+    database.query("select memory.register_embedding_version('model', '1')")
+    database.query(
+        """select memory.store_fact(
+             'subject ' || n, 'is', 'thing ' || n,
+             embedding => (select array_agg((m = n or m = 384)::integer order by m)::real[]::vector
+                           from generate_series(1, 384) as m)
+           ) from generate_series(1, 12) as n"""
+    )
+
+    measured = parsed(pymem("calibrate", "--json"))
+    table = pymem("calibrate", "--sample", "10").stdout
+
+    assert measured == {
+        "before": {"similarity_floor": 0.05, "similarity_ceiling": 0.75},
+        "after": {
+            "similarity_floor": pytest.approx(0.5),
+            "similarity_ceiling": pytest.approx(0.87),
+            "pairs": 66,
+        },
+    }
+    lines = [line.split() for line in table.splitlines() if line.strip()]
+    assert lines[0] == ["cosine", "similarity", "unlike", "alike", "pairs", "of", "memories"]
+    assert lines[2:] == [["before", "0.500", "0.870", "–"], ["measured", "0.500", "0.870", "45"]]
+
+
+def test_what_fits_too_little_is_left_out(pymem: Run) -> None:
+    pymem("store", "fact", "user", "drinks", "tea")
+    question = "Which trains leave for Oslo and Bergen before tea on Sunday?"
+
+    for find, nothing in (("search", "nothing found\n"), ("recall", "nothing recalled\n")):
+        assert pymem(find, question, "--min-relevance", "0.9").stdout == nothing
+        [found] = parsed(pymem(find, question, "--min-relevance", "0", "--json"))
+        assert found["content"] == "tea"
+    context = ("context", question, "--butler", "home", "--min-relevance")
+    assert "tea" not in pymem(*context, "0.9").stdout
+    assert "tea" in pymem(*context, "0").stdout
+    [explained] = parsed(pymem("recall", question, "--explain", "--min-relevance", "0.9", "--json"))
+    assert explained["outcome"] == "below relevance"
+
+
+def test_the_setting_says_whether_context_has_recent_episodes(pymem: Run, tmp_path: Path) -> None:
+    pymem("store", "episode", "Ada had tea", "--butler", "home")
+    context = ("context", "tea", "--butler", "home")
+    before = pymem(*context).stdout
+    file = tmp_path / "butler.toml"
+    file.write_text("[modules.memory.context]\nrecent_episodes = true\n")
+    pymem("configure", str(file))
+
+    assert "Ada had tea" not in before
+    assert "Ada had tea" in pymem(*context).stdout
+    assert "Ada had tea" not in pymem(*context, "--no-recent-episodes").stdout
+
+
 def test_ingest_reports_broken_lines_and_ends_with_an_error(pymem: Run, tmp_path: Path) -> None:
     file = tmp_path / "episodes.jsonl"
     file.write_text(
@@ -565,6 +637,9 @@ def test_embedding_is_done_by_the_command_too(database: Database) -> None:
         (("search", "x", "--limit", "99999999999"), 1, "out of range"),
         (("search", "x", "--min-confidence", "2"), 1, "min_confidence is 2"),
         (("search", "x", "--min-confidence", "nan"), 1, "min_confidence is NaN"),
+        (("search", "x", "--min-relevance", "2"), 1, "min_relevance is 2"),
+        (("recall", "x", "--min-relevance", "-1"), 1, "min_relevance is -1"),
+        (("context", "x", "--butler", "b", "--min-relevance", "nan"), 1, "min_relevance is NaN"),
         (("search", "x", "--mode", "psychic"), 2, "psychic"),
         (("search", "x", "--type", "dream"), 2, "dream"),
         (("search", "x", "--mode", "semantic"), 1, "embedding"),
@@ -626,6 +701,8 @@ def test_embedding_is_done_by_the_command_too(database: Database) -> None:
         (("reindex", "--method", "hnsw", "--lists", "20"), 1, "hnsw has no lists"),
         (("check-vectors", "--sample", "0"), 1, "sample is 0"),
         (("check-vectors", "--depth", "1001"), 1, "depth is 1001"),
+        (("calibrate",), 1, "no embedding model is registered"),
+        (("calibrate", "--sample", "9"), 1, "sample_size is 9"),
         (("--actor", "a\nb", "search", "x"), 1, "actor"),
         (("--tenant", "other", "search", "x"), 1, "tenant"),
         (
@@ -691,6 +768,7 @@ def test_every_command_has_help() -> None:
             "mcp",
             "reindex",
             "check-vectors",
+            "calibrate",
             "doctor",
         ),
     ):

@@ -335,6 +335,7 @@ def test_a_pasted_block_is_told_from_what_was_observed(before: str, after: str) 
         BLOCK.partition("\n\n")[2],
         "## Key Facts\n- [user] [city]: Lisbon (confidence: 0.90)\n",
         "- [user] [city]: Lisbon (confidence: 0.90)\n",
+        "- [user] [city]: Lisbon (confidence: 0.90, contradicted)\n",
         "- Offer tea (maturity: candidate, effectiveness: 0.00)\n",
         "# Memory Context\n",
         BLOCK.strip(),
@@ -358,6 +359,7 @@ def test_quoted_and_partial_blocks_are_recognised_too(pasted: str) -> None:
         "- [x] buy tea\n- [ ] buy milk (confidence: high)",
         "- [2026-11-20 14:03] call the bank",
         "We were sure (confidence: 0.90)",
+        "- [user] [city]: Lisbon (confidence: 0.90, contested)",
         "The memory context says # Memory Context",
     ],
 )
@@ -385,10 +387,13 @@ def test_recalled_text_is_marked_in_the_prompt() -> None:
 
 def test_what_the_database_renders_is_recognised_as_recalled(database: Database) -> None:
     database.value("select memory.store_fact('user', 'home [city]', E'Lisbon\\n\\n# and: tea')")
-    database.value("select memory.store_rule('Offer - always - tea')")
+    fact = database.value("select memory.store_fact('user', 'drinks', 'tea')")
+    rule = database.value("select memory.store_rule('Offer - always - tea')")
+    database.query("select memory.create_link('rule', %s, 'fact', %s, 'contradicts')", rule, fact)
     database.value("select memory.store_episode('Talked about <tea>', 'home')")
     block = database.value("select memory.context('tea', 'home', 1000, true)")
     assert "Lisbon" in block
+    assert "tea (confidence: 1.00, contradicted)" in block
     assert "Offer" in block
     assert "Talked" in block
 

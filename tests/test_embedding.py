@@ -273,3 +273,46 @@ async def test_the_same_model_embeds_anew_under_another_rendering(
         await memory.store_episode("In the hills.", "home", created_at=spoken)
         [found, *_] = await memory.semantic_search("episode", "In the hills.")
         assert found.similarity == pytest.approx(1, abs=1e-5)
+
+
+async def test_the_scale_of_a_model_is_measured_and_kept(
+    database: Database, engine: EmbeddingEngine
+) -> None:
+    async with await Memory.connect(database.login("a"), engine=engine) as memory:
+        with pytest.raises(ConflictError, match="no embedding model"):
+            await memory.calibrate_similarity()
+        for number, content in enumerate(SUBJECTS):
+            await memory.store_fact(f"subject {number}", "is", content)
+        before = await memory.active_embedding_version()
+
+        scale = await memory.calibrate_similarity(sample_size=10)
+
+        after = await memory.active_embedding_version()
+        assert before is not None
+        assert after is not None
+        assert (before.similarity_floor, before.similarity_ceiling) == (0.05, 0.75)
+        assert (after.similarity_floor, after.similarity_ceiling) == (
+            scale.similarity_floor,
+            scale.similarity_ceiling,
+        )
+        assert scale.pairs == 45
+        assert -0.2 < scale.similarity_floor < 0.3
+        assert scale.similarity_ceiling == pytest.approx(
+            scale.similarity_floor + 0.74 * (1 - scale.similarity_floor)
+        )
+
+
+SUBJECTS = (
+    "a small dog that barks at night",
+    "the quarterly budget of the sales department",
+    "a recipe for lentil soup",
+    "an early flight to Oslo",
+    "the appointment with the dentist",
+    "a guitar with nylon strings",
+    "the password policy of the bank",
+    "a marathon in the rain",
+    "watercolors of old harbors",
+    "the broken heating in the cellar",
+    "a novel about whales",
+    "tomatoes on the balcony",
+)

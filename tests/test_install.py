@@ -330,6 +330,7 @@ def test_the_wheel_works_outside_the_checkout(installed: Path) -> None:
     where = subprocess.run(
         [installed / "bin" / "python", "-P", "-c", "import pymem; print(pymem.__file__)"],
         cwd="/",
+        env=environment,
         capture_output=True,
         text=True,
         check=True,

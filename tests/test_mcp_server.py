@@ -389,9 +389,16 @@ async def test_a_butler_that_is_none_is_refused(database: Database) -> None:
 async def test_settings_of_the_tenant_hold_where_an_argument_is_left_out(
     database: Database,
 ) -> None:
-    database.query("select memory.store_fact('user', 'drinks', 'tea', confidence => 0.4)")
-    database.query("select memory.store_fact('user', 'likes', 'tea')")
-    async with connected(database.login("a")) as client:
+    async with connected(database.login("a"), embeddings=True) as client:
+        for predicate, confidence in (("drinks", 0.4), ("likes", 1)):
+            await call(
+                client,
+                "memory_store_fact",
+                subject="user",
+                predicate=predicate,
+                content="tea",
+                confidence=confidence,
+            )
         schema = {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}
         unset = await call(client, "memory_search", query="tea")
         database.query(
@@ -411,9 +418,9 @@ async def test_settings_of_the_tenant_hold_where_an_argument_is_left_out(
         (recalled, "hybrid", {"likes"}),
     ):
         assert {found["predicate"] for found in answer["results"]} == predicates
-        # Only hybrid search fuses two lists.
+        # Only hybrid search compares vectors.
         assert all(
-            (found["rrf_score"] is None) == (mode == "keyword") for found in answer["results"]
+            (found["similarity"] is None) == (mode == "keyword") for found in answer["results"]
         )
     assert "[likes]" in context["context"]
     assert "[drinks]" not in context["context"]
@@ -421,11 +428,65 @@ async def test_settings_of_the_tenant_hold_where_an_argument_is_left_out(
         ("memory_search", "mode", "hybrid, unless the settings"),
         ("memory_search", "min_confidence", "0.2, unless the settings"),
         ("memory_context", "token_budget", "3000, unless the settings"),
+        ("memory_context", "include_recent_episodes", "no, unless the settings"),
+        ("memory_search", "min_relevance", "an empty answer means nothing fits"),
+        ("memory_recall", "min_relevance", "an empty answer means nothing fits"),
+        ("memory_context", "min_relevance", "an empty answer means nothing fits"),
         ("memory_run_episode_cleanup", "max_entries", "10000, unless the settings"),
     ):
         shown = schema[name]["properties"][argument]
         assert said in shown["description"]
         assert "default" not in shown
+
+
+async def test_an_answer_is_empty_if_nothing_fits_unless_the_nearest_is_asked_for(
+    database: Database,
+) -> None:
+    question = "How deep is the Pacific Ocean?"
+    async with connected(database.login("a"), tools="all", embeddings=True) as client:
+        await call(
+            client,
+            "memory_store_fact",
+            subject="user",
+            predicate="pet",
+            content="a dog called Rex",
+            scope="home",
+        )
+        for tool, argument in (
+            ("memory_search", "query"),
+            ("memory_recall", "topic"),
+            ("memory_explain", "topic"),
+        ):
+            for min_relevance, count in ((None, 0), (0, 1)):
+                found = await call(
+                    client, tool, **{argument: question}, min_relevance=min_relevance
+                )
+                returned = [one for one in found["results"] if one.get("outcome") != "no match"]
+                assert len(returned) == count, (tool, min_relevance)
+        context = {"trigger_prompt": question, "butler": "home"}
+        nothing = await call(client, "memory_context", **context)
+        nearest = await call(client, "memory_context", **context, min_relevance="0")
+
+    assert nothing["context"] == "# Memory Context\n"
+    assert "Nothing matched" in nothing["hint"]
+    assert "a dog called Rex" in nearest["context"]
+
+
+async def test_a_context_has_recent_episodes_if_the_settings_or_the_caller_say_so(
+    database: Database,
+) -> None:
+    database.query("select memory.store_episode('Ada walked Rex', 'home')")
+    context = {"trigger_prompt": "What about the budget?", "butler": "home"}
+    async with connected(database.login("a")) as client:
+        for configured in ("false", "true"):
+            database.query(
+                "select memory.configure(%s::jsonb)", f'{{"context_recent_episodes": {configured}}}'
+            )
+            for told, shown in ((None, configured == "true"), (True, True), (False, False)):
+                answer = await call(
+                    client, "memory_context", **context, include_recent_episodes=told
+                )
+                assert ("Ada walked Rex" in answer["context"]) is shown
 
 
 async def test_consolidation_without_an_llm_only_counts(database: Database) -> None:

@@ -140,15 +140,37 @@ async def test_the_parts_of_a_score_add_up(memory: Memory) -> None:
     await memory.store_fact("user", "likes", "tea", importance=8, confidence=0.5)
 
     [found] = await memory.recall("tea")
+    sharpness = (await memory.current_settings()).relevance_sharpness
+    await memory.configure({"relevance_sharpness": 1})
+    [plain] = await memory.rank_memories("tea")
 
-    assert found.relevance is not None
-    assert found.recency is not None
-    assert found.score == pytest.approx(
-        0.4 * found.relevance
-        + 0.3 * found.importance / 10
-        + 0.2 * found.recency
-        + 0.1 * found.effective_confidence
-    )
+    for one, factor in ((found, sharpness), (plain, 1)):
+        assert one.relevance is not None
+        assert one.recency is not None
+        assert one.score == pytest.approx(
+            (
+                factor * 0.4 * one.relevance
+                + 0.3 * one.importance / 10
+                + 0.2 * one.recency
+                + 0.1 * one.effective_confidence
+            )
+            / (factor * 0.4 + 0.6)
+        )
+    assert found.recency == 0
+    assert plain.recency == pytest.approx(1, abs=1e-3)
+
+
+async def test_the_times_that_a_question_names_are_read(memory: Memory) -> None:
+    now = datetime(2026, 6, 10, 12, tzinfo=UTC)
+
+    named = await memory.read_period("What happened on 3 May?", "Europe/Berlin", as_of=now)
+    unbounded = await memory.read_period("What was there before 3 May?", "UTC", as_of=now)
+
+    assert named == [(datetime(2026, 5, 2, 22, tzinfo=UTC), datetime(2026, 5, 3, 22, tzinfo=UTC))]
+    assert [end for _, end in unbounded] == [datetime(2026, 5, 3, tzinfo=UTC)]
+    assert await memory.read_period("Who is Ada?", "UTC", as_of=now) == []
+    with pytest.raises(InvalidArgumentError, match="unknown time_zone"):
+        await memory.read_period("What happened on 3 May?", "Atlantis", as_of=now)
 
 
 async def test_a_faded_fact_is_recalled_no_more(memory: Memory) -> None:
@@ -336,6 +358,22 @@ async def test_meaning_is_found_without_a_common_word(embedding_memory: Memory) 
     assert best.id == wanted
     assert best.similarity is not None
     assert best.keyword_rank is None
+
+
+async def test_what_does_not_fit_is_left_out_unless_asked_for(embedding_memory: Memory) -> None:
+    fact = await embedding_memory.store_fact("user", "pet", "a small dog called Rex")
+    question = "How deep is the Pacific Ocean?"
+
+    for find in (embedding_memory.search, embedding_memory.recall, embedding_memory.rank_memories):
+        assert await find(question) == []
+        assert [found.id for found in await find(question, min_relevance=0)] == [fact]
+    [explained] = await embedding_memory.recall_explain(question)
+    [nearest] = await embedding_memory.recall_explain(question, min_relevance=0)
+    assert (explained.outcome, nearest.outcome) == ("no match", "returned")
+    assert "Rex" not in await embedding_memory.context(question, "home")
+    assert "Rex" in await embedding_memory.context(question, "home", min_relevance=0)
+    with pytest.raises(InvalidArgumentError, match="min_relevance is 2"):
+        await embedding_memory.context(question, "home", min_relevance=2)
 
 
 async def test_stored_vectors_are_of_the_rendered_text(

@@ -170,6 +170,12 @@ limit_option = click.option("--limit", type=int, default=10, show_default=True)
 min_confidence_option = click.option(
     "--min-confidence", type=float, help="Leave out what has decayed below it, 0 to 1."
 )
+min_relevance_option = click.option(
+    "--min-relevance",
+    type=float,
+    help="Leave out what fits less than this, 0 to 1; 0 for the nearest there is. Default: only "
+    "what fits, as the settings have it, so that an empty answer means that nothing does.",
+)
 
 
 class _Time(click.ParamType[datetime]):

@@ -241,3 +241,27 @@ def check_vectors(options: Options, sample: int | None, depth: int | None, json_
         print_json(rows)
     else:
         print_table(display.vector_recall(rows))
+
+
+@main.command()
+@click.option("--sample", type=int, help="Memories to compare with each other; default: 400.")
+@as_json
+@pass_options
+def calibrate(options: Options, sample: int | None, json_: bool) -> None:
+    """Measure when two texts are alike for the embedding model, and search by that.
+
+    Worth it once for a model other than all-MiniLM-L6-v2, with some hundred memories of the
+    tenant's own: the likeness of its vectors is read on the scale from unlike, which counts as no
+    relevance, to alike, which counts as all of it.
+    """
+
+    async def work(memory: Memory) -> Any:
+        before = await memory.active_embedding_version()
+        return before, await memory.calibrate_similarity(sample)
+
+    before, after = run(options, work)
+    if json_:
+        scale = {name: getattr(before, name) for name in ("similarity_floor", "similarity_ceiling")}
+        print_json({"before": scale, "after": after})
+    else:
+        print_table(display.calibration(before, after))

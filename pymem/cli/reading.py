@@ -22,6 +22,7 @@ from pymem.cli.base import (
     memory_id_argument,
     memory_type_argument,
     min_confidence_option,
+    min_relevance_option,
     no_memory,
     pass_options,
     print_json,
@@ -41,6 +42,7 @@ from pymem.memory import Memory
 @scope_option
 @limit_option
 @min_confidence_option
+@min_relevance_option
 @as_of_option
 @as_json
 @pass_options
@@ -52,6 +54,7 @@ def search(
     scope: str | None,
     limit: int,
     min_confidence: float | None,
+    min_relevance: float | None,
     as_of: datetime | None,
     json_: bool,
 ) -> None:
@@ -65,6 +68,7 @@ def search(
             scope=scope,
             max_results=limit,
             min_confidence=min_confidence,
+            min_relevance=min_relevance,
             as_of=as_of,
         ),
         embed=mode != "keyword",
@@ -88,6 +92,7 @@ def search(
 @scope_option
 @limit_option
 @min_confidence_option
+@min_relevance_option
 @known_at_option
 @valid_at_option
 @as_of_option
@@ -101,6 +106,7 @@ def recall(
     scope: str | None,
     limit: int,
     min_confidence: float | None,
+    min_relevance: float | None,
     known_at: datetime | None,
     valid_at: datetime | None,
     as_of: datetime | None,
@@ -126,6 +132,7 @@ def recall(
             scope=scope,
             max_results=limit,
             min_confidence=min_confidence,
+            min_relevance=min_relevance,
             as_of=as_of,
         )
         return memories, await memory.current_settings()
@@ -145,7 +152,12 @@ def recall(
 @click.argument("prompt")
 @butler_option("The agent that the session is one of; its memories and global ones are used")
 @click.option("--budget", type=int, help="Tokens at most; default: the setting.")
-@click.option("--episodes", is_flag=True, help="Add the agent's newest episodes.")
+@click.option(
+    "--recent-episodes/--no-recent-episodes",
+    default=None,
+    help="Whether to add the agent's newest episodes; default: the setting.",
+)
+@min_relevance_option
 @as_of_option
 @as_json
 @pass_options
@@ -154,7 +166,8 @@ def context(
     prompt: str,
     butler: str,
     budget: int | None,
-    episodes: bool,
+    recent_episodes: bool | None,
+    min_relevance: float | None,
     as_of: datetime | None,
     json_: bool,
 ) -> None:
@@ -162,7 +175,12 @@ def context(
     text = run(
         options,
         lambda memory: memory.context(
-            prompt, butler, token_budget=budget, include_recent_episodes=episodes, as_of=as_of
+            prompt,
+            butler,
+            token_budget=budget,
+            include_recent_episodes=recent_episodes,
+            min_relevance=min_relevance,
+            as_of=as_of,
         ),
         embed=True,
     )

@@ -48,9 +48,7 @@ class EmbeddingMethods(Calls):
 
     async def calibrate_similarity(self, sample_size: int | None = None) -> SimilarityScale:
         """Measure the scale of the active model on the tenant's own memories, and keep it."""
-        found = await self._rows(
-            SimilarityScale, "calibrate_similarity", sample_size=sample_size
-        )
+        found = await self._rows(SimilarityScale, "calibrate_similarity", sample_size=sample_size)
         return found[0]
 
     async def active_embedding_version(self) -> EmbeddingVersion | None:

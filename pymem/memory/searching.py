@@ -232,6 +232,13 @@ class SearchMethods(Vectors):
         )
         return str(await self._with_vector(tell, trigger_prompt, embedding))
 
+    async def read_period(
+        self, query: str, time_zone: str, *, as_of: datetime | None = None
+    ) -> list[tuple[datetime | None, datetime | None]]:
+        """Return the times that a text names, each from and to; None where it has no end."""
+        period = await self._value("read_period", query=query, time_zone=time_zone, as_of=as_of)
+        return [(part.lower, part.upper) for part in period or ()]
+
     async def _recall_with(
         self, function: str, topic: str, embedding: Embedding | None, /, **arguments: Any
     ) -> list[RankedMemory]:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingVersion:
-    """A model that makes the vectors, and what it is given of a memory."""
+    """A model that makes the vectors, what it is given of a memory, its scale (SimilarityScale)."""
 
     id: UUID
     model: str
@@ -17,15 +17,17 @@ class EmbeddingVersion:
     dimensions: int
     rendering: str
     status: str
+    similarity_floor: float
+    similarity_ceiling: float
 
 
 @dataclass(frozen=True, slots=True)
 class SimilarityScale:
-    """From which cosine similarity on texts of a model are about the same, and where they are it.
+    """How alike the vectors of unlike texts are, and those of texts that say the same.
 
     Attributes:
-        similarity_floor: Where a memory's meaning counts as 0.
-        similarity_ceiling: Where it counts as 1.
+        similarity_floor: Cosine similarity at which a memory's meaning counts as 0.
+        similarity_ceiling: At which it counts as 1.
         pairs: Pairs of memories that were compared.
     """
 

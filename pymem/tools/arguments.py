@@ -28,6 +28,16 @@ Importance = Annotated[
     Number, Field(ge=0, le=10, description="How much it matters: 0 trifle, 5 usual, 10 vital.")
 ]
 Confidence = Annotated[Number, Field(ge=0, le=1)]
+Relevance = Annotated[
+    Number,
+    Field(
+        ge=0,
+        le=1,
+        description="Leave out what fits less than this, 0 to 1; 0 for the nearest there is, "
+        "fitting or not. As configured if left out: only what fits, so an empty answer means "
+        "nothing fits.",
+    ),
+]
 Limit = Annotated[Whole, Field(ge=1, le=1000, description="How many results at most, 1 to 1000.")]
 Depth = Annotated[Whole, Field(ge=1, le=5)]
 MemoryTypeWord = TypeWord[MemoryType]

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from pymem.memory import Memory
 from pymem.models import to_json
-from pymem.tools.arguments import Limit, MemoryTypeWord, SearchScope
+from pymem.tools.arguments import Limit, MemoryTypeWord, Relevance, SearchScope
 from pymem.tools.kinds import Labels, Uuid
 from pymem.tools.tool import Arguments, Group, tool
 
@@ -53,6 +53,7 @@ class _Explain(Arguments):
     )
     scope: SearchScope | None = None
     limit: Limit = 10
+    min_relevance: Relevance | None = None
 
 
 @tool(
@@ -61,8 +62,8 @@ class _Explain(Arguments):
     group="audit",
     description="Why memory_recall returns what it returns: every candidate with all parts of its "
     "score, and what was dropped and why. Use it if something that should be recalled is not.",
-    answer="results (each with position, outcome, memory_type, id, content, similarity, ranks, "
-    "relevance, importance, recency, effective_confidence, score) and count.",
+    answer="results (each with position, outcome, memory_type, id, content, similarity, meaning, "
+    "words, boosts, relevance, importance, recency, effective_confidence, score) and count.",
     example={"topic": "planning Ada's trip to Rome"},
     reads_only=True,
 )
@@ -72,6 +73,7 @@ async def _explain(memory: Memory, arguments: _Explain) -> dict[str, Any]:
         types=arguments.types or None,
         scope=arguments.scope,
         max_results=arguments.limit,
+        min_relevance=arguments.min_relevance,
     )
     return {"results": to_json(found), "count": len(found)}
 

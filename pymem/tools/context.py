@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from pymem.memory import Memory
-from pymem.tools.arguments import Butler
+from pymem.tools.arguments import Butler, Relevance
 from pymem.tools.kinds import Truth, Whole
 from pymem.tools.scopes import explain_little
 from pymem.tools.tool import Arguments, Group, tool
@@ -23,7 +23,12 @@ class _Context(Arguments):
         description="How many tokens the text may have, 5 to 1000000. As configured if left out: "
         "3000, unless the settings of the memory say otherwise.",
     )
-    include_recent_episodes: Truth = Field(False, description="Add the agent's newest episodes.")
+    include_recent_episodes: Truth | None = Field(
+        None,
+        description="Whether to add the agent's newest episodes. As configured if left out: no, "
+        "unless the settings of the memory say otherwise.",
+    )
+    min_relevance: Relevance | None = None
 
 
 @tool(
@@ -45,6 +50,7 @@ async def _context(memory: Memory, arguments: _Context) -> dict[str, Any]:
         arguments.butler,
         token_budget=arguments.token_budget,
         include_recent_episodes=arguments.include_recent_episodes,
+        min_relevance=arguments.min_relevance,
     )
     answer: dict[str, Any] = {"context": text}
     if "\n## " not in text:

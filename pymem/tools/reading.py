@@ -14,6 +14,7 @@ from pymem.tools.arguments import (
     Limit,
     MemoryTypeWord,
     OneMemory,
+    Relevance,
     SearchScope,
 )
 from pymem.tools.kinds import Labels, Moment, Word
@@ -59,6 +60,7 @@ class _Search(Arguments):
         description="Leave out what has decayed below this confidence, 0 to 1; 0 for everything. "
         "As configured if left out: 0.2, unless the settings of the memory say otherwise.",
     )
+    min_relevance: Relevance | None = None
 
 
 @tool(
@@ -83,6 +85,7 @@ async def _search(memory: Memory, arguments: _Search) -> dict[str, Any]:
         mode=arguments.mode,
         max_results=arguments.limit,
         min_confidence=arguments.min_confidence,
+        min_relevance=arguments.min_relevance,
     )
     return await _answer(memory, found, types=types, scope=arguments.scope, limit=arguments.limit)
 
@@ -91,6 +94,7 @@ class _Recall(Arguments):
     topic: Query = Field(description="What it is about, in plain words.")
     scope: SearchScope | None = None
     limit: Limit = 10
+    min_relevance: Relevance | None = None
     known_at: Moment | None = Field(
         None, description="Answer as the memory would have at this time (ISO 8601)."
     )
@@ -117,6 +121,7 @@ async def _recall(memory: Memory, arguments: _Recall) -> dict[str, Any]:
         arguments.topic,
         scope=arguments.scope,
         max_results=arguments.limit,
+        min_relevance=arguments.min_relevance,
         known_at=arguments.known_at,
         valid_at=arguments.valid_at,
     )
