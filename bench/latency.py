@@ -242,9 +242,7 @@ async def measure(url: str, superuser_url: str, count: int, rounds: int) -> dict
                 "recall, all types": lambda: memory.recall(
                     words, embedding=vector, min_relevance=0
                 ),
-                "context": lambda: memory.context(
-                    words, "home", embedding=vector, min_relevance=0
-                ),
+                "context": lambda: memory.context(words, "home", embedding=vector, min_relevance=0),
                 **{name: lambda s=s: floor(s) for name, s in FLOORS.items()},  # type: ignore[misc]
                 "bare insert": lambda: _insert(superuser, values),
             }

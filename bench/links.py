@@ -91,7 +91,7 @@ CALLS = [
     ("get_links", "sparse", False, LINKS_OF.format(room=1000)),
     ("get_links: of the hub, first 1,000", "sparse", True, LINKS_OF.format(room=1000)),
     ("get_links: of the hub, first 10,000", "sparse", True, LINKS_OF.format(room=10000)),
-    ("related: neighbours", "sparse", False, WALK.format(depth=1, room=50)),
+    ("related: neighbors", "sparse", False, WALK.format(depth=1, room=50)),
     ("related: 2 links, first 50", "sparse", False, WALK.format(depth=2, room=50)),
     ("related: 5 links, first 1,000", "sparse", False, WALK.format(depth=5, room=1000)),
     ("related: from the hub, first 50", "sparse", True, WALK.format(depth=1, room=50)),

@@ -34,6 +34,7 @@ from pymem.worker import EmbeddingWorker
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open", 4: "single-hop", 5: "adversarial"}
 DEPTH = 20
+DEFAULT = "recall (default)"
 
 Search = Callable[[Memory, str, list[float]], Awaitable[list[RankedMemory]]]
 
@@ -99,7 +100,7 @@ SYSTEMS: dict[str, tuple[dict[str, Any], list[System]]] = {
             System("hybrid, any word", hybrid),
             System("recall, specified", recall, {"ranking": "specified"}),
             System("specified, counted in sequence", counting, {"ranking": "specified"}),
-            System("recall (default)", recall),
+            System(DEFAULT, recall),
             System("recall, counted in sequence", counting),
             System("recall without boosts", recall, NO_BOOSTS),
             System("recall without a floor", recall, NO_FLOOR),
@@ -130,9 +131,27 @@ def forget_references(superuser_url: str) -> None:
         )
 
 
-async def measure(scratch: Scratch, episodes: Path, questions: list[dict[str, Any]]) -> Any:
-    """Return (rendering, system) -> category -> list of scores."""
+def off_topic_questions() -> list[str]:
+    """Return the everyday questions that have nothing to do with any memory."""
+    lines = (
+        json.loads(line)
+        for path in (Path(__file__).parent / "lives").glob("*.jsonl")
+        for line in path.read_text().splitlines()
+    )
+    return sorted({line["question"] for line in lines if line["type"] == "offtopic"})
+
+
+async def measure(
+    scratch: Scratch, episodes: Path, questions: list[dict[str, Any]]
+) -> tuple[Any, list[int]]:
+    """Return (rendering, system) -> category -> list of scores.
+
+    Beside it how many episodes the default finds for each question that is off topic.
+    """
     engine = get_embedding_engine()
+    answers: list[int] = []
+    others = off_topic_questions()
+    other_vectors = engine.embed_batch(others)
     results: Any = defaultdict(lambda: defaultdict(list))
     conversations = defaultdict(list)
     for line in episodes.read_text().splitlines():
@@ -168,7 +187,14 @@ async def measure(scratch: Scratch, episodes: Path, questions: list[dict[str, An
                     ids = [str(item.metadata.get("dia_id")) for item in found]
                     score = scores(ids, set(question["evidence"]))
                     results[rendering, system.name][question["category"]].append(score)
-    return results
+                if system.name == DEFAULT:
+                    for tenant in tenants.values():
+                        memory = gateway.for_request(tenant_id=tenant)
+                        answers += [
+                            len(await recall(memory, other, vector))
+                            for other, vector in zip(others, other_vectors, strict=True)
+                        ]
+    return results, answers
 
 
 def main() -> None:
@@ -179,7 +205,7 @@ def main() -> None:
     arguments = parser.parse_args()
     questions = [json.loads(line) for line in arguments.questions.read_text().splitlines()]
     with scratch_database() as scratch:
-        results = asyncio.run(measure(scratch, arguments.episodes, questions))
+        results, answers = asyncio.run(measure(scratch, arguments.episodes, questions))
     measures = ("R@5", "R@10", "R@20", "MRR")
 
     def mean(rows: list[dict[str, float]], name: str) -> float:
@@ -212,8 +238,17 @@ def main() -> None:
     console.width = 140
     console.print(result)
     console.print(
-        f"×: relative to {BASE[1]} of {BASE[0]}; last columns: R@10 by category. {machine()}"
+        f"×: relative to {BASE[1]} of {BASE[0]}; last columns: R@10 by category. Of {len(answers)} "
+        f"questions off topic {statistics.fmean(map(bool, answers)):.3f} are answered, with "
+        f"{statistics.fmean(filter(None, answers)):.1f} of {DEPTH} episodes. {machine()}"
     )
+    figures["off topic"] = {
+        DEFAULT: {
+            "questions": len(answers),
+            "answered": round(statistics.fmean(map(bool, answers)), 4),
+            "episodes": round(statistics.fmean(filter(None, answers)), 1),
+        }
+    }
     keep(arguments, figures)
 
 

@@ -83,6 +83,7 @@ def quality(axes: Axes, result: dict[str, Any]) -> None:
     figures = {
         f"{system}, {rendering}" if rendering == "content alone" else system: figure
         for rendering, by in result["figures"].items()
+        if rendering != "off topic"
         for system, figure in by.items()
     }
     places = range(len(figures))
