@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
 import subprocess
 import tomllib
+from typing import Any
 
 import pytest
 
+from pymem import EmbeddingEngine, Memory, get_embedding_engine
+from pymem.config import _SETTINGS
 from pymem.tools.document import document
 from tests.conftest import ROOT, Database
 
@@ -41,14 +45,19 @@ def test_the_state_diagrams_draw_the_declared_transitions(database: Database) ->
     assert len(drawn) == text.count(" --> ")
 
 
-def test_every_setting_is_documented(database: Database) -> None:
+def test_every_setting_is_documented_with_its_default(database: Database) -> None:
     text = (ROOT / "docs" / "configuration.md").read_text()
-    documented = re.findall(r"^\| `(\w+)` \| `[\w.]+` \|", text, re.M)
+    documented = re.findall(r"^\| `(\w+)` \| `([\w.]+)` \| ([^|]+) \|", text, re.M)
 
-    settings = database.value("select to_jsonb(memory.default_settings('a')) - 'tenant_id'")
-    assert sorted(documented) == sorted(settings)
+    settings = database.value("select to_jsonb(memory.setting_defaults()) - 'tenant_id'")
+    paths = {setting: path for path, setting in _SETTINGS.items()}
+    assert sorted(documented) == sorted(
+        (name, paths[name], value if isinstance(value, str) else json.dumps(value))
+        for name, value in settings.items()
+    )
 
 
+README = (ROOT / "README.md").read_text()
 BLOCK = re.compile(r"^```sql\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.M | re.S)
 END_OF_BLOCK = "-- end of block --\n"
 
@@ -82,6 +91,50 @@ def test_the_psql_session_prints_what_it_says(database: Database) -> None:
     if os.environ.get("PYMEM_WRITE_DOCS"):
         document.write_text(told)
     assert told == text
+
+
+def readme(language: str) -> str:
+    [block] = re.findall(rf"^```{language}\n(.*?)^```\n", README, re.M | re.S)
+    return str(block)
+
+
+def test_what_readme_types_into_psql_prints_what_it_shows(database: Database) -> None:
+    session = re.split(
+        r"^pymem=> ", re.findall(r"```console\n(.*?)```", README, re.S)[0], flags=re.M
+    )
+    # What the last statement prints, the audit stream, differs from run to run.
+    for part in session[1:-1]:
+        statement, shown = part.split("\n", 1)
+        done = subprocess.run(
+            ["psql", "--no-psqlrc", "--pset=footer=off", database.login("default", name="pymem")],
+            input=statement,
+            env={**os.environ, "LC_ALL": "C.UTF-8"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        if shown:
+            printed, shown = (re.sub(r" +$", "", text, flags=re.M) for text in (done.stdout, shown))
+            assert printed.strip("\n") == shown.strip("\n")
+
+
+@pytest.mark.usefixtures("engine")
+def test_the_question_of_readme_is_answered_by_its_fact_first(
+    database: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = database.login("default", name="pymem")
+    names: dict[str, Any] = {}
+    exec(readme("python").replace("postgresql://…", url), names)
+    capsys.readouterr()
+
+    async def remember_more(engine: EmbeddingEngine) -> None:
+        async with await Memory.connect(url, engine=engine) as memory:
+            await memory.store_fact("Ruth Abend", "lives in", "Graz", importance=7)
+            await memory.store_fact("Leo", "allergic to", "hazelnuts", importance=10)
+
+    asyncio.run(remember_more(get_embedding_engine()))
+    asyncio.run(names["main"](url))
+    assert capsys.readouterr().out.startswith("a small dog called Rex 0.")
 
 
 def test_the_roles_are_documented(database: Database) -> None:
