@@ -278,7 +278,289 @@ comment on function memory.render_memory(text, text, text, text, timestamptz, te
 'given followed by the day it happened, "(8 May 2023)", and the end of the previous turn of its '
 'session (last, so that a long one does not push the content out of a model''s window). At most '
 '256 KiB, because to_tsvector refuses more than 1 MiB of lexemes and positions, and text can '
-'grow threefold on its way there.';
+'grow threefold on its way there (what grows more is cut by memory.index_words).';
+
+-- The functions for text that is not all ASCII name characters by codepoint, so that what they do
+-- does not depend on the locale.
+
+create function memory.fold_text(content text)
+  returns text
+  language sql
+  immutable
+  parallel safe
+  return case
+    -- Plain ASCII, as most texts are; to find that out costs next to nothing.
+    when octet_length(content) = length(content) then content
+    -- Nor does folding change dashes, curly quotes, Han and emoji.
+    when content collate "C"
+      !~ '[^\x01-\x7f\u2012-\u2016\u2018-\u2023\u3001\u3002\u4e00-\u9fff\U0001f300-\U0001faff]'
+    then content
+    else normalize(
+      translate(
+        replace(replace(replace(replace(replace(replace(replace(replace(
+          regexp_replace(
+            normalize(content, nfkd) collate "C",
+            -- Marks of Latin, Greek and Cyrillic letters, but for those that make й, ў and ї, and
+            -- signs that show nothing.
+            '(?<![\u0418\u0438\u0423\u0443])\u0306|(?<![\u0406\u0456])\u0308'
+            '|[\u0300-\u0305\u0307\u0309-\u036f\u0483-\u0487\u1ab0-\u1aff\u1dc0-\u1dff'
+            '\ufe20-\ufe2f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069'
+            '\ufe00-\ufe0f\ufeff]',
+            '', 'g'
+          ),
+          'ß', 'ss'), 'ẞ', 'SS'), 'æ', 'ae'), 'Æ', 'AE'),
+          'œ', 'oe'), 'Œ', 'OE'), 'þ', 'th'), 'Þ', 'TH'
+        ),
+        'ØøĐđÐðŁłĦħŦŧıς', 'OoDdDdLlHhTtiσ'
+      ),
+      nfkc
+    )
+  end;
+
+comment on function memory.fold_text(text) is
+'A text without what writers leave out or write in several ways: composed and compatible forms '
+'alike (Unicode NFKC: decomposed letters, full width, ligatures), no accents on Latin, Greek and '
+'Cyrillic letters (é as e, ё as е; but й, ў and ї are letters of their own), ß as ss, æ as ae, œ '
+'as oe, þ as th, ø as o, đ and ð as d, ł as l, ħ as h, ŧ as t, ı as i, ς as σ. Marks of other '
+'scripts carry meaning and stay. Case is kept. Folding twice changes nothing.';
+
+create function memory.pair_characters(
+  content text,
+  with_single boolean
+)
+  returns text
+  language plpgsql
+  immutable
+  strict
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  -- Han, kana, bopomofo, hangul; Thai, Lao, Myanmar, Khmer.
+  v_letters text := '\u3005-\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff'
+    || '\U00020000-\U000323af\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff'
+    || '\u31f0-\u31ff\U0001b000-\U0001b16f\u3105-\u312f\u31a0-\u31bf\uac00-\ud7a3'
+    || '\u0e01-\u0e30\u0e32\u0e33\u0e40-\u0e46\u0e81-\u0eb0\u0eb2\u0eb3\u0ebd-\u0ec6'
+    || '\u0edc-\u0edf\u1000-\u102a\u103f\u1050-\u1055\u105a-\u105d\u1061\u1065\u1066'
+    || '\u106e-\u1070\u1075-\u1081\u108e\u1780-\u17b3\u17d7\u17dc';
+  -- What is written above, below or around a letter belongs to it.
+  v_marks text := '\u3099\u309a\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc'
+    || '\u0ec8-\u0ece\u102b-\u103e\u1056-\u1059\u105e-\u1060\u1062-\u1064\u1067-\u106d'
+    || '\u1071-\u1074\u1082-\u108d\u108f\u17b4-\u17d3\u17dd';
+  v_character text := '([' || v_letters || '][' || v_marks || ']*)';
+  v_after text := '(?<=[' || v_letters || v_marks || '])';
+  v_before text := '(?=[' || v_letters || '])';
+  v_runs text;
+begin
+  if content collate "C" !~ ('[' || v_letters || ']') then
+    return content;
+  end if;
+  v_runs := regexp_replace(
+    content collate "C", '[' || v_letters || v_marks || ']+', ' \& ', 'g'
+  );
+  -- A character written twice, with a space between, ends a pair and begins the next.
+  if not with_single then
+    return regexp_replace(v_runs collate "C", v_after || v_character || v_before, '\1 \1', 'g');
+  end if;
+  return regexp_replace(
+    regexp_replace(v_runs collate "C", v_character || v_before, '\1 \1', 'g') collate "C",
+    v_after || v_character, '\1 \1', 'g'
+  );
+end;
+$$;
+
+comment on function memory.pair_characters(text, boolean) is
+'Cuts each run of a script whose words no spaces part (Chinese, Japanese, Thai, Lao, Myanmar, '
+'Khmer), and of Korean, whose words carry particles, into pairs of neighboring characters, apart '
+'from what is around it: 小狗叫 becomes 小狗 狗叫, and with_single 小 小狗 狗 狗叫 叫. A character '
+'has its marks with it; one that stands alone stays. The argument is in NFKC.';
+
+create function memory.reads_accents(text_search_config text)
+  returns boolean
+  language sql
+  immutable
+  parallel safe
+  return text_search_config not in ('english', 'simple');
+
+comment on function memory.reads_accents(text) is
+'Whether dictionaries of a text search configuration may tell é from e, in stop words or endings: '
+'of all but those of which it is known that they do not.';
+
+create function memory.prepare_words(
+  text_search_config text,
+  content text,
+  with_single boolean
+)
+  returns text
+  language plpgsql
+  stable
+  strict
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_text text;
+begin
+  if octet_length(content) = length(content) then
+    return content;
+  end if;
+  -- NFKC would make letters, digits or full stops of ™, №, fractions, ellipses and their like: they
+  -- are spaces. Some locales make ς of the last Σ of a word.
+  v_text := regexp_replace(
+    replace(content, 'Σ', 'σ') collate "C",
+    '[\u00bc-\u00be\u2024-\u2026\u2116\u2120-\u2122\u2150-\u215f\u2189]', ' ', 'g'
+  );
+  -- No dictionary knows signs that show nothing, and marks that no letter took in.
+  v_text := regexp_replace(
+    normalize(v_text, nfkc) collate "C",
+    '[\u0300-\u036f\u0483-\u0487\u1ab0-\u1aff\u1dc0-\u1dff\ufe20-\ufe2f\u00ad\u061c\u200b'
+    '\u200e\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]',
+    '', 'g'
+  );
+  -- Another parser than that of PostgreSQL may find words where there are no spaces.
+  if exists (
+    select
+    from pg_ts_config as c
+    join pg_ts_parser as p on p.oid = c.cfgparser
+    where c.oid = text_search_config::regconfig
+      and p.prsname = 'default' and p.prsnamespace = 'pg_catalog'::regnamespace
+  ) then
+    return memory.pair_characters(v_text, with_single);
+  end if;
+  return v_text;
+end;
+$$;
+
+comment on function memory.prepare_words(text, text, boolean) is
+'A text as a text search configuration is to read it: in NFKC, its accents in place, and runs of '
+'scripts without spaces cut by memory.pair_characters.';
+
+create function memory.fold_vector(search_vector tsvector)
+  returns tsvector
+  language sql
+  immutable
+  parallel safe
+  -- In NFKC nothing of its notation, such as a quote, comes or goes by folding.
+  return memory.fold_text(search_vector::text)::tsvector;
+
+comment on function memory.fold_vector(tsvector) is
+'A search vector with its lexemes, which are in NFKC, folded (memory.fold_text): those that become '
+'equal are one.';
+
+create function memory.accented_words(
+  text_search_config text,
+  words text
+)
+  returns table (
+    lexemes text[],
+    folded_lexemes text[]
+  )
+  language sql
+  stable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select
+    tsvector_to_array(memory.fold_vector(to_tsvector(text_search_config::regconfig, w.word))),
+    tsvector_to_array(memory.fold_vector(to_tsvector(text_search_config::regconfig, f.word)))
+  from (
+    select distinct s.word
+    from regexp_split_to_table(
+      words collate "C",
+      '[\x01-/:-@[-`{-\u00bf\u2000-\u206f\u3000-\u3004\u3008-\u3020]+'
+    ) as s (word)
+    where octet_length(s.word) > length(s.word)
+  ) as w
+  cross join lateral (select memory.fold_text(w.word) as word) as f
+  where f.word <> w.word;
+$$;
+
+comment on function memory.accented_words(text, text) is
+'Of each word of a text (memory.prepare_words) that folding changes: its lexemes, folded, and '
+'those of the folded word; none where it is a stop word.';
+
+create function memory.read_words(
+  text_search_config text,
+  words text
+)
+  returns tsvector
+  language plpgsql
+  stable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_reads_accents boolean := memory.reads_accents(text_search_config);
+  v_folded text := memory.fold_text(words);
+  v_vector tsvector := to_tsvector(text_search_config::regconfig, words);
+  v_other tsvector;
+begin
+  if v_folded = words and not v_reads_accents then
+    return v_vector;
+  end if;
+  -- Some dictionaries end stems of plain words with an accent.
+  v_vector := memory.fold_vector(v_vector);
+  if v_folded = words then
+    return v_vector;
+  end if;
+  v_other := memory.fold_vector(to_tsvector(text_search_config::regconfig, v_folded));
+  if not v_reads_accents then
+    select v_other, v_vector into v_vector, v_other;
+  end if;
+  v_other := ts_delete(v_other, tsvector_to_array(v_vector));
+  if v_other <> '' then
+    v_other := ts_delete(
+      v_other,
+      array(
+        select unnest(case when v_reads_accents then a.folded_lexemes else a.lexemes end)
+        from memory.accented_words(text_search_config, words) as a
+        where case when v_reads_accents then a.lexemes = '{}' else a.folded_lexemes <> '{}' end
+      )
+    );
+  end if;
+  return case
+    when v_other = '' then v_vector
+    else (v_vector::text || ' ' || v_other::text)::tsvector
+  end;
+end;
+$$;
+
+comment on function memory.read_words(text, text) is
+'The lexemes of a text (memory.prepare_words), folded (memory.fold_text). Where dictionaries read '
+'accents, a word with an accent gives the folded lexeme of the word, and that of the folded word, '
+'as someone writes it who has no accents; neither if it is a stop word. Elsewhere (see '
+'memory.reads_accents) it gives that of the folded word, or its own if only the folded word is a '
+'stop word.';
+
+create function memory.index_words(
+  text_search_config text,
+  rendered text
+)
+  returns tsvector
+  language plpgsql
+  stable
+  parallel restricted -- it may begin a subtransaction
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_words text := memory.prepare_words(text_search_config, rendered, true);
+begin
+  -- Only of a long text more lexemes may come than a search vector can hold.
+  while octet_length(v_words) > 131072 loop
+    begin
+      return memory.read_words(text_search_config, v_words);
+    exception when program_limit_exceeded then
+      v_words := memory.truncate_utf8(v_words, octet_length(v_words) / 4 * 3);
+    end;
+  end loop;
+  return memory.read_words(text_search_config, v_words);
+end;
+$$;
+
+comment on function memory.index_words(text, text) is
+'The search vector of any text: memory.read_words of it, and of as much of its beginning as a '
+'search vector holds. Each character of a script without spaces is in it by itself, too, so that a '
+'query for one finds it.';
 
 create function memory.to_search_vector(
   text_search_config text,
@@ -287,11 +569,17 @@ create function memory.to_search_vector(
   returns tsvector
   language sql
   stable
-  parallel safe
-  return to_tsvector(text_search_config::regconfig, rendered);
+  parallel restricted
+  return case
+    when octet_length(rendered) = length(rendered) and not memory.reads_accents(text_search_config)
+    then to_tsvector(text_search_config::regconfig, rendered)
+    else memory.index_words(text_search_config, rendered)
+  end;
 
 comment on function memory.to_search_vector(text, text) is
-'The search vector of a rendered text under the named text search configuration.';
+'The search vector of a rendered text under the named text search configuration, its lexemes '
+'folded (memory.read_words). A text that is cheap to name, such as a variable, makes this a part '
+'of the statement that calls it.';
 
 create function memory.hash_terms(
   tenant_id text,
@@ -328,6 +616,27 @@ $$;
 comment on function memory.search_terms(text, tsvector) is
 'The keys under which the GIN indexes file a search vector: hash_terms of its lexemes.';
 
+create function memory.query_vector(
+  text_search_config text,
+  query text
+)
+  returns tsvector
+  language sql
+  stable
+  parallel safe
+  return case
+    when octet_length(query) = length(query) and not memory.reads_accents(text_search_config)
+    then to_tsvector(text_search_config::regconfig, query)
+    else memory.read_words(
+      text_search_config, memory.prepare_words(text_search_config, query, false)
+    )
+  end;
+
+comment on function memory.query_vector(text, text) is
+'The lexemes that a query asks for, as memory.to_search_vector makes those of a text; of a script '
+'without spaces the pairs of characters, and single ones only where they stand alone. NULL for no '
+'query.';
+
 create function memory.query_lexemes(
   text_search_config text,
   query text
@@ -342,7 +651,7 @@ as $$
   select array(
     -- Whatever whitespace there is, it separates words.
     select t.lexeme
-    from unnest(to_tsvector(text_search_config::regconfig, coalesce(query, ''))) as t
+    from unnest(memory.query_vector(text_search_config, query)) as t
     order by t.positions[1], t.lexeme
   );
 $$;
@@ -366,6 +675,60 @@ $$;
 comment on function memory.any_lexeme(text[]) is
 'The tsquery that matches a text with any of the lexemes; NULL for none.';
 
+create function memory.every_word(
+  text_search_config text,
+  query text
+)
+  returns tsquery
+  language plpgsql
+  stable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+  set client_min_messages = warning -- no NOTICE about words too long to index
+as $$
+declare
+  v_reads_accents boolean := memory.reads_accents(text_search_config);
+  -- PostgreSQL reads a query word within word: of one much longer it would exhaust the stack.
+  v_words text := memory.truncate_utf8(
+    memory.prepare_words(text_search_config, query, false), 65536
+  );
+  v_lexemes text[] := tsvector_to_array(memory.read_words(text_search_config, v_words));
+  v_query tsquery := plainto_tsquery(
+    text_search_config::regconfig,
+    case when v_reads_accents then v_words else memory.fold_text(v_words) end
+  );
+  v_word record;
+begin
+  if v_reads_accents and memory.fold_text(v_query::text) <> v_query::text then
+    v_query := memory.fold_text(v_query::text)::tsquery;
+  end if;
+  for v_word in
+    select a.lexemes, a.folded_lexemes
+    from memory.accented_words(text_search_config, v_words) as a
+    where a.lexemes <> a.folded_lexemes and a.lexemes <> '{}'
+    order by a.lexemes, a.folded_lexemes
+  loop
+    if not v_reads_accents and v_word.folded_lexemes = '{}' then
+      -- A word within an address or a path is none by itself.
+      if v_word.lexemes <@ v_lexemes then
+        v_query := v_query && memory.any_lexeme(v_word.lexemes);
+      end if;
+    elsif v_reads_accents and cardinality(v_word.lexemes || v_word.folded_lexemes) = 2 then
+      v_query := ts_rewrite(
+        v_query, memory.any_lexeme(v_word.lexemes),
+        memory.any_lexeme(v_word.lexemes || v_word.folded_lexemes)
+      );
+    end if;
+  end loop;
+  return v_query;
+end;
+$$;
+
+comment on function memory.every_word(text, text) is
+'The tsquery that matches a text with every word of a query, as plainto_tsquery, but of the '
+'lexemes of memory.query_vector. Of a word that gives two either will do. Of a script without '
+'spaces at most 64 KiB count, cut into pairs.';
+
 -- Deploy pymem:tables/tenant_logins to pg
 -- requires: schema
 
@@ -384,6 +747,7 @@ comment on column memory.tenant_logins.login is
 'Name of the login role (session_user).';
 
 -- Deploy pymem:functions/request to pg
+-- requires: functions/text
 -- requires: tables/tenant_logins
 
 set local role memory_owner;
@@ -434,7 +798,8 @@ comment on function memory.current_tenant() is
 'memory_gateway named with set_request. Errors: 28000 no tenant.';
 
 -- Anybody can set memory.actor and the like without set_request, so what is malformed there counts
--- as not set: the audit stream holds nothing that these do not allow.
+-- as not set: the audit stream holds nothing that these do not allow, and no butler has a name that
+-- no scope can have.
 
 create function memory.is_actor(actor text)
   returns boolean
@@ -466,6 +831,17 @@ create function memory.is_reason(reason text)
 comment on function memory.is_reason(text) is
 'Whether a text is a reason code: 1 to 64 characters out of a-z 0-9 _ . : - A reason stays in '
 'the audit stream for ever, so it cannot hold personal content.';
+
+create function memory.is_scope(scope text)
+  returns boolean
+  language sql
+  immutable
+  parallel safe
+  return octet_length(scope) <= 128 and not memory.is_blank(scope) and scope <> '*';
+
+comment on function memory.is_scope(text) is
+'Whether a text may name a scope or a butler: 1 to 128 octets with a visible character, and not '
+'"*", which stands for all scopes where memories are read.';
 
 create function memory.current_actor()
   returns text
@@ -509,12 +885,40 @@ create function memory.current_reason()
 comment on function memory.current_reason() is
 'The reason code of this transaction (set_request) or NULL. Kept on audit events.';
 
+create function memory.current_butler()
+  returns text
+  language sql
+  stable
+  parallel safe
+  return case
+    when memory.is_scope(current_setting('memory.butler', true))
+    then current_setting('memory.butler', true)
+  end;
+
+comment on function memory.current_butler() is
+'The butler of this transaction (set_request) or NULL: the agent whose memory it is about.';
+
+create function memory.visible_scope(scope text default null)
+  returns text
+  language sql
+  stable
+  parallel safe
+  return case
+    when scope is null then memory.current_butler()
+    when scope <> '*' then scope
+  end;
+
+comment on function memory.visible_scope(text) is
+'The scope in which a function that reads looks: the one named; all of the tenant (NULL) for "*"; '
+'that of memory.current_butler where none is named, and so all of them where there is no butler.';
+
 -- All settings are transaction-local, so a pooled connection cannot carry them to the next request.
 create function memory.set_request(
   tenant_id text default null,
   actor text default null,
   request_id text default null,
-  reason text default null
+  reason text default null,
+  butler text default null
 )
   returns void
   language plpgsql
@@ -523,6 +927,7 @@ create function memory.set_request(
 as $$
 declare
   v_named text;
+  v_butler text := memory.collapse_whitespace(butler);
 begin
   if not memory.is_actor(actor) then
     raise exception 'actor is not a name of 1 to 128 octets'
@@ -534,6 +939,10 @@ begin
     raise exception 'reason is not a reason code'
       using errcode = 'PM002',
         hint = 'Use 1 to 64 characters out of a-z 0-9 _ . : - such as "user_request".';
+  elsif not memory.is_scope(v_butler) then
+    raise exception 'butler is not the name of an agent'
+      using errcode = 'PM002',
+        hint = 'Pass a name of 1 to 128 octets such as "home"; for all scopes leave it out.';
   end if;
 
   if tenant_id is not null then
@@ -543,18 +952,21 @@ begin
       perform memory.require_tenant(tenant_id);
     end if;
   end if;
-  if coalesce(actor, request_id, reason) is not null then
+  if coalesce(actor, request_id, reason, v_butler) is not null then
     perform set_config('memory.' || s.name, s.value, true)
-    from (values ('actor', actor), ('request_id', request_id), ('reason', reason)) as s (name, value)
+    from (
+      values ('actor', actor), ('request_id', request_id), ('reason', reason), ('butler', v_butler)
+    ) as s (name, value)
     where s.value is not null;
   end if;
 end;
 $$;
 
-comment on function memory.set_request(text, text, text, text) is
-'Names tenant, actor, request id and reason code for the rest of this transaction; NULL leaves a '
-'value as it is. Errors: PM002 malformed value, PM005 another tenant than that of the login, '
-'28000 no tenant.';
+comment on function memory.set_request(text, text, text, text, text) is
+'Names tenant, actor, request id, reason code and butler for the rest of this transaction; NULL '
+'leaves a value as it is. The butler is the agent whose memory it is about: what is read without a '
+'scope is its own and global (memory.visible_scope). Errors: PM002 malformed value, PM005 another '
+'tenant than that of the login, 28000 no tenant.';
 
 create function memory.require_tenant(tenant_id text)
   returns void
@@ -591,6 +1003,68 @@ comment on function memory.is_schedule(text) is
 'Whether a text says when a job is due in a form that pg_cron reads: five fields as in crontab(5), '
 'such as "0 3 * * *"; from pg_cron 1.5 also "30 seconds", at most 59; or "off".';
 
+-- Deploy pymem:functions/time_zones to pg
+-- requires: schema
+
+set local role memory_owner;
+
+-- There is no way to ask but to try: pg_timezone_names reads every file of the time zone database.
+create function memory.is_time_zone(time_zone text)
+  returns boolean
+  language plpgsql
+  immutable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  -- PostgreSQL takes more for a zone: "UTC+3", which is three hours west, or "PST", without summer.
+  if time_zone ~ '^(?!posix/)([A-Za-z_]+(/[A-Za-z_-]+){1,2}|Etc/GMT[+-](1[0-4]|[0-9])|UTC|GMT)$' then
+    perform timestamp '2000-01-01' at time zone time_zone;
+    return true;
+  end if;
+  return false;
+exception when invalid_parameter_value then
+  return false;
+end;
+$$;
+
+comment on function memory.is_time_zone(text) is
+'Whether a text is the name of a time zone in the IANA database, with its area, such as '
+'Europe/Berlin, or UTC or GMT. False for NULL.';
+
+create function memory.refuse_time_zone(
+  name text,
+  value text
+)
+  returns void
+  language plpgsql
+  immutable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  raise exception 'unknown %: %', name, quote_nullable(left(value, 100))
+    using errcode = 'PM002',
+      hint = format('Pass %s as a name of the IANA database, such as Europe/Berlin or UTC.', name);
+end;
+$$;
+
+comment on function memory.refuse_time_zone(text, text) is
+'Raises what is wrong with an argument of check_time_zone. Errors: PM002.';
+
+create function memory.check_time_zone(
+  name text,
+  value text
+)
+  returns void
+  language sql
+  immutable
+  return case
+    when value = 'UTC' or memory.is_time_zone(value) then null
+    else memory.refuse_time_zone(name, value)
+  end;
+
+comment on function memory.check_time_zone(text, text) is
+'Refuses what is no name of a time zone (memory.is_time_zone). Errors: PM002.';
+
 -- Deploy pymem:tables/settings to pg
 -- requires: schema
 -- requires: functions/schedule
@@ -606,21 +1080,28 @@ create table memory.settings (
   retrieval_limit integer not null check (retrieval_limit between 1 and 1000),
   candidate_pool integer not null check (candidate_pool between 1 and 10000),
   min_confidence float8 not null check (min_confidence between 0 and 1),
+  ranking text not null check (ranking in ('calibrated', 'specified')),
+  min_relevance float8 not null check (min_relevance between 0 and 1),
+  min_evidence float8 not null check (min_evidence between 0 and 1),
+  meaning_weight float8 not null check (meaning_weight between 0 and 1),
+  words_weight float8 not null check (words_weight between 0 and 1),
+  episode_meaning_weight float8 not null check (episode_meaning_weight between 0 and 1),
+  episode_words_weight float8 not null check (episode_words_weight between 0 and 1),
+  relevance_sharpness float8 not null check (relevance_sharpness between 1 and 1000),
   weight_relevance float8 not null check (weight_relevance between 0 and 1),
   weight_importance float8 not null check (weight_importance between 0 and 1),
   weight_recency float8 not null check (weight_recency between 0 and 1),
   weight_confidence float8 not null check (weight_confidence between 0 and 1),
   rrf_k integer not null check (rrf_k between 1 and 10000),
-  relevance_scale text not null check (relevance_scale in ('maximum', 'range')),
   keyword_match text not null check (keyword_match in ('any', 'all')),
-  keyword_ranker text not null check (keyword_ranker in ('ts_rank', 'bm25')),
   bm25_k1 float8 not null check (bm25_k1 between 0 and 10),
   bm25_b float8 not null check (bm25_b between 0 and 1),
-  fusion text not null check (fusion in ('rrf', 'scores')),
-  semantic_share float8 not null check (semantic_share between 0 and 1),
-  boost_neighbours float8 not null check (boost_neighbours between 0 and 1),
+  boost_neighbors float8 not null check (boost_neighbors between 0 and 1),
   boost_session float8 not null check (boost_session between 0 and 1),
   boost_named float8 not null check (boost_named between 0 and 1),
+  boost_time float8 not null check (boost_time between 0 and 1),
+  updates_first boolean not null,
+  time_zone text not null check (time_zone <> ''),
   text_search_config text not null check (text_search_config <> ''),
   index_rendering text not null check (index_rendering in ('content', 'dated')),
   embedding_rendering text not null
@@ -641,12 +1122,15 @@ create table memory.settings (
 
   context_token_budget integer not null check (context_token_budget between 5 and 1000000),
   context_chars_per_token float8 not null check (context_chars_per_token between 0.5 and 4),
+  context_token_estimate text not null
+  check (context_token_estimate in ('octets', 'characters')),
   context_facts_share float8 not null check (context_facts_share between 0 and 1),
   context_rules_share float8 not null check (context_rules_share between 0 and 1),
   context_warnings_share float8 not null check (context_warnings_share between 0 and 1),
   context_episodes_share float8 not null check (context_episodes_share between 0 and 1),
   context_confidence text not null check (context_confidence in ('effective', 'base')),
   context_counts_references boolean not null,
+  context_recent_episodes boolean not null,
 
   episode_max_entries integer not null check (episode_max_entries between 0 and 1000000000),
   episode_pending_grace_days float8 not null
@@ -697,9 +1181,30 @@ comment on column memory.settings.retrieval_mode is 'Search mode when a call nam
 comment on column memory.settings.retrieval_limit is
 'Facts, and rules, that memory.context considers.';
 comment on column memory.settings.candidate_pool is
-'How deep hybrid search and recall read each ranked list, if not the answer is longer.';
+'How many episodes, by meaning and words, recall considers: the boosts choose among them.';
 comment on column memory.settings.min_confidence is
 'Effective confidence below which recall and context leave a memory out. Range 0..1.';
+comment on column memory.settings.ranking is
+'How search, recall and context rank: "calibrated", by a relevance on an absolute scale, or '
+'"specified", by the literal formulas of reciprocal rank fusion (k = 60, lists as deep as the '
+'answer, every word required, no floor, no boosts).';
+comment on column memory.settings.min_relevance is
+'Relevance below which search, recall and context leave a memory out. Range 0..1.';
+comment on column memory.settings.min_evidence is
+'How much the best memory''s meaning and words must come to before anything is returned; '
+'memory.required_evidence says how it grows with the number of memories. Range 0..1.';
+comment on column memory.settings.meaning_weight is
+'Relevance that meaning alone can give a fact or rule. Range 0..1.';
+comment on column memory.settings.words_weight is
+'Relevance that words alone can give a fact or rule that has a vector. Range 0..1.';
+comment on column memory.settings.episode_meaning_weight is
+'Relevance that meaning alone can give an episode. Range 0..1.';
+comment on column memory.settings.episode_words_weight is
+'Relevance that words alone can give an episode that has a vector. Range 0..1.';
+comment on column memory.settings.relevance_sharpness is
+'How many times more relevance counts in the composite score than its weight says: 1 is the plain '
+'weighted sum; the default lets importance, recency and confidence decide only among memories that '
+'fit about equally. Range 1..1000.';
 comment on column memory.settings.weight_relevance is 'Weight of relevance in the composite score.';
 comment on column memory.settings.weight_importance is
 'Weight of importance / 10 in the composite score.';
@@ -708,32 +1213,30 @@ comment on column memory.settings.weight_confidence is
 'Weight of effective confidence in the composite score.';
 comment on column memory.settings.rrf_k is
 'Constant k of reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009).';
-comment on column memory.settings.relevance_scale is
-'How a fusion of ranks becomes the relevance of the composite score: over the "range" from a '
-'memory in neither list to the first of both, or over its "maximum": then all candidates have '
-'much of it, and what was read last is read again.';
 comment on column memory.settings.keyword_match is
-'Keyword side of hybrid search, recall and context: "any" word of the query, ranked, or "all" '
+'Keyword side of search, recall, context and hybrid_search: "any" word of the query, or "all" '
 'words.';
-comment on column memory.settings.keyword_ranker is
-'Order of the keyword list: "ts_rank", or "bm25" (Robertson and Zaragoza, 2009), for which rare '
-'words of the tenant''s memories count more.';
 comment on column memory.settings.bm25_k1 is
 'How much a word that occurs again adds, 0..10 (k1 of BM25).';
 comment on column memory.settings.bm25_b is
 'How much a long text is held against it, 0..1 (b of BM25).';
-comment on column memory.settings.fusion is
-'How both lists become one: "rrf", by ranks, or "scores", by similarity scaled over the list and '
-'keyword weight over its maximum.';
-comment on column memory.settings.semantic_share is
-'Share of the similarity in the fusion of scores, 0..1; the rest is the keyword weight''s.';
-comment on column memory.settings.boost_neighbours is
-'How much an episode gains by the relevance of the turn before or after it, 0..1; 0: off.';
+comment on column memory.settings.boost_neighbors is
+'Relevance that a perfectly relevant turn gives the turns before and after it, 0..1; 0: off.';
 comment on column memory.settings.boost_session is
-'How much an episode gains by the best relevance in its session, 0..1; 0: off.';
+'Relevance that three perfectly relevant episodes give all of their session, 0..1; 0: off.';
 comment on column memory.settings.boost_named is
-'How much a memory gains if the query names its speaker (metadata.speaker of an episode) or '
-'subject (of a fact), 0..1; 0: off.';
+'Relevance that a memory gains if the query names its speaker (metadata.speaker of an episode), '
+'subject or entity (of a fact), 0..1; 0: off.';
+comment on column memory.settings.boost_time is
+'Relevance that a memory gains if it is of a time that the query names (memory.read_period), and, '
+'if the query asks for the present (memory.asks_present), a fact that tells news '
+'(memory.tells_update) in proportion to how it fits, 0..1; 0: off.';
+comment on column memory.settings.updates_first is
+'Whether recall and context put a fact that says it is news (memory.tells_update) before the older '
+'facts that it resembles.';
+comment on column memory.settings.time_zone is
+'Time zone in which a query''s "yesterday" or "on 3 May" is read: an IANA name that the server '
+'knows, such as Europe/Berlin.';
 comment on column memory.settings.text_search_config is
 'Text search configuration (language) under which texts are indexed and queries are read.';
 comment on column memory.settings.index_rendering is
@@ -769,8 +1272,11 @@ comment on column memory.settings.event_seal_schedule is
 comment on column memory.settings.context_token_budget is
 'Tokens of memory.context when a call names none.';
 comment on column memory.settings.context_chars_per_token is
-'Characters counted as one token. At most 4, so that the text never exceeds 4 characters per '
-'token.';
+'Characters of plain English counted as one token. At most 4, so that the text never exceeds 4 '
+'characters per token.';
+comment on column memory.settings.context_token_estimate is
+'How the length of other scripts is counted: by "octets", so that it is honest for all of them, or '
+'by "characters" alone (memory.count_room).';
 comment on column memory.settings.context_facts_share is
 'Share of the context budget first offered to facts.';
 comment on column memory.settings.context_rules_share is
@@ -781,6 +1287,8 @@ comment on column memory.settings.context_episodes_share is
 'Share of the context budget first offered to recent episodes, when they are asked for.';
 comment on column memory.settings.context_confidence is
 'Confidence that context prints: "effective" at the time of the call, or "base" as stored.';
+comment on column memory.settings.context_recent_episodes is
+'Whether context adds the butler''s newest episodes when a call does not say.';
 comment on column memory.settings.context_counts_references is
 'Whether context counts as a reference to what it shows. Off, so that a repeated call gives the '
 'same text.';
@@ -841,11 +1349,15 @@ create table memory.embedding_versions (
   check (rendering in ('content', 'dated', 'previous', 'previous_dated')),
   dimensions integer not null default 384
   constraint embedding_versions_dimensions_of_the_columns check (dimensions = 384),
+  similarity_floor float8 not null default 0.05 check (similarity_floor between -1 and 1),
+  similarity_ceiling float8 not null default 0.75 check (similarity_ceiling between -1 and 1),
   status text not null check (status in ('active', 'building', 'retired')),
   created_at timestamptz not null default now() check (isfinite(created_at)),
   primary key (tenant_id, id),
   constraint embedding_versions_model_version_rendering_key
-  unique (tenant_id, model, version, rendering)
+  unique (tenant_id, model, version, rendering),
+  constraint embedding_versions_similarity_scale
+  check (similarity_ceiling >= similarity_floor + 0.01)
 );
 
 create unique index embedding_versions_one_active_key
@@ -866,6 +1378,11 @@ comment on column memory.embedding_versions.rendering is
 'What of an episode was embedded; see memory.settings.embedding_rendering.';
 comment on column memory.embedding_versions.dimensions is
 'Length of the vectors: that of the embedding columns.';
+comment on column memory.embedding_versions.similarity_floor is
+'Cosine similarity at which texts have nothing to do with each other: memory.meaning_score 0. The '
+'default is that of all-MiniLM-L6-v2; memory.calibrate_similarity measures another model.';
+comment on column memory.embedding_versions.similarity_ceiling is
+'Cosine similarity at which a text says what a query asks for: memory.meaning_score 1.';
 comment on column memory.embedding_versions.status is
 'active: searched. building: being filled in beside it. retired: replaced.';
 
@@ -956,7 +1473,7 @@ comment on column memory.memory_events.created_at is
 
 set local role memory_owner;
 
--- Reference data, the same for every tenant: the one table without a tenant_id.
+-- Reference data, the same for every tenant, so without a tenant_id.
 create table memory.transitions (
   memory_type text not null check (memory_type in ('episode', 'fact', 'rule', 'entity')),
   aspect text not null check (aspect in ('lifecycle_state', 'maturity')),
@@ -1046,6 +1563,601 @@ values
 ('entity', 'lifecycle_state', 'active', '[*]', 'entity_deleted'),
 ('entity', 'lifecycle_state', 'merged', '[*]', 'entity_deleted');
 
+-- Deploy pymem:tables/time_words to pg
+-- requires: schema
+
+set local role memory_owner;
+
+create function memory.fold_words(words text)
+  returns text
+  language sql
+  immutable
+  strict
+  parallel safe
+  return lower(
+    translate(
+      regexp_replace(normalize(words, nfkd) collate "C", '[\u0300-\u036f]', '', 'g'), '''’-', '   '
+    )
+  );
+
+comment on function memory.fold_words(text) is
+'Words in lower case without accents, with a space for each apostrophe and hyphen: equal for '
+'"Août" and "aout", for "New Year''s Eve" and "new year s eve".';
+
+create function memory.words_of(content text)
+  returns text[]
+  language sql
+  immutable
+  strict
+  parallel safe
+  return string_to_array(
+    replace(
+      regexp_replace(
+        case
+          -- Most texts are ASCII, which has no accents.
+          when octet_length(content) = length(content) then lower(content collate "C")
+          else memory.fold_words(content)
+        end collate "C",
+        '[^a-z0-9 .]+', ' ', 'g'
+      ),
+      '.', ' . '
+    ),
+    ' '
+  );
+
+comment on function memory.words_of(text) is
+'The words of a text in their order, folded (memory.fold_words): letters of ASCII and digits, and '
+'periods, each of which is a word; any other letter separates words. There may be empty words.';
+
+-- Reference data, the same for every tenant, like transitions.
+create table memory.time_words (
+  language text not null check (language ~ '^[a-z]{2}$'),
+  word text not null check (word <> ''),
+  kind text not null,
+  value text not null,
+  trust text not null default 'plain',
+  folded text not null generated always as (memory.fold_words(word)) stored,
+  primary key (language, word, kind),
+  constraint time_words_value check (
+    value ~ case kind
+      when 'month' then '^([1-9]|1[0-2])$'
+      when 'weekday' then '^[1-7]$'
+      when 'day' then '^(-[12]|[012])$'
+      when 'season' then '^[1-4]$'
+      when 'quarter' then '^[1-4]$'
+      when 'holiday' then '^(easter|[01][0-9]-[0-3][0-9])([+-][0-9]+)?(~[1-7])?(/[0-9]+)?$'
+      when 'unit' then '^(day|week|weekend|month|quarter|year|decade)$'
+      when 'number' then '^[0-9]+(-[0-9]+)?$'
+      when 'ordinal' then '^([1-9]|1[0-2])$'
+      when 'relative before' then '^(-[12]|[012]|past)$'
+      when 'relative after' then '^(-[12]|[012]|past)$'
+      when 'relative around' then '^(-[12]|[012]|past)$'
+      when 'part' then '^([123]/3|[12]/2)$'
+      when 'before' then '^(ago)?$'
+      when 'in' then '^(the)?$'
+      else '^$'
+    end
+  ),
+  constraint time_words_kind check (
+    kind in (
+      'month', 'weekday', 'day', 'season', 'quarter', 'holiday', 'unit', 'number', 'ordinal',
+      'relative before', 'relative after', 'relative around', 'ago', 'since', 'until', 'before',
+      'after', 'from', 'to', 'between', 'and', 'or', 'of', 'in', 'on', 'article', 'part', 'every',
+      'filler', 'common', 'never', 'update', 'present'
+    )
+  ),
+  constraint time_words_trust check (
+    trust = 'plain'
+    or trust = 'weak' and kind in ('month', 'season', 'quarter')
+    or trust = 'verb' and kind in ('month', 'weekday')
+  )
+);
+
+-- Once in a language, a word names one thing.
+create unique index time_words_folded_key
+on memory.time_words (language, folded) where kind not in ('update', 'present');
+
+comment on table memory.time_words is
+'The words by which texts name times (memory.read_period), say that they are news '
+'(memory.tells_update) or ask for the present (memory.asks_present). These functions are made from '
+'the rows when they are deployed: whoever adds words deploys functions/time_words anew. A text is '
+'read in one language, that of most of its words.';
+comment on column memory.time_words.language is 'ISO 639-1: en, de, fr, es.';
+comment on column memory.time_words.word is
+'A word, or several with single spaces between. Of the kinds update and present also a pattern: '
+'"…" stands for up to six words of the same sentence, at the end for one more word; <weekday> and '
+'<month> for every word of that kind and language.';
+comment on column memory.time_words.kind is
+'What the word says. Names of times: month, weekday, day, season, quarter, holiday, unit. Which '
+'one: number, ordinal, part, and relative before, after or around (on either side of) what it is '
+'about, as in last week, la semaine prochaine. How they belong together: ago, since, until, '
+'before, after, from, to, between, and, or, of, in, on, article, every (what recurs names no '
+'time). filler: nothing, it is passed over. common: only which language this is. never: no time, '
+'though a part of it is a word for one; also no update.';
+comment on column memory.time_words.value is
+'Month 1..12; weekday 1 (Monday)..7; day: days from today, -2..2; season 1 (spring)..4 (winter); '
+'quarter 1..4; unit: day, week, weekend, month, quarter, year, decade; number: the number, or from '
+'and to of a vague one; ordinal 1..12; relative: units from this one, -2..2, or "past" for those '
+'up to now; part: which of how many, 1/3..3/3 or 1/2, 2/2. holiday: month and day, or easter; then '
+'days added, ~ the weekday looked for from there on, / its days, as in 11-22~4 and easter-2/4. '
+'before: "ago" if the word stands before a count of units, too. in: "the" if the word holds the '
+'article. Empty for other kinds.';
+comment on column memory.time_words.trust is
+'plain: names a time wherever it stands. weak: also a name or another word, so only beside a day '
+'or year or after words such as in, since, last. verb: as weak, and in lower case only where no '
+'verb can stand.';
+comment on column memory.time_words.folded is 'The word by memory.fold_words: how it is looked up.';
+
+insert into memory.time_words (language, kind, value, trust, word)
+select w.language, w.kind, w.value, w.trust, u.word
+from (
+  values
+  ('en', 'month', '1', 'plain', '{january}'),
+  ('en', 'month', '2', 'plain', '{february}'),
+  ('en', 'month', '7', 'plain', '{july}'),
+  ('en', 'month', '9', 'plain', '{september}'),
+  ('en', 'month', '10', 'plain', '{october}'),
+  ('en', 'month', '11', 'plain', '{november}'),
+  ('en', 'month', '12', 'plain', '{december}'),
+  ('en', 'month', '1', 'weak', '{jan}'),
+  ('en', 'month', '2', 'weak', '{feb}'),
+  ('en', 'month', '3', 'weak', '{mar}'),
+  ('en', 'month', '4', 'weak', '{april,apr}'),
+  ('en', 'month', '6', 'weak', '{june,jun}'),
+  ('en', 'month', '7', 'weak', '{jul}'),
+  ('en', 'month', '8', 'weak', '{august,aug}'),
+  ('en', 'month', '9', 'weak', '{sep,sept}'),
+  ('en', 'month', '10', 'weak', '{oct}'),
+  ('en', 'month', '11', 'weak', '{nov}'),
+  ('en', 'month', '12', 'weak', '{dec}'),
+  ('en', 'month', '3', 'verb', '{march}'),
+  ('en', 'month', '5', 'verb', '{may}'),
+  ('en', 'weekday', '1', 'plain', '{monday}'),
+  ('en', 'weekday', '2', 'plain', '{tuesday,tue,tues}'),
+  ('en', 'weekday', '3', 'plain', '{wednesday}'),
+  ('en', 'weekday', '4', 'plain', '{thursday,thu,thur,thurs}'),
+  ('en', 'weekday', '5', 'plain', '{friday,fri}'),
+  ('en', 'weekday', '6', 'plain', '{saturday}'),
+  ('en', 'weekday', '7', 'plain', '{sunday}'),
+  ('en', 'weekday', '1', 'verb', '{mon}'),
+  ('en', 'weekday', '3', 'verb', '{wed}'),
+  ('en', 'weekday', '6', 'verb', '{sat}'),
+  ('en', 'weekday', '7', 'verb', '{sun}'),
+  ('en', 'day', '-2', 'plain', '{day before yesterday}'),
+  ('en', 'day', '-1', 'plain', '{yesterday,last night}'),
+  ('en', 'day', '0', 'plain', '{today,tonight,this morning,this afternoon,this evening}'),
+  ('en', 'day', '1', 'plain', '{tomorrow}'),
+  ('en', 'day', '2', 'plain', '{day after tomorrow}'),
+  ('en', 'season', '1', 'weak', '{spring}'),
+  ('en', 'season', '2', 'plain', '{summer}'),
+  ('en', 'season', '3', 'plain', '{autumn}'),
+  ('en', 'season', '3', 'weak', '{fall}'),
+  ('en', 'season', '4', 'plain', '{winter}'),
+  ('en', 'quarter', '1', 'weak', '{q1,first quarter}'),
+  ('en', 'quarter', '2', 'weak', '{q2,second quarter}'),
+  ('en', 'quarter', '3', 'weak', '{q3,third quarter}'),
+  ('en', 'quarter', '4', 'weak', '{q4,fourth quarter}'),
+  ('en', 'holiday', '12-24/3', 'plain', '{christmas,xmas}'),
+  ('en', 'holiday', '12-24', 'plain', '{christmas eve}'),
+  ('en', 'holiday', '12-25', 'plain', '{christmas day}'),
+  ('en', 'holiday', '12-26', 'plain', '{boxing day}'),
+  ('en', 'holiday', '12-31', 'plain', '{new year''s eve,new years eve}'),
+  ('en', 'holiday', '01-01', 'plain', '{new year''s day,new years day,new year,new year''s}'),
+  ('en', 'holiday', '02-14', 'plain', '{valentine''s day,valentines day}'),
+  ('en', 'holiday', '10-31', 'plain', '{halloween}'),
+  ('en', 'holiday', '11-22~4', 'plain', '{thanksgiving}'),
+  ('en', 'holiday', '11-23~5', 'plain', '{black friday}'),
+  ('en', 'holiday', 'easter-2/4', 'plain', '{easter}'),
+  ('en', 'holiday', 'easter-2', 'plain', '{good friday}'),
+  ('en', 'holiday', 'easter', 'plain', '{easter sunday}'),
+  ('en', 'holiday', 'easter+1', 'plain', '{easter monday}'),
+  ('en', 'holiday', 'easter+49/2', 'plain', '{pentecost,whitsun}'),
+  ('en', 'unit', 'day', 'plain', '{day,days}'),
+  ('en', 'unit', 'week', 'plain', '{week,weeks}'),
+  ('en', 'unit', 'weekend', 'plain', '{weekend,weekends}'),
+  ('en', 'unit', 'month', 'plain', '{month,months}'),
+  ('en', 'unit', 'quarter', 'plain', '{quarter,quarters}'),
+  ('en', 'unit', 'year', 'plain', '{year,years}'),
+  ('en', 'unit', 'decade', 'plain', '{decade,decades}'),
+  ('en', 'number', '1', 'plain', '{a,an,one}'),
+  ('en', 'number', '2', 'plain', '{two}'),
+  ('en', 'number', '3', 'plain', '{three}'),
+  ('en', 'number', '4', 'plain', '{four}'),
+  ('en', 'number', '5', 'plain', '{five}'),
+  ('en', 'number', '6', 'plain', '{six}'),
+  ('en', 'number', '7', 'plain', '{seven}'),
+  ('en', 'number', '8', 'plain', '{eight}'),
+  ('en', 'number', '9', 'plain', '{nine}'),
+  ('en', 'number', '10', 'plain', '{ten}'),
+  ('en', 'number', '11', 'plain', '{eleven}'),
+  ('en', 'number', '12', 'plain', '{twelve}'),
+  ('en', 'number', '2-3', 'plain', '{couple,couple of,a couple,a couple of}'),
+  ('en', 'number', '2-5', 'plain', '{few,a few}'),
+  ('en', 'number', '3-7', 'plain', '{several}'),
+  ('en', 'ordinal', '1', 'plain', '{first}'),
+  ('en', 'ordinal', '2', 'plain', '{second}'),
+  ('en', 'ordinal', '3', 'plain', '{third}'),
+  ('en', 'ordinal', '4', 'plain', '{fourth}'),
+  ('en', 'ordinal', '5', 'plain', '{fifth}'),
+  ('en', 'ordinal', '6', 'plain', '{sixth}'),
+  ('en', 'ordinal', '7', 'plain', '{seventh}'),
+  ('en', 'ordinal', '8', 'plain', '{eighth}'),
+  ('en', 'ordinal', '9', 'plain', '{ninth}'),
+  ('en', 'ordinal', '10', 'plain', '{tenth}'),
+  ('en', 'ordinal', '11', 'plain', '{eleventh}'),
+  ('en', 'ordinal', '12', 'plain', '{twelfth}'),
+  ('en', 'relative before', '-1', 'plain', '{last,previous}'),
+  ('en', 'relative before', 'past', 'plain', '{past}'),
+  ('en', 'relative before', '0', 'plain', '{this,current}'),
+  ('en', 'relative before', '1', 'plain', '{next,coming,upcoming}'),
+  ('en', 'ago', '', 'plain', '{ago}'),
+  ('en', 'since', '', 'plain', '{since}'),
+  ('en', 'until', '', 'plain', '{until,till,up to,up until}'),
+  ('en', 'before', '', 'plain', '{before,prior to,earlier than}'),
+  ('en', 'after', '', 'plain', '{after,later than}'),
+  ('en', 'from', '', 'plain', '{from}'),
+  ('en', 'to', '', 'plain', '{to,through,thru}'),
+  ('en', 'between', '', 'plain', '{between}'),
+  ('en', 'and', '', 'plain', '{and}'),
+  ('en', 'or', '', 'plain', '{or}'),
+  ('en', 'of', '', 'plain', '{of}'),
+  ('en', 'in', '', 'plain', '{in,during,over,throughout,around,within}'),
+  ('en', 'on', '', 'plain', '{on,at}'),
+  ('en', 'article', '', 'plain', '{the}'),
+  ('en', 'part', '1/3', 'plain', '{early,beginning of,start of}'),
+  ('en', 'part', '2/3', 'plain', '{mid,middle of}'),
+  ('en', 'part', '3/3', 'plain', '{late,end of}'),
+  ('en', 'part', '1/2', 'plain', '{first half of}'),
+  ('en', 'part', '2/2', 'plain', '{second half of,last half of}'),
+  ('en', 'every', '', 'plain', '{every,every other,each,any,per}'),
+  ('en', 'filler', '', 'plain', '{about,roughly,approximately,exactly,just,some,only}'),
+  ('en', 'never', '', 'plain', '{happy new year,new year''s resolution,new year''s resolutions}'),
+  ('en', 'never', '', 'plain', '{new york,new zealand,new delhi,new orleans,new jersey}'),
+  ('en', 'never', '', 'plain', '{new mexico,new england,new hampshire,new guinea,new caledonia}'),
+  ('en', 'never', '', 'plain', '{on weekends,at weekends,on the weekends,during weekends}'),
+  ('en', 'never', '', 'plain', '{the nun,a nun,now and then,now and again,still life}'),
+  ('en', 'common', '', 'plain', '{i,you,he,she,it,we,they,me,us,my,your,his,her,our,their,that}'),
+  ('en', 'common', '', 'plain', '{what,who,whom,when,where,why,how,which,there,with,for,not,no}'),
+  ('en', 'common', '', 'plain', '{is,are,was,were,be,been,do,does,did,have,has,had,will,would}'),
+  ('en', 'common', '', 'plain', '{can,could,should,might,as,by,but,if,show,tell,find,list}'),
+  ('en', 'update', '', 'plain', '{now,nowadays,no longer,not … any more,not … anymore,anymore}'),
+  ('en', 'update', '', 'plain', '{isn''t … any more,doesn''t … any more,don''t … any more}'),
+  ('en', 'update', '', 'plain', '{aren''t … any more,won''t … any more,can''t … any more}'),
+  ('en', 'update', '', 'plain', '{from now on,from today on,as of,as from,since today}'),
+  ('en', 'update', '', 'plain', '{since <weekday>,since <month>}'),
+  ('en', 'update', '', 'plain', '{changed to,changes to,moved to,moves to,switched to}'),
+  ('en', 'update', '', 'plain', '{switches to,instead of,in place of,replaced by,replaces}'),
+  ('en', 'update', '', 'plain', '{rescheduled,postponed,brought forward,new}'),
+  ('en', 'present', '', 'plain', '{now,today,nowadays,these days,currently,current,presently}'),
+  ('en', 'present', '', 'plain', '{at present,at the moment,still,latest,newest}'),
+  ('en', 'present', '', 'plain', '{most recent,up to date}'),
+
+  ('de', 'month', '1', 'plain', '{januar,jänner}'),
+  ('de', 'month', '2', 'plain', '{februar,feber}'),
+  ('de', 'month', '3', 'plain', '{märz,maerz}'),
+  ('de', 'month', '4', 'plain', '{april}'),
+  ('de', 'month', '5', 'plain', '{mai}'),
+  ('de', 'month', '6', 'plain', '{juni}'),
+  ('de', 'month', '7', 'plain', '{juli}'),
+  ('de', 'month', '8', 'plain', '{august}'),
+  ('de', 'month', '9', 'plain', '{september}'),
+  ('de', 'month', '10', 'plain', '{oktober}'),
+  ('de', 'month', '11', 'plain', '{november}'),
+  ('de', 'month', '12', 'plain', '{dezember}'),
+  ('de', 'weekday', '1', 'plain', '{montag,montag morgen}'),
+  ('de', 'weekday', '2', 'plain', '{dienstag,dienstag morgen}'),
+  ('de', 'weekday', '3', 'plain', '{mittwoch,mittwoch morgen}'),
+  ('de', 'weekday', '4', 'plain', '{donnerstag,donnerstag morgen}'),
+  ('de', 'weekday', '5', 'plain', '{freitag,freitag morgen}'),
+  ('de', 'weekday', '6', 'plain', '{samstag,samstag morgen,sonnabend}'),
+  ('de', 'weekday', '7', 'plain', '{sonntag,sonntag morgen}'),
+  ('de', 'day', '-2', 'plain', '{vorgestern,vorgestern morgen}'),
+  ('de', 'day', '-1', 'plain', '{gestern,gestern morgen,letzte nacht}'),
+  ('de', 'day', '0', 'plain', '{heute,heute morgen,diesen morgen}'),
+  ('de', 'day', '1', 'plain', '{morgen}'),
+  ('de', 'day', '2', 'plain', '{übermorgen,uebermorgen}'),
+  ('de', 'season', '1', 'plain', '{frühling,fruehling,frühjahr,fruehjahr}'),
+  ('de', 'season', '2', 'plain', '{sommer}'),
+  ('de', 'season', '3', 'plain', '{herbst}'),
+  ('de', 'season', '4', 'plain', '{winter}'),
+  ('de', 'quarter', '1', 'weak', '{q1,erstes quartal,ersten quartal}'),
+  ('de', 'quarter', '2', 'weak', '{q2,zweites quartal,zweiten quartal}'),
+  ('de', 'quarter', '3', 'weak', '{q3,drittes quartal,dritten quartal}'),
+  ('de', 'quarter', '4', 'weak', '{q4,viertes quartal,vierten quartal}'),
+  ('de', 'holiday', '12-24/3', 'plain', '{weihnachten}'),
+  ('de', 'holiday', '12-24', 'plain', '{heiligabend,heiliger abend}'),
+  ('de', 'holiday', '12-31', 'plain', '{silvester}'),
+  ('de', 'holiday', '01-01', 'plain', '{neujahr}'),
+  ('de', 'holiday', 'easter-2/4', 'plain', '{ostern}'),
+  ('de', 'holiday', 'easter-2', 'plain', '{karfreitag}'),
+  ('de', 'holiday', 'easter', 'plain', '{ostersonntag}'),
+  ('de', 'holiday', 'easter+1', 'plain', '{ostermontag}'),
+  ('de', 'holiday', 'easter+49/2', 'plain', '{pfingsten}'),
+  ('de', 'unit', 'day', 'plain', '{tag,tage,tagen,tages}'),
+  ('de', 'unit', 'week', 'plain', '{woche,wochen}'),
+  ('de', 'unit', 'weekend', 'plain', '{wochenende,wochenenden,wochenendes}'),
+  ('de', 'unit', 'month', 'plain', '{monat,monate,monaten,monats}'),
+  ('de', 'unit', 'quarter', 'plain', '{quartal,quartale,quartalen,quartals}'),
+  ('de', 'unit', 'year', 'plain', '{jahr,jahre,jahren,jahres}'),
+  ('de', 'unit', 'decade', 'plain', '{jahrzehnt,jahrzehnte,jahrzehnten,jahrzehnts}'),
+  ('de', 'number', '1', 'plain', '{ein,eine,einem,einen,einer,eines}'),
+  ('de', 'number', '2', 'plain', '{zwei}'),
+  ('de', 'number', '3', 'plain', '{drei}'),
+  ('de', 'number', '4', 'plain', '{vier}'),
+  ('de', 'number', '5', 'plain', '{fünf,fuenf}'),
+  ('de', 'number', '6', 'plain', '{sechs}'),
+  ('de', 'number', '7', 'plain', '{sieben}'),
+  ('de', 'number', '8', 'plain', '{acht}'),
+  ('de', 'number', '9', 'plain', '{neun}'),
+  ('de', 'number', '10', 'plain', '{zehn}'),
+  ('de', 'number', '11', 'plain', '{elf}'),
+  ('de', 'number', '12', 'plain', '{zwölf,zwoelf}'),
+  ('de', 'number', '2-5', 'plain', '{ein paar,paar,einige,einigen,wenige,wenigen}'),
+  ('de', 'number', '3-7', 'plain', '{mehrere,mehreren}'),
+  ('de', 'ordinal', '1', 'plain', '{erste,ersten,erster,erstes}'),
+  ('de', 'ordinal', '2', 'plain', '{zweite,zweiten,zweiter,zweites}'),
+  ('de', 'ordinal', '3', 'plain', '{dritte,dritten,dritter,drittes}'),
+  ('de', 'ordinal', '4', 'plain', '{vierte,vierten,vierter,viertes}'),
+  ('de', 'ordinal', '5', 'plain', '{fünfte,fünften,fünfter,fünftes}'),
+  ('de', 'relative before', '-2', 'plain', '{vorletzte,vorletzten,vorletzter,vorletztes}'),
+  ('de', 'relative before', '-1', 'plain', '{letzte,letztem,letzten,letzter,letztes}'),
+  ('de', 'relative before', '-1', 'plain', '{vorige,vorigem,vorigen,voriger,voriges}'),
+  ('de', 'relative before', '-1', 'plain', '{vergangene,vergangenem,vergangenen,vergangener}'),
+  ('de', 'relative before', '-1', 'plain', '{vergangenes}'),
+  ('de', 'relative before', '0', 'plain', '{diese,diesem,diesen,dieser,dieses}'),
+  ('de', 'relative before', '1', 'plain', '{nächste,nächstem,nächsten,nächster,nächstes,naechste}'),
+  ('de', 'relative before', '1', 'plain', '{naechsten,naechster,naechstes,kommende,kommendem}'),
+  ('de', 'relative before', '1', 'plain', '{kommenden,kommender,kommendes}'),
+  ('de', 'relative before', '2', 'plain', '{übernächste,übernächsten,übernächster,übernächstes}'),
+  ('de', 'since', '', 'plain', '{seit,ab}'),
+  ('de', 'until', '', 'plain', '{bis}'),
+  ('de', 'before', 'ago', 'plain', '{vor}'),
+  ('de', 'after', '', 'plain', '{nach}'),
+  ('de', 'from', '', 'plain', '{von,vom}'),
+  ('de', 'between', '', 'plain', '{zwischen}'),
+  ('de', 'and', '', 'plain', '{und}'),
+  ('de', 'or', '', 'plain', '{oder}'),
+  ('de', 'of', '', 'plain', '{des}'),
+  ('de', 'in', '', 'plain', '{in,während,waehrend,um,gegen}'),
+  ('de', 'in', 'the', 'plain', '{im}'),
+  ('de', 'on', '', 'plain', '{am,an,zu}'),
+  ('de', 'article', '', 'plain', '{der,die,das,den,dem,zum,zur}'),
+  ('de', 'part', '1/3', 'plain', '{anfang,beginn}'),
+  ('de', 'part', '2/3', 'plain', '{mitte}'),
+  ('de', 'part', '3/3', 'plain', '{ende}'),
+  ('de', 'part', '1/2', 'plain', '{erste hälfte,ersten hälfte}'),
+  ('de', 'part', '2/2', 'plain', '{zweite hälfte,zweiten hälfte}'),
+  ('de', 'every', '', 'plain', '{jede,jedem,jeden,jeder,jedes,alle}'),
+  ('de', 'filler', '', 'plain', '{etwa,ungefähr,ungefaehr,circa,zirka,ca,rund,genau,knapp}'),
+  ('de', 'never', '', 'plain', '{guten morgen,am morgen,jeden morgen,der morgen,den morgen}'),
+  ('de', 'never', '', 'plain', '{an wochenenden,an den wochenenden}'),
+  ('de', 'never', '', 'plain', '{dem morgen,nächsten morgen,am nächsten morgen,ein morgen}'),
+  ('de', 'common', '', 'plain', '{ich,du,er,sie,es,wir,ihr,mir,mich,dir,dich,uns,mein,meine}'),
+  ('de', 'common', '', 'plain', '{was,wer,wen,wem,wann,wo,wie,warum,welche,welcher,welches}'),
+  ('de', 'common', '', 'plain', '{ist,sind,war,waren,wird,wurde,werden,habe,haben,hat,hatte}'),
+  ('de', 'common', '', 'plain', '{nicht,kein,keine,mit,auf,für,auch,noch,dass,hier,gemacht}'),
+  ('de', 'update', '', 'plain', '{jetzt,nun,nunmehr,nicht mehr,kein … mehr,keine … mehr}'),
+  ('de', 'update', '', 'plain', '{ab sofort,ab jetzt,ab heute,seit heute,seit <weekday>}'),
+  ('de', 'update', '', 'plain', '{ab <weekday>,seit <month>,ab <month>}'),
+  ('de', 'update', '', 'plain', '{statt …,anstatt,anstelle,stattdessen}'),
+  ('de', 'update', '', 'plain', '{neu,neue,neuem,neuen,neuer,neues}'),
+  ('de', 'update', '', 'plain', '{geändert,geaendert,verlegt,verschoben,vorgezogen,ersetzt}'),
+  ('de', 'present', '', 'plain', '{jetzt,heute,derzeit,aktuell,aktuelle,aktuellen,aktueller}'),
+  ('de', 'present', '', 'plain', '{aktuelles,momentan,im moment,zurzeit,zur zeit,gegenwärtig}'),
+  ('de', 'present', '', 'plain', '{noch,inzwischen,mittlerweile,neueste,neuesten,neuester}'),
+
+  ('fr', 'month', '1', 'plain', '{janvier}'),
+  ('fr', 'month', '2', 'plain', '{février}'),
+  ('fr', 'month', '3', 'weak', '{mars}'),
+  ('fr', 'month', '4', 'plain', '{avril}'),
+  ('fr', 'month', '5', 'plain', '{mai}'),
+  ('fr', 'month', '6', 'plain', '{juin}'),
+  ('fr', 'month', '7', 'plain', '{juillet}'),
+  ('fr', 'month', '8', 'plain', '{août}'),
+  ('fr', 'month', '9', 'plain', '{septembre}'),
+  ('fr', 'month', '10', 'plain', '{octobre}'),
+  ('fr', 'month', '11', 'plain', '{novembre}'),
+  ('fr', 'month', '12', 'plain', '{décembre}'),
+  ('fr', 'weekday', '1', 'plain', '{lundi}'),
+  ('fr', 'weekday', '2', 'plain', '{mardi}'),
+  ('fr', 'weekday', '3', 'plain', '{mercredi}'),
+  ('fr', 'weekday', '4', 'plain', '{jeudi}'),
+  ('fr', 'weekday', '5', 'plain', '{vendredi}'),
+  ('fr', 'weekday', '6', 'plain', '{samedi}'),
+  ('fr', 'weekday', '7', 'plain', '{dimanche}'),
+  ('fr', 'day', '-2', 'plain', '{avant-hier}'),
+  ('fr', 'day', '-1', 'plain', '{hier,nuit dernière}'),
+  ('fr', 'day', '0', 'plain', '{aujourd''hui,ce matin,ce soir,cet après-midi,cette nuit}'),
+  ('fr', 'day', '1', 'plain', '{demain}'),
+  ('fr', 'day', '2', 'plain', '{après-demain}'),
+  ('fr', 'season', '1', 'plain', '{printemps}'),
+  ('fr', 'season', '2', 'weak', '{été}'),
+  ('fr', 'season', '3', 'plain', '{automne}'),
+  ('fr', 'season', '4', 'plain', '{hiver}'),
+  ('fr', 'quarter', '1', 'weak', '{premier trimestre}'),
+  ('fr', 'quarter', '2', 'weak', '{deuxième trimestre,second trimestre}'),
+  ('fr', 'quarter', '3', 'weak', '{troisième trimestre}'),
+  ('fr', 'quarter', '4', 'weak', '{quatrième trimestre}'),
+  ('fr', 'holiday', '12-24/3', 'plain', '{noël}'),
+  ('fr', 'holiday', '12-31', 'plain', '{saint-sylvestre}'),
+  ('fr', 'holiday', '01-01', 'plain', '{nouvel an,jour de l''an}'),
+  ('fr', 'holiday', 'easter-2/4', 'plain', '{pâques}'),
+  ('fr', 'holiday', 'easter-2', 'plain', '{vendredi saint}'),
+  ('fr', 'holiday', 'easter+1', 'plain', '{lundi de pâques}'),
+  ('fr', 'holiday', 'easter+49/2', 'plain', '{pentecôte}'),
+  ('fr', 'unit', 'day', 'plain', '{jour,jours}'),
+  ('fr', 'unit', 'week', 'plain', '{semaine,semaines}'),
+  ('fr', 'unit', 'weekend', 'plain', '{week-end,week-ends,weekend,weekends}'),
+  ('fr', 'unit', 'month', 'plain', '{mois}'),
+  ('fr', 'unit', 'quarter', 'plain', '{trimestre,trimestres}'),
+  ('fr', 'unit', 'year', 'plain', '{an,ans,année,années}'),
+  ('fr', 'unit', 'decade', 'plain', '{décennie,décennies}'),
+  ('fr', 'number', '1', 'plain', '{un,une}'),
+  ('fr', 'number', '2', 'plain', '{deux}'),
+  ('fr', 'number', '3', 'plain', '{trois}'),
+  ('fr', 'number', '4', 'plain', '{quatre}'),
+  ('fr', 'number', '5', 'plain', '{cinq}'),
+  ('fr', 'number', '6', 'plain', '{six}'),
+  ('fr', 'number', '7', 'plain', '{sept}'),
+  ('fr', 'number', '8', 'plain', '{huit}'),
+  ('fr', 'number', '9', 'plain', '{neuf}'),
+  ('fr', 'number', '10', 'plain', '{dix}'),
+  ('fr', 'number', '11', 'plain', '{onze}'),
+  ('fr', 'number', '12', 'plain', '{douze}'),
+  ('fr', 'number', '2-5', 'plain', '{quelques}'),
+  ('fr', 'number', '3-7', 'plain', '{plusieurs}'),
+  ('fr', 'ordinal', '1', 'plain', '{premier,première}'),
+  ('fr', 'ordinal', '2', 'plain', '{deuxième,second,seconde}'),
+  ('fr', 'ordinal', '3', 'plain', '{troisième}'),
+  ('fr', 'ordinal', '4', 'plain', '{quatrième}'),
+  ('fr', 'ordinal', '5', 'plain', '{cinquième}'),
+  ('fr', 'relative before', '0', 'plain', '{ce,cet,cette}'),
+  ('fr', 'relative around', '-2', 'plain', '{avant-dernier,avant-dernière}'),
+  ('fr', 'relative around', '-1', 'plain', '{dernier,dernière,derniers,dernières}'),
+  ('fr', 'relative around', '1', 'plain', '{prochain,prochaine,prochains,prochaines}'),
+  ('fr', 'relative after', '-1', 'plain', '{passé,passée,passés,passées,précédent,précédente}'),
+  ('fr', 'ago', '', 'plain', '{il y a}'),
+  ('fr', 'since', '', 'plain', '{depuis,dès le,à partir de,à partir du,à compter de,à compter du}'),
+  ('fr', 'until', '', 'plain', '{jusqu''à,jusqu''au,jusqu''en,jusque}'),
+  ('fr', 'before', '', 'plain', '{avant}'),
+  ('fr', 'after', '', 'plain', '{après}'),
+  ('fr', 'to', '', 'plain', '{à,au,aux}'),
+  ('fr', 'between', '', 'plain', '{entre}'),
+  ('fr', 'and', '', 'plain', '{et}'),
+  ('fr', 'or', '', 'plain', '{ou}'),
+  ('fr', 'of', '', 'plain', '{de,du,des,d}'),
+  ('fr', 'in', '', 'plain', '{en,dans,pendant,durant,courant,vers}'),
+  ('fr', 'article', '', 'plain', '{le,la,les,l,ces}'),
+  ('fr', 'part', '1/3', 'plain', '{début}'),
+  ('fr', 'part', '2/3', 'plain', '{mi,milieu}'),
+  ('fr', 'part', '3/3', 'plain', '{fin}'),
+  ('fr', 'part', '1/2', 'plain', '{première moitié}'),
+  ('fr', 'part', '2/2', 'plain', '{deuxième moitié,seconde moitié}'),
+  ('fr', 'every', '', 'plain', '{chaque,tous les,toutes les}'),
+  ('fr', 'filler', '', 'plain', '{environ,exactement,à peu près}'),
+  ('fr', 'never', '', 'plain', '{de nouveau,à nouveau}'),
+  ('fr', 'common', '', 'plain', '{je,tu,il,elle,on,nous,vous,ils,elles,j,me,te,se,mon,ma,mes}'),
+  ('fr', 'common', '', 'plain', '{que,qu,qui,quoi,quand,comment,pourquoi,quel,quelle,combien}'),
+  ('fr', 'common', '', 'plain', '{est,sont,était,étaient,ai,as,avons,avez,ont,avait,fait,dit}'),
+  ('fr', 'common', '', 'plain', '{ne,pas,plus,avec,pour,sur,s,c,n,notre,nos,votre,vos,leur}'),
+  ('fr', 'update', '', 'plain', '{désormais,dorénavant,maintenant,ne … plus,n … plus}'),
+  ('fr', 'update', '', 'plain', '{dès aujourd''hui,depuis aujourd''hui,à partir d''aujourd''hui}'),
+  ('fr', 'update', '', 'plain', '{depuis <weekday>,au lieu de,au lieu d,à la place de}'),
+  ('fr', 'update', '', 'plain', '{remplace,remplacé,remplacée,remplacés,remplacées}'),
+  ('fr', 'update', '', 'plain', '{nouveau,nouvel,nouvelle,nouveaux,nouvelles}'),
+  ('fr', 'update', '', 'plain', '{déplacé,déplacée,reporté,reportée}'),
+  ('fr', 'present', '', 'plain', '{maintenant,aujourd''hui,actuellement,actuelle,actuel}'),
+  ('fr', 'present', '', 'plain', '{en ce moment,à présent,à l''heure actuelle,ces jours-ci}'),
+  ('fr', 'present', '', 'plain', '{toujours}'),
+
+  ('es', 'month', '1', 'plain', '{enero}'),
+  ('es', 'month', '2', 'plain', '{febrero}'),
+  ('es', 'month', '3', 'plain', '{marzo}'),
+  ('es', 'month', '4', 'plain', '{abril}'),
+  ('es', 'month', '5', 'plain', '{mayo}'),
+  ('es', 'month', '6', 'plain', '{junio}'),
+  ('es', 'month', '7', 'plain', '{julio}'),
+  ('es', 'month', '8', 'plain', '{agosto}'),
+  ('es', 'month', '9', 'plain', '{septiembre,setiembre}'),
+  ('es', 'month', '10', 'plain', '{octubre}'),
+  ('es', 'month', '11', 'plain', '{noviembre}'),
+  ('es', 'month', '12', 'plain', '{diciembre}'),
+  ('es', 'weekday', '1', 'plain', '{lunes}'),
+  ('es', 'weekday', '2', 'plain', '{martes}'),
+  ('es', 'weekday', '3', 'plain', '{miércoles}'),
+  ('es', 'weekday', '4', 'plain', '{jueves}'),
+  ('es', 'weekday', '5', 'plain', '{viernes}'),
+  ('es', 'weekday', '6', 'plain', '{sábado}'),
+  ('es', 'weekday', '7', 'plain', '{domingo}'),
+  ('es', 'day', '-2', 'plain', '{anteayer,antier,antes de ayer,anteanoche}'),
+  ('es', 'day', '-1', 'plain', '{ayer,anoche}'),
+  ('es', 'day', '0', 'plain', '{hoy,esta mañana,esta tarde,esta noche}'),
+  ('es', 'day', '1', 'plain', '{mañana}'),
+  ('es', 'day', '2', 'plain', '{pasado mañana}'),
+  ('es', 'season', '1', 'plain', '{primavera}'),
+  ('es', 'season', '2', 'plain', '{verano}'),
+  ('es', 'season', '3', 'plain', '{otoño}'),
+  ('es', 'season', '4', 'plain', '{invierno}'),
+  ('es', 'quarter', '1', 'weak', '{q1,primer trimestre}'),
+  ('es', 'quarter', '2', 'weak', '{q2,segundo trimestre}'),
+  ('es', 'quarter', '3', 'weak', '{q3,tercer trimestre}'),
+  ('es', 'quarter', '4', 'weak', '{q4,cuarto trimestre}'),
+  ('es', 'holiday', '12-24/3', 'plain', '{navidad,navidades}'),
+  ('es', 'holiday', '12-24', 'plain', '{nochebuena}'),
+  ('es', 'holiday', '12-31', 'plain', '{nochevieja}'),
+  ('es', 'holiday', '01-01', 'plain', '{año nuevo}'),
+  ('es', 'holiday', 'easter-2/4', 'plain', '{pascua}'),
+  ('es', 'holiday', 'easter-2', 'plain', '{viernes santo}'),
+  ('es', 'holiday', 'easter-7/8', 'plain', '{semana santa}'),
+  ('es', 'holiday', 'easter+49/2', 'plain', '{pentecostés}'),
+  ('es', 'unit', 'day', 'plain', '{día,días}'),
+  ('es', 'unit', 'week', 'plain', '{semana,semanas}'),
+  ('es', 'unit', 'weekend', 'plain', '{fin de semana,fines de semana}'),
+  ('es', 'unit', 'month', 'plain', '{mes,meses}'),
+  ('es', 'unit', 'quarter', 'plain', '{trimestre,trimestres}'),
+  ('es', 'unit', 'year', 'plain', '{año,años}'),
+  ('es', 'unit', 'decade', 'plain', '{década,décadas}'),
+  ('es', 'number', '1', 'plain', '{un,una,uno}'),
+  ('es', 'number', '2', 'plain', '{dos}'),
+  ('es', 'number', '3', 'plain', '{tres}'),
+  ('es', 'number', '4', 'plain', '{cuatro}'),
+  ('es', 'number', '5', 'plain', '{cinco}'),
+  ('es', 'number', '6', 'plain', '{seis}'),
+  ('es', 'number', '7', 'plain', '{siete}'),
+  ('es', 'number', '8', 'plain', '{ocho}'),
+  ('es', 'number', '9', 'plain', '{nueve}'),
+  ('es', 'number', '10', 'plain', '{diez}'),
+  ('es', 'number', '11', 'plain', '{once}'),
+  ('es', 'number', '12', 'plain', '{doce}'),
+  ('es', 'number', '2-3', 'plain', '{un par de,par de}'),
+  ('es', 'number', '2-5', 'plain', '{unos,unas,algunos,algunas,unos pocos,unas pocas}'),
+  ('es', 'number', '3-7', 'plain', '{varios,varias}'),
+  ('es', 'ordinal', '1', 'plain', '{primer,primero,primera}'),
+  ('es', 'ordinal', '2', 'plain', '{segundo,segunda}'),
+  ('es', 'ordinal', '3', 'plain', '{tercer,tercero,tercera}'),
+  ('es', 'ordinal', '4', 'plain', '{cuarto,cuarta}'),
+  ('es', 'ordinal', '5', 'plain', '{quinto,quinta}'),
+  ('es', 'relative before', '0', 'plain', '{este,esta}'),
+  ('es', 'relative around', '-2', 'plain', '{antepasado,antepasada}'),
+  ('es', 'relative around', '-1', 'plain', '{pasado,pasada,pasados,pasadas}'),
+  ('es', 'relative around', 'past', 'plain', '{último,última,últimos,últimas}'),
+  ('es', 'relative around', '1', 'plain', '{próximo,próxima,próximos,próximas}'),
+  ('es', 'relative after', '1', 'plain', '{que viene,que vienen}'),
+  ('es', 'relative after', '-1', 'plain', '{anterior}'),
+  ('es', 'ago', '', 'plain', '{hace}'),
+  ('es', 'since', '', 'plain', '{desde,a partir de,a partir del}'),
+  ('es', 'until', '', 'plain', '{hasta}'),
+  ('es', 'before', '', 'plain', '{antes de,antes del}'),
+  ('es', 'after', '', 'plain', '{después de,después del,tras}'),
+  ('es', 'to', '', 'plain', '{a,al}'),
+  ('es', 'between', '', 'plain', '{entre}'),
+  ('es', 'and', '', 'plain', '{y,e}'),
+  ('es', 'or', '', 'plain', '{o,u}'),
+  ('es', 'of', '', 'plain', '{de,del}'),
+  ('es', 'in', '', 'plain', '{en,durante,hacia}'),
+  ('es', 'article', '', 'plain', '{el,la,los,las,estos,estas}'),
+  ('es', 'part', '1/3', 'plain', '{principios,comienzos,inicios,principio,comienzo,inicio}'),
+  ('es', 'part', '2/3', 'plain', '{mediados}'),
+  ('es', 'part', '3/3', 'plain', '{finales,fines,final,fin}'),
+  ('es', 'part', '1/2', 'plain', '{primera mitad}'),
+  ('es', 'part', '2/2', 'plain', '{segunda mitad}'),
+  ('es', 'every', '', 'plain', '{cada,todos los,todas las}'),
+  ('es', 'filler', '', 'plain', '{aproximadamente,casi,exactamente}'),
+  ('es', 'never', '', 'plain', '{los lunes,los martes,los miércoles,los jueves,los viernes}'),
+  ('es', 'never', '', 'plain', '{por la mañana,de la mañana,en la mañana,la mañana,cada mañana}'),
+  ('es', 'never', '', 'plain', '{una mañana,los fines de semana,de nuevo}'),
+  ('es', 'common', '', 'plain', '{yo,tú,ella,nosotros,ellos,me,te,se,nos,mi,mis,su,sus}'),
+  ('es', 'common', '', 'plain', '{qué,quién,dónde,cuándo,cómo,cuál,por,para,con,no,lo}'),
+  ('es', 'common', '', 'plain', '{es,son,era,fue,están,hay,he,ha,hemos,han,hizo,hice}'),
+  ('es', 'common', '', 'plain', '{hicimos,dijo,pasó}'),
+  ('es', 'update', '', 'plain', '{ahora,ya no,desde hoy,a partir de hoy,a partir de ahora}'),
+  ('es', 'update', '', 'plain', '{de ahora en adelante,desde el <weekday>,en lugar de,en vez de}'),
+  ('es', 'update', '', 'plain', '{cambiado,cambiada,reemplaza,reemplazado,reemplazada,aplazado}'),
+  ('es', 'update', '', 'plain', '{nuevo,nueva,nuevos,nuevas}'),
+  ('es', 'present', '', 'plain', '{ahora,hoy,hoy en día,actualmente,en este momento,todavía,aún}')
+) as w (language, kind, value, trust, words)
+cross join unnest(w.words::text []) as u (word);
+
 -- Deploy pymem:tables/episodes to pg
 -- requires: functions/text
 -- requires: tables/embedding_versions
@@ -1055,7 +2167,7 @@ set local role memory_owner;
 create table memory.episodes (
   tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   id uuid not null default gen_random_uuid(),
-  butler text not null check (octet_length(butler) <@ int4range '[1,128]'),
+  butler text not null check (octet_length(butler) <@ int4range '[1,128]' and butler <> '*'),
   session_id uuid,
   content text not null check (octet_length(content) <@ int4range '[1,1048576]'),
   embedding public.vector(384),
@@ -1146,7 +2258,7 @@ comment on table memory.episodes is
 'What happened: observations of agent sessions, append-only and short-lived. Consolidation turns '
 'them into facts and rules.';
 comment on column memory.episodes.butler is
-'The agent that observed it; also the scope that filters episodes.';
+'The agent that observed it; also the scope that filters episodes. Never "*".';
 comment on column memory.episodes.session_id is 'The agent session it comes from.';
 comment on column memory.episodes.content is 'The observation, at most 1 MiB. Never changes.';
 comment on column memory.episodes.embedding is
@@ -1210,6 +2322,8 @@ create function memory.prepare_episode()
   set search_path = pg_catalog, memory, public, pg_temp
   set client_min_messages = warning -- no NOTICE about words too long to index
 as $$
+declare
+  v_rendered text;
 begin
   if tg_op = 'UPDATE' then
     if (
@@ -1243,13 +2357,11 @@ begin
     or (new.text_search_config, new.index_rendering, new.search_vector)
       is distinct from (old.text_search_config, old.index_rendering, old.search_vector)
   then
-    new.search_vector := memory.to_search_vector(
-      new.text_search_config,
-      memory.render_memory(
-        'episode', new.content,
-        happened_at => case when new.index_rendering = 'dated' then new.created_at end
-      )
+    v_rendered := memory.render_memory(
+      'episode', new.content,
+      happened_at => case when new.index_rendering = 'dated' then new.created_at end
     );
+    new.search_vector := memory.to_search_vector(new.text_search_config, v_rendered);
   end if;
   return new;
 end;
@@ -1350,13 +2462,24 @@ create function memory.fold_name(name text)
   returns text
   language sql
   immutable
-  strict
   parallel safe
-  return lower(memory.collapse_whitespace(name));
+  return case
+    when octet_length(name) = length(name) then lower(memory.collapse_whitespace(name))
+    -- Of marks alone folding leaves nothing.
+    else coalesce(
+      nullif(
+        memory.collapse_whitespace(translate(
+          memory.fold_text(lower(memory.fold_text(name))), U&'\2018\2019\02BC\2010', '''''''-'
+        )),
+        ''
+      ),
+      lower(memory.collapse_whitespace(name))
+    )
+  end;
 
 comment on function memory.fold_name(text) is
-'A name in lower case, each run of whitespace one space: equal for names that differ in nothing '
-'else.';
+'A name folded (memory.fold_text) and in lower case, each run of whitespace one space, curly '
+'apostrophes and other hyphens those of ASCII: equal for names that differ in nothing else.';
 
 create function memory.name_terms(
   tenant_id text,
@@ -1491,7 +2614,8 @@ create table memory.facts (
   confidence float8 not null default 1.0 check (confidence between 0 and 1),
   decay_rate float8 not null default 0.008,
   permanence text not null default 'standard',
-  source_butler text check (octet_length(source_butler) <@ int4range '[1,128]'),
+  source_butler text
+  check (octet_length(source_butler) <@ int4range '[1,128]' and source_butler <> '*'),
   source_episode_id uuid,
   trust text not null default 'user'
   constraint facts_trust_check check (trust in ('user', 'agent', 'tool', 'external')),
@@ -1507,7 +2631,8 @@ create table memory.facts (
       else validity
     end
   ) stored,
-  scope text not null default 'global' check (octet_length(scope) <@ int4range '[1,128]'),
+  scope text not null default 'global'
+  check (octet_length(scope) <@ int4range '[1,128]' and scope <> '*'),
   reference_count integer not null default 0 check (reference_count >= 0),
   created_at timestamptz not null default now(),
   last_referenced_at timestamptz,
@@ -1646,7 +2771,8 @@ comment on column memory.facts.validity is
 '"fading" as active with metadata.status = fading.';
 comment on column memory.facts.lifecycle_state is
 'active, fading, superseded, expired or retracted; see memory.transitions.';
-comment on column memory.facts.scope is 'global, or the role it is for.';
+comment on column memory.facts.scope is
+'global, or the role it is for, such as a butler; never "*", which stands for all scopes.';
 comment on column memory.facts.reference_count is 'How often recall or get returned it.';
 comment on column memory.facts.last_confirmed_at is
 'Where its decay starts; storing it is the first confirmation.';
@@ -1669,6 +2795,8 @@ create function memory.prepare_fact()
   set search_path = pg_catalog, memory, public, pg_temp
   set client_min_messages = warning -- no NOTICE about words too long to index
 as $$
+declare
+  v_rendered text;
 begin
   if new.validity = 'forgotten' then
     new.validity := 'retracted';
@@ -1709,10 +2837,8 @@ begin
     or (new.text_search_config, new.search_vector)
       is distinct from (old.text_search_config, old.search_vector)
   then
-    new.search_vector := memory.to_search_vector(
-      new.text_search_config,
-      memory.render_memory('fact', new.content, new.subject, new.predicate)
-    );
+    v_rendered := memory.render_memory('fact', new.content, new.subject, new.predicate);
+    new.search_vector := memory.to_search_vector(new.text_search_config, v_rendered);
   end if;
   return new;
 end;
@@ -1851,7 +2977,8 @@ create table memory.rules (
   embedding_version_id uuid,
   text_search_config text not null default 'english',
   search_vector tsvector not null,
-  scope text not null default 'global' check (octet_length(scope) <@ int4range '[1,128]'),
+  scope text not null default 'global'
+  check (octet_length(scope) <@ int4range '[1,128]' and scope <> '*'),
   maturity text not null default 'candidate'
   constraint rules_maturity_check
   check (maturity in ('candidate', 'established', 'proven', 'anti_pattern')),
@@ -1871,7 +2998,8 @@ create table memory.rules (
   source_episode_id uuid,
   trust text not null default 'user'
   constraint rules_trust_check check (trust in ('user', 'agent', 'tool', 'external')),
-  source_butler text check (octet_length(source_butler) <@ int4range '[1,128]'),
+  source_butler text
+  check (octet_length(source_butler) <@ int4range '[1,128]' and source_butler <> '*'),
   lifecycle_state text generated always as (
     case
       when metadata @> '{"forgotten": true}' then 'retracted'
@@ -1961,7 +3089,8 @@ comment on column memory.rules.embedding is
 'has come by.';
 comment on column memory.rules.search_vector is 'Lexemes of memory.render_memory, kept by trigger.';
 comment on column memory.rules.text_search_config is 'Text search configuration of search_vector.';
-comment on column memory.rules.scope is 'global, or the role it is for.';
+comment on column memory.rules.scope is
+'global, or the role it is for, such as a butler; never "*", which stands for all scopes.';
 comment on column memory.rules.maturity is 'candidate, established, proven or anti_pattern.';
 comment on column memory.rules.importance is 'How much it matters, 0..10, for the composite score.';
 comment on column memory.rules.confidence is
@@ -2003,6 +3132,8 @@ create function memory.prepare_rule()
   set search_path = pg_catalog, memory, public, pg_temp
   set client_min_messages = warning -- no NOTICE about words too long to index
 as $$
+declare
+  v_rendered text;
 begin
   if tg_op = 'INSERT' then
     new.last_confirmed_at := coalesce(new.last_confirmed_at, new.created_at);
@@ -2034,9 +3165,8 @@ begin
     or (new.content, new.text_search_config, new.search_vector)
       is distinct from (old.content, old.text_search_config, old.search_vector)
   then
-    new.search_vector := memory.to_search_vector(
-      new.text_search_config, memory.render_memory('rule', new.content)
-    );
+    v_rendered := memory.render_memory('rule', new.content);
+    new.search_vector := memory.to_search_vector(new.text_search_config, v_rendered);
   end if;
   return new;
 end;
@@ -3659,6 +4789,18 @@ create type memory.candidate as (
 comment on type memory.candidate is
 'A memory in one ranked list: by similarity or by keyword rank (weight), the greater the better.';
 
+create type memory.word_match as (
+  memory_type text,
+  id uuid,
+  created_at timestamptz,
+  weight float8,
+  share float8
+);
+
+comment on type memory.word_match is
+'A memory that holds words of a query: its BM25 (weight), and which share that is of what the '
+'words of the query could give, 0..1.';
+
 create type memory.ranked_memory as (
   memory_type text,
   id uuid,
@@ -3685,11 +4827,15 @@ create type memory.ranked_memory as (
   rank float8,
   keyword_rank bigint,
   rrf_score float8,
-  neighbour_boost float8,
+  meaning float8,
+  words float8,
+  neighbor_boost float8,
   session_boost float8,
   named_boost float8,
+  time_boost float8,
   relevance float8,
   recency float8,
+  updates_id uuid,
   score float8
 );
 
@@ -3699,27 +4845,35 @@ comment on column memory.ranked_memory.scope is 'Scope of a fact or rule, butler
 comment on column memory.ranked_memory.effective_confidence is
 'Confidence after decay, 0..1; 1 for an episode.';
 comment on column memory.ranked_memory.similarity is
-'Cosine similarity to the query, -1..1; NULL if not in the semantic list.';
+'Cosine similarity to the query, -1..1; NULL without a vector, or if not in the semantic list.';
 comment on column memory.ranked_memory.semantic_rank is
-'Rank in the semantic list from 1; NULL if not in it.';
+'Rank in the semantic list from 1; NULL if not in it or where there is none.';
 comment on column memory.ranked_memory.rank is
-'ts_rank or BM25 of the keyword match, from 0; NULL if not in the keyword list.';
+'ts_rank or BM25 of the keyword match, from 0; NULL if no word matches.';
 comment on column memory.ranked_memory.keyword_rank is
-'Rank in the keyword list from 1; NULL if not in it.';
+'Rank in the keyword list from 1; NULL if not in it or where there is none.';
 comment on column memory.ranked_memory.rrf_score is
-'Reciprocal rank fusion of both ranks; NULL outside hybrid mode.';
-comment on column memory.ranked_memory.neighbour_boost is
-'What the turn before or after it adds to its relevance; NULL while no boost is on.';
+'Reciprocal rank fusion of both ranks; NULL where nothing is fused.';
+comment on column memory.ranked_memory.meaning is
+'How well it fits by meaning (memory.meaning_score), 0..1; NULL without a vector.';
+comment on column memory.ranked_memory.words is
+'How well it fits by words (memory.words_score), 0..1; NULL if no word matches.';
+comment on column memory.ranked_memory.neighbor_boost is
+'What the turn before or after it takes of the doubt about its relevance, 0..1.';
 comment on column memory.ranked_memory.session_boost is
-'What the best of its session adds to its relevance; NULL while no boost is on.';
+'What the best of its session take of the doubt about its relevance, 0..1.';
 comment on column memory.ranked_memory.named_boost is
-'What being named by the query adds to its relevance; NULL while no boost is on.';
+'What being named by the query takes of the doubt about its relevance, 0..1.';
+comment on column memory.ranked_memory.time_boost is
+'What being of a time that the query names takes of the doubt about its relevance, 0..1.';
 comment on column memory.ranked_memory.relevance is
-'The fused score, boosts included, over its maximum, 0..1; NULL outside hybrid mode.';
+'How well it fits the query, 0..1, whatever else was found; NULL where only lists are asked for.';
 comment on column memory.ranked_memory.recency is 'Recency score, 0..1; NULL outside recall.';
+comment on column memory.ranked_memory.updates_id is
+'The older fact that this one seems to bring up to date, and whose score it takes.';
 comment on column memory.ranked_memory.score is
-'What the answer is ordered by: similarity, rank, rrf_score (relevance where scores are fused or '
-'boosted) or, in recall, the composite score.';
+'What the answer is ordered by: similarity, rank, rrf_score, relevance or, in recall, the '
+'composite score.';
 
 -- Deploy pymem:functions/checks to pg
 -- requires: tables/links
@@ -3772,6 +4926,40 @@ create function memory.check_text(
 
 comment on function memory.check_text(text, text, integer) is
 'Refuses an empty or oversized text argument. Errors: PM002.';
+
+create function memory.refuse_scope(
+  name text,
+  value text
+)
+  returns void
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform memory.check_text(name, value, 128);
+  raise exception '% is "*"', name
+    using errcode = 'PM002',
+      hint = format('Pass another %s: "*" stands for all scopes where memories are read.', name);
+end;
+$$;
+
+comment on function memory.refuse_scope(text, text) is
+'Raises what is wrong with an argument of check_scope. Errors: PM002.';
+
+create function memory.check_scope(
+  name text,
+  value text
+)
+  returns void
+  language sql
+  immutable
+  parallel safe
+  return case when memory.is_scope(value) then null else memory.refuse_scope(name, value) end;
+
+comment on function memory.check_scope(text, text) is
+'Refuses the name of a scope or butler that is empty, oversized or "*". Errors: PM002.';
 
 create function memory.refuse_number(
   name text,
@@ -4221,7 +5409,7 @@ create function memory.check_source(
 as $$
 begin
   if source_butler is not null then
-    perform memory.check_text('source_butler', source_butler, 128);
+    perform memory.check_scope('source_butler', source_butler);
   end if;
   if source_episode_id is not null
     and not memory.memory_exists(tenant_id, 'episode', source_episode_id)
@@ -4234,7 +5422,8 @@ end;
 $$;
 
 comment on function memory.check_source(text, text, uuid) is
-'Refuses an empty source butler or a source episode that does not exist. Errors: PM002, PM001.';
+'Refuses what cannot be the name of a source butler, or a source episode that does not exist. '
+'Errors: PM002, PM001.';
 
 -- Deploy pymem:functions/logins to pg
 -- requires: tables/audit_triggers
@@ -4559,11 +5748,17 @@ comment on function memory.authenticate_token(bytea, timestamptz) is
 
 set local role memory_owner;
 
-create function memory.corpus_size(memory_type text)
-  returns table (
-    documents bigint,
-    average_terms float8
-  )
+create type memory.corpus_size as (
+  memory_type text,
+  documents bigint,
+  average_terms float8
+);
+
+comment on type memory.corpus_size is
+'How many memories of a type are live, and how many distinct lexemes they have on average.';
+
+create function memory.corpus_sizes(memory_types text[])
+  returns memory.corpus_size[]
   language plpgsql
   stable
   security definer
@@ -4573,25 +5768,30 @@ as $$
 declare
   v_tenant_id text := memory.current_tenant();
 begin
-  return query
-  select
-    coalesce(sum(c.documents), 0)::bigint,
-    coalesce(sum(c.terms)::float8 / nullif(sum(c.documents), 0), 0)
-  from (
-    select s.documents, s.terms
-    from memory.corpus_statistics as s
-    where s.tenant_id = v_tenant_id and s.memory_type = corpus_size.memory_type
-    union all
-    select d.documents, d.terms
-    from memory.corpus_deltas as d
-    where d.tenant_id = v_tenant_id and d.memory_type = corpus_size.memory_type
-  ) as c;
+  return array(
+    select row(
+      t.type,
+      coalesce(sum(c.documents), 0),
+      coalesce(sum(c.terms)::float8 / nullif(sum(c.documents), 0), 0)
+    )::memory.corpus_size
+    from unnest(memory_types) with ordinality as t (type, position)
+    left join (
+      select s.memory_type, s.documents, s.terms
+      from memory.corpus_statistics as s
+      where s.tenant_id = v_tenant_id
+      union all
+      select d.memory_type, d.documents, d.terms
+      from memory.corpus_deltas as d
+      where d.tenant_id = v_tenant_id
+    ) as c on c.memory_type = t.type
+    group by t.type, t.position
+    order by t.position
+  );
 end;
 $$;
 
-comment on function memory.corpus_size(text) is
-'How many memories of a type are live, and how many distinct lexemes they have on average: '
-'exact, whether folded or not.';
+comment on function memory.corpus_sizes(text[]) is
+'The size of the corpus of each type, in the order of the types: exact, whether folded or not.';
 
 create function memory.lock_corpus_statistics()
   returns text
@@ -4684,6 +5884,7 @@ comment on function memory.recount_corpus_statistics() is
 -- requires: tables/facts
 -- requires: tables/rules
 -- requires: functions/request
+-- requires: functions/time_zones
 
 set local role memory_owner;
 
@@ -4698,23 +5899,30 @@ create function memory.setting_defaults()
     null, -- tenant_id
     'hybrid', -- retrieval_mode
     20, -- retrieval_limit
-    20, -- candidate_pool
+    100, -- candidate_pool
     0.2, -- min_confidence
+    'calibrated', -- ranking
+    0.06, -- min_relevance
+    0.06, -- min_evidence
+    0.8, -- meaning_weight
+    0.25, -- words_weight
+    0.5, -- episode_meaning_weight
+    0.95, -- episode_words_weight
+    40, -- relevance_sharpness
     0.4, -- weight_relevance
     0.3, -- weight_importance
     0.2, -- weight_recency
     0.1, -- weight_confidence
     60, -- rrf_k
-    'range', -- relevance_scale
     'any', -- keyword_match
-    'ts_rank', -- keyword_ranker
-    0.9, -- bm25_k1
+    0.5, -- bm25_k1
     0.4, -- bm25_b
-    'rrf', -- fusion
-    0.4, -- semantic_share
-    0, -- boost_neighbours
-    0, -- boost_session
-    0, -- boost_named
+    0.4, -- boost_neighbors
+    0.4, -- boost_session
+    0.1, -- boost_named
+    0.3, -- boost_time
+    true, -- updates_first
+    'UTC', -- time_zone
     'english', -- text_search_config
     'dated', -- index_rendering
     'previous_dated', -- embedding_rendering
@@ -4732,12 +5940,14 @@ create function memory.setting_defaults()
     '40 * * * *', -- event_seal_schedule
     3000, -- context_token_budget
     4, -- context_chars_per_token
+    'octets', -- context_token_estimate
     0.60, -- context_facts_share
     0.25, -- context_rules_share
     0.05, -- context_warnings_share
     0.10, -- context_episodes_share
     'effective', -- context_confidence
     false, -- context_counts_references
+    false, -- context_recent_episodes
     10000, -- episode_max_entries
     0, -- episode_pending_grace_days
     6, -- consolidation_interval_hours
@@ -4863,6 +6073,9 @@ begin
   if configure.settings ? 'text_search_config' then
     perform memory.check_text_search_config(configure.settings ->> 'text_search_config');
   end if;
+  if configure.settings ? 'time_zone' then
+    perform memory.check_time_zone('time_zone', configure.settings ->> 'time_zone');
+  end if;
 
   begin
     -- The row is locked before it is read, so that two changes at once are both kept.
@@ -4906,8 +6119,8 @@ $$;
 comment on function memory.configure(jsonb) is
 'Changes settings of the current tenant: an object of setting names and values; what it leaves '
 'out keeps its value. Naming text_search_config or index_rendering indexes anew all texts of the '
-'tenant that are indexed otherwise. Returns all settings. Errors: PM002 unknown setting or value '
-'out of range, 28000 no tenant.';
+'tenant that are indexed otherwise. Returns all settings. Errors: PM002 unknown setting, value out '
+'of range, or a language or time zone that the server does not know, 28000 no tenant.';
 
 create function memory.check_text_search_config(text_search_config text)
   returns void
@@ -4950,21 +6163,28 @@ as $$
     retrieval_limit = settings.retrieval_limit,
     candidate_pool = settings.candidate_pool,
     min_confidence = settings.min_confidence,
+    ranking = settings.ranking,
+    min_relevance = settings.min_relevance,
+    min_evidence = settings.min_evidence,
+    meaning_weight = settings.meaning_weight,
+    words_weight = settings.words_weight,
+    episode_meaning_weight = settings.episode_meaning_weight,
+    episode_words_weight = settings.episode_words_weight,
+    relevance_sharpness = settings.relevance_sharpness,
     weight_relevance = settings.weight_relevance,
     weight_importance = settings.weight_importance,
     weight_recency = settings.weight_recency,
     weight_confidence = settings.weight_confidence,
     rrf_k = settings.rrf_k,
-    relevance_scale = settings.relevance_scale,
     keyword_match = settings.keyword_match,
-    keyword_ranker = settings.keyword_ranker,
     bm25_k1 = settings.bm25_k1,
     bm25_b = settings.bm25_b,
-    fusion = settings.fusion,
-    semantic_share = settings.semantic_share,
-    boost_neighbours = settings.boost_neighbours,
+    boost_neighbors = settings.boost_neighbors,
     boost_session = settings.boost_session,
     boost_named = settings.boost_named,
+    boost_time = settings.boost_time,
+    updates_first = settings.updates_first,
+    time_zone = settings.time_zone,
     text_search_config = settings.text_search_config,
     index_rendering = settings.index_rendering,
     embedding_rendering = settings.embedding_rendering,
@@ -4982,12 +6202,14 @@ as $$
     event_seal_schedule = settings.event_seal_schedule,
     context_token_budget = settings.context_token_budget,
     context_chars_per_token = settings.context_chars_per_token,
+    context_token_estimate = settings.context_token_estimate,
     context_facts_share = settings.context_facts_share,
     context_rules_share = settings.context_rules_share,
     context_warnings_share = settings.context_warnings_share,
     context_episodes_share = settings.context_episodes_share,
     context_confidence = settings.context_confidence,
     context_counts_references = settings.context_counts_references,
+    context_recent_episodes = settings.context_recent_episodes,
     episode_max_entries = settings.episode_max_entries,
     episode_pending_grace_days = settings.episode_pending_grace_days,
     consolidation_interval_hours = settings.consolidation_interval_hours,
@@ -5029,7 +6251,10 @@ create function memory.days_between(
   language sql
   immutable
   parallel safe
-  return greatest(0.0, date_part('epoch', later - earlier) / 86400.0);
+  return case
+    when later <= earlier then 0.0
+    else date_part('epoch', later - earlier) / 86400.0
+  end;
 
 comment on function memory.days_between(timestamptz, timestamptz) is
 'Days from earlier to later, fractions included; 0 when later comes first. NULL for a NULL.';
@@ -5096,26 +6321,106 @@ comment on function memory.rrf_score(bigint, bigint, bigint, integer) is
 
 create function memory.relevance_score(
   rrf_score float8,
-  k integer default 60,
-  missing_rank bigint default null
+  k integer default 60
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return least(1.0, rrf_score * (k + 1) / 2.0);
+
+comment on function memory.relevance_score(float8, integer) is
+'RRF score over its maximum 2/(k + 1), which two first ranks reach: the relevance of the ranking '
+'"specified". Range 0..1.';
+
+create function memory.meaning_score(
+  similarity float8,
+  similarity_floor float8 default 0.05,
+  similarity_ceiling float8 default 0.75
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  -- least and greatest pass over a NULL.
+  return case when similarity is not null then least(1.0, greatest(
+    0.0, (similarity - similarity_floor) / (similarity_ceiling - similarity_floor)
+  )) end;
+
+comment on function memory.meaning_score(float8, float8, float8) is
+'How well two texts agree in meaning, whatever else there is: their cosine similarity on the '
+'scale of its model (memory.embedding_versions), cut at both ends. Range 0..1; NULL for NULL.';
+
+create function memory.words_score(
+  share float8,
+  chance float8 default 0.08
 )
   returns float8
   language sql
   immutable
   parallel safe
   return case
-    when missing_rank is null then least(1.0, rrf_score * (k + 1) / 2.0)
-    else least(1.0, greatest(
-      0.0,
-      (rrf_score - 2.0::float8 / (k + missing_rank))
-      / (2.0::float8 / (k + 1) - 2.0::float8 / (k + missing_rank))
-    ))
+    when share is not null then least(1.0, greatest(0.0, (share - chance) / (0.68 - chance)))
   end;
 
-comment on function memory.relevance_score(float8, integer, bigint) is
-'RRF score over its maximum 2/(k + 1), which two first ranks reach. With missing_rank, the same '
-'between what a memory in neither list would have, 2/(k + missing_rank), as 0, and the maximum. '
-'Range 0..1.';
+comment on function memory.words_score(float8, float8) is
+'How well a text answers a query by its words, whatever else there is: its share of the BM25 that '
+'the words of the query could give, from 0.08, which a chance word among several reaches, to 0.68, '
+'which few right answers exceed (measured on questions about conversations and about everyday '
+'facts, docs/performance.md). Where there is nothing but words to go by, chance is 0: any word is '
+'better than none. Range 0..1; NULL for NULL.';
+
+create function memory.weigh_evidence(
+  meaning float8,
+  words float8,
+  meaning_weight float8,
+  words_weight float8
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return case
+    when meaning is null then coalesce(words, 0)
+    else 1 - (1 - meaning_weight * meaning) * (1 - words_weight * coalesce(words, 0))
+  end;
+
+comment on function memory.weigh_evidence(float8, float8, float8, float8) is
+'How well a memory fits by meaning and words together, a noisy or: what one leaves to doubt, the '
+'other may still settle, each up to its weight. Where there is no meaning to go by (NULL), words '
+'are the whole scale; words NULL: no word matches. All of 0..1.';
+
+create function memory.required_evidence(
+  min_evidence float8,
+  documents bigint
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return least(1.0, min_evidence * (1 + 1.1 * log(least(250.0::float8, greatest(1, documents)))));
+
+comment on function memory.required_evidence(float8, bigint) is
+'What the evidence of the best of so many memories has to reach: the more memories, the better '
+'the best of them fits by chance. min_evidence for one, 2.1 times that for ten, 3.6 times for 250 '
+'and more, where more would cost right answers (measured, docs/performance.md). Range 0..1.';
+
+create function memory.required_relevance(
+  min_relevance float8,
+  required_evidence float8,
+  best_evidence float8
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return greatest(
+    min_relevance, 0.7 * required_evidence * required_evidence / nullif(best_evidence, 0)
+  );
+
+comment on function memory.required_relevance(float8, float8, float8) is
+'What a memory has to reach beside the best: where that has barely the evidence it needs, 0.7 of '
+'it, and the less the surer the best is, down to min_relevance. All of 0..1.';
 
 create function memory.composite_score(
   relevance float8,
@@ -5125,23 +6430,31 @@ create function memory.composite_score(
   weight_relevance float8 default 0.4,
   weight_importance float8 default 0.3,
   weight_recency float8 default 0.2,
-  weight_confidence float8 default 0.1
+  weight_confidence float8 default 0.1,
+  sharpness float8 default 1
 )
   returns float8
   language sql
   immutable
   parallel safe
-  return weight_relevance * relevance
+  return (
+    sharpness * weight_relevance * relevance
     + weight_importance * (importance / 10.0)
     + weight_recency * recency
-    + weight_confidence * effective_confidence;
+    + weight_confidence * effective_confidence
+  ) * case
+    when sharpness = 1 then 1
+    else (weight_relevance + weight_importance + weight_recency + weight_confidence)
+      / (sharpness * weight_relevance + weight_importance + weight_recency + weight_confidence)
+  end;
 
 comment on function memory.composite_score(
-  float8, float8, float8, float8, float8, float8, float8, float8
+  float8, float8, float8, float8, float8, float8, float8, float8, float8
 ) is
 'What recall orders by: 0.4 relevance + 0.3 importance/10 + 0.2 recency + 0.1 effective '
 'confidence, with the weights of the settings. Relevance, recency and confidence in 0..1, '
-'importance in 0..10.';
+'importance in 0..10. With a sharpness above 1 relevance weighs so many times more, and the sum is '
+'brought back to the scale of the weights.';
 
 create function memory.asymmetric_score(
   success_count bigint,
@@ -5156,6 +6469,1321 @@ create function memory.asymmetric_score(
 comment on function memory.asymmetric_score(bigint, bigint) is
 'Effectiveness of a rule in which one harm outweighs four successes: success / (success + 4 '
 'harmful + 0.01). Range 0..1.';
+
+-- Deploy pymem:functions/time_words to pg
+-- requires: tables/time_words
+
+set local role memory_owner;
+
+-- Every search asks these functions, so they hold the vocabulary in the form in which it is asked
+-- for, made from the rows of memory.time_words. Whether a text holds any of the words is looked up
+-- in the keys of a JSON object, in a tenth of the time that a regular expression of as many words
+-- takes; only a text that does is looked at closer. Phrases with gaps, and those that other words
+-- around them take the sense from, are dear to look for: their fixed parts are looked for first.
+do $$
+declare
+  v_question record;
+  v_argument text;
+  v_words text;
+begin
+  for v_question in
+    with words as (
+      select
+        w.kind,
+        memory.fold_words(
+          coalesce(replace(w.word, '<' || n.kind || '>', n.word), w.word)
+        ) as word,
+        memory.fold_words(regexp_replace(w.word, '<\w+>|…', '', 'g')) as parts
+      from memory.time_words as w
+      left join memory.time_words as n
+        on n.language = w.language and w.word ~ ('<' || n.kind || '>')
+    ),
+    asked as (
+      select w.kind as question, w.word, w.parts
+      from words as w
+      where w.kind in ('update', 'present')
+    ),
+    phrases as (
+      select
+        a.question, a.parts,
+        coalesce('(?<! (' || n.before || ') )', '')
+        || replace(
+          regexp_replace(a.word, ' \.\.\.$', ' [a-z0-9]+'), ' ... ', '( [a-z0-9]+){0,6} '
+        )
+        || coalesce('(?! (' || n.after || ') )', '') as pattern,
+        split_part(' ... ' || regexp_replace(a.word, ' \.\.\.$', ''), ' ... ', -1) as fixed_part,
+        a.word ~ ' ' or n.before is not null or n.after is not null as is_phrase
+      from asked as a
+      cross join lateral (
+        select
+          string_agg(left(w.word, -1 - length(a.word)), '|' order by w.word)
+          filter (where w.word like '% ' || a.word) as before,
+          string_agg(substr(w.word, 2 + length(a.word)), '|' order by w.word)
+          filter (where w.word like a.word || ' %') as after
+        from words as w
+        where w.kind = 'never'
+      ) as n
+    )
+    select
+      p.question,
+      jsonb_object_agg(k.word, null) as keys,
+      jsonb_object_agg(k.word, null) filter (where not p.is_phrase) as words,
+      ' (' || string_agg(distinct p.pattern, '|' order by p.pattern) filter (where p.is_phrase)
+      || ') ' as pattern,
+      ' (' || string_agg(distinct p.fixed_part, '|' order by p.fixed_part)
+      filter (where p.is_phrase) || ') ' as fixed_parts
+    from phrases as p
+    cross join lateral (
+      -- Whoever holds a phrase holds its longest word.
+      select u.word
+      from unnest(string_to_array(p.parts, ' ')) as u (word)
+      order by length(u.word) desc, u.word
+      limit 1
+    ) as k
+    group by p.question
+    order by p.question
+  loop
+    v_argument := case v_question.question when 'update' then 'content' else 'query' end;
+    v_words := format(
+      'memory.words_of(left(%s, %s))',
+      v_argument, case v_question.question when 'update' then 4000 else 1000 end
+    );
+    execute format(
+      'create function memory.%1$s(%2$s text)
+         returns boolean
+         language sql
+         immutable
+         parallel safe
+         return case
+           when %4$L::jsonb ?| %3$s is not true then false
+           when %5$L::jsonb ?| %3$s then true
+           when regexp_replace('' '' || array_to_string(%3$s, '' '') || '' '', '' +'', '' '', ''g'')
+             collate "C" !~ %7$L
+           then false
+           else regexp_replace('' '' || array_to_string(%3$s, '' '') || '' '', '' +'', '' '', ''g'')
+             collate "C" ~ %6$L
+         end',
+      case v_question.question when 'update' then 'tells_update' else 'asks_present' end,
+      v_argument, v_words, v_question.keys, v_question.words, v_question.pattern,
+      v_question.fixed_parts
+    );
+  end loop;
+end;
+$$;
+
+do $$
+declare
+  v_keys jsonb;
+  v_vocabulary jsonb;
+begin
+  -- The shortest words for a unit are other words elsewhere, and seldom alone.
+  select jsonb_object_agg(k.word, null) into v_keys
+  from memory.time_words as w
+  cross join lateral (
+    select u.word
+    from unnest(string_to_array(w.folded, ' ')) as u (word)
+    order by length(u.word) desc, u.word
+    limit 1
+  ) as k
+  where w.kind in ('month', 'weekday', 'day', 'season', 'quarter', 'holiday', 'ago')
+    or w.kind in ('since', 'relative after', 'relative around') and w.folded !~ ' '
+    or w.kind = 'unit' and length(w.folded) > 2;
+
+  execute format(
+    'create function memory.may_name_time(query text)
+       returns boolean
+       language sql
+       immutable
+       parallel safe
+       return coalesce(
+         %L::jsonb ?| memory.words_of(left(query, 1000))
+         or left(query, 1000) collate "C" ~ %L,
+         false
+       )',
+    v_keys,
+    '(19|20)[0-9]{2}|[0-9]{4}[./-][0-9]|[0-9]{1,2}[/-][0-9]{1,2}[/-][0-9]{2}'
+  );
+
+  with readings as (
+    select
+      w.folded, w.language as key,
+      case w.kind || ' ' || w.value
+        when 'before ago' then 'V'
+        when 'in the' then 'j'
+        else k.letter || w.value
+      end as reading
+    from memory.time_words as w
+    join (
+      values
+      ('month', 'plain', 'M'), ('month', 'weak', 'n'), ('month', 'verb', 'm'),
+      ('weekday', 'plain', 'W'), ('weekday', 'verb', 'd'),
+      ('season', 'plain', 'S'), ('season', 'weak', 'g'),
+      ('quarter', 'weak', 'K'), ('holiday', 'plain', 'H'), ('day', 'plain', 'T'),
+      ('unit', 'plain', 'U'), ('number', 'plain', 'Z'), ('ordinal', 'plain', 'z'),
+      ('relative before', 'plain', 'R'), ('relative after', 'plain', 'r'),
+      ('relative around', 'plain', 'Q'), ('part', 'plain', 'P'), ('every', 'plain', 'v'),
+      ('ago', 'plain', 'A'), ('since', 'plain', 'C'), ('until', 'plain', 'I'),
+      ('before', 'plain', 'B'), ('after', 'plain', 'L'), ('from', 'plain', 'f'),
+      ('to', 'plain', 't'), ('between', 'plain', 'b'), ('and', 'plain', '&'),
+      ('or', 'plain', '|'), ('of', 'plain', 'o'), ('in', 'plain', 'i'), ('on', 'plain', 'u'),
+      ('article', 'plain', 'a'), ('filler', 'plain', '_'), ('common', 'plain', 'x'),
+      ('never', 'plain', 'x')
+    ) as k (kind, trust, letter)
+      on k.kind = w.kind and k.trust = w.trust
+    union all
+    -- How many words the longest of what begins with this one has.
+    select
+      split_part(w.folded, ' ', 1), '+', max(cardinality(string_to_array(w.folded, ' ')))::text
+    from memory.time_words as w
+    where w.kind not in ('update', 'present') and w.folded ~ ' '
+    group by split_part(w.folded, ' ', 1)
+  )
+  select jsonb_object_agg(w.folded, w.readings) into v_vocabulary
+  from (
+    select r.folded, jsonb_object_agg(r.key, r.reading) as readings
+    from readings as r
+    group by r.folded
+  ) as w;
+
+  execute format(
+    'create function memory.time_vocabulary()
+       returns jsonb
+       language sql
+       immutable
+       parallel safe
+       return %L::jsonb',
+    v_vocabulary
+  );
+end;
+$$;
+
+comment on function memory.tells_update(text) is
+'Whether a text says that it is news that replaces what was known: holds, within its first 4,000 '
+'characters, a word of the kind update of memory.time_words, such as "no longer" or "from now on", '
+'as whole words in any case. False for NULL.';
+
+comment on function memory.asks_present(text) is
+'Whether a question asks for the present state: holds, within its first 1,000 characters, a word '
+'of the kind present of memory.time_words, such as "currently" or "these days", as whole words in '
+'any case. False for NULL.';
+
+comment on function memory.may_name_time(text) is
+'Whether the first 1,000 characters of a text hold a word or a number by which texts name times, '
+'or a word of such an expression: what memory.read_period asks before it looks closer. False for '
+'NULL.';
+
+comment on function memory.time_vocabulary() is
+'The words of memory.time_words that name times, folded (memory.fold_words): {word: {language: '
+'reading, "+": the most words of what begins with it}}. A reading is a letter for the kind and the '
+'value: M5 is a month, n and m one that is weak or a verb, W (d) a weekday, T a day, S (g) a '
+'season, K quarter, H holiday, U unit, Z number, z ordinal, R (r, Q) relative before (after, '
+'around), P part, v every, A ago, C since, I until, B before (V ago, too), L after, f from, t to, '
+'b between, & and, | or, o of, i in (j in the), u on, a article, _ filler, x another word.';
+
+-- Deploy pymem:functions/periods to pg
+-- requires: functions/time_words
+-- requires: functions/time_zones
+-- requires: functions/checks
+
+set local role memory_owner;
+
+-- A text is read in four steps. read_time_words turns its words into letters by the vocabulary, one
+-- a word; from there on the language matters in few places. read_times finds the times among the
+-- letters: "the 8th of May" is aOoM, of which OoM is one, y. place_times finds out which days they
+-- mean, and which are none. read_period reads what is said of these days: "since May" is Cy.
+-- They get along with few regular expressions, because a session keeps no more than 32 compiled.
+
+create function memory.day_of(
+  year integer,
+  month integer,
+  day integer
+)
+  returns date
+  language sql
+  immutable
+  parallel safe
+  return case
+    when year between 1 and 9999 and month between 1 and 12 and day between 1 and 31
+      and date_part('month', make_date(year, month, 1) + (day - 1)) = month
+    then make_date(year, month, day)
+  end;
+
+comment on function memory.day_of(integer, integer, integer) is
+'The day of a year (1..9999), a month and a day; NULL if there is none, as for 31 February.';
+
+create function memory.holiday_of(
+  holiday text,
+  year integer
+)
+  returns daterange
+  language sql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select daterange(s.day, s.day + coalesce(substring(holiday from '/([0-9]+)')::integer, 1))
+  from (
+    select
+      f.day + coalesce(
+        (substring(holiday from '~([1-7])')::integer - date_part('isodow', f.day)::integer + 7) % 7,
+        0
+      ) as day
+    from (
+      select
+        case
+          -- Carter's rule, good from 1900 to 2099.
+          when holiday like 'easter%'
+          then make_date(year, 3, 1) + e.d + 6 - (year + year / 4 + e.d + 1) % 7
+          else memory.day_of(year, left(holiday, 2)::integer, substr(holiday, 4, 2)::integer)
+        end
+        + coalesce(substring(substr(holiday, 6) from '[+-][0-9]+')::integer, 0) as day
+      from (
+        select d.d - (d.d > 48)::integer as d
+        from (select 21 + (204 - 11 * (year % 19)) % 30 as d) as d
+      ) as e
+    ) as f
+  ) as s;
+$$;
+
+comment on function memory.holiday_of(text, integer) is
+'The days of a holiday, as memory.time_words describes it, in a year. Easter from 1900 to 2099.';
+
+create function memory.unit_length(unit text)
+  returns interval
+  language sql
+  immutable
+  parallel safe
+  return case unit
+    when 'day' then interval '1 day'
+    when 'week' then interval '7 days'
+    when 'weekend' then interval '7 days'
+    when 'month' then interval '1 month'
+    when 'quarter' then interval '3 months'
+    when 'year' then interval '1 year'
+    when 'decade' then interval '10 years'
+  end;
+
+comment on function memory.unit_length(text) is
+'How long a unit of memory.time_words is; of a weekend: how far it is to the next.';
+
+create function memory.unit_days(
+  unit text,
+  distance integer,
+  today date
+)
+  returns daterange
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_length interval := memory.unit_length(unit);
+  v_day date := date_trunc(
+    replace(unit, 'weekend', 'week'), today + distance * v_length
+  )::date;
+begin
+  return case unit
+    when 'weekend' then daterange(v_day + 5, v_day + 7)
+    else daterange(v_day, (v_day + v_length)::date)
+  end;
+end;
+$$;
+
+comment on function memory.unit_days(text, integer, date) is
+'The days of the calendar unit (of memory.time_words) that lies a number of units from the one of '
+'today; weeks begin on Monday, and a weekend is that of its week.';
+
+create function memory.days_in_year(
+  what text,
+  which text,
+  year integer
+)
+  returns daterange
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_day date;
+begin
+  case
+    when year not between 1 and 9998 then
+      return null;
+    when what = 'date' then
+      v_day := memory.day_of(
+        year, split_part(which, '-', 1)::integer, split_part(which, '-', 2)::integer
+      );
+      return case when v_day is not null then daterange(v_day, v_day + 1) end;
+    when what = 'month' then
+      v_day := make_date(year, which::integer, 1);
+      return daterange(v_day, (v_day + interval '1 month')::date);
+    when what = 'holiday' then
+      return memory.holiday_of(which, year);
+    else
+      v_day := make_date(year, 3 * which::integer - case what when 'quarter' then 2 else 0 end, 1);
+      return daterange(v_day, (v_day + interval '3 months')::date);
+  end case;
+end;
+$$;
+
+comment on function memory.days_in_year(text, text, integer) is
+'The days of what recurs every year, in a year. what: date (which: month and day, "5-8"), month '
+'(1..12), season (1..4; meteorological, of the north; winter begins in December), quarter (1..4), '
+'holiday (as in memory.time_words). NULL if there are none.';
+
+create function memory.last_occurrence(
+  what text,
+  which text,
+  day date
+)
+  returns daterange
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_year integer := date_part('year', day)::integer;
+  v_day date;
+  v_days daterange;
+begin
+  if what = 'weekday' then
+    v_day := day - (date_part('isodow', day)::integer - which::integer + 7) % 7;
+    return daterange(v_day, v_day + 1);
+  end if;
+  -- There may be eight years between one 29 February and the next.
+  for v_past in 0 .. 8 loop
+    v_days := memory.days_in_year(what, which, v_year - v_past);
+    if lower(v_days) <= day then
+      return v_days;
+    end if;
+  end loop;
+  return null;
+end;
+$$;
+
+comment on function memory.last_occurrence(text, text, date) is
+'The last of what recurs that has begun on a day: a weekday (which: 1..7) or what recurs every '
+'year (memory.days_in_year). NULL if there is none.';
+
+create function memory.first_occurrence(
+  what text,
+  which text,
+  day date
+)
+  returns daterange
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_year integer := date_part('year', day)::integer;
+  v_day date;
+  v_days daterange;
+begin
+  if what = 'weekday' then
+    v_day := day + (which::integer - date_part('isodow', day)::integer + 7) % 7;
+    return daterange(v_day, v_day + 1);
+  end if;
+  for v_coming in 0 .. 8 loop
+    v_days := memory.days_in_year(what, which, v_year + v_coming);
+    if lower(v_days) >= day then
+      return v_days;
+    end if;
+  end loop;
+  return null;
+end;
+$$;
+
+comment on function memory.first_occurrence(text, text, date) is
+'The first of what recurs (as in memory.last_occurrence) that does not begin before a day.';
+
+create function memory.nearest_days(
+  what text,
+  which text,
+  relative text,
+  today date
+)
+  returns daterange
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_days daterange := case
+    when relative in ('1', '2') then memory.first_occurrence(what, which, today + 1)
+    else memory.last_occurrence(what, which, today)
+  end;
+begin
+  if relative in ('-1', '-2', 'past') and v_days @> today then
+    v_days := memory.last_occurrence(what, which, lower(v_days) - 1);
+  end if;
+  return case
+    when relative = '-2' then memory.last_occurrence(what, which, lower(v_days) - 1)
+    when relative = '2' then memory.first_occurrence(what, which, lower(v_days) + 1)
+    when relative <> '0' or v_days @> today then v_days
+    when relative = '0' and what = 'weekday'
+    then memory.first_occurrence(what, which, date_trunc('week', today::timestamp)::date)
+    when relative = '0' then memory.days_in_year(what, which, date_part('year', today)::integer)
+    else v_days
+  end;
+end;
+$$;
+
+comment on function memory.nearest_days(text, text, text, date) is
+'Which one of what recurs (as in memory.last_occurrence) is meant today: the last that has begun, '
+'or with relative (as in memory.time_words) -1 or past the last that is over, -2 the one before, '
+'1 the first that is to begin, 2 the one after, 0 that of this year, for a weekday of this week. '
+'NULL if there is none.';
+
+create function memory.part_of_days(
+  days daterange,
+  part text
+)
+  returns daterange
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_first_day date := lower(days);
+  v_next_day date := upper(days);
+  v_number integer := left(part, 1)::integer;
+  v_parts integer := right(part, 1)::integer;
+  v_length integer := v_next_day - v_first_day;
+  v_months integer;
+begin
+  if date_part('day', v_first_day) = 1 and date_part('day', v_next_day) = 1 then
+    v_months := 12 * (date_part('year', v_next_day) - date_part('year', v_first_day))::integer
+      + (date_part('month', v_next_day) - date_part('month', v_first_day))::integer;
+  end if;
+  return case
+    when v_length < 3 then days
+    when v_months > 1 and v_months % v_parts = 0
+    then daterange(
+      (v_first_day + (v_number - 1) * v_months / v_parts * interval '1 month')::date,
+      (v_first_day + v_number * v_months / v_parts * interval '1 month')::date
+    )
+    else daterange(
+      v_first_day + (v_number - 1) * v_length / v_parts, v_first_day + v_number * v_length / v_parts
+    )
+  end;
+end;
+$$;
+
+comment on function memory.part_of_days(daterange, text) is
+'A part of some days, 1/3 for the first of three and so on: of several months in whole months '
+'where that comes out even. Of fewer than three days: all.';
+
+create function memory.nth_days(
+  days daterange,
+  number integer,
+  unit text,
+  weekday text
+)
+  returns daterange
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_weekday text := coalesce(weekday, case unit when 'weekend' then '6' end);
+  v_length interval := memory.unit_length(unit);
+  v_day date := case
+    when v_weekday is not null and number < 0
+    then lower(memory.last_occurrence('weekday', v_weekday, upper(days) - 1))
+    when v_weekday is not null
+    then lower(memory.first_occurrence('weekday', v_weekday, lower(days))) + 7 * (number - 1)
+    when number < 0 then (upper(days) - v_length)::date
+    else (lower(days) + (number - 1) * v_length)::date
+  end;
+begin
+  return case
+    when not v_day <@ days then null
+    when weekday is not null then daterange(v_day, v_day + 1)
+    when unit = 'weekend' then daterange(v_day, v_day + 2)
+    else daterange(v_day, (v_day + v_length)::date)
+  end;
+end;
+$$;
+
+comment on function memory.nth_days(daterange, integer, text, text) is
+'The first (1), second (2) or last (-1) weekday, weekend or other unit of some days; weeks are '
+'counted from their first day. NULL if there is none.';
+
+create function memory.read_number(
+  word text,
+  language text
+)
+  returns text
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_digits text := translate(left(word, 40), translate(left(word, 40), '0123456789', ''), '');
+  v_suffix text := substr(word, 1 + length(v_digits));
+  v_parts text[];
+  v_numbers integer[];
+  v_first_day date;
+  v_next_day date;
+begin
+  if word = v_digits || v_suffix and length(v_digits) <= 4 then
+    return case
+      when v_suffix = '' and v_digits::integer between 1 and 31 then 'N' || v_digits::integer
+      when v_suffix = '' and length(word) < 4 then 'J' || v_digits::integer
+      when v_suffix = '' and left(word, 2) in ('15', '16', '17', '18', '19', '20')
+      then 'Y' || v_digits
+      when v_suffix = 's' and v_digits ~ '^(19|20).0$' then 'E' || v_digits
+      when v_suffix in ('st', 'nd', 'rd', 'th', 'er', 'o') and v_digits::integer between 1 and 31
+      then 'O' || v_digits::integer
+      else 'x'
+    end;
+  end if;
+
+  v_parts := regexp_match(word, '^([0-9]{1,2})-([0-9]{1,2})$');
+  if v_parts[1]::integer between 1 and 31 and v_parts[2]::integer between 1 and 31 then
+    return 'G' || v_parts[1]::integer || '-' || v_parts[2]::integer;
+  end if;
+  v_parts := coalesce(
+    regexp_match(word, '^([0-9]{4})([-/.])([0-9]{1,2})\2([0-9]{1,2})(?:t.*)?$'),
+    regexp_match(word, '^([0-9]{1,2})([-/.])([0-9]{1,2})\2([0-9]{4})$'),
+    regexp_match(word, '^([0-9]{1,2})(/)([0-9]{1,2})/([0-9]{2})$'),
+    regexp_match(word, '^((?:19|20)[0-9]{2})(-)((?:19|20)[0-9]{2}|0[1-9]|1[0-2])()$')
+  );
+  v_numbers := array[v_parts[1], v_parts[3], nullif(v_parts[4], '')]::integer[];
+  case
+    when v_parts is null then
+      return 'x';
+    when v_parts[4] = '' and v_numbers[2] > 12 then
+      v_first_day := make_date(v_numbers[1], 1, 1);
+      v_next_day := make_date(v_numbers[2] + 1, 1, 1);
+    when v_parts[4] = '' then
+      v_first_day := make_date(v_numbers[1], v_numbers[2], 1);
+      v_next_day := (v_first_day + interval '1 month')::date;
+    when length(v_parts[1]) = 4 then
+      v_first_day := memory.day_of(v_numbers[1], v_numbers[2], v_numbers[3]);
+      v_next_day := v_first_day + 1;
+    else
+      if length(v_parts[4]) = 2 then
+        v_numbers[3] := v_numbers[3] + case when v_numbers[3] < 70 then 2000 else 1900 end;
+      end if;
+      v_first_day := coalesce(
+        case when language = 'en' and v_parts[2] <> '.' then
+          memory.day_of(v_numbers[3], v_numbers[1], v_numbers[2])
+        end,
+        memory.day_of(v_numbers[3], v_numbers[2], v_numbers[1])
+      );
+      v_next_day := v_first_day + 1;
+  end case;
+  return case
+    when v_first_day < v_next_day
+    then 'F' || v_first_day - date '2000-01-01' || '+' || v_next_day - v_first_day
+    else 'x'
+  end;
+end;
+$$;
+
+comment on function memory.read_number(text, text) is
+'The reading (as in memory.time_vocabulary) of a word in lower case that begins with a digit: N '
+'the number of a day, O an ordinal one, G from and to, J another number of up to three digits, Y a '
+'year (1500..2099), E a decade, F days by themselves: the days from 2000-01-01 to the first, and '
+'how many. F are 2023-05-08, 2023/5/8, 2023-05, 2019-2021, 8.5.2023 and 5/8/2023, 5-8-2023 or '
+'5/8/23, which name the month first in English if there is such a day, and the day first in other '
+'languages. x for any other.';
+
+create function memory.read_time_words(query text)
+  returns table (
+    language text,
+    letters text,
+    readings text[]
+  )
+  language plpgsql
+  immutable
+  set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_generic_plan -- planning would cost more than reading
+as $$
+declare
+  v_vocabulary constant jsonb := memory.time_vocabulary();
+  v_text text := left(query, 1000);
+  v_spelled text[];
+  v_words text[];
+  v_word text;
+  v_known jsonb;
+  v_phrase text;
+  v_reading text;
+  v_length integer;
+  v_at integer := 1;
+begin
+  if length(query) > 1000 then
+    -- A word that is cut may be another one.
+    v_text := coalesce(substring(v_text from '^(.*)\s'), '');
+  end if;
+  if octet_length(v_text) > length(v_text) then
+    v_text := translate(
+      regexp_replace(normalize(v_text, nfkd) collate "C", '[\u0300-\u036f]', '', 'g'),
+      '’‘–—‐−“”„«»¿¡', '''''----"""""""'
+    );
+  end if;
+  v_text := translate(replace(v_text, '0''s', '0s'), E'\t\n\x0b\f\r''', '      ');
+  -- Apart: mid-May, 8-May, 8.Mai, and whatever is no part of a word or number.
+  v_text := regexp_replace(
+    regexp_replace(
+      v_text collate "C", '([0-9])[.-](?=[A-Za-z])|([A-Za-z])-(?=[A-Za-z0-9])', '\1\2 ', 'g'
+    ),
+    '([^0-9A-Za-z_\u00c0-\u1fff\u2c00-\u2fff\u3040-\ufdff ./:-]|(?<![0-9])[./:-]|[./:-](?![0-9]))',
+    ' \1 ', 'g'
+  );
+  v_spelled := array_remove(string_to_array(v_text, ' '), '');
+  v_words := array_remove(string_to_array(lower(v_text collate "C"), ' '), '');
+
+  select k.language into language
+  from (
+    select u.word, 1 as weight from unnest(v_words) as u (word)
+    union
+    select u.word || ' ' || v_words[u.position + 1], 2
+    from unnest(v_words) with ordinality as u (word, position)
+  ) as w
+  cross join lateral jsonb_object_keys(v_vocabulary -> w.word) as k (language)
+  where k.language <> '+'
+  group by k.language
+  order by sum(w.weight) desc, k.language <> 'en', k.language
+  limit 1;
+  language := coalesce(language, 'en');
+
+  letters := '';
+  readings := '{}';
+  while v_at <= cardinality(v_words) loop
+    v_word := v_words[v_at];
+    v_known := v_vocabulary -> v_word;
+    v_length := 1;
+    if v_known ? '+' then
+      for v_more in reverse
+        least((v_known ->> '+')::integer, cardinality(v_words) - v_at + 1) .. 2
+      loop
+        v_phrase := array_to_string(v_words[v_at : v_at + v_more - 1], ' ');
+        if v_vocabulary -> v_phrase ? language then
+          v_known := v_vocabulary -> v_phrase;
+          v_length := v_more;
+          exit;
+        end if;
+      end loop;
+    end if;
+    v_reading := coalesce(
+      v_known ->> language,
+      case
+        when ascii(v_word) between 48 and 57 then memory.read_number(v_word, language)
+        when v_word = ',' then 'c'
+        when v_word = '-' then 'D'
+        when v_word = '&' then '&'
+        -- Of an ordinal number.
+        when v_word = '.' and language = 'de' and right(letters, 1) = 'N' then '_'
+        when ascii(v_word) < 95 or ascii(v_word) in (96, 123, 124, 125, 126) then 's'
+        when ascii(v_spelled[v_at]) between 65 and 90 then 'X'
+        else 'x'
+      end
+    );
+    if left(v_reading, 1) in ('m', 'd')
+      and ascii(v_spelled[v_at]) between 65 and 90
+      and ascii(substr(v_spelled[v_at], 2)) between 97 and 122
+    then
+      v_reading := translate(left(v_reading, 1), 'md', 'nw') || substr(v_reading, 2);
+    end if;
+    if v_reading <> '_' then
+      letters := letters || left(v_reading, 1);
+      readings := array_append(readings, v_reading);
+    end if;
+    v_at := v_at + v_length;
+  end loop;
+  return next;
+end;
+$$;
+
+comment on function memory.read_time_words(text) is
+'The words, numbers and punctuation of the first 1,000 characters of a text as readings (of '
+'memory.time_vocabulary and memory.read_number; D a dash, c a comma, s other punctuation, X a word '
+'with a capital), fillers left out, and the letters with which they begin as one text. A month '
+'that might be a verb is read as weak if it has a capital. language: that of most of the different '
+'words that are known, English if it is as good as others.';
+
+create function memory.read_times(
+  language text,
+  letters text,
+  readings text[],
+  today date
+)
+  returns table (
+    items text,
+    whats text[],
+    whichs text[],
+    days daterange[]
+  )
+  language plpgsql
+  immutable
+  set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_generic_plan -- planning would cost more than reading
+as $$
+declare
+  v_match text;
+  v_at integer := 1;
+  v_before text;
+  v_rest text;
+  v_letter text;
+  v_value text;
+  v_item text;
+  v_what text;
+  v_which text;
+  v_days daterange;
+  v_name text;
+  v_join text;
+  v_numbers text[];
+  v_count text;
+  v_least integer;
+  v_most integer;
+  v_relative text;
+  v_unit text;
+  v_length interval;
+begin
+  items := '';
+  whats := '{}';
+  whichs := '{}';
+  days := '{}';
+  for v_match in
+    select m.found[1]
+    from regexp_matches(
+      letters,
+      -- The longest that fits. 3 May, 3 and 7 May, 3-7 May; the first of May; May 3, May 3-7.
+      '((?:[Wwd][ca]*)?(?:[NO](?:[tDI&|][ua]*[NO])?|G)o?[Mnm]|zo[Mnm]|zM'
+      '|(?:[Wwd][ca]*)?[Mnm]a?(?:[NO](?:[Dt][NO])?|G)(?!U)'
+      -- The past 3 days; since 3 days; 3 days ago; the last week of something.
+      '|[RQC]+[NJZ]U|[NJZ]QU|[NJZ]U[QrA]|[AV][NJZ]U|[zORQ][UWwd](?=o[aRQ]*[MnmSgHKYFETU])'
+      -- Last week, last May, the week before last; the year 2023; nothing.
+      '|[RQ]+[UMnmSgHKWwd]|[UMnmSgHKWwd](?:[Qr]|[BL]R(?![NJZUMnmSgHKWwd]))|Ua?Y'
+      '|[xXsoijutfbv&|DBLIca]+|.)',
+      'g'
+    ) with ordinality as m (found, position)
+    order by m.position
+  loop
+    v_which := substr(readings[v_at], 2);
+    if translate(v_match, 'UMnmSgHKWwdTEFYNOGJZzRQrP', '') = v_match then
+      -- Words that are no times.
+      items := items || v_match;
+      whats := whats || array_fill(null::text, array[length(v_match)]);
+      whichs := whichs || array_fill(null::text, array[length(v_match)]);
+      days := days || array_fill(null::daterange, array[length(v_match)]);
+      v_at := v_at + length(v_match);
+      continue;
+    end if;
+
+    v_name := null;
+    v_join := 'D';
+    v_numbers := '{}';
+    v_count := null;
+    v_relative := null;
+    v_unit := null;
+    for v_position in v_at .. v_at + length(v_match) - 1 loop
+      v_letter := left(readings[v_position], 1);
+      v_value := substr(readings[v_position], 2);
+      case
+        when strpos('MnmSgHKWwdTEFY', v_letter) > 0 then
+          v_name := v_letter;
+          v_which := v_value;
+        when strpos('NOGzJZ', v_letter) > 0 then
+          v_numbers := v_numbers || string_to_array(v_value, '-');
+          v_count := v_value;
+        when strpos('RQr', v_letter) > 0 then
+          v_relative := v_value;
+        when v_letter = 'U' then
+          v_unit := v_value;
+        when strpos('tDI&|', v_letter) > 0 then
+          v_join := v_letter;
+        else
+          null;
+      end case;
+    end loop;
+    v_at := v_at + length(v_match);
+    v_rest := substr(letters, v_at);
+    v_before := rtrim(items, 'a');
+    v_length := memory.unit_length(v_unit);
+    v_most := least(
+      v_numbers[cardinality(v_numbers)]::integer, case v_unit when 'decade' then 99 else 999 end
+    );
+    v_least := least(v_numbers[1]::integer, v_most);
+
+    v_item := 'p';
+    v_what := coalesce(
+      case
+        when v_name in ('M', 'n', 'm') and v_count is not null then 'date'
+        when v_name in ('M', 'n', 'm') then 'month'
+        when v_name in ('S', 'g') then 'season'
+        when v_name = 'K' then 'quarter'
+        when v_name = 'H' then 'holiday'
+        when v_name in ('W', 'w', 'd') then 'weekday'
+      end,
+      v_unit
+    );
+    v_days := null;
+    case
+      when v_what = 'date' then
+        v_item := translate(v_name, 'M', 'y');
+        if v_numbers[2] is not null then
+          items := items || v_item || v_join;
+          whats := whats || array[v_what, null];
+          whichs := whichs || array[v_which || '-' || v_numbers[1], null];
+          days := days || array[v_days, null];
+        end if;
+        v_which := v_which || '-' || v_numbers[cardinality(v_numbers)];
+      when length(v_match) = 2 and coalesce(v_relative, '-1') in ('-1', 'past')
+        and v_rest ~ '^o[aRQ]*[MnmSgHKYFETU]' and left(v_match, 1) <> 'U'
+      then
+        v_item := 'h';
+        v_which := coalesce(v_count, '-1')
+          || case when v_unit is null then ' ' || v_which else '' end;
+      when v_count is not null and v_unit is not null
+        and (v_relative is not null or left(v_match, 1) = 'C')
+      then
+        if left(v_match, 1) = 'C' then
+          items := items || 'C';
+          whats := array_append(whats, null);
+          whichs := array_append(whichs, null);
+          days := array_append(days, null);
+        end if;
+        v_days := case
+          when v_relative = '0' then null
+          when v_relative in ('1', '2') then daterange(today, (today + v_most * v_length)::date + 1)
+          else daterange((today - v_most * v_length)::date, today + 1)
+        end;
+      when v_count is not null and v_unit is not null then
+        v_days := daterange(
+          lower(memory.unit_days(v_unit, -v_most, today)),
+          upper(memory.unit_days(v_unit, -v_least, today))
+        );
+      when v_relative is not null and v_unit is not null then
+        v_relative := case
+          when length(v_match) = 3 and v_match like '_B_' then '-2'
+          when length(v_match) = 3 and v_match like '_L_' then '2'
+          else v_relative
+        end;
+        v_days := case
+          -- The last day, the next day: of something else.
+          when v_unit = 'day' and v_relative not in ('0', 'past') then null
+          when v_unit <> 'weekend' and (
+            v_relative = 'past' or language = 'en' and v_relative = '-1' and right(items, 1) = 'a'
+          )
+          then daterange((today - v_length)::date, today + 1)
+          else memory.unit_days(v_unit, replace(v_relative, 'past', '-1')::integer, today)
+        end;
+      when v_relative is not null and v_name is not null then
+        v_days := case
+          when v_name not in ('m', 'd') or strpos('scDYtoI&|', left(v_rest, 1)) > 0
+          then memory.nearest_days(v_what, v_which, v_relative, today)
+        end;
+      when v_name in ('E', 'Y') then
+        v_item := case when v_name = 'E' or v_unit = 'year' then 'p' else 'Y' end;
+        v_days := daterange(
+          make_date(v_which::integer, 1, 1),
+          make_date(v_which::integer + case v_name when 'E' then 10 else 1 end, 1, 1)
+        );
+      when v_name = 'T' then
+        v_days := daterange(today + v_which::integer, today + v_which::integer + 1);
+      when v_name = 'F' then
+        v_days := daterange(
+          date '2000-01-01' + split_part(v_which, '+', 1)::integer,
+          date '2000-01-01' + split_part(v_which, '+', 1)::integer
+            + split_part(v_which, '+', 2)::integer
+        );
+      when v_name is not null then
+        v_item := translate(v_name, 'MHKSW', 'yynek');
+      when v_unit is not null and right(items, 1) in ('a', 'o')
+        and right(rtrim(v_before, 'o'), 1) in ('P', 'h')
+      then
+        v_days := memory.unit_days(v_unit, 0, today);
+      when v_unit = 'weekend' and (
+        right(v_before, 1) in ('i', 'u') or language in ('es', 'fr') and v_before <> items
+      ) then
+        v_days := memory.unit_days(
+          v_unit, case when date_part('isodow', today) < 6 then -1 else 0 end, today
+        );
+      else
+        v_item := left(v_match, 1);
+    end case;
+    items := items || case when v_item = 'p' and v_days is null then 'x' else v_item end;
+    whats := array_append(whats, v_what);
+    whichs := array_append(whichs, v_which);
+    days := array_append(days, v_days);
+  end loop;
+  return next;
+end;
+$$;
+
+comment on function memory.read_times(text, text, text[], date) is
+'The times among the letters of memory.read_time_words: a letter for each time or other word, and '
+'what there is to know of each. p: days. What recurs (memory.last_occurrence; what, which): y '
+'every year, n the same if it is weak, m if it may be a verb, e and g seasons, k weekdays, w and d'
+' weak ones. Y a year. h: which one (1.., -1 the last) of the units, or of the weekday after a '
+'space, in what follows. Other letters as before.';
+
+create function memory.join_times(
+  gap text,
+  what text,
+  next_what text
+)
+  returns boolean
+  language sql
+  immutable
+  parallel safe
+  return case
+    when translate(gap, '.', '') = '' then what = next_what
+    else translate(gap, '.', '') ~ '^(c|c?[&|tDI])[aijuofPhDU]*$'
+  end;
+
+comment on function memory.join_times(text, text, text) is
+'Whether two times belong together by what is between them (items of memory.read_times): and, or, '
+'to, until, a dash, a comma, and words that belong to the second one; nothing, if both are of one '
+'kind, as in May-June.';
+
+create function memory.place_times(
+  language text,
+  items text,
+  whats text[],
+  whichs text[],
+  days daterange[],
+  today date
+)
+  returns table (
+    items_placed text,
+    days_placed daterange[]
+  )
+  language plpgsql
+  immutable
+  set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_generic_plan -- planning would cost more than reading
+as $$
+declare
+  v_times integer[];
+  v_from integer;
+  v_to integer;
+  v_item text;
+  v_next_item text;
+  v_gap text;
+  v_before text;
+  v_near text;
+  v_after text;
+  v_is_article boolean;
+  v_is_joined boolean;
+  v_counts boolean;
+  v_within daterange;
+  v_found daterange;
+  v_position integer;
+begin
+  items_placed := items;
+  days_placed := days;
+  v_times := array(
+    select p.position
+    from generate_series(1, length(items)) as p (position)
+    where strpos('pYynmegkwd', substr(items, p.position, 1)) > 0
+    order by p.position
+    limit 16
+  );
+
+  -- A year, or week, that is said beside what recurs says which one is meant: May 2023, last week
+  -- on Friday. The one becomes p, the other and what is between them periods.
+  for v_number in 1 .. cardinality(v_times) - 1 loop
+    v_from := v_times[v_number];
+    v_to := v_times[v_number + 1];
+    v_item := substr(items_placed, v_from, 1);
+    v_next_item := substr(items_placed, v_to, 1);
+    v_gap := substr(items_placed, v_from + 1, v_to - v_from - 1);
+    v_position := case
+      when v_item in ('.', 'x') or translate(v_gap, 'oijuac', '') <> '' then null
+      when v_item not in ('p', 'Y') and v_next_item in ('p', 'Y') then v_from
+      when v_item in ('p', 'Y') and v_next_item not in ('p', 'Y')
+        -- That has a year of its own.
+        and left(ltrim(substr(items_placed, v_to + 1), 'oc'), 1) not in ('p', 'Y')
+      then v_to
+    end;
+    if v_position is not null then
+      v_within := days[v_from + v_to - v_position];
+      v_found := case
+        when upper(v_within) - lower(v_within) <= 7
+          or whats[v_position] <> 'weekday' and upper(v_within) - lower(v_within) <= 366
+        then memory.first_occurrence(whats[v_position], whichs[v_position], lower(v_within))
+      end;
+      if lower(v_found) <@ v_within then
+        days_placed[v_position] := v_found;
+        items_placed := overlay(
+          items_placed placing repeat('.', v_to - v_from + 1)
+          from v_from for v_to - v_from + 1
+        );
+        items_placed := overlay(items_placed placing 'p' from v_position for 1);
+      elsif v_position = v_from and v_next_item = 'Y' and translate(v_gap, 'oc', '') = '' then
+        -- 29 February 2023.
+        items_placed := overlay(items_placed placing 'x' from v_from for 1);
+        items_placed := overlay(items_placed placing 'x' from v_to for 1);
+      end if;
+    end if;
+  end loop;
+  v_times := array(
+    select t.position
+    from unnest(v_times) with ordinality as t (position, number)
+    where substr(items_placed, t.position, 1) not in ('.', 'x')
+    order by t.number
+  );
+
+  -- "From November to February 2023": the year that follows is that of the time before, too.
+  for v_number in reverse cardinality(v_times) - 1 .. 1 loop
+    v_from := v_times[v_number];
+    v_to := v_times[v_number + 1];
+    if substr(items_placed, v_from, 1) in ('y', 'n', 'm', 'e', 'g')
+      and substr(items_placed, v_to, 1) = 'p'
+      and memory.join_times(
+        substr(items_placed, v_from + 1, v_to - v_from - 1), whats[v_from], whats[v_to]
+      )
+    then
+      v_found := memory.last_occurrence(whats[v_from], whichs[v_from], lower(days_placed[v_to]));
+      if v_found is not null then
+        days_placed[v_from] := v_found;
+        items_placed := overlay(items_placed placing 'p' from v_from for 1);
+      end if;
+    end if;
+  end loop;
+
+  -- What is left is a time if the words around it say so, and then the nearest one: q.
+  for v_number in 1 .. cardinality(v_times) loop
+    v_to := v_times[v_number];
+    v_item := substr(items_placed, v_to, 1);
+    v_before := rtrim(left(items_placed, v_to - 1), '.');
+    v_is_article := right(v_before, 1) = 'a';
+    -- A blank is no item.
+    v_near := right(' ' || rtrim(v_before, '.a'), 1);
+    v_after := substr(items_placed, v_to + 1) || ' ';
+    v_is_joined := false;
+    if v_number > 1 then
+      v_from := v_times[v_number - 1];
+      v_gap := substr(items_placed, v_from + 1, v_to - v_from - 1);
+      v_is_joined := substr(items_placed, v_from, 1) in ('p', 'q')
+        and memory.join_times(v_gap, whats[v_from], whats[v_to]);
+    end if;
+    if v_near = 'v' then
+      v_item := 'x';
+    elsif v_item <> 'p' then
+      v_counts := case
+        when v_item in ('n', 'm') then
+          v_item = 'n' and whats[v_to] = 'date'
+          or strpos('ijCIBVLb', v_near) > 0
+          or v_is_joined and whats[v_from] in ('date', 'month', whats[v_to])
+          or (v_item = 'n' or v_near = 'f') and v_after ~ '^[tDI][.aijuof]*[ynmpY]'
+          or v_near = 'f' and left(v_after, 1) = 'u'
+          or whats[v_to] = 'date' and (
+            strpos('uf', v_near) > 0 or strpos(' scDYtI&|', left(v_after, 1)) > 0
+          )
+          or v_near = 'P' and (v_item = 'n' or strpos(' sc', left(v_after, 1)) > 0)
+          -- The end of April, the events of May; but the name of the other one: a friend of April.
+          or v_near = 'o' and (v_item = 'm' or rtrim(v_before, '.a') ~ '([PUzNOWh]|a[xX])o$')
+        when v_item in ('e', 'g') then
+          v_is_joined
+          or v_near = 'j'
+          or v_is_article and v_near = 'i'
+          or strpos('CIBVLPb', v_near) > 0 and (v_item = 'e' or not v_is_article)
+          or v_is_article and v_near = 't' and v_item = 'e'
+          or v_near = 'o' and right(rtrim(v_before, '.ao'), 1) = 'P'
+        when v_item = 'w' then v_is_joined or v_near = 'u'
+        when v_item = 'd' then v_is_joined
+        when v_item = 'Y' then
+          whichs[v_to]::integer >= 1900 and (
+            v_is_joined
+            or strpos('ijCIBVLbfP', v_near) > 0
+            or v_near = 'o' and strpos(' sc', left(v_after, 1)) > 0
+            or left(v_after, 2) in ('tY', 'DY')
+            -- In German a year needs no other word, but a noun after it may be what it counts.
+            or language = 'de' and left(v_after, 1) not in ('X', 'U')
+          )
+        else true
+      end;
+      v_found := case
+        when not v_counts then null
+        when v_item = 'Y' then days_placed[v_to]
+        when v_is_joined and (
+          substr(items_placed, v_from, 1) = 'p' and (
+            whats[v_from] = whats[v_to]
+            or whats[v_to] <> 'weekday'
+            and whats[v_from] in ('date', 'month', 'season', 'quarter', 'holiday')
+          )
+          or translate(v_gap, 'tDI', '') <> v_gap
+          or translate(v_gap, '.', '') = ''
+          or right(rtrim(left(items_placed, v_from - 1), '.aiju'), 1) = 'b'
+        )
+        then memory.first_occurrence(whats[v_to], whichs[v_to], lower(days_placed[v_from]))
+        else memory.nearest_days(whats[v_to], whichs[v_to], null, today)
+      end;
+      days_placed[v_to] := v_found;
+      v_item := case
+        when v_found is null then 'x'
+        when v_is_joined then substr(items_placed, v_from, 1)
+        else 'q'
+      end;
+    end if;
+
+    -- Early May, the first week of May, the week of 8 May.
+    if v_item in ('p', 'q') then
+      v_before := rtrim(v_before, '.oafD');
+      v_position := length(v_before);
+      case
+        when right(v_before, 1) = 'P' then
+          days_placed[v_to] := memory.part_of_days(days_placed[v_to], whichs[v_position]);
+        when right(v_before, 1) = 'h' then
+          days_placed[v_to] := memory.nth_days(
+            days_placed[v_to], split_part(whichs[v_position], ' ', 1)::integer, whats[v_position],
+            nullif(split_part(whichs[v_position], ' ', 2), '')
+          );
+        when right(v_before, 1) = 'U' and whats[v_position] in ('week', 'weekend')
+          and strpos('of', substr(items_placed, v_position + 1, 1)) > 0
+        then
+          days_placed[v_to] := memory.unit_days(
+            whats[v_position], 0, lower(days_placed[v_to])
+          );
+        else
+          null;
+      end case;
+      if days_placed[v_to] is null then
+        v_item := 'x';
+      end if;
+    end if;
+    items_placed := overlay(items_placed placing v_item from v_to for 1);
+  end loop;
+  return next;
+end;
+$$;
+
+comment on function memory.place_times(text, text, text[], text[], daterange[], date) is
+'The days that the first 16 times of memory.read_times mean today. Their letters become p, for '
+'days that are certain, and q, for the nearest of what recurs; x for what turned out to be none.';
+
+create function memory.read_period(
+  query text,
+  time_zone text,
+  as_of timestamptz default now()
+)
+  returns tstzmultirange
+  language plpgsql
+  immutable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_generic_plan -- planning would cost more than reading
+as $$
+declare
+  v_today date;
+  v_words record;
+  v_read record;
+  v_placed record;
+  v_times integer[];
+  v_number integer := 1;
+  v_at integer;
+  v_next integer;
+  v_before text;
+  v_after text;
+  v_gap text;
+  v_word text;
+  v_unit integer;
+  v_distance interval;
+  v_first_day date;
+  v_next_day date;
+  v_from timestamptz;
+  v_to timestamptz;
+  v_periods tstzmultirange := tstzmultirange();
+begin
+  perform memory.check_time_zone('time_zone', time_zone);
+  perform memory.check_time('as_of', as_of);
+  if not memory.may_name_time(query) then
+    return null;
+  end if;
+  select w.* into v_words from memory.read_time_words(query) as w;
+  v_today := (as_of at time zone time_zone)::date;
+  if translate(v_words.letters, 'MnmWwdTSgHKUYEF', '') = v_words.letters
+    or v_today not between '0200-01-01' and '9000-01-01'
+  then
+    return null;
+  end if;
+  select t.* into v_read
+  from memory.read_times(v_words.language, v_words.letters, v_words.readings, v_today) as t;
+  select t.* into v_placed
+  from memory.place_times(
+    v_words.language, v_read.items, v_read.whats, v_read.whichs, v_read.days, v_today
+  ) as t;
+
+  v_times := array(
+    select p.position
+    from generate_series(1, length(v_placed.items_placed)) as p (position)
+    where substr(v_placed.items_placed, p.position, 1) in ('p', 'q')
+    order by p.position
+  );
+  while v_number <= cardinality(v_times) loop
+    v_at := v_times[v_number];
+    v_next := v_times[v_number + 1];
+    v_before := left(v_placed.items_placed, v_at - 1);
+    v_after := substr(v_placed.items_placed, v_at + 1);
+    v_gap := translate(left(v_after, v_next - v_at - 1), '.', '');
+    v_first_day := lower(v_placed.days_placed[v_at]);
+    v_next_day := upper(v_placed.days_placed[v_at]);
+    v_word := right(rtrim(v_before, '.aoijuDPhU'), 1);
+    v_before := rtrim(v_before, '.aiju');
+    v_distance := null;
+    if lower(v_placed.days_placed[v_next]) >= v_first_day
+      and memory.join_times(v_gap, v_read.whats[v_at], v_read.whats[v_next])
+      and (
+        v_gap = ''
+        or left(v_gap, 1) in ('t', 'D', 'I')
+        or left(v_gap, 1) = '&' and v_word = 'b'
+      )
+    then
+      v_next_day := upper(v_placed.days_placed[v_next]);
+      v_number := v_number + 1;
+      v_word := null;
+    elsif v_word = 'f' and left(v_after, 1) = 'u'
+      and left(ltrim(v_after, 'ua'), 1) not in ('p', 'q')
+    then
+      -- From May on.
+      v_word := 'C';
+    elsif right(v_before, 2) in ('UB', 'UV', 'UL') then
+      -- Three days before.
+      v_unit := length(v_before) - 1;
+      v_distance := memory.unit_length(v_read.whats[v_unit]) * case
+        when substr(v_before, v_unit - 1, 1) in ('N', 'J', 'Z')
+        then split_part(v_read.whichs[v_unit - 1], '-', -1)::integer
+        else 1
+      end;
+    end if;
+    v_from := v_first_day::timestamp at time zone time_zone;
+    v_to := v_next_day::timestamp at time zone time_zone;
+    v_periods := v_periods + tstzmultirange(
+      case
+        when v_word = 'C' and v_from >= as_of then 'empty'
+        when v_word = 'C' then tstzrange(v_from, as_of)
+        when v_word = 'I' then tstzrange(null, v_to)
+        when v_word = 'L' then tstzrange(v_to, (v_next_day + v_distance) at time zone time_zone)
+        when v_word in ('B', 'V')
+        then tstzrange((v_first_day - v_distance) at time zone time_zone, v_from)
+        else tstzrange(v_from, v_to)
+      end
+    );
+    v_number := v_number + 1;
+  end loop;
+  return nullif(v_periods, tstzmultirange());
+end;
+$$;
+
+comment on function memory.read_period(text, text, timestamptz) is
+'The times that the first 1,000 characters of a text name, such as "last week" or "on 3 May", as '
+'they are understood at as_of in a time zone (a name of the IANA database): half-open ranges from '
+'midnight to midnight; NULL if it names none. What has no year, such as May or Monday, is the last '
+'that has begun. Raises nothing for any text. Errors: PM002.';
 
 -- Deploy pymem:functions/embedding to pg
 -- requires: tables/embedding_queue
@@ -5238,7 +7866,9 @@ create function memory.active_embedding_version()
     version text,
     dimensions integer,
     rendering text,
-    status text
+    status text,
+    similarity_floor float8,
+    similarity_ceiling float8
   )
   language plpgsql
   stable
@@ -5247,14 +7877,17 @@ create function memory.active_embedding_version()
 as $$
 begin
   return query
-  select v.id, v.model, v.version, v.dimensions, v.rendering, v.status
+  select
+    v.id, v.model, v.version, v.dimensions, v.rendering, v.status, v.similarity_floor,
+    v.similarity_ceiling
   from memory.embedding_versions as v
   where v.tenant_id = memory.current_tenant() and v.status = 'active';
 end;
 $$;
 
 comment on function memory.active_embedding_version() is
-'The version of the vectors that are searched; no row before any was registered.';
+'The version of the vectors that are searched, and the scale of its similarities '
+'(memory.meaning_score); no row before any was registered.';
 
 create function memory.current_embedding_versions()
   returns table (
@@ -5263,7 +7896,9 @@ create function memory.current_embedding_versions()
     version text,
     dimensions integer,
     rendering text,
-    status text
+    status text,
+    similarity_floor float8,
+    similarity_ceiling float8
   )
   language plpgsql
   stable
@@ -5272,7 +7907,9 @@ create function memory.current_embedding_versions()
 as $$
 begin
   return query
-  select v.id, v.model, v.version, v.dimensions, v.rendering, v.status
+  select
+    v.id, v.model, v.version, v.dimensions, v.rendering, v.status, v.similarity_floor,
+    v.similarity_ceiling
   from memory.embedding_versions as v
   where v.tenant_id = memory.current_tenant() and v.status in ('active', 'building')
   order by v.status;
@@ -5280,8 +7917,8 @@ end;
 $$;
 
 comment on function memory.current_embedding_versions() is
-'The versions vectors are made of: the active one, then the one under construction, as far as '
-'there are such.';
+'The versions vectors are made of, as memory.active_embedding_version: the active one, then the '
+'one under construction, as far as there are such.';
 
 create function memory.check_embedding_version(embedding_version_id uuid)
   returns uuid
@@ -5352,10 +7989,38 @@ comment on function memory.lock_embedding_version(text, vector, uuid) is
 'the end of the transaction; NULL for no vector. Errors: PM002 malformed vector, PM004 vector of '
 'another version.';
 
+create function memory.check_similarity_scale(
+  similarity_floor float8,
+  similarity_ceiling float8
+)
+  returns void
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform memory.check_number('similarity_floor', coalesce(similarity_floor, 0), -1, 1);
+  perform memory.check_number('similarity_ceiling', coalesce(similarity_ceiling, 0), -1, 1);
+  if coalesce(similarity_ceiling, 0.75) < coalesce(similarity_floor, 0.05) + 0.01 then
+    raise exception 'a scale from % to % is none',
+      coalesce(similarity_floor, 0.05), coalesce(similarity_ceiling, 0.75)
+      using errcode = 'PM002',
+        hint = 'Pass a similarity_ceiling at least 0.01 above similarity_floor.';
+  end if;
+end;
+$$;
+
+comment on function memory.check_similarity_scale(float8, float8) is
+'Refuses a scale of similarities that leaves no room between its ends; NULL stands for the '
+'default. Errors: PM002.';
+
 create function memory.register_embedding_version(
   model text,
   version text,
-  dimensions integer default 384
+  dimensions integer default 384,
+  similarity_floor float8 default null,
+  similarity_ceiling float8 default null
 )
   returns uuid
   language plpgsql
@@ -5373,6 +8038,7 @@ begin
   perform memory.check_text('model', model, 256);
   perform memory.check_text('version', version, 128);
   perform memory.check_dimensions(dimensions);
+  perform memory.check_similarity_scale(similarity_floor, similarity_ceiling);
 
   select v.id into v_id
   from memory.current_embedding_versions() as v
@@ -5399,10 +8065,15 @@ begin
     end if;
     -- Whoever comes second in a race finds the winner's row below.
     insert into memory.embedding_versions
-      (tenant_id, model, version, rendering, dimensions, status)
+      (
+        tenant_id, model, version, rendering, dimensions, similarity_floor, similarity_ceiling,
+        status
+      )
     values (
       v_tenant_id, register_embedding_version.model, register_embedding_version.version,
-      v_settings.embedding_rendering, register_embedding_version.dimensions, 'active'
+      v_settings.embedding_rendering, register_embedding_version.dimensions,
+      coalesce(register_embedding_version.similarity_floor, 0.05),
+      coalesce(register_embedding_version.similarity_ceiling, 0.75), 'active'
     )
     on conflict do nothing;
   end if;
@@ -5425,10 +8096,12 @@ begin
 end;
 $$;
 
-comment on function memory.register_embedding_version(text, text, integer) is
+comment on function memory.register_embedding_version(text, text, integer, float8, float8) is
 'Returns the id of the version of an embedding model, active or under construction; the first '
-'one a tenant registers becomes the active one, with the rendering of the settings. Errors: '
-'PM004 another model is active, PM002 dimensions other than 384.';
+'one a tenant registers becomes the active one, with the rendering of the settings. '
+'similarity_floor, similarity_ceiling: the scale of its cosine similarities '
+'(memory.meaning_score; NULL: that of all-MiniLM-L6-v2), for a version that is new. Errors: PM004 '
+'another model is active, PM002 dimensions other than 384 or a scale that is none.';
 
 create function memory.render_for_embedding(
   tenant_id text,
@@ -5798,7 +8471,9 @@ comment on function memory.enqueue_missing_embeddings(text, uuid) is
 create function memory.start_reembedding(
   model text,
   version text,
-  dimensions integer default 384
+  dimensions integer default 384,
+  similarity_floor float8 default null,
+  similarity_ceiling float8 default null
 )
   returns uuid
   language plpgsql
@@ -5815,6 +8490,7 @@ begin
   perform memory.check_text('model', model, 256);
   perform memory.check_text('version', version, 128);
   perform memory.check_dimensions(dimensions);
+  perform memory.check_similarity_scale(similarity_floor, similarity_ceiling);
 
   -- One start at a time; stores, which hold key-share locks, go on.
   perform from memory.embedding_versions as v
@@ -5840,10 +8516,14 @@ begin
   end if;
 
   insert into memory.embedding_versions as v
-    (tenant_id, model, version, rendering, dimensions, status)
+    (
+      tenant_id, model, version, rendering, dimensions, similarity_floor, similarity_ceiling, status
+    )
   values (
     v_tenant_id, start_reembedding.model, start_reembedding.version,
-    v_settings.embedding_rendering, start_reembedding.dimensions, 'building'
+    v_settings.embedding_rendering, start_reembedding.dimensions,
+    coalesce(start_reembedding.similarity_floor, 0.05),
+    coalesce(start_reembedding.similarity_ceiling, 0.75), 'building'
   )
   on conflict (tenant_id, model, version, rendering) do update set status = 'building'
   where v.status = 'retired'
@@ -5859,11 +8539,12 @@ begin
 end;
 $$;
 
-comment on function memory.start_reembedding(text, text, integer) is
+comment on function memory.start_reembedding(text, text, integer, float8, float8) is
 'Begins a change of the embedding model or of what is embedded (the setting '
 'embedding_rendering): every memory is queued for the new version, whose vectors '
 'wait beside the old ones; searches go on with the old version. Returns the id of the new '
-'version; calling it again for the same version queues only what is missing. Errors: PM004 '
+'version; calling it again for the same version queues only what is missing. similarity_floor, '
+'similarity_ceiling: as in memory.register_embedding_version. Errors: PM004 '
 'another change is under way or the version is active already, PM002 dimensions other than 384.';
 
 create function memory.cancel_reembedding()
@@ -6003,6 +8684,100 @@ comment on function memory.switch_embedding_version() is
 'the new version becomes the active one. Returns its id. Errors: PM004 no change is under way or '
 'memories still lack their new vector, PM002 not at READ COMMITTED.';
 
+-- Deploy pymem:functions/calibration to pg
+-- requires: functions/embedding
+-- requires: tables/searchable_memories
+
+set local role memory_owner;
+
+create function memory.calibrate_similarity(sample_size integer default 400)
+  returns table (
+    similarity_floor float8,
+    similarity_ceiling float8,
+    pairs bigint
+  )
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+  set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_ids uuid[];
+  v_floor float8;
+  v_pairs bigint;
+begin
+  perform memory.check_number('sample_size', sample_size, 10, 2000);
+  perform from memory.embedding_versions as v
+  where v.tenant_id = v_tenant_id and v.status = 'active'
+  for no key update;
+  if not found then
+    raise exception 'no embedding model is registered'
+      using errcode = 'PM004',
+        hint = 'Call memory.register_embedding_version(model, version) first.';
+  end if;
+
+  -- Facts and rules, each about something else, if there are ten; turns of talk are all alike. Their
+  -- ids are random, so the first by id are a sample, and always the same.
+  v_ids := array(
+    select m.id
+    from memory.searchable_memories as m
+    where m.tenant_id = v_tenant_id and m.is_live and m.embedding is not null
+    order by m.memory_type = 'episode', m.id
+    limit sample_size
+  );
+  if cardinality(v_ids) < 10 then
+    raise exception 'only % memories have a vector', cardinality(v_ids)
+      using errcode = 'PM004',
+        hint = 'Store and embed ten memories or more, or pass the scale to '
+          'memory.register_embedding_version.';
+  end if;
+
+  with sampled as materialized (
+    select m.id, m.memory_type = 'episode' as is_episode, m.embedding
+    from memory.searchable_memories as m
+    where m.tenant_id = v_tenant_id and m.id = any (v_ids)
+  ),
+  compared as (
+    select a.is_episode or b.is_episode as is_talk, 1 - (a.embedding <=> b.embedding) as similarity
+    from sampled as a
+    join sampled as b on b.id > a.id
+  ),
+  quantiles as (
+    select
+      c.is_talk,
+      count(*) as pairs,
+      percentile_cont(case when c.is_talk then 0.05 else 0.25 end) within group (
+        order by c.similarity
+      ) as similarity
+    from compared as c
+    group by c.is_talk
+  )
+  select q.similarity, q.pairs into v_floor, v_pairs
+  from quantiles as q
+  order by q.pairs < 45, q.is_talk
+  limit 1;
+
+  return query
+  update memory.embedding_versions as v
+  set
+    similarity_floor = least(v_floor, 0.98),
+    similarity_ceiling = least(v_floor, 0.98) + 0.74 * (1 - least(v_floor, 0.98))
+  where v.tenant_id = v_tenant_id and v.status = 'active'
+  returning v.similarity_floor, v.similarity_ceiling, v_pairs;
+end;
+$$;
+
+comment on function memory.calibrate_similarity(integer) is
+'Measures the scale of the active embedding model''s similarities on the tenant''s own memories, '
+'keeps it with the embedding version, and returns it with the number of pairs compared. The floor '
+'is where a quarter of all pairs of facts and rules lie below (of pairs of episodes, which talk '
+'about the same things, a twentieth); the ceiling lies 0.74 of the way from there to 1: what '
+'all-MiniLM-L6-v2 gives with its own scale, 0.05 to 0.75. sample_size: memories compared with each '
+'other, 10..2000. Errors: PM002, PM004 no model, or too few memories with a vector.';
+
 -- Deploy pymem:functions/store_episodes to pg
 -- requires: functions/embedding
 -- requires: functions/settings
@@ -6034,13 +8809,14 @@ as $$
 declare
   v_settings memory.settings := memory.current_settings();
   v_tenant_id text := v_settings.tenant_id;
+  v_butler text := memory.collapse_whitespace(store_episode.butler);
   v_created_at timestamptz := coalesce(store_episode.created_at, store_episode.as_of);
   v_version_id uuid;
   v_id uuid;
 begin
   perform
     memory.check_text('content', store_episode.content, 1048576),
-    memory.check_text('butler', store_episode.butler, 128),
+    memory.check_scope('butler', v_butler),
     memory.check_number('importance', store_episode.importance, 0, 10),
     memory.check_metadata(store_episode.metadata),
     memory.check_word('source_class', store_episode.source_class, '{user,agent,tool,external}'),
@@ -6057,9 +8833,8 @@ begin
     expires_at
   )
   values (
-    v_tenant_id, memory.collapse_whitespace(store_episode.butler), store_episode.session_id,
-    store_episode.content, store_episode.source_class, store_episode.importance,
-    store_episode.metadata,
+    v_tenant_id, v_butler, store_episode.session_id, store_episode.content,
+    store_episode.source_class, store_episode.importance, store_episode.metadata,
     store_episode.embedding, v_version_id, v_settings.text_search_config,
     v_settings.index_rendering, store_episode.idempotency_key, v_created_at,
     as_of + make_interval(secs => v_settings.episode_ttl_days * 86400)
@@ -6074,7 +8849,7 @@ begin
   from memory.episodes as e
   where e.tenant_id = v_tenant_id
     and e.idempotency_key = store_episode.idempotency_key
-    and e.butler = memory.collapse_whitespace(store_episode.butler)
+    and e.butler = v_butler
     and e.content = store_episode.content;
   if not found then
     perform memory.refuse_reused_key(store_episode.idempotency_key);
@@ -6170,7 +8945,7 @@ begin
   );
   perform
     memory.check_text('content of episode ' || e.ordinal, e.content, 1048576),
-    memory.check_text('butler of episode ' || e.ordinal, e.butler, 128),
+    memory.check_scope('butler of episode ' || e.ordinal, e.butler),
     memory.check_number('importance of episode ' || e.ordinal, e.importance, 0, 10),
     memory.check_metadata(e.metadata, whose => ' of episode ' || e.ordinal),
     memory.check_idempotency_key(e.idempotency_key, ' of episode ' || e.ordinal),
@@ -6276,7 +9051,7 @@ begin
     memory.check_text('subject', v_subject, 512),
     memory.check_text('predicate', v_predicate, 512),
     memory.check_text('content', store_fact.content, 1048576),
-    memory.check_text('scope', v_scope, 128),
+    memory.check_scope('scope', v_scope),
     memory.check_number('importance', store_fact.importance, 0, 10),
     memory.check_number('confidence', store_fact.confidence, 0, 1),
     memory.check_word(
@@ -6511,7 +9286,7 @@ begin
     memory.check_text('subject' || w.whose, f.subject, 512),
     memory.check_text('predicate' || w.whose, f.predicate, 512),
     memory.check_text('content' || w.whose, f.content, 1048576),
-    memory.check_text('scope' || w.whose, f.scope, 128),
+    memory.check_scope('scope' || w.whose, f.scope),
     memory.check_number('importance' || w.whose, f.importance, 0, 10),
     memory.check_number('confidence' || w.whose, f.confidence, 0, 1),
     memory.check_word(
@@ -6521,7 +9296,7 @@ begin
     memory.check_metadata(f.metadata, '{status}', w.whose),
     case
       when f.source_butler is not null
-      then memory.check_text('source_butler' || w.whose, f.source_butler, 128)
+      then memory.check_scope('source_butler' || w.whose, f.source_butler)
     end,
     case when f.embedding is not null then memory.check_embedding(f.embedding, w.whose) end,
     memory.check_idempotency_key(f.idempotency_key, w.whose),
@@ -6920,7 +9695,7 @@ declare
 begin
   perform
     memory.check_text('content', store_rule.content, 1048576),
-    memory.check_text('scope', v_scope, 128),
+    memory.check_scope('scope', v_scope),
     memory.check_number('confidence', store_rule.confidence, 0, 1),
     memory.check_number('importance', store_rule.importance, 0, 10),
     memory.check_tags(store_rule.tags),
@@ -8070,8 +10845,8 @@ end;
 $$;
 
 comment on function memory.read_aliases(text[]) is
-'Aliases with their whitespace collapsed, each once in whatever case, in their order. Errors: '
-'PM002.';
+'Aliases with their whitespace collapsed, each once whatever its case and accents '
+'(memory.fold_name), in their order. Errors: PM002.';
 
 create function memory.refuse_name(
   tenant_id text,
@@ -8153,9 +10928,9 @@ $$;
 
 comment on function memory.entity_create(text, text, text, text[], jsonb, timestamptz) is
 'Makes an entity, a person, organization, place or other, and returns its id. Whitespace in names '
-'is collapsed; an alias counts once in whatever case. tenant_id, if given, must be that of the '
-'request. Errors: PM002 invalid argument, PM004 this name and type exist (the message tells the '
-'entity), PM005 another tenant.';
+'is collapsed; an alias counts once, whatever its case and accents, but canonical names that '
+'differ in them are two. tenant_id, if given, must be that of the request. Errors: PM002 invalid '
+'argument, PM004 this name and type exist (the message tells the entity), PM005 another tenant.';
 
 create function memory.entity_get(entity_id uuid)
   returns table (
@@ -12445,10 +15220,10 @@ end;
 $$;
 
 comment on function memory.find_names(text, text, text, boolean, integer) is
-'Entities of a tenant by name, in whatever case: exact, the canonical name; alias; prefix, the '
-'beginning or a part of a name; fuzzy, a trigram similarity of at least 0.3 (pg_trgm), if it is '
-'wanted, the name has more than two characters and the extension is there. Of each kind at most '
-'max_entities, the first by name or the most similar; an entity may come more than once.';
+'Entities of a tenant by name, as memory.fold_name compares it: exact, the canonical name; alias; '
+'prefix, the beginning or a part of a name; fuzzy, a trigram similarity of at least 0.3 (pg_trgm), '
+'if it is wanted, the name has more than two characters and the extension is there. Of each kind '
+'at most max_entities, the first by name or the most similar; an entity may come more than once.';
 
 set local role memory_owner;
 revoke create on schema memory from memory_search;
@@ -12694,48 +15469,109 @@ comment on function memory.term_frequency(tsvector, tsquery) is
 'n occurrences is (1 + 1/4 + ... + 1/n^2) / (pi^2/6); what is missing from 1 is 1/(n + 1/2), to '
 'the nearest n.';
 
+create type memory.keyword_query as (
+  lexemes text[],
+  condition tsquery,
+  any_terms bigint[],
+  all_terms bigint[]
+);
+
+comment on type memory.keyword_query is
+'The words of a query, as lexemes and as what a text has to match; keys (memory.hash_terms) of '
+'lexemes one of which, and each of which, a match is filed under: all_terms is NULL where any will '
+'do.';
+
+create function memory.one_lexeme(lexeme text)
+  returns tsquery
+  language sql
+  immutable
+  parallel safe
+  return (
+    '''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || ''''
+  )::tsquery;
+
+comment on function memory.one_lexeme(text) is
+'The tsquery that matches a text with the lexeme.';
+
+create function memory.inverse_document_frequency(
+  documents bigint,
+  matching bigint
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return ln(
+    1 + (greatest(documents, matching) - matching + 0.5::float8) / (matching + 0.5::float8)
+  );
+
+comment on function memory.inverse_document_frequency(bigint, bigint) is
+'How much a word tells that some of all documents hold: ln(1 + (N - n + 0.5)/(n + 0.5)), the form '
+'of BM25 that is never negative.';
+
+create function memory.saturate_frequency(
+  frequency float8,
+  relative_length float8,
+  k1 float8,
+  b float8
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return frequency * (k1 + 1) / (frequency + k1 * (1 - b + b * relative_length));
+
+comment on function memory.saturate_frequency(float8, float8, float8, float8) is
+'What a word that occurs so often counts in BM25, 0..k1 + 1: the more it occurs the less each time '
+'adds, and in a text longer than the average (relative_length above 1) it counts less.';
+
 grant create on schema memory to memory_search;
-grant usage on type memory.settings to memory_search;
+grant usage on type
+memory.settings, memory.word_match, memory.corpus_size, memory.keyword_query
+to memory_search;
 set local role memory_search;
 
 create function memory.bm25_matches(
-  memory_type text,
-  query tsquery,
-  lexemes text[],
+  corpus memory.corpus_size[],
+  words memory.keyword_query,
   settings memory.settings,
   scope text,
-  max_results integer,
   min_confidence float8,
   as_of timestamptz
 )
-  returns setof memory.candidate
+  returns setof memory.word_match
   language plpgsql
   stable
   rows 50 -- or the planner joins the answers as if they were thousands
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
   set plan_cache_mode = force_generic_plan -- planning would cost more than searching
+  set enable_bitmapscan = on -- whatever the caller does without
   set jit = off -- and compiling more still
 as $$
+#variable_conflict use_column
 declare
   v_tenant_id text := settings.tenant_id;
   v_terms tsquery[] := array(
-    select memory.any_lexeme(array[l.lexeme])
-    from unnest(lexemes) with ordinality as l (lexeme, position)
+    select memory.one_lexeme(l.lexeme)
+    from unnest(words.lexemes) with ordinality as l (lexeme, position)
     order by l.position
   );
-  v_any bigint[] := memory.hash_terms(v_tenant_id, lexemes);
-  v_corpus record;
+  v_any bigint[] := words.any_terms;
+  v_condition tsquery := case when words.all_terms is not null then words.condition end;
+  v_memory_types text[] := array(select c.memory_type from unnest(corpus) as c);
+  -- Fields of a record are dear to read for each row.
+  v_k1 float8 := settings.bm25_k1;
+  v_b float8 := settings.bm25_b;
 begin
-  select c.* into v_corpus from memory.corpus_size(memory_type) as c;
-
   return query
-  with matching as materialized (
+  with matching as (
     select
+      array_position(v_memory_types, m.memory_type) as type_position,
       m.id,
       m.created_at,
       m.search_vector,
-      m.search_vector @@ bm25_matches.query
+      (v_condition is null or m.search_vector @@ v_condition)
       and (m.expires_at is null or m.expires_at > as_of)
       and (
         bm25_matches.scope is null or m.scope = bm25_matches.scope
@@ -12748,43 +15584,62 @@ begin
       ) as is_eligible
     from memory.searchable_memories as m
     where m.is_live
-      and m.tenant_id = v_tenant_id
-      and m.memory_type = bm25_matches.memory_type
+      -- The keys are the tenant's own: in a collation of no index, this only makes sure of it.
+      and m.tenant_id collate "POSIX" = v_tenant_id
+      and m.memory_type = any (v_memory_types)
       and memory.search_terms(m.tenant_id, m.search_vector) && v_any
+    offset 0
   ),
   occurrences as (
     select
-      m.id, m.created_at, m.is_eligible,
+      m.type_position, m.id, m.created_at, m.is_eligible,
       memory.term_frequency(m.search_vector, t.term) as frequency,
-      settings.bm25_k1 * (
-        1 - settings.bm25_b + settings.bm25_b * length(m.search_vector) / v_corpus.average_terms
-      ) as dampening,
-      count(*) over (partition by t.term) as documents
+      length(m.search_vector)::float8 as terms,
+      count(*) over (partition by m.type_position, t.position) as documents
     from matching as m
-    join unnest(v_terms) as t (term) on m.search_vector @@ t.term
+    join unnest(v_terms) with ordinality as t (term, position) on m.search_vector @@ t.term
+    offset 0
+  ),
+  weighed as (
+    select
+      o.*,
+      c.documents as all_documents,
+      memory.inverse_document_frequency(c.documents, o.documents) as weight,
+      memory.saturate_frequency(o.frequency, o.terms / c.average_terms, v_k1, v_b) as saturation
+    from occurrences as o
+    join unnest(corpus) with ordinality as c (type, documents, average_terms, position)
+      on c.position = o.type_position
+    offset 0 -- so that each is computed once
+  ),
+  -- Of n occurrences of a word each stands for 1/n of it; the words that nothing holds make up the
+  -- rest of the query.
+  possible as (
+    select
+      w.*,
+      (v_k1 + 1) * (
+        sum(w.weight / w.documents) over (partition by w.type_position)
+        + (
+          cardinality(v_terms) - sum(1.0::float8 / w.documents) over (partition by w.type_position)
+        ) * memory.inverse_document_frequency(w.all_documents, 0)
+      ) as possible
+    from weighed as w
   )
   select
-    o.id,
-    sum(
-      ln(1 + (greatest(v_corpus.documents, o.documents) - o.documents + 0.5) / (o.documents + 0.5))
-      * o.frequency * (settings.bm25_k1 + 1) / (o.frequency + o.dampening)
-    ) as weight,
-    o.created_at
-  from occurrences as o
-  where o.is_eligible
-  group by o.id, o.created_at
-  order by weight desc, o.created_at desc, o.id
-  limit max_results;
+    v_memory_types[p.type_position], p.id, p.created_at, sum(p.weight * p.saturation),
+    sum(p.weight * p.saturation) / max(p.possible)
+  from possible as p
+  where p.is_eligible
+  group by p.type_position, p.id, p.created_at;
 end;
 $$;
 
 comment on function memory.bm25_matches(
-  text, tsquery, text[], memory.settings, text, integer, float8, timestamptz
+  memory.corpus_size[], memory.keyword_query, memory.settings, text, float8, timestamptz
 ) is
-'As keyword_matches, but by BM25 of the lexemes (Robertson and Zaragoza, 2009): for each word '
-'ln(1 + (N - n + 0.5)/(n + 0.5)) * f (k1 + 1)/(f + k1 (1 - b + b length/average)), where n of '
-'the tenant''s N live memories of the type hold it, f times in this one; the length is that of '
-'the search vector.';
+'The live memories of some types that hold lexemes of a query, with their BM25 (Robertson and '
+'Zaragoza, 2009), in no order: for each lexeme inverse_document_frequency, by how many of the '
+'tenant''s live memories of the type hold it, times saturate_frequency; and its share of what all '
+'lexemes could give, each at k1 + 1. Of words that are all required, only what holds all of them.';
 
 -- Written so that the planner makes it part of the query that calls it.
 -- noqa: disable=RF01,RF03,AM03,ST06
@@ -12841,9 +15696,14 @@ revoke create on schema memory from memory_search;
 -- Deploy pymem:functions/candidates to pg
 -- requires: functions/keywords
 -- requires: functions/neighbours
+-- requires: functions/periods
 
 -- The functions of this file belong to memory_search: see functions/neighbours. find_memories sets
 -- plan_cache_mode and jit for those that it calls.
+--
+-- There are two roads to an answer. fuse_lists reads a ranked list by meaning and one by words and
+-- fuses them by rank: semantic_search, keyword_search, hybrid_search and the ranking "specified".
+-- weigh_memories gives each memory a relevance of its own: search, recall and context.
 
 set local role memory_owner;
 
@@ -12857,43 +15717,48 @@ create type memory.fused_candidate as (
   rank float8,
   keyword_rank bigint,
   rrf_score float8,
-  neighbour_boost float8,
+  meaning float8,
+  words float8,
+  neighbor_boost float8,
   session_boost float8,
   named_boost float8,
+  time_boost float8,
   relevance float8,
+  outcome text,
   score float8
 );
 
 comment on type memory.fused_candidate is
-'A memory of one or both lists, with what became of its ranks.';
+'A memory that may be an answer, with the parts of its score.';
+comment on column memory.fused_candidate.outcome is
+'Why it is none: "below relevance", or "no match" where nothing has enough evidence; NULL if it '
+'may be one.';
 comment on column memory.fused_candidate.score is 'What a search of the mode orders by.';
-
-create type memory.keyword_query as (
-  lexemes text[],
-  condition tsquery,
-  any_terms bigint[],
-  all_terms bigint[]
-);
-
-comment on type memory.keyword_query is
-'The words of a query, as lexemes and as what a text has to match; keys (memory.hash_terms) of '
-'lexemes one of which, and each of which, a match is filed under: all_terms is NULL where any will '
-'do.';
 
 create function memory.normalize_name(name text)
   returns text
   language sql
   immutable
-  strict
   parallel safe
-  return ' ' || btrim(regexp_replace(lower(name), '[^[:alnum:]]+', ' ', 'g')) || ' ';
+  return ' ' || btrim(regexp_replace(
+    case
+      when octet_length(name) <> length(name)
+      then memory.fold_text(
+        lower(memory.pair_characters(memory.fold_text(name), with_single => false))
+      )
+      else lower(name)
+    end,
+    '[^[:alnum:]]+', ' ', 'g'
+  )) || ' ';
 
 comment on function memory.normalize_name(text) is
-'A name or a text as lower-case words between single spaces, so that position() finds whole '
-'words.';
+'A name or a text as folded (memory.fold_text), lower-case words between single spaces, so that '
+'position() finds whole words. Of a script without spaces each pair of neighboring characters is '
+'one (memory.pair_characters): a name of two characters is found within a text, one of a single '
+'character where it stands alone.';
 
 grant create on schema memory to memory_search;
-grant usage on type memory.fused_candidate, memory.keyword_query to memory_search;
+grant usage on type memory.fused_candidate to memory_search;
 set local role memory_search;
 
 create function memory.read_query(
@@ -12908,7 +15773,9 @@ create function memory.read_query(
   set client_min_messages = warning -- no NOTICE about words too long to index
 as $$
 declare
-  v_vector tsvector := to_tsvector(settings.text_search_config::regconfig, coalesce(query, ''));
+  v_vector tsvector := memory.query_vector(settings.text_search_config, coalesce(query, ''));
+  v_plain boolean := octet_length(query) = length(query)
+    and not memory.reads_accents(settings.text_search_config);
   v_query memory.keyword_query;
 begin
   if v_vector = '' then
@@ -12921,12 +15788,24 @@ begin
   end;
   v_query.any_terms := memory.hash_terms(settings.tenant_id, v_query.lexemes);
   if keyword_match = 'all' then
-    v_query.condition := plainto_tsquery(
-      settings.text_search_config::regconfig, memory.preprocess_search_query(query)
-    );
-    -- Where a dictionary gives alternatives for a word, not every lexeme need occur.
+    if v_plain then
+      v_query.condition := plainto_tsquery(
+        settings.text_search_config::regconfig, memory.preprocess_search_query(query)
+      );
+    else
+      v_query.condition := memory.every_word(settings.text_search_config, query);
+    end if;
+    -- Where there are alternatives for a word, not every lexeme need occur.
     v_query.all_terms := case
-      when v_query.condition::text ~ '\|' then '{}' else v_query.any_terms
+      when v_plain and v_query.condition::text !~ '\|' then v_query.any_terms
+      else memory.hash_terms(
+        settings.tenant_id,
+        array(
+          select l.lexeme
+          from unnest(v_query.lexemes) as l (lexeme)
+          where not ts_delete(v_vector, l.lexeme) @@ v_query.condition
+        )
+      )
     end;
   else
     v_query.condition := memory.any_lexeme(v_query.lexemes);
@@ -12948,6 +15827,7 @@ create function memory.fuse_lists(
   scope text,
   depth integer,
   min_confidence float8,
+  rrf_k integer,
   settings memory.settings,
   as_of timestamptz
 )
@@ -12958,14 +15838,10 @@ create function memory.fuse_lists(
 begin atomic
   select
     t.memory_type, t.type_position, l.id, l.created_at, l.similarity, l.semantic_rank, l.rank,
-    l.keyword_rank, r.rrf_score, null::float8, null::float8, null::float8,
-    case
-      when mode = 'hybrid'
-      then memory.relevance_score(
-        r.rrf_score, (settings).rrf_k,
-        case when (settings).relevance_scale = 'range' then depth + 1::bigint end
-      )
-    end,
+    l.keyword_rank, r.rrf_score, null::float8, null::float8, null::float8, null::float8,
+    null::float8, null::float8,
+    case when mode = 'hybrid' then memory.relevance_score(r.rrf_score, rrf_k) end,
+    null::text,
     case mode when 'semantic' then l.similarity when 'keyword' then l.rank else r.rrf_score end
   from unnest(memory_types) with ordinality as t (memory_type, type_position)
   cross join lateral (
@@ -12982,27 +15858,17 @@ begin atomic
     ) with ordinality as s (id, weight, created_at, place)
     full join (
       select m.*, row_number() over (order by m.weight desc, m.created_at desc, m.id) as place
-      from (
-        select w.*
-        from memory.keyword_matches(
-          (settings).tenant_id, t.memory_type, (words).condition, (words).any_terms,
-          (words).all_terms, fuse_lists.scope, depth, fuse_lists.min_confidence, as_of
-        ) as w
-        where (settings).keyword_ranker = 'ts_rank' and (words).any_terms is not null
-        union all
-        select b.*
-        from memory.bm25_matches(
-          t.memory_type, (words).condition, (words).lexemes, settings, fuse_lists.scope, depth,
-          fuse_lists.min_confidence, as_of
-        ) as b
-        where (settings).keyword_ranker = 'bm25' and (words).any_terms is not null
+      from memory.keyword_matches(
+        (settings).tenant_id, t.memory_type, (words).condition, (words).any_terms,
+        (words).all_terms, fuse_lists.scope, depth, fuse_lists.min_confidence, as_of
       ) as m
+      where (words).any_terms is not null
     ) as k
     on k.id = s.id
   ) as l
   cross join lateral (
     select case when mode = 'hybrid' then
-      memory.rrf_score(l.semantic_rank, l.keyword_rank, depth + 1, (settings).rrf_k)
+      memory.rrf_score(l.semantic_rank, l.keyword_rank, depth + 1, rrf_k)
     end as rrf_score
     limit 1 -- a value, not an expression: with it relevance_score is part of this query
   ) as r;
@@ -13010,135 +15876,407 @@ end;
 -- noqa: enable=AL03,AM03,AM09,RF01,RF02,RF03,ST05,ST06,ST09
 
 comment on function memory.fuse_lists(
-  text[], text, memory.keyword_query, vector, text, integer, float8, memory.settings, timestamptz
+  text[], text, memory.keyword_query, vector, text, integer, float8, integer, memory.settings,
+  timestamptz
 ) is
 'Reads the semantic and the keyword list of each type, depth deep, and fuses them by their ranks, '
 'in no order.';
 
-create function memory.boost_candidates(
+create function memory.near_by_index(
   memory_types text[],
-  query text,
-  words memory.keyword_query,
   embedding vector,
+  matching memory.word_match[],
   scope text,
   depth integer,
   min_confidence float8,
-  settings memory.settings,
+  exact_scan_limit integer,
   as_of timestamptz
 )
-  returns setof memory.fused_candidate
+  returns table (
+    memory_type text,
+    id uuid,
+    created_at timestamptz,
+    similarity float8
+  )
   language plpgsql
   stable
   rows 50
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
+#variable_conflict use_column
 declare
-  v_names text := memory.normalize_name(query);
-  v_boosts float8 := settings.boost_neighbours + settings.boost_session + settings.boost_named;
+  v_tenant_id text := memory.current_tenant();
 begin
   return query
-  with listed as (
-    select
-      c.*,
-      min(c.similarity) over () as least_similarity,
-      max(c.similarity) over () as greatest_similarity,
-      max(c.rank) over () as greatest_rank
-    from memory.fuse_lists(
-      memory_types, 'hybrid', boost_candidates.words, embedding, boost_candidates.scope, depth,
-      boost_candidates.min_confidence, settings, as_of
-    ) as c
-  ),
-  based as materialized (
-    select
-      l.*,
-      case
-        when settings.fusion = 'rrf' then l.relevance
-        else
-          settings.semantic_share * case
-            when l.similarity is null then 0
-            when l.greatest_similarity = l.least_similarity then 1
-            else (l.similarity - l.least_similarity) / (l.greatest_similarity - l.least_similarity)
-          end
-          + (1 - settings.semantic_share) * coalesce(l.rank / nullif(l.greatest_rank, 0), 0)
-      end as base,
-      m.session_id,
-      exists (
-        select
-        from (
-          values (m.metadata ->> 'speaker'), (m.subject)
-          union all
-          select e.canonical_name
-          from memory.entities as e
-          where e.tenant_id = settings.tenant_id and e.id = m.entity_id
-          union all
-          select unnest(e.aliases)
-          from memory.entities as e
-          where e.tenant_id = settings.tenant_id and e.id = m.entity_id
-        ) as n (name)
-        where settings.boost_named > 0
-          and position(nullif(memory.normalize_name(n.name), '  ') in v_names) > 0
-      ) as is_named
-    from listed as l
-    left join lateral (
-      select s.session_id, s.subject, s.entity_id, s.metadata
-      from memory.searchable_memories as s
-      where v_boosts > 0
-        and s.tenant_id = settings.tenant_id and s.memory_type = l.memory_type and s.id = l.id
-      offset 0
-    ) as m on true
-  ),
-  pairs as (
-    select b.id, b.base, p.id as previous_id
-    from based as b
-    cross join lateral (
-      select e.id
-      from memory.episodes as e
-      where settings.boost_neighbours > 0
-        and e.tenant_id = settings.tenant_id
-        and e.session_id = b.session_id
-        and (e.created_at, e.id) < (b.created_at, b.id)
-      order by e.created_at desc, e.id desc
-      limit 1
-    ) as p
-  ),
-  neighbours as (
-    select n.id, max(n.base) as best
-    from (
-      select p.id, b.base from pairs as p join based as b on b.id = p.previous_id
-      union all
-      select p.previous_id, p.base from pairs as p
-    ) as n
-    group by n.id
-  ),
-  boosted as (
-    select
-      b.*,
-      settings.boost_neighbours * coalesce(n.best, 0) as by_neighbours,
-      case
-        when b.session_id is null then 0
-        else settings.boost_session * max(b.base) over (partition by b.session_id)
-      end as by_session,
-      settings.boost_named * b.is_named::integer as by_name
-    from based as b
-    left join neighbours as n on n.id = b.id
-  )
-  select
-    b.memory_type, b.type_position, b.id, b.created_at, b.similarity, b.semantic_rank, b.rank,
-    b.keyword_rank, b.rrf_score, b.by_neighbours, b.by_session, b.by_name, r.relevance, r.relevance
-  from boosted as b
-  cross join lateral (
-    select (b.base + b.by_neighbours + b.by_session + b.by_name) / (1 + v_boosts) as relevance
-  ) as r;
+  select t.type, n.id, n.created_at, n.weight
+  from unnest(memory_types) as t (type)
+  cross join lateral memory.nearest_neighbours(
+    t.type, near_by_index.embedding, near_by_index.scope, depth, near_by_index.min_confidence,
+    exact_scan_limit, as_of
+  ) as n
+  union
+  select w.memory_type, w.id, w.created_at, 1 - (m.embedding <=> near_by_index.embedding)
+  from unnest(matching) as w
+  join memory.searchable_memories as m
+    on m.tenant_id = v_tenant_id and m.memory_type = w.memory_type and m.id = w.id
+  where w.memory_type = any (memory_types);
 end;
 $$;
 
-comment on function memory.boost_candidates(
-  text[], text, memory.keyword_query, vector, text, integer, float8, memory.settings, timestamptz
+comment on function memory.near_by_index(
+  text[], vector, memory.word_match[], text, integer, float8, integer, timestamptz
 ) is
-'The same lists, fused as the setting fusion says and boosted: an episode by the relevance of the '
-'turn before or after it, if that is a candidate too, and by the best of its session, a memory '
-'by being about someone the query names. Relevance is over its maximum, so at most 1.';
+'The similarity of those memories that an approximate index finds, depth of each type, and of '
+'those that match by words; NULL for one of these without a vector.';
+
+create function memory.boost_episodes(
+  candidates memory.fused_candidate[],
+  settings memory.settings
+)
+  returns table (
+    id uuid,
+    session_id uuid,
+    by_neighbors float8,
+    by_session float8
+  )
+  language plpgsql
+  stable
+  rows 50
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  return query
+  with turns as materialized (
+    select c.id, c.relevance, e.session_id, p.id as previous_id
+    from unnest(candidates) as c
+    join memory.episodes as e on e.tenant_id = settings.tenant_id and e.id = c.id
+    left join lateral (
+      select o.id
+      from memory.episodes as o
+      where o.tenant_id = settings.tenant_id
+        and o.session_id = e.session_id
+        and (o.created_at, o.id) < (c.created_at, c.id)
+      order by o.created_at desc, o.id desc
+      limit 1
+    ) as p on true
+    where c.memory_type = 'episode' and e.session_id is not null
+  ),
+  neighbors as (
+    select n.id, max(n.relevance) as best
+    from (
+      select t.id, o.relevance from turns as t join turns as o on o.id = t.previous_id
+      union all
+      select t.previous_id, t.relevance from turns as t
+    ) as n
+    group by n.id
+  ),
+  sessions as (
+    select s.session_id, sum(s.relevance) / 3 as best
+    from (
+      select
+        t.session_id, t.relevance,
+        row_number() over (partition by t.session_id order by t.relevance desc, t.id) as position
+      from turns as t
+    ) as s
+    where s.position <= 3
+    group by s.session_id
+  )
+  select
+    t.id, t.session_id,
+    settings.boost_neighbors * coalesce(n.best, 0), settings.boost_session * s.best
+  from turns as t
+  join sessions as s on s.session_id = t.session_id
+  left join neighbors as n on n.id = t.id;
+end;
+$$;
+
+comment on function memory.boost_episodes(memory.fused_candidate[], memory.settings) is
+'What sessions lend to those candidates that are turns of one: the better of the turns before and '
+'after it, as far as these are candidates, and the mean of the three best of its session.';
+
+create function memory.weigh_memories(
+  memory_types text[],
+  words memory.keyword_query,
+  embedding vector,
+  scope text,
+  max_results integer,
+  min_confidence float8,
+  corpus memory.corpus_size[],
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns memory.fused_candidate[]
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_generic_plan -- planning would cost more than searching
+  set enable_seqscan = off -- vectors are read from their covering index: see exact_neighbours
+  set enable_bitmapscan = off
+  set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := settings.tenant_id;
+  -- Fields of a record are dear to read for each row.
+  v_meaning_weight float8 := settings.meaning_weight;
+  v_words_weight float8 := settings.words_weight;
+  v_episode_meaning_weight float8 := settings.episode_meaning_weight;
+  v_episode_words_weight float8 := settings.episode_words_weight;
+  v_approximate text[] := array[]::text[];
+  v_floor float8;
+  v_ceiling float8;
+  v_depth integer := greatest(2 * max_results, 20);
+  v_pool integer := v_depth;
+begin
+  if exists (
+    select from unnest(corpus) as c where c.memory_type = 'episode' and c.documents > 0
+  ) then
+    v_pool := greatest(v_depth, settings.candidate_pool);
+  end if;
+  if embedding is not null then
+    select v.similarity_floor, v.similarity_ceiling into v_floor, v_ceiling
+    from memory.embedding_versions as v
+    where v.tenant_id = v_tenant_id and v.status = 'active';
+    v_approximate := array(
+      select t.type
+      from unnest(memory_types) as t (type)
+      where memory.vector_index(t.type) is not null
+        and memory.use_approximate_index(t.type, settings.exact_scan_limit)
+    );
+  end if;
+
+  -- The most relevant by meaning and words: of the episodes more, for the boosts to choose from.
+  return array(
+    with matching as materialized (
+      select b.*
+      from memory.bm25_matches(
+        corpus, words, settings, weigh_memories.scope, weigh_memories.min_confidence, as_of
+      ) as b
+      where words.any_terms is not null
+    ),
+    near as (
+      select
+        m.memory_type, m.id, m.created_at,
+        1 - (m.embedding <=> weigh_memories.embedding) as similarity
+      from memory.searchable_memories as m
+      where m.is_live
+        and m.tenant_id collate "C" = v_tenant_id
+        and m.memory_type = any (memory_types)
+        and m.memory_type <> all (v_approximate)
+        and weigh_memories.embedding is not null
+        and m.embedding is not null
+        and (m.expires_at is null or m.expires_at > as_of)
+        and (
+          weigh_memories.scope is null or m.scope = weigh_memories.scope
+          or m.scope = 'global' and m.memory_type <> 'episode'
+        )
+        and (
+          weigh_memories.min_confidence = 0
+          or memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of)
+            >= weigh_memories.min_confidence
+        )
+      union all
+      select i.*
+      from memory.near_by_index(
+        v_approximate, weigh_memories.embedding,
+        array(
+          select b::memory.word_match
+          from matching as b
+          order by b.weight desc, b.created_at desc, b.id
+          limit v_pool
+        ),
+        weigh_memories.scope, v_pool, weigh_memories.min_confidence, settings.exact_scan_limit,
+        as_of
+      ) as i
+      where v_approximate <> '{}'
+      offset 0 -- so that each similarity is computed once
+    ),
+    scored as (
+      select
+        coalesce(n.memory_type, b.memory_type) as memory_type,
+        coalesce(n.id, b.id) as id,
+        coalesce(n.created_at, b.created_at) as created_at,
+        n.similarity,
+        b.weight as rank,
+        memory.meaning_score(n.similarity, v_floor, v_ceiling) as meaning,
+        memory.words_score(b.share, case when n.similarity is null then 0.0::float8 else 0.08 end)
+        as words
+      from near as n
+      full join matching as b on b.memory_type = n.memory_type and b.id = n.id
+      where n.id is not null or b.memory_type <> all (v_approximate)
+      offset 0 -- so that each score is computed once
+    ),
+    weighed as (
+      select
+        s.*,
+        memory.weigh_evidence(
+          s.meaning, s.words,
+          case s.memory_type
+            when 'episode' then v_episode_meaning_weight else v_meaning_weight
+          end,
+          case s.memory_type when 'episode' then v_episode_words_weight else v_words_weight end
+        ) as relevance
+      from scored as s
+      order by
+        relevance desc, s.similarity desc nulls last, s.created_at desc, s.memory_type, s.id
+      limit v_pool
+    )
+    select row(
+      w.memory_type, array_position(memory_types, w.memory_type), w.id, w.created_at,
+      w.similarity, null, w.rank, null, null, w.meaning, w.words, null, null, null, null,
+      w.relevance, null, null
+    )::memory.fused_candidate
+    from (
+      select
+        w.*,
+        row_number() over (
+          partition by w.memory_type = 'episode'
+          order by
+            w.relevance desc, w.similarity desc nulls last, w.created_at desc, w.memory_type, w.id
+        ) as position
+      from weighed as w
+    ) as w
+    where w.position <= v_depth or w.memory_type = 'episode'
+  );
+end;
+$$;
+
+comment on function memory.weigh_memories(
+  text[], memory.keyword_query, vector, text, integer, float8, memory.corpus_size[],
+  memory.settings, timestamptz
+) is
+'The memories of some types that fit a query best by meaning and words, at least twice max_results'
+' of them if there are, and more of episodes (candidate_pool), in no order. relevance: a noisy or '
+'of both by the weights of the settings, or of words alone where there is no vector. corpus: '
+'memory.corpus_sizes of the types.';
+
+-- Written so that the planner makes it part of the query that calls it.
+-- noqa: disable=AL03,AM03,AM09,RF01,RF02,RF03,ST05,ST06,ST09
+create function memory.judge_candidates(
+  candidates memory.fused_candidate[],
+  names text,
+  period tstzmultirange,
+  asks_present boolean,
+  required_evidence float8,
+  min_relevance float8,
+  settings memory.settings
+)
+  returns setof memory.fused_candidate
+  language sql
+  stable
+  rows 50
+begin atomic
+  select
+    d.memory_type, d.type_position, d.id, d.created_at, d.similarity, d.semantic_rank, d.rank,
+    d.keyword_rank, d.rrf_score, d.meaning, d.words, d.by_neighbors, d.by_session, d.by_name,
+    d.by_time, r.relevance,
+    case
+      when d.best_evidence < judge_candidates.required_evidence then 'no match'
+      when r.relevance < coalesce(
+        judge_candidates.min_relevance,
+        memory.required_relevance(
+          (settings).min_relevance, judge_candidates.required_evidence, d.best_evidence
+        )
+      )
+      then 'below relevance'
+    end,
+    r.relevance as score
+  from (
+    select
+      c.*,
+      coalesce(b.by_neighbors, 0) as by_neighbors,
+      coalesce(b.by_session, 0) as by_session,
+      n.by_name,
+      case
+        when period @> coalesce(m.valid_from, c.created_at) then (settings).boost_time
+        -- News of something else is no answer to what is now.
+        when m.is_news then (settings).boost_time * least(1.0, 2 * c.relevance)
+        else 0
+      end as by_time,
+      -- Words count no more here than they do for a fact: talk resembles talk.
+      max(
+        1 - (1 - n.by_name) * (
+          1 - memory.weigh_evidence(
+            c.meaning, c.words,
+            case c.memory_type
+              when 'episode' then (settings).episode_meaning_weight else (settings).meaning_weight
+            end,
+            (settings).words_weight
+          )
+        )
+      ) over () as best_evidence
+    from unnest(candidates) as c
+    left join lateral (
+      select
+        case when c.memory_type = 'episode' then s.metadata ->> 'speaker' end as speaker,
+        case when c.rank is not null then s.subject end as subject,
+        s.entity_id,
+        s.valid_from,
+        asks_present and c.memory_type = 'fact' and memory.tells_update(s.content) as is_news
+      from memory.searchable_memories as s
+      where s.tenant_id = (settings).tenant_id and s.memory_type = c.memory_type and s.id = c.id
+        -- A fact whose subject is named holds words of the query; its entity may have more names.
+        and (
+          c.rank is not null or c.memory_type = 'episode' or period is not null or asks_present
+          or exists (select from memory.entities as e where e.tenant_id = (settings).tenant_id)
+        )
+      offset 0
+    ) as m on true
+    cross join lateral (
+      select
+        case
+          when (settings).boost_named > 0 and exists (
+            select
+            from (
+              values (m.speaker), (m.subject)
+              union all
+              select e.canonical_name
+              from memory.entities as e
+              where e.tenant_id = (settings).tenant_id and e.id = m.entity_id
+              union all
+              select unnest(e.aliases)
+              from memory.entities as e
+              where e.tenant_id = (settings).tenant_id and e.id = m.entity_id
+            ) as n (name)
+            where position(nullif(memory.normalize_name(n.name), '  ') in names) > 0
+          )
+          then (settings).boost_named
+          else 0
+        end as by_name
+      from (values (1)) as one (row)
+      offset 0 -- so that it is computed once
+    ) as n
+    left join (
+      select e.*
+      from memory.boost_episodes(candidates, settings) as e
+      where (settings).boost_neighbors + (settings).boost_session > 0
+        and exists (select from unnest(candidates) as i where i.memory_type = 'episode')
+      offset 0 -- or it is called for nothing
+    ) as b on b.id = c.id
+    offset 0 -- so that each is computed once
+  ) as d
+  cross join lateral (
+    select
+      1 - (1 - d.relevance)
+        * (1 - d.by_neighbors) * (1 - d.by_session) * (1 - d.by_name) * (1 - d.by_time)
+      as relevance
+  ) as r;
+end;
+-- noqa: enable=AL03,AM03,AM09,RF01,RF02,RF03,ST05,ST06,ST09
+
+comment on function memory.judge_candidates(
+  memory.fused_candidate[], text, tstzmultirange, boolean, float8, float8, memory.settings
+) is
+'What boosts candidates that were weighed, each as a noisy or with its relevance: an episode the '
+'turn before or after it and its session; a memory that it is about somebody (names: the query as '
+'memory.normalize_name gives it) or of a time (period) that the query names; if the query asks for '
+'the present, a fact that it tells news, the less the less it fits. And which of them are no '
+'answer, with relevance below min_relevance (NULL: memory.required_relevance), or all of them, '
+'where the best has less than required_evidence by meaning, words and name.';
 
 create function memory.find_memories(
   memory_types text[],
@@ -13146,11 +16284,12 @@ create function memory.find_memories(
   query text,
   embedding vector,
   scope text,
-  depth integer,
-  min_confidence float8,
-  keyword_match text,
-  composite boolean,
   max_results integer,
+  min_confidence float8,
+  min_relevance float8,
+  keyword_match text,
+  listed boolean,
+  composite boolean,
   settings memory.settings,
   as_of timestamptz
 )
@@ -13165,93 +16304,168 @@ create function memory.find_memories(
 as $$
 #variable_conflict use_column
 declare
+  v_specified boolean := settings.ranking = 'specified';
+  v_listed boolean := listed or v_specified;
+  v_sharpness float8 := case when v_listed then 1 else settings.relevance_sharpness end;
+  v_updates_first boolean := composite and not v_listed and settings.updates_first;
   v_words memory.keyword_query;
-  v_boosted boolean := mode = 'hybrid' and (
-    settings.fusion <> 'rrf'
-    or settings.boost_neighbours + settings.boost_session + settings.boost_named > 0
-  );
+  v_corpus memory.corpus_size[];
+  v_candidates memory.fused_candidate[];
+  v_names text;
+  v_period tstzmultirange;
+  v_asks_present boolean := false;
+  v_required float8 := 0;
 begin
   if mode <> 'semantic' then
-    v_words := memory.read_query(find_memories.query, find_memories.keyword_match, settings);
+    v_words := memory.read_query(
+      find_memories.query,
+      coalesce(
+        find_memories.keyword_match, case when v_specified then 'all' else settings.keyword_match end
+      ),
+      settings
+    );
   end if;
-  return query
-  select
-    m.memory_type, m.id, m.scope, m.subject, m.predicate, m.content, m.importance, m.confidence,
-    p.effective_confidence, m.permanence, m.maturity, m.effectiveness_score, m.entity_id,
-    m.session_id, m.tags, m.metadata, m.created_at, m.last_confirmed_at, m.last_referenced_at,
-    m.reference_count, c.similarity, c.semantic_rank, c.rank, c.keyword_rank, c.rrf_score,
-    c.neighbour_boost, c.session_boost, c.named_boost, c.relevance,
-    p.recency,
-    s.score
-  from (
-    select c.*
-    from (
-      select f.*
+  if v_listed then
+    v_candidates := array(
+      select f
       from memory.fuse_lists(
-        memory_types, mode, v_words, find_memories.embedding, find_memories.scope, depth,
-        find_memories.min_confidence, settings, as_of
+        memory_types, mode, v_words, find_memories.embedding, find_memories.scope, max_results,
+        find_memories.min_confidence, case when v_specified then 60 else settings.rrf_k end,
+        settings, as_of
       ) as f
-      where not v_boosted
-      union all
-      select b.*
-      from memory.boost_candidates(
-        memory_types, find_memories.query, v_words, find_memories.embedding, find_memories.scope,
-        depth, find_memories.min_confidence, settings, as_of
-      ) as b
-      where v_boosted
-    ) as c
-    order by c.score desc, c.semantic_rank, c.created_at desc, c.type_position, c.id
-    -- Only a composite score depends on more than the lists.
-    limit case when not composite then max_results end
-  ) as c
-  cross join lateral (
-    select s.*
-    from memory.searchable_memories as s
-    where s.tenant_id = settings.tenant_id and s.memory_type = c.memory_type and s.id = c.id
-    offset 0
-  ) as m
-  cross join lateral (
+      order by f.score desc, f.semantic_rank, f.created_at desc, f.type_position, f.id
+      -- The composite score orders all that the lists hold.
+      limit case when not composite then max_results end
+    );
+  else
+    v_corpus := memory.corpus_sizes(memory_types);
+    v_candidates := memory.weigh_memories(
+      memory_types, v_words, case when mode <> 'keyword' then find_memories.embedding end,
+      find_memories.scope, max_results, find_memories.min_confidence, v_corpus, settings, as_of
+    );
+    v_names := memory.normalize_name(find_memories.query);
+    if settings.boost_time > 0 then
+      v_period := memory.read_period(find_memories.query, settings.time_zone, as_of);
+      v_asks_present := memory.asks_present(find_memories.query);
+    end if;
+    if min_relevance is null then
+      select memory.required_evidence(settings.min_evidence, sum(c.documents)::bigint)
+      into v_required
+      from unnest(v_corpus) as c;
+    end if;
+  end if;
+
+  return query
+  with scored as materialized (
     select
-      memory.effective_confidence(
-        m.confidence, m.decay_rate, m.last_confirmed_at, as_of
-      ) as effective_confidence,
+      m.memory_type, m.id, m.scope, m.subject, m.predicate, m.content, m.importance, m.confidence,
+      p.effective_confidence, m.permanence, m.maturity, m.effectiveness_score, m.entity_id,
+      m.session_id, m.tags, m.metadata, m.created_at, m.last_confirmed_at, m.last_referenced_at,
+      m.reference_count, c.type_position, c.similarity, c.semantic_rank, c.rank, c.keyword_rank,
+      c.rrf_score, c.meaning, c.words, c.neighbor_boost, c.session_boost, c.named_boost,
+      c.time_boost, c.relevance, p.recency,
       case
-        when composite
-        then memory.recency_score(
-          case
-            when settings.recency_null = 'created_at'
-            then coalesce(m.last_referenced_at, m.created_at)
-            else m.last_referenced_at
-          end,
-          settings.recency_half_life_days,
-          as_of
+        when composite then memory.composite_score(
+          c.relevance, m.importance, p.recency, p.effective_confidence,
+          settings.weight_relevance, settings.weight_importance,
+          settings.weight_recency, settings.weight_confidence,
+          v_sharpness
         )
-      end as recency
-    offset 0
-  ) as p
-  cross join lateral (
-    select case
-      when composite then memory.composite_score(
-        c.relevance, m.importance, p.recency, p.effective_confidence,
-        settings.weight_relevance, settings.weight_importance,
-        settings.weight_recency, settings.weight_confidence
+        else c.score
+      end as score,
+      coalesce(m.valid_from, m.created_at) as held_from,
+      case when v_updates_first and m.memory_type = 'fact' then m.embedding end as embedding
+    from (
+      select c.*
+      from unnest(v_candidates) as c
+      where v_listed and coalesce(c.relevance >= find_memories.min_relevance, true)
+      union all
+      (
+        select j.*
+        from memory.judge_candidates(
+          v_candidates, v_names, v_period, v_asks_present, v_required,
+          find_memories.min_relevance, settings
+        ) as j
+        where not v_listed and j.outcome is null
+        order by
+          j.relevance desc, j.similarity desc nulls last, j.created_at desc, j.type_position, j.id
+        limit max_results
       )
-      else c.score
-    end as score
-  ) as s
+    ) as c
+    cross join lateral (
+      select s.*
+      from memory.searchable_memories as s
+      where s.tenant_id = settings.tenant_id and s.memory_type = c.memory_type and s.id = c.id
+      offset 0
+    ) as m
+    cross join lateral (
+      select
+        memory.effective_confidence(
+          m.confidence, m.decay_rate, m.last_confirmed_at, as_of
+        ) as effective_confidence,
+        case
+          when composite
+          then memory.recency_score(
+            case
+              when settings.recency_null = 'created_at'
+              then coalesce(m.last_referenced_at, m.created_at)
+              else m.last_referenced_at
+            end,
+            settings.recency_half_life_days,
+            as_of
+          )
+        end as recency
+      offset 0
+    ) as p
+  ),
+  -- A fact that says it is news goes before the older facts it resembles, unless it fits far worse:
+  -- what is told anew is rarely told in the same words, so nothing superseded what it replaces.
+  updates as (
+    select
+      a.id,
+      max(a.score) as score,
+      (array_agg(a.updates_id order by a.score desc, a.updates_id))[1] as updates_id
+    from (
+      select n.id, n.content, o.score, o.id as updates_id
+      from scored as n
+      join scored as o
+        on n.memory_type = 'fact' and o.memory_type = 'fact' and o.held_from < n.held_from
+        and o.score > n.score and o.relevance <= n.relevance + 0.45
+        and case
+          when n.embedding is null or o.embedding is null then lower(n.subject) = lower(o.subject)
+          else (n.embedding <=> o.embedding) <= 0.5
+        end
+      where v_updates_first
+      offset 0 -- what tells an update is dear to find out
+    ) as a
+    where memory.tells_update(a.content)
+    group by a.id
+  )
+  select
+    s.memory_type, s.id, s.scope, s.subject, s.predicate, s.content, s.importance, s.confidence,
+    s.effective_confidence, s.permanence, s.maturity, s.effectiveness_score, s.entity_id,
+    s.session_id, s.tags, s.metadata, s.created_at, s.last_confirmed_at, s.last_referenced_at,
+    s.reference_count, s.similarity, s.semantic_rank, s.rank, s.keyword_rank, s.rrf_score,
+    s.meaning, s.words, s.neighbor_boost, s.session_boost, s.named_boost, s.time_boost,
+    s.relevance, s.recency, u.updates_id, coalesce(u.score, s.score) as score
+  from scored as s
+  left join updates as u on s.memory_type = 'fact' and u.id = s.id
   order by
-    s.score desc, case when not composite then c.semantic_rank end, m.created_at desc,
-    c.type_position, m.id
+    coalesce(u.score, s.score) desc, case when not composite then s.semantic_rank end,
+    case when not composite then s.similarity end desc nulls last,
+    u.updates_id is null, s.created_at desc, s.type_position, s.id
   limit max_results;
 end;
 $$;
 
 comment on function memory.find_memories(
-  text[], text, text, vector, text, integer, float8, text, boolean, integer, memory.settings,
-  timestamptz
+  text[], text, text, vector, text, integer, float8, float8, text, boolean, boolean,
+  memory.settings, timestamptz
 ) is
-'The best candidates of both lists, each depth deep, with all parts of their scores, best first: '
-'by the composite score or by that of the mode. max_results: NULL for all of them.';
+'The best memories for a query with all parts of their scores, best first: by relevance, or, if '
+'listed or if the settings say so (ranking "specified"), by rank in lists by meaning and words, '
+'max_results deep. composite: in the order of the composite score, the max_results most relevant, '
+'or all that the lists hold. keyword_match: NULL for what goes with the ranking.';
 
 set local role memory_owner;
 revoke create on schema memory from memory_search;
@@ -13341,6 +16555,7 @@ create function memory.semantic_search(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
+  v_scope text := memory.visible_scope(scope);
   v_limit integer := memory.check_limit(max_results);
 begin
   perform
@@ -13355,7 +16570,7 @@ begin
   return query
   select m.*
   from memory.find_memories(
-    array[memory_type], 'semantic', null, embedding, scope, v_limit, 0, null, false, v_limit,
+    array[memory_type], 'semantic', null, embedding, v_scope, v_limit, 0, null, null, true, false,
     memory.current_settings(), as_of
   ) as m;
 end;
@@ -13363,8 +16578,9 @@ $$;
 
 comment on function memory.semantic_search(text, vector, text, integer, uuid, timestamptz) is
 'The live memories of one type nearest in meaning: by cosine similarity to the query''s vector, '
-'best first. scope: facts and rules of it and of global, episodes of that butler; NULL: all. '
-'Errors: PM002, PM004 vector of another embedding version.';
+'best first. scope: facts and rules of it and of global, episodes of that butler; "*": all; NULL: '
+'that of the butler of the request, all without one (memory.visible_scope). Errors: PM002, PM004 '
+'vector of another embedding version.';
 
 create function memory.keyword_search(
   memory_type text,
@@ -13381,6 +16597,7 @@ create function memory.keyword_search(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
+  v_scope text := memory.visible_scope(scope);
   v_limit integer := memory.check_limit(max_results);
 begin
   perform
@@ -13392,16 +16609,17 @@ begin
   return query
   select m.*
   from memory.find_memories(
-    array[memory_type], 'keyword', query, null, scope, v_limit, 0, keyword_match, false, v_limit,
-    memory.current_settings(), as_of
+    array[memory_type], 'keyword', query, null, v_scope, v_limit, 0, null, keyword_match, true,
+    false, memory.current_settings(), as_of
   ) as m;
 end;
 $$;
 
 comment on function memory.keyword_search(text, text, text, integer, text, timestamptz) is
 'The live memories of one type that hold the words of the query, by ts_rank, best first. '
-'keyword_match "all": every word (plainto_tsquery); "any": at least one. An empty query finds '
-'nothing. Errors: PM002.';
+'keyword_match "all": every word (plainto_tsquery); "any": at least one. Words are folded, those '
+'of scripts without spaces cut into pairs of characters (memory.to_search_vector). An empty query '
+'finds nothing. Errors: PM002.';
 
 create function memory.hybrid_search(
   memory_type text,
@@ -13420,13 +16638,12 @@ create function memory.hybrid_search(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
-  v_settings memory.settings := memory.current_settings();
-  v_keyword_match text := coalesce(hybrid_search.keyword_match, v_settings.keyword_match);
+  v_scope text := memory.visible_scope(scope);
   v_limit integer := memory.check_limit(max_results);
 begin
   perform
     memory.check_word('memory_type', memory_type, '{episode,fact,rule}'),
-    memory.check_word('keyword_match', v_keyword_match, '{any,all}'),
+    memory.check_word('keyword_match', coalesce(keyword_match, 'any'), '{any,all}'),
     memory.check_query(query),
     memory.check_query_embedding(embedding, embedding_version_id),
     memory.check_time('as_of', as_of);
@@ -13434,9 +16651,8 @@ begin
   return query
   select m.*
   from memory.find_memories(
-    array[memory_type], 'hybrid', query, embedding, scope,
-    greatest(v_limit, v_settings.candidate_pool), 0, v_keyword_match, false, v_limit,
-    v_settings, as_of
+    array[memory_type], 'hybrid', query, embedding, v_scope, v_limit, 0, null, keyword_match, true,
+    false, memory.current_settings(), as_of
   ) as m;
 end;
 $$;
@@ -13445,10 +16661,10 @@ comment on function memory.hybrid_search(
   text, text, vector, text, integer, text, uuid, timestamptz
 ) is
 'The live memories of one type nearest in meaning and in words: reciprocal rank fusion of the '
-'semantic and the keyword list, each as deep as the candidate_pool of the settings, at least '
-'max_results; a memory in one list only ranks one below the end of the other. (The setting '
-'fusion may say otherwise, and boosts may be on.) Without an embedding only words count. Errors: '
-'PM002, PM004 vector of another embedding version.';
+'semantic and the keyword list, each max_results deep; a memory in one list only ranks one below '
+'the end of the other. keyword_match "any": the keyword list holds any word of the query, "all": '
+'every word; NULL: as the setting keyword_match says, or every word with the ranking "specified". '
+'Without an embedding only words count. Errors: PM002, PM004 vector of another embedding version.';
 
 create function memory.search(
   query text,
@@ -13457,6 +16673,7 @@ create function memory.search(
   mode text default null,
   max_results integer default 10,
   min_confidence float8 default null,
+  min_relevance float8 default null,
   embedding vector default null,
   embedding_version_id uuid default null,
   as_of timestamptz default now()
@@ -13472,11 +16689,13 @@ declare
   v_types text[] := memory.check_types(types);
   v_mode text := coalesce(search.mode, v_settings.retrieval_mode);
   v_min_confidence float8 := coalesce(search.min_confidence, v_settings.min_confidence);
+  v_scope text := memory.visible_scope(scope);
   v_limit integer := memory.check_limit(max_results);
 begin
   perform
     memory.check_word('mode', v_mode, '{hybrid,semantic,keyword}'),
     memory.check_number('min_confidence', v_min_confidence, 0, 1),
+    memory.check_number('min_relevance', coalesce(min_relevance, 0), 0, 1),
     memory.check_query(query),
     memory.check_query_embedding(embedding, embedding_version_id),
     memory.check_time('as_of', as_of);
@@ -13489,20 +16708,21 @@ begin
   return query
   select m.*
   from memory.find_memories(
-    v_types, v_mode, query, embedding, scope,
-    case when v_mode = 'hybrid' then greatest(v_limit, v_settings.candidate_pool) else v_limit end,
-    v_min_confidence, v_settings.keyword_match, false, v_limit, v_settings, as_of
+    v_types, v_mode, query, embedding, v_scope, v_limit, v_min_confidence, min_relevance, null,
+    false, false, v_settings, as_of
   ) as m;
 end;
 $$;
 
 comment on function memory.search(
-  text, text[], text, text, integer, float8, vector, uuid, timestamptz
+  text, text[], text, text, integer, float8, float8, vector, uuid, timestamptz
 ) is
-'Searches several types (NULL: episode, fact, rule), each as by itself, and returns the best of '
-'all. mode: hybrid, semantic or keyword (NULL: the setting). Facts and rules whose effective '
-'confidence at as_of is below min_confidence (NULL: the setting) are left out before anything is '
-'counted. Errors: PM002, PM004 vector of another embedding version.';
+'Searches several types (NULL: episode, fact, rule) and returns the most relevant of all. mode: '
+'hybrid, semantic (by meaning alone) or keyword (by words alone; NULL: the setting). Facts and '
+'rules whose effective confidence at as_of is below min_confidence (NULL: the setting) are left '
+'out; so are memories whose relevance is below min_relevance (NULL: the setting, and nothing is '
+'found where even the best has too little evidence): the answer may be empty. scope: as in '
+'memory.semantic_search. Errors: PM002, PM004 vector of another embedding version.';
 
 create function memory.read_types(types text[])
   returns text[]
@@ -13618,10 +16838,9 @@ create function memory.find_memories_at(
   query text,
   embedding vector,
   scope text,
-  depth integer,
-  min_confidence float8,
-  keyword_match text,
   max_results integer,
+  min_confidence float8,
+  min_relevance float8,
   settings memory.settings,
   known_at timestamptz,
   valid_at timestamptz,
@@ -13637,20 +16856,33 @@ as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := coalesce(known_at, as_of);
-  v_query tsquery := (memory.read_query(query, keyword_match, settings)).condition;
+  v_specified boolean := settings.ranking = 'specified';
+  v_words memory.keyword_query := memory.read_query(
+    query, case when v_specified then 'all' else settings.keyword_match end, settings
+  );
+  v_terms tsquery[] := array(
+    select memory.any_lexeme(array[l.lexeme])
+    from unnest(v_words.lexemes) with ordinality as l (lexeme, position)
+    order by l.position
+  );
+  v_scale memory.embedding_versions;
 begin
+  select v.* into v_scale
+  from memory.embedding_versions as v
+  where v.tenant_id = settings.tenant_id and v.status = 'active';
+
   return query
-  with known as (
+  with known as materialized (
     select
       m.memory_type, t.position as type_position, m.id, m.scope, m.subject, m.predicate, m.content,
       m.importance, m.confidence, m.permanence, m.maturity, m.effectiveness_score, m.entity_id,
       m.session_id, m.tags, m.metadata, m.created_at, m.last_confirmed_at,
       case when m.last_referenced_at <= v_now then m.last_referenced_at end as last_referenced_at,
-      m.reference_count,
+      m.reference_count, m.search_vector,
       c.effective_confidence,
-      1 - (m.embedding <=> find_memories_at.embedding) as similarity,
-      case when m.search_vector @@ v_query then ts_rank(m.search_vector, v_query)::float8 end
-      as rank
+      e.is_eligible,
+      case when e.is_eligible then 1 - (m.embedding <=> find_memories_at.embedding) end
+      as similarity
     from memory.memories_at(
       settings.tenant_id, memory_types, coalesce(known_at, 'infinity')
     ) as m
@@ -13662,8 +16894,18 @@ begin
         case m.lifecycle_state when 'superseded' then least(m.updated_at, v_now) else v_now end
       ) as effective_confidence
     ) as c
+    cross join lateral (
+      select
+        (m.expires_at is null or m.expires_at > v_now)
+        and (
+          find_memories_at.scope is null or m.scope = find_memories_at.scope
+          or m.scope = 'global' and m.memory_type <> 'episode'
+        )
+        and c.effective_confidence >= find_memories_at.min_confidence as is_eligible
+      offset 0
+    ) as e
     where case m.memory_type
-        when 'episode' then m.expires_at is null or m.expires_at > v_now
+        when 'episode' then true
         when 'rule' then m.lifecycle_state <> 'retracted'
         else
           m.lifecycle_state in ('active', 'fading')
@@ -13672,70 +16914,174 @@ begin
           or m.lifecycle_state = 'superseded'
           and m.valid_from <= valid_at and m.valid_to > valid_at
       end
-      and (
-        find_memories_at.scope is null or m.scope = find_memories_at.scope
-        or m.scope = 'global' and m.memory_type <> 'episode'
-      )
-      and c.effective_confidence >= find_memories_at.min_confidence
+  ),
+  corpus as materialized (
+    select
+      k.memory_type,
+      count(*) as documents,
+      sum(count(*)) over () as all_documents,
+      avg(length(k.search_vector))::float8 as average_terms
+    from known as k
+    group by k.memory_type
+  ),
+  occurrences as materialized (
+    select
+      k.memory_type, k.id, t.position,
+      k.is_eligible and (v_words.all_terms is null or k.search_vector @@ v_words.condition)
+      as is_match,
+      memory.saturate_frequency(
+        memory.term_frequency(k.search_vector, t.term),
+        length(k.search_vector) / c.average_terms,
+        settings.bm25_k1, settings.bm25_b
+      ) as saturation
+    from known as k
+    join corpus as c on c.memory_type = k.memory_type
+    join unnest(v_terms) with ordinality as t (term, position) on k.search_vector @@ t.term
+  ),
+  terms as materialized (
+    select
+      c.memory_type,
+      t.position,
+      memory.inverse_document_frequency(c.documents, count(o.id)) as weight
+    from corpus as c
+    cross join generate_subscripts(v_terms, 1) as t (position)
+    left join occurrences as o on o.memory_type = c.memory_type and o.position = t.position
+    group by c.memory_type, c.documents, t.position
+  ),
+  matches as (
+    select
+      o.memory_type, o.id,
+      sum(t.weight * o.saturation) as weight,
+      sum(t.weight * o.saturation) / (
+        (settings.bm25_k1 + 1) * (
+          select sum(a.weight) from terms as a where a.memory_type = o.memory_type
+        )
+      ) as share
+    from occurrences as o
+    join terms as t on t.memory_type = o.memory_type and t.position = o.position
+    where o.is_match
+    group by o.memory_type, o.id
+  ),
+  weighed as (
+    select
+      k.*,
+      case
+        when v_specified
+        then case when m.id is not null then ts_rank(k.search_vector, v_words.condition)::float8 end
+        else m.weight
+      end as rank,
+      e.*
+    from known as k
+    left join matches as m on m.memory_type = k.memory_type and m.id = k.id
+    cross join lateral (
+      select
+        memory.meaning_score(
+          k.similarity, v_scale.similarity_floor, v_scale.similarity_ceiling
+        ) as meaning,
+        memory.words_score(m.share, case when k.similarity is null then 0.0::float8 else 0.08 end)
+        as words
+    ) as e
+    where k.is_eligible
   ),
   placed as (
     select
-      k.*,
-      case when k.similarity is not null then row_number() over (
-        partition by k.memory_type order by k.similarity desc nulls last, k.created_at desc, k.id
+      w.*,
+      case when w.similarity is not null then row_number() over (
+        partition by w.memory_type order by w.similarity desc nulls last, w.created_at desc, w.id
       ) end as semantic_rank,
-      case when k.rank is not null then row_number() over (
-        partition by k.memory_type order by k.rank desc nulls last, k.created_at desc, k.id
-      ) end as keyword_rank
-    from known as k
+      case when w.rank is not null then row_number() over (
+        partition by w.memory_type order by w.rank desc nulls last, w.created_at desc, w.id
+      ) end as keyword_rank,
+      memory.weigh_evidence(w.meaning, w.words, s.meaning_weight, s.words_weight) as fit,
+      max(memory.weigh_evidence(w.meaning, w.words, s.meaning_weight, settings.words_weight))
+        over () as best_evidence
+    from weighed as w
+    cross join lateral (
+      select
+        case w.memory_type
+          when 'episode' then settings.episode_meaning_weight else settings.meaning_weight
+        end as meaning_weight,
+        case w.memory_type
+          when 'episode' then settings.episode_words_weight else settings.words_weight
+        end as words_weight
+    ) as s
   ),
-  listed as (
+  related as (
     select
       p.*,
-      case when p.semantic_rank <= depth then p.semantic_rank end as listed_semantic_rank,
-      case when p.keyword_rank <= depth then p.keyword_rank end as listed_keyword_rank
+      case when v_specified then r.rrf_score end as rrf_score,
+      case
+        when v_specified then memory.relevance_score(r.rrf_score)
+        else p.fit
+      end as relevance,
+      c.required
     from placed as p
-    where p.semantic_rank <= depth or p.keyword_rank <= depth
-  ),
-  scored as (
-    select
-      l.*,
-      r.rrf_score,
-      memory.relevance_score(
-        r.rrf_score, settings.rrf_k,
-        case when settings.relevance_scale = 'range' then depth + 1 end
-      ) as relevance,
-      memory.recency_score(
-        case
-          when settings.recency_null = 'created_at'
-          then coalesce(l.last_referenced_at, l.created_at)
-          else l.last_referenced_at
-        end,
-        settings.recency_half_life_days,
-        v_now
-      ) as recency
-    from listed as l
+    cross join (
+      select memory.required_evidence(settings.min_evidence, max(c.all_documents)::bigint)
+      as required
+      from corpus as c
+    ) as c
     cross join lateral (
       select memory.rrf_score(
-        l.listed_semantic_rank, l.listed_keyword_rank, depth + 1, settings.rrf_k
+        case when p.semantic_rank <= max_results then p.semantic_rank end,
+        case when p.keyword_rank <= max_results then p.keyword_rank end,
+        max_results + 1
       ) as rrf_score
     ) as r
+    where case
+        when v_specified then p.semantic_rank <= max_results or p.keyword_rank <= max_results
+        else
+          find_memories_at.min_relevance is not null
+          or p.best_evidence >= c.required
+      end
+  ),
+  shortlist as (
+    select r.*
+    from related as r
+    where r.relevance >= coalesce(
+        find_memories_at.min_relevance,
+        case
+          when v_specified then 0
+          else memory.required_relevance(settings.min_relevance, r.required, r.best_evidence)
+        end
+      )
+    order by
+      r.relevance desc, r.similarity desc nulls last, r.created_at desc, r.type_position, r.id
+    limit case when not v_specified then max_results end
   )
   select
     s.memory_type, s.id, s.scope, s.subject, s.predicate, s.content, s.importance, s.confidence,
     s.effective_confidence, s.permanence, s.maturity, s.effectiveness_score, s.entity_id,
     s.session_id, s.tags, s.metadata, s.created_at, s.last_confirmed_at, s.last_referenced_at,
     s.reference_count,
-    case when s.listed_semantic_rank is not null then s.similarity end, s.listed_semantic_rank,
-    case when s.listed_keyword_rank is not null then s.rank end, s.listed_keyword_rank,
-    s.rrf_score, null::float8, null::float8, null::float8, s.relevance, s.recency, c.score
-  from scored as s
+    case when not v_specified or s.semantic_rank <= max_results then s.similarity end,
+    case when v_specified and s.semantic_rank <= max_results then s.semantic_rank end,
+    case when not v_specified or s.keyword_rank <= max_results then s.rank end,
+    case when v_specified and s.keyword_rank <= max_results then s.keyword_rank end,
+    s.rrf_score, case when not v_specified then s.meaning end,
+    case when not v_specified then s.words end, null::float8, null::float8, null::float8, null::float8,
+    s.relevance, c.recency, null::uuid, c.score
+  from shortlist as s
   cross join lateral (
-    select memory.composite_score(
-      s.relevance, s.importance, s.recency, s.effective_confidence,
-      settings.weight_relevance, settings.weight_importance,
-      settings.weight_recency, settings.weight_confidence
-    ) as score
+    select memory.recency_score(
+      case
+        when settings.recency_null = 'created_at'
+        then coalesce(s.last_referenced_at, s.created_at)
+        else s.last_referenced_at
+      end,
+      settings.recency_half_life_days,
+      v_now
+    ) as recency
+  ) as r
+  cross join lateral (
+    select
+      r.recency,
+      memory.composite_score(
+        s.relevance, s.importance, r.recency, s.effective_confidence,
+        settings.weight_relevance, settings.weight_importance,
+        settings.weight_recency, settings.weight_confidence,
+        case when v_specified then 1 else settings.relevance_sharpness end
+      ) as score
   ) as c
   order by c.score desc, s.created_at desc, s.type_position, s.id
   limit max_results;
@@ -13743,13 +17089,13 @@ end;
 $$;
 
 comment on function memory.find_memories_at(
-  text[], text, vector, text, integer, float8, text, integer, memory.settings, timestamptz,
-  timestamptz, timestamptz
+  text[], text, vector, text, integer, float8, float8, memory.settings, timestamptz, timestamptz,
+  timestamptz
 ) is
 'What memory.find_memories would have found at known_at, among what held in the world at valid_at: '
-'with valid_at also superseded facts, and only those facts that hold then. The same lists, fusion '
-'by ranks and composite score; fusion of scores, BM25 and boosts do not look into the past, nor do '
-'indexes: it compares all of the tenant''s memories of the types.';
+'with valid_at also superseded facts, and only those facts that hold then. The same relevance and '
+'composite score, but boosts, updates and indexes do not look into the past: it compares all of '
+'the tenant''s memories of the types, and weighs words by how many of these hold them.';
 
 -- Deploy pymem:functions/recall to pg
 -- requires: functions/past
@@ -13763,6 +17109,7 @@ create function memory.rank_memories(
   max_results integer default 10,
   types text[] default null,
   min_confidence float8 default null,
+  min_relevance float8 default null,
   embedding vector default null,
   embedding_version_id uuid default null,
   known_at timestamptz default null,
@@ -13779,10 +17126,12 @@ declare
   v_settings memory.settings := memory.current_settings();
   v_types text[] := memory.check_types(types);
   v_min_confidence float8 := coalesce(rank_memories.min_confidence, v_settings.min_confidence);
+  v_scope text := memory.visible_scope(scope);
   v_limit integer := memory.check_limit(max_results);
 begin
   perform
     memory.check_number('min_confidence', v_min_confidence, 0, 1),
+    memory.check_number('min_relevance', coalesce(min_relevance, 0), 0, 1),
     memory.check_query(topic),
     memory.check_query_embedding(embedding, embedding_version_id),
     memory.check_time('as_of', as_of);
@@ -13792,8 +17141,8 @@ begin
     return query
     select m.*
     from memory.find_memories_at(
-      v_types, topic, embedding, scope, greatest(v_limit, v_settings.candidate_pool),
-      v_min_confidence, v_settings.keyword_match, v_limit, v_settings, known_at, valid_at, as_of
+      v_types, topic, embedding, v_scope, v_limit, v_min_confidence, min_relevance, v_settings,
+      known_at, valid_at, as_of
     ) as m;
     return;
   end if;
@@ -13801,14 +17150,14 @@ begin
   return query
   select m.*
   from memory.find_memories(
-    v_types, 'hybrid', topic, embedding, scope, greatest(v_limit, v_settings.candidate_pool),
-    v_min_confidence, v_settings.keyword_match, true, v_limit, v_settings, as_of
+    v_types, 'hybrid', topic, embedding, v_scope, v_limit, v_min_confidence, min_relevance, null,
+    false, true, v_settings, as_of
   ) as m;
 end;
 $$;
 
 comment on function memory.rank_memories(
-  text, text, integer, text[], float8, vector, uuid, timestamptz, timestamptz, timestamptz
+  text, text, integer, text[], float8, float8, vector, uuid, timestamptz, timestamptz, timestamptz
 ) is
 'What memory.recall would return, without counting it as a reference: changes nothing, may look '
 'at any time (as_of), and gives the same rows for the same data, arguments and time. Errors: '
@@ -13887,6 +17236,7 @@ create function memory.recall(
   max_results integer default 10,
   types text[] default null,
   min_confidence float8 default null,
+  min_relevance float8 default null,
   embedding vector default null,
   embedding_version_id uuid default null,
   known_at timestamptz default null,
@@ -13910,8 +17260,8 @@ begin
   for v_memory in
     select m.*
     from memory.rank_memories(
-      topic, scope, max_results, types, min_confidence, embedding, embedding_version_id,
-      known_at, valid_at, as_of
+      topic, scope, max_results, types, min_confidence, min_relevance, embedding,
+      embedding_version_id, known_at, valid_at, as_of
     ) as m
   loop
     return next v_memory;
@@ -13931,24 +17281,83 @@ end;
 $$;
 
 comment on function memory.recall(
-  text, text, integer, text[], float8, vector, uuid, timestamptz, timestamptz, timestamptz
+  text, text, integer, text[], float8, float8, vector, uuid, timestamptz, timestamptz, timestamptz
 ) is
-'The memories that matter for a topic, best first: candidates of hybrid search, candidate_pool '
-'deep for each type, ordered by the composite score of relevance, importance, recency and '
-'effective confidence. Counts as a reference to what it returns; the rows show the state before. '
-'known_at: the answer that the memories of then would have given then. valid_at: among the facts '
-'that hold then in the world, superseded ones included. Both look, and count nothing. '
-'scope, types, min_confidence: as in memory.search. Errors: PM002, PM004 vector of another '
-'embedding version.';
+'The memories that matter for a topic, best first: the max_results most relevant, in the order of '
+'the composite score of relevance, importance, recency and effective confidence, of which '
+'relevance decides unless two fit about equally. Counts as a reference to what it returns; the '
+'rows show the state before. known_at: the answer that the memories of then would have given '
+'then. valid_at: among the facts that hold then in the world, superseded ones included. Both look, '
+'and count nothing. scope, types, min_confidence, min_relevance: as in memory.search. Errors: PM002, '
+'PM004 vector of another embedding version.';
 
 -- Deploy pymem:functions/explain to pg
 -- requires: functions/search
 
--- memory.find_dropped belongs to memory_search: see functions/neighbours.
+-- memory.list_candidates and memory.find_dropped belong to memory_search: see functions/neighbours.
 
 set local role memory_owner;
 grant create on schema memory to memory_search;
 set local role memory_search;
+
+create function memory.list_candidates(
+  memory_types text[],
+  query text,
+  embedding vector,
+  scope text,
+  max_results integer,
+  min_confidence float8,
+  min_relevance float8,
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns setof memory.fused_candidate
+  language plpgsql
+  stable
+  rows 50
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_corpus memory.corpus_size[];
+  v_required float8 := 0;
+begin
+  if settings.ranking = 'specified' then
+    return query
+    select
+      f.memory_type, f.type_position, f.id, f.created_at, f.similarity, f.semantic_rank, f.rank,
+      f.keyword_rank, f.rrf_score, f.meaning, f.words, f.neighbor_boost, f.session_boost,
+      f.named_boost, f.time_boost, f.relevance,
+      case when f.relevance < min_relevance then 'below relevance' end, f.score
+    from memory.fuse_lists(
+      memory_types, 'hybrid', memory.read_query(query, 'all', settings), embedding, scope,
+      max_results, min_confidence, 60, settings, as_of
+    ) as f;
+    return;
+  end if;
+  v_corpus := memory.corpus_sizes(memory_types);
+  if min_relevance is null then
+    select memory.required_evidence(settings.min_evidence, sum(c.documents)::bigint)
+    into v_required
+    from unnest(v_corpus) as c;
+  end if;
+  return query
+  select j.*
+  from memory.judge_candidates(
+    memory.weigh_memories(
+      memory_types, memory.read_query(query, settings.keyword_match, settings), embedding, scope,
+      max_results, min_confidence, v_corpus, settings, as_of
+    ),
+    memory.normalize_name(query), memory.read_period(query, settings.time_zone, as_of),
+    memory.asks_present(query), v_required, min_relevance, settings
+  ) as j;
+end;
+$$;
+
+comment on function memory.list_candidates(
+  text[], text, vector, text, integer, float8, float8, memory.settings, timestamptz
+) is
+'What memory.find_memories chooses from for a recall, in no order.';
 
 create function memory.find_dropped(
   memory_types text[],
@@ -13957,7 +17366,7 @@ create function memory.find_dropped(
   scope text,
   depth integer,
   min_confidence float8,
-  keyword_match text,
+  settings memory.settings,
   as_of timestamptz
 )
   returns table (
@@ -13975,8 +17384,13 @@ create function memory.find_dropped(
 as $$
 #variable_conflict use_column
 declare
-  v_settings memory.settings := memory.current_settings();
-  v_query tsquery := (memory.read_query(query, keyword_match, v_settings)).condition;
+  v_query tsquery := (
+    memory.read_query(
+      query,
+      case when settings.ranking = 'specified' then 'all' else settings.keyword_match end,
+      settings
+    )
+  ).condition;
 begin
   return query
   with judged as (
@@ -13998,7 +17412,7 @@ begin
       case when m.search_vector @@ v_query then ts_rank(m.search_vector, v_query)::float8 end
       as rank
     from memory.searchable_memories as m
-    where m.tenant_id = v_settings.tenant_id
+    where m.tenant_id = settings.tenant_id
       and m.memory_type = any (find_dropped.memory_types)
   ),
   placed as (
@@ -14013,9 +17427,7 @@ begin
     from judged as j
     where j.outcome is not null
   )
-  select
-    p.memory_type, p.id, p.outcome, p.similarity,
-    case when v_settings.keyword_ranker = 'ts_rank' then p.rank end
+  select p.memory_type, p.id, p.outcome, p.similarity, p.rank
   from placed as p
   where p.similarity is not null and p.semantic_rank <= depth
     or p.rank is not null and p.keyword_rank <= depth;
@@ -14023,7 +17435,7 @@ end;
 $$;
 
 comment on function memory.find_dropped(
-  text[], text, vector, text, integer, float8, text, timestamptz
+  text[], text, vector, text, integer, float8, memory.settings, timestamptz
 ) is
 'The memories that either list would most likely hold if they were not forgotten, superseded, '
 'expired, of another scope or too faint, in no order. Reads all of the tenant: a diagnosis, not '
@@ -14046,13 +17458,17 @@ create type memory.explained_memory as (
   rank float8,
   keyword_rank bigint,
   rrf_score float8,
-  neighbour_boost float8,
+  meaning float8,
+  words float8,
+  neighbor_boost float8,
   session_boost float8,
   named_boost float8,
+  time_boost float8,
   relevance float8,
   importance float8,
   recency float8,
   effective_confidence float8,
+  updates_id uuid,
   score float8
 );
 
@@ -14060,9 +17476,11 @@ comment on type memory.explained_memory is
 'A candidate of memory.recall, or what might have been one, and what became of it. The parts are '
 'those of memory.ranked_memory.';
 comment on column memory.explained_memory.position is
-'Place in the order of the scores from 1; NULL for what was dropped.';
+'Place in the answer from 1; NULL for what is not in it.';
 comment on column memory.explained_memory.outcome is
-'returned, beyond limit, forgotten, superseded, expired, other scope or below confidence.';
+'returned; "beyond limit", relevant, but less than those returned; "below relevance", under '
+'min_relevance; "no match", because even the best has too little evidence; or forgotten, '
+'superseded, expired, "other scope", "below confidence".';
 
 create function memory.recall_explain(
   topic text,
@@ -14070,6 +17488,7 @@ create function memory.recall_explain(
   max_results integer default 10,
   types text[] default null,
   min_confidence float8 default null,
+  min_relevance float8 default null,
   embedding vector default null,
   embedding_version_id uuid default null,
   as_of timestamptz default now()
@@ -14085,88 +17504,99 @@ declare
   v_settings memory.settings := memory.current_settings();
   v_types text[] := memory.check_types(types);
   v_min_confidence float8 := coalesce(recall_explain.min_confidence, v_settings.min_confidence);
+  v_scope text := memory.visible_scope(scope);
   v_limit integer := memory.check_limit(max_results);
-  v_depth integer := greatest(v_limit, v_settings.candidate_pool);
 begin
   perform memory.check_number('min_confidence', v_min_confidence, 0, 1);
+  perform memory.check_number('min_relevance', coalesce(recall_explain.min_relevance, 0), 0, 1);
   perform memory.check_query(topic);
   perform memory.check_query_embedding(embedding, embedding_version_id);
   perform memory.check_time('as_of', as_of);
 
   return query
-  with listed as materialized (
+  with returned as materialized (
     select f.*
     from memory.find_memories(
-      v_types, 'hybrid', topic, recall_explain.embedding, recall_explain.scope, v_depth,
-      v_min_confidence, v_settings.keyword_match, true, null, v_settings, as_of
+      v_types, 'hybrid', topic, recall_explain.embedding, v_scope, v_limit,
+      v_min_confidence, recall_explain.min_relevance, null, false, true, v_settings, as_of
     ) with ordinality as f
   ),
-  -- The last of each list: what is dropped below it would not have been a candidate anyway.
-  ends as (
-    select
-      t.type as memory_type,
-      case
-        when count(l.semantic_rank) = v_depth then min(l.similarity)
-        else '-infinity'
-      end as similarity,
-      case when count(l.keyword_rank) = v_depth then min(l.rank) else '-infinity' end as rank
-    from unnest(v_types) as t (type)
-    left join listed as l on l.memory_type = t.type
-    group by t.type
+  rest as materialized (
+    select c.*
+    from memory.list_candidates(
+      v_types, topic, recall_explain.embedding, v_scope, v_limit, v_min_confidence,
+      recall_explain.min_relevance, v_settings, as_of
+    ) as c
+    where not exists (
+      select from returned as r where r.memory_type = c.memory_type and r.id = c.id
+    )
   ),
+  -- What is dropped and fits less than all that is returned would not be there anyway.
   dropped as (
     select d.*
     from memory.find_dropped(
-      v_types, topic, recall_explain.embedding, recall_explain.scope, v_depth, v_min_confidence,
-      v_settings.keyword_match, as_of
+      v_types, topic, recall_explain.embedding, v_scope,
+      case when v_settings.ranking = 'specified' then v_limit else greatest(2 * v_limit, 20) end,
+      v_min_confidence, v_settings, as_of
     ) as d
-    join ends as e on e.memory_type = d.memory_type
-    where d.similarity >= e.similarity or d.rank >= e.rank
-      or d.rank is null and v_settings.keyword_ranker <> 'ts_rank'
+    where d.rank is not null
+      or d.similarity >= (
+        select case when count(*) = v_limit then min(r.similarity) else '-infinity' end
+        from returned as r
+      )
   ),
-  explained as (
+  outcomes as (
     select
-      l.ordinality as place,
-      case when l.ordinality <= v_limit then 'returned' else 'beyond limit' end as outcome,
-      l.memory_type, l.id, l.scope, l.subject, l.predicate, l.content, l.similarity,
-      l.semantic_rank, l.rank, l.keyword_rank, l.rrf_score, l.neighbour_boost, l.session_boost,
-      l.named_boost, l.relevance, l.importance, l.recency, l.effective_confidence, l.score
-    from listed as l
+      r.ordinality as place, 'returned' as outcome, r.memory_type, r.id, r.similarity,
+      r.semantic_rank, r.rank, r.keyword_rank, r.rrf_score, r.meaning, r.words, r.neighbor_boost,
+      r.session_boost, r.named_boost, r.time_boost, r.relevance, r.updates_id, r.score
+    from returned as r
     union all
     select
-      null, d.outcome, d.memory_type, d.id, m.scope, m.subject, m.predicate, m.content,
-      d.similarity, null, d.rank, null, null, null, null, null, null, m.importance,
-      memory.recency_score(
-        case
-          when v_settings.recency_null = 'created_at'
-          then coalesce(m.last_referenced_at, m.created_at)
-          else m.last_referenced_at
-        end,
-        v_settings.recency_half_life_days,
-        as_of
-      ),
-      memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of),
-      null
+      null, coalesce(c.outcome, 'beyond limit'), c.memory_type, c.id, c.similarity,
+      c.semantic_rank, c.rank, c.keyword_rank, c.rrf_score, c.meaning, c.words, c.neighbor_boost,
+      c.session_boost, c.named_boost, c.time_boost, c.relevance, null, null
+    from rest as c
+    union all
+    select
+      null, d.outcome, d.memory_type, d.id, d.similarity, null, d.rank, null, null, null, null,
+      null, null, null, null, null, null, null
     from dropped as d
-    join memory.searchable_memories as m
-      on m.tenant_id = v_settings.tenant_id and m.memory_type = d.memory_type and m.id = d.id
   )
-  select x.*
-  from explained as x
+  select
+    o.place, o.outcome, o.memory_type, o.id, m.scope, m.subject, m.predicate, m.content,
+    o.similarity, o.semantic_rank, o.rank, o.keyword_rank, o.rrf_score, o.meaning, o.words,
+    o.neighbor_boost, o.session_boost, o.named_boost, o.time_boost, o.relevance, m.importance,
+    memory.recency_score(
+      case
+        when v_settings.recency_null = 'created_at'
+        then coalesce(m.last_referenced_at, m.created_at)
+        else m.last_referenced_at
+      end,
+      v_settings.recency_half_life_days,
+      as_of
+    ),
+    memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of),
+    o.updates_id, o.score
+  from outcomes as o
+  join memory.searchable_memories as m
+    on m.tenant_id = v_settings.tenant_id and m.memory_type = o.memory_type and m.id = o.id
   order by
-    x.place, x.outcome, x.similarity desc nulls last, x.rank desc nulls last, x.memory_type, x.id;
+    o.place,
+    array_position(array['beyond limit', 'below relevance', 'no match'], o.outcome), o.outcome,
+    o.relevance desc nulls last, o.similarity desc nulls last, o.rank desc nulls last,
+    o.memory_type, o.id;
 end;
 $$;
 
 comment on function memory.recall_explain(
-  text, text, integer, text[], float8, vector, uuid, timestamptz
+  text, text, integer, text[], float8, float8, vector, uuid, timestamptz
 ) is
-'Why memory.recall returns what it returns: every candidate in the order of its score, with its '
-'places in both lists, the scores behind them, boosts and the four parts of the composite score, '
-'outcome "returned" or "beyond limit"; then, without places, what would have been a candidate but '
-'for being "forgotten", "superseded", "expired", of "other scope" or "below confidence". (rank of '
-'the dropped is NULL under BM25.) Arguments as memory.recall; only looks. Reads all of the '
-'tenant''s memories of the types. Errors: PM002, PM004.';
+'Why memory.recall returns what it returns: its answer, in order, with every part of the scores; '
+'then the other candidates, most relevant first, and why they are not in it; then what is not '
+'considered at all though it might fit: forgotten, superseded, expired, of another scope or below '
+'confidence (rank: ts_rank). Arguments as memory.recall; only looks. Reads all of the tenant''s '
+'memories of the types. Errors: PM002, PM004.';
 
 -- Deploy pymem:functions/related to pg
 -- requires: functions/links
@@ -14458,7 +17888,48 @@ end;
 comment on function memory.live_memory(text, text, uuid, text, timestamptz) is
 'What a memory says, if it can be at odds with another one: an active fact, a rule that is neither '
 'forgotten nor a warning, an episode that has not expired. confidence: after decay, 0..1; 1 for an '
-'episode. scope as in contradictions.';
+'episode. scope: as in near_duplicates; of an episode the butler.';
+
+create function memory.list_contradicted(
+  memory_type text,
+  memory_ids uuid[],
+  as_of timestamptz default now()
+)
+  returns uuid[]
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_tenant_id text := memory.current_tenant();
+begin
+  return array(
+    select distinct o.id
+    from (
+      select l.source_id as id, l.target_type as other_type, l.target_id as other_id
+      from memory.memory_links as l
+      where l.tenant_id = v_tenant_id
+        and l.source_type = list_contradicted.memory_type
+        and l.source_id = any (memory_ids)
+        and l.relation = 'contradicts'
+      union all
+      select l.target_id, l.source_type, l.source_id
+      from memory.memory_links as l
+      where l.tenant_id = v_tenant_id
+        and l.target_type = list_contradicted.memory_type
+        and l.target_id = any (memory_ids)
+        and l.relation = 'contradicts'
+    ) as o
+    cross join lateral memory.live_memory(v_tenant_id, o.other_type, o.other_id, null, as_of)
+    order by o.id
+  );
+end;
+$$;
+
+comment on function memory.list_contradicted(text, uuid[], timestamptz) is
+'Which of some memories a contradicts link joins with one that still says otherwise '
+'(memory.live_memory).';
 
 create function memory.contradictions(
   scope text default null,
@@ -14487,11 +17958,12 @@ as $$
 #variable_conflict use_column
 declare
   v_tenant_id text := memory.current_tenant();
+  v_scope text := memory.visible_scope(scope);
   v_limit integer := memory.check_limit(max_results);
   v_linked integer;
 begin
-  if contradictions.scope is not null then
-    perform memory.check_text('scope', contradictions.scope, 128);
+  if v_scope is not null then
+    perform memory.check_text('scope', v_scope, 128);
   end if;
   perform memory.check_time('as_of', as_of);
 
@@ -14501,10 +17973,10 @@ begin
     l.target_type, l.target_id, t.content, t.confidence, t.created_at, l.created_at
   from memory.memory_links as l
   cross join lateral memory.live_memory(
-    v_tenant_id, l.source_type, l.source_id, contradictions.scope, as_of
+    v_tenant_id, l.source_type, l.source_id, v_scope, as_of
   ) as s
   cross join lateral memory.live_memory(
-    v_tenant_id, l.target_type, l.target_id, contradictions.scope, as_of
+    v_tenant_id, l.target_type, l.target_id, v_scope, as_of
   ) as t
   where l.tenant_id = v_tenant_id
     and l.relation = 'contradicts'
@@ -14529,12 +18001,12 @@ begin
   select
     'near_duplicate', 'fact', n.newest_id, s.content, s.confidence, s.created_at,
     'fact', n.older_id, t.content, t.confidence, t.created_at, s.created_at
-  from memory.near_duplicates(v_tenant_id, contradictions.scope) as n
+  from memory.near_duplicates(v_tenant_id, v_scope) as n
   cross join lateral memory.live_memory(
-    v_tenant_id, 'fact', n.newest_id, contradictions.scope, as_of
+    v_tenant_id, 'fact', n.newest_id, v_scope, as_of
   ) as s
   cross join lateral memory.live_memory(
-    v_tenant_id, 'fact', n.older_id, contradictions.scope, as_of
+    v_tenant_id, 'fact', n.older_id, v_scope, as_of
   ) as t
   order by s.created_at desc, n.newest_id, t.created_at desc, n.older_id
   limit v_limit - v_linked;
@@ -14548,10 +18020,11 @@ comment on function memory.contradictions(text, integer, timestamptz) is
 'the source is the newest. Of a fact content reads [subject] [predicate]: content; '
 'confidence is that of as_of, 0..1. since: when they were linked, or the newer one was created. '
 'Links first, then near duplicates, the latest first; at most max_results, which is at most 1000. '
-'scope: facts and rules of it and of global, episodes of that butler; NULL: all. Errors: PM002.';
+'scope: as in memory.semantic_search. Errors: PM002.';
 
 -- Deploy pymem:functions/context to pg
 -- requires: functions/recall
+-- requires: functions/contradictions
 
 set local role memory_owner;
 
@@ -14576,21 +18049,83 @@ comment on function memory.one_line(text) is
 'A text as part of one Markdown line: whitespace, line breaks, control, direction and tag '
 'characters become single spaces, and a leading mark-up character is escaped.';
 
-create type memory.context_section as (
-  heading text,
-  share float8,
-  lines text[],
-  taken integer
+create function memory.count_room(
+  content text,
+  token_estimate text
+)
+  returns integer
+  language sql
+  immutable
+  parallel safe
+  return case
+    when token_estimate = 'characters' then length(content)
+    else ceil(length(content) + 1.5 * (octet_length(content) - length(content)))::integer
+  end;
+
+comment on function memory.count_room(text, text) is
+'The room a text takes in a context, in characters of plain English, four of which are a token. '
+'token_estimate "octets": a character of two octets (accents, Greek, Cyrillic) counts as 2.5, one '
+'of three (Chinese, Japanese, Thai) as 4, a token of its own, as tokenizers of language models '
+'have it on average; "characters": each as one.';
+
+create function memory.shorten_text(
+  content text,
+  room integer,
+  token_estimate text
+)
+  returns text
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_room integer := room - memory.count_room('…', token_estimate);
+  v_content text := left(content, greatest(v_room, 0));
+  v_whole_words text;
+begin
+  if memory.count_room(content, token_estimate) <= room then
+    return content;
+  end if;
+  while memory.count_room(v_content, token_estimate) > v_room and v_content <> '' loop
+    v_content := left(v_content, least(length(v_content) - 1, (
+      length(v_content) * v_room::float8 / memory.count_room(v_content, token_estimate)
+    )::integer));
+  end loop;
+  v_whole_words := regexp_replace(v_content, '\s+\S*$', '');
+  -- Where there are no spaces, nor in a text of one long word, it is cut where it is.
+  if length(v_whole_words) > 0.7 * length(v_content) then
+    v_content := v_whole_words;
+  end if;
+  return rtrim(v_content) || '…';
+end;
+$$;
+
+comment on function memory.shorten_text(text, integer, text) is
+'A text, or its beginning and an ellipsis, in whole words where that costs little, that takes at '
+'most so much room (memory.count_room); for less room than the ellipsis takes, the ellipsis.';
+
+create type memory.context_line as (
+  section integer,
+  memory_type text,
+  id uuid,
+  opening text,
+  content text,
+  closing text,
+  room integer,
+  is_taken boolean
 );
 
-comment on type memory.context_section is
-'A section while context is put together: its lines, best first, and how many of them are taken.';
+comment on type memory.context_line is
+'A line of memory.context while it is put together. room: as memory.count_room, line break '
+'included.';
 
 create function memory.context(
   trigger_prompt text,
   butler text,
   token_budget integer default null,
-  include_recent_episodes boolean default false,
+  include_recent_episodes boolean default null,
+  min_relevance float8 default null,
   embedding vector default null,
   embedding_version_id uuid default null,
   as_of timestamptz default now()
@@ -14604,127 +18139,158 @@ create function memory.context(
 as $$
 declare
   v_settings memory.settings := memory.current_settings();
-  v_heading text := E'# Memory Context\n';
+  v_title text := E'# Memory Context\n';
+  v_headings text[] := array[
+    '## Key Facts', '## Active Rules', '## Warnings', '## Recent Episodes'
+  ];
+  v_shares float8[] := array[
+    v_settings.context_facts_share, v_settings.context_rules_share,
+    v_settings.context_warnings_share, v_settings.context_episodes_share
+  ];
+  v_estimate text := v_settings.context_token_estimate;
   v_topic text := memory.truncate_utf8(coalesce(trigger_prompt, ''), 65536);
   v_room bigint := floor(
     coalesce(context.token_budget, v_settings.context_token_budget)
     * v_settings.context_chars_per_token
   )::bigint;
-  v_facts memory.ranked_memory[];
-  v_rules memory.ranked_memory[];
-  v_episodes memory.episodes[] := array[]::memory.episodes[];
-  v_sections memory.context_section[];
+  v_lines memory.context_line[];
+  v_line memory.context_line;
+  v_is_open boolean[] := array[false, false, false, false];
+  v_longest bigint;
+  v_left bigint;
   v_free bigint;
-  v_used bigint;
-  v_cost integer;
+  v_heading_room integer;
+  v_section integer := 0;
 begin
-  perform memory.check_text('butler', butler, 128);
+  perform memory.check_scope('butler', butler);
+  perform memory.check_number('min_relevance', coalesce(context.min_relevance, 0), 0, 1);
   perform memory.check_time('as_of', as_of);
-  if v_room < length(v_heading) then
+  if v_room < length(v_title) then
     raise exception 'a token_budget of % has no room for the heading', token_budget
       using errcode = 'PM002', hint = 'Pass a token_budget of 5 or more.';
   end if;
+  v_left := v_room - length(v_title);
+  -- One essay must not be all there is: a line takes a quarter of the room, or a few sentences.
+  v_longest := greatest(v_left / 4, 400);
 
-  v_facts := array(
-    select m
-    from memory.rank_memories(
-      v_topic, butler, v_settings.retrieval_limit, '{fact}', null, embedding,
-      embedding_version_id, as_of => as_of
-    ) as m
-  );
-  v_rules := array(
-    select m
-    from memory.rank_memories(
-      v_topic, butler, v_settings.retrieval_limit, '{rule}', null, embedding,
-      embedding_version_id, as_of => as_of
-    ) as m
-    order by
-      array_position(array['proven', 'established', 'candidate', 'anti_pattern'], m.maturity),
-      m.score desc, m.created_at desc, m.id
-  );
-  if include_recent_episodes then
-    v_episodes := array(
-      select e
-      from memory.episodes as e
-      where e.tenant_id = v_settings.tenant_id
-        and e.butler = context.butler
-        and (e.expires_at is null or e.expires_at > as_of)
-      order by e.created_at desc, e.id
-      limit v_settings.retrieval_limit
-    );
-  end if;
-
-  v_sections := array[
-    row(
-      '## Key Facts', v_settings.context_facts_share,
-      array(
-        select format(
-          '- [%s] [%s]: %s (confidence: %s)',
-          memory.one_line(f.subject), memory.one_line(f.predicate), memory.one_line(f.content),
+  v_lines := array(
+    with facts as materialized (
+      select f.*
+      from memory.rank_memories(
+        v_topic, butler, v_settings.retrieval_limit, '{fact}', null, context.min_relevance,
+        embedding, embedding_version_id, as_of => as_of
+      ) with ordinality as f
+    ),
+    contradicted as materialized (
+      select memory.list_contradicted('fact', array(select f.id from facts as f), as_of) as ids
+    )
+    select row(
+      l.section, l.memory_type, l.id, l.opening, s.content, l.closing,
+      memory.count_room(l.opening || s.content || l.closing, v_estimate) + 1, false
+    )::memory.context_line
+    from (
+      select
+        1 as section, 'fact' as memory_type, f.id, f.ordinality as position,
+        format('- [%s] [%s]: ', memory.one_line(f.subject), memory.one_line(f.predicate))
+        as opening,
+        memory.one_line(f.content) as content,
+        format(
+          ' (confidence: %s%s)',
           to_char(
             case v_settings.context_confidence
               when 'base' then f.confidence
               else f.effective_confidence
             end,
             'FM0.00'
-          )
+          ),
+          case when f.id = any (c.ids) then ', contradicted' end
+        ) as closing
+      from facts as f
+      cross join contradicted as c
+      union all
+      select
+        case r.maturity when 'anti_pattern' then 3 else 2 end, 'rule', r.id,
+        row_number() over (
+          order by
+            array_position(array['proven', 'established', 'candidate'], r.maturity),
+            r.score desc, r.created_at desc, r.id
+        ),
+        '- ', memory.one_line(r.content),
+        format(
+          ' (maturity: %s, effectiveness: %s)',
+          r.maturity, to_char(r.effectiveness_score, 'FM0.00')
         )
-        from unnest(v_facts) with ordinality as f
-        order by f.ordinality
-      ), 0
-    ),
-    row(
-      '## Active Rules', v_settings.context_rules_share,
-      array(
-        select memory.context_rule_line(r.content, r.maturity, r.effectiveness_score)
-        from unnest(v_rules) with ordinality as r
-        where r.maturity <> 'anti_pattern'
-        order by r.ordinality
-      ), 0
-    ),
-    row(
-      '## Warnings', v_settings.context_warnings_share,
-      array(
-        select memory.context_rule_line(r.content, r.maturity, r.effectiveness_score)
-        from unnest(v_rules) with ordinality as r
-        where r.maturity = 'anti_pattern'
-        order by r.ordinality
-      ), 0
-    ),
-    row(
-      '## Recent Episodes', v_settings.context_episodes_share,
-      array(
-        select format(
-          '- [%s] %s', to_char(e.created_at, 'YYYY-MM-DD HH24:MI'), memory.one_line(e.content)
-        )
-        from unnest(v_episodes) with ordinality as e
-        order by e.ordinality
-      ), 0
-    )
-  ]::memory.context_section[];
+      from memory.rank_memories(
+        v_topic, butler, v_settings.retrieval_limit, '{rule}', null, context.min_relevance,
+        embedding, embedding_version_id, as_of => as_of
+      ) as r
+      union all
+      (
+        select
+          4, 'episode', e.id, row_number() over (order by e.created_at desc, e.id),
+          format('- [%s] ', to_char(e.created_at, 'YYYY-MM-DD HH24:MI')),
+          memory.one_line(e.content), ''
+        from memory.episodes as e
+        where coalesce(include_recent_episodes, v_settings.context_recent_episodes)
+          and e.tenant_id = v_settings.tenant_id
+          and e.butler = context.butler
+          and (e.expires_at is null or e.expires_at > as_of)
+        order by e.created_at desc, e.id
+        limit v_settings.retrieval_limit
+      )
+    ) as l
+    cross join lateral (
+      select memory.shorten_text(
+        l.content,
+        greatest(
+          v_longest - memory.count_room(l.opening || l.closing, v_estimate), 100
+        )::integer,
+        v_estimate
+      ) as content
+    ) as s
+    order by l.section, l.position
+  );
 
-  -- First each section takes lines within its share and what the sections before it left over,
-  -- then the sections share the rest in the same order. A section stops at the first line that
-  -- does not fit.
-  v_room := v_room - length(v_heading);
-  v_free := 0;
-  v_used := 0;
-  for v_pass in 1 .. 2 loop
-    if v_pass = 2 then
-      v_free := v_room - v_used;
-    end if;
-    for i in 1 .. cardinality(v_sections) loop
+  -- First each section takes what fits into its share and what the sections before it left over;
+  -- then the sections take from the rest in the same order; and what is left after that is for the
+  -- beginnings of lines that did not fit. What does not fit is passed over, and ends nothing.
+  for v_pass in 1 .. 3 loop
+    v_free := case v_pass when 1 then 0 else v_left end;
+    v_section := 0;
+    for i in 1 .. cardinality(v_lines) loop
+      v_line := v_lines[i];
       if v_pass = 1 then
-        v_free := v_free + floor(v_room * v_sections[i].share)::bigint;
+        while v_section < v_line.section loop
+          v_section := v_section + 1;
+          v_free := v_free + floor((v_room - length(v_title)) * v_shares[v_section])::bigint;
+        end loop;
       end if;
-      while v_sections[i].taken < cardinality(v_sections[i].lines) loop
-        v_cost := length(v_sections[i].lines[v_sections[i].taken + 1]) + 1
-          + case when v_sections[i].taken = 0 then length(v_sections[i].heading) + 2 else 0 end;
-        exit when v_cost > v_free;
-        v_free := v_free - v_cost;
-        v_used := v_used + v_cost;
-        v_sections[i].taken := v_sections[i].taken + 1;
-      end loop;
+      continue when v_line.is_taken;
+      v_heading_room := case
+        when v_is_open[v_line.section] then 0
+        else length(v_headings[v_line.section]) + 2
+      end;
+      if v_pass = 3 then
+        continue when v_free - v_heading_room
+          < memory.count_room(v_line.opening || v_line.closing, v_estimate) + 60;
+        v_line.content := memory.shorten_text(
+          v_line.content,
+          (
+            v_free - v_heading_room
+            - memory.count_room(v_line.opening || v_line.closing, v_estimate) - 1
+          )::integer,
+          v_estimate
+        );
+        v_line.room := 1 + memory.count_room(
+          v_line.opening || v_line.content || v_line.closing, v_estimate
+        );
+      end if;
+      continue when v_line.room + v_heading_room > least(v_free, v_left);
+      v_line.is_taken := true;
+      v_lines[i] := v_line;
+      v_is_open[v_line.section] := true;
+      v_free := v_free - v_line.room - v_heading_room;
+      v_left := v_left - v_line.room - v_heading_room;
     end loop;
   end loop;
 
@@ -14733,59 +18299,42 @@ begin
   then
     perform memory.check_write_time('as_of', as_of);
     perform memory.count_references(
-      array(select e.id from unnest(v_episodes[:v_sections[4].taken]) as e),
-      array(select f.id from unnest(v_facts[:v_sections[1].taken]) as f),
-      array(
-        select r.id from unnest(v_rules) with ordinality as r
-        where r.maturity <> 'anti_pattern'
-        order by r.ordinality
-        limit v_sections[2].taken
-      ) || array(
-        select r.id from unnest(v_rules) with ordinality as r
-        where r.maturity = 'anti_pattern'
-        order by r.ordinality
-        limit v_sections[3].taken
-      ),
+      array(select l.id from unnest(v_lines) as l where l.is_taken and l.memory_type = 'episode'),
+      array(select l.id from unnest(v_lines) as l where l.is_taken and l.memory_type = 'fact'),
+      array(select l.id from unnest(v_lines) as l where l.is_taken and l.memory_type = 'rule'),
       as_of
     );
   end if;
 
-  return v_heading || coalesce((
-    select string_agg(
-      E'\n' || s.heading || E'\n' || array_to_string(s.lines[:s.taken], E'\n') || E'\n', ''
-      order by s.ordinality
-    )
-    from unnest(v_sections) with ordinality as s
-    where s.taken > 0
+  return v_title || coalesce((
+    select string_agg(s.text, '' order by s.section)
+    from (
+      select
+        l.section,
+        E'\n' || v_headings[l.section] || E'\n'
+        || string_agg(
+          l.opening || l.content || l.closing || E'\n', '' order by l.ordinality
+        ) as text
+      from unnest(v_lines) with ordinality as l
+      where l.is_taken
+      group by l.section
+    ) as s
   ), '');
 end;
 $$;
 
-comment on function memory.context(text, text, integer, boolean, vector, uuid, timestamptz) is
-'Memory as text for a prompt, at most token_budget tokens (NULL: the setting) of '
-'context_chars_per_token characters: facts by score, rules by maturity and score, anti-patterns '
-'as warnings, on request the newest episodes of the butler. The butler is the scope. Each memory '
-'is one line, so stored text cannot forge a section. The same data, arguments and as_of give the '
-'same text, byte for byte. Of a prompt beyond 64 KiB the first 64 KiB count. Errors: PM002 '
-'budget without room for the heading or invalid argument, PM004 vector of another embedding '
-'version.';
-
-create function memory.context_rule_line(
-  content text,
-  maturity text,
-  effectiveness_score float8
-)
-  returns text
-  language sql
-  immutable
-  parallel safe
-  return format(
-    '- %s (maturity: %s, effectiveness: %s)',
-    memory.one_line(content), maturity, to_char(effectiveness_score, 'FM0.00')
-  );
-
-comment on function memory.context_rule_line(text, text, float8) is
-'A rule as a line of memory.context.';
+comment on function memory.context(
+  text, text, integer, boolean, float8, vector, uuid, timestamptz
+) is
+'Memory as text for a prompt, at most token_budget tokens (NULL: the setting) as '
+'memory.count_room estimates them: facts by score, rules by maturity and score, anti-patterns as '
+'warnings, on request (NULL: as the setting says) the newest episodes of the butler. The butler is '
+'the scope; facts and rules below min_relevance are left out as in memory.search. Each memory is '
+'one line, so stored text cannot forge a section; a long one is shortened, and one that does not '
+'fit is passed over. A fact at odds with another memory says so. The same data, arguments and '
+'as_of give the same text, byte for byte. Of a prompt beyond 64 KiB the first 64 KiB count. '
+'Errors: PM002 budget without room for the heading or invalid argument, PM004 vector of another '
+'embedding version.';
 
 -- Deploy pymem:functions/erasure to pg
 -- requires: tables/entity_merges
@@ -14811,7 +18360,8 @@ create function memory.mentions(
   );
 
 comment on function memory.mentions(text, text[]) is
-'Whether a text holds one of some names (memory.normalize_name) as whole words, in any case.';
+'Whether a text holds one of some names (memory.normalize_name) as whole words, whatever case and '
+'accents.';
 
 create function memory.names_of_subject(
   tenant_id text,
@@ -15229,9 +18779,10 @@ create function memory.memory_stats(
 as $$
 declare
   v_tenant_id text := memory.current_tenant();
+  v_scope text := memory.visible_scope(scope);
 begin
-  if memory_stats.scope is not null then
-    perform memory.check_text('scope', memory_stats.scope, 128);
+  if v_scope is not null then
+    perform memory.check_text('scope', v_scope, 128);
   end if;
   perform memory.check_time('as_of', as_of);
 
@@ -15266,7 +18817,7 @@ begin
       )
       from memory.facts as f
       where f.tenant_id = v_tenant_id
-        and (memory_stats.scope is null or f.scope in ('global', memory_stats.scope))
+        and (v_scope is null or f.scope in ('global', v_scope))
     ),
     'rules',
     (
@@ -15281,7 +18832,7 @@ begin
         select case r.lifecycle_state when 'retracted' then 'forgotten' else r.maturity end as state
         from memory.rules as r
         where r.tenant_id = v_tenant_id
-          and (memory_stats.scope is null or r.scope in ('global', memory_stats.scope))
+          and (v_scope is null or r.scope in ('global', v_scope))
       ) as s
     ),
     'embeddings',
@@ -15298,8 +18849,8 @@ comment on function memory.memory_stats(text, timestamptz) is
 'How much the tenant holds, as a JSON object: episodes (total, unconsolidated, backlog_age_hours '
 'of the oldest that waits or null, consolidated, failed, dead_letter; expired ones are counted in '
 'these too), facts by state (active excludes fading), rules by maturity (forgotten ones apart), '
-'embeddings pending. scope: facts and rules of it and of global only; episodes have none. Errors: '
-'PM002.';
+'embeddings pending. scope: facts and rules of it and of global only, "*": all, NULL: as '
+'memory.visible_scope says; episodes are counted whatever the scope. Errors: PM002.';
 
 -- Deploy pymem:functions/scopes to pg
 -- requires: functions/search
@@ -15720,6 +19271,7 @@ comment on function memory.check_vector_recall(integer, integer, timestamptz) is
 -- requires: functions/vector_indexes
 -- requires: tables/links
 -- requires: tables/embedding_queue
+-- requires: tables/time_words
 -- requires: tables/transitions
 
 set local role memory_owner;
@@ -16595,7 +20147,7 @@ begin
     ),
     'select memory.rebuild_vector_indexes(); or mean it, and raise exact_scan_limit.'
   from memory.vector_indexes() as i
-  cross join lateral memory.corpus_size(i.memory_type) as c
+  join unnest(memory.corpus_sizes('{episode,fact,rule}')) as c on c.memory_type = i.memory_type
   where i.method = 'exact' and c.documents > settings.exact_scan_limit
     and exists (select from memory.active_embedding_version());
 end;
@@ -16937,19 +20489,13 @@ begin
       'no section of memory.context has a share, so that facts may take all of it'
     ),
     (
-      'bm25_k1', 'info',
-      settings.keyword_ranker <> 'bm25' and settings.bm25_k1 <> v_default.bm25_k1,
-      'bm25_k1 is of no effect unless keyword_ranker is "bm25"'
-    ),
-    (
-      'bm25_b', 'info',
-      settings.keyword_ranker <> 'bm25' and settings.bm25_b <> v_default.bm25_b,
-      'bm25_b is of no effect unless keyword_ranker is "bm25"'
-    ),
-    (
-      'semantic_share', 'info',
-      settings.fusion <> 'scores' and settings.semantic_share <> v_default.semantic_share,
-      'semantic_share is of no effect unless fusion is "scores"'
+      'ranking', 'info',
+      settings.ranking = 'specified'
+        and (settings.rrf_k, settings.keyword_match, settings.min_relevance, settings.min_evidence)
+          <> (v_default.rrf_k, v_default.keyword_match, v_default.min_relevance,
+            v_default.min_evidence),
+      'rrf_k, keyword_match, min_relevance and min_evidence are of no effect while ranking is '
+      '"specified"'
     ),
     (
       'retrieval_mode', 'error',
@@ -17202,6 +20748,7 @@ comment on function memory.doctor(boolean, timestamptz) is
 -- requires: tables/corpus_statistics
 -- requires: tables/embedding_queue
 -- requires: tables/settings
+-- requires: tables/time_words
 -- requires: functions/request
 -- requires: tables/tombstones
 -- requires: tables/history
@@ -17243,7 +20790,9 @@ begin
     );
   end loop;
 
-  foreach v_table in array array['episodes', 'facts', 'rules', 'entities', 'entity_names'] loop
+  foreach v_table in array array[
+    'episodes', 'facts', 'rules', 'entities', 'entity_names', 'embedding_versions'
+  ] loop
     execute format(
       'create policy ranked_retrieval on memory.%I for select to memory_search using (true)',
       v_table
@@ -17262,6 +20811,10 @@ alter table memory.transitions enable row level security;
 alter table memory.transitions force row level security;
 create policy reference_data on memory.transitions for select
 to memory_owner, memory_reader using (true);
+
+alter table memory.time_words enable row level security;
+alter table memory.time_words force row level security;
+create policy reference_data on memory.time_words for select to memory_owner using (true);
 
 -- Deploy pymem:read_model to pg
 -- requires: tables/searchable_memories
@@ -17495,6 +21048,7 @@ on memory.rule_applications to memory_reader;
 -- requires: functions/lifecycle
 -- requires: functions/links
 -- requires: functions/merge_entities
+-- requires: functions/periods
 
 -- requires: functions/related
 -- requires: functions/contradictions
@@ -17517,6 +21071,7 @@ memory.settings,
 memory.embedding_versions,
 memory.memory_events,
 memory.transitions,
+memory.time_words,
 memory.episodes,
 memory.entities,
 memory.entity_names,
@@ -17555,16 +21110,31 @@ grant select on
 memory.episodes, memory.facts, memory.rules, memory.entities, memory.entity_names,
 memory.searchable_memories
 to memory_search;
+grant select (tenant_id, status, similarity_floor, similarity_ceiling)
+on memory.embedding_versions to memory_search;
 
 grant execute on function
 memory.current_tenant(),
 memory.current_settings(),
 memory.collapse_whitespace(text),
 memory.preprocess_search_query(text),
+memory.fold_text(text),
+memory.pair_characters(text, boolean),
+memory.reads_accents(text),
+memory.prepare_words(text, text, boolean),
+memory.fold_vector(tsvector),
+memory.accented_words(text, text),
+memory.read_words(text, text),
+memory.query_vector(text, text),
 memory.query_lexemes(text, text),
 memory.any_lexeme(text []),
+memory.every_word(text, text),
+memory.truncate_utf8(text, integer),
 memory.term_frequency(tsvector, tsquery),
-memory.corpus_size(text),
+memory.corpus_sizes(text []),
+memory.one_lexeme(text),
+memory.inverse_document_frequency(bigint, bigint),
+memory.saturate_frequency(float8, float8, float8, float8),
 memory.normalize_name(text),
 memory.hash_terms(text, text []),
 memory.search_terms(text, tsvector),
@@ -17574,8 +21144,18 @@ memory.days_between(timestamptz, timestamptz),
 memory.effective_confidence(float8, float8, timestamptz, timestamptz),
 memory.recency_score(timestamptz, float8, timestamptz),
 memory.rrf_score(bigint, bigint, bigint, integer),
-memory.relevance_score(float8, integer, bigint),
-memory.composite_score(float8, float8, float8, float8, float8, float8, float8, float8)
+memory.relevance_score(float8, integer),
+memory.meaning_score(float8, float8, float8),
+memory.words_score(float8, float8),
+memory.weigh_evidence(float8, float8, float8, float8),
+memory.required_evidence(float8, bigint),
+memory.required_relevance(float8, float8, float8),
+memory.composite_score(float8, float8, float8, float8, float8, float8, float8, float8, float8),
+memory.fold_words(text),
+memory.words_of(text),
+memory.tells_update(text),
+memory.asks_present(text),
+memory.read_period(text, text, timestamptz)
 to memory_search;
 
 set local role memory_search;
@@ -17586,12 +21166,15 @@ memory.nearest_neighbours(text, vector, text, integer, float8, integer, timestam
 memory.use_approximate_index(text, integer),
 memory.vector_index(text),
 memory.find_memories(
-  text [], text, text, vector, text, integer, float8, text, boolean, integer, memory.settings,
-  timestamptz
+  text [], text, text, vector, text, integer, float8, float8, text, boolean, boolean,
+  memory.settings, timestamptz
 ),
 memory.find_names(text, text, text, boolean, integer),
 memory.read_query(text, text, memory.settings),
-memory.find_dropped(text [], text, vector, text, integer, float8, text, timestamptz),
+memory.list_candidates(
+  text [], text, vector, text, integer, float8, float8, memory.settings, timestamptz
+),
+memory.find_dropped(text [], text, vector, text, integer, float8, memory.settings, timestamptz),
 memory.largest_tenant_size(),
 memory.count_vectors(text)
 to memory_owner;
@@ -17601,15 +21184,19 @@ set local role memory_owner;
 -- Everybody who works with a memory
 
 grant execute on function
-memory.set_request(text, text, text, text),
+memory.set_request(text, text, text, text, text),
 memory.require_tenant(text),
 memory.current_tenant(),
 memory.is_actor(text),
 memory.is_request_id(text),
 memory.is_reason(text),
+memory.is_scope(text),
+memory.is_blank(text),
 memory.current_actor(),
 memory.current_request_id(),
 memory.current_reason(),
+memory.current_butler(),
+memory.visible_scope(text),
 memory.current_settings(),
 memory.current_login(),
 memory.authenticate_token(bytea, timestamptz),
@@ -17658,7 +21245,8 @@ memory.confirm_memory(text, uuid, timestamptz),
 memory.forget_memory(text, uuid, timestamptz),
 memory.restore_memory(text, uuid, timestamptz),
 memory.recall(
-  text, text, integer, text [], float8, vector, uuid, timestamptz, timestamptz, timestamptz
+  text, text, integer, text [], float8, float8, vector, uuid, timestamptz, timestamptz,
+  timestamptz
 )
 to memory_writer;
 
@@ -17668,12 +21256,13 @@ grant execute on function
 memory.semantic_search(text, vector, text, integer, uuid, timestamptz),
 memory.keyword_search(text, text, text, integer, text, timestamptz),
 memory.hybrid_search(text, text, vector, text, integer, text, uuid, timestamptz),
-memory.search(text, text [], text, text, integer, float8, vector, uuid, timestamptz),
+memory.search(text, text [], text, text, integer, float8, float8, vector, uuid, timestamptz),
 memory.rank_memories(
-  text, text, integer, text [], float8, vector, uuid, timestamptz, timestamptz, timestamptz
+  text, text, integer, text [], float8, float8, vector, uuid, timestamptz, timestamptz,
+  timestamptz
 ),
-memory.recall_explain(text, text, integer, text [], float8, vector, uuid, timestamptz),
-memory.context(text, text, integer, boolean, vector, uuid, timestamptz)
+memory.recall_explain(text, text, integer, text [], float8, float8, vector, uuid, timestamptz),
+memory.context(text, text, integer, boolean, float8, vector, uuid, timestamptz)
 to memory_writer, memory_reader;
 
 -- Formulas and text functions: no data behind them
@@ -17681,18 +21270,24 @@ to memory_writer, memory_reader;
 grant execute on function
 memory.truncate_utf8(text, integer),
 memory.collapse_whitespace(text),
+memory.fold_text(text),
 memory.preprocess_text(text),
 memory.preprocess_search_query(text),
 memory.render_memory(text, text, text, text, timestamptz, text),
 memory.date_in_words(timestamptz),
 memory.end_of_text(text, integer),
+memory.fold_words(text),
+memory.words_of(text),
+memory.tells_update(text),
+memory.asks_present(text),
+memory.read_period(text, text, timestamptz),
 memory.decay_rate_of(text),
 memory.days_between(timestamptz, timestamptz),
 memory.effective_confidence(float8, float8, timestamptz, timestamptz),
 memory.recency_score(timestamptz, float8, timestamptz),
 memory.rrf_score(bigint, bigint, bigint, integer),
-memory.relevance_score(float8, integer, bigint),
-memory.composite_score(float8, float8, float8, float8, float8, float8, float8, float8)
+memory.relevance_score(float8, integer),
+memory.composite_score(float8, float8, float8, float8, float8, float8, float8, float8, float8)
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
 -- Rules that earn trust
@@ -17710,7 +21305,7 @@ to memory_writer, memory_worker, memory_reader, memory_admin;
 -- Embeddings
 
 grant execute on function
-memory.register_embedding_version(text, text, integer),
+memory.register_embedding_version(text, text, integer, float8, float8),
 memory.embedding_text(text, text, text, text, text, uuid, timestamptz, timestamptz),
 memory.embedding_backlog(timestamptz)
 to memory_writer, memory_worker, memory_admin;
@@ -17784,7 +21379,8 @@ memory.verify_erasure(text),
 memory.revert_inversion(uuid, timestamptz),
 memory.configure(jsonb),
 memory.default_settings(text),
-memory.start_reembedding(text, text, integer),
+memory.start_reembedding(text, text, integer, float8, float8),
+memory.calibrate_similarity(integer),
 memory.cancel_reembedding(),
 memory.switch_embedding_version(),
 memory.rebuild_vector_indexes(text, integer),
