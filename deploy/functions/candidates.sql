@@ -499,9 +499,10 @@ begin atomic
       coalesce(b.by_session, 0) as by_session,
       n.by_name,
       case
-        when period @> coalesce(m.valid_from, c.created_at) then (settings).boost_time
-        -- News of something else is no answer to what is now.
-        when m.is_news then (settings).boost_time * least(1.0, 2 * c.relevance)
+        when c.memory_type = 'episode' and period @> c.created_at then (settings).boost_time
+        -- What happened then is an answer by itself; what was told then, or is news, is not.
+        when m.is_news or period @> coalesce(m.valid_from, c.created_at)
+        then (settings).boost_time * least(1.0, 2 * c.relevance)
         else 0
       end as by_time,
       -- Words count no more here than they do for a fact: talk resembles talk.
@@ -580,10 +581,11 @@ comment on function memory.judge_candidates(
 ) is
 'What boosts candidates that were weighed, each as a noisy or with its relevance: an episode the '
 'turn before or after it and its session; a memory that it is about somebody (names: the query as '
-'memory.normalize_name gives it) or of a time (period) that the query names; if the query asks for '
-'the present, a fact that it tells news, the less the less it fits. And which of them are no '
-'answer, with relevance below min_relevance (NULL: memory.required_relevance), or all of them, '
-'where the best has less than required_evidence by meaning, words and name.';
+'memory.normalize_name gives it) or of a time (period) that the query names; a fact that it tells '
+'news, if the query asks for the present. Facts and rules gain less by time the less they fit. '
+'And which of them are no answer, with relevance below min_relevance (NULL: '
+'memory.required_relevance), or all of them, where the best has less than required_evidence by '
+'meaning, words and name.';
 
 create function memory.find_memories(
   memory_types text[],

@@ -190,8 +190,8 @@ comment on function memory.recall(
 'the composite score of relevance, importance, recency and effective confidence, of which '
 'relevance decides unless two fit about equally. Counts as a reference to what it returns; the '
 'rows show the state before. known_at: the answer that the memories of then would have given '
-'then. valid_at: among the facts that hold then in the world, superseded ones included. Both look, '
-'and count nothing. scope, types, min_confidence, min_relevance: as in memory.search. Errors: PM002, '
-'PM004 vector of another embedding version.';
+'then. valid_at: among the facts that hold then in the world, superseded ones included. Both '
+'look, and count nothing. scope, types, min_confidence, min_relevance: as in memory.search. '
+'Errors: PM002, PM004 vector of another embedding version.';
 
 commit;

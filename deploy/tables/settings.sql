@@ -163,9 +163,9 @@ comment on column memory.settings.boost_named is
 'Relevance that a memory gains if the query names its speaker (metadata.speaker of an episode), '
 'subject or entity (of a fact), 0..1; 0: off.';
 comment on column memory.settings.boost_time is
-'Relevance that a memory gains if it is of a time that the query names (memory.read_period), and, '
-'if the query asks for the present (memory.asks_present), a fact that tells news '
-'(memory.tells_update) in proportion to how it fits, 0..1; 0: off.';
+'Relevance that an episode gains if it is of a time that the query names (memory.read_period), and '
+'a fact or rule in proportion to how it fits; so does a fact that tells news (memory.tells_update) '
+'if the query asks for the present (memory.asks_present). 0..1; 0: off.';
 comment on column memory.settings.updates_first is
 'Whether recall and context put a fact that says it is news (memory.tells_update) before the older '
 'facts that it resembles.';
