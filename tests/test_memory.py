@@ -360,6 +360,23 @@ async def test_meaning_is_found_without_a_common_word(embedding_memory: Memory) 
     assert best.keyword_rank is None
 
 
+async def test_what_holds_since_today_comes_before_what_was_asked_for_until_now(
+    embedding_memory: Memory,
+) -> None:
+    question = "what is the server room code today"
+    await embedding_memory.store_fact("server room", "door code", "4711")
+    await embedding_memory.store_fact("server room", "alarm code", "0815")
+    await embedding_memory.store_fact("user", "breakfast", "oatmeal with blueberries")
+    for _ in range(3):
+        assert "4711" in [found.content for found in await embedding_memory.recall(question)]
+
+    await embedding_memory.store_fact("server room", "code", "9999 since today")
+
+    answer = await embedding_memory.recall(question)
+    assert answer[0].content == "9999 since today"
+    assert {found.content for found in answer} == {"9999 since today", "4711", "0815"}
+
+
 async def test_what_does_not_fit_is_left_out_unless_asked_for(embedding_memory: Memory) -> None:
     fact = await embedding_memory.store_fact("user", "pet", "a small dog called Rex")
     question = "How deep is the Pacific Ocean?"
