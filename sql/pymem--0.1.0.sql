@@ -1228,9 +1228,9 @@ comment on column memory.settings.boost_named is
 'Relevance that a memory gains if the query names its speaker (metadata.speaker of an episode), '
 'subject or entity (of a fact), 0..1; 0: off.';
 comment on column memory.settings.boost_time is
-'Relevance that a memory gains if it is of a time that the query names (memory.read_period), and, '
-'if the query asks for the present (memory.asks_present), a fact that tells news '
-'(memory.tells_update) in proportion to how it fits, 0..1; 0: off.';
+'Relevance that an episode gains if it is of a time that the query names (memory.read_period), and '
+'a fact or rule in proportion to how it fits; so does a fact that tells news (memory.tells_update) '
+'if the query asks for the present (memory.asks_present). 0..1; 0: off.';
 comment on column memory.settings.updates_first is
 'Whether recall and context put a fact that says it is news (memory.tells_update) before the older '
 'facts that it resembles.';
@@ -16192,9 +16192,10 @@ begin atomic
       coalesce(b.by_session, 0) as by_session,
       n.by_name,
       case
-        when period @> coalesce(m.valid_from, c.created_at) then (settings).boost_time
-        -- News of something else is no answer to what is now.
-        when m.is_news then (settings).boost_time * least(1.0, 2 * c.relevance)
+        when c.memory_type = 'episode' and period @> c.created_at then (settings).boost_time
+        -- What happened then is an answer by itself; what was told then, or is news, is not.
+        when m.is_news or period @> coalesce(m.valid_from, c.created_at)
+        then (settings).boost_time * least(1.0, 2 * c.relevance)
         else 0
       end as by_time,
       -- Words count no more here than they do for a fact: talk resembles talk.
@@ -16273,10 +16274,11 @@ comment on function memory.judge_candidates(
 ) is
 'What boosts candidates that were weighed, each as a noisy or with its relevance: an episode the '
 'turn before or after it and its session; a memory that it is about somebody (names: the query as '
-'memory.normalize_name gives it) or of a time (period) that the query names; if the query asks for '
-'the present, a fact that it tells news, the less the less it fits. And which of them are no '
-'answer, with relevance below min_relevance (NULL: memory.required_relevance), or all of them, '
-'where the best has less than required_evidence by meaning, words and name.';
+'memory.normalize_name gives it) or of a time (period) that the query names; a fact that it tells '
+'news, if the query asks for the present. Facts and rules gain less by time the less they fit. '
+'And which of them are no answer, with relevance below min_relevance (NULL: '
+'memory.required_relevance), or all of them, where the best has less than required_evidence by '
+'meaning, words and name.';
 
 create function memory.find_memories(
   memory_types text[],
@@ -17287,9 +17289,9 @@ comment on function memory.recall(
 'the composite score of relevance, importance, recency and effective confidence, of which '
 'relevance decides unless two fit about equally. Counts as a reference to what it returns; the '
 'rows show the state before. known_at: the answer that the memories of then would have given '
-'then. valid_at: among the facts that hold then in the world, superseded ones included. Both look, '
-'and count nothing. scope, types, min_confidence, min_relevance: as in memory.search. Errors: PM002, '
-'PM004 vector of another embedding version.';
+'then. valid_at: among the facts that hold then in the world, superseded ones included. Both '
+'look, and count nothing. scope, types, min_confidence, min_relevance: as in memory.search. '
+'Errors: PM002, PM004 vector of another embedding version.';
 
 -- Deploy pymem:functions/explain to pg
 -- requires: functions/search
