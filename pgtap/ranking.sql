@@ -232,7 +232,7 @@ select results_eq(
        ('episode', 'both', 0.500000, w.beside_meaning, 1 - (1 - 0.5 / 2) * (1 - 0.95 * w.beside_meaning)),
        ('episode', 'meaning', 0.500000, null, 0.5 / 2),
        ('episode', 'words', null, w.alone, w.alone),
-       ('fact', 'both', 0.500000, w.beside_meaning, 1 - (1 - 0.8 / 2) * (1 - 0.25 * w.beside_meaning)),
+       ('fact', 'both', 0.500000, w.beside_meaning, 1 - (1 - 0.8 / 2) * (1 - 0.2 * w.beside_meaning)),
        ('fact', 'meaning', 0.500000, null, 0.8 / 2),
        ('fact', 'words', null, w.alone, w.alone)
      ) as v (memory_type, name, meaning, words, relevance) $$,

@@ -98,7 +98,7 @@ select is(
     "tenant_id": "t",
     "retrieval_mode": "hybrid", "retrieval_limit": 20, "candidate_pool": 100, "min_confidence": 0.2,
     "ranking": "calibrated", "min_relevance": 0.06, "min_evidence": 0.06,
-    "meaning_weight": 0.8, "words_weight": 0.25, "episode_meaning_weight": 0.5, "episode_words_weight": 0.95,
+    "meaning_weight": 0.8, "words_weight": 0.2, "episode_meaning_weight": 0.5, "episode_words_weight": 0.95,
     "relevance_sharpness": 40,
     "weight_relevance": 0.4, "weight_importance": 0.3, "weight_recency": 0.2, "weight_confidence": 0.1,
     "rrf_k": 60, "keyword_match": "any", "bm25_k1": 0.5, "bm25_b": 0.4,

@@ -49,7 +49,7 @@ class RetrievalConfig(_Section):
     min_relevance: float = Field(0.06, ge=0, le=1)
     min_evidence: float = Field(0.06, ge=0, le=1)
     meaning_weight: Share = Field(0.8, ge=0, le=1)
-    words_weight: Share = Field(0.25, ge=0, le=1)
+    words_weight: Share = Field(0.2, ge=0, le=1)
     episode_meaning_weight: Share = Field(0.5, ge=0, le=1)
     episode_words_weight: Share = Field(0.95, ge=0, le=1)
     relevance_sharpness: float = Field(40, ge=1, le=1000)

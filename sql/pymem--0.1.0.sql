@@ -5905,7 +5905,7 @@ create function memory.setting_defaults()
     0.06, -- min_relevance
     0.06, -- min_evidence
     0.8, -- meaning_weight
-    0.25, -- words_weight
+    0.2, -- words_weight
     0.5, -- episode_meaning_weight
     0.95, -- episode_words_weight
     40, -- relevance_sharpness
@@ -16316,7 +16316,7 @@ declare
   v_names text;
   v_period tstzmultirange;
   v_asks_present boolean := false;
-  v_required float8 := 0;
+  v_required float8 := 0.0::float8;
 begin
   if mode <> 'semantic' then
     v_words := memory.read_query(
@@ -17322,7 +17322,7 @@ create function memory.list_candidates(
 as $$
 declare
   v_corpus memory.corpus_size[];
-  v_required float8 := 0;
+  v_required float8 := 0.0::float8;
 begin
   if settings.ranking = 'specified' then
     return query

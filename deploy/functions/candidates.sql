@@ -623,7 +623,7 @@ declare
   v_names text;
   v_period tstzmultirange;
   v_asks_present boolean := false;
-  v_required float8 := 0;
+  v_required float8 := 0.0::float8;
 begin
   if mode <> 'semantic' then
     v_words := memory.read_query(

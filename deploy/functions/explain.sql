@@ -29,7 +29,7 @@ create function memory.list_candidates(
 as $$
 declare
   v_corpus memory.corpus_size[];
-  v_required float8 := 0;
+  v_required float8 := 0.0::float8;
 begin
   if settings.ranking = 'specified' then
     return query

@@ -27,7 +27,7 @@ create function memory.setting_defaults()
     0.06, -- min_relevance
     0.06, -- min_evidence
     0.8, -- meaning_weight
-    0.25, -- words_weight
+    0.2, -- words_weight
     0.5, -- episode_meaning_weight
     0.95, -- episode_words_weight
     40, -- relevance_sharpness
