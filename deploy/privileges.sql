@@ -149,7 +149,8 @@ memory.find_memories(
 memory.find_names(text, text, text, boolean, integer),
 memory.read_query(text, text, memory.settings),
 memory.list_candidates(
-  text [], text, vector, text, integer, float8, float8, memory.settings, timestamptz
+  text [], text, text, vector, text, integer, float8, float8, text, boolean, memory.settings,
+  timestamptz
 ),
 memory.find_dropped(text [], text, vector, text, integer, float8, memory.settings, timestamptz),
 memory.largest_tenant_size(),

@@ -328,8 +328,8 @@ select results_eq(
      ('memory.keyword_matches(text,text,tsquery,bigint[],bigint[],text,integer,double precision,'
       || 'timestamp with time zone)'),
      ('memory.largest_tenant_size()'),
-     ('memory.list_candidates(text[],text,vector,text,integer,double precision,double precision,'
-      || 'memory.settings,timestamp with time zone)'),
+     ('memory.list_candidates(text[],text,text,vector,text,integer,double precision,double precision,text,'
+      || 'boolean,memory.settings,timestamp with time zone)'),
      ('memory.near_by_index(text[],vector,memory.word_match[],text,integer,double precision,integer,'
       || 'timestamp with time zone)'),
      ('memory.nearest_neighbours(text,vector,text,integer,double precision,integer,'

@@ -410,8 +410,10 @@ begin
         n.similarity,
         b.weight as rank,
         memory.meaning_score(n.similarity, v_floor, v_ceiling) as meaning,
-        memory.words_score(b.share, case when n.similarity is null then 0.0::float8 else 0.08 end)
-        as words
+        case
+          when n.similarity is null then memory.words_score(b.share, 0)
+          else memory.words_score(b.share)
+        end as words
       from near as n
       full join matching as b on b.memory_type = n.memory_type and b.id = n.id
       where n.id is not null or b.memory_type <> all (v_approximate)
@@ -587,6 +589,98 @@ comment on function memory.judge_candidates(
 'memory.required_relevance), or all of them, where the best has less than required_evidence by '
 'meaning, words and name.';
 
+create function memory.list_candidates(
+  memory_types text[],
+  mode text,
+  query text,
+  embedding vector,
+  scope text,
+  max_results integer,
+  min_confidence float8,
+  min_relevance float8,
+  keyword_match text,
+  listed boolean,
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns setof memory.fused_candidate
+  language plpgsql
+  stable
+  rows 50
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_generic_plan -- planning would cost more than searching
+  set jit = off -- and compiling more still
+as $$
+#variable_conflict use_column
+declare
+  v_specified boolean := settings.ranking = 'specified';
+  v_words memory.keyword_query;
+  v_corpus memory.corpus_size[];
+  v_candidates memory.fused_candidate[];
+  v_names text;
+  v_period tstzmultirange;
+  v_asks_present boolean := false;
+  v_required float8 := 0.0::float8;
+begin
+  if mode <> 'semantic' then
+    v_words := memory.read_query(
+      list_candidates.query,
+      coalesce(
+        list_candidates.keyword_match,
+        case when v_specified then 'all' else settings.keyword_match end
+      ),
+      settings
+    );
+  end if;
+  if listed or v_specified then
+    return query
+    select
+      f.memory_type, f.type_position, f.id, f.created_at, f.similarity, f.semantic_rank, f.rank,
+      f.keyword_rank, f.rrf_score, f.meaning, f.words, f.neighbor_boost, f.session_boost,
+      f.named_boost, f.time_boost, f.relevance,
+      case when f.relevance < list_candidates.min_relevance then 'below relevance' end, f.score
+    from memory.fuse_lists(
+      memory_types, mode, v_words, list_candidates.embedding, list_candidates.scope, max_results,
+      list_candidates.min_confidence, case when v_specified then 60 else settings.rrf_k end,
+      settings, as_of
+    ) as f;
+    return;
+  end if;
+  v_corpus := memory.corpus_sizes(memory_types);
+  if settings.boost_time > 0 then
+    v_period := memory.read_period(list_candidates.query, settings.time_zone, as_of);
+    v_asks_present := memory.asks_present(list_candidates.query);
+  end if;
+  if min_relevance is null then
+    select memory.required_evidence(settings.min_evidence, sum(c.documents)::bigint)
+    into v_required
+    from unnest(v_corpus) as c;
+  end if;
+  -- Kept, because the planner inlines judge_candidates and would weigh for each use of the argument.
+  v_candidates := memory.weigh_memories(
+    memory_types, v_words, case when mode <> 'keyword' then list_candidates.embedding end,
+    list_candidates.scope, max_results, list_candidates.min_confidence, v_corpus, settings, as_of
+  );
+  v_names := memory.normalize_name(list_candidates.query);
+  return query
+  select j.*
+  from memory.judge_candidates(
+    v_candidates, v_names, v_period, v_asks_present, v_required, list_candidates.min_relevance,
+    settings
+  ) as j;
+end;
+$$;
+
+comment on function memory.list_candidates(
+  text[], text, text, vector, text, integer, float8, float8, text, boolean, memory.settings,
+  timestamptz
+) is
+'The memories that may be an answer to a query, in no order, and those that are none, with their '
+'outcome: those weighed by relevance, or, if listed or if the settings say so (ranking '
+'"specified"), those of the lists by meaning and words, max_results deep. keyword_match: NULL for '
+'what goes with the ranking.';
+
 create function memory.find_memories(
   memory_types text[],
   mode text,
@@ -613,57 +707,10 @@ create function memory.find_memories(
 as $$
 #variable_conflict use_column
 declare
-  v_specified boolean := settings.ranking = 'specified';
-  v_listed boolean := listed or v_specified;
+  v_listed boolean := listed or settings.ranking = 'specified';
   v_sharpness float8 := case when v_listed then 1 else settings.relevance_sharpness end;
   v_updates_first boolean := composite and not v_listed and settings.updates_first;
-  v_words memory.keyword_query;
-  v_corpus memory.corpus_size[];
-  v_candidates memory.fused_candidate[];
-  v_names text;
-  v_period tstzmultirange;
-  v_asks_present boolean := false;
-  v_required float8 := 0.0::float8;
 begin
-  if mode <> 'semantic' then
-    v_words := memory.read_query(
-      find_memories.query,
-      coalesce(
-        find_memories.keyword_match, case when v_specified then 'all' else settings.keyword_match end
-      ),
-      settings
-    );
-  end if;
-  if v_listed then
-    v_candidates := array(
-      select f
-      from memory.fuse_lists(
-        memory_types, mode, v_words, find_memories.embedding, find_memories.scope, max_results,
-        find_memories.min_confidence, case when v_specified then 60 else settings.rrf_k end,
-        settings, as_of
-      ) as f
-      order by f.score desc, f.semantic_rank, f.created_at desc, f.type_position, f.id
-      -- The composite score orders all that the lists hold.
-      limit case when not composite then max_results end
-    );
-  else
-    v_corpus := memory.corpus_sizes(memory_types);
-    v_candidates := memory.weigh_memories(
-      memory_types, v_words, case when mode <> 'keyword' then find_memories.embedding end,
-      find_memories.scope, max_results, find_memories.min_confidence, v_corpus, settings, as_of
-    );
-    v_names := memory.normalize_name(find_memories.query);
-    if settings.boost_time > 0 then
-      v_period := memory.read_period(find_memories.query, settings.time_zone, as_of);
-      v_asks_present := memory.asks_present(find_memories.query);
-    end if;
-    if min_relevance is null then
-      select memory.required_evidence(settings.min_evidence, sum(c.documents)::bigint)
-      into v_required
-      from unnest(v_corpus) as c;
-    end if;
-  end if;
-
   return query
   with scored as materialized (
     select
@@ -685,21 +732,18 @@ begin
       coalesce(m.valid_from, m.created_at) as held_from,
       case when v_updates_first and m.memory_type = 'fact' then m.embedding end as embedding
     from (
-      select c.*
-      from unnest(v_candidates) as c
-      where v_listed and coalesce(c.relevance >= find_memories.min_relevance, true)
-      union all
-      (
-        select j.*
-        from memory.judge_candidates(
-          v_candidates, v_names, v_period, v_asks_present, v_required,
-          find_memories.min_relevance, settings
-        ) as j
-        where not v_listed and j.outcome is null
-        order by
-          j.relevance desc, j.similarity desc nulls last, j.created_at desc, j.type_position, j.id
-        limit max_results
-      )
+      select l.*
+      from memory.list_candidates(
+        memory_types, mode, find_memories.query, find_memories.embedding, find_memories.scope,
+        max_results, find_memories.min_confidence, find_memories.min_relevance,
+        find_memories.keyword_match, listed, settings, as_of
+      ) as l
+      where l.outcome is null
+      order by
+        l.score desc, l.semantic_rank, case when not v_listed then l.similarity end desc nulls last,
+        l.created_at desc, l.type_position, l.id
+      -- The composite score orders all that the lists hold.
+      limit case when not (v_listed and composite) then max_results end
     ) as c
     cross join lateral (
       select s.*
@@ -771,10 +815,9 @@ comment on function memory.find_memories(
   text[], text, text, vector, text, integer, float8, float8, text, boolean, boolean,
   memory.settings, timestamptz
 ) is
-'The best memories for a query with all parts of their scores, best first: by relevance, or, if '
-'listed or if the settings say so (ranking "specified"), by rank in lists by meaning and words, '
-'max_results deep. composite: in the order of the composite score, the max_results most relevant, '
-'or all that the lists hold. keyword_match: NULL for what goes with the ranking.';
+'The best memories for a query with all parts of their scores, best first, of those of '
+'memory.list_candidates: by relevance or the score of the lists. composite: in the order of the '
+'composite score, the max_results most relevant, or all that the lists hold.';
 
 set local role memory_owner;
 revoke create on schema memory from memory_search;

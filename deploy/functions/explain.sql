@@ -3,70 +3,11 @@
 
 begin;
 
--- memory.list_candidates and memory.find_dropped belong to memory_search: see functions/neighbours.
+-- memory.find_dropped belongs to memory_search: see functions/neighbours.
 
 set local role memory_owner;
 grant create on schema memory to memory_search;
 set local role memory_search;
-
-create function memory.list_candidates(
-  memory_types text[],
-  query text,
-  embedding vector,
-  scope text,
-  max_results integer,
-  min_confidence float8,
-  min_relevance float8,
-  settings memory.settings,
-  as_of timestamptz
-)
-  returns setof memory.fused_candidate
-  language plpgsql
-  stable
-  rows 50
-  security definer
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-declare
-  v_corpus memory.corpus_size[];
-  v_required float8 := 0.0::float8;
-begin
-  if settings.ranking = 'specified' then
-    return query
-    select
-      f.memory_type, f.type_position, f.id, f.created_at, f.similarity, f.semantic_rank, f.rank,
-      f.keyword_rank, f.rrf_score, f.meaning, f.words, f.neighbor_boost, f.session_boost,
-      f.named_boost, f.time_boost, f.relevance,
-      case when f.relevance < min_relevance then 'below relevance' end, f.score
-    from memory.fuse_lists(
-      memory_types, 'hybrid', memory.read_query(query, 'all', settings), embedding, scope,
-      max_results, min_confidence, 60, settings, as_of
-    ) as f;
-    return;
-  end if;
-  v_corpus := memory.corpus_sizes(memory_types);
-  if min_relevance is null then
-    select memory.required_evidence(settings.min_evidence, sum(c.documents)::bigint)
-    into v_required
-    from unnest(v_corpus) as c;
-  end if;
-  return query
-  select j.*
-  from memory.judge_candidates(
-    memory.weigh_memories(
-      memory_types, memory.read_query(query, settings.keyword_match, settings), embedding, scope,
-      max_results, min_confidence, v_corpus, settings, as_of
-    ),
-    memory.normalize_name(query), memory.read_period(query, settings.time_zone, as_of),
-    memory.asks_present(query), v_required, min_relevance, settings
-  ) as j;
-end;
-$$;
-
-comment on function memory.list_candidates(
-  text[], text, vector, text, integer, float8, float8, memory.settings, timestamptz
-) is
-'What memory.find_memories chooses from for a recall, in no order.';
 
 create function memory.find_dropped(
   memory_types text[],
@@ -233,8 +174,8 @@ begin
   rest as materialized (
     select c.*
     from memory.list_candidates(
-      v_types, topic, recall_explain.embedding, v_scope, v_limit, v_min_confidence,
-      recall_explain.min_relevance, v_settings, as_of
+      v_types, 'hybrid', topic, recall_explain.embedding, v_scope, v_limit, v_min_confidence,
+      recall_explain.min_relevance, null, false, v_settings, as_of
     ) as c
     where not exists (
       select from returned as r where r.memory_type = c.memory_type and r.id = c.id

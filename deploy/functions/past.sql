@@ -67,7 +67,7 @@ declare
     query, case when v_specified then 'all' else settings.keyword_match end, settings
   );
   v_terms tsquery[] := array(
-    select memory.any_lexeme(array[l.lexeme])
+    select memory.one_lexeme(l.lexeme)
     from unnest(v_words.lexemes) with ordinality as l (lexeme, position)
     order by l.position
   );
@@ -184,8 +184,10 @@ begin
         memory.meaning_score(
           k.similarity, v_scale.similarity_floor, v_scale.similarity_ceiling
         ) as meaning,
-        memory.words_score(m.share, case when k.similarity is null then 0.0::float8 else 0.08 end)
-        as words
+        case
+          when k.similarity is null then memory.words_score(m.share, 0)
+          else memory.words_score(m.share)
+        end as words
     ) as e
     where k.is_eligible
   ),

@@ -6,6 +6,10 @@ drop function memory.find_memories(
   text [], text, text, vector, text, integer, float8, float8, text, boolean, boolean,
   memory.settings, timestamptz
 );
+drop function memory.list_candidates(
+  text [], text, text, vector, text, integer, float8, float8, text, boolean, memory.settings,
+  timestamptz
+);
 drop function memory.judge_candidates(
   memory.fused_candidate [], text, tstzmultirange, boolean, float8, float8, memory.settings
 );

@@ -9,8 +9,5 @@ drop type memory.explained_memory;
 drop function memory.find_dropped(
   text [], text, vector, text, integer, float8, memory.settings, timestamptz
 );
-drop function memory.list_candidates(
-  text [], text, vector, text, integer, float8, float8, memory.settings, timestamptz
-);
 
 commit;

@@ -16,6 +16,10 @@ select
     text[], memory.keyword_query, vector, text, integer, float8, memory.corpus_size[],
     memory.settings, timestamptz
   )'::regprocedure,
+  'memory.list_candidates(
+    text[], text, text, vector, text, integer, float8, float8, text, boolean, memory.settings,
+    timestamptz
+  )'::regprocedure,
   'memory.judge_candidates(
     memory.fused_candidate[], text, tstzmultirange, boolean, float8, float8, memory.settings
   )'::regprocedure,

@@ -2,9 +2,6 @@
 
 begin;
 select
-  'memory.list_candidates(
-    text[], text, vector, text, integer, float8, float8, memory.settings, timestamptz
-  )'::regprocedure,
   'memory.find_dropped(
     text[], text, vector, text, integer, float8, memory.settings, timestamptz
   )'::regprocedure,
