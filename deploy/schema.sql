@@ -1,5 +1,4 @@
 -- Deploy pymem:schema to pg
--- requires: roles
 
 begin;
 
@@ -75,8 +74,10 @@ comment on schema memory is
 
 -- PUBLIC gets nothing, now or later; deploy/privileges.sql grants what each role needs.
 revoke all on schema memory from public;
+
 alter default privileges for role memory_owner, memory_search
 revoke execute on functions from public;
+
 alter default privileges for role memory_owner revoke usage on types from public;
 
 commit;

@@ -310,12 +310,12 @@ select results_eq(
   $$ select f.name::text from memory_test.functions as f
      where f.proowner = 'memory_search'::regrole order by 1 $$,
   $$ values
-     ('memory.approximate_neighbours(text,vector,text,integer,double precision,timestamp with time zone)'),
+     ('memory.approximate_neighbors(text,vector,text,integer,double precision,timestamp with time zone)'),
      ('memory.bm25_matches(memory.corpus_size[],memory.keyword_query,memory.settings,text,'
       || 'double precision,timestamp with time zone)'),
      ('memory.boost_episodes(memory.fused_candidate[],memory.settings)'),
      ('memory.count_vectors(text)'),
-     ('memory.exact_neighbours(text,vector,text,integer,double precision,timestamp with time zone)'),
+     ('memory.exact_neighbors(text,vector,text,integer,double precision,timestamp with time zone)'),
      ('memory.find_dropped(text[],text,vector,text,integer,double precision,memory.settings,'
       || 'timestamp with time zone)'),
      ('memory.find_memories(text[],text,text,vector,text,integer,double precision,double precision,text,'
@@ -332,7 +332,7 @@ select results_eq(
       || 'boolean,memory.settings,timestamp with time zone)'),
      ('memory.near_by_index(text[],vector,memory.word_match[],text,integer,double precision,integer,'
       || 'timestamp with time zone)'),
-     ('memory.nearest_neighbours(text,vector,text,integer,double precision,integer,'
+     ('memory.nearest_neighbors(text,vector,text,integer,double precision,integer,'
       || 'timestamp with time zone)'),
      ('memory.read_query(text,text,memory.settings)'),
      ('memory.tenants_with_memories()'),

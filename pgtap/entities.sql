@@ -166,7 +166,7 @@ create function memory_test.around(name text, max_depth integer default 1, max_r
 select results_eq(
   $$ select * from memory_test.around('Ada King') $$,
   $$ values ('Analytical Engines', 1, 'Ada King', 'outgoing', 'works at', 1::bigint) $$,
-  'the object of a fact is a neighbour'
+  'the object of a fact is a neighbor'
 );
 select results_eq(
   $$ select canonical_name, direction from memory_test.around('Analytical Engines') order by 1 $$,
@@ -176,7 +176,7 @@ select results_eq(
   $$ select * from memory_test.around('Ada King', 2) $$,
   $$ values
      ('Analytical Engines', 1, 'Ada King', 'outgoing', 'works at', 1::bigint),
-     ('Bob', 2, 'Analytical Engines', 'incoming', 'works at', 1) $$, 'whose neighbours are two steps away'
+     ('Bob', 2, 'Analytical Engines', 'incoming', 'works at', 1) $$, 'whose neighbors are two steps away'
 );
 select memory.store_fact('Bob', 'knows', 'Ada', entity_id => :'bob', object_entity_id => :'ada') as knows \gset
 select results_eq(

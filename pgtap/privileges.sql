@@ -91,12 +91,12 @@ values
 ('{memory_search}', '{pair_characters,reads_accents,prepare_words,fold_vector,accented_words,read_words,query_vector,query_lexemes,
     any_lexeme,every_word,hash_terms,search_terms,term_frequency,corpus_sizes,normalize_name,fold_name,name_terms,
     one_lexeme,inverse_document_frequency,saturate_frequency,meaning_score,words_score,weigh_evidence,required_evidence,required_relevance}'),
-('{memory_owner}', '{find_memories,list_candidates,find_dropped,find_names,read_query,exact_neighbours,approximate_neighbours,nearest_neighbours,
+('{memory_owner}', '{find_memories,list_candidates,find_dropped,find_names,read_query,exact_neighbors,approximate_neighbors,nearest_neighbors,
     use_approximate_index,vector_index,largest_tenant_size,count_vectors}'),
 -- nobody but their owner
 (
   '{}',
-  '{keyword_matches,bm25_matches,fuse_lists,weigh_memories,judge_candidates,near_by_index,boost_episodes,vector_indexes,choose_lists,time_neighbours,
+  '{keyword_matches,bm25_matches,fuse_lists,weigh_memories,judge_candidates,near_by_index,boost_episodes,vector_indexes,choose_lists,time_neighbors,
     expected_indexes,
     try_fold,start_corpus_statistics,lock_corpus_statistics,count_changed_text,count_texts,
     fold_corpus_deltas,render_for_embedding,

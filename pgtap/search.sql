@@ -209,7 +209,7 @@ select results_eq(
 select ok(
   not exists (
     select from memory_test.vectors as v
-    cross join lateral memory.nearest_neighbours(
+    cross join lateral memory.nearest_neighbors(
       'fact', v.embedding, null, 20, 0, 0, '2026-01-02Z'
     ) as n
     join memory.facts as f on f.id = n.id
@@ -222,7 +222,7 @@ select memory_test.as_tenant('tiny');
 select is(
   (
     select count(*)
-    from memory.approximate_neighbours('fact', memory_test.axis(1), null, 5, 0, '2026-01-02Z')
+    from memory.approximate_neighbors('fact', memory_test.axis(1), null, 5, 0, '2026-01-02Z')
     where current_setting('hnsw.iterative_scan', true) is not null
   ),
   case when current_setting('hnsw.iterative_scan', true) is not null then 5 else 0 end::bigint,

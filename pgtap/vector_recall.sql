@@ -2,7 +2,7 @@ begin;
 \ir fixtures.sql
 select plan(38);
 
--- Random vectors, the same ones in every run, have no near neighbours: the hardest case of an index.
+-- Random vectors, the same ones in every run, have no near neighbors: the hardest case of an index.
 
 select setseed(0.5);
 create table memory_test.vectors as
@@ -107,7 +107,7 @@ select is(
     select round(avg(
       (
         select count(*)
-        from memory.approximate_neighbours('fact', s.embedding, null, 10, 0, now()) as n
+        from memory.approximate_neighbors('fact', s.embedding, null, 10, 0, now()) as n
         join memory.facts as f on f.tenant_id = 'a' and f.id = n.id
         where f.predicate::integer in (
           select v.number
@@ -283,7 +283,7 @@ select memory_test.as_tenant('a');
 set local memory_test.seen = '';
 select count(*)
 from unnest('{episode,fact,rule}'::text[]) as t (type)
-cross join lateral memory.approximate_neighbours(
+cross join lateral memory.approximate_neighbors(
   t.type, memory_test.axis(1), null, 10, 0.5, now()
 ) as n \g /dev/null
 select is(
@@ -294,7 +294,7 @@ set local hnsw.ef_search = 41;
 set local ivfflat.probes = 3;
 select count(*)
 from unnest('{episode,fact,rule}'::text[]) as t (type)
-cross join lateral memory.approximate_neighbours(
+cross join lateral memory.approximate_neighbors(
   t.type, memory_test.axis(1), null, 10, 0.5, now()
 ) as n \g /dev/null
 select is(
@@ -311,7 +311,7 @@ set local hnsw.ef_search = 700;
 set local ivfflat.probes = 99;
 select count(*)
 from unnest('{episode,fact,rule}'::text[]) as t (type)
-cross join lateral memory.approximate_neighbours(
+cross join lateral memory.approximate_neighbors(
   t.type, memory_test.axis(1), null, 10, 0.5, now()
 ) as n \g /dev/null
 select is(
@@ -321,7 +321,7 @@ select memory.rebuild_vector_indexes('ivfflat', lists => 512) \g /dev/null
 set local ivfflat.probes = 1;
 select count(*)
 from unnest('{episode,fact,rule}'::text[]) as t (type)
-cross join lateral memory.approximate_neighbours(
+cross join lateral memory.approximate_neighbors(
   t.type, memory_test.axis(1), null, 10, 0.5, now()
 ) as n \g /dev/null
 select is(

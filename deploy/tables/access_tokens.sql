@@ -1,5 +1,4 @@
 -- Deploy pymem:tables/access_tokens to pg
--- requires: tables/audit_triggers
 
 begin;
 
@@ -36,39 +35,5 @@ comment on column memory.access_tokens.actor is 'Who acts by it, for the audit.'
 comment on column memory.access_tokens.last_used_on is
 'The last day (UTC) on which it was used. A day, so that a token in use writes its row once a '
 'day and not with each request.';
-
-create trigger audit_created
-after insert on memory.access_tokens
-for each row execute function memory.audit_event('access_token', 'access_token_created');
-
-create trigger audit_revoked
-after update of revoked_at on memory.access_tokens
-for each row when (old.revoked_at is null and new.revoked_at is not null)
-execute function memory.audit_event('access_token', 'access_token_revoked');
-
-create trigger audit_updated
-after update of
-tenant_id, id, name, token_digest, role, actor, created_at, expires_at, revoked_at
-on memory.access_tokens
-for each row when (
-  (
-    new.tenant_id, new.id, new.name, new.token_digest, new.role, new.actor, new.created_at,
-    new.expires_at
-  ) is distinct from (
-    old.tenant_id, old.id, old.name, old.token_digest, old.role, old.actor, old.created_at,
-    old.expires_at
-  )
-  or old.revoked_at is not null and new.revoked_at is distinct from old.revoked_at
-)
-execute function memory.audit_update('access_token');
-
-create trigger refuse_change
-before delete on memory.access_tokens
-for each row
-execute function memory.refuse_change('End a token with memory.revoke_access_token.');
-
-create trigger refuse_truncate
-before truncate on memory.access_tokens
-for each statement execute function memory.refuse_truncate();
 
 commit;

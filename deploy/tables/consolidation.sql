@@ -1,6 +1,4 @@
 -- Deploy pymem:tables/consolidation to pg
--- requires: tables/episodes
--- requires: functions/audit
 
 begin;
 
@@ -82,13 +80,5 @@ comment on table memory.consolidation_proposals is
 comment on column memory.consolidation_proposals.item is 'The element of the answer.';
 comment on column memory.consolidation_proposals.outcome is
 'What became of it: as memory.apply_action returns, or why it was rejected.';
-
-create trigger refuse_truncate
-before truncate on memory.consolidation_proposals
-for each statement execute function memory.refuse_truncate();
-
-create trigger refuse_truncate
-before truncate on memory.consolidation_runs
-for each statement execute function memory.refuse_truncate();
 
 commit;

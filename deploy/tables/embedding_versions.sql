@@ -1,5 +1,4 @@
 -- Deploy pymem:tables/embedding_versions to pg
--- requires: schema
 
 begin;
 
@@ -50,25 +49,5 @@ comment on column memory.embedding_versions.similarity_ceiling is
 'Cosine similarity at which a text says what a query asks for: memory.meaning_score 1.';
 comment on column memory.embedding_versions.status is
 'active: searched. building: being filled in beside it. retired: replaced.';
-
--- Not a CHECK: those are evaluated at every update, so counting a reference would fetch the vector.
-create function memory.check_vector()
-  returns trigger
-  language plpgsql
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-begin
-  -- A zero or huge vector has no cosine: it gives NaN, and NaN would top every ranking.
-  if vector_norm(new.embedding) not between 1e-6 and 1e6 then
-    raise exception 'the norm of the embedding is %', vector_norm(new.embedding)
-      using errcode = 'PM002',
-        hint = 'Pass the vector of a text: its norm lies between 1e-6 and 1e6.';
-  end if;
-  return new;
-end;
-$$;
-
-comment on function memory.check_vector() is
-'Trigger: refuses a vector without a direction.';
 
 commit;

@@ -1,5 +1,4 @@
 -- Deploy pymem:tables/entity_merges to pg
--- requires: tables/facts
 
 begin;
 
@@ -32,6 +31,7 @@ create unique index entity_merges_source_key
 on memory.entity_merges (tenant_id, source_entity_id) where unmerged_at is null;
 
 create index entity_merges_source_idx on memory.entity_merges (tenant_id, source_entity_id);
+
 create index entity_merges_target_idx on memory.entity_merges (tenant_id, target_entity_id);
 
 comment on table memory.entity_merges is
@@ -75,6 +75,7 @@ create table memory.entity_merge_facts (
 );
 
 create index entity_merge_facts_fact_idx on memory.entity_merge_facts (tenant_id, fact_id);
+
 create index entity_merge_facts_winner_idx
 on memory.entity_merge_facts (tenant_id, winner_id) where winner_id is not null;
 

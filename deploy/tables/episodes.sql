@@ -1,6 +1,4 @@
 -- Deploy pymem:tables/episodes to pg
--- requires: functions/text
--- requires: tables/embedding_versions
 
 begin;
 
@@ -88,7 +86,7 @@ create index episodes_search_idx
 on memory.episodes using gin (memory.search_terms(tenant_id, search_vector));
 
 -- Exact semantic search reads this index alone: a tenant's vectors lie side by side in it. It asks
--- for the tenant in collation "C", so that no other index will do (memory.exact_neighbours).
+-- for the tenant in collation "C", so that no other index will do (memory.exact_neighbors).
 create index episodes_vectors_idx
 on memory.episodes (tenant_id collate "C", created_at, id)
 include (butler, expires_at, embedding) where embedding is not null;
@@ -138,91 +136,5 @@ comment on column memory.episodes.metadata is
 'Whatever the caller wants to keep with it, at most 64 KiB.';
 comment on column memory.episodes.idempotency_key is
 'Storing again under the same key returns the first row.';
-
-create function memory.least_trust(
-  one text,
-  other text
-)
-  returns text
-  language sql
-  immutable
-  parallel safe
-  return case
-    when array_position('{external,tool,agent,user}'::text [], other)
-      < array_position('{external,tool,agent,user}'::text [], one)
-    then other
-    else one
-  end;
-
-comment on function memory.least_trust(text, text) is
-'The less trusted of two source classes, from the least: external, tool, agent, user. NULL for '
-'other counts as user.';
-
-create function memory.prepare_episode()
-  returns trigger
-  language plpgsql
-  set search_path = pg_catalog, memory, public, pg_temp
-  set client_min_messages = warning -- no NOTICE about words too long to index
-as $$
-declare
-  v_rendered text;
-begin
-  if tg_op = 'UPDATE' then
-    if (
-      (
-        new.tenant_id, new.id, new.butler, new.session_id, new.content, new.source_class,
-        new.created_at
-      ) is distinct from (
-        old.tenant_id, old.id, old.butler, old.session_id, old.content, old.source_class,
-        old.created_at
-      )
-    ) then
-      raise exception 'episode % is append-only', old.id
-        using errcode = 'PM006',
-          hint = 'Store another episode, and forget this one if it is wrong.';
-    end if;
-    -- Either of the two may be set; consolidation_status is the truth.
-    if new.consolidation_status is not distinct from old.consolidation_status
-      and new.consolidated and not old.consolidated
-    then
-      new.consolidation_status := 'consolidated';
-    end if;
-  elsif new.consolidated and new.consolidation_status = 'pending' then
-    new.consolidation_status := 'consolidated';
-  end if;
-  new.consolidated := new.consolidation_status = 'consolidated';
-  if tg_op = 'INSERT' then
-    new.updated_at := new.created_at;
-  end if;
-
-  if tg_op = 'INSERT'
-    or (new.text_search_config, new.index_rendering, new.search_vector)
-      is distinct from (old.text_search_config, old.index_rendering, old.search_vector)
-  then
-    v_rendered := memory.render_memory(
-      'episode', new.content,
-      happened_at => case when new.index_rendering = 'dated' then new.created_at end
-    );
-    new.search_vector := memory.to_search_vector(new.text_search_config, v_rendered);
-  end if;
-  return new;
-end;
-$$;
-
-comment on function memory.prepare_episode() is
-'Trigger: keeps content as it was stored, the two consolidation columns equal and the search '
-'vector true.';
-
-create trigger prepare
-before insert or update of
-tenant_id, id, butler, session_id, content, source_class, created_at, consolidated,
-consolidation_status, text_search_config, index_rendering, search_vector
-on memory.episodes
-for each row execute function memory.prepare_episode();
-
-create trigger check_vector
-before insert or update of embedding on memory.episodes
-for each row when (new.embedding is not null)
-execute function memory.check_vector();
 
 commit;

@@ -1,6 +1,4 @@
 -- Deploy pymem:tables/event_chain to pg
--- requires: tables/events
--- requires: functions/audit
 
 begin;
 
@@ -37,29 +35,5 @@ comment on table memory.event_chain_heads is
 comment on column memory.event_chain_heads.position is 'How many events are sealed.';
 comment on column memory.event_chain_heads.hash is
 'Hash of the last of them; empty before the first.';
-
-create trigger refuse_change
-before update or delete on memory.event_chain
-for each row execute function memory.refuse_change();
-
-alter table memory.event_chain enable always trigger refuse_change;
-
-create trigger refuse_truncate
-before truncate on memory.event_chain
-for each statement execute function memory.refuse_change();
-
-alter table memory.event_chain enable always trigger refuse_truncate;
-
-create trigger refuse_change
-before delete on memory.event_chain_heads
-for each row execute function memory.refuse_change();
-
-alter table memory.event_chain_heads enable always trigger refuse_change;
-
-create trigger refuse_truncate
-before truncate on memory.event_chain_heads
-for each statement execute function memory.refuse_change();
-
-alter table memory.event_chain_heads enable always trigger refuse_truncate;
 
 commit;

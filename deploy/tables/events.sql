@@ -1,5 +1,4 @@
 -- Deploy pymem:tables/events to pg
--- requires: functions/request
 
 begin;
 

@@ -1,27 +1,8 @@
 -- Deploy pymem:tables/facts to pg
--- requires: tables/episodes
--- requires: tables/entities
 
 begin;
 
 set local role memory_owner;
-
-create function memory.decay_rate_of(permanence text)
-  returns float8
-  language sql
-  immutable
-  parallel safe
-  return case permanence
-    when 'permanent' then 0.0
-    when 'stable' then 0.002
-    when 'standard' then 0.008
-    when 'volatile' then 0.03
-    when 'ephemeral' then 0.1
-  end;
-
-comment on function memory.decay_rate_of(text) is
-'Decay rate per day of a permanence: permanent 0, stable 0.002, standard 0.008, volatile 0.03, '
-'ephemeral 0.1; NULL for any other word.';
 
 create table memory.facts (
   tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
@@ -141,7 +122,7 @@ where validity = 'active';
 create index facts_tags_idx on memory.facts using gin (tags);
 
 -- Exact semantic search reads this index alone: a tenant's vectors lie side by side in it. It asks
--- for the tenant in collation "C", so that no other index will do (memory.exact_neighbours).
+-- for the tenant in collation "C", so that no other index will do (memory.exact_neighbors).
 create index facts_vectors_idx
 on memory.facts (tenant_id collate "C", created_at, id)
 include (scope, confidence, decay_rate, last_confirmed_at, embedding)
@@ -211,76 +192,6 @@ comment on column memory.facts.metadata is
 'Whatever the caller wants to keep with it, at most 64 KiB; the key "status" is the lifecycle''s.';
 comment on column memory.facts.idempotency_key is
 'Storing again under the same key returns the first row.';
-
-create function memory.prepare_fact()
-  returns trigger
-  language plpgsql
-  set search_path = pg_catalog, memory, public, pg_temp
-  set client_min_messages = warning -- no NOTICE about words too long to index
-as $$
-declare
-  v_rendered text;
-begin
-  if new.validity = 'forgotten' then
-    new.validity := 'retracted';
-  elsif new.validity = 'fading' then
-    new.validity := 'active';
-    new.metadata := new.metadata || '{"status": "fading"}';
-  end if;
-
-  if new.validity = 'superseded' and new.valid_to is null then
-    new.valid_to := greatest(
-      new.valid_from, case tg_op when 'INSERT' then new.created_at else now() end
-    );
-  end if;
-
-  if tg_op = 'INSERT' then
-    new.last_confirmed_at := coalesce(new.last_confirmed_at, new.created_at);
-    new.updated_at := new.created_at;
-    if new.source_episode_id is not null then
-      new.trust := memory.least_trust(
-        new.trust,
-        (
-          select e.source_class
-          from memory.episodes as e
-          where e.tenant_id = new.tenant_id and e.id = new.source_episode_id
-        )
-      );
-    end if;
-  elsif (
-    (new.tenant_id, new.id, new.subject, new.predicate, new.content, new.created_at)
-    is distinct from
-    (old.tenant_id, old.id, old.subject, old.predicate, old.content, old.created_at)
-  ) then
-    raise exception 'fact % cannot be edited', old.id
-      using errcode = 'PM006', hint = 'Store the corrected fact: it supersedes this one.';
-  end if;
-
-  if tg_op = 'INSERT'
-    or (new.text_search_config, new.search_vector)
-      is distinct from (old.text_search_config, old.search_vector)
-  then
-    v_rendered := memory.render_memory('fact', new.content, new.subject, new.predicate);
-    new.search_vector := memory.to_search_vector(new.text_search_config, v_rendered);
-  end if;
-  return new;
-end;
-$$;
-
-comment on function memory.prepare_fact() is
-'Trigger: maps the legacy validities, fills the times of imports, closes the interval in which a '
-'superseded fact held, keeps content as it was stored and the search vector true.';
-
-create trigger prepare
-before insert or update of
-tenant_id, id, subject, predicate, content, created_at, validity, text_search_config, search_vector
-on memory.facts
-for each row execute function memory.prepare_fact();
-
-create trigger check_vector
-before insert or update of embedding on memory.facts
-for each row when (new.embedding is not null)
-execute function memory.check_vector();
 
 create table memory.fact_keys (
   tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),

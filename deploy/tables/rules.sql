@@ -1,5 +1,4 @@
 -- Deploy pymem:tables/rules to pg
--- requires: tables/episodes
 
 begin;
 
@@ -104,7 +103,7 @@ where lifecycle_state <> 'retracted';
 create index rules_tags_idx on memory.rules using gin (tags);
 
 -- Exact semantic search reads this index alone: a tenant's vectors lie side by side in it. It asks
--- for the tenant in collation "C", so that no other index will do (memory.exact_neighbours).
+-- for the tenant in collation "C", so that no other index will do (memory.exact_neighbors).
 create index rules_vectors_idx
 on memory.rules (tenant_id collate "C", created_at, id)
 include (scope, confidence, decay_rate, last_confirmed_at, embedding)
@@ -161,67 +160,6 @@ comment on column memory.rules.metadata is
 'lifecycle''s.';
 comment on column memory.rules.idempotency_key is
 'Storing again under the same key returns the first row.';
-
-create function memory.prepare_rule()
-  returns trigger
-  language plpgsql
-  set search_path = pg_catalog, memory, public, pg_temp
-  set client_min_messages = warning -- no NOTICE about words too long to index
-as $$
-declare
-  v_rendered text;
-begin
-  if tg_op = 'INSERT' then
-    new.last_confirmed_at := coalesce(new.last_confirmed_at, new.created_at);
-    new.updated_at := new.created_at;
-    if new.source_episode_id is not null then
-      new.trust := memory.least_trust(
-        new.trust,
-        (
-          select e.source_class
-          from memory.episodes as e
-          where e.tenant_id = new.tenant_id and e.id = new.source_episode_id
-        )
-      );
-    end if;
-  elsif (
-    (new.tenant_id, new.id, new.created_at) is distinct from (old.tenant_id, old.id, old.created_at)
-  ) then
-    raise exception 'rule % keeps its identity', old.id
-      using errcode = 'PM006', hint = 'Store another rule, and forget this one.';
-  end if;
-
-  -- A vector belongs to its text.
-  if tg_op = 'UPDATE' and new.content <> old.content then
-    new.embedding := null;
-    new.embedding_version_id := null;
-  end if;
-
-  if tg_op = 'INSERT'
-    or (new.content, new.text_search_config, new.search_vector)
-      is distinct from (old.content, old.text_search_config, old.search_vector)
-  then
-    v_rendered := memory.render_memory('rule', new.content);
-    new.search_vector := memory.to_search_vector(new.text_search_config, v_rendered);
-  end if;
-  return new;
-end;
-$$;
-
-comment on function memory.prepare_rule() is
-'Trigger: fills the times of imports, keeps the identity as stored and the search '
-'vector true, and takes a rule with a new text its vector.';
-
-create trigger prepare
-before insert or update of
-tenant_id, id, content, created_at, text_search_config, search_vector
-on memory.rules
-for each row execute function memory.prepare_rule();
-
-create trigger check_vector
-before insert or update of embedding on memory.rules
-for each row when (new.embedding is not null)
-execute function memory.check_vector();
 
 create table memory.rule_applications (
   tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),

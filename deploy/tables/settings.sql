@@ -1,6 +1,4 @@
 -- Deploy pymem:tables/settings to pg
--- requires: schema
--- requires: functions/schedule
 
 begin;
 

@@ -1,5 +1,4 @@
 -- Deploy pymem:tables/tenant_logins to pg
--- requires: schema
 
 begin;
 

@@ -1,50 +1,8 @@
 -- Deploy pymem:tables/time_words to pg
--- requires: schema
 
 begin;
 
 set local role memory_owner;
-
-create function memory.fold_words(words text)
-  returns text
-  language sql
-  immutable
-  strict
-  parallel safe
-  return lower(
-    translate(
-      regexp_replace(normalize(words, nfkd) collate "C", '[\u0300-\u036f]', '', 'g'), '''’-', '   '
-    )
-  );
-
-comment on function memory.fold_words(text) is
-'Words in lower case without accents, with a space for each apostrophe and hyphen: equal for '
-'"Août" and "aout", for "New Year''s Eve" and "new year s eve".';
-
-create function memory.words_of(content text)
-  returns text[]
-  language sql
-  immutable
-  strict
-  parallel safe
-  return string_to_array(
-    replace(
-      regexp_replace(
-        case
-          -- Most texts are ASCII, which has no accents.
-          when octet_length(content) = length(content) then lower(content collate "C")
-          else memory.fold_words(content)
-        end collate "C",
-        '[^a-z0-9 .]+', ' ', 'g'
-      ),
-      '.', ' . '
-    ),
-    ' '
-  );
-
-comment on function memory.words_of(text) is
-'The words of a text in their order, folded (memory.fold_words): letters of ASCII and digits, and '
-'periods, each of which is a word; any other letter separates words. There may be empty words.';
 
 -- Reference data, the same for every tenant, like transitions.
 create table memory.time_words (
@@ -96,9 +54,9 @@ on memory.time_words (language, folded) where kind not in ('update', 'present');
 
 comment on table memory.time_words is
 'The words by which texts name times (memory.read_period), say that they are news '
-'(memory.tells_update) or ask for the present (memory.asks_present). These functions are made from '
-'the rows when they are deployed: whoever adds words deploys functions/time_words anew. A text is '
-'read in one language, that of most of its words.';
+'(memory.tells_update) or ask for the present (memory.asks_present). These functions hold '
+'the words themselves: a change that adds some calls memory.refresh_time_questions and '
+'memory.refresh_time_vocabulary. A text is read in one language, that of most of its words.';
 comment on column memory.time_words.language is 'ISO 639-1: en, de, fr, es.';
 comment on column memory.time_words.word is
 'A word, or several with single spaces between. Of the kinds update and present also a pattern: '

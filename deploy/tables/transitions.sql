@@ -1,5 +1,4 @@
 -- Deploy pymem:tables/transitions to pg
--- requires: schema
 
 begin;
 

@@ -2,7 +2,6 @@
 
 begin;
 
-drop function memory.check_vector();
 drop table memory.embedding_versions;
 
 commit;

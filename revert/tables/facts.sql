@@ -4,7 +4,5 @@ begin;
 
 drop table memory.fact_keys;
 drop table memory.facts;
-drop function memory.prepare_fact();
-drop function memory.decay_rate_of(text);
 
 commit;

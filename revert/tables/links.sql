@@ -3,8 +3,5 @@
 begin;
 
 drop table memory.memory_links;
-drop function memory.check_link_ends();
-drop function memory.lower_trust();
-drop function memory.memory_exists(text, text, uuid);
 
 commit;

@@ -4,6 +4,5 @@ begin;
 
 drop table memory.rule_applications;
 drop table memory.rules;
-drop function memory.prepare_rule();
 
 commit;

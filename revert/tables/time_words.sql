@@ -3,7 +3,5 @@
 begin;
 
 drop table memory.time_words;
-drop function memory.words_of(text);
-drop function memory.fold_words(text);
 
 commit;

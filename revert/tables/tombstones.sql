@@ -2,8 +2,6 @@
 
 begin;
 
-drop trigger bury on memory.episodes;
-drop function memory.bury_memories();
 drop table memory.tombstones;
 
 commit;

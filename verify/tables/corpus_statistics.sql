@@ -7,8 +7,4 @@ where false;
 select d.tenant_id, d.id, d.memory_type, d.documents, d.terms
 from memory.corpus_deltas as d
 where false;
-select
-  'memory.try_fold(text)'::regprocedure,
-  'memory.count_texts()'::regprocedure,
-  'memory.count_changed_text()'::regprocedure;
 rollback;

@@ -6,8 +6,4 @@ select
   h.successor_digest
 from memory.memory_history as h
 where false;
-select
-  'memory.image_of(text, jsonb)'::regprocedure,
-  'memory.image_digest(jsonb)'::regprocedure,
-  'memory.next_state_at(timestamptz, timestamptz)'::regprocedure;
 rollback;

@@ -1,7 +1,6 @@
 -- Verify pymem:tables/time_words on pg
 
 begin;
-select 'memory.fold_words(text)'::regprocedure, 'memory.words_of(text)'::regprocedure;
 select 1 / count(*)
 from memory.time_words as w
 where w.language = 'fr' and w.kind = 'month' and w.folded = 'aout';

@@ -1,0 +1,451 @@
+-- Deploy pymem:functions/core/audit/audit to pg
+
+begin;
+
+set local role memory_owner;
+
+-- What is created is audited a statement at a time: for many rows that costs a fraction of a
+-- trigger for each. The events of a statement come in the order of the ids.
+
+create or replace function memory.audit_created()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if tg_argv[0] = 'fact' then
+    if exists (select from new_rows as n where n.lifecycle_state = 'superseded') then
+      insert into memory.memory_events (tenant_id, event_type, memory_type, memory_id, payload)
+      select
+        c.tenant_id,
+        coalesce(
+          (
+            select t.event_type
+            from memory.transitions as t
+            where t.memory_type = 'fact' and t.aspect = 'lifecycle_state'
+              and t.from_state = e.from_state and t.to_state = e.to_state
+          ),
+          memory.refuse_transition('fact', c.id, 'lifecycle_state', e.from_state, e.to_state)
+        ),
+        'fact',
+        c.id,
+        jsonb_build_object('from', e.from_state, 'to', e.to_state)
+      from (
+        select
+          n.tenant_id, n.id, n.lifecycle_state,
+          -- It came with this statement: a foreign key keeps it from being there earlier.
+          case n.lifecycle_state when 'superseded' then (
+            select f.id
+            from memory.facts as f
+            where f.tenant_id = n.tenant_id and f.supersedes_id = n.id
+            order by f.id
+            limit 1
+          ) end as successor_id
+        from new_rows as n
+      ) as c
+      cross join lateral (values
+        (
+          c.id, 2, '[*]', case when c.successor_id is null then c.lifecycle_state else 'active' end
+        ),
+        (c.successor_id, 1, 'active', 'superseded')
+      ) as e (at_id, step, from_state, to_state)
+      where e.at_id is not null
+      order by e.at_id, e.step, c.id, c.tenant_id;
+      return null;
+    end if;
+  end if;
+
+  insert into memory.memory_events (tenant_id, event_type, memory_type, memory_id, payload)
+  select
+    n.tenant_id,
+    coalesce(
+      (
+        select t.event_type
+        from memory.transitions as t
+        where t.memory_type = tg_argv[0] and t.aspect = 'lifecycle_state'
+          and t.from_state = '[*]' and t.to_state = n.lifecycle_state
+      ),
+      memory.refuse_transition(tg_argv[0], n.id, 'lifecycle_state', '[*]', n.lifecycle_state)
+    ),
+    tg_argv[0],
+    n.id,
+    jsonb_build_object('from', '[*]', 'to', n.lifecycle_state)
+  from new_rows as n
+  order by n.id, n.tenant_id;
+  return null;
+end;
+$$;
+
+comment on function memory.audit_created() is
+'Trigger of a statement: writes the event that memory.transitions declares for the state in which '
+'a row is created. A fact that is created together with its successor was active until then: it '
+'has both events, the second one just before that of the successor. Argument: the memory type. '
+'Errors: PM003 undeclared state.';
+
+create or replace function memory.audit_transition()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if tg_op = 'DELETE' then
+    perform memory.write_transition(
+      old.tenant_id, tg_argv[0], old.id, 'lifecycle_state', old.lifecycle_state, '[*]'
+    );
+  else
+    perform memory.write_transition(
+      new.tenant_id, tg_argv[0], new.id, 'lifecycle_state', old.lifecycle_state,
+      new.lifecycle_state
+    );
+  end if;
+  return null;
+end;
+$$;
+
+comment on function memory.audit_transition() is
+'Trigger: refuses a change of lifecycle_state that memory.transitions does not declare and '
+'writes the event of one that it does. Argument: the memory type. Errors: PM003.';
+
+-- memory.entity_merge and memory.entity_unmerge change the entity last, when all counts are known.
+create or replace function memory.audit_merge()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_merge record;
+begin
+  select
+    m.source_entity_id, m.target_entity_id, m.facts_repointed, m.facts_superseded, m.aliases_added,
+    m.historical_facts_moved, m.mentions_repointed
+  into v_merge
+  from memory.entity_merges as m
+  where m.tenant_id = new.tenant_id and m.source_entity_id = new.id
+    and (m.unmerged_at is null) = (new.lifecycle_state = 'merged')
+  order by coalesce(m.unmerged_at, m.merged_at) desc, m.id
+  limit 1;
+
+  perform memory.write_transition(
+    new.tenant_id, 'entity', new.id, 'lifecycle_state', old.lifecycle_state, new.lifecycle_state,
+    case when found then to_jsonb(v_merge) else '{}' end
+  );
+  return null;
+end;
+$$;
+
+comment on function memory.audit_merge() is
+'Trigger: the same as audit_transition for an entity that is merged or unmerged; the event tells '
+'both entities and what the merge changed, in numbers. Errors: PM003.';
+
+create or replace function memory.audit_maturity()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform memory.write_transition(
+    new.tenant_id, 'rule', new.id, 'maturity', old.maturity, new.maturity
+  );
+  return null;
+end;
+$$;
+
+comment on function memory.audit_maturity() is
+'Trigger: the same as audit_transition for the maturity of a rule. Errors: PM003.';
+
+create or replace function memory.write_transition(
+  tenant_id text,
+  memory_type text,
+  memory_id uuid,
+  aspect text,
+  from_state text,
+  to_state text,
+  details jsonb default '{}'
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  insert into memory.memory_events (tenant_id, event_type, memory_type, memory_id, payload)
+  select
+    write_transition.tenant_id, t.event_type, write_transition.memory_type,
+    write_transition.memory_id,
+    jsonb_build_object('from', write_transition.from_state, 'to', write_transition.to_state)
+    || write_transition.details
+  from memory.transitions as t
+  where t.memory_type = write_transition.memory_type
+    and t.aspect = write_transition.aspect
+    and t.from_state = write_transition.from_state
+    and t.to_state = write_transition.to_state;
+  if not found then
+    perform memory.refuse_transition(memory_type, memory_id, aspect, from_state, to_state);
+  end if;
+end;
+$$;
+
+comment on function memory.write_transition(text, text, uuid, text, text, text, jsonb) is
+'Writes the event that memory.transitions declares for an edge; details go into its payload. '
+'Errors: PM003 undeclared edge.';
+
+create or replace function memory.refuse_transition(
+  memory_type text,
+  memory_id uuid,
+  aspect text,
+  from_state text,
+  to_state text
+)
+  returns text
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  raise exception '% % cannot go from % to %', memory_type, memory_id, from_state, to_state
+    using errcode = 'PM003',
+      hint = coalesce(
+        'From ' || from_state || ' it can go to: ' || (
+          select string_agg(t.to_state, ', ' order by t.to_state)
+          from memory.transitions as t
+          where t.memory_type = refuse_transition.memory_type
+            and t.aspect = refuse_transition.aspect
+            and t.from_state = refuse_transition.from_state
+            and t.to_state <> '[*]'
+        ) || '.',
+        'Nothing leads on from ' || from_state || '.'
+      );
+end;
+$$;
+
+comment on function memory.refuse_transition(text, uuid, text, text, text) is
+'Raises PM003: memory.transitions does not declare this edge. Returns nothing; the type lets it '
+'stand where an event type is missing.';
+
+create or replace function memory.write_event(
+  tenant_id text,
+  event_type text,
+  memory_type text,
+  memory_id uuid,
+  payload jsonb
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  insert into memory.memory_events (tenant_id, event_type, memory_type, memory_id, payload)
+  values (
+    write_event.tenant_id, write_event.event_type, write_event.memory_type, write_event.memory_id,
+    write_event.payload
+  );
+end;
+$$;
+
+comment on function memory.write_event(text, text, text, uuid, jsonb) is
+'Appends an event; actor, login, request id, reason and time come from the transaction.';
+
+create or replace function memory.audit_event()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform memory.write_event(new.tenant_id, tg_argv[1], tg_argv[0], new.id, '{}');
+  return null;
+end;
+$$;
+
+comment on function memory.audit_event() is
+'Trigger: writes an event. Arguments: memory type, event type.';
+
+-- Called only where content changed or an operator intervened, so rendering the row is no burden.
+create or replace function memory.audit_update()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform memory.write_event(
+    new.tenant_id, tg_argv[0] || '_updated', tg_argv[0], new.id,
+    jsonb_build_object('changed', (
+      select jsonb_agg(n.key order by n.key)
+      from jsonb_each(to_jsonb(new)) as n
+      join jsonb_each(to_jsonb(old)) as o on o.key = n.key
+      where n.value is distinct from o.value
+        and n.key not in (
+          'search_vector', 'asymmetric_score', 'reference_count', 'last_referenced_at', 'updated_at'
+        )
+    ))
+  );
+  return null;
+end;
+$$;
+
+comment on function memory.audit_update() is
+'Trigger: writes <type>_updated with the names of the changed columns. Argument: the memory type.';
+
+create or replace function memory.audit_rule_application()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform memory.write_event(
+    new.tenant_id, 'rule_' || new.outcome, 'rule', new.rule_id,
+    jsonb_build_object('rule_application_id', new.id)
+  );
+  return null;
+end;
+$$;
+
+comment on function memory.audit_rule_application() is
+'Trigger: writes rule_helpful, rule_harmful, rule_neutral or rule_skipped.';
+
+create or replace function memory.audit_created_links()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  insert into memory.memory_events (tenant_id, event_type, memory_type, memory_id, payload)
+  select
+    n.tenant_id, 'link_created', n.source_type, n.source_id,
+    jsonb_build_object(
+      'source_type', n.source_type, 'source_id', n.source_id,
+      'target_type', n.target_type, 'target_id', n.target_id,
+      'relation', n.relation
+    )
+  from new_rows as n
+  order by
+    n.source_type, n.source_id, n.relation desc, n.target_type, n.target_id, n.tenant_id;
+  return null;
+end;
+$$;
+
+comment on function memory.audit_created_links() is
+'Trigger of a statement: writes link_created with both ends and the relation.';
+
+create or replace function memory.audit_link()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_link memory.memory_links;
+begin
+  v_link := case tg_op when 'DELETE' then old else new end;
+  perform memory.write_event(
+    v_link.tenant_id,
+    case tg_op when 'DELETE' then 'link_deleted' else 'link_updated' end,
+    v_link.source_type, v_link.source_id,
+    jsonb_build_object(
+      'source_type', v_link.source_type, 'source_id', v_link.source_id,
+      'target_type', v_link.target_type, 'target_id', v_link.target_id,
+      'relation', v_link.relation
+    )
+  );
+  return null;
+end;
+$$;
+
+comment on function memory.audit_link() is
+'Trigger: writes link_updated or link_deleted with both ends and the relation.';
+
+create or replace function memory.audit_settings()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_said text[] := array['tenant_id', 'created_at']; -- by the event itself
+  v_new jsonb := case when tg_op = 'DELETE' then '{}' else to_jsonb(new) - v_said end;
+  v_old jsonb := case when tg_op = 'INSERT' then '{}' else to_jsonb(old) - v_said end;
+begin
+  -- What moves from one tenant to another ends for the one and begins for the other.
+  if tg_op = 'UPDATE' and new.tenant_id <> old.tenant_id then
+    perform memory.write_event(
+      old.tenant_id, tg_argv[0] || '_deleted', null, null,
+      jsonb_build_object('old', v_old, 'new', '{}'::jsonb)
+    );
+    perform memory.write_event(
+      new.tenant_id, tg_argv[0] || '_created', null, null,
+      jsonb_build_object('old', '{}'::jsonb, 'new', v_new)
+    );
+    return null;
+  end if;
+  perform memory.write_event(
+    case when tg_op = 'DELETE' then old.tenant_id else new.tenant_id end,
+    tg_argv[0] || case tg_op
+      when 'INSERT' then '_created' when 'DELETE' then '_deleted' else '_updated'
+    end,
+    null, null,
+    jsonb_build_object(
+      'old', (
+        select coalesce(jsonb_object_agg(o.key, o.value), '{}') from jsonb_each(v_old) as o
+        where v_new -> o.key is distinct from o.value
+      ),
+      'new', (
+        select coalesce(jsonb_object_agg(n.key, n.value), '{}') from jsonb_each(v_new) as n
+        where v_old -> n.key is distinct from n.value
+      )
+    )
+  );
+  return null;
+end;
+$$;
+
+comment on function memory.audit_settings() is
+'Trigger: writes <name>_created, _updated or _deleted with the old and new values of what '
+'changed; for tables that hold configuration and no content. Argument: the name.';
+
+create or replace function memory.refuse_change()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  raise exception '% is append-only: % refused', tg_table_name, tg_op
+    using errcode = 'PM006',
+      hint = coalesce(tg_argv[0], 'What happened stays as it was recorded; add a new row.');
+end;
+$$;
+
+comment on function memory.refuse_change() is
+'Trigger: refuses UPDATE, DELETE and TRUNCATE of an append-only table. Argument: the hint, if it '
+'is another one. Errors: PM006.';
+
+create or replace function memory.refuse_delete()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  raise exception '% are not deleted', tg_table_name
+    using errcode = 'PM006',
+      hint = 'Forget a memory with memory.forget_memory; memory.erase_subject deletes for good.';
+end;
+$$;
+
+comment on function memory.refuse_delete() is
+'Trigger: refuses DELETE of what is only forgotten, or erased for good. Errors: PM006.';
+
+create or replace function memory.refuse_truncate()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  raise exception 'TRUNCATE of % refused: it would leave no trace', tg_table_name
+    using errcode = 'PM006', hint = 'Delete rows through the functions of the schema memory.';
+end;
+$$;
+
+comment on function memory.refuse_truncate() is
+'Trigger: refuses TRUNCATE, which fires no row trigger and so would escape the audit. Errors: '
+'PM006.';
+
+commit;

@@ -1,0 +1,26 @@
+-- Deploy pymem:functions/core/base/permanence to pg
+
+begin;
+
+set local role memory_owner;
+
+create or replace function memory.decay_rate_of(permanence text)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return case permanence
+    when 'permanent' then 0.0
+    when 'stable' then 0.002
+    when 'standard' then 0.008
+    when 'volatile' then 0.03
+    when 'ephemeral' then 0.1
+  end;
+
+comment on function memory.decay_rate_of(text) is
+'Decay rate per day of a permanence: permanent 0, stable 0.002, standard 0.008, volatile 0.03, '
+'ephemeral 0.1; NULL for any other word.';
+grant execute on function memory.decay_rate_of
+to memory_writer, memory_worker, memory_reader, memory_admin;
+
+commit;

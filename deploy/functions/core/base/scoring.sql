@@ -1,0 +1,256 @@
+-- Deploy pymem:functions/core/base/scoring to pg
+
+begin;
+
+set local role memory_owner;
+
+-- All pure: the time is an argument. Bodies are parsed here, so they need no search_path, and short
+-- enough that the planner inlines them.
+
+create or replace function memory.days_between(
+  earlier timestamptz,
+  later timestamptz
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return case
+    when later <= earlier then 0.0
+    else date_part('epoch', later - earlier) / 86400.0
+  end;
+
+comment on function memory.days_between(timestamptz, timestamptz) is
+'Days from earlier to later, fractions included; 0 when later comes first. NULL for a NULL.';
+grant execute on function memory.days_between
+to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
+
+create or replace function memory.effective_confidence(
+  confidence float8,
+  decay_rate float8,
+  last_confirmed_at timestamptz,
+  as_of timestamptz default now()
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return case
+    when decay_rate = 0 then confidence
+    when last_confirmed_at is null then 0.0
+    -- exp underflows below -745 and would raise.
+    else confidence
+      * exp(greatest(-700.0, -decay_rate * memory.days_between(last_confirmed_at, as_of)))
+  end;
+
+comment on function memory.effective_confidence(float8, float8, timestamptz, timestamptz) is
+'Confidence after decay: confidence * exp(-decay_rate * days since last_confirmed_at) (the '
+'forgetting curve of Ebbinghaus). 0 when never confirmed; undiminished when decay_rate is 0 or '
+'the confirmation lies ahead. Range 0..confidence.';
+grant execute on function memory.effective_confidence
+to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
+
+create or replace function memory.recency_score(
+  last_referenced_at timestamptz,
+  half_life_days float8 default 7,
+  as_of timestamptz default now()
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return case
+    when last_referenced_at is null then 0.0
+    else exp(greatest(
+      -700.0, -ln(2.0::float8) / half_life_days * memory.days_between(last_referenced_at, as_of)
+    ))
+  end;
+
+comment on function memory.recency_score(timestamptz, float8, timestamptz) is
+'Recency: halves every half_life_days since the last reference; 0 when never referenced. Range '
+'0..1.';
+grant execute on function memory.recency_score
+to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
+
+create or replace function memory.rrf_score(
+  semantic_rank bigint,
+  keyword_rank bigint,
+  missing_rank bigint,
+  k integer default 60
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return 1.0::float8 / (k + coalesce(semantic_rank, missing_rank))
+    + 1.0::float8 / (k + coalesce(keyword_rank, missing_rank));
+
+comment on function memory.rrf_score(bigint, bigint, bigint, integer) is
+'Reciprocal rank fusion of two lists (Cormack, Clarke and Buettcher, SIGIR 2009): '
+'1/(k + semantic_rank) + 1/(k + keyword_rank), ranks from 1; a NULL rank counts as missing_rank.';
+grant execute on function memory.rrf_score
+to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
+
+create or replace function memory.relevance_score(
+  rrf_score float8,
+  k integer default 60
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return least(1.0, rrf_score * (k + 1) / 2.0);
+
+comment on function memory.relevance_score(float8, integer) is
+'RRF score over its maximum 2/(k + 1), which two first ranks reach: the relevance of the ranking '
+'"specified". Range 0..1.';
+grant execute on function memory.relevance_score
+to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
+
+create or replace function memory.meaning_score(
+  similarity float8,
+  similarity_floor float8 default 0.05,
+  similarity_ceiling float8 default 0.75
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  -- least and greatest pass over a NULL.
+  return case when similarity is not null then least(1.0, greatest(
+    0.0, (similarity - similarity_floor) / (similarity_ceiling - similarity_floor)
+  )) end;
+
+comment on function memory.meaning_score(float8, float8, float8) is
+'How well two texts agree in meaning, whatever else there is: their cosine similarity on the '
+'scale of its model (memory.embedding_versions), cut at both ends. Range 0..1; NULL for NULL.';
+grant execute on function memory.meaning_score to memory_search;
+
+create or replace function memory.words_score(
+  share float8,
+  chance float8 default 0.08
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return case
+    when share is not null then least(1.0, greatest(0.0, (share - chance) / (0.68 - chance)))
+  end;
+
+comment on function memory.words_score(float8, float8) is
+'How well a text answers a query by its words, whatever else there is: its share of the BM25 that '
+'the words of the query could give, from 0.08, which a chance word among several reaches, to 0.68, '
+'which few right answers exceed (measured on questions about conversations and about everyday '
+'facts, docs/performance.md). Where there is nothing but words to go by, chance is 0: any word is '
+'better than none. Range 0..1; NULL for NULL.';
+grant execute on function memory.words_score to memory_search;
+
+create or replace function memory.weigh_evidence(
+  meaning float8,
+  words float8,
+  meaning_weight float8,
+  words_weight float8
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return case
+    when meaning is null then coalesce(words, 0)
+    else 1 - (1 - meaning_weight * meaning) * (1 - words_weight * coalesce(words, 0))
+  end;
+
+comment on function memory.weigh_evidence(float8, float8, float8, float8) is
+'How well a memory fits by meaning and words together, a noisy or: what one leaves to doubt, the '
+'other may still settle, each up to its weight. Where there is no meaning to go by (NULL), words '
+'are the whole scale; words NULL: no word matches. All of 0..1.';
+grant execute on function memory.weigh_evidence to memory_search;
+
+create or replace function memory.required_evidence(
+  min_evidence float8,
+  documents bigint
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return least(1.0, min_evidence * (1 + 1.1 * log(least(250.0::float8, greatest(1, documents)))));
+
+comment on function memory.required_evidence(float8, bigint) is
+'What the evidence of the best of so many memories has to reach: the more memories, the better '
+'the best of them fits by chance. min_evidence for one, 2.1 times that for ten, 3.6 times for 250 '
+'and more, where more would cost right answers (measured, docs/performance.md). Range 0..1.';
+grant execute on function memory.required_evidence to memory_search;
+
+create or replace function memory.required_relevance(
+  min_relevance float8,
+  required_evidence float8,
+  best_evidence float8
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return greatest(
+    min_relevance, 0.7 * required_evidence * required_evidence / nullif(best_evidence, 0)
+  );
+
+comment on function memory.required_relevance(float8, float8, float8) is
+'What a memory has to reach beside the best: where that has barely the evidence it needs, 0.7 of '
+'it, and the less the surer the best is, down to min_relevance. All of 0..1.';
+grant execute on function memory.required_relevance to memory_search;
+
+create or replace function memory.composite_score(
+  relevance float8,
+  importance float8,
+  recency float8,
+  effective_confidence float8,
+  weight_relevance float8 default 0.4,
+  weight_importance float8 default 0.3,
+  weight_recency float8 default 0.2,
+  weight_confidence float8 default 0.1,
+  sharpness float8 default 1
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return (
+    sharpness * weight_relevance * relevance
+    + weight_importance * (importance / 10.0)
+    + weight_recency * recency
+    + weight_confidence * effective_confidence
+  ) * case
+    when sharpness = 1 then 1
+    else (weight_relevance + weight_importance + weight_recency + weight_confidence)
+      / (sharpness * weight_relevance + weight_importance + weight_recency + weight_confidence)
+  end;
+
+comment on function memory.composite_score(
+  float8, float8, float8, float8, float8, float8, float8, float8, float8
+) is
+'What recall orders by: 0.4 relevance + 0.3 importance/10 + 0.2 recency + 0.1 effective '
+'confidence, with the weights of the settings. Relevance, recency and confidence in 0..1, '
+'importance in 0..10. With a sharpness above 1 relevance weighs so many times more, and the sum is '
+'brought back to the scale of the weights.';
+grant execute on function memory.composite_score
+to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
+
+create or replace function memory.asymmetric_score(
+  success_count bigint,
+  harmful_count bigint
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return success_count / (success_count + 4.0::float8 * harmful_count + 0.01);
+
+comment on function memory.asymmetric_score(bigint, bigint) is
+'Effectiveness of a rule in which one harm outweighs four successes: success / (success + 4 '
+'harmful + 0.01). Range 0..1.';
+grant execute on function memory.asymmetric_score
+to memory_writer, memory_worker, memory_reader, memory_admin;
+
+commit;

@@ -1,0 +1,96 @@
+-- Deploy pymem:functions/core/embedding/calibration to pg
+
+begin;
+
+set local role memory_owner;
+
+create or replace function memory.calibrate_similarity(sample_size integer default 400)
+  returns table (
+    similarity_floor float8,
+    similarity_ceiling float8,
+    pairs bigint
+  )
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+  set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_ids uuid[];
+  v_floor float8;
+  v_pairs bigint;
+begin
+  perform memory.check_number('sample_size', sample_size, 10, 2000);
+  perform from memory.embedding_versions as v
+  where v.tenant_id = v_tenant_id and v.status = 'active'
+  for no key update;
+  if not found then
+    raise exception 'no embedding model is registered'
+      using errcode = 'PM004',
+        hint = 'Call memory.register_embedding_version(model, version) first.';
+  end if;
+
+  -- Facts and rules, each about something else, if there are ten; turns of talk are all alike. Their
+  -- ids are random, so the first by id are a sample, and always the same.
+  v_ids := array(
+    select m.id
+    from memory.searchable_memories as m
+    where m.tenant_id = v_tenant_id and m.is_live and m.embedding is not null
+    order by m.memory_type = 'episode', m.id
+    limit sample_size
+  );
+  if cardinality(v_ids) < 10 then
+    raise exception 'only % memories have a vector', cardinality(v_ids)
+      using errcode = 'PM004',
+        hint = 'Store and embed ten memories or more, or pass the scale to '
+          'memory.register_embedding_version.';
+  end if;
+
+  with sampled as materialized (
+    select m.id, m.memory_type = 'episode' as is_episode, m.embedding
+    from memory.searchable_memories as m
+    where m.tenant_id = v_tenant_id and m.id = any (v_ids)
+  ),
+  compared as (
+    select a.is_episode or b.is_episode as is_talk, 1 - (a.embedding <=> b.embedding) as similarity
+    from sampled as a
+    join sampled as b on b.id > a.id
+  ),
+  quantiles as (
+    select
+      c.is_talk,
+      count(*) as pairs,
+      percentile_cont(case when c.is_talk then 0.05 else 0.25 end) within group (
+        order by c.similarity
+      ) as similarity
+    from compared as c
+    group by c.is_talk
+  )
+  select q.similarity, q.pairs into v_floor, v_pairs
+  from quantiles as q
+  order by q.pairs < 45, q.is_talk
+  limit 1;
+
+  return query
+  update memory.embedding_versions as v
+  set
+    similarity_floor = least(v_floor, 0.98),
+    similarity_ceiling = least(v_floor, 0.98) + 0.74 * (1 - least(v_floor, 0.98))
+  where v.tenant_id = v_tenant_id and v.status = 'active'
+  returning v.similarity_floor, v.similarity_ceiling, v_pairs;
+end;
+$$;
+
+comment on function memory.calibrate_similarity(integer) is
+'Measures the scale of the active embedding model''s similarities on the tenant''s own memories, '
+'keeps it with the embedding version, and returns it with the number of pairs compared. The floor '
+'is where a quarter of all pairs of facts and rules lie below (of pairs of episodes, which talk '
+'about the same things, a twentieth); the ceiling lies 0.74 of the way from there to 1: what '
+'all-MiniLM-L6-v2 gives with its own scale, 0.05 to 0.75. sample_size: memories compared with each '
+'other, 10..2000. Errors: PM002, PM004 no model, or too few memories with a vector.';
+grant execute on function memory.calibrate_similarity to memory_admin;
+
+commit;

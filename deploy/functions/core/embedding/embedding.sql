@@ -1,0 +1,644 @@
+-- Deploy pymem:functions/core/embedding/embedding to pg
+
+begin;
+
+set local role memory_owner;
+
+create or replace function memory.check_dimensions(
+  dimensions integer,
+  whose text default ''
+)
+  returns void
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if dimensions is distinct from 384 then
+    raise exception 'vectors of % dimensions% do not fit', coalesce(dimensions::text, 'NULL'), whose
+      using errcode = 'PM002',
+        hint = 'The columns hold 384 dimensions; docs/operations.md tells how to change that.';
+  end if;
+end;
+$$;
+
+comment on function memory.check_dimensions(integer, text) is
+'Refuses a vector length other than that of the embedding columns; whose as in check_tags. '
+'Errors: PM002.';
+
+create or replace function memory.refuse_embedding(
+  embedding vector,
+  whose text
+)
+  returns void
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if vector_dims(embedding) is distinct from 384 then
+    perform memory.check_dimensions(vector_dims(embedding), whose);
+  end if;
+  -- A zero or huge vector has no cosine: it gives NaN, and NaN would top every ranking.
+  raise exception 'the norm of the embedding% is %', whose, vector_norm(embedding)
+    using errcode = 'PM002',
+      hint = 'Pass the vector of a text: its norm lies between 1e-6 and 1e6.';
+end;
+$$;
+
+comment on function memory.refuse_embedding(vector, text) is
+'Raises what is wrong with an argument of check_embedding. Errors: PM002.';
+
+create or replace function memory.check_embedding(
+  embedding vector,
+  whose text default ''
+)
+  returns void
+  language sql
+  immutable
+  parallel safe
+  return case
+    when public.vector_dims(embedding) = 384
+      and public.vector_norm(embedding) between 1e-6 and 1e6
+    then null
+    else memory.refuse_embedding(embedding, whose)
+  end;
+
+comment on function memory.check_embedding(vector, text) is
+'Refuses a vector of the wrong length or without a direction; whose as in check_tags. Errors: '
+'PM002.';
+
+create or replace function memory.active_embedding_version()
+  returns table (
+    id uuid,
+    model text,
+    version text,
+    dimensions integer,
+    rendering text,
+    status text,
+    similarity_floor float8,
+    similarity_ceiling float8
+  )
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  return query
+  select
+    v.id, v.model, v.version, v.dimensions, v.rendering, v.status, v.similarity_floor,
+    v.similarity_ceiling
+  from memory.embedding_versions as v
+  where v.tenant_id = memory.current_tenant() and v.status = 'active';
+end;
+$$;
+
+comment on function memory.active_embedding_version() is
+'The version of the vectors that are searched, and the scale of its similarities '
+'(memory.meaning_score); no row before any was registered.';
+grant execute on function memory.active_embedding_version
+to memory_writer, memory_worker, memory_reader, memory_admin;
+
+create or replace function memory.current_embedding_versions()
+  returns table (
+    id uuid,
+    model text,
+    version text,
+    dimensions integer,
+    rendering text,
+    status text,
+    similarity_floor float8,
+    similarity_ceiling float8
+  )
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  return query
+  select
+    v.id, v.model, v.version, v.dimensions, v.rendering, v.status, v.similarity_floor,
+    v.similarity_ceiling
+  from memory.embedding_versions as v
+  where v.tenant_id = memory.current_tenant() and v.status in ('active', 'building')
+  order by v.status;
+end;
+$$;
+
+comment on function memory.current_embedding_versions() is
+'The versions vectors are made of, as memory.active_embedding_version: the active one, then the '
+'one under construction, as far as there are such.';
+grant execute on function memory.current_embedding_versions
+to memory_writer, memory_worker, memory_reader, memory_admin;
+
+create or replace function memory.check_embedding_version(embedding_version_id uuid)
+  returns uuid
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_active record;
+begin
+  select v.* into v_active from memory.active_embedding_version() as v;
+  if not found then
+    raise exception 'no embedding model is registered'
+      using errcode = 'PM004',
+        hint = 'Call memory.register_embedding_version(model, version) first.';
+  end if;
+  if embedding_version_id <> v_active.id then
+    raise exception 'the embedding is not of the active version, model % version %',
+      v_active.model, v_active.version
+      using errcode = 'PM004',
+        hint = 'Embed with that model, or leave the embedding out for the embedding worker.';
+  end if;
+  return v_active.id;
+end;
+$$;
+
+comment on function memory.check_embedding_version(uuid) is
+'The id of the active embedding version, after checking that a given one (NULL: not checked) is '
+'it. Errors: PM004 another version is active or none is registered.';
+
+create or replace function memory.lock_embedding_version(
+  tenant_id text,
+  embedding vector,
+  embedding_version_id uuid
+)
+  returns uuid
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_active_id uuid;
+begin
+  if embedding is null then
+    return null;
+  end if;
+  perform memory.check_embedding(embedding);
+  -- Waits for a switch that is running, and then finds no row, as this one's status has changed;
+  -- the next statement sees what it did.
+  for i in 1 .. 2 loop
+    select v.id into v_active_id
+    from memory.embedding_versions as v
+    where v.tenant_id = lock_embedding_version.tenant_id and v.status = 'active'
+    for key share;
+    exit when found;
+  end loop;
+  if v_active_id is null or v_active_id <> embedding_version_id then
+    perform memory.check_embedding_version(embedding_version_id);
+  end if;
+  return v_active_id;
+end;
+$$;
+
+comment on function memory.lock_embedding_version(text, vector, uuid) is
+'The version of a vector that is about to be stored: the active one, which stays active until '
+'the end of the transaction; NULL for no vector. Errors: PM002 malformed vector, PM004 vector of '
+'another version.';
+
+create or replace function memory.check_similarity_scale(
+  similarity_floor float8,
+  similarity_ceiling float8
+)
+  returns void
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform memory.check_number('similarity_floor', coalesce(similarity_floor, 0), -1, 1);
+  perform memory.check_number('similarity_ceiling', coalesce(similarity_ceiling, 0), -1, 1);
+  if coalesce(similarity_ceiling, 0.75) < coalesce(similarity_floor, 0.05) + 0.01 then
+    raise exception 'a scale from % to % is none',
+      coalesce(similarity_floor, 0.05), coalesce(similarity_ceiling, 0.75)
+      using errcode = 'PM002',
+        hint = 'Pass a similarity_ceiling at least 0.01 above similarity_floor.';
+  end if;
+end;
+$$;
+
+comment on function memory.check_similarity_scale(float8, float8) is
+'Refuses a scale of similarities that leaves no room between its ends; NULL stands for the '
+'default. Errors: PM002.';
+
+create or replace function memory.register_embedding_version(
+  model text,
+  version text,
+  dimensions integer default 384,
+  similarity_floor float8 default null,
+  similarity_ceiling float8 default null
+)
+  returns uuid
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_settings memory.settings := memory.current_settings();
+  v_tenant_id text := v_settings.tenant_id;
+  v_id uuid;
+  v_active record;
+begin
+  perform memory.check_text('model', model, 256);
+  perform memory.check_text('version', version, 128);
+  perform memory.check_dimensions(dimensions);
+  perform memory.check_similarity_scale(similarity_floor, similarity_ceiling);
+
+  select v.id into v_id
+  from memory.current_embedding_versions() as v
+  where v.model = register_embedding_version.model
+    and v.version = register_embedding_version.version
+  order by v.status
+  limit 1;
+  if found then
+    return v_id;
+  end if;
+
+  if not exists (
+    select from memory.embedding_versions as v
+    where v.tenant_id = v_tenant_id and v.status = 'active'
+  ) then
+    update memory.embedding_versions as v set status = 'active'
+    where v.tenant_id = v_tenant_id
+      and v.model = register_embedding_version.model
+      and v.version = register_embedding_version.version
+      and v.rendering = v_settings.embedding_rendering
+    returning v.id into v_id;
+    if found then
+      return v_id;
+    end if;
+    -- Whoever comes second in a race finds the winner's row below.
+    insert into memory.embedding_versions
+      (
+        tenant_id, model, version, rendering, dimensions, similarity_floor, similarity_ceiling,
+        status
+      )
+    values (
+      v_tenant_id, register_embedding_version.model, register_embedding_version.version,
+      v_settings.embedding_rendering, register_embedding_version.dimensions,
+      coalesce(register_embedding_version.similarity_floor, 0.05),
+      coalesce(register_embedding_version.similarity_ceiling, 0.75), 'active'
+    )
+    on conflict do nothing;
+  end if;
+
+  select v.id into v_id
+  from memory.current_embedding_versions() as v
+  where v.model = register_embedding_version.model
+    and v.version = register_embedding_version.version
+  order by v.status
+  limit 1;
+  if not found then
+    select v.* into v_active from memory.active_embedding_version() as v;
+    raise exception 'the vectors of this memory are of model % version %, not of % version %',
+      v_active.model, v_active.version,
+      register_embedding_version.model, register_embedding_version.version
+      using errcode = 'PM004',
+        hint = 'Embed with that model, or change the model with memory.start_reembedding.';
+  end if;
+  return v_id;
+end;
+$$;
+
+comment on function memory.register_embedding_version(text, text, integer, float8, float8) is
+'Returns the id of the version of an embedding model, active or under construction; the first '
+'one a tenant registers becomes the active one, with the rendering of the settings. '
+'similarity_floor, similarity_ceiling: the scale of its cosine similarities '
+'(memory.meaning_score; NULL: that of all-MiniLM-L6-v2), for a version that is new. Errors: PM004 '
+'another model is active, PM002 dimensions other than 384 or a scale that is none.';
+grant execute on function memory.register_embedding_version
+to memory_writer, memory_worker, memory_admin;
+
+create or replace function memory.render_for_embedding(
+  tenant_id text,
+  rendering text,
+  memory_type text,
+  content text,
+  subject text,
+  predicate text,
+  butler text,
+  session_id uuid,
+  created_at timestamptz,
+  id uuid
+)
+  returns text
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select memory.render_memory(
+    memory_type, content, subject, predicate,
+    happened_at => case when rendering in ('dated', 'previous_dated') then created_at end,
+    previous => case when rendering in ('previous', 'previous_dated') then (
+      select e.content
+      from memory.episodes as e
+      where e.tenant_id = render_for_embedding.tenant_id
+        and e.session_id = render_for_embedding.session_id
+        and e.butler = render_for_embedding.butler
+        and (e.created_at, e.id) < (
+          render_for_embedding.created_at,
+          coalesce(render_for_embedding.id, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+        )
+      order by e.created_at desc, e.id desc
+      limit 1
+    ) end
+  );
+$$;
+
+comment on function memory.render_for_embedding(
+  text, text, text, text, text, text, text, uuid, timestamptz, uuid
+) is
+'The text of a memory to embed under a rendering. id: NULL for one that is not stored yet.';
+
+create or replace function memory.embedding_text(
+  memory_type text,
+  content text,
+  subject text default null,
+  predicate text default null,
+  butler text default null,
+  session_id uuid default null,
+  created_at timestamptz default null,
+  as_of timestamptz default now()
+)
+  returns text
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_settings memory.settings := memory.current_settings();
+begin
+  perform memory.check_word('memory_type', memory_type, '{episode,fact,rule}');
+  return memory.render_for_embedding(
+    v_settings.tenant_id,
+    coalesce(
+      (select v.rendering from memory.active_embedding_version() as v),
+      v_settings.embedding_rendering
+    ),
+    memory_type, content, subject, predicate, memory.collapse_whitespace(butler), session_id,
+    coalesce(created_at, as_of), null
+  );
+end;
+$$;
+
+comment on function memory.embedding_text(
+  text, text, text, text, text, uuid, timestamptz, timestamptz
+) is
+'What to embed of a memory that is about to be stored, by the rendering of the active embedding '
+'version: of an episode as a rule the content, the day and the end of its session''s previous '
+'turn. Errors: PM002.';
+grant execute on function memory.embedding_text to memory_writer, memory_worker, memory_admin;
+
+create or replace function memory.claim_unembedded(
+  embedding_version_id uuid default null,
+  batch_size integer default 32,
+  lease interval default '5 minutes',
+  as_of timestamptz default now()
+)
+  returns table (
+    memory_type text,
+    memory_id uuid,
+    content text
+  )
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_settings memory.settings := memory.current_settings();
+  v_tenant_id text := v_settings.tenant_id;
+  v_target text := 'active';
+  v_rendering text;
+begin
+  perform memory.check_number('batch_size', batch_size, 1, 10000);
+  perform memory.check_write_time('as_of', as_of);
+  if lease is null or lease <= interval '0' or lease > interval '1 day' then
+    raise exception 'lease is %', coalesce(lease::text, 'NULL')
+      using errcode = 'PM002', hint = 'Pass a lease of more than nothing and at most a day.';
+  end if;
+  if embedding_version_id is not null then
+    v_target := memory.embedding_version_status(embedding_version_id);
+  end if;
+  v_rendering := coalesce(
+    (select v.rendering from memory.current_embedding_versions() as v where v.status = v_target),
+    v_settings.embedding_rendering
+  );
+
+  return query
+  with free as (
+    select q.memory_type, q.memory_id, q.attempts, q.enqueued_at
+    from memory.embedding_queue as q
+    where q.tenant_id = v_tenant_id
+      and q.target = v_target
+      and (q.claimed_until is null or q.claimed_until <= as_of)
+    order by q.attempts, q.enqueued_at, q.memory_type, q.memory_id
+    limit claim_unembedded.batch_size
+    for update skip locked
+  ),
+  claimed as (
+    update memory.embedding_queue as q
+    set claimed_until = as_of + lease, attempts = q.attempts + 1
+    from free as f
+    where q.tenant_id = v_tenant_id
+      and q.target = v_target
+      and q.memory_type = f.memory_type
+      and q.memory_id = f.memory_id
+    returning q.memory_type, q.memory_id, f.attempts, f.enqueued_at
+  )
+  select
+    c.memory_type,
+    c.memory_id,
+    memory.render_for_embedding(
+      v_tenant_id, v_rendering, c.memory_type, coalesce(e.content, f.content, r.content),
+      f.subject, f.predicate, e.butler, e.session_id, e.created_at, e.id
+    )
+  from claimed as c
+  left join memory.episodes as e
+    on c.memory_type = 'episode' and e.tenant_id = v_tenant_id and e.id = c.memory_id
+  left join memory.facts as f
+    on c.memory_type = 'fact' and f.tenant_id = v_tenant_id and f.id = c.memory_id
+  left join memory.rules as r
+    on c.memory_type = 'rule' and r.tenant_id = v_tenant_id and r.id = c.memory_id
+  order by c.attempts, c.enqueued_at, c.memory_type, c.memory_id;
+end;
+$$;
+
+comment on function memory.claim_unembedded(uuid, integer, interval, timestamptz) is
+'Hands out memories that lack a vector of a version (default: the active one) with the text to '
+'embed. They are this worker''s until the lease ends; those tried least come first. Errors: '
+'PM001 unknown version, PM002, PM004 a retired version.';
+grant execute on function memory.claim_unembedded to memory_worker;
+
+create or replace function memory.embedding_version_status(embedding_version_id uuid)
+  returns text
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_status text;
+begin
+  -- The lock keeps the version from being switched while its vector is written.
+  select v.status into v_status
+  from memory.embedding_versions as v
+  where v.tenant_id = memory.current_tenant() and v.id = embedding_version_id
+  for key share;
+  if not found then
+    raise exception 'no embedding version has id %', embedding_version_id
+      using errcode = 'PM001',
+        hint = 'Call memory.register_embedding_version(model, version) for the id.';
+  end if;
+  if v_status = 'retired' then
+    raise exception 'embedding version % is retired', embedding_version_id
+      using errcode = 'PM004', hint = 'Embed with the model of memory.active_embedding_version().';
+  end if;
+  return v_status;
+end;
+$$;
+
+comment on function memory.embedding_version_status(uuid) is
+'active or building, locked until the end of the transaction. Errors: PM001 unknown, PM004 '
+'retired.';
+
+create or replace function memory.set_embedding(
+  memory_type text,
+  memory_id uuid,
+  embedding vector,
+  embedding_version_id uuid default null,
+  text_md5 text default null
+)
+  returns boolean
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_version_id uuid := coalesce(
+    set_embedding.embedding_version_id, memory.check_embedding_version(null)
+  );
+  v_status text := memory.embedding_version_status(v_version_id);
+  v_found boolean;
+begin
+  perform memory.check_word('memory_type', memory_type, '{episode,fact,rule}');
+  if embedding is null then
+    raise exception 'embedding is NULL'
+      using errcode = 'PM002', hint = 'Pass the vector of the text that claim_unembedded returned.';
+  end if;
+  perform memory.check_embedding(embedding);
+
+  -- The lock keeps the text, and the vector, from changing meanwhile.
+  if memory_type = 'rule' and text_md5 is not null then
+    perform from memory.rules as r
+    where r.tenant_id = v_tenant_id and r.id = memory_id
+      and md5(memory.render_memory('rule', r.content)) = text_md5
+    for no key update;
+    if not found then
+      return false;
+    end if;
+  end if;
+
+  if v_status = 'building' then
+    v_found := memory.memory_exists(v_tenant_id, memory_type, memory_id);
+    if v_found then
+      insert into memory.staged_embeddings
+        (tenant_id, memory_type, memory_id, embedding_version_id, embedding)
+      values (
+        v_tenant_id, set_embedding.memory_type, set_embedding.memory_id, v_version_id,
+        set_embedding.embedding
+      )
+      on conflict (tenant_id, memory_type, memory_id)
+      do update set
+        embedding = excluded.embedding,
+        embedding_version_id = excluded.embedding_version_id;
+    end if;
+  else
+    case memory_type
+      when 'episode' then
+        update memory.episodes as e
+        set embedding = set_embedding.embedding, embedding_version_id = v_version_id
+        where e.tenant_id = v_tenant_id and e.id = memory_id;
+      when 'fact' then
+        update memory.facts as f
+        set embedding = set_embedding.embedding, embedding_version_id = v_version_id
+        where f.tenant_id = v_tenant_id and f.id = memory_id;
+      else
+        update memory.rules as r
+        set embedding = set_embedding.embedding, embedding_version_id = v_version_id
+        where r.tenant_id = v_tenant_id and r.id = memory_id;
+    end case;
+    v_found := found;
+  end if;
+
+  delete from memory.embedding_queue as q
+  where q.tenant_id = v_tenant_id
+    and q.target = v_status
+    and q.memory_type = set_embedding.memory_type
+    and q.memory_id = set_embedding.memory_id;
+  return v_found;
+end;
+$$;
+
+comment on function memory.set_embedding(text, uuid, vector, uuid, text) is
+'Gives a memory its vector of a version (default: the active one) and takes it off the queue. A '
+'vector of the version under construction waits beside the active one until the switch. text_md5 '
+'is the MD5 of the text it was made of: if a rule has another text by now, nothing is stored, '
+'and it stays on the queue. Returns false then, and when the memory is gone. Errors: PM002 '
+'malformed vector, PM001 unknown or PM004 retired version.';
+grant execute on function memory.set_embedding to memory_worker;
+
+create or replace function memory.embedding_backlog(as_of timestamptz default now())
+  returns table (
+    embedding_version_id uuid,
+    model text,
+    version text,
+    status text,
+    pending bigint,
+    claimed bigint,
+    oldest_at timestamptz
+  )
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_tenant_id text := memory.current_tenant();
+begin
+  return query
+  select
+    v.id, v.model, v.version, t.target, count(q.memory_id),
+    count(q.memory_id) filter (where q.claimed_until > as_of), min(q.enqueued_at)
+  from (values ('active'), ('building')) as t (target)
+  left join memory.embedding_versions as v on v.tenant_id = v_tenant_id and v.status = t.target
+  left join memory.embedding_queue as q on q.tenant_id = v_tenant_id and q.target = t.target
+  group by v.id, v.model, v.version, t.target
+  having v.id is not null or count(q.memory_id) > 0
+  order by t.target;
+end;
+$$;
+
+comment on function memory.embedding_backlog(timestamptz) is
+'How many memories wait for a vector, per current embedding version: pending in all, claimed by '
+'a worker at as_of, and since when the oldest waits. The version is NULL before any was '
+'registered.';
+grant execute on function memory.embedding_backlog to memory_writer, memory_worker, memory_admin;
+
+commit;

@@ -1,0 +1,139 @@
+-- Deploy pymem:functions/core/lifecycle/cleanup to pg
+
+begin;
+
+set local role memory_owner;
+
+create or replace function memory.run_episode_cleanup(
+  max_entries integer default null,
+  batch_size integer default 10000,
+  as_of timestamptz default now()
+)
+  returns table (
+    expired_deleted bigint,
+    capacity_deleted bigint,
+    remaining bigint,
+    due bigint
+  )
+  language plpgsql
+  volatile
+  rows 1
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_settings memory.settings := memory.current_settings();
+  v_tenant_id text := v_settings.tenant_id;
+  v_max_entries integer := coalesce(max_entries, v_settings.episode_max_entries);
+  v_grace interval := make_interval(secs => v_settings.episode_pending_grace_days * 86400);
+  v_expired uuid[];
+  v_surplus uuid[];
+  v_ids uuid[];
+begin
+  perform
+    memory.check_number('max_entries', v_max_entries, 0, 1000000000),
+    memory.check_number('batch_size', batch_size, 1, 100000),
+    memory.check_write_time('as_of', as_of);
+
+  -- Never waits: an episode that a fact is just being drawn from is left for the next run.
+  select coalesce(array_agg(x.id), '{}') into v_expired
+  from (
+    select e.id
+    from memory.episodes as e
+    where e.tenant_id = v_tenant_id
+      and e.expires_at < as_of
+      and (
+        e.consolidation_status in ('consolidated', 'dead_letter') or e.expires_at < as_of - v_grace
+      )
+    order by e.expires_at, e.id
+    limit batch_size
+    for update skip locked
+  ) as x;
+
+  -- Counted and chosen in one statement, and only then locked: two cleanups at once choose the same
+  -- episodes, so that together they delete no more than one would.
+  select coalesce(array_agg(x.id), '{}') into v_surplus
+  from (
+    select e.id
+    from memory.episodes as e
+    where e.tenant_id = v_tenant_id
+      and e.id = any (array(
+        select o.id
+        from memory.episodes as o
+        where o.tenant_id = v_tenant_id
+          and o.consolidation_status = 'consolidated'
+          and (o.expires_at is null or o.expires_at >= as_of)
+        order by o.created_at, o.id
+        limit least(
+          batch_size - cardinality(v_expired),
+          greatest(
+            (select count(*) from memory.episodes as a where a.tenant_id = v_tenant_id)
+            - cardinality(v_expired) - v_max_entries,
+            0
+          )
+        )
+      ))
+    order by e.id
+    for update skip locked
+  ) as x;
+  v_ids := v_expired || v_surplus;
+
+  -- The foreign keys of what was drawn from them are emptied below, in whatever order.
+  perform from memory.facts as f
+  where f.tenant_id = v_tenant_id and f.source_episode_id = any (v_ids)
+  order by f.id
+  for no key update;
+  perform from memory.rules as r
+  where r.tenant_id = v_tenant_id and r.source_episode_id = any (v_ids)
+  order by r.id
+  for no key update;
+  -- An import may have named its source without a link; the link is what stays.
+  insert into memory.memory_links
+    (tenant_id, source_type, source_id, target_type, target_id, relation)
+  select v_tenant_id, s.source_type, s.id, 'episode', s.source_episode_id, 'derived_from'
+  from (
+    select 'fact' as source_type, f.id, f.source_episode_id from memory.facts as f
+    where f.tenant_id = v_tenant_id and f.source_episode_id = any (v_ids)
+    union all
+    select 'rule', r.id, r.source_episode_id from memory.rules as r
+    where r.tenant_id = v_tenant_id and r.source_episode_id = any (v_ids)
+  ) as s
+  order by s.source_type, s.id
+  on conflict (tenant_id, source_type, source_id, target_type, target_id) do nothing;
+
+  delete from memory.episodes as e where e.tenant_id = v_tenant_id and e.id = any (v_ids);
+
+  expired_deleted := cardinality(v_expired)::bigint;
+  capacity_deleted := cardinality(v_surplus)::bigint;
+  select count(*) into remaining from memory.episodes as e where e.tenant_id = v_tenant_id;
+  due := 0;
+  if expired_deleted + capacity_deleted = batch_size then
+    select count(*) into due
+    from memory.episodes as e
+    where e.tenant_id = v_tenant_id
+      and e.expires_at < as_of
+      and (
+        e.consolidation_status in ('consolidated', 'dead_letter') or e.expires_at < as_of - v_grace
+      );
+    if remaining - due > v_max_entries then
+      select due + least(remaining - due - v_max_entries, count(*)) into due
+      from memory.episodes as e
+      where e.tenant_id = v_tenant_id
+        and e.consolidation_status = 'consolidated'
+        and (e.expires_at is null or e.expires_at >= as_of);
+    end if;
+  end if;
+  return next;
+end;
+$$;
+
+comment on function memory.run_episode_cleanup(integer, integer, timestamptz) is
+'Deletes episodes that expired before as_of; then, beyond max_entries (default: the setting '
+'episode_max_entries, 10000), the oldest consolidated ones. What is not consolidated is never '
+'deleted for capacity. What was drawn from a deleted episode keeps its link, which resolves as '
+'expired. One call deletes at most batch_size episodes and returns how many of either kind, how '
+'many remain, and how many more are due: call it again, in a transaction of its own, while any '
+'are. Errors: PM002 invalid argument.';
+grant execute on function memory.run_episode_cleanup to memory_worker;
+
+commit;

@@ -1,0 +1,101 @@
+-- Deploy pymem:functions/core/lifecycle/restore to pg
+
+begin;
+
+set local role memory_owner;
+
+create or replace function memory.restore_memory(
+  memory_type text,
+  memory_id uuid,
+  as_of timestamptz default now()
+)
+  returns boolean
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_settings memory.settings := memory.current_settings();
+  v_tenant_id text := v_settings.tenant_id;
+begin
+  perform memory.check_word('memory_type', memory_type, '{episode,fact,rule}');
+  perform memory.check_write_time('as_of', as_of);
+  if not memory.memory_exists(v_tenant_id, memory_type, memory_id) then
+    return false;
+  end if;
+  perform memory.check_after_creation(v_tenant_id, memory_type, memory_id, as_of);
+
+  case memory_type
+    when 'episode' then
+      update memory.episodes as e
+      set
+        expires_at = as_of + make_interval(secs => v_settings.episode_ttl_days * 86400),
+        updated_at = memory.next_state_at(e.updated_at, as_of)
+      where e.tenant_id = v_tenant_id and e.id = memory_id and e.expires_at <= as_of;
+    when 'fact' then
+      perform memory.restore_fact(v_tenant_id, memory_id, as_of);
+    else
+      update memory.rules as r
+      set
+        metadata = r.metadata - '{status,forgotten}'::text [],
+        last_confirmed_at = greatest(r.last_confirmed_at, as_of),
+        updated_at = memory.next_state_at(r.updated_at, as_of)
+      where r.tenant_id = v_tenant_id and r.id = memory_id and r.lifecycle_state = 'retracted';
+  end case;
+  return true;
+end;
+$$;
+
+comment on function memory.restore_memory(text, uuid, timestamptz) is
+'Brings a memory back: a fact that was retracted, superseded or has expired, if no other fact is '
+'active under its key; a forgotten rule; an episode that has expired, for another term. Counts as '
+'a confirmation, or the next sweep might take it away again. Returns true, also if it was there '
+'all the time; false means there is none with this id. Errors: PM002 invalid argument, PM003 the '
+'key of the fact is taken, or its entity was merged away.';
+grant execute on function memory.restore_memory to memory_writer;
+
+create or replace function memory.restore_fact(
+  tenant_id text,
+  fact_id uuid,
+  as_of timestamptz
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_fact record;
+  v_other uuid;
+begin
+  -- Its key, once written, stays; locks come in the order of memory.store_fact.
+  select f.subject, f.predicate, f.scope, f.entity_id into v_fact
+  from memory.facts as f
+  where f.tenant_id = restore_fact.tenant_id and f.id = fact_id;
+  perform memory.lock_entities(restore_fact.tenant_id, array[v_fact.entity_id]);
+  v_other := memory.lock_fact_key(
+    restore_fact.tenant_id, v_fact.scope, v_fact.subject, v_fact.entity_id, v_fact.predicate
+  );
+  if v_other <> fact_id then
+    raise exception 'fact % cannot be restored: fact % has its place', fact_id, v_other
+      using errcode = 'PM003',
+        hint = format('Forget fact %s first, if this one is right after all.', v_other);
+  end if;
+
+  update memory.facts as f
+  set
+    validity = 'active',
+    metadata = f.metadata - 'status',
+    last_confirmed_at = greatest(f.last_confirmed_at, as_of),
+    valid_to = case when f.valid_to > as_of then f.valid_to end,
+    updated_at = memory.next_state_at(f.updated_at, as_of)
+  where f.tenant_id = restore_fact.tenant_id and f.id = fact_id and f.validity <> 'active';
+end;
+$$;
+
+comment on function memory.restore_fact(text, uuid, timestamptz) is
+'Makes a fact active again; it holds from then on without end. Errors: PM003.';
+
+commit;

@@ -1,0 +1,300 @@
+-- Deploy pymem:functions/core/lifecycle/rules to pg
+
+begin;
+
+set local role memory_owner;
+
+create or replace function memory.check_application()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_rule record;
+begin
+  -- The lock comes first, so that marks of one rule are counted one after another.
+  select r.lifecycle_state, r.maturity into v_rule
+  from memory.rules as r
+  where r.tenant_id = new.tenant_id and r.id = new.rule_id
+  for no key update;
+  if not found then
+    raise exception 'no rule has id %', new.rule_id
+      using errcode = 'PM001', hint = 'Find rules with memory.search(query, types => ''{rule}'').';
+  end if;
+  if v_rule.lifecycle_state = 'retracted' then
+    raise exception 'rule % is forgotten and cannot be marked', new.rule_id
+      using errcode = 'PM003', hint = 'Store it anew if it holds after all.';
+  end if;
+  if v_rule.maturity = 'anti_pattern' then
+    raise exception 'rule % is an anti-pattern and cannot be marked', new.rule_id
+      using errcode = 'PM003',
+        hint = 'It is a warning now; memory.revert_inversion(rule_id) makes it a rule again.';
+  end if;
+  perform memory.check_after_creation(new.tenant_id, 'rule', new.rule_id, new.created_at);
+  return new;
+end;
+$$;
+
+comment on function memory.check_application() is
+'Trigger: only a live rule that is no warning can be applied, and not before it was created. '
+'Errors: PM001 no such rule, PM002 before its creation, PM003 forgotten or an anti-pattern.';
+
+create or replace function memory.count_application()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_settings memory.settings;
+  v_rule memory.rules;
+begin
+  if new.outcome = 'skipped' then
+    return null;
+  end if;
+  select s.* into v_settings from memory.settings as s where s.tenant_id = new.tenant_id;
+  if not found then
+    v_settings := memory.default_settings(new.tenant_id);
+  end if;
+  select r.* into v_rule
+  from memory.rules as r
+  where r.tenant_id = new.tenant_id and r.id = new.rule_id;
+
+  v_rule.applied_count := v_rule.applied_count + 1;
+  v_rule.last_applied_at := greatest(v_rule.last_applied_at, new.created_at);
+  v_rule.last_evaluated_at := greatest(v_rule.last_evaluated_at, new.created_at);
+
+  if new.outcome = 'helpful' then
+    v_rule.success_count := v_rule.success_count + 1;
+    v_rule.effectiveness_score := case v_settings.rule_effectiveness
+      when 'by_outcome' then v_rule.success_count::float8 / v_rule.applied_count
+      else memory.asymmetric_score(v_rule.success_count, v_rule.harmful_count)
+    end;
+    v_rule.maturity := memory.promoted_maturity(
+      v_settings, v_rule.maturity, v_rule.success_count, v_rule.effectiveness_score,
+      v_rule.created_at, new.created_at
+    );
+    if v_settings.rule_helpful_confirms then
+      v_rule.last_confirmed_at := greatest(v_rule.last_confirmed_at, new.created_at);
+      if v_rule.confidence >= v_settings.fading_threshold then
+        v_rule.metadata := v_rule.metadata - 'status';
+      end if;
+    end if;
+  elsif new.outcome = 'harmful' then
+    v_rule.harmful_count := v_rule.harmful_count + 1;
+    v_rule.effectiveness_score := memory.asymmetric_score(
+      v_rule.success_count, v_rule.harmful_count
+    );
+    v_rule.maturity := memory.demoted_maturity(
+      v_settings, v_rule.maturity, v_rule.effectiveness_score
+    );
+    if new.reason is not null then
+      v_rule.metadata := jsonb_set(
+        v_rule.metadata, '{harmful_reasons}',
+        jsonb_path_query_array(
+          coalesce(v_rule.metadata -> 'harmful_reasons', '[]') || to_jsonb(new.reason),
+          '$[last - 19 to last]'
+        )
+      );
+    end if;
+  end if;
+
+  if new.outcome <> 'neutral' then
+    v_rule.metadata := case
+      when v_rule.harmful_count >= v_settings.rule_inversion_harms
+        and v_rule.effectiveness_score < v_settings.rule_inversion_effectiveness
+      then v_rule.metadata || '{"needs_inversion": true}'
+      else v_rule.metadata - 'needs_inversion'
+    end;
+  end if;
+
+  update memory.rules as r
+  set
+    applied_count = v_rule.applied_count,
+    success_count = v_rule.success_count,
+    harmful_count = v_rule.harmful_count,
+    effectiveness_score = v_rule.effectiveness_score,
+    maturity = v_rule.maturity,
+    last_applied_at = v_rule.last_applied_at,
+    last_evaluated_at = v_rule.last_evaluated_at,
+    last_confirmed_at = v_rule.last_confirmed_at,
+    updated_at = memory.next_state_at(r.updated_at, new.created_at),
+    metadata = v_rule.metadata
+  where r.tenant_id = new.tenant_id and r.id = new.rule_id;
+  return null;
+end;
+$$;
+
+comment on function memory.count_application() is
+'Trigger: counts an application with its rule, works out the effectiveness anew, and moves the '
+'maturity by at most one step. Harm that outweighs flags the rule (metadata.needs_inversion) for '
+'memory.run_rule_hygiene; a helpful mark that lifts it again takes the flag back.';
+
+create or replace function memory.promoted_maturity(
+  settings memory.settings,
+  maturity text,
+  success_count bigint,
+  effectiveness_score float8,
+  created_at timestamptz,
+  as_of timestamptz default now()
+)
+  returns text
+  language sql
+  immutable
+  parallel safe
+  return case
+    when maturity = 'candidate'
+      and success_count >= (settings).rule_established_successes
+      and effectiveness_score >= (settings).rule_established_effectiveness
+    then 'established'
+    when maturity = 'established'
+      and success_count >= (settings).rule_proven_successes
+      and effectiveness_score >= (settings).rule_proven_effectiveness
+      and memory.days_between(created_at, as_of) >= (settings).rule_proven_age_days
+    then 'proven'
+    else maturity
+  end;
+
+comment on function memory.promoted_maturity(
+  memory.settings, text, bigint, float8, timestamptz, timestamptz
+) is
+'The maturity after one step up, if a rule has earned it: established after 5 successes with an '
+'effectiveness of 0.6, proven after 15 with 0.8 at an age of 30 days, or what the settings say.';
+
+create or replace function memory.demoted_maturity(
+  settings memory.settings,
+  maturity text,
+  effectiveness_score float8
+)
+  returns text
+  language sql
+  immutable
+  parallel safe
+  return case
+    when maturity = 'proven' and effectiveness_score < (settings).rule_proven_effectiveness
+    then 'established'
+    when maturity = 'established'
+      and effectiveness_score < (settings).rule_established_effectiveness
+    then 'candidate'
+    else maturity
+  end;
+
+comment on function memory.demoted_maturity(memory.settings, text, float8) is
+'The maturity after a harmful mark: one step down where the effectiveness is below what that '
+'step needs.';
+
+create or replace function memory.mark_rule(
+  rule_id uuid,
+  outcome text,
+  reason text,
+  context jsonb,
+  as_of timestamptz
+)
+  returns table (
+    id uuid,
+    maturity text,
+    effectiveness_score float8,
+    asymmetric_score float8,
+    applied_count integer,
+    success_count integer,
+    harmful_count integer,
+    needs_inversion boolean
+  )
+  language plpgsql
+  volatile
+  rows 1
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+begin
+  perform memory.check_write_time('as_of', as_of), memory.check_object('context', mark_rule.context);
+  if mark_rule.reason is not null then
+    perform memory.check_text('reason', mark_rule.reason, 1024);
+  end if;
+
+  insert into memory.rule_applications (tenant_id, rule_id, outcome, reason, context, created_at)
+  values (
+    v_tenant_id, mark_rule.rule_id, mark_rule.outcome, mark_rule.reason, mark_rule.context, as_of
+  );
+
+  return query
+  select
+    r.id, r.maturity, r.effectiveness_score, r.asymmetric_score, r.applied_count,
+    r.success_count, r.harmful_count, r.metadata @> '{"needs_inversion": true}'
+  from memory.rules as r
+  where r.tenant_id = v_tenant_id and r.id = mark_rule.rule_id;
+end;
+$$;
+
+comment on function memory.mark_rule(uuid, text, text, jsonb, timestamptz) is
+'Records an application of a rule; the triggers of memory.rule_applications do the rest. Returns '
+'how the rule stands then. Errors: PM001, PM002, PM003.';
+
+create or replace function memory.mark_helpful(
+  rule_id uuid,
+  context jsonb default '{}',
+  as_of timestamptz default now()
+)
+  returns table (
+    id uuid,
+    maturity text,
+    effectiveness_score float8,
+    asymmetric_score float8,
+    applied_count integer,
+    success_count integer,
+    harmful_count integer,
+    needs_inversion boolean
+  )
+  language sql
+  volatile
+  rows 1
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select m.* from memory.mark_rule(rule_id, 'helpful', null, context, as_of) as m;
+$$;
+
+comment on function memory.mark_helpful(uuid, jsonb, timestamptz) is
+'Says that a rule was applied and helped: counts it, sets its effectiveness to success / applied, '
+'and may promote it by one step: to established after 5 successes with 0.6, to proven after 15 '
+'with 0.8 at an age of 30 days (settings). context is a JSON object kept with the application. '
+'Returns how the rule stands. Errors: PM001 no such rule, PM002 invalid argument or a time before '
+'its creation, PM003 forgotten or an anti-pattern.';
+grant execute on function memory.mark_helpful to memory_writer;
+
+create or replace function memory.mark_harmful(
+  rule_id uuid,
+  reason text default null,
+  context jsonb default '{}',
+  as_of timestamptz default now()
+)
+  returns table (
+    id uuid,
+    maturity text,
+    effectiveness_score float8,
+    asymmetric_score float8,
+    applied_count integer,
+    success_count integer,
+    harmful_count integer,
+    needs_inversion boolean
+  )
+  language sql
+  volatile
+  rows 1
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select m.* from memory.mark_rule(rule_id, 'harmful', reason, context, as_of) as m;
+$$;
+
+comment on function memory.mark_harmful(uuid, text, jsonb, timestamptz) is
+'Says that a rule was applied and did harm: counts it, sets its effectiveness to success / '
+'(success + 4 harmful + 0.01), and demotes it by one step if that is below what the step needs. '
+'The reason (at most 1 KiB) joins metadata.harmful_reasons, which keeps the newest 20. From 3 '
+'harms with an effectiveness below 0.3 (settings) on, the rule is due to become a warning '
+'(memory.run_rule_hygiene). Returns how the rule stands. Errors: PM001 no such rule, PM002 '
+'invalid argument or a time before its creation, PM003 forgotten or an anti-pattern.';
+grant execute on function memory.mark_harmful to memory_writer;
+
+commit;

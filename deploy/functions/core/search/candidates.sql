@@ -1,0 +1,799 @@
+-- Deploy pymem:functions/core/search/candidates to pg
+
+begin;
+
+-- The functions of this file belong to memory_search: see neighbors.sql. find_memories sets
+-- plan_cache_mode and jit for those that it calls.
+--
+-- There are two roads to an answer. fuse_lists reads a ranked list by meaning and one by words and
+-- fuses them by rank: semantic_search, keyword_search, hybrid_search and the ranking "specified".
+-- weigh_memories gives each memory a relevance of its own: search, recall and context.
+
+set local role memory_owner;
+
+create or replace function memory.normalize_name(name text)
+  returns text
+  language sql
+  immutable
+  parallel safe
+  return ' ' || btrim(regexp_replace(
+    case
+      when octet_length(name) <> length(name)
+      then memory.fold_text(
+        lower(memory.pair_characters(memory.fold_text(name), with_single => false))
+      )
+      else lower(name)
+    end,
+    '[^[:alnum:]]+', ' ', 'g'
+  )) || ' ';
+
+comment on function memory.normalize_name(text) is
+'A name or a text as folded (memory.fold_text), lower-case words between single spaces, so that '
+'position() finds whole words. Of a script without spaces each pair of neighboring characters is '
+'one (memory.pair_characters): a name of two characters is found within a text, one of a single '
+'character where it stands alone.';
+grant execute on function memory.normalize_name to memory_search;
+
+grant create on schema memory to memory_search;
+set local role memory_search;
+
+create or replace function memory.read_query(
+  query text,
+  keyword_match text,
+  settings memory.settings
+)
+  returns memory.keyword_query
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+  set client_min_messages = warning -- no NOTICE about words too long to index
+as $$
+declare
+  v_vector tsvector := memory.query_vector(settings.text_search_config, coalesce(query, ''));
+  v_plain boolean := octet_length(query) = length(query)
+    and not memory.reads_accents(settings.text_search_config);
+  v_query memory.keyword_query;
+begin
+  if v_vector = '' then
+    return null;
+  end if;
+  -- A whole prompt as a query must not visit every posting: its first 64 distinct words.
+  v_query.lexemes := case
+    when length(v_vector) <= 64 then tsvector_to_array(v_vector)
+    else (memory.query_lexemes(settings.text_search_config, query))[:64]
+  end;
+  v_query.any_terms := memory.hash_terms(settings.tenant_id, v_query.lexemes);
+  if keyword_match = 'all' then
+    if v_plain then
+      v_query.condition := plainto_tsquery(
+        settings.text_search_config::regconfig, memory.preprocess_search_query(query)
+      );
+    else
+      v_query.condition := memory.every_word(settings.text_search_config, query);
+    end if;
+    -- Where there are alternatives for a word, not every lexeme need occur.
+    v_query.all_terms := case
+      when v_plain and v_query.condition::text !~ '\|' then v_query.any_terms
+      else memory.hash_terms(
+        settings.tenant_id,
+        array(
+          select l.lexeme
+          from unnest(v_query.lexemes) as l (lexeme)
+          where not ts_delete(v_vector, l.lexeme) @@ v_query.condition
+        )
+      )
+    end;
+  else
+    v_query.condition := memory.any_lexeme(v_query.lexemes);
+  end if;
+  return v_query;
+end;
+$$;
+
+comment on function memory.read_query(text, text, memory.settings) is
+'A query as keyword search asks it: any or all of its words. NULL without a word to ask for.';
+grant execute on function memory.read_query to memory_owner;
+
+-- Written so that the planner makes it part of the query that calls it.
+-- noqa: disable=AL03,AM03,AM09,RF01,RF02,RF03,ST05,ST06,ST09
+create or replace function memory.fuse_lists(
+  memory_types text[],
+  mode text,
+  words memory.keyword_query,
+  embedding vector,
+  scope text,
+  depth integer,
+  min_confidence float8,
+  rrf_k integer,
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns setof memory.fused_candidate
+  language sql
+  stable
+  rows 50
+begin atomic
+  select
+    t.memory_type, t.type_position, l.id, l.created_at, l.similarity, l.semantic_rank, l.rank,
+    l.keyword_rank, r.rrf_score, null::float8, null::float8, null::float8, null::float8,
+    null::float8, null::float8,
+    case when mode = 'hybrid' then memory.relevance_score(r.rrf_score, rrf_k) end,
+    null::text,
+    case mode when 'semantic' then l.similarity when 'keyword' then l.rank else r.rrf_score end
+  from unnest(memory_types) with ordinality as t (memory_type, type_position)
+  cross join lateral (
+    select
+      coalesce(s.id, k.id) as id,
+      coalesce(s.created_at, k.created_at) as created_at,
+      s.weight as similarity,
+      s.place as semantic_rank,
+      k.weight as rank,
+      k.place as keyword_rank
+    from memory.nearest_neighbors(
+      t.memory_type, case when mode <> 'keyword' then embedding end, fuse_lists.scope, depth,
+      fuse_lists.min_confidence, (settings).exact_scan_limit, as_of
+    ) with ordinality as s (id, weight, created_at, place)
+    full join (
+      select m.*, row_number() over (order by m.weight desc, m.created_at desc, m.id) as place
+      from memory.keyword_matches(
+        (settings).tenant_id, t.memory_type, (words).condition, (words).any_terms,
+        (words).all_terms, fuse_lists.scope, depth, fuse_lists.min_confidence, as_of
+      ) as m
+      where (words).any_terms is not null
+    ) as k
+    on k.id = s.id
+  ) as l
+  cross join lateral (
+    select case when mode = 'hybrid' then
+      memory.rrf_score(l.semantic_rank, l.keyword_rank, depth + 1, rrf_k)
+    end as rrf_score
+    limit 1 -- a value, not an expression: with it relevance_score is part of this query
+  ) as r;
+end;
+
+-- noqa: enable=AL03,AM03,AM09,RF01,RF02,RF03,ST05,ST06,ST09
+
+comment on function memory.fuse_lists(
+  text[], text, memory.keyword_query, vector, text, integer, float8, integer, memory.settings,
+  timestamptz
+) is
+'Reads the semantic and the keyword list of each type, depth deep, and fuses them by their ranks, '
+'in no order.';
+
+create or replace function memory.near_by_index(
+  memory_types text[],
+  embedding vector,
+  matching memory.word_match[],
+  scope text,
+  depth integer,
+  min_confidence float8,
+  exact_scan_limit integer,
+  as_of timestamptz
+)
+  returns table (
+    memory_type text,
+    id uuid,
+    created_at timestamptz,
+    similarity float8
+  )
+  language plpgsql
+  stable
+  rows 50
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+begin
+  return query
+  select t.type, n.id, n.created_at, n.weight
+  from unnest(memory_types) as t (type)
+  cross join lateral memory.nearest_neighbors(
+    t.type, near_by_index.embedding, near_by_index.scope, depth, near_by_index.min_confidence,
+    exact_scan_limit, as_of
+  ) as n
+  union
+  select w.memory_type, w.id, w.created_at, 1 - (m.embedding <=> near_by_index.embedding)
+  from unnest(matching) as w
+  join memory.searchable_memories as m
+    on m.tenant_id = v_tenant_id and m.memory_type = w.memory_type and m.id = w.id
+  where w.memory_type = any (memory_types);
+end;
+$$;
+
+comment on function memory.near_by_index(
+  text[], vector, memory.word_match[], text, integer, float8, integer, timestamptz
+) is
+'The similarity of those memories that an approximate index finds, depth of each type, and of '
+'those that match by words; NULL for one of these without a vector.';
+
+create or replace function memory.boost_episodes(
+  candidates memory.fused_candidate[],
+  settings memory.settings
+)
+  returns table (
+    id uuid,
+    session_id uuid,
+    by_neighbors float8,
+    by_session float8
+  )
+  language plpgsql
+  stable
+  rows 50
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  return query
+  with turns as materialized (
+    select c.id, c.relevance, e.session_id, p.id as previous_id
+    from unnest(candidates) as c
+    join memory.episodes as e on e.tenant_id = settings.tenant_id and e.id = c.id
+    left join lateral (
+      select o.id
+      from memory.episodes as o
+      where o.tenant_id = settings.tenant_id
+        and o.session_id = e.session_id
+        and (o.created_at, o.id) < (c.created_at, c.id)
+      order by o.created_at desc, o.id desc
+      limit 1
+    ) as p on true
+    where c.memory_type = 'episode' and e.session_id is not null
+  ),
+  neighbors as (
+    select n.id, max(n.relevance) as best
+    from (
+      select t.id, o.relevance from turns as t join turns as o on o.id = t.previous_id
+      union all
+      select t.previous_id, t.relevance from turns as t
+    ) as n
+    group by n.id
+  ),
+  sessions as (
+    select s.session_id, sum(s.relevance) / 3 as best
+    from (
+      select
+        t.session_id, t.relevance,
+        row_number() over (partition by t.session_id order by t.relevance desc, t.id) as position
+      from turns as t
+    ) as s
+    where s.position <= 3
+    group by s.session_id
+  )
+  select
+    t.id, t.session_id,
+    settings.boost_neighbors * coalesce(n.best, 0), settings.boost_session * s.best
+  from turns as t
+  join sessions as s on s.session_id = t.session_id
+  left join neighbors as n on n.id = t.id;
+end;
+$$;
+
+comment on function memory.boost_episodes(memory.fused_candidate[], memory.settings) is
+'What sessions lend to those candidates that are turns of one: the better of the turns before and '
+'after it, as far as these are candidates, and the mean of the three best of its session.';
+
+create or replace function memory.weigh_memories(
+  memory_types text[],
+  words memory.keyword_query,
+  embedding vector,
+  scope text,
+  max_results integer,
+  min_confidence float8,
+  corpus memory.corpus_size[],
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns memory.fused_candidate[]
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_generic_plan -- planning would cost more than searching
+  set enable_seqscan = off -- vectors are read from their covering index: see exact_neighbors
+  set enable_bitmapscan = off
+  set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := settings.tenant_id;
+  -- Fields of a record are dear to read for each row.
+  v_meaning_weight float8 := settings.meaning_weight;
+  v_words_weight float8 := settings.words_weight;
+  v_episode_meaning_weight float8 := settings.episode_meaning_weight;
+  v_episode_words_weight float8 := settings.episode_words_weight;
+  v_approximate text[] := array[]::text[];
+  v_floor float8;
+  v_ceiling float8;
+  v_depth integer := greatest(2 * max_results, 20);
+  v_pool integer := v_depth;
+begin
+  if exists (
+    select from unnest(corpus) as c where c.memory_type = 'episode' and c.documents > 0
+  ) then
+    v_pool := greatest(v_depth, settings.candidate_pool);
+  end if;
+  if embedding is not null then
+    select v.similarity_floor, v.similarity_ceiling into v_floor, v_ceiling
+    from memory.embedding_versions as v
+    where v.tenant_id = v_tenant_id and v.status = 'active';
+    v_approximate := array(
+      select t.type
+      from unnest(memory_types) as t (type)
+      where memory.vector_index(t.type) is not null
+        and memory.use_approximate_index(t.type, settings.exact_scan_limit)
+    );
+  end if;
+
+  -- The most relevant by meaning and words: of the episodes more, for the boosts to choose from.
+  return array(
+    with matching as materialized (
+      select b.*
+      from memory.bm25_matches(
+        corpus, words, settings, weigh_memories.scope, weigh_memories.min_confidence, as_of
+      ) as b
+      where words.any_terms is not null
+    ),
+    near as (
+      select
+        m.memory_type, m.id, m.created_at,
+        1 - (m.embedding <=> weigh_memories.embedding) as similarity
+      from memory.searchable_memories as m
+      where m.is_live
+        and m.tenant_id collate "C" = v_tenant_id
+        and m.memory_type = any (memory_types)
+        and m.memory_type <> all (v_approximate)
+        and weigh_memories.embedding is not null
+        and m.embedding is not null
+        and (m.expires_at is null or m.expires_at > as_of)
+        and (
+          weigh_memories.scope is null or m.scope = weigh_memories.scope
+          or m.scope = 'global' and m.memory_type <> 'episode'
+        )
+        and (
+          weigh_memories.min_confidence = 0
+          or memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of)
+            >= weigh_memories.min_confidence
+        )
+      union all
+      select i.*
+      from memory.near_by_index(
+        v_approximate, weigh_memories.embedding,
+        array(
+          select b::memory.word_match
+          from matching as b
+          order by b.weight desc, b.created_at desc, b.id
+          limit v_pool
+        ),
+        weigh_memories.scope, v_pool, weigh_memories.min_confidence, settings.exact_scan_limit,
+        as_of
+      ) as i
+      where v_approximate <> '{}'
+      offset 0 -- so that each similarity is computed once
+    ),
+    scored as (
+      select
+        coalesce(n.memory_type, b.memory_type) as memory_type,
+        coalesce(n.id, b.id) as id,
+        coalesce(n.created_at, b.created_at) as created_at,
+        n.similarity,
+        b.weight as rank,
+        memory.meaning_score(n.similarity, v_floor, v_ceiling) as meaning,
+        case
+          when n.similarity is null then memory.words_score(b.share, 0)
+          else memory.words_score(b.share)
+        end as words
+      from near as n
+      full join matching as b on b.memory_type = n.memory_type and b.id = n.id
+      where n.id is not null or b.memory_type <> all (v_approximate)
+      offset 0 -- so that each score is computed once
+    ),
+    weighed as (
+      select
+        s.*,
+        memory.weigh_evidence(
+          s.meaning, s.words,
+          case s.memory_type
+            when 'episode' then v_episode_meaning_weight else v_meaning_weight
+          end,
+          case s.memory_type when 'episode' then v_episode_words_weight else v_words_weight end
+        ) as relevance
+      from scored as s
+      order by
+        relevance desc, s.similarity desc nulls last, s.created_at desc, s.memory_type, s.id
+      limit v_pool
+    )
+    select row(
+      w.memory_type, array_position(memory_types, w.memory_type), w.id, w.created_at,
+      w.similarity, null, w.rank, null, null, w.meaning, w.words, null, null, null, null,
+      w.relevance, null, null
+    )::memory.fused_candidate
+    from (
+      select
+        w.*,
+        row_number() over (
+          partition by w.memory_type = 'episode'
+          order by
+            w.relevance desc, w.similarity desc nulls last, w.created_at desc, w.memory_type, w.id
+        ) as position
+      from weighed as w
+    ) as w
+    where w.position <= v_depth or w.memory_type = 'episode'
+  );
+end;
+$$;
+
+comment on function memory.weigh_memories(
+  text[], memory.keyword_query, vector, text, integer, float8, memory.corpus_size[],
+  memory.settings, timestamptz
+) is
+'The memories of some types that fit a query best by meaning and words, at least twice max_results'
+' of them if there are, and more of episodes (candidate_pool), in no order. relevance: a noisy or '
+'of both by the weights of the settings, or of words alone where there is no vector. corpus: '
+'memory.corpus_sizes of the types.';
+
+-- Written so that the planner makes it part of the query that calls it.
+-- noqa: disable=AL03,AM03,AM09,RF01,RF02,RF03,ST05,ST06,ST09
+create or replace function memory.judge_candidates(
+  candidates memory.fused_candidate[],
+  names text,
+  period tstzmultirange,
+  asks_present boolean,
+  required_evidence float8,
+  min_relevance float8,
+  settings memory.settings
+)
+  returns setof memory.fused_candidate
+  language sql
+  stable
+  rows 50
+begin atomic
+  select
+    d.memory_type, d.type_position, d.id, d.created_at, d.similarity, d.semantic_rank, d.rank,
+    d.keyword_rank, d.rrf_score, d.meaning, d.words, d.by_neighbors, d.by_session, d.by_name,
+    d.by_time, r.relevance,
+    case
+      when d.best_evidence < judge_candidates.required_evidence then 'no match'
+      when r.relevance < coalesce(
+        judge_candidates.min_relevance,
+        memory.required_relevance(
+          (settings).min_relevance, judge_candidates.required_evidence, d.best_evidence
+        )
+      )
+      then 'below relevance'
+    end,
+    r.relevance as score
+  from (
+    select
+      c.*,
+      coalesce(b.by_neighbors, 0) as by_neighbors,
+      coalesce(b.by_session, 0) as by_session,
+      n.by_name,
+      case
+        when c.memory_type = 'episode' and period @> c.created_at then (settings).boost_time
+        -- What happened then is an answer by itself; what was told then, or is news, is not.
+        when m.is_news or period @> coalesce(m.valid_from, c.created_at)
+        then (settings).boost_time * least(1.0, 2 * c.relevance)
+        else 0
+      end as by_time,
+      -- Words count no more here than they do for a fact: talk resembles talk.
+      max(
+        1 - (1 - n.by_name) * (
+          1 - memory.weigh_evidence(
+            c.meaning, c.words,
+            case c.memory_type
+              when 'episode' then (settings).episode_meaning_weight else (settings).meaning_weight
+            end,
+            (settings).words_weight
+          )
+        )
+      ) over () as best_evidence
+    from unnest(candidates) as c
+    left join lateral (
+      select
+        case when c.memory_type = 'episode' then s.metadata ->> 'speaker' end as speaker,
+        case when c.rank is not null then s.subject end as subject,
+        s.entity_id,
+        s.valid_from,
+        asks_present and c.memory_type = 'fact' and memory.tells_update(s.content) as is_news
+      from memory.searchable_memories as s
+      where s.tenant_id = (settings).tenant_id and s.memory_type = c.memory_type and s.id = c.id
+        -- A fact whose subject is named holds words of the query; its entity may have more names.
+        and (
+          c.rank is not null or c.memory_type = 'episode' or period is not null or asks_present
+          or exists (select from memory.entities as e where e.tenant_id = (settings).tenant_id)
+        )
+      offset 0
+    ) as m on true
+    cross join lateral (
+      select
+        case
+          when (settings).boost_named > 0 and exists (
+            select
+            from (
+              values (m.speaker), (m.subject)
+              union all
+              select e.canonical_name
+              from memory.entities as e
+              where e.tenant_id = (settings).tenant_id and e.id = m.entity_id
+              union all
+              select unnest(e.aliases)
+              from memory.entities as e
+              where e.tenant_id = (settings).tenant_id and e.id = m.entity_id
+            ) as n (name)
+            where position(nullif(memory.normalize_name(n.name), '  ') in names) > 0
+          )
+          then (settings).boost_named
+          else 0
+        end as by_name
+      from (values (1)) as one (row)
+      offset 0 -- so that it is computed once
+    ) as n
+    left join (
+      select e.*
+      from memory.boost_episodes(candidates, settings) as e
+      where (settings).boost_neighbors + (settings).boost_session > 0
+        and exists (select from unnest(candidates) as i where i.memory_type = 'episode')
+      offset 0 -- or it is called for nothing
+    ) as b on b.id = c.id
+    offset 0 -- so that each is computed once
+  ) as d
+  cross join lateral (
+    select
+      1 - (1 - d.relevance)
+        * (1 - d.by_neighbors) * (1 - d.by_session) * (1 - d.by_name) * (1 - d.by_time)
+      as relevance
+  ) as r;
+end;
+
+-- noqa: enable=AL03,AM03,AM09,RF01,RF02,RF03,ST05,ST06,ST09
+
+comment on function memory.judge_candidates(
+  memory.fused_candidate[], text, tstzmultirange, boolean, float8, float8, memory.settings
+) is
+'What boosts candidates that were weighed, each as a noisy or with its relevance: an episode the '
+'turn before or after it and its session; a memory that it is about somebody (names: the query as '
+'memory.normalize_name gives it) or of a time (period) that the query names; a fact that it tells '
+'news, if the query asks for the present. Facts and rules gain less by time the less they fit. '
+'And which of them are no answer, with relevance below min_relevance (NULL: '
+'memory.required_relevance), or all of them, where the best has less than required_evidence by '
+'meaning, words and name.';
+
+create or replace function memory.list_candidates(
+  memory_types text[],
+  mode text,
+  query text,
+  embedding vector,
+  scope text,
+  max_results integer,
+  min_confidence float8,
+  min_relevance float8,
+  keyword_match text,
+  listed boolean,
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns setof memory.fused_candidate
+  language plpgsql
+  stable
+  rows 50
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_generic_plan -- planning would cost more than searching
+  set jit = off -- and compiling more still
+as $$
+#variable_conflict use_column
+declare
+  v_specified boolean := settings.ranking = 'specified';
+  v_words memory.keyword_query;
+  v_corpus memory.corpus_size[];
+  v_candidates memory.fused_candidate[];
+  v_names text;
+  v_period tstzmultirange;
+  v_asks_present boolean := false;
+  v_required float8 := 0.0::float8;
+begin
+  if mode <> 'semantic' then
+    v_words := memory.read_query(
+      list_candidates.query,
+      coalesce(
+        list_candidates.keyword_match,
+        case when v_specified then 'all' else settings.keyword_match end
+      ),
+      settings
+    );
+  end if;
+  if listed or v_specified then
+    return query
+    select
+      f.memory_type, f.type_position, f.id, f.created_at, f.similarity, f.semantic_rank, f.rank,
+      f.keyword_rank, f.rrf_score, f.meaning, f.words, f.neighbor_boost, f.session_boost,
+      f.named_boost, f.time_boost, f.relevance,
+      case when f.relevance < list_candidates.min_relevance then 'below relevance' end, f.score
+    from memory.fuse_lists(
+      memory_types, mode, v_words, list_candidates.embedding, list_candidates.scope, max_results,
+      list_candidates.min_confidence, case when v_specified then 60 else settings.rrf_k end,
+      settings, as_of
+    ) as f;
+    return;
+  end if;
+  v_corpus := memory.corpus_sizes(memory_types);
+  if settings.boost_time > 0 then
+    v_period := memory.read_period(list_candidates.query, settings.time_zone, as_of);
+    v_asks_present := memory.asks_present(list_candidates.query);
+  end if;
+  if min_relevance is null then
+    select memory.required_evidence(settings.min_evidence, sum(c.documents)::bigint)
+    into v_required
+    from unnest(v_corpus) as c;
+  end if;
+  -- Kept, because the planner inlines judge_candidates and would weigh for each use of the argument.
+  v_candidates := memory.weigh_memories(
+    memory_types, v_words, case when mode <> 'keyword' then list_candidates.embedding end,
+    list_candidates.scope, max_results, list_candidates.min_confidence, v_corpus, settings, as_of
+  );
+  v_names := memory.normalize_name(list_candidates.query);
+  return query
+  select j.*
+  from memory.judge_candidates(
+    v_candidates, v_names, v_period, v_asks_present, v_required, list_candidates.min_relevance,
+    settings
+  ) as j;
+end;
+$$;
+
+comment on function memory.list_candidates(
+  text[], text, text, vector, text, integer, float8, float8, text, boolean, memory.settings,
+  timestamptz
+) is
+'The memories that may be an answer to a query, in no order, and those that are none, with their '
+'outcome: those weighed by relevance, or, if listed or if the settings say so (ranking '
+'"specified"), those of the lists by meaning and words, max_results deep. keyword_match: NULL for '
+'what goes with the ranking.';
+grant execute on function memory.list_candidates to memory_owner;
+
+create or replace function memory.find_memories(
+  memory_types text[],
+  mode text,
+  query text,
+  embedding vector,
+  scope text,
+  max_results integer,
+  min_confidence float8,
+  min_relevance float8,
+  keyword_match text,
+  listed boolean,
+  composite boolean,
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns setof memory.ranked_memory
+  language plpgsql
+  stable
+  rows 50
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_generic_plan -- planning would cost more than searching
+  set jit = off -- and compiling more still
+as $$
+#variable_conflict use_column
+declare
+  v_listed boolean := listed or settings.ranking = 'specified';
+  v_sharpness float8 := case when v_listed then 1 else settings.relevance_sharpness end;
+  v_updates_first boolean := composite and not v_listed and settings.updates_first;
+begin
+  return query
+  with scored as materialized (
+    select
+      m.memory_type, m.id, m.scope, m.subject, m.predicate, m.content, m.importance, m.confidence,
+      p.effective_confidence, m.permanence, m.maturity, m.effectiveness_score, m.entity_id,
+      m.session_id, m.tags, m.metadata, m.created_at, m.last_confirmed_at, m.last_referenced_at,
+      m.reference_count, c.type_position, c.similarity, c.semantic_rank, c.rank, c.keyword_rank,
+      c.rrf_score, c.meaning, c.words, c.neighbor_boost, c.session_boost, c.named_boost,
+      c.time_boost, c.relevance, p.recency,
+      case
+        when composite then memory.composite_score(
+          c.relevance, m.importance, p.recency, p.effective_confidence,
+          settings.weight_relevance, settings.weight_importance,
+          settings.weight_recency, settings.weight_confidence,
+          v_sharpness
+        )
+        else c.score
+      end as score,
+      coalesce(m.valid_from, m.created_at) as held_from,
+      case when v_updates_first and m.memory_type = 'fact' then m.embedding end as embedding
+    from (
+      select l.*
+      from memory.list_candidates(
+        memory_types, mode, find_memories.query, find_memories.embedding, find_memories.scope,
+        max_results, find_memories.min_confidence, find_memories.min_relevance,
+        find_memories.keyword_match, listed, settings, as_of
+      ) as l
+      where l.outcome is null
+      order by
+        l.score desc, l.semantic_rank, case when not v_listed then l.similarity end desc nulls last,
+        l.created_at desc, l.type_position, l.id
+      -- The composite score orders all that the lists hold.
+      limit case when not (v_listed and composite) then max_results end
+    ) as c
+    cross join lateral (
+      select s.*
+      from memory.searchable_memories as s
+      where s.tenant_id = settings.tenant_id and s.memory_type = c.memory_type and s.id = c.id
+      offset 0
+    ) as m
+    cross join lateral (
+      select
+        memory.effective_confidence(
+          m.confidence, m.decay_rate, m.last_confirmed_at, as_of
+        ) as effective_confidence,
+        case
+          when composite
+          then memory.recency_score(
+            case
+              when settings.recency_null = 'created_at'
+              then coalesce(m.last_referenced_at, m.created_at)
+              else m.last_referenced_at
+            end,
+            settings.recency_half_life_days,
+            as_of
+          )
+        end as recency
+      offset 0
+    ) as p
+  ),
+  -- A fact that says it is news goes before the older facts it resembles, unless it fits far worse:
+  -- what is told anew is rarely told in the same words, so nothing superseded what it replaces.
+  updates as (
+    select
+      a.id,
+      max(a.score) as score,
+      (array_agg(a.updates_id order by a.score desc, a.updates_id))[1] as updates_id
+    from (
+      select n.id, n.content, o.score, o.id as updates_id
+      from scored as n
+      join scored as o
+        on n.memory_type = 'fact' and o.memory_type = 'fact' and o.held_from < n.held_from
+        and o.score > n.score and o.relevance <= n.relevance + 0.45
+        and case
+          when n.embedding is null or o.embedding is null then lower(n.subject) = lower(o.subject)
+          else (n.embedding <=> o.embedding) <= 0.5
+        end
+      where v_updates_first
+      offset 0 -- what tells an update is dear to find out
+    ) as a
+    where memory.tells_update(a.content)
+    group by a.id
+  )
+  select
+    s.memory_type, s.id, s.scope, s.subject, s.predicate, s.content, s.importance, s.confidence,
+    s.effective_confidence, s.permanence, s.maturity, s.effectiveness_score, s.entity_id,
+    s.session_id, s.tags, s.metadata, s.created_at, s.last_confirmed_at, s.last_referenced_at,
+    s.reference_count, s.similarity, s.semantic_rank, s.rank, s.keyword_rank, s.rrf_score,
+    s.meaning, s.words, s.neighbor_boost, s.session_boost, s.named_boost, s.time_boost,
+    s.relevance, s.recency, u.updates_id, coalesce(u.score, s.score) as score
+  from scored as s
+  left join updates as u on s.memory_type = 'fact' and u.id = s.id
+  order by
+    coalesce(u.score, s.score) desc, case when not composite then s.semantic_rank end,
+    case when not composite then s.similarity end desc nulls last,
+    u.updates_id is null, s.created_at desc, s.type_position, s.id
+  limit max_results;
+end;
+$$;
+
+comment on function memory.find_memories(
+  text[], text, text, vector, text, integer, float8, float8, text, boolean, boolean,
+  memory.settings, timestamptz
+) is
+'The best memories for a query with all parts of their scores, best first, of those of '
+'memory.list_candidates: by relevance or the score of the lists. composite: in the order of the '
+'composite score, the max_results most relevant, or all that the lists hold.';
+grant execute on function memory.find_memories to memory_owner;
+
+set local role memory_owner;
+revoke create on schema memory from memory_search;
+
+commit;

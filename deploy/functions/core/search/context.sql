@@ -1,0 +1,301 @@
+-- Deploy pymem:functions/core/search/context to pg
+
+begin;
+
+set local role memory_owner;
+
+-- What an LLM reads must not be able to forge a heading, another list item or a control sequence.
+create or replace function memory.one_line(content text)
+  returns text
+  language sql
+  immutable
+  strict
+  parallel safe
+  return regexp_replace(
+    btrim(regexp_replace(
+      content collate "C",
+      '[\s\u0001-\u001f\u007f-\u00a0\u061c\u1680\u2000-\u200b\u200e\u200f\u2028-\u202f'
+      '\u205f-\u2064\u2066-\u2069\u3000\ufeff\U000e0000-\U000e007f]+',
+      ' ', 'g'
+    ), ' '),
+    '^([#>*+`-])', '\\\1'
+  );
+
+comment on function memory.one_line(text) is
+'A text as part of one Markdown line: whitespace, line breaks, control, direction and tag '
+'characters become single spaces, and a leading mark-up character is escaped.';
+
+create or replace function memory.count_room(
+  content text,
+  token_estimate text
+)
+  returns integer
+  language sql
+  immutable
+  parallel safe
+  return case
+    when token_estimate = 'characters' then length(content)
+    else ceil(length(content) + 1.5 * (octet_length(content) - length(content)))::integer
+  end;
+
+comment on function memory.count_room(text, text) is
+'The room a text takes in a context, in characters of plain English, four of which are a token. '
+'token_estimate "octets": a character of two octets (accents, Greek, Cyrillic) counts as 2.5, one '
+'of three (Chinese, Japanese, Thai) as 4, a token of its own, as tokenizers of language models '
+'have it on average; "characters": each as one.';
+
+create or replace function memory.shorten_text(
+  content text,
+  room integer,
+  token_estimate text
+)
+  returns text
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_room integer := room - memory.count_room('…', token_estimate);
+  v_content text := left(content, greatest(v_room, 0));
+  v_whole_words text;
+begin
+  if memory.count_room(content, token_estimate) <= room then
+    return content;
+  end if;
+  while memory.count_room(v_content, token_estimate) > v_room and v_content <> '' loop
+    v_content := left(v_content, least(length(v_content) - 1, (
+      length(v_content) * v_room::float8 / memory.count_room(v_content, token_estimate)
+    )::integer));
+  end loop;
+  v_whole_words := regexp_replace(v_content, '\s+\S*$', '');
+  -- Where there are no spaces, nor in a text of one long word, it is cut where it is.
+  if length(v_whole_words) > 0.7 * length(v_content) then
+    v_content := v_whole_words;
+  end if;
+  return rtrim(v_content) || '…';
+end;
+$$;
+
+comment on function memory.shorten_text(text, integer, text) is
+'A text, or its beginning and an ellipsis, in whole words where that costs little, that takes at '
+'most so much room (memory.count_room); for less room than the ellipsis takes, the ellipsis.';
+
+create or replace function memory.context(
+  trigger_prompt text,
+  butler text,
+  token_budget integer default null,
+  include_recent_episodes boolean default null,
+  min_relevance float8 default null,
+  embedding vector default null,
+  embedding_version_id uuid default null,
+  as_of timestamptz default now()
+)
+  returns text
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+  set timezone = 'UTC' -- the same text for every client
+as $$
+declare
+  v_settings memory.settings := memory.current_settings();
+  v_title text := E'# Memory Context\n';
+  v_headings text[] := array[
+    '## Key Facts', '## Active Rules', '## Warnings', '## Recent Episodes'
+  ];
+  v_shares float8[] := array[
+    v_settings.context_facts_share, v_settings.context_rules_share,
+    v_settings.context_warnings_share, v_settings.context_episodes_share
+  ];
+  v_estimate text := v_settings.context_token_estimate;
+  v_topic text := memory.truncate_utf8(coalesce(trigger_prompt, ''), 65536);
+  v_room bigint := floor(
+    coalesce(context.token_budget, v_settings.context_token_budget)
+    * v_settings.context_chars_per_token
+  )::bigint;
+  v_lines memory.context_line[];
+  v_line memory.context_line;
+  v_is_open boolean[] := array[false, false, false, false];
+  v_longest bigint;
+  v_left bigint;
+  v_free bigint;
+  v_heading_room integer;
+  v_section integer := 0;
+begin
+  perform memory.check_scope('butler', butler);
+  perform memory.check_number('min_relevance', coalesce(context.min_relevance, 0), 0, 1);
+  perform memory.check_time('as_of', as_of);
+  if v_room < length(v_title) then
+    raise exception 'a token_budget of % has no room for the heading', token_budget
+      using errcode = 'PM002', hint = 'Pass a token_budget of 5 or more.';
+  end if;
+  v_left := v_room - length(v_title);
+  -- One essay must not be all there is: a line takes a quarter of the room, or a few sentences.
+  v_longest := greatest(v_left / 4, 400);
+
+  v_lines := array(
+    with facts as materialized (
+      select f.*
+      from memory.rank_memories(
+        v_topic, butler, v_settings.retrieval_limit, '{fact}', null, context.min_relevance,
+        embedding, embedding_version_id, as_of => as_of
+      ) with ordinality as f
+    ),
+    contradicted as materialized (
+      select memory.list_contradicted('fact', array(select f.id from facts as f), as_of) as ids
+    )
+    select row(
+      l.section, l.memory_type, l.id, l.opening, s.content, l.closing,
+      memory.count_room(l.opening || s.content || l.closing, v_estimate) + 1, false
+    )::memory.context_line
+    from (
+      select
+        1 as section, 'fact' as memory_type, f.id, f.ordinality as position,
+        format('- [%s] [%s]: ', memory.one_line(f.subject), memory.one_line(f.predicate))
+        as opening,
+        memory.one_line(f.content) as content,
+        format(
+          ' (confidence: %s%s)',
+          to_char(
+            case v_settings.context_confidence
+              when 'base' then f.confidence
+              else f.effective_confidence
+            end,
+            'FM0.00'
+          ),
+          case when f.id = any (c.ids) then ', contradicted' end
+        ) as closing
+      from facts as f
+      cross join contradicted as c
+      union all
+      select
+        case r.maturity when 'anti_pattern' then 3 else 2 end, 'rule', r.id,
+        row_number() over (
+          order by
+            array_position(array['proven', 'established', 'candidate'], r.maturity),
+            r.score desc, r.created_at desc, r.id
+        ),
+        '- ', memory.one_line(r.content),
+        format(
+          ' (maturity: %s, effectiveness: %s)',
+          r.maturity, to_char(r.effectiveness_score, 'FM0.00')
+        )
+      from memory.rank_memories(
+        v_topic, butler, v_settings.retrieval_limit, '{rule}', null, context.min_relevance,
+        embedding, embedding_version_id, as_of => as_of
+      ) as r
+      union all
+      (
+        select
+          4, 'episode', e.id, row_number() over (order by e.created_at desc, e.id),
+          format('- [%s] ', to_char(e.created_at, 'YYYY-MM-DD HH24:MI')),
+          memory.one_line(e.content), ''
+        from memory.episodes as e
+        where coalesce(include_recent_episodes, v_settings.context_recent_episodes)
+          and e.tenant_id = v_settings.tenant_id
+          and e.butler = context.butler
+          and (e.expires_at is null or e.expires_at > as_of)
+        order by e.created_at desc, e.id
+        limit v_settings.retrieval_limit
+      )
+    ) as l
+    cross join lateral (
+      select memory.shorten_text(
+        l.content,
+        greatest(
+          v_longest - memory.count_room(l.opening || l.closing, v_estimate), 100
+        )::integer,
+        v_estimate
+      ) as content
+    ) as s
+    order by l.section, l.position
+  );
+
+  -- First each section takes what fits into its share and what the sections before it left over;
+  -- then the sections take from the rest in the same order; and what is left after that is for the
+  -- beginnings of lines that did not fit. What does not fit is passed over, and ends nothing.
+  for v_pass in 1 .. 3 loop
+    v_free := case v_pass when 1 then 0 else v_left end;
+    v_section := 0;
+    for i in 1 .. cardinality(v_lines) loop
+      v_line := v_lines[i];
+      if v_pass = 1 then
+        while v_section < v_line.section loop
+          v_section := v_section + 1;
+          v_free := v_free + floor((v_room - length(v_title)) * v_shares[v_section])::bigint;
+        end loop;
+      end if;
+      continue when v_line.is_taken;
+      v_heading_room := case
+        when v_is_open[v_line.section] then 0
+        else length(v_headings[v_line.section]) + 2
+      end;
+      if v_pass = 3 then
+        continue when v_free - v_heading_room
+          < memory.count_room(v_line.opening || v_line.closing, v_estimate) + 60;
+        v_line.content := memory.shorten_text(
+          v_line.content,
+          (
+            v_free - v_heading_room
+            - memory.count_room(v_line.opening || v_line.closing, v_estimate) - 1
+          )::integer,
+          v_estimate
+        );
+        v_line.room := 1 + memory.count_room(
+          v_line.opening || v_line.content || v_line.closing, v_estimate
+        );
+      end if;
+      continue when v_line.room + v_heading_room > least(v_free, v_left);
+      v_line.is_taken := true;
+      v_lines[i] := v_line;
+      v_is_open[v_line.section] := true;
+      v_free := v_free - v_line.room - v_heading_room;
+      v_left := v_left - v_line.room - v_heading_room;
+    end loop;
+  end loop;
+
+  if v_settings.context_counts_references
+    and current_setting('transaction_read_only') = 'off'
+  then
+    perform memory.check_write_time('as_of', as_of);
+    perform memory.count_references(
+      array(select l.id from unnest(v_lines) as l where l.is_taken and l.memory_type = 'episode'),
+      array(select l.id from unnest(v_lines) as l where l.is_taken and l.memory_type = 'fact'),
+      array(select l.id from unnest(v_lines) as l where l.is_taken and l.memory_type = 'rule'),
+      as_of
+    );
+  end if;
+
+  return v_title || coalesce((
+    select string_agg(s.text, '' order by s.section)
+    from (
+      select
+        l.section,
+        E'\n' || v_headings[l.section] || E'\n'
+        || string_agg(
+          l.opening || l.content || l.closing || E'\n', '' order by l.ordinality
+        ) as text
+      from unnest(v_lines) with ordinality as l
+      where l.is_taken
+      group by l.section
+    ) as s
+  ), '');
+end;
+$$;
+
+comment on function memory.context(
+  text, text, integer, boolean, float8, vector, uuid, timestamptz
+) is
+'Memory as text for a prompt, at most token_budget tokens (NULL: the setting) as '
+'memory.count_room estimates them: facts by score, rules by maturity and score, anti-patterns as '
+'warnings, on request (NULL: as the setting says) the newest episodes of the butler. The butler is '
+'the scope; facts and rules below min_relevance are left out as in memory.search. Each memory is '
+'one line, so stored text cannot forge a section; a long one is shortened, and one that does not '
+'fit is passed over. A fact at odds with another memory says so. The same data, arguments and '
+'as_of give the same text, byte for byte. Of a prompt beyond 64 KiB the first 64 KiB count. '
+'Errors: PM002 budget without room for the heading or invalid argument, PM004 vector of another '
+'embedding version.';
+grant execute on function memory.context to memory_writer, memory_reader;
+
+commit;

@@ -1,0 +1,274 @@
+-- Deploy pymem:functions/core/search/contradictions to pg
+
+begin;
+
+set local role memory_owner;
+
+create or replace function memory.loose_key(name text)
+  returns text
+  language sql
+  immutable
+  strict
+  parallel safe
+  return lower(translate(normalize(name, nfkc), ' _-', '')) collate "C";
+
+comment on function memory.loose_key(text) is
+'A subject or predicate without what is easily written another way: case, spaces, underscores, '
+'hyphens, Unicode compositions. favorite_color, "Favorite color" and favoriteColor have the same.';
+
+-- An index on these keys would cost every store of a fact, and this is asked now and then. So it
+-- computes them all, from the unique indexes alone, and reads the facts of those only that come up
+-- more than once: about half a second for 100,000 active facts of a tenant.
+create or replace function memory.near_duplicates(
+  tenant_id text,
+  scope text
+)
+  returns table (
+    newest_id uuid,
+    older_id uuid
+  )
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  with keys as (
+    select
+      f.scope, f.subject, null::uuid as entity_id, f.predicate,
+      memory.loose_key(f.subject) as anchor_key,
+      memory.loose_key(f.predicate) as predicate_key
+    from memory.facts as f
+    where f.tenant_id = near_duplicates.tenant_id
+      and f.entity_id is null and f.validity = 'active'
+      and (near_duplicates.scope is null or f.scope in ('global', near_duplicates.scope))
+    union all
+    -- With its hyphens an id is the key of no subject.
+    select
+      f.scope, null, f.entity_id, f.predicate, f.entity_id::text collate "C",
+      memory.loose_key(f.predicate)
+    from memory.facts as f
+    where f.tenant_id = near_duplicates.tenant_id
+      and f.entity_id is not null and f.validity = 'active'
+      and (near_duplicates.scope is null or f.scope in ('global', near_duplicates.scope))
+  ),
+  counted as (
+    select
+      k.*,
+      count(*) over (partition by k.anchor_key, k.predicate_key, k.scope collate "C") as facts
+    from keys as k
+  ),
+  alike as (
+    select c.scope, c.anchor_key, c.predicate_key, f.id, f.created_at
+    from counted as c
+    join memory.facts as f
+      on f.tenant_id = near_duplicates.tenant_id and f.scope = c.scope and f.subject = c.subject
+        and f.predicate = c.predicate and f.entity_id is null and f.validity = 'active'
+    where c.facts > 1
+    union all
+    select c.scope, c.anchor_key, c.predicate_key, f.id, f.created_at
+    from counted as c
+    join memory.facts as f
+      on f.tenant_id = near_duplicates.tenant_id and f.entity_id = c.entity_id
+        and f.scope = c.scope and f.predicate = c.predicate and f.validity = 'active'
+    where c.facts > 1
+  ),
+  compared as (
+    select
+      a.id,
+      first_value(a.id) over (
+        partition by a.anchor_key, a.predicate_key, a.scope order by a.created_at desc, a.id
+      ) as newest_id
+    from alike as a
+  )
+  select c.newest_id, c.id
+  from compared as c
+  where c.id <> c.newest_id;
+$$;
+
+comment on function memory.near_duplicates(text, text) is
+'Active facts of one scope and one entity, or of one scope and subject, whose keys differ only as '
+'loose_key lets them: each beside the newest of its kind, which would have superseded it under '
+'the same key. scope: of it and of global only; NULL for all.';
+
+-- The limit keeps this a look-up. Planners would rather read all memories of a tenant, because row
+-- security asks for the tenant again and seems to leave few.
+-- noqa: disable=AM09,RF01,RF03
+create or replace function memory.live_memory(
+  tenant_id text,
+  memory_type text,
+  memory_id uuid,
+  scope text,
+  as_of timestamptz
+)
+  returns table (
+    created_at timestamptz,
+    content text,
+    confidence float8
+  )
+  language sql
+  stable
+begin atomic
+  select
+    m.created_at,
+    case m.memory_type
+      when 'fact' then format('[%s] [%s]: %s', m.subject, m.predicate, m.content)
+      else m.content
+    end as content,
+    memory.effective_confidence(
+      m.confidence, m.decay_rate, coalesce(m.last_confirmed_at, m.created_at), as_of
+    ) as confidence
+  from memory.searchable_memories as m
+  where m.tenant_id = live_memory.tenant_id
+    and m.memory_type = live_memory.memory_type
+    and m.id = live_memory.memory_id
+    and m.is_live
+    and (m.expires_at is null or m.expires_at > as_of)
+    -- A warning says the opposite of the rule that was linked.
+    and m.maturity is distinct from 'anti_pattern'
+    and (
+      live_memory.scope is null or m.scope = live_memory.scope
+      or m.scope = 'global' and m.memory_type <> 'episode'
+    )
+  limit 1;
+end;
+
+-- noqa: enable=AM09,RF01,RF03
+
+comment on function memory.live_memory(text, text, uuid, text, timestamptz) is
+'What a memory says, if it can be at odds with another one: an active fact, a rule that is neither '
+'forgotten nor a warning, an episode that has not expired. confidence: after decay, 0..1; 1 for an '
+'episode. scope: as in near_duplicates; of an episode the butler.';
+
+create or replace function memory.list_contradicted(
+  memory_type text,
+  memory_ids uuid[],
+  as_of timestamptz default now()
+)
+  returns uuid[]
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_tenant_id text := memory.current_tenant();
+begin
+  return array(
+    select distinct o.id
+    from (
+      select l.source_id as id, l.target_type as other_type, l.target_id as other_id
+      from memory.memory_links as l
+      where l.tenant_id = v_tenant_id
+        and l.source_type = list_contradicted.memory_type
+        and l.source_id = any (memory_ids)
+        and l.relation = 'contradicts'
+      union all
+      select l.target_id, l.source_type, l.source_id
+      from memory.memory_links as l
+      where l.tenant_id = v_tenant_id
+        and l.target_type = list_contradicted.memory_type
+        and l.target_id = any (memory_ids)
+        and l.relation = 'contradicts'
+    ) as o
+    cross join lateral memory.live_memory(v_tenant_id, o.other_type, o.other_id, null, as_of)
+    order by o.id
+  );
+end;
+$$;
+
+comment on function memory.list_contradicted(text, uuid[], timestamptz) is
+'Which of some memories a contradicts link joins with one that still says otherwise '
+'(memory.live_memory).';
+
+create or replace function memory.contradictions(
+  scope text default null,
+  max_results integer default 50,
+  as_of timestamptz default now()
+)
+  returns table (
+    kind text,
+    source_type text,
+    source_id uuid,
+    source_content text,
+    source_confidence float8,
+    source_created_at timestamptz,
+    target_type text,
+    target_id uuid,
+    target_content text,
+    target_confidence float8,
+    target_created_at timestamptz,
+    since timestamptz
+  )
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_scope text := memory.visible_scope(scope);
+  v_limit integer := memory.check_limit(max_results);
+  v_linked integer;
+begin
+  if v_scope is not null then
+    perform memory.check_text('scope', v_scope, 128);
+  end if;
+  perform memory.check_time('as_of', as_of);
+
+  return query
+  select
+    'contradicts', l.source_type, l.source_id, s.content, s.confidence, s.created_at,
+    l.target_type, l.target_id, t.content, t.confidence, t.created_at, l.created_at
+  from memory.memory_links as l
+  cross join lateral memory.live_memory(
+    v_tenant_id, l.source_type, l.source_id, v_scope, as_of
+  ) as s
+  cross join lateral memory.live_memory(
+    v_tenant_id, l.target_type, l.target_id, v_scope, as_of
+  ) as t
+  where l.tenant_id = v_tenant_id
+    and l.relation = 'contradicts'
+    -- Two that contradict each other are one pair, as it was linked first.
+    and not exists (
+      select from memory.memory_links as b
+      where b.tenant_id = v_tenant_id
+        and b.source_type = l.target_type and b.source_id = l.target_id
+        and b.target_type = l.source_type and b.target_id = l.source_id
+        and b.relation = 'contradicts'
+        and (b.created_at, b.source_type, b.source_id)
+          < (l.created_at, l.source_type, l.source_id)
+    )
+  order by l.created_at desc, l.source_type, l.source_id, l.target_type, l.target_id
+  limit v_limit;
+  get diagnostics v_linked = row_count;
+  if v_linked = v_limit then
+    return;
+  end if;
+
+  return query
+  select
+    'near_duplicate', 'fact', n.newest_id, s.content, s.confidence, s.created_at,
+    'fact', n.older_id, t.content, t.confidence, t.created_at, s.created_at
+  from memory.near_duplicates(v_tenant_id, v_scope) as n
+  cross join lateral memory.live_memory(
+    v_tenant_id, 'fact', n.newest_id, v_scope, as_of
+  ) as s
+  cross join lateral memory.live_memory(
+    v_tenant_id, 'fact', n.older_id, v_scope, as_of
+  ) as t
+  order by s.created_at desc, n.newest_id, t.created_at desc, n.older_id
+  limit v_limit - v_linked;
+end;
+$$;
+
+comment on function memory.contradictions(text, integer, timestamptz) is
+'Pairs of memories of which one may have to go, for a person to review: kind contradicts, the ends '
+'of such a link, and near_duplicate, active facts of one scope and one entity or subject whose '
+'keys differ in case, spaces, underscores or hyphens only, so that neither superseded the other: '
+'the source is the newest. Of a fact content reads [subject] [predicate]: content; '
+'confidence is that of as_of, 0..1. since: when they were linked, or the newer one was created. '
+'Links first, then near duplicates, the latest first; at most max_results, which is at most 1000. '
+'scope: as in memory.semantic_search. Errors: PM002.';
+grant execute on function memory.contradictions to memory_writer, memory_reader, memory_admin;
+
+commit;

@@ -1,0 +1,268 @@
+-- Deploy pymem:functions/core/search/corpus to pg
+
+begin;
+
+set local role memory_owner;
+
+create or replace function memory.start_corpus_statistics(tenant_id text)
+  returns void
+  language sql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  insert into memory.corpus_statistics (tenant_id, memory_type, documents, terms)
+  select start_corpus_statistics.tenant_id, t.memory_type, 0, 0
+  from (values ('episode'), ('fact'), ('rule')) as t (memory_type)
+  on conflict do nothing;
+$$;
+
+comment on function memory.start_corpus_statistics(text) is
+'Gives a tenant its rows of statistics, if it has none.';
+
+create or replace function memory.fold_corpus_deltas(tenant_id text)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  with folded as (
+    delete from memory.corpus_deltas as d
+    where d.tenant_id = fold_corpus_deltas.tenant_id
+    returning d.memory_type, d.documents, d.terms
+  ),
+  total as (
+    select f.memory_type, sum(f.documents) as documents, sum(f.terms) as terms
+    from folded as f
+    group by f.memory_type
+  )
+  -- Where somebody changed memories past the triggers, a store must not fail for it.
+  update memory.corpus_statistics as s
+  set
+    documents = greatest(0, s.documents + t.documents),
+    terms = greatest(0, s.terms + t.terms)
+  from total as t
+  where s.tenant_id = fold_corpus_deltas.tenant_id and s.memory_type = t.memory_type;
+end;
+$$;
+
+comment on function memory.fold_corpus_deltas(text) is
+'Moves the deltas of a tenant into its statistics. The caller has locked the row of its episodes, '
+'which stands for all three.';
+
+create or replace function memory.try_fold(tenant_id text)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  -- Unless somebody else is at it; and a snapshot from before another fold could not. A row is
+  -- locked for that: only the functions can, while an advisory lock is anybody's to hold.
+  if current_setting('transaction_isolation') <> 'read committed' then
+    return;
+  end if;
+  if not exists (
+    select from memory.corpus_statistics as s where s.tenant_id = try_fold.tenant_id
+  ) then
+    perform memory.start_corpus_statistics(tenant_id);
+  end if;
+  perform from memory.corpus_statistics as s
+  where s.tenant_id = try_fold.tenant_id and s.memory_type = 'episode'
+  for update skip locked;
+  if found then
+    perform memory.fold_corpus_deltas(tenant_id);
+  end if;
+end;
+$$;
+
+comment on function memory.try_fold(text) is
+'Folds the deltas of a tenant, unless somebody else is at it. Waits for nobody, but for another '
+'first fold of the tenant.';
+
+-- Now and then whoever comes by folds. All three tables call the states of memories that are found
+-- no more the same.
+
+create or replace function memory.count_texts()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_sign integer := case tg_op when 'DELETE' then -1 else 1 end;
+  v_delta record;
+begin
+  for v_delta in
+    insert into memory.corpus_deltas as d (tenant_id, memory_type, documents, terms)
+    select t.tenant_id, tg_argv[0], v_sign * count(*), v_sign * sum(length(t.search_vector))
+    from texts as t
+    where t.lifecycle_state not in ('superseded', 'expired', 'retracted')
+    group by t.tenant_id
+    returning d.tenant_id, d.id
+  loop
+    if v_delta.id % 128 = 0 then
+      perform memory.try_fold(v_delta.tenant_id);
+    end if;
+  end loop;
+  return null;
+end;
+$$;
+
+comment on function memory.count_texts() is
+'Trigger of a statement: stored or deleted memories, the transition table texts, change the '
+'statistics of the corpus. Argument: their type.';
+
+create or replace function memory.count_changed_text()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_old integer := (old.lifecycle_state not in ('superseded', 'expired', 'retracted'))::integer;
+  v_new integer := (new.lifecycle_state not in ('superseded', 'expired', 'retracted'))::integer;
+  v_documents integer := v_new - v_old;
+  v_terms integer := v_new * length(new.search_vector) - v_old * length(old.search_vector);
+  v_delta_id bigint;
+begin
+  if v_documents <> 0 or v_terms <> 0 then
+    insert into memory.corpus_deltas as d (tenant_id, memory_type, documents, terms)
+    values (new.tenant_id, tg_argv[0], v_documents, v_terms)
+    returning d.id into v_delta_id;
+    if v_delta_id % 128 = 0 then
+      perform memory.try_fold(new.tenant_id);
+    end if;
+  end if;
+  return null;
+end;
+$$;
+
+comment on function memory.count_changed_text() is
+'Trigger: a memory whose text is indexed anew, or that is found no more or again, changes the '
+'statistics of the corpus. Argument: its type.';
+
+create or replace function memory.corpus_sizes(memory_types text[])
+  returns memory.corpus_size[]
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+begin
+  return array(
+    select row(
+      t.type,
+      coalesce(sum(c.documents), 0),
+      coalesce(sum(c.terms)::float8 / nullif(sum(c.documents), 0), 0)
+    )::memory.corpus_size
+    from unnest(memory_types) with ordinality as t (type, position)
+    left join (
+      select s.memory_type, s.documents, s.terms
+      from memory.corpus_statistics as s
+      where s.tenant_id = v_tenant_id
+      union all
+      select d.memory_type, d.documents, d.terms
+      from memory.corpus_deltas as d
+      where d.tenant_id = v_tenant_id
+    ) as c on c.memory_type = t.type
+    group by t.type, t.position
+    order by t.position
+  );
+end;
+$$;
+
+comment on function memory.corpus_sizes(text[]) is
+'The size of the corpus of each type, in the order of the types: exact, whether folded or not.';
+grant execute on function memory.corpus_sizes to memory_search;
+
+create or replace function memory.lock_corpus_statistics()
+  returns text
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_tenant_id text := memory.current_tenant();
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception 'statistics cannot be folded in a % transaction',
+      current_setting('transaction_isolation')
+      using errcode = 'PM002',
+        hint = 'Run it at READ COMMITTED, where it sees every fold it waited for.';
+  end if;
+  perform memory.start_corpus_statistics(v_tenant_id);
+  perform from memory.corpus_statistics as s
+  where s.tenant_id = v_tenant_id and s.memory_type = 'episode'
+  for update;
+  return v_tenant_id;
+end;
+$$;
+
+comment on function memory.lock_corpus_statistics() is
+'Waits for whoever folds the deltas of the current tenant, and keeps others from it until the end '
+'of the transaction. Returns the tenant. Errors: PM002 not at READ COMMITTED.';
+
+create or replace function memory.fold_corpus_statistics()
+  returns bigint
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_tenant_id text := memory.lock_corpus_statistics();
+  v_count bigint;
+begin
+  select count(*) into v_count from memory.corpus_deltas as d where d.tenant_id = v_tenant_id;
+  perform memory.fold_corpus_deltas(v_tenant_id);
+  return v_count;
+end;
+$$;
+
+comment on function memory.fold_corpus_statistics() is
+'Folds the changes that stores noted into the statistics of the corpus; returns how many there '
+'were. Stores do so by themselves now and then: this is for a sweep that leaves none. Errors: '
+'PM002 not at READ COMMITTED.';
+grant execute on function memory.fold_corpus_statistics to memory_worker;
+
+create or replace function memory.recount_corpus_statistics()
+  returns boolean
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_tenant_id text := memory.lock_corpus_statistics();
+begin
+  perform memory.fold_corpus_deltas(v_tenant_id);
+  -- Counts and deltas of one snapshot: a store that commits later keeps its delta.
+  with counted as (
+    select m.memory_type, count(*) as documents, sum(length(m.search_vector)) as terms
+    from memory.searchable_memories as m
+    where m.tenant_id = v_tenant_id and m.is_live
+    group by m.memory_type
+  ),
+  folded as (
+    delete from memory.corpus_deltas as d where d.tenant_id = v_tenant_id
+  )
+  update memory.corpus_statistics as s
+  set documents = coalesce(c.documents, 0), terms = coalesce(c.terms, 0)
+  from (values ('episode'), ('fact'), ('rule')) as t (memory_type)
+  left join counted as c on c.memory_type = t.memory_type
+  where s.tenant_id = v_tenant_id
+    and s.memory_type = t.memory_type
+    and (s.documents, s.terms) <> (coalesce(c.documents, 0), coalesce(c.terms, 0));
+  return found;
+end;
+$$;
+
+comment on function memory.recount_corpus_statistics() is
+'Counts the corpus anew; returns whether the statistics were off, as they can only be where '
+'somebody changed memories past the triggers. Errors: PM002 not at READ COMMITTED.';
+grant execute on function memory.recount_corpus_statistics to memory_worker;
+
+commit;

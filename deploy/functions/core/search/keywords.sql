@@ -1,0 +1,240 @@
+-- Deploy pymem:functions/core/search/keywords to pg
+
+begin;
+
+-- The functions of this file belong to memory_search: see neighbors.sql.
+
+set local role memory_owner;
+
+create or replace function memory.term_frequency(
+  search_vector tsvector,
+  term tsquery
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return round(
+    1 / (pi() ^ 2 / 6 * (1 - ts_rank('{1,1,1,1}', search_vector, term)::float8)) - 0.5
+  );
+
+comment on function memory.term_frequency(tsvector, tsquery) is
+'How often a text holds the one lexeme of a query, up to 255 times. With equal weights ts_rank of '
+'n occurrences is (1 + 1/4 + ... + 1/n^2) / (pi^2/6); what is missing from 1 is 1/(n + 1/2), to '
+'the nearest n.';
+grant execute on function memory.term_frequency to memory_search;
+
+create or replace function memory.one_lexeme(lexeme text)
+  returns tsquery
+  language sql
+  immutable
+  parallel safe
+  return (
+    '''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || ''''
+  )::tsquery;
+
+comment on function memory.one_lexeme(text) is
+'The tsquery that matches a text with the lexeme.';
+grant execute on function memory.one_lexeme to memory_search;
+
+create or replace function memory.inverse_document_frequency(
+  documents bigint,
+  matching bigint
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return ln(
+    1 + (greatest(documents, matching) - matching + 0.5::float8) / (matching + 0.5::float8)
+  );
+
+comment on function memory.inverse_document_frequency(bigint, bigint) is
+'How much a word tells that some of all documents hold: ln(1 + (N - n + 0.5)/(n + 0.5)), the form '
+'of BM25 that is never negative.';
+grant execute on function memory.inverse_document_frequency to memory_search;
+
+create or replace function memory.saturate_frequency(
+  frequency float8,
+  relative_length float8,
+  k1 float8,
+  b float8
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return frequency * (k1 + 1) / (frequency + k1 * (1 - b + b * relative_length));
+
+comment on function memory.saturate_frequency(float8, float8, float8, float8) is
+'What a word that occurs so often counts in BM25, 0..k1 + 1: the more it occurs the less each time '
+'adds, and in a text longer than the average (relative_length above 1) it counts less.';
+grant execute on function memory.saturate_frequency to memory_search;
+
+grant create on schema memory to memory_search;
+set local role memory_search;
+
+create or replace function memory.bm25_matches(
+  corpus memory.corpus_size[],
+  words memory.keyword_query,
+  settings memory.settings,
+  scope text,
+  min_confidence float8,
+  as_of timestamptz
+)
+  returns setof memory.word_match
+  language plpgsql
+  stable
+  rows 50 -- or the planner joins the answers as if they were thousands
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_generic_plan -- planning would cost more than searching
+  set enable_bitmapscan = on -- whatever the caller does without
+  set jit = off -- and compiling more still
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := settings.tenant_id;
+  v_terms tsquery[] := array(
+    select memory.one_lexeme(l.lexeme)
+    from unnest(words.lexemes) with ordinality as l (lexeme, position)
+    order by l.position
+  );
+  v_any bigint[] := words.any_terms;
+  v_condition tsquery := case when words.all_terms is not null then words.condition end;
+  v_memory_types text[] := array(select c.memory_type from unnest(corpus) as c);
+  -- Fields of a record are dear to read for each row.
+  v_k1 float8 := settings.bm25_k1;
+  v_b float8 := settings.bm25_b;
+begin
+  return query
+  with matching as (
+    select
+      array_position(v_memory_types, m.memory_type) as type_position,
+      m.id,
+      m.created_at,
+      m.search_vector,
+      (v_condition is null or m.search_vector @@ v_condition)
+      and (m.expires_at is null or m.expires_at > as_of)
+      and (
+        bm25_matches.scope is null or m.scope = bm25_matches.scope
+        or m.scope = 'global' and m.memory_type <> 'episode'
+      )
+      and (
+        bm25_matches.min_confidence = 0
+        or memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of)
+          >= bm25_matches.min_confidence
+      ) as is_eligible
+    from memory.searchable_memories as m
+    where m.is_live
+      -- The keys are the tenant's own: in a collation of no index, this only makes sure of it.
+      and m.tenant_id collate "POSIX" = v_tenant_id
+      and m.memory_type = any (v_memory_types)
+      and memory.search_terms(m.tenant_id, m.search_vector) && v_any
+    offset 0
+  ),
+  occurrences as (
+    select
+      m.type_position, m.id, m.created_at, m.is_eligible,
+      memory.term_frequency(m.search_vector, t.term) as frequency,
+      length(m.search_vector)::float8 as terms,
+      count(*) over (partition by m.type_position, t.position) as documents
+    from matching as m
+    join unnest(v_terms) with ordinality as t (term, position) on m.search_vector @@ t.term
+    offset 0
+  ),
+  weighed as (
+    select
+      o.*,
+      c.documents as all_documents,
+      memory.inverse_document_frequency(c.documents, o.documents) as weight,
+      memory.saturate_frequency(o.frequency, o.terms / c.average_terms, v_k1, v_b) as saturation
+    from occurrences as o
+    join unnest(corpus) with ordinality as c (type, documents, average_terms, position)
+      on c.position = o.type_position
+    offset 0 -- so that each is computed once
+  ),
+  -- Of n occurrences of a word each stands for 1/n of it; the words that nothing holds make up the
+  -- rest of the query.
+  possible as (
+    select
+      w.*,
+      (v_k1 + 1) * (
+        sum(w.weight / w.documents) over (partition by w.type_position)
+        + (
+          cardinality(v_terms) - sum(1.0::float8 / w.documents) over (partition by w.type_position)
+        ) * memory.inverse_document_frequency(w.all_documents, 0)
+      ) as possible
+    from weighed as w
+  )
+  select
+    v_memory_types[p.type_position], p.id, p.created_at, sum(p.weight * p.saturation),
+    sum(p.weight * p.saturation) / max(p.possible)
+  from possible as p
+  where p.is_eligible
+  group by p.type_position, p.id, p.created_at;
+end;
+$$;
+
+comment on function memory.bm25_matches(
+  memory.corpus_size[], memory.keyword_query, memory.settings, text, float8, timestamptz
+) is
+'The live memories of some types that hold lexemes of a query, with their BM25 (Robertson and '
+'Zaragoza, 2009), in no order: for each lexeme inverse_document_frequency, by how many of the '
+'tenant''s live memories of the type hold it, times saturate_frequency; and its share of what all '
+'lexemes could give, each at k1 + 1. Of words that are all required, only what holds all of them.';
+
+-- Written so that the planner makes it part of the query that calls it.
+-- noqa: disable=RF01,RF03,AM03,ST06
+create or replace function memory.keyword_matches(
+  tenant_id text,
+  memory_type text,
+  query tsquery,
+  any_terms bigint[],
+  all_terms bigint[],
+  scope text,
+  max_results integer,
+  min_confidence float8,
+  as_of timestamptz
+)
+  returns setof memory.candidate
+  language sql
+  stable
+  rows 50
+begin atomic
+  select m.id, ts_rank(m.search_vector, keyword_matches.query)::float8 as weight, m.created_at
+  from memory.searchable_memories as m
+  where m.is_live
+    and m.tenant_id = keyword_matches.tenant_id
+    and m.memory_type = keyword_matches.memory_type
+    and memory.search_terms(m.tenant_id, m.search_vector) && any_terms
+    and memory.search_terms(m.tenant_id, m.search_vector) @> coalesce(all_terms, '{}')
+    -- Whoever holds one of the terms matches a query for any of them.
+    and (all_terms is null or m.search_vector @@ keyword_matches.query)
+    and (m.expires_at is null or m.expires_at > as_of)
+    and (
+      keyword_matches.scope is null or m.scope = keyword_matches.scope
+      or m.scope = 'global' and m.memory_type <> 'episode'
+    )
+    and (
+      keyword_matches.min_confidence = 0
+      or memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of)
+        >= keyword_matches.min_confidence
+    )
+  order by weight desc, m.created_at desc, m.id
+  limit max_results;
+end;
+
+-- noqa: enable=RF01,RF03,AM03,ST06
+
+comment on function memory.keyword_matches(
+  text, text, tsquery, bigint[], bigint[], text, integer, float8, timestamptz
+) is
+'The live memories of one type that match a query, by ts_rank. any_terms, all_terms: keys '
+'(hash_terms) of lexemes one of which, and each of which, a match is filed under; all_terms NULL: '
+'the query is for any of them.';
+
+set local role memory_owner;
+revoke create on schema memory from memory_search;
+
+commit;

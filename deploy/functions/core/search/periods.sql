@@ -1,0 +1,1107 @@
+-- Deploy pymem:functions/core/search/periods to pg
+
+begin;
+
+set local role memory_owner;
+
+-- A text is read in four steps. read_time_words turns its words into letters by the vocabulary, one
+-- a word; from there on the language matters in few places. read_times finds the times among the
+-- letters: "the 8th of May" is aOoM, of which OoM is one, y. place_times finds out which days they
+-- mean, and which are none. read_period reads what is said of these days: "since May" is Cy.
+-- They get along with few regular expressions, because a session keeps no more than 32 compiled.
+
+create or replace function memory.day_of(
+  year integer,
+  month integer,
+  day integer
+)
+  returns date
+  language sql
+  immutable
+  parallel safe
+  return case
+    when year between 1 and 9999 and month between 1 and 12 and day between 1 and 31
+      and date_part('month', make_date(year, month, 1) + (day - 1)) = month
+    then make_date(year, month, day)
+  end;
+
+comment on function memory.day_of(integer, integer, integer) is
+'The day of a year (1..9999), a month and a day; NULL if there is none, as for 31 February.';
+
+create or replace function memory.holiday_of(
+  holiday text,
+  year integer
+)
+  returns daterange
+  language sql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select daterange(s.day, s.day + coalesce(substring(holiday from '/([0-9]+)')::integer, 1))
+  from (
+    select
+      f.day + coalesce(
+        (substring(holiday from '~([1-7])')::integer - date_part('isodow', f.day)::integer + 7) % 7,
+        0
+      ) as day
+    from (
+      select
+        case
+          -- Carter's rule, good from 1900 to 2099.
+          when holiday like 'easter%'
+          then make_date(year, 3, 1) + e.d + 6 - (year + year / 4 + e.d + 1) % 7
+          else memory.day_of(year, left(holiday, 2)::integer, substr(holiday, 4, 2)::integer)
+        end
+        + coalesce(substring(substr(holiday, 6) from '[+-][0-9]+')::integer, 0) as day
+      from (
+        select d.d - (d.d > 48)::integer as d
+        from (select 21 + (204 - 11 * (year % 19)) % 30 as d) as d
+      ) as e
+    ) as f
+  ) as s;
+$$;
+
+comment on function memory.holiday_of(text, integer) is
+'The days of a holiday, as memory.time_words describes it, in a year. Easter from 1900 to 2099.';
+
+create or replace function memory.unit_length(unit text)
+  returns interval
+  language sql
+  immutable
+  parallel safe
+  return case unit
+    when 'day' then interval '1 day'
+    when 'week' then interval '7 days'
+    when 'weekend' then interval '7 days'
+    when 'month' then interval '1 month'
+    when 'quarter' then interval '3 months'
+    when 'year' then interval '1 year'
+    when 'decade' then interval '10 years'
+  end;
+
+comment on function memory.unit_length(text) is
+'How long a unit of memory.time_words is; of a weekend: how far it is to the next.';
+
+create or replace function memory.unit_days(
+  unit text,
+  distance integer,
+  today date
+)
+  returns daterange
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_length interval := memory.unit_length(unit);
+  v_day date := date_trunc(
+    replace(unit, 'weekend', 'week'), today + distance * v_length
+  )::date;
+begin
+  return case unit
+    when 'weekend' then daterange(v_day + 5, v_day + 7)
+    else daterange(v_day, (v_day + v_length)::date)
+  end;
+end;
+$$;
+
+comment on function memory.unit_days(text, integer, date) is
+'The days of the calendar unit (of memory.time_words) that lies a number of units from the one of '
+'today; weeks begin on Monday, and a weekend is that of its week.';
+
+create or replace function memory.days_in_year(
+  what text,
+  which text,
+  year integer
+)
+  returns daterange
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_day date;
+begin
+  case
+    when year not between 1 and 9998 then
+      return null;
+    when what = 'date' then
+      v_day := memory.day_of(
+        year, split_part(which, '-', 1)::integer, split_part(which, '-', 2)::integer
+      );
+      return case when v_day is not null then daterange(v_day, v_day + 1) end;
+    when what = 'month' then
+      v_day := make_date(year, which::integer, 1);
+      return daterange(v_day, (v_day + interval '1 month')::date);
+    when what = 'holiday' then
+      return memory.holiday_of(which, year);
+    else
+      v_day := make_date(year, 3 * which::integer - case what when 'quarter' then 2 else 0 end, 1);
+      return daterange(v_day, (v_day + interval '3 months')::date);
+  end case;
+end;
+$$;
+
+comment on function memory.days_in_year(text, text, integer) is
+'The days of what recurs every year, in a year. what: date (which: month and day, "5-8"), month '
+'(1..12), season (1..4; meteorological, of the north; winter begins in December), quarter (1..4), '
+'holiday (as in memory.time_words). NULL if there are none.';
+
+create or replace function memory.last_occurrence(
+  what text,
+  which text,
+  day date
+)
+  returns daterange
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_year integer := date_part('year', day)::integer;
+  v_day date;
+  v_days daterange;
+begin
+  if what = 'weekday' then
+    v_day := day - (date_part('isodow', day)::integer - which::integer + 7) % 7;
+    return daterange(v_day, v_day + 1);
+  end if;
+  -- There may be eight years between one 29 February and the next.
+  for v_past in 0 .. 8 loop
+    v_days := memory.days_in_year(what, which, v_year - v_past);
+    if lower(v_days) <= day then
+      return v_days;
+    end if;
+  end loop;
+  return null;
+end;
+$$;
+
+comment on function memory.last_occurrence(text, text, date) is
+'The last of what recurs that has begun on a day: a weekday (which: 1..7) or what recurs every '
+'year (memory.days_in_year). NULL if there is none.';
+
+create or replace function memory.first_occurrence(
+  what text,
+  which text,
+  day date
+)
+  returns daterange
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_year integer := date_part('year', day)::integer;
+  v_day date;
+  v_days daterange;
+begin
+  if what = 'weekday' then
+    v_day := day + (which::integer - date_part('isodow', day)::integer + 7) % 7;
+    return daterange(v_day, v_day + 1);
+  end if;
+  for v_coming in 0 .. 8 loop
+    v_days := memory.days_in_year(what, which, v_year + v_coming);
+    if lower(v_days) >= day then
+      return v_days;
+    end if;
+  end loop;
+  return null;
+end;
+$$;
+
+comment on function memory.first_occurrence(text, text, date) is
+'The first of what recurs (as in memory.last_occurrence) that does not begin before a day.';
+
+create or replace function memory.nearest_days(
+  what text,
+  which text,
+  relative text,
+  today date
+)
+  returns daterange
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_days daterange := case
+    when relative in ('1', '2') then memory.first_occurrence(what, which, today + 1)
+    else memory.last_occurrence(what, which, today)
+  end;
+begin
+  if relative in ('-1', '-2', 'past') and v_days @> today then
+    v_days := memory.last_occurrence(what, which, lower(v_days) - 1);
+  end if;
+  return case
+    when relative = '-2' then memory.last_occurrence(what, which, lower(v_days) - 1)
+    when relative = '2' then memory.first_occurrence(what, which, lower(v_days) + 1)
+    when relative <> '0' or v_days @> today then v_days
+    when relative = '0' and what = 'weekday'
+    then memory.first_occurrence(what, which, date_trunc('week', today::timestamp)::date)
+    when relative = '0' then memory.days_in_year(what, which, date_part('year', today)::integer)
+    else v_days
+  end;
+end;
+$$;
+
+comment on function memory.nearest_days(text, text, text, date) is
+'Which one of what recurs (as in memory.last_occurrence) is meant today: the last that has begun, '
+'or with relative (as in memory.time_words) -1 or past the last that is over, -2 the one before, '
+'1 the first that is to begin, 2 the one after, 0 that of this year, for a weekday of this week. '
+'NULL if there is none.';
+
+create or replace function memory.part_of_days(
+  days daterange,
+  part text
+)
+  returns daterange
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_first_day date := lower(days);
+  v_next_day date := upper(days);
+  v_number integer := left(part, 1)::integer;
+  v_parts integer := right(part, 1)::integer;
+  v_length integer := v_next_day - v_first_day;
+  v_months integer;
+begin
+  if date_part('day', v_first_day) = 1 and date_part('day', v_next_day) = 1 then
+    v_months := 12 * (date_part('year', v_next_day) - date_part('year', v_first_day))::integer
+      + (date_part('month', v_next_day) - date_part('month', v_first_day))::integer;
+  end if;
+  return case
+    when v_length < 3 then days
+    when v_months > 1 and v_months % v_parts = 0
+    then daterange(
+      (v_first_day + (v_number - 1) * v_months / v_parts * interval '1 month')::date,
+      (v_first_day + v_number * v_months / v_parts * interval '1 month')::date
+    )
+    else daterange(
+      v_first_day + (v_number - 1) * v_length / v_parts, v_first_day + v_number * v_length / v_parts
+    )
+  end;
+end;
+$$;
+
+comment on function memory.part_of_days(daterange, text) is
+'A part of some days, 1/3 for the first of three and so on: of several months in whole months '
+'where that comes out even. Of fewer than three days: all.';
+
+create or replace function memory.nth_days(
+  days daterange,
+  number integer,
+  unit text,
+  weekday text
+)
+  returns daterange
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_weekday text := coalesce(weekday, case unit when 'weekend' then '6' end);
+  v_length interval := memory.unit_length(unit);
+  v_day date := case
+    when v_weekday is not null and number < 0
+    then lower(memory.last_occurrence('weekday', v_weekday, upper(days) - 1))
+    when v_weekday is not null
+    then lower(memory.first_occurrence('weekday', v_weekday, lower(days))) + 7 * (number - 1)
+    when number < 0 then (upper(days) - v_length)::date
+    else (lower(days) + (number - 1) * v_length)::date
+  end;
+begin
+  return case
+    when not v_day <@ days then null
+    when weekday is not null then daterange(v_day, v_day + 1)
+    when unit = 'weekend' then daterange(v_day, v_day + 2)
+    else daterange(v_day, (v_day + v_length)::date)
+  end;
+end;
+$$;
+
+comment on function memory.nth_days(daterange, integer, text, text) is
+'The first (1), second (2) or last (-1) weekday, weekend or other unit of some days; weeks are '
+'counted from their first day. NULL if there is none.';
+
+create or replace function memory.read_number(
+  word text,
+  language text
+)
+  returns text
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_digits text := translate(left(word, 40), translate(left(word, 40), '0123456789', ''), '');
+  v_suffix text := substr(word, 1 + length(v_digits));
+  v_parts text[];
+  v_numbers integer[];
+  v_first_day date;
+  v_next_day date;
+begin
+  if word = v_digits || v_suffix and length(v_digits) <= 4 then
+    return case
+      when v_suffix = '' and v_digits::integer between 1 and 31 then 'N' || v_digits::integer
+      when v_suffix = '' and length(word) < 4 then 'J' || v_digits::integer
+      when v_suffix = '' and left(word, 2) in ('15', '16', '17', '18', '19', '20')
+      then 'Y' || v_digits
+      when v_suffix = 's' and v_digits ~ '^(19|20).0$' then 'E' || v_digits
+      when v_suffix in ('st', 'nd', 'rd', 'th', 'er', 'o') and v_digits::integer between 1 and 31
+      then 'O' || v_digits::integer
+      else 'x'
+    end;
+  end if;
+
+  v_parts := regexp_match(word, '^([0-9]{1,2})-([0-9]{1,2})$');
+  if v_parts[1]::integer between 1 and 31 and v_parts[2]::integer between 1 and 31 then
+    return 'G' || v_parts[1]::integer || '-' || v_parts[2]::integer;
+  end if;
+  v_parts := coalesce(
+    regexp_match(word, '^([0-9]{4})([-/.])([0-9]{1,2})\2([0-9]{1,2})(?:t.*)?$'),
+    regexp_match(word, '^([0-9]{1,2})([-/.])([0-9]{1,2})\2([0-9]{4})$'),
+    regexp_match(word, '^([0-9]{1,2})(/)([0-9]{1,2})/([0-9]{2})$'),
+    regexp_match(word, '^((?:19|20)[0-9]{2})(-)((?:19|20)[0-9]{2}|0[1-9]|1[0-2])()$')
+  );
+  v_numbers := array[v_parts[1], v_parts[3], nullif(v_parts[4], '')]::integer[];
+  case
+    when v_parts is null then
+      return 'x';
+    when v_parts[4] = '' and v_numbers[2] > 12 then
+      v_first_day := make_date(v_numbers[1], 1, 1);
+      v_next_day := make_date(v_numbers[2] + 1, 1, 1);
+    when v_parts[4] = '' then
+      v_first_day := make_date(v_numbers[1], v_numbers[2], 1);
+      v_next_day := (v_first_day + interval '1 month')::date;
+    when length(v_parts[1]) = 4 then
+      v_first_day := memory.day_of(v_numbers[1], v_numbers[2], v_numbers[3]);
+      v_next_day := v_first_day + 1;
+    else
+      if length(v_parts[4]) = 2 then
+        v_numbers[3] := v_numbers[3] + case when v_numbers[3] < 70 then 2000 else 1900 end;
+      end if;
+      v_first_day := coalesce(
+        case when language = 'en' and v_parts[2] <> '.' then
+          memory.day_of(v_numbers[3], v_numbers[1], v_numbers[2])
+        end,
+        memory.day_of(v_numbers[3], v_numbers[2], v_numbers[1])
+      );
+      v_next_day := v_first_day + 1;
+  end case;
+  return case
+    when v_first_day < v_next_day
+    then 'F' || v_first_day - date '2000-01-01' || '+' || v_next_day - v_first_day
+    else 'x'
+  end;
+end;
+$$;
+
+comment on function memory.read_number(text, text) is
+'The reading (as in memory.time_vocabulary) of a word in lower case that begins with a digit: N '
+'the number of a day, O an ordinal one, G from and to, J another number of up to three digits, Y a '
+'year (1500..2099), E a decade, F days by themselves: the days from 2000-01-01 to the first, and '
+'how many. F are 2023-05-08, 2023/5/8, 2023-05, 2019-2021, 8.5.2023 and 5/8/2023, 5-8-2023 or '
+'5/8/23, which name the month first in English if there is such a day, and the day first in other '
+'languages. x for any other.';
+
+create or replace function memory.read_time_words(query text)
+  returns table (
+    language text,
+    letters text,
+    readings text[]
+  )
+  language plpgsql
+  immutable
+  set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_generic_plan -- planning would cost more than reading
+as $$
+declare
+  v_vocabulary constant jsonb := memory.time_vocabulary();
+  v_text text := left(query, 1000);
+  v_spelled text[];
+  v_words text[];
+  v_word text;
+  v_known jsonb;
+  v_phrase text;
+  v_reading text;
+  v_length integer;
+  v_at integer := 1;
+begin
+  if length(query) > 1000 then
+    -- A word that is cut may be another one.
+    v_text := coalesce(substring(v_text from '^(.*)\s'), '');
+  end if;
+  if octet_length(v_text) > length(v_text) then
+    v_text := translate(
+      regexp_replace(normalize(v_text, nfkd) collate "C", '[\u0300-\u036f]', '', 'g'),
+      '’‘–—‐−“”„«»¿¡', '''''----"""""""'
+    );
+  end if;
+  v_text := translate(replace(v_text, '0''s', '0s'), E'\t\n\x0b\f\r''', '      ');
+  -- Apart: mid-May, 8-May, 8.Mai, and whatever is no part of a word or number.
+  v_text := regexp_replace(
+    regexp_replace(
+      v_text collate "C", '([0-9])[.-](?=[A-Za-z])|([A-Za-z])-(?=[A-Za-z0-9])', '\1\2 ', 'g'
+    ),
+    '([^0-9A-Za-z_\u00c0-\u1fff\u2c00-\u2fff\u3040-\ufdff ./:-]|(?<![0-9])[./:-]|[./:-](?![0-9]))',
+    ' \1 ', 'g'
+  );
+  v_spelled := array_remove(string_to_array(v_text, ' '), '');
+  v_words := array_remove(string_to_array(lower(v_text collate "C"), ' '), '');
+
+  select k.language into language
+  from (
+    select u.word, 1 as weight from unnest(v_words) as u (word)
+    union
+    select u.word || ' ' || v_words[u.position + 1], 2
+    from unnest(v_words) with ordinality as u (word, position)
+  ) as w
+  cross join lateral jsonb_object_keys(v_vocabulary -> w.word) as k (language)
+  where k.language <> '+'
+  group by k.language
+  order by sum(w.weight) desc, k.language <> 'en', k.language
+  limit 1;
+  language := coalesce(language, 'en');
+
+  letters := '';
+  readings := '{}';
+  while v_at <= cardinality(v_words) loop
+    v_word := v_words[v_at];
+    v_known := v_vocabulary -> v_word;
+    v_length := 1;
+    if v_known ? '+' then
+      for v_more in reverse
+        least((v_known ->> '+')::integer, cardinality(v_words) - v_at + 1) .. 2
+      loop
+        v_phrase := array_to_string(v_words[v_at : v_at + v_more - 1], ' ');
+        if v_vocabulary -> v_phrase ? language then
+          v_known := v_vocabulary -> v_phrase;
+          v_length := v_more;
+          exit;
+        end if;
+      end loop;
+    end if;
+    v_reading := coalesce(
+      v_known ->> language,
+      case
+        when ascii(v_word) between 48 and 57 then memory.read_number(v_word, language)
+        when v_word = ',' then 'c'
+        when v_word = '-' then 'D'
+        when v_word = '&' then '&'
+        -- Of an ordinal number.
+        when v_word = '.' and language = 'de' and right(letters, 1) = 'N' then '_'
+        when ascii(v_word) < 95 or ascii(v_word) in (96, 123, 124, 125, 126) then 's'
+        when ascii(v_spelled[v_at]) between 65 and 90 then 'X'
+        else 'x'
+      end
+    );
+    if left(v_reading, 1) in ('m', 'd')
+      and ascii(v_spelled[v_at]) between 65 and 90
+      and ascii(substr(v_spelled[v_at], 2)) between 97 and 122
+    then
+      v_reading := translate(left(v_reading, 1), 'md', 'nw') || substr(v_reading, 2);
+    end if;
+    if v_reading <> '_' then
+      letters := letters || left(v_reading, 1);
+      readings := array_append(readings, v_reading);
+    end if;
+    v_at := v_at + v_length;
+  end loop;
+  return next;
+end;
+$$;
+
+comment on function memory.read_time_words(text) is
+'The words, numbers and punctuation of the first 1,000 characters of a text as readings (of '
+'memory.time_vocabulary and memory.read_number; D a dash, c a comma, s other punctuation, X a word '
+'with a capital), fillers left out, and the letters with which they begin as one text. A month '
+'that might be a verb is read as weak if it has a capital. language: that of most of the different '
+'words that are known, English if it is as good as others.';
+
+create or replace function memory.read_times(
+  language text,
+  letters text,
+  readings text[],
+  today date
+)
+  returns table (
+    items text,
+    whats text[],
+    whichs text[],
+    days daterange[]
+  )
+  language plpgsql
+  immutable
+  set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_generic_plan -- planning would cost more than reading
+as $$
+declare
+  v_match text;
+  v_at integer := 1;
+  v_before text;
+  v_rest text;
+  v_letter text;
+  v_value text;
+  v_item text;
+  v_what text;
+  v_which text;
+  v_days daterange;
+  v_name text;
+  v_join text;
+  v_numbers text[];
+  v_count text;
+  v_least integer;
+  v_most integer;
+  v_relative text;
+  v_unit text;
+  v_length interval;
+begin
+  items := '';
+  whats := '{}';
+  whichs := '{}';
+  days := '{}';
+  for v_match in
+    select m.found[1]
+    from regexp_matches(
+      letters,
+      -- The longest that fits. 3 May, 3 and 7 May, 3-7 May; the first of May; May 3, May 3-7.
+      '((?:[Wwd][ca]*)?(?:[NO](?:[tDI&|][ua]*[NO])?|G)o?[Mnm]|zo[Mnm]|zM'
+      '|(?:[Wwd][ca]*)?[Mnm]a?(?:[NO](?:[Dt][NO])?|G)(?!U)'
+      -- The past 3 days; since 3 days; 3 days ago; the last week of something.
+      '|[RQC]+[NJZ]U|[NJZ]QU|[NJZ]U[QrA]|[AV][NJZ]U|[zORQ][UWwd](?=o[aRQ]*[MnmSgHKYFETU])'
+      -- Last week, last May, the week before last; the year 2023; nothing.
+      '|[RQ]+[UMnmSgHKWwd]|[UMnmSgHKWwd](?:[Qr]|[BL]R(?![NJZUMnmSgHKWwd]))|Ua?Y'
+      '|[xXsoijutfbv&|DBLIca]+|.)',
+      'g'
+    ) with ordinality as m (found, position)
+    order by m.position
+  loop
+    v_which := substr(readings[v_at], 2);
+    if translate(v_match, 'UMnmSgHKWwdTEFYNOGJZzRQrP', '') = v_match then
+      -- Words that are no times.
+      items := items || v_match;
+      whats := whats || array_fill(null::text, array[length(v_match)]);
+      whichs := whichs || array_fill(null::text, array[length(v_match)]);
+      days := days || array_fill(null::daterange, array[length(v_match)]);
+      v_at := v_at + length(v_match);
+      continue;
+    end if;
+
+    v_name := null;
+    v_join := 'D';
+    v_numbers := '{}';
+    v_count := null;
+    v_relative := null;
+    v_unit := null;
+    for v_position in v_at .. v_at + length(v_match) - 1 loop
+      v_letter := left(readings[v_position], 1);
+      v_value := substr(readings[v_position], 2);
+      case
+        when strpos('MnmSgHKWwdTEFY', v_letter) > 0 then
+          v_name := v_letter;
+          v_which := v_value;
+        when strpos('NOGzJZ', v_letter) > 0 then
+          v_numbers := v_numbers || string_to_array(v_value, '-');
+          v_count := v_value;
+        when strpos('RQr', v_letter) > 0 then
+          v_relative := v_value;
+        when v_letter = 'U' then
+          v_unit := v_value;
+        when strpos('tDI&|', v_letter) > 0 then
+          v_join := v_letter;
+        else
+          null;
+      end case;
+    end loop;
+    v_at := v_at + length(v_match);
+    v_rest := substr(letters, v_at);
+    v_before := rtrim(items, 'a');
+    v_length := memory.unit_length(v_unit);
+    v_most := least(
+      v_numbers[cardinality(v_numbers)]::integer, case v_unit when 'decade' then 99 else 999 end
+    );
+    v_least := least(v_numbers[1]::integer, v_most);
+
+    v_item := 'p';
+    v_what := coalesce(
+      case
+        when v_name in ('M', 'n', 'm') and v_count is not null then 'date'
+        when v_name in ('M', 'n', 'm') then 'month'
+        when v_name in ('S', 'g') then 'season'
+        when v_name = 'K' then 'quarter'
+        when v_name = 'H' then 'holiday'
+        when v_name in ('W', 'w', 'd') then 'weekday'
+      end,
+      v_unit
+    );
+    v_days := null;
+    case
+      when v_what = 'date' then
+        v_item := translate(v_name, 'M', 'y');
+        if v_numbers[2] is not null then
+          items := items || v_item || v_join;
+          whats := whats || array[v_what, null];
+          whichs := whichs || array[v_which || '-' || v_numbers[1], null];
+          days := days || array[v_days, null];
+        end if;
+        v_which := v_which || '-' || v_numbers[cardinality(v_numbers)];
+      when length(v_match) = 2 and coalesce(v_relative, '-1') in ('-1', 'past')
+        and v_rest ~ '^o[aRQ]*[MnmSgHKYFETU]' and left(v_match, 1) <> 'U'
+      then
+        v_item := 'h';
+        v_which := coalesce(v_count, '-1')
+          || case when v_unit is null then ' ' || v_which else '' end;
+      when v_count is not null and v_unit is not null
+        and (v_relative is not null or left(v_match, 1) = 'C')
+      then
+        if left(v_match, 1) = 'C' then
+          items := items || 'C';
+          whats := array_append(whats, null);
+          whichs := array_append(whichs, null);
+          days := array_append(days, null);
+        end if;
+        v_days := case
+          when v_relative = '0' then null
+          when v_relative in ('1', '2') then daterange(today, (today + v_most * v_length)::date + 1)
+          else daterange((today - v_most * v_length)::date, today + 1)
+        end;
+      when v_count is not null and v_unit is not null then
+        v_days := daterange(
+          lower(memory.unit_days(v_unit, -v_most, today)),
+          upper(memory.unit_days(v_unit, -v_least, today))
+        );
+      when v_relative is not null and v_unit is not null then
+        v_relative := case
+          when length(v_match) = 3 and v_match like '_B_' then '-2'
+          when length(v_match) = 3 and v_match like '_L_' then '2'
+          else v_relative
+        end;
+        v_days := case
+          -- The last day, the next day: of something else.
+          when v_unit = 'day' and v_relative not in ('0', 'past') then null
+          when v_unit <> 'weekend' and (
+            v_relative = 'past' or language = 'en' and v_relative = '-1' and right(items, 1) = 'a'
+          )
+          then daterange((today - v_length)::date, today + 1)
+          else memory.unit_days(v_unit, replace(v_relative, 'past', '-1')::integer, today)
+        end;
+      when v_relative is not null and v_name is not null then
+        v_days := case
+          when v_name not in ('m', 'd') or strpos('scDYtoI&|', left(v_rest, 1)) > 0
+          then memory.nearest_days(v_what, v_which, v_relative, today)
+        end;
+      when v_name in ('E', 'Y') then
+        v_item := case when v_name = 'E' or v_unit = 'year' then 'p' else 'Y' end;
+        v_days := daterange(
+          make_date(v_which::integer, 1, 1),
+          make_date(v_which::integer + case v_name when 'E' then 10 else 1 end, 1, 1)
+        );
+      when v_name = 'T' then
+        v_days := daterange(today + v_which::integer, today + v_which::integer + 1);
+      when v_name = 'F' then
+        v_days := daterange(
+          date '2000-01-01' + split_part(v_which, '+', 1)::integer,
+          date '2000-01-01' + split_part(v_which, '+', 1)::integer
+            + split_part(v_which, '+', 2)::integer
+        );
+      when v_name is not null then
+        v_item := translate(v_name, 'MHKSW', 'yynek');
+      when v_unit is not null and right(items, 1) in ('a', 'o')
+        and right(rtrim(v_before, 'o'), 1) in ('P', 'h')
+      then
+        v_days := memory.unit_days(v_unit, 0, today);
+      when v_unit = 'weekend' and (
+        right(v_before, 1) in ('i', 'u') or language in ('es', 'fr') and v_before <> items
+      ) then
+        v_days := memory.unit_days(
+          v_unit, case when date_part('isodow', today) < 6 then -1 else 0 end, today
+        );
+      else
+        v_item := left(v_match, 1);
+    end case;
+    items := items || case when v_item = 'p' and v_days is null then 'x' else v_item end;
+    whats := array_append(whats, v_what);
+    whichs := array_append(whichs, v_which);
+    days := array_append(days, v_days);
+  end loop;
+  return next;
+end;
+$$;
+
+comment on function memory.read_times(text, text, text[], date) is
+'The times among the letters of memory.read_time_words: a letter for each time or other word, and '
+'what there is to know of each. p: days. What recurs (memory.last_occurrence; what, which): y '
+'every year, n the same if it is weak, m if it may be a verb, e and g seasons, k weekdays, w and d'
+' weak ones. Y a year. h: which one (1.., -1 the last) of the units, or of the weekday after a '
+'space, in what follows. Other letters as before.';
+
+create or replace function memory.join_times(
+  gap text,
+  what text,
+  next_what text
+)
+  returns boolean
+  language sql
+  immutable
+  parallel safe
+  return case
+    when translate(gap, '.', '') = '' then what = next_what
+    else translate(gap, '.', '') ~ '^(c|c?[&|tDI])[aijuofPhDU]*$'
+  end;
+
+comment on function memory.join_times(text, text, text) is
+'Whether two times belong together by what is between them (items of memory.read_times): and, or, '
+'to, until, a dash, a comma, and words that belong to the second one; nothing, if both are of one '
+'kind, as in May-June.';
+
+create or replace function memory.place_times(
+  language text,
+  items text,
+  whats text[],
+  whichs text[],
+  days daterange[],
+  today date
+)
+  returns table (
+    items_placed text,
+    days_placed daterange[]
+  )
+  language plpgsql
+  immutable
+  set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_generic_plan -- planning would cost more than reading
+as $$
+declare
+  v_times integer[];
+  v_from integer;
+  v_to integer;
+  v_item text;
+  v_next_item text;
+  v_gap text;
+  v_before text;
+  v_near text;
+  v_after text;
+  v_is_article boolean;
+  v_is_joined boolean;
+  v_counts boolean;
+  v_within daterange;
+  v_found daterange;
+  v_position integer;
+begin
+  items_placed := items;
+  days_placed := days;
+  v_times := array(
+    select p.position
+    from generate_series(1, length(items)) as p (position)
+    where strpos('pYynmegkwd', substr(items, p.position, 1)) > 0
+    order by p.position
+    limit 16
+  );
+
+  -- A year, or week, that is said beside what recurs says which one is meant: May 2023, last week
+  -- on Friday. The one becomes p, the other and what is between them periods.
+  for v_number in 1 .. cardinality(v_times) - 1 loop
+    v_from := v_times[v_number];
+    v_to := v_times[v_number + 1];
+    v_item := substr(items_placed, v_from, 1);
+    v_next_item := substr(items_placed, v_to, 1);
+    v_gap := substr(items_placed, v_from + 1, v_to - v_from - 1);
+    v_position := case
+      when v_item in ('.', 'x') or translate(v_gap, 'oijuac', '') <> '' then null
+      when v_item not in ('p', 'Y') and v_next_item in ('p', 'Y') then v_from
+      when v_item in ('p', 'Y') and v_next_item not in ('p', 'Y')
+        -- That has a year of its own.
+        and left(ltrim(substr(items_placed, v_to + 1), 'oc'), 1) not in ('p', 'Y')
+      then v_to
+    end;
+    if v_position is not null then
+      v_within := days[v_from + v_to - v_position];
+      v_found := case
+        when upper(v_within) - lower(v_within) <= 7
+          or whats[v_position] <> 'weekday' and upper(v_within) - lower(v_within) <= 366
+        then memory.first_occurrence(whats[v_position], whichs[v_position], lower(v_within))
+      end;
+      if lower(v_found) <@ v_within then
+        days_placed[v_position] := v_found;
+        items_placed := overlay(
+          items_placed placing repeat('.', v_to - v_from + 1)
+          from v_from for v_to - v_from + 1
+        );
+        items_placed := overlay(items_placed placing 'p' from v_position for 1);
+      elsif v_position = v_from and v_next_item = 'Y' and translate(v_gap, 'oc', '') = '' then
+        -- 29 February 2023.
+        items_placed := overlay(items_placed placing 'x' from v_from for 1);
+        items_placed := overlay(items_placed placing 'x' from v_to for 1);
+      end if;
+    end if;
+  end loop;
+  v_times := array(
+    select t.position
+    from unnest(v_times) with ordinality as t (position, number)
+    where substr(items_placed, t.position, 1) not in ('.', 'x')
+    order by t.number
+  );
+
+  -- "From November to February 2023": the year that follows is that of the time before, too.
+  for v_number in reverse cardinality(v_times) - 1 .. 1 loop
+    v_from := v_times[v_number];
+    v_to := v_times[v_number + 1];
+    if substr(items_placed, v_from, 1) in ('y', 'n', 'm', 'e', 'g')
+      and substr(items_placed, v_to, 1) = 'p'
+      and memory.join_times(
+        substr(items_placed, v_from + 1, v_to - v_from - 1), whats[v_from], whats[v_to]
+      )
+    then
+      v_found := memory.last_occurrence(whats[v_from], whichs[v_from], lower(days_placed[v_to]));
+      if v_found is not null then
+        days_placed[v_from] := v_found;
+        items_placed := overlay(items_placed placing 'p' from v_from for 1);
+      end if;
+    end if;
+  end loop;
+
+  -- What is left is a time if the words around it say so, and then the nearest one: q.
+  for v_number in 1 .. cardinality(v_times) loop
+    v_to := v_times[v_number];
+    v_item := substr(items_placed, v_to, 1);
+    v_before := rtrim(left(items_placed, v_to - 1), '.');
+    v_is_article := right(v_before, 1) = 'a';
+    -- A blank is no item.
+    v_near := right(' ' || rtrim(v_before, '.a'), 1);
+    v_after := substr(items_placed, v_to + 1) || ' ';
+    v_is_joined := false;
+    if v_number > 1 then
+      v_from := v_times[v_number - 1];
+      v_gap := substr(items_placed, v_from + 1, v_to - v_from - 1);
+      v_is_joined := substr(items_placed, v_from, 1) in ('p', 'q')
+        and memory.join_times(v_gap, whats[v_from], whats[v_to]);
+    end if;
+    if v_near = 'v' then
+      v_item := 'x';
+    elsif v_item <> 'p' then
+      v_counts := case
+        when v_item in ('n', 'm') then
+          v_item = 'n' and whats[v_to] = 'date'
+          or strpos('ijCIBVLb', v_near) > 0
+          or v_is_joined and whats[v_from] in ('date', 'month', whats[v_to])
+          or (v_item = 'n' or v_near = 'f') and v_after ~ '^[tDI][.aijuof]*[ynmpY]'
+          or v_near = 'f' and left(v_after, 1) = 'u'
+          or whats[v_to] = 'date' and (
+            strpos('uf', v_near) > 0 or strpos(' scDYtI&|', left(v_after, 1)) > 0
+          )
+          or v_near = 'P' and (v_item = 'n' or strpos(' sc', left(v_after, 1)) > 0)
+          -- The end of April, the events of May; but the name of the other one: a friend of April.
+          or v_near = 'o' and (v_item = 'm' or rtrim(v_before, '.a') ~ '([PUzNOWh]|a[xX])o$')
+        when v_item in ('e', 'g') then
+          v_is_joined
+          or v_near = 'j'
+          or v_is_article and v_near = 'i'
+          or strpos('CIBVLPb', v_near) > 0 and (v_item = 'e' or not v_is_article)
+          or v_is_article and v_near = 't' and v_item = 'e'
+          or v_near = 'o' and right(rtrim(v_before, '.ao'), 1) = 'P'
+        when v_item = 'w' then v_is_joined or v_near = 'u'
+        when v_item = 'd' then v_is_joined
+        when v_item = 'Y' then
+          whichs[v_to]::integer >= 1900 and (
+            v_is_joined
+            or strpos('ijCIBVLbfP', v_near) > 0
+            or v_near = 'o' and strpos(' sc', left(v_after, 1)) > 0
+            or left(v_after, 2) in ('tY', 'DY')
+            -- In German a year needs no other word, but a noun after it may be what it counts.
+            or language = 'de' and left(v_after, 1) not in ('X', 'U')
+          )
+        else true
+      end;
+      v_found := case
+        when not v_counts then null
+        when v_item = 'Y' then days_placed[v_to]
+        when v_is_joined and (
+          substr(items_placed, v_from, 1) = 'p' and (
+            whats[v_from] = whats[v_to]
+            or whats[v_to] <> 'weekday'
+            and whats[v_from] in ('date', 'month', 'season', 'quarter', 'holiday')
+          )
+          or translate(v_gap, 'tDI', '') <> v_gap
+          or translate(v_gap, '.', '') = ''
+          or right(rtrim(left(items_placed, v_from - 1), '.aiju'), 1) = 'b'
+        )
+        then memory.first_occurrence(whats[v_to], whichs[v_to], lower(days_placed[v_from]))
+        else memory.nearest_days(whats[v_to], whichs[v_to], null, today)
+      end;
+      days_placed[v_to] := v_found;
+      v_item := case
+        when v_found is null then 'x'
+        when v_is_joined then substr(items_placed, v_from, 1)
+        else 'q'
+      end;
+    end if;
+
+    -- Early May, the first week of May, the week of 8 May.
+    if v_item in ('p', 'q') then
+      v_before := rtrim(v_before, '.oafD');
+      v_position := length(v_before);
+      case
+        when right(v_before, 1) = 'P' then
+          days_placed[v_to] := memory.part_of_days(days_placed[v_to], whichs[v_position]);
+        when right(v_before, 1) = 'h' then
+          days_placed[v_to] := memory.nth_days(
+            days_placed[v_to], split_part(whichs[v_position], ' ', 1)::integer, whats[v_position],
+            nullif(split_part(whichs[v_position], ' ', 2), '')
+          );
+        when right(v_before, 1) = 'U' and whats[v_position] in ('week', 'weekend')
+          and strpos('of', substr(items_placed, v_position + 1, 1)) > 0
+        then
+          days_placed[v_to] := memory.unit_days(
+            whats[v_position], 0, lower(days_placed[v_to])
+          );
+        else
+          null;
+      end case;
+      if days_placed[v_to] is null then
+        v_item := 'x';
+      end if;
+    end if;
+    items_placed := overlay(items_placed placing v_item from v_to for 1);
+  end loop;
+  return next;
+end;
+$$;
+
+comment on function memory.place_times(text, text, text[], text[], daterange[], date) is
+'The days that the first 16 times of memory.read_times mean today. Their letters become p, for '
+'days that are certain, and q, for the nearest of what recurs; x for what turned out to be none.';
+
+create or replace function memory.read_period(
+  query text,
+  time_zone text,
+  as_of timestamptz default now()
+)
+  returns tstzmultirange
+  language plpgsql
+  immutable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_generic_plan -- planning would cost more than reading
+as $$
+declare
+  v_today date;
+  v_words record;
+  v_read record;
+  v_placed record;
+  v_times integer[];
+  v_number integer := 1;
+  v_at integer;
+  v_next integer;
+  v_before text;
+  v_after text;
+  v_gap text;
+  v_word text;
+  v_unit integer;
+  v_distance interval;
+  v_first_day date;
+  v_next_day date;
+  v_from timestamptz;
+  v_to timestamptz;
+  v_periods tstzmultirange := tstzmultirange();
+begin
+  perform memory.check_time_zone('time_zone', time_zone);
+  perform memory.check_time('as_of', as_of);
+  if not memory.may_name_time(query) then
+    return null;
+  end if;
+  select w.* into v_words from memory.read_time_words(query) as w;
+  v_today := (as_of at time zone time_zone)::date;
+  if translate(v_words.letters, 'MnmWwdTSgHKUYEF', '') = v_words.letters
+    or v_today not between '0200-01-01' and '9000-01-01'
+  then
+    return null;
+  end if;
+  select t.* into v_read
+  from memory.read_times(v_words.language, v_words.letters, v_words.readings, v_today) as t;
+  select t.* into v_placed
+  from memory.place_times(
+    v_words.language, v_read.items, v_read.whats, v_read.whichs, v_read.days, v_today
+  ) as t;
+
+  v_times := array(
+    select p.position
+    from generate_series(1, length(v_placed.items_placed)) as p (position)
+    where substr(v_placed.items_placed, p.position, 1) in ('p', 'q')
+    order by p.position
+  );
+  while v_number <= cardinality(v_times) loop
+    v_at := v_times[v_number];
+    v_next := v_times[v_number + 1];
+    v_before := left(v_placed.items_placed, v_at - 1);
+    v_after := substr(v_placed.items_placed, v_at + 1);
+    v_gap := translate(left(v_after, v_next - v_at - 1), '.', '');
+    v_first_day := lower(v_placed.days_placed[v_at]);
+    v_next_day := upper(v_placed.days_placed[v_at]);
+    v_word := right(rtrim(v_before, '.aoijuDPhU'), 1);
+    v_before := rtrim(v_before, '.aiju');
+    v_distance := null;
+    if lower(v_placed.days_placed[v_next]) >= v_first_day
+      and memory.join_times(v_gap, v_read.whats[v_at], v_read.whats[v_next])
+      and (
+        v_gap = ''
+        or left(v_gap, 1) in ('t', 'D', 'I')
+        or left(v_gap, 1) = '&' and v_word = 'b'
+      )
+    then
+      v_next_day := upper(v_placed.days_placed[v_next]);
+      v_number := v_number + 1;
+      v_word := null;
+    elsif v_word = 'f' and left(v_after, 1) = 'u'
+      and left(ltrim(v_after, 'ua'), 1) not in ('p', 'q')
+    then
+      -- From May on.
+      v_word := 'C';
+    elsif right(v_before, 2) in ('UB', 'UV', 'UL') then
+      -- Three days before.
+      v_unit := length(v_before) - 1;
+      v_distance := memory.unit_length(v_read.whats[v_unit]) * case
+        when substr(v_before, v_unit - 1, 1) in ('N', 'J', 'Z')
+        then split_part(v_read.whichs[v_unit - 1], '-', -1)::integer
+        else 1
+      end;
+    end if;
+    v_from := v_first_day::timestamp at time zone time_zone;
+    v_to := v_next_day::timestamp at time zone time_zone;
+    v_periods := v_periods + tstzmultirange(
+      case
+        when v_word = 'C' and v_from >= as_of then 'empty'
+        when v_word = 'C' then tstzrange(v_from, as_of)
+        when v_word = 'I' then tstzrange(null, v_to)
+        when v_word = 'L' then tstzrange(v_to, (v_next_day + v_distance) at time zone time_zone)
+        when v_word in ('B', 'V')
+        then tstzrange((v_first_day - v_distance) at time zone time_zone, v_from)
+        else tstzrange(v_from, v_to)
+      end
+    );
+    v_number := v_number + 1;
+  end loop;
+  return nullif(v_periods, tstzmultirange());
+end;
+$$;
+
+comment on function memory.read_period(text, text, timestamptz) is
+'The times that the first 1,000 characters of a text name, such as "last week" or "on 3 May", as '
+'they are understood at as_of in a time zone (a name of the IANA database): half-open ranges from '
+'midnight to midnight; NULL if it names none. What has no year, such as May or Monday, is the last '
+'that has begun. Raises nothing for any text. Errors: PM002.';
+grant execute on function memory.read_period
+to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
+
+commit;

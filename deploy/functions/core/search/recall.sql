@@ -1,0 +1,197 @@
+-- Deploy pymem:functions/core/search/recall to pg
+
+begin;
+
+set local role memory_owner;
+
+create or replace function memory.rank_memories(
+  topic text,
+  scope text default null,
+  max_results integer default 10,
+  types text[] default null,
+  min_confidence float8 default null,
+  min_relevance float8 default null,
+  embedding vector default null,
+  embedding_version_id uuid default null,
+  known_at timestamptz default null,
+  valid_at timestamptz default null,
+  as_of timestamptz default now()
+)
+  returns setof memory.ranked_memory
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_settings memory.settings := memory.current_settings();
+  v_types text[] := memory.check_types(types);
+  v_min_confidence float8 := coalesce(rank_memories.min_confidence, v_settings.min_confidence);
+  v_scope text := memory.visible_scope(scope);
+  v_limit integer := memory.check_limit(max_results);
+begin
+  perform
+    memory.check_number('min_confidence', v_min_confidence, 0, 1),
+    memory.check_number('min_relevance', coalesce(min_relevance, 0), 0, 1),
+    memory.check_query(topic),
+    memory.check_query_embedding(embedding, embedding_version_id),
+    memory.check_time('as_of', as_of);
+  if known_at is not null or valid_at is not null then
+    perform memory.check_time('known_at', coalesce(known_at, as_of));
+    perform memory.check_time('valid_at', coalesce(valid_at, as_of));
+    return query
+    select m.*
+    from memory.find_memories_at(
+      v_types, topic, embedding, v_scope, v_limit, v_min_confidence, min_relevance, v_settings,
+      known_at, valid_at, as_of
+    ) as m;
+    return;
+  end if;
+
+  return query
+  select m.*
+  from memory.find_memories(
+    v_types, 'hybrid', topic, embedding, v_scope, v_limit, v_min_confidence, min_relevance, null,
+    false, true, v_settings, as_of
+  ) as m;
+end;
+$$;
+
+comment on function memory.rank_memories(
+  text, text, integer, text[], float8, float8, vector, uuid, timestamptz, timestamptz, timestamptz
+) is
+'What memory.recall would return, without counting it as a reference: changes nothing, may look '
+'at any time (as_of), and gives the same rows for the same data, arguments and time. Errors: '
+'PM002, PM004.';
+grant execute on function memory.rank_memories to memory_writer, memory_reader;
+
+create or replace function memory.count_references(
+  episode_ids uuid[],
+  fact_ids uuid[],
+  rule_ids uuid[],
+  as_of timestamptz
+)
+  returns void
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_tenant_id text := memory.current_tenant();
+begin
+  -- Locked in the order of the ids, so that two readers of the same memories cannot deadlock.
+  if episode_ids <> '{}' then
+    with locked as (
+      select e.id
+      from memory.episodes as e
+      where e.tenant_id = v_tenant_id and e.id = any (episode_ids)
+      order by e.id
+      for no key update
+    )
+    update memory.episodes as e
+    set
+      reference_count = e.reference_count + 1,
+      last_referenced_at = greatest(e.last_referenced_at, as_of)
+    from locked as l
+    where e.tenant_id = v_tenant_id and e.id = l.id;
+  end if;
+  if fact_ids <> '{}' then
+    with locked as (
+      select f.id
+      from memory.facts as f
+      where f.tenant_id = v_tenant_id and f.id = any (fact_ids)
+      order by f.id
+      for no key update
+    )
+    update memory.facts as f
+    set
+      reference_count = f.reference_count + 1,
+      last_referenced_at = greatest(f.last_referenced_at, as_of)
+    from locked as l
+    where f.tenant_id = v_tenant_id and f.id = l.id;
+  end if;
+  if rule_ids <> '{}' then
+    with locked as (
+      select r.id
+      from memory.rules as r
+      where r.tenant_id = v_tenant_id and r.id = any (rule_ids)
+      order by r.id
+      for no key update
+    )
+    update memory.rules as r
+    set
+      reference_count = r.reference_count + 1,
+      last_referenced_at = greatest(r.last_referenced_at, as_of)
+    from locked as l
+    where r.tenant_id = v_tenant_id and r.id = l.id;
+  end if;
+end;
+$$;
+
+comment on function memory.count_references(uuid[], uuid[], uuid[], timestamptz) is
+'Counts one reference, at as_of, to each of some memories. Bookkeeping: no event.';
+
+create or replace function memory.recall(
+  topic text,
+  scope text default null,
+  max_results integer default 10,
+  types text[] default null,
+  min_confidence float8 default null,
+  min_relevance float8 default null,
+  embedding vector default null,
+  embedding_version_id uuid default null,
+  known_at timestamptz default null,
+  valid_at timestamptz default null,
+  as_of timestamptz default now()
+)
+  returns setof memory.ranked_memory
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_memory memory.ranked_memory;
+  v_episodes uuid[] := array[]::uuid[];
+  v_facts uuid[] := array[]::uuid[];
+  v_rules uuid[] := array[]::uuid[];
+begin
+  perform memory.check_write_time('as_of', as_of);
+
+  for v_memory in
+    select m.*
+    from memory.rank_memories(
+      topic, scope, max_results, types, min_confidence, min_relevance, embedding,
+      embedding_version_id, known_at, valid_at, as_of
+    ) as m
+  loop
+    return next v_memory;
+    case v_memory.memory_type
+      when 'episode' then v_episodes := v_episodes || v_memory.id;
+      when 'fact' then v_facts := v_facts || v_memory.id;
+      else v_rules := v_rules || v_memory.id;
+    end case;
+  end loop;
+
+  -- Recalling must work on a standby too, where nothing can be counted. A look into the past is no
+  -- use of what is known today.
+  if current_setting('transaction_read_only') = 'off' and known_at is null and valid_at is null then
+    perform memory.count_references(v_episodes, v_facts, v_rules, as_of);
+  end if;
+end;
+$$;
+
+comment on function memory.recall(
+  text, text, integer, text[], float8, float8, vector, uuid, timestamptz, timestamptz, timestamptz
+) is
+'The memories that matter for a topic, best first: the max_results most relevant, in the order of '
+'the composite score of relevance, importance, recency and effective confidence, of which '
+'relevance decides unless two fit about equally. Counts as a reference to what it returns; the '
+'rows show the state before. known_at: the answer that the memories of then would have given '
+'then. valid_at: among the facts that hold then in the world, superseded ones included. Both '
+'look, and count nothing. scope, types, min_confidence, min_relevance: as in memory.search. '
+'Errors: PM002, PM004 vector of another embedding version.';
+grant execute on function memory.recall to memory_writer;
+
+commit;

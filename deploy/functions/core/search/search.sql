@@ -1,0 +1,329 @@
+-- Deploy pymem:functions/core/search/search to pg
+
+begin;
+
+set local role memory_owner;
+
+create or replace function memory.refuse_limit(max_results integer)
+  returns integer
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  raise exception 'max_results is %', coalesce(max_results::text, 'NULL')
+    using errcode = 'PM002', hint = 'Pass max_results of 1 or more; answers hold at most 1000.';
+end;
+$$;
+
+comment on function memory.refuse_limit(integer) is
+'Raises what is wrong with an argument of check_limit. Errors: PM002.';
+
+create or replace function memory.check_limit(max_results integer)
+  returns integer
+  language sql
+  immutable
+  parallel safe
+  return case
+    when max_results >= 1 then least(max_results, 1000)
+    else memory.refuse_limit(max_results)
+  end;
+
+comment on function memory.check_limit(integer) is
+'Refuses a limit below 1 and caps it at 1000. Errors: PM002.';
+
+create or replace function memory.compare_query_version(
+  embedding vector,
+  embedding_version_id uuid
+)
+  returns void
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform case when embedding is not null then memory.check_embedding(embedding) end;
+  perform memory.check_embedding_version(embedding_version_id);
+end;
+$$;
+
+comment on function memory.compare_query_version(vector, uuid) is
+'What check_query_embedding does with a vector that names its version. Errors: PM002, PM004.';
+
+create or replace function memory.check_query_embedding(
+  embedding vector,
+  embedding_version_id uuid
+)
+  returns void
+  language sql
+  stable
+  return case
+    when embedding_version_id is null
+    then case when embedding is not null then memory.check_embedding(embedding) end
+    else memory.compare_query_version(embedding, embedding_version_id)
+  end;
+
+comment on function memory.check_query_embedding(vector, uuid) is
+'Refuses a malformed query vector, or one of another embedding version than the active one. '
+'Errors: PM002, PM004.';
+
+create or replace function memory.semantic_search(
+  memory_type text,
+  embedding vector,
+  scope text default null,
+  max_results integer default 10,
+  embedding_version_id uuid default null,
+  as_of timestamptz default now()
+)
+  returns setof memory.ranked_memory
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_scope text := memory.visible_scope(scope);
+  v_limit integer := memory.check_limit(max_results);
+begin
+  perform
+    memory.check_word('memory_type', memory_type, '{episode,fact,rule}'),
+    memory.check_time('as_of', as_of);
+  if embedding is null then
+    raise exception 'embedding is NULL'
+      using errcode = 'PM002', hint = 'Pass the vector of the query, or use memory.keyword_search.';
+  end if;
+  perform memory.check_query_embedding(embedding, embedding_version_id);
+
+  return query
+  select m.*
+  from memory.find_memories(
+    array[memory_type], 'semantic', null, embedding, v_scope, v_limit, 0, null, null, true, false,
+    memory.current_settings(), as_of
+  ) as m;
+end;
+$$;
+
+comment on function memory.semantic_search(text, vector, text, integer, uuid, timestamptz) is
+'The live memories of one type nearest in meaning: by cosine similarity to the query''s vector, '
+'best first. scope: facts and rules of it and of global, episodes of that butler; "*": all; NULL: '
+'that of the butler of the request, all without one (memory.visible_scope). Errors: PM002, PM004 '
+'vector of another embedding version.';
+grant execute on function memory.semantic_search to memory_writer, memory_reader;
+
+create or replace function memory.keyword_search(
+  memory_type text,
+  query text,
+  scope text default null,
+  max_results integer default 10,
+  keyword_match text default 'all',
+  as_of timestamptz default now()
+)
+  returns setof memory.ranked_memory
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_scope text := memory.visible_scope(scope);
+  v_limit integer := memory.check_limit(max_results);
+begin
+  perform
+    memory.check_word('memory_type', memory_type, '{episode,fact,rule}'),
+    memory.check_word('keyword_match', keyword_match, '{any,all}'),
+    memory.check_query(query),
+    memory.check_time('as_of', as_of);
+
+  return query
+  select m.*
+  from memory.find_memories(
+    array[memory_type], 'keyword', query, null, v_scope, v_limit, 0, null, keyword_match, true,
+    false, memory.current_settings(), as_of
+  ) as m;
+end;
+$$;
+
+comment on function memory.keyword_search(text, text, text, integer, text, timestamptz) is
+'The live memories of one type that hold the words of the query, by ts_rank, best first. '
+'keyword_match "all": every word (plainto_tsquery); "any": at least one. Words are folded, those '
+'of scripts without spaces cut into pairs of characters (memory.to_search_vector). An empty query '
+'finds nothing. Errors: PM002.';
+grant execute on function memory.keyword_search to memory_writer, memory_reader;
+
+create or replace function memory.hybrid_search(
+  memory_type text,
+  query text,
+  embedding vector default null,
+  scope text default null,
+  max_results integer default 10,
+  keyword_match text default null,
+  embedding_version_id uuid default null,
+  as_of timestamptz default now()
+)
+  returns setof memory.ranked_memory
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_scope text := memory.visible_scope(scope);
+  v_limit integer := memory.check_limit(max_results);
+begin
+  perform
+    memory.check_word('memory_type', memory_type, '{episode,fact,rule}'),
+    memory.check_word('keyword_match', coalesce(keyword_match, 'any'), '{any,all}'),
+    memory.check_query(query),
+    memory.check_query_embedding(embedding, embedding_version_id),
+    memory.check_time('as_of', as_of);
+
+  return query
+  select m.*
+  from memory.find_memories(
+    array[memory_type], 'hybrid', query, embedding, v_scope, v_limit, 0, null, keyword_match, true,
+    false, memory.current_settings(), as_of
+  ) as m;
+end;
+$$;
+
+comment on function memory.hybrid_search(
+  text, text, vector, text, integer, text, uuid, timestamptz
+) is
+'The live memories of one type nearest in meaning and in words: reciprocal rank fusion of the '
+'semantic and the keyword list, each max_results deep; a memory in one list only ranks one below '
+'the end of the other. keyword_match "any": the keyword list holds any word of the query, "all": '
+'every word; NULL: as the setting keyword_match says, or every word with the ranking "specified". '
+'Without an embedding only words count. Errors: PM002, PM004 vector of another embedding version.';
+grant execute on function memory.hybrid_search to memory_writer, memory_reader;
+
+create or replace function memory.search(
+  query text,
+  types text[] default null,
+  scope text default null,
+  mode text default null,
+  max_results integer default 10,
+  min_confidence float8 default null,
+  min_relevance float8 default null,
+  embedding vector default null,
+  embedding_version_id uuid default null,
+  as_of timestamptz default now()
+)
+  returns setof memory.ranked_memory
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_settings memory.settings := memory.current_settings();
+  v_types text[] := memory.check_types(types);
+  v_mode text := coalesce(search.mode, v_settings.retrieval_mode);
+  v_min_confidence float8 := coalesce(search.min_confidence, v_settings.min_confidence);
+  v_scope text := memory.visible_scope(scope);
+  v_limit integer := memory.check_limit(max_results);
+begin
+  perform
+    memory.check_word('mode', v_mode, '{hybrid,semantic,keyword}'),
+    memory.check_number('min_confidence', v_min_confidence, 0, 1),
+    memory.check_number('min_relevance', coalesce(min_relevance, 0), 0, 1),
+    memory.check_query(query),
+    memory.check_query_embedding(embedding, embedding_version_id),
+    memory.check_time('as_of', as_of);
+  if v_mode = 'semantic' and embedding is null then
+    raise exception 'semantic search without an embedding'
+      using errcode = 'PM002',
+        hint = 'Pass the vector of the query, or use mode hybrid or keyword.';
+  end if;
+
+  return query
+  select m.*
+  from memory.find_memories(
+    v_types, v_mode, query, embedding, v_scope, v_limit, v_min_confidence, min_relevance, null,
+    false, false, v_settings, as_of
+  ) as m;
+end;
+$$;
+
+comment on function memory.search(
+  text, text[], text, text, integer, float8, float8, vector, uuid, timestamptz
+) is
+'Searches several types (NULL: episode, fact, rule) and returns the most relevant of all. mode: '
+'hybrid, semantic (by meaning alone) or keyword (by words alone; NULL: the setting). Facts and '
+'rules whose effective confidence at as_of is below min_confidence (NULL: the setting) are left '
+'out; so are memories whose relevance is below min_relevance (NULL: the setting, and nothing is '
+'found where even the best has too little evidence): the answer may be empty. scope: as in '
+'memory.semantic_search. Errors: PM002, PM004 vector of another embedding version.';
+grant execute on function memory.search to memory_writer, memory_reader;
+
+create or replace function memory.read_types(types text[])
+  returns text[]
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_all text[] := array['episode', 'fact', 'rule'];
+begin
+  if types = '{}'
+    or array_ndims(types) <> 1
+    or array_position(types, null) is not null
+    or not types <@ v_all
+  then
+    raise exception 'unknown memory types: %', left(types::text, 200)
+      using errcode = 'PM002',
+        hint = 'Pass some of episode, fact, rule, or nothing for all of them.';
+  end if;
+  -- Each type once, always in the same order.
+  return array(select t.type from unnest(v_all) as t (type) where t.type = any (types));
+end;
+$$;
+
+comment on function memory.read_types(text[]) is
+'Each memory type that an argument of check_types names, in their fixed order. Errors: PM002.';
+
+create or replace function memory.check_types(types text[])
+  returns text[]
+  language sql
+  immutable
+  parallel safe
+  return case
+    when types is null then '{episode,fact,rule}'::text[]
+    else memory.read_types(types)
+  end;
+
+comment on function memory.check_types(text[]) is
+'The memory types to search, in their fixed order: NULL means all. Errors: PM002 unknown or no '
+'type.';
+
+create or replace function memory.refuse_query(query text)
+  returns void
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  raise exception 'the query is % octets long', octet_length(query)
+    using errcode = 'PM002', hint = 'Pass a query of at most 64 KiB.';
+end;
+$$;
+
+comment on function memory.refuse_query(text) is
+'Raises what is wrong with an argument of check_query. Errors: PM002.';
+
+create or replace function memory.check_query(query text)
+  returns void
+  language sql
+  immutable
+  parallel safe
+  return case
+    when query is null or octet_length(query) <= 65536 then null
+    else memory.refuse_query(query)
+  end;
+
+comment on function memory.check_query(text) is
+'Refuses an oversized query. Errors: PM002.';
+
+commit;

@@ -1,0 +1,118 @@
+-- Deploy pymem:functions/core/store/entity_neighbors to pg
+
+begin;
+
+set local role memory_owner;
+
+create or replace function memory.edges_of_entities(
+  tenant_id text,
+  entity_ids uuid[]
+)
+  returns table (
+    from_id uuid,
+    to_id uuid,
+    direction text,
+    relation text,
+    fact_id uuid,
+    created_at timestamptz
+  )
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select f.entity_id, f.object_entity_id, 'outgoing', f.predicate, f.id, f.created_at
+  from memory.facts as f
+  where f.tenant_id = edges_of_entities.tenant_id and f.entity_id = any (entity_ids)
+    and f.object_entity_id is not null and f.validity = 'active'
+  union all
+  select f.object_entity_id, f.entity_id, 'incoming', f.predicate, f.id, f.created_at
+  from memory.facts as f
+  where f.tenant_id = edges_of_entities.tenant_id and f.object_entity_id = any (entity_ids)
+    and f.entity_id is not null and f.validity = 'active'
+  union all
+  select f.entity_id, t.entity_id, 'outgoing', l.relation, f.id, l.created_at
+  from memory.facts as f
+  join memory.memory_links as l
+    on l.tenant_id = edges_of_entities.tenant_id and l.source_type = 'fact'
+      and l.source_id = f.id and l.target_type = 'fact'
+  join memory.facts as t on t.tenant_id = edges_of_entities.tenant_id and t.id = l.target_id
+  where f.tenant_id = edges_of_entities.tenant_id and f.entity_id = any (entity_ids)
+    and f.validity = 'active' and t.validity = 'active' and t.entity_id is not null
+  union all
+  select f.entity_id, s.entity_id, 'incoming', l.relation, f.id, l.created_at
+  from memory.facts as f
+  join memory.memory_links as l
+    on l.tenant_id = edges_of_entities.tenant_id and l.target_type = 'fact'
+      and l.target_id = f.id and l.source_type = 'fact'
+  join memory.facts as s on s.tenant_id = edges_of_entities.tenant_id and s.id = l.source_id
+  where f.tenant_id = edges_of_entities.tenant_id and f.entity_id = any (entity_ids)
+    and f.validity = 'active' and s.validity = 'active' and s.entity_id is not null;
+$$;
+
+comment on function memory.edges_of_entities(text, uuid[]) is
+'What leads from some entities to others: active facts of which one is the subject and another the '
+'object, and links between active facts of two.';
+
+create or replace function memory.entity_neighbors(
+  entity_id uuid,
+  max_depth integer default 1,
+  max_results integer default 50
+)
+  returns setof memory.entity_neighbor
+  language plpgsql
+  stable
+  rows 50
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_visited uuid[] := array[entity_neighbors.entity_id];
+  v_front uuid[] := v_visited;
+  v_next uuid[];
+  v_neighbor memory.entity_neighbor;
+begin
+  perform
+    memory.check_number('max_depth', max_depth, 1, 5),
+    memory.check_number('max_results', max_results, 1, 1000);
+
+  -- One depth after the other: an entity is met once, where it is nearest, so that circles end and
+  -- no more is walked than is returned.
+  for v_depth in 1..max_depth loop
+    v_next := '{}';
+    for v_neighbor in
+      select
+        n.to_id, e.canonical_name::text, e.entity_type::text, v_depth, n.from_id, n.direction,
+        n.relation, n.fact_id, n.edges
+      from (
+        select distinct on (g.to_id)
+          g.*, count(*) over (partition by g.to_id) as edges
+        from memory.edges_of_entities(v_tenant_id, v_front) as g
+        where g.to_id <> all (v_visited)
+        order by g.to_id, g.created_at desc, g.fact_id, g.from_id, g.direction, g.relation
+      ) as n
+      join memory.entities as e on e.tenant_id = v_tenant_id and e.id = n.to_id
+      order by n.edges desc, n.created_at desc, n.to_id
+      limit max_results + 1 - cardinality(v_visited)
+    loop
+      return next v_neighbor;
+      v_next := v_next || v_neighbor.entity_id;
+    end loop;
+    exit when v_next = '{}';
+    v_front := v_next;
+    v_visited := v_visited || v_next;
+  end loop;
+end;
+$$;
+
+comment on function memory.entity_neighbors(uuid, integer, integer) is
+'Entities around one: those that an active fact of it names as its object (outgoing) or that name '
+'it (incoming), with the predicate as relation, and those of facts that are linked to its facts, '
+'with the relation of the link; then their neighbors, up to max_depth (1..5) steps away. Each is '
+'met once, at its smallest depth, with the newest edge that leads there, from via_entity_id, and '
+'the number of edges from that depth; the nearest first, then those with most and newest edges. '
+'At most max_results (1..1000). No row for an unknown id. Errors: PM002.';
+grant execute on function memory.entity_neighbors to memory_writer, memory_reader, memory_admin;
+
+commit;

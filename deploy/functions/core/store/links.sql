@@ -1,0 +1,307 @@
+-- Deploy pymem:functions/core/store/links to pg
+
+begin;
+
+set local role memory_owner;
+
+-- The key-share locks keep the ends from being deleted before this transaction ends.
+create or replace function memory.check_link_ends()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_end record;
+begin
+  select e.memory_type, e.memory_id into v_end
+  from new_rows as n
+  cross join lateral (values
+    (1, n.source_type, n.source_id), (2, n.target_type, n.target_id)
+  ) as e (position, memory_type, memory_id)
+  where case e.memory_type
+    when 'episode' then (
+      select true from memory.episodes as m
+      where m.tenant_id = n.tenant_id and m.id = e.memory_id
+      for key share
+    )
+    when 'fact' then (
+      select true from memory.facts as m
+      where m.tenant_id = n.tenant_id and m.id = e.memory_id
+      for key share
+    )
+    when 'rule' then (
+      select true from memory.rules as m
+      where m.tenant_id = n.tenant_id and m.id = e.memory_id
+      for key share
+    )
+  end is null
+  order by n.source_type, n.source_id, n.target_type, n.target_id, n.tenant_id, e.position
+  limit 1;
+  if found then
+    raise exception 'no % has id %', v_end.memory_type, v_end.memory_id
+      using errcode = 'PM001', hint = 'Link two memories that exist; find ids with memory.search.';
+  end if;
+  return null;
+end;
+$$;
+
+comment on function memory.check_link_ends() is
+'Trigger of a statement: both ends of its links exist in the tenant of the link. Errors: PM001.';
+
+-- The key-share lock keeps the end from being deleted before this transaction ends.
+create or replace function memory.memory_exists(
+  tenant_id text,
+  memory_type text,
+  memory_id uuid
+)
+  returns boolean
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  case memory_type
+    when 'episode' then
+      perform from memory.episodes as e
+      where e.tenant_id = memory_exists.tenant_id and e.id = memory_id for key share;
+    when 'fact' then
+      perform from memory.facts as f
+      where f.tenant_id = memory_exists.tenant_id and f.id = memory_id for key share;
+    when 'rule' then
+      perform from memory.rules as r
+      where r.tenant_id = memory_exists.tenant_id and r.id = memory_id for key share;
+    else
+      return false;
+  end case;
+  return found;
+end;
+$$;
+
+comment on function memory.memory_exists(text, text, uuid) is
+'Whether an episode, fact or rule exists, locked against deletion until the end of the '
+'transaction.';
+
+create or replace function memory.lower_trust()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_lower record;
+begin
+  for v_lower in
+    select
+      n.tenant_id, n.source_type, n.source_id,
+      case
+        when bool_or(t.trust = 'external') then 'external'
+        when bool_or(t.trust = 'tool') then 'tool'
+        else 'agent'
+      end as trust
+    from new_rows as n
+    cross join lateral (
+      select e.source_class as trust from memory.episodes as e
+      where n.target_type = 'episode' and e.tenant_id = n.tenant_id and e.id = n.target_id
+      union all
+      select f.trust from memory.facts as f
+      where n.target_type = 'fact' and f.tenant_id = n.tenant_id and f.id = n.target_id
+      union all
+      select r.trust from memory.rules as r
+      where n.target_type = 'rule' and r.tenant_id = n.tenant_id and r.id = n.target_id
+    ) as t
+    where n.relation = 'derived_from' and n.source_type in ('fact', 'rule') and t.trust <> 'user'
+    group by n.tenant_id, n.source_type, n.source_id
+    order by n.source_type, n.source_id, n.tenant_id
+  loop
+    if v_lower.source_type = 'fact' then
+      update memory.facts as f
+      set trust = v_lower.trust
+      where f.tenant_id = v_lower.tenant_id and f.id = v_lower.source_id
+        and memory.least_trust(f.trust, v_lower.trust) <> f.trust;
+    else
+      update memory.rules as r
+      set trust = v_lower.trust
+      where r.tenant_id = v_lower.tenant_id and r.id = v_lower.source_id
+        and memory.least_trust(r.trust, v_lower.trust) <> r.trust;
+    end if;
+  end loop;
+  return null;
+end;
+$$;
+
+comment on function memory.lower_trust() is
+'Trigger of a statement: a fact or rule is trusted no more than what it is derived from.';
+
+create or replace function memory.create_link(
+  source_type text,
+  source_id uuid,
+  target_type text,
+  target_id uuid,
+  relation text
+)
+  returns table (
+    created boolean,
+    stored_relation text
+  )
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+begin
+  perform memory.check_word('source_type', source_type, '{episode,fact,rule}');
+  perform memory.check_word('target_type', target_type, '{episode,fact,rule}');
+  perform memory.check_word(
+    'relation', relation, '{derived_from,supports,contradicts,supersedes,related_to}'
+  );
+  if source_id is null or target_id is null or source_id = target_id then
+    raise exception 'a link needs two different memories'
+      using errcode = 'PM002', hint = 'Pass the ids of two memories as source_id and target_id.';
+  end if;
+
+  insert into memory.memory_links
+
+    (tenant_id, source_type, source_id, target_type, target_id, relation)
+  values (
+    v_tenant_id, create_link.source_type, create_link.source_id, create_link.target_type,
+    create_link.target_id, create_link.relation
+  )
+  on conflict (tenant_id, source_type, source_id, target_type, target_id) do nothing;
+  created := found;
+
+  select l.relation into stored_relation
+  from memory.memory_links as l
+  where l.tenant_id = v_tenant_id
+    and l.source_type = create_link.source_type
+    and l.source_id = create_link.source_id
+    and l.target_type = create_link.target_type
+    and l.target_id = create_link.target_id;
+  return next;
+end;
+$$;
+
+comment on function memory.create_link(text, uuid, text, uuid, text) is
+'Links a memory to another one: the source is derived_from, supports, contradicts, supersedes or '
+'is related_to the target. An ordered pair holds one link: a second call changes nothing, and '
+'tells so with created = false and the relation that is stored. Errors: PM001 no such memory, '
+'PM002 invalid argument.';
+grant execute on function memory.create_link to memory_writer;
+
+-- A set of one row: its body becomes part of the query that asks for it. A function that returns a
+-- value, or pins its search_path, is called for each row.
+-- noqa: disable=RF01,RF03
+create or replace function memory.resolved_state(
+  tenant_id text,
+  memory_type text,
+  memory_id uuid,
+  as_of timestamptz
+)
+  returns table (state text)
+  language sql
+  stable
+  rows 1
+  begin atomic
+    select coalesce(
+      case memory_type
+        when 'episode' then (
+          select case when e.expires_at <= as_of then 'expired' else e.lifecycle_state end
+          from memory.episodes as e
+          where e.tenant_id = resolved_state.tenant_id and e.id = memory_id
+        )
+        when 'fact' then (
+          select f.lifecycle_state from memory.facts as f
+          where f.tenant_id = resolved_state.tenant_id and f.id = memory_id
+        )
+        else (
+          select r.lifecycle_state from memory.rules as r
+          where r.tenant_id = resolved_state.tenant_id and r.id = memory_id
+        )
+      end,
+      (
+        select 'expired' from memory.tombstones as t
+        where t.tenant_id = resolved_state.tenant_id
+          and t.memory_type = resolved_state.memory_type
+          and t.memory_id = resolved_state.memory_id
+      )
+    );
+  end;
+
+-- noqa: enable=RF01,RF03
+
+comment on function memory.resolved_state(text, text, uuid, timestamptz) is
+'State of the memory at an end of a link: its lifecycle_state, and expired for an episode that '
+'has expired or any memory that left a tombstone.';
+
+create or replace function memory.get_links(
+  memory_type text,
+  memory_id uuid,
+  direction text default 'both',
+  max_results integer default 1000,
+  as_of timestamptz default now()
+)
+  returns table (
+    source_type text,
+    source_id uuid,
+    source_state text,
+    target_type text,
+    target_id uuid,
+    target_state text,
+    relation text,
+    created_at timestamptz
+  )
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_tenant_id text := memory.current_tenant();
+begin
+  perform
+    memory.check_word('memory_type', memory_type, '{episode,fact,rule}'),
+    memory.check_word('direction', direction, '{outgoing,incoming,both}'),
+    memory.check_number('max_results', max_results, 1, 10000),
+    memory.check_time('as_of', as_of);
+
+  -- One end of each is the memory itself, whose state is looked up once.
+  return query
+  select
+    l.source_type, l.source_id, case when l.is_outgoing then m.state else e.state end,
+    l.target_type, l.target_id, case when l.is_outgoing then e.state else m.state end,
+    l.relation, l.created_at
+  from (
+    select b.*
+    from (
+      select o.*, true as is_outgoing, o.target_type as end_type, o.target_id as end_id
+      from memory.memory_links as o
+      where o.tenant_id = v_tenant_id
+        and direction in ('outgoing', 'both')
+        and o.source_type = get_links.memory_type
+        and o.source_id = get_links.memory_id
+      union all
+      select i.*, false, i.source_type, i.source_id
+      from memory.memory_links as i
+      where i.tenant_id = v_tenant_id
+        and direction in ('incoming', 'both')
+        and i.target_type = get_links.memory_type
+        and i.target_id = get_links.memory_id
+    ) as b
+    order by b.created_at, b.source_type, b.source_id, b.target_type, b.target_id
+    limit max_results
+  ) as l
+  cross join memory.resolved_state(v_tenant_id, memory_type, memory_id, as_of) as m
+  cross join lateral memory.resolved_state(v_tenant_id, l.end_type, l.end_id, as_of) as e
+  order by l.created_at, l.source_type, l.source_id, l.target_type, l.target_id;
+end;
+$$;
+
+comment on function memory.get_links(text, uuid, text, integer, timestamptz) is
+'Links of a memory: outgoing (it is the source), incoming (it is the target) or both, oldest '
+'first and at most max_results (1..10000), with the states of both ends as of as_of: '
+'lifecycle_state, or expired for an episode that has expired, whether it was deleted since or not. '
+'No rows for an unknown id. Errors: PM002.';
+grant execute on function memory.get_links to memory_writer, memory_reader, memory_admin;
+
+commit;

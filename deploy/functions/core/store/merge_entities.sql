@@ -1,0 +1,493 @@
+-- Deploy pymem:functions/core/store/merge_entities to pg
+
+begin;
+
+set local role memory_owner;
+
+create or replace function memory.lock_entity_pair(
+  tenant_id text,
+  first_id uuid,
+  second_id uuid
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_missing uuid;
+begin
+  -- By id, whoever is source and whoever target: so merges cannot deadlock. FOR UPDATE also waits
+  -- for stores of facts about them, and lets none begin.
+  perform
+  from memory.entities as e
+  where e.tenant_id = lock_entity_pair.tenant_id and e.id in (first_id, second_id)
+  order by e.id
+  for update;
+
+  select i.id into v_missing
+  from unnest(array[first_id, second_id]) with ordinality as i (id, place)
+  where i.id is null or not exists (
+    select from memory.entities as e
+    where e.tenant_id = lock_entity_pair.tenant_id and e.id = i.id
+  )
+  order by i.place
+  limit 1;
+  if found then
+    raise exception 'no entity has id %', coalesce(v_missing::text, 'NULL')
+      using errcode = 'PM001', hint = 'Find ids with memory.entity_resolve.';
+  end if;
+end;
+$$;
+
+comment on function memory.lock_entity_pair(text, uuid, uuid) is
+'Locks two entities, in the order of their ids. Errors: PM001 no such entity.';
+
+create or replace function memory.entity_merge(
+  source_entity_id uuid,
+  target_entity_id uuid,
+  as_of timestamptz default now()
+)
+  returns table (
+    merge_id uuid,
+    facts_repointed bigint,
+    facts_superseded bigint,
+    historical_facts_moved bigint,
+    mentions_repointed bigint,
+    aliases_added bigint
+  )
+  language plpgsql
+  volatile
+  rows 1
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_source memory.entities;
+  v_target memory.entities;
+  v_merged record;
+  v_new_aliases text[];
+  v_moved uuid[]; -- facts about the source
+  v_objects uuid[]; -- facts of which it is the object
+  v_losers uuid[];
+  v_winners uuid[];
+begin
+  if source_entity_id = target_entity_id then
+    raise exception 'an entity cannot be merged into itself'
+      using errcode = 'PM002', hint = 'Pass two different entities.';
+  end if;
+  perform memory.check_write_time('as_of', as_of);
+  perform memory.lock_entity_pair(v_tenant_id, source_entity_id, target_entity_id);
+  perform
+    memory.check_after_creation(v_tenant_id, 'entity', e.id, as_of)
+  from unnest(array[source_entity_id, target_entity_id]) as e (id);
+
+  -- Read after the lock: another merge may have come first.
+  select e.* into v_source
+  from memory.entities as e
+  where e.tenant_id = v_tenant_id and e.id = source_entity_id;
+  select e.* into v_target
+  from memory.entities as e
+  where e.tenant_id = v_tenant_id and e.id = target_entity_id;
+  select m.id, m.metadata ->> 'merged_into' as merged_into into v_merged
+  from (values
+    (1, v_source.id, v_source.metadata), (2, v_target.id, v_target.metadata)
+  ) as m (place, id, metadata)
+  where m.metadata ? 'merged_into'
+  order by m.place
+  limit 1;
+  if found then
+    raise exception 'entity % was merged into % already', v_merged.id, v_merged.merged_into
+      using errcode = 'PM004', hint = 'Merge the entity it was merged into, or unmerge it first.';
+  end if;
+
+  v_new_aliases := array(
+    select a.alias
+    from unnest(v_source.aliases) with ordinality as a (alias, place)
+    where memory.fold_name(a.alias) <> all (
+      select memory.fold_name(t.name)
+      from unnest(v_target.aliases || v_target.canonical_name::text) as t (name)
+    )
+    order by a.place
+  );
+  aliases_added := cardinality(v_new_aliases)::bigint;
+  if memory.fold_name(v_source.canonical_name) <> all (
+    select memory.fold_name(t.name)
+    from unnest(v_target.aliases || v_new_aliases || v_target.canonical_name::text) as t (name)
+  ) then
+    v_new_aliases := v_new_aliases || v_source.canonical_name::text;
+  end if;
+  perform
+    memory.read_aliases(v_target.aliases || v_new_aliases),
+    memory.check_object('metadata of both together', v_source.metadata || v_target.metadata);
+
+  perform
+  from memory.facts as f
+  where f.tenant_id = v_tenant_id
+    and (
+      f.entity_id in (source_entity_id, target_entity_id)
+      or f.object_entity_id = source_entity_id
+    )
+  order by f.id
+  for no key update;
+
+  v_moved := array(
+    select f.id from memory.facts as f
+    where f.tenant_id = v_tenant_id and f.entity_id = source_entity_id
+    order by f.id
+  );
+  v_objects := array(
+    select f.id from memory.facts as f
+    where f.tenant_id = v_tenant_id and f.object_entity_id = source_entity_id
+    order by f.id
+  );
+  -- Of two active facts of one key the surer one stays, that of the target if they are equal.
+  select
+    coalesce(array_agg(case when w.is_source then t.id else s.id end order by s.id), '{}'),
+    coalesce(array_agg(case when w.is_source then s.id else t.id end order by s.id), '{}')
+  into v_losers, v_winners
+  from memory.facts as s
+  join memory.facts as t
+    on t.tenant_id = v_tenant_id and t.entity_id = target_entity_id and t.validity = 'active'
+      and t.scope = s.scope and t.predicate = s.predicate
+  cross join lateral (select s.confidence > t.confidence as is_source) as w
+  where s.tenant_id = v_tenant_id and s.entity_id = source_entity_id and s.validity = 'active';
+
+  facts_superseded := cardinality(v_losers)::bigint;
+  mentions_repointed := cardinality(v_objects)::bigint;
+  select
+    count(*) filter (where f.validity = 'active' and f.id <> all (v_losers || v_winners)),
+    count(*) filter (where f.validity <> 'active')
+  into facts_repointed, historical_facts_moved
+  from memory.facts as f
+  where f.tenant_id = v_tenant_id and f.entity_id = source_entity_id;
+
+  update memory.entities as e
+  set
+    aliases = e.aliases || v_new_aliases,
+    metadata = v_source.metadata || e.metadata,
+    updated_at = memory.next_state_at(e.updated_at, as_of)
+  where e.tenant_id = v_tenant_id and e.id = target_entity_id
+  returning e.updated_at into v_target.updated_at;
+
+  insert into memory.entity_merges as m (
+    tenant_id, source_entity_id, target_entity_id, facts_repointed, facts_superseded,
+    historical_facts_moved, mentions_repointed, aliases_added, target_state_at, merged_at
+  )
+  values (
+    v_tenant_id, entity_merge.source_entity_id, entity_merge.target_entity_id, facts_repointed,
+    facts_superseded, historical_facts_moved, mentions_repointed, aliases_added,
+    v_target.updated_at, as_of
+  )
+  returning m.id into merge_id;
+
+  -- The losers first, so that the keys of the target are free for the others.
+  update memory.facts as f
+  set
+    validity = 'superseded',
+    entity_id = entity_merge.target_entity_id,
+    object_entity_id = case
+      when f.object_entity_id = source_entity_id then target_entity_id else f.object_entity_id
+    end,
+    metadata = f.metadata - 'status',
+    valid_to = least(f.valid_to, greatest(f.valid_from, as_of)),
+    updated_at = memory.next_state_at(f.updated_at, as_of)
+  where f.tenant_id = v_tenant_id and f.id = any (v_losers);
+  update memory.facts as f
+  set
+    entity_id = case
+      when f.entity_id = source_entity_id then target_entity_id else f.entity_id
+    end,
+    object_entity_id = case
+      when f.object_entity_id = source_entity_id then target_entity_id else f.object_entity_id
+    end,
+    updated_at = memory.next_state_at(f.updated_at, as_of)
+  where f.tenant_id = v_tenant_id
+    and (f.entity_id = source_entity_id or f.object_entity_id = source_entity_id);
+
+  insert into memory.entity_merge_facts
+    (tenant_id, merge_id, fact_id, change, state_at, winner_id, is_linked, is_chained)
+  select
+    v_tenant_id, entity_merge.merge_id, c.fact_id, c.change, f.updated_at, c.winner_id,
+    c.is_linked, c.is_chained
+  from (
+    select u.fact_id, 'moved' as change, null::uuid as winner_id, null::boolean as is_linked,
+      null::boolean as is_chained
+    from unnest(v_moved) as u (fact_id)
+    union all
+    select u.fact_id, 'object', null, null, null
+    from unnest(v_objects) as u (fact_id)
+    union all
+    select
+      u.loser_id, 'superseded', u.winner_id,
+      not exists (
+        select from memory.memory_links as l
+        where l.tenant_id = v_tenant_id and l.source_type = 'fact' and l.source_id = u.winner_id
+          and l.target_type = 'fact' and l.target_id = u.loser_id
+      ),
+      w.supersedes_id is null
+    from unnest(v_losers, v_winners) as u (loser_id, winner_id)
+    join memory.facts as w on w.tenant_id = v_tenant_id and w.id = u.winner_id
+  ) as c
+  join memory.facts as f on f.tenant_id = v_tenant_id and f.id = c.fact_id
+  order by c.fact_id, c.change;
+
+  update memory.facts as f
+  set supersedes_id = u.loser_id
+  from unnest(v_losers, v_winners) as u (loser_id, winner_id)
+  where f.tenant_id = v_tenant_id and f.id = u.winner_id and f.supersedes_id is null;
+  insert into memory.memory_links
+    (tenant_id, source_type, source_id, target_type, target_id, relation)
+  select v_tenant_id, 'fact', u.winner_id, 'fact', u.loser_id, 'supersedes'
+  from unnest(v_losers, v_winners) as u (loser_id, winner_id)
+  order by u.winner_id, u.loser_id
+  on conflict (tenant_id, source_type, source_id, target_type, target_id) do nothing;
+
+  -- Last, because its event tells what the merge has done.
+  update memory.entities as e
+  set
+    metadata = e.metadata || jsonb_build_object('merged_into', entity_merge.target_entity_id),
+    updated_at = memory.next_state_at(e.updated_at, as_of)
+  where e.tenant_id = v_tenant_id and e.id = source_entity_id;
+  return next;
+end;
+$$;
+
+comment on function memory.entity_merge(uuid, uuid, timestamptz) is
+'Merges an entity, the source, into another one, the target: they were the same all along. All '
+'facts about the source become facts about the target, and so do facts of which it is the object. '
+'Of two active facts with the same scope and predicate the one with the higher confidence stays, '
+'that of the target if they are equal, and supersedes the other. The target gets the names and '
+'metadata of the source, its own metadata winning; the source stays as a tombstone. Returns what '
+'changed, in numbers (memory.entity_merges). Merges of the same entities wait for each other, '
+'whichever way round. Errors: PM001 no such entity, PM002 the same one twice, or too many names or '
+'metadata together, PM004 one of them was merged away already.';
+grant execute on function memory.entity_merge to memory_writer;
+
+create or replace function memory.entity_unmerge(
+  entity_id uuid,
+  as_of timestamptz default now()
+)
+  returns table (
+    merge_id uuid,
+    target_entity_id uuid,
+    facts_returned bigint,
+    facts_reactivated bigint,
+    facts_kept bigint,
+    mentions_returned bigint,
+    aliases_removed bigint
+  )
+  language plpgsql
+  volatile
+  rows 1
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_merge memory.entity_merges;
+  v_source memory.entities;
+  v_target memory.entities;
+  v_before jsonb; -- the target, before the merge
+  v_names text[];
+  v_restored uuid[];
+begin
+  perform memory.check_write_time('as_of', as_of);
+  -- Which the target is follows from the merge; that it still is, from a look after the lock.
+  select m.* into v_merge
+  from memory.entity_merges as m
+  where m.tenant_id = v_tenant_id and m.source_entity_id = entity_unmerge.entity_id
+    and m.unmerged_at is null;
+  perform memory.lock_entity_pair(
+    v_tenant_id, entity_unmerge.entity_id,
+    coalesce(v_merge.target_entity_id, entity_unmerge.entity_id)
+  );
+  select m.* into v_merge
+  from memory.entity_merges as m
+  where m.tenant_id = v_tenant_id and m.id = v_merge.id and m.unmerged_at is null;
+  if not found then
+    raise exception 'entity % is not merged into another one', entity_unmerge.entity_id
+      using errcode = 'PM004', hint = 'Pass the entity that was the source of the merge.';
+  end if;
+  select e.* into v_source
+  from memory.entities as e
+  where e.tenant_id = v_tenant_id and e.id = v_merge.source_entity_id;
+  select e.* into v_target
+  from memory.entities as e
+  where e.tenant_id = v_tenant_id and e.id = v_merge.target_entity_id;
+  if v_target.lifecycle_state = 'merged' then
+    raise exception 'entity % was merged into % in turn',
+      v_target.id, v_target.metadata ->> 'merged_into'
+      using errcode = 'PM004', hint = format('Unmerge entity %s first.', v_target.id);
+  end if;
+  if as_of < v_merge.merged_at then
+    raise exception 'as_of lies before the merge: %', as_of
+      using errcode = 'PM002', hint = format('Pass a time from %s on.', v_merge.merged_at);
+  end if;
+
+  perform
+  from memory.facts as f
+  where f.tenant_id = v_tenant_id
+    and f.id in (
+      select c.fact_id from memory.entity_merge_facts as c
+      where c.tenant_id = v_tenant_id and c.merge_id = v_merge.id
+      union all
+      select c.winner_id from memory.entity_merge_facts as c
+      where c.tenant_id = v_tenant_id and c.merge_id = v_merge.id
+    )
+  order by f.id
+  for no key update;
+
+  -- What came with the merge goes back. Of what gave way, first that of the source, then that of
+  -- the target, because their keys are free only then; either only if nothing happened to it since.
+  with going as (
+    select
+      c.fact_id,
+      bool_or(c.change = 'moved') as is_moved,
+      bool_or(c.change = 'object') as is_object,
+      bool_or(c.change = 'superseded' and f.updated_at = c.state_at and f.validity = 'superseded')
+        as is_reactivated
+    from memory.entity_merge_facts as c
+    join memory.facts as f on f.tenant_id = v_tenant_id and f.id = c.fact_id
+    where c.tenant_id = v_tenant_id and c.merge_id = v_merge.id
+    group by c.fact_id
+    having bool_or(c.change <> 'superseded')
+  ),
+  returned as (
+    update memory.facts as f
+    set
+      entity_id = case
+        when g.is_moved and f.entity_id = v_target.id then v_source.id else f.entity_id
+      end,
+      object_entity_id = case
+        when g.is_object and f.object_entity_id = v_target.id then v_source.id
+        else f.object_entity_id
+      end,
+      validity = case when g.is_reactivated then 'active' else f.validity end,
+      metadata = case when g.is_reactivated then h.image -> 'metadata' else f.metadata end,
+      valid_to = case
+        when g.is_reactivated then (h.image ->> 'valid_to')::timestamptz else f.valid_to
+      end,
+      updated_at = memory.next_state_at(f.updated_at, as_of)
+    from going as g
+    join memory.facts as o on o.tenant_id = v_tenant_id and o.id = g.fact_id
+    left join memory.memory_history as h
+      on h.tenant_id = v_tenant_id and h.memory_type = 'fact' and h.memory_id = g.fact_id
+        and h.known_to = o.updated_at
+    where f.tenant_id = v_tenant_id and f.id = g.fact_id
+      and (
+        g.is_moved and f.entity_id = v_target.id
+        or g.is_object and f.object_entity_id = v_target.id
+      )
+    returning f.id, g.is_moved, g.is_object, g.is_reactivated
+  )
+  select
+    count(*) filter (where r.is_moved), count(*) filter (where r.is_object),
+    coalesce(array_agg(r.id order by r.id) filter (where r.is_reactivated), '{}')
+  into facts_returned, mentions_returned, v_restored
+  from returned as r;
+
+  with restored as (
+    update memory.facts as f
+    set
+      validity = 'active',
+      metadata = h.image -> 'metadata',
+      valid_to = (h.image ->> 'valid_to')::timestamptz,
+      updated_at = memory.next_state_at(f.updated_at, as_of)
+    from memory.entity_merge_facts as c
+    join memory.memory_history as h
+      on h.tenant_id = v_tenant_id and h.memory_type = 'fact' and h.memory_id = c.fact_id
+        and h.known_to = c.state_at
+    where c.tenant_id = v_tenant_id and c.merge_id = v_merge.id and c.change = 'superseded'
+      and f.tenant_id = v_tenant_id and f.id = c.fact_id and f.updated_at = c.state_at
+      and f.validity = 'superseded' and f.entity_id = v_target.id
+      and not exists (
+        select from memory.facts as a
+        where a.tenant_id = v_tenant_id and a.entity_id = v_target.id and a.scope = f.scope
+          and a.predicate = f.predicate and a.validity = 'active'
+      )
+    returning f.id
+  )
+  select v_restored || coalesce(array_agg(r.id order by r.id), '{}') into v_restored
+  from restored as r;
+  facts_reactivated := cardinality(v_restored)::bigint;
+  select count(*) - facts_reactivated into facts_kept
+  from memory.entity_merge_facts as c
+  where c.tenant_id = v_tenant_id and c.merge_id = v_merge.id and c.change = 'superseded';
+
+  delete from memory.memory_links as l
+  using memory.entity_merge_facts as c
+  where c.tenant_id = v_tenant_id and c.merge_id = v_merge.id and c.is_linked
+    and c.fact_id = any (v_restored)
+    and l.tenant_id = v_tenant_id and l.source_type = 'fact' and l.source_id = c.winner_id
+    and l.target_type = 'fact' and l.target_id = c.fact_id and l.relation = 'supersedes';
+  update memory.facts as f
+  set supersedes_id = null
+  from memory.entity_merge_facts as c
+  where c.tenant_id = v_tenant_id and c.merge_id = v_merge.id and c.is_chained
+    and c.fact_id = any (v_restored)
+    and f.tenant_id = v_tenant_id and f.id = c.winner_id and f.supersedes_id = c.fact_id;
+
+  select h.image into v_before
+  from memory.memory_history as h
+  where h.tenant_id = v_tenant_id and h.memory_type = 'entity' and h.memory_id = v_target.id
+    and h.known_to = v_merge.target_state_at;
+  -- Names that the target had by then are its own.
+  v_names := array(
+    select memory.fold_name(n.name)
+    from unnest(v_source.aliases || v_source.canonical_name::text) as n (name)
+    except
+    select memory.fold_name(o.name)
+    from jsonb_array_elements_text(
+      (v_before -> 'aliases') || jsonb_build_array(v_before -> 'canonical_name')
+    ) as o (name)
+  );
+  aliases_removed := (
+    select count(*) from unnest(v_target.aliases) as a (alias)
+    where memory.fold_name(a.alias) = any (v_names)
+  );
+  update memory.entities as e
+  set
+    aliases = array(
+      select a.alias
+      from unnest(e.aliases) with ordinality as a (alias, place)
+      where memory.fold_name(a.alias) <> all (v_names)
+      order by a.place
+    ),
+    metadata = e.metadata - array(
+      select k.key
+      from jsonb_each(v_source.metadata) as k
+      where not v_before -> 'metadata' ? k.key and e.metadata -> k.key = k.value
+    ),
+    updated_at = memory.next_state_at(e.updated_at, as_of)
+  where e.tenant_id = v_tenant_id and e.id = v_target.id;
+
+  update memory.entity_merges as m
+  set unmerged_at = as_of
+  where m.tenant_id = v_tenant_id and m.id = v_merge.id;
+  update memory.entities as e
+  set
+    metadata = e.metadata - 'merged_into',
+    updated_at = memory.next_state_at(e.updated_at, as_of)
+  where e.tenant_id = v_tenant_id and e.id = v_source.id;
+
+  merge_id := v_merge.id;
+  target_entity_id := v_target.id;
+  return next;
+end;
+$$;
+
+comment on function memory.entity_unmerge(uuid, timestamptz) is
+'Takes a merge back: the entity, its source, is one of its own again. Facts that it brought along '
+'return to it (facts_returned), as does what has it as object; facts that gave way are active '
+'again and say what they said before, unless something happened to them or their key since '
+'(facts_kept); names and metadata that the target had only from it are removed there. What was '
+'stored about the target since stays with the target. Errors: PM001 no such entity, PM002 a time '
+'before the merge, PM004 it is not merged, or its target was merged away in turn.';
+grant execute on function memory.entity_unmerge to memory_writer;
+
+commit;

@@ -1,0 +1,259 @@
+-- Deploy pymem:functions/core/store/prepare to pg
+
+begin;
+
+set local role memory_owner;
+
+-- Not a CHECK: those are evaluated at every update, so counting a reference would fetch the vector.
+create or replace function memory.check_vector()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  -- A zero or huge vector has no cosine: it gives NaN, and NaN would top every ranking.
+  if vector_norm(new.embedding) not between 1e-6 and 1e6 then
+    raise exception 'the norm of the embedding is %', vector_norm(new.embedding)
+      using errcode = 'PM002',
+        hint = 'Pass the vector of a text: its norm lies between 1e-6 and 1e6.';
+  end if;
+  return new;
+end;
+$$;
+
+comment on function memory.check_vector() is
+'Trigger: refuses a vector without a direction.';
+
+create or replace function memory.least_trust(
+  one text,
+  other text
+)
+  returns text
+  language sql
+  immutable
+  parallel safe
+  return case
+    when array_position('{external,tool,agent,user}'::text [], other)
+      < array_position('{external,tool,agent,user}'::text [], one)
+    then other
+    else one
+  end;
+
+comment on function memory.least_trust(text, text) is
+'The less trusted of two source classes, from the least: external, tool, agent, user. NULL for '
+'other counts as user.';
+
+create or replace function memory.prepare_episode()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+  set client_min_messages = warning -- no NOTICE about words too long to index
+as $$
+declare
+  v_rendered text;
+begin
+  if tg_op = 'UPDATE' then
+    if (
+      (
+        new.tenant_id, new.id, new.butler, new.session_id, new.content, new.source_class,
+        new.created_at
+      ) is distinct from (
+        old.tenant_id, old.id, old.butler, old.session_id, old.content, old.source_class,
+        old.created_at
+      )
+    ) then
+      raise exception 'episode % is append-only', old.id
+        using errcode = 'PM006',
+          hint = 'Store another episode, and forget this one if it is wrong.';
+    end if;
+    -- Either of the two may be set; consolidation_status is the truth.
+    if new.consolidation_status is not distinct from old.consolidation_status
+      and new.consolidated and not old.consolidated
+    then
+      new.consolidation_status := 'consolidated';
+    end if;
+  elsif new.consolidated and new.consolidation_status = 'pending' then
+    new.consolidation_status := 'consolidated';
+  end if;
+  new.consolidated := new.consolidation_status = 'consolidated';
+  if tg_op = 'INSERT' then
+    new.updated_at := new.created_at;
+  end if;
+
+  if tg_op = 'INSERT'
+    or (new.text_search_config, new.index_rendering, new.search_vector)
+      is distinct from (old.text_search_config, old.index_rendering, old.search_vector)
+  then
+    v_rendered := memory.render_memory(
+      'episode', new.content,
+      happened_at => case when new.index_rendering = 'dated' then new.created_at end
+    );
+    new.search_vector := memory.to_search_vector(new.text_search_config, v_rendered);
+  end if;
+  return new;
+end;
+$$;
+
+comment on function memory.prepare_episode() is
+'Trigger: keeps content as it was stored, the two consolidation columns equal and the search '
+'vector true.';
+
+create or replace function memory.prepare_entity()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if (
+    (new.tenant_id, new.id, new.created_at) is distinct from (old.tenant_id, old.id, old.created_at)
+  ) then
+    raise exception 'entity % keeps its identity', old.id
+      using errcode = 'PM006', hint = 'Create another entity, and merge this one into it.';
+  end if;
+  return new;
+end;
+$$;
+
+comment on function memory.prepare_entity() is
+'Trigger: keeps the identity of an entity as created.';
+
+-- Statement triggers: an import of many entities writes their names at once.
+create or replace function memory.write_names()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if tg_op = 'UPDATE' then
+    delete from memory.entity_names as n
+    using new_rows as e
+    where n.tenant_id = e.tenant_id and n.entity_id = e.id;
+  end if;
+  insert into memory.entity_names (tenant_id, name, entity_id, entity_type, is_canonical)
+  select distinct on (e.tenant_id, e.id, n.name)
+    e.tenant_id, n.name, e.id, e.entity_type, n.is_canonical
+  from new_rows as e
+  cross join lateral (
+    select memory.fold_name(e.canonical_name) as name, true as is_canonical
+    union all
+    select memory.fold_name(a.alias), false from unnest(e.aliases) as a (alias)
+  ) as n
+  where e.lifecycle_state = 'active' and n.name <> ''
+  order by e.tenant_id, e.id, n.name, n.is_canonical desc;
+  return null;
+end;
+$$;
+
+comment on function memory.write_names() is
+'Trigger of a statement on entities: keeps memory.entity_names.';
+
+create or replace function memory.prepare_fact()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+  set client_min_messages = warning -- no NOTICE about words too long to index
+as $$
+declare
+  v_rendered text;
+begin
+  if new.validity = 'forgotten' then
+    new.validity := 'retracted';
+  elsif new.validity = 'fading' then
+    new.validity := 'active';
+    new.metadata := new.metadata || '{"status": "fading"}';
+  end if;
+
+  if new.validity = 'superseded' and new.valid_to is null then
+    new.valid_to := greatest(
+      new.valid_from, case tg_op when 'INSERT' then new.created_at else now() end
+    );
+  end if;
+
+  if tg_op = 'INSERT' then
+    new.last_confirmed_at := coalesce(new.last_confirmed_at, new.created_at);
+    new.updated_at := new.created_at;
+    if new.source_episode_id is not null then
+      new.trust := memory.least_trust(
+        new.trust,
+        (
+          select e.source_class
+          from memory.episodes as e
+          where e.tenant_id = new.tenant_id and e.id = new.source_episode_id
+        )
+      );
+    end if;
+  elsif (
+    (new.tenant_id, new.id, new.subject, new.predicate, new.content, new.created_at)
+    is distinct from
+    (old.tenant_id, old.id, old.subject, old.predicate, old.content, old.created_at)
+  ) then
+    raise exception 'fact % cannot be edited', old.id
+      using errcode = 'PM006', hint = 'Store the corrected fact: it supersedes this one.';
+  end if;
+
+  if tg_op = 'INSERT'
+    or (new.text_search_config, new.search_vector)
+      is distinct from (old.text_search_config, old.search_vector)
+  then
+    v_rendered := memory.render_memory('fact', new.content, new.subject, new.predicate);
+    new.search_vector := memory.to_search_vector(new.text_search_config, v_rendered);
+  end if;
+  return new;
+end;
+$$;
+
+comment on function memory.prepare_fact() is
+'Trigger: maps the legacy validities, fills the times of imports, closes the interval in which a '
+'superseded fact held, keeps content as it was stored and the search vector true.';
+
+create or replace function memory.prepare_rule()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+  set client_min_messages = warning -- no NOTICE about words too long to index
+as $$
+declare
+  v_rendered text;
+begin
+  if tg_op = 'INSERT' then
+    new.last_confirmed_at := coalesce(new.last_confirmed_at, new.created_at);
+    new.updated_at := new.created_at;
+    if new.source_episode_id is not null then
+      new.trust := memory.least_trust(
+        new.trust,
+        (
+          select e.source_class
+          from memory.episodes as e
+          where e.tenant_id = new.tenant_id and e.id = new.source_episode_id
+        )
+      );
+    end if;
+  elsif (
+    (new.tenant_id, new.id, new.created_at) is distinct from (old.tenant_id, old.id, old.created_at)
+  ) then
+    raise exception 'rule % keeps its identity', old.id
+      using errcode = 'PM006', hint = 'Store another rule, and forget this one.';
+  end if;
+
+  -- A vector belongs to its text.
+  if tg_op = 'UPDATE' and new.content <> old.content then
+    new.embedding := null;
+    new.embedding_version_id := null;
+  end if;
+
+  if tg_op = 'INSERT'
+    or (new.content, new.text_search_config, new.search_vector)
+      is distinct from (old.content, old.text_search_config, old.search_vector)
+  then
+    v_rendered := memory.render_memory('rule', new.content);
+    new.search_vector := memory.to_search_vector(new.text_search_config, v_rendered);
+  end if;
+  return new;
+end;
+$$;
+
+comment on function memory.prepare_rule() is
+'Trigger: fills the times of imports, keeps the identity as stored and the search '
+'vector true, and takes a rule with a new text its vector.';
+
+commit;

@@ -1,0 +1,131 @@
+-- Deploy pymem:functions/extras/operations/doctor to pg
+
+begin;
+
+set local role memory_owner;
+
+-- A new check is a row here, a function examine_… and a line of memory.doctor.
+create or replace function memory.all_checks(tenant_id text)
+  returns table (
+    check_name text,
+    of_tenant boolean,
+    passed text
+  )
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  return query values
+  (
+    'login', false,
+    format('%I acts for tenant %L, and is held by row security', session_user, tenant_id)
+  ),
+  (
+    'server', false,
+    format(
+      'PostgreSQL %s with pgvector %s serves release %s of the schema',
+      split_part(current_setting('server_version'), ' ', 1),
+      (select e.extversion from pg_extension as e where e.extname = 'vector'),
+      memory.version()
+    )
+  ),
+  ('row_security', false, 'every table keeps the tenants apart'),
+  ('guards', false, 'nothing can be written past the audit'),
+  ('privileges', false, 'roles, owners and privileges are as deployed'),
+  ('indexes', false, 'every index is there and valid'),
+  ('statistics', false, 'autovacuum looks after every table'),
+  ('embeddings', true, 'no memory waits long for its vector'),
+  ('consolidation', true, 'no episode waits long for consolidation'),
+  ('jobs', true, 'the periodic jobs have left nothing undone'),
+  ('settings', true, 'no setting contradicts another'),
+  ('tokens', true, 'no access token in use expires soon');
+end;
+$$;
+
+comment on function memory.all_checks(text) is
+'The checks of memory.doctor in their order: whether they are about a tenant rather than the '
+'database, and what it means that they found nothing.';
+
+create or replace function memory.doctor(
+  passed boolean default false,
+  as_of timestamptz default now()
+)
+  returns setof memory.finding
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+  set jit = off -- compiling takes longer than it saves
+as $$
+declare
+  v_settings memory.settings;
+begin
+  perform memory.check_time('as_of', as_of);
+  begin
+    v_settings := memory.current_settings();
+  exception
+    when invalid_authorization_specification then
+      null; -- No tenant: examine_login says so, and the checks that need one find nothing.
+  end;
+
+  return query
+  with checks as (
+    select c.*
+    from memory.all_checks(v_settings.tenant_id)
+      with ordinality as c (check_name, of_tenant, passed, position)
+  ),
+  found as (
+    select f.* from memory.examine_login(v_settings.tenant_id) as f
+    union all
+    select f.* from memory.examine_server(current_setting('server_version_num')::integer) as f
+    union all
+    select f.* from memory.examine_row_security() as f
+    union all
+    select f.* from memory.examine_guards() as f
+    union all
+    select f.* from memory.examine_privileges(
+      v_settings.tenant_id, current_setting('server_version_num')::integer
+    ) as f
+    union all
+    select f.* from memory.examine_indexes() as f
+    union all
+    select f.* from memory.examine_statistics() as f
+    union all
+    select f.* from memory.examine_embeddings(v_settings, as_of) as f
+    union all
+    select f.* from memory.examine_consolidation(v_settings, as_of) as f
+    union all
+    select f.* from memory.examine_jobs(v_settings, as_of) as f
+    union all
+    select f.* from memory.examine_settings(v_settings) as f
+    union all
+    select f.* from memory.examine_tokens(v_settings, as_of) as f
+  )
+  select r.severity, r.check_name, r.subject, r.message, r.hint
+  from (
+    select c.position, f.*
+    from found as f
+    join checks as c on c.check_name = f.check_name
+    union all
+    select c.position, 'ok', c.check_name, null, c.passed, null
+    from checks as c
+    where doctor.passed
+      and (v_settings.tenant_id is not null or not c.of_tenant)
+      and not exists (select from found as f where f.check_name = c.check_name)
+  ) as r
+  order by
+    array_position('{error,warning,info,ok}', r.severity), r.position, r.subject, r.message, r.hint;
+end;
+$$;
+
+comment on function memory.doctor(boolean, timestamptz) is
+'What is wrong with the login of this session, the database and the memories of the tenant, the '
+'worst first; no row if nothing is. With passed, also a row of severity ok for each check that '
+'found nothing. Without a tenant, as for a superuser who names none, the database is examined, '
+'and a finding says that no more was. Reads only, and nothing of other tenants. Errors: PM002 '
+'invalid time.';
+grant execute on function memory.doctor
+to memory_writer, memory_worker, memory_reader, memory_admin;
+
+commit;

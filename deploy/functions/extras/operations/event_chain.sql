@@ -1,0 +1,333 @@
+-- Deploy pymem:functions/extras/operations/event_chain to pg
+
+begin;
+
+set local role memory_owner;
+
+create or replace function memory.event_digest(event memory.memory_events)
+  returns bytea
+  language sql
+  stable
+  parallel safe
+  return sha256(convert_to(
+    jsonb_build_array(
+      event.tenant_id, event.id, event.seq, event.event_type, event.memory_type, event.memory_id,
+      event.actor, event.login, event.request_id, event.reason, event.payload,
+      extract(epoch from event.created_at)
+    )::text,
+    'UTF8'
+  ));
+
+comment on function memory.event_digest(memory.memory_events) is
+'SHA-256 of all columns of an event, written as a JSON array; the time in seconds since 1970.';
+
+create or replace function memory.seal_events(max_events integer default 1000000)
+  returns table (
+    sealed bigint,
+    "position" bigint, -- noqa: RF06
+    hash bytea
+  )
+  language plpgsql
+  volatile
+  rows 1
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+  set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_head memory.event_chain_heads;
+begin
+  perform memory.check_number('max_events', max_events, 1, 100000000);
+  insert into memory.event_chain_heads as h (tenant_id, position, hash, sealed_at)
+  values (v_tenant_id, 0, '', now())
+  on conflict (tenant_id) do nothing;
+  -- One at a time for a tenant; what another one has sealed meanwhile is visible below.
+  select h.* into v_head
+  from memory.event_chain_heads as h
+  where h.tenant_id = v_tenant_id
+  for no key update;
+
+  with fresh as (
+    select e.id, e.seq, memory.event_digest(e) as digest
+    from memory.memory_events as e
+    where e.tenant_id = v_tenant_id
+      and not exists (
+        select from memory.event_chain as c where c.tenant_id = e.tenant_id and c.event_id = e.id
+      )
+    order by e.seq
+    limit max_events
+  ),
+  chained as (
+    select
+      f.id,
+      f.digest,
+      row_number() over in_order as number,
+      memory.chain_hash(v_head.hash, f.digest) over in_order as hash
+    from fresh as f
+    window in_order as (order by f.seq rows unbounded preceding)
+  ),
+  stored as (
+    insert into memory.event_chain (tenant_id, position, event_id, event_digest, hash)
+    select v_tenant_id, v_head.position + c.number, c.id, c.digest, c.hash
+    from chained as c
+    order by c.number
+    returning position, hash
+  )
+  select count(*), max(s.position), (array_agg(s.hash order by s.position desc))[1]
+  into sealed, position, hash
+  from stored as s;
+
+  if sealed > 0 then
+    update memory.event_chain_heads as h
+    set position = seal_events.position, hash = seal_events.hash, sealed_at = now()
+    where h.tenant_id = v_tenant_id;
+  else
+    position := v_head.position;
+    hash := v_head.hash;
+  end if;
+  return next;
+end;
+$$;
+
+comment on function memory.seal_events(integer) is
+'Seals what has happened since the last seal: appends each new event, at most max_events, to the '
+'hash chain of the tenant. Outside of the transactions that write events, which so never wait for '
+'each other. Returns how many were sealed, and the end of the chain: keep a copy elsewhere, for '
+'memory.verify_chain. Errors: PM002.';
+grant execute on function memory.seal_events to memory_worker;
+
+create or replace function memory.get_chain_head()
+  returns table (
+    "position" bigint, -- noqa: RF06
+    hash bytea,
+    sealed_at timestamptz
+  )
+  language plpgsql
+  stable
+  rows 1
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  return query
+  select h.position, h.hash, h.sealed_at
+  from memory.event_chain_heads as h
+  where h.tenant_id = memory.current_tenant();
+end;
+$$;
+
+comment on function memory.get_chain_head() is
+'The end of the hash chain of the tenant: how many events are sealed, and the hash that covers '
+'them all. No row before the first seal.';
+grant execute on function memory.get_chain_head to memory_worker, memory_reader, memory_admin;
+
+create or replace function memory.check_guards()
+  returns setof memory.chain_problem
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select
+    'guard removed', null::bigint, null::uuid, null::text, null::uuid,
+    format('memory.%I has the rule %I', c.relname, r.rulename)
+  from pg_rewrite as r
+  join pg_class as c on c.oid = r.ev_class
+  where c.relnamespace = 'memory'::regnamespace and c.relkind in ('r', 'p')
+  union all
+  select
+    'guard removed', null, null, null, null,
+    format('the trigger %I of memory.%I is disabled', t.tgname, c.relname)
+  from pg_trigger as t
+  join pg_class as c on c.oid = t.tgrelid
+  where c.relnamespace = 'memory'::regnamespace and t.tgenabled not in ('O', 'A')
+  union all
+  select
+    'guard removed', null, null, null, null,
+    format('the trigger %I of memory.%I does not fire always', g.trigger, g.relation)
+  from (values
+    ('memory_events', 'refuse_change'),
+    ('memory_events', 'refuse_truncate'),
+    ('event_chain', 'refuse_change'),
+    ('event_chain', 'refuse_truncate'),
+    ('event_chain_heads', 'refuse_change'),
+    ('event_chain_heads', 'refuse_truncate')
+  ) as g (relation, trigger)
+  where not exists (
+    select from pg_trigger as t
+    where t.tgrelid = format('memory.%I', g.relation)::regclass and t.tgname = g.trigger
+      and t.tgenabled = 'A'
+  );
+$$;
+
+comment on function memory.check_guards() is
+'What an owner or superuser may have changed about the tables to write past the audit: rewrite '
+'rules, and triggers that are disabled or gone.';
+
+create or replace function memory.check_seals(tenant_id text)
+  returns setof memory.chain_problem
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+  set jit = off
+as $$
+  select
+    p.problem, c.position, c.event_id, c.memory_type, c.memory_id,
+    case p.problem
+      when 'event missing' then 'the sealed event is not there any more'
+      when 'event changed' then 'the event is not the one that was sealed'
+      when 'seal missing' then format('the seals from %s on', c.expected_position)
+      else 'the hash does not follow from the one before it'
+    end
+  from (
+    select
+      s.position, s.event_id, e.memory_type, e.memory_id, e.id is null as is_missing,
+      s.event_digest <> memory.event_digest(e) as is_changed,
+      1 + coalesce(lag(s.position) over in_order, 0) as expected_position,
+      s.hash <> sha256(coalesce(lag(s.hash) over in_order, '') || s.event_digest) as is_broken
+    from memory.event_chain as s
+    left join memory.memory_events as e on e.tenant_id = s.tenant_id and e.id = s.event_id
+    where s.tenant_id = check_seals.tenant_id
+    window in_order as (order by s.position)
+  ) as c
+  cross join lateral (
+    select case
+      when c.position <> c.expected_position then 'seal missing'
+      when c.is_broken then 'seal changed'
+      when c.is_missing then 'event missing'
+      when c.is_changed then 'event changed'
+    end as problem
+  ) as p
+  where p.problem is not null
+  union all
+  select
+    'chain cut off', h.position, null, null, null,
+    format('%s events were sealed up to the hash %s', h.position, encode(h.hash, 'hex'))
+  from memory.event_chain_heads as h
+  where h.tenant_id = check_seals.tenant_id
+    and h.position > 0
+    and not exists (
+      select from memory.event_chain as s
+      where s.tenant_id = h.tenant_id and s.position = h.position and s.hash = h.hash
+    )
+  union all
+  select
+    'chain cut off', s.position, s.event_id, null, null, 'seals lie beyond the end of the chain'
+  from memory.event_chain as s
+  left join memory.event_chain_heads as h on h.tenant_id = s.tenant_id
+  where s.tenant_id = check_seals.tenant_id and s.position = coalesce(h.position, 0) + 1;
+$$;
+
+comment on function memory.check_seals(text) is
+'Where the chain of a tenant, its events and its end contradict each other.';
+
+create or replace function memory.check_event_coverage(tenant_id text)
+  returns setof memory.chain_problem
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+  set jit = off
+as $$
+  with memories as (
+    select 'episode' as memory_type, e.id, e.lifecycle_state
+    from memory.episodes as e where e.tenant_id = check_event_coverage.tenant_id
+    union all
+    select 'fact', f.id, f.lifecycle_state
+    from memory.facts as f where f.tenant_id = check_event_coverage.tenant_id
+    union all
+    select 'rule', r.id, r.lifecycle_state
+    from memory.rules as r where r.tenant_id = check_event_coverage.tenant_id
+    union all
+    select 'entity', n.id, n.lifecycle_state
+    from memory.entities as n where n.tenant_id = check_event_coverage.tenant_id
+  ),
+  -- The last event of each memory that tells of its state.
+  told as (
+    select distinct on (e.memory_id)
+      e.memory_type, e.memory_id, e.id as event_id, e.payload ->> 'to' as state
+    from memory.memory_events as e
+    join memory.transitions as t
+      on t.memory_type = e.memory_type
+        and t.aspect = 'lifecycle_state'
+        and t.event_type = e.event_type
+        and t.from_state = e.payload ->> 'from'
+        and t.to_state = e.payload ->> 'to'
+    where e.tenant_id = check_event_coverage.tenant_id
+    order by e.memory_id, e.seq desc
+  )
+  select
+    case
+      when t.memory_id is null then 'memory without event'
+      when m.id is null then 'memory missing'
+      else 'state without event'
+    end,
+    null::bigint, t.event_id, coalesce(m.memory_type, t.memory_type), coalesce(m.id, t.memory_id),
+    case
+      when t.memory_id is null then 'no event tells of its creation'
+      when m.id is null then format('the last event left it %s', t.state)
+      else format('it is %s, and the last event left it %s', m.lifecycle_state, t.state)
+    end
+  from memories as m
+  full join told as t on t.memory_id = m.id and t.memory_type = m.memory_type
+  where m.id is null and t.state <> '[*]'
+    or t.memory_id is null
+    or m.lifecycle_state <> t.state;
+$$;
+
+comment on function memory.check_event_coverage(text) is
+'Memories of which the events tell nothing, or something else than their rows.';
+
+create or replace function memory.verify_chain(
+  anchor_position bigint default null,
+  anchor_hash bytea default null,
+  max_results integer default 100
+)
+  returns setof memory.chain_problem
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+begin
+  perform memory.check_number('max_results', max_results, 1, 10000);
+  if (anchor_position is null) <> (anchor_hash is null) then
+    raise exception 'an anchor is a position and a hash'
+      using errcode = 'PM002', hint = 'Pass both, as memory.seal_events returned them.';
+  end if;
+
+  return query
+  select p.*
+  from (
+    select c.* from memory.check_seals(v_tenant_id) as c
+    union all
+    select
+      'chain cut off', anchor_position, null, null, null,
+      'the chain does not hold the hash that was kept elsewhere'
+    where anchor_position is not null and not exists (
+      select from memory.event_chain as s
+      where s.tenant_id = v_tenant_id and s.position = anchor_position and s.hash = anchor_hash
+    )
+    union all
+    select g.* from memory.check_guards() as g
+    union all
+    select e.* from memory.check_event_coverage(v_tenant_id) as e
+  ) as p
+  order by p.position, p.problem, p.memory_type, p.memory_id, p.event_id, p.detail
+  limit max_results;
+end;
+$$;
+
+comment on function memory.verify_chain(bigint, bytea, integer) is
+'What contradicts the hash chain of the tenant, the first place in it first: events or seals that '
+'were changed, removed or put in between, a chain that was cut off, rules and triggers that let '
+'somebody write past the audit, and memories whose rows and events disagree. No rows: nothing. '
+'With an anchor, what memory.seal_events returned and was kept elsewhere, also a chain that was '
+'made anew is found. Events since the last seal are not covered by it. Errors: PM002.';
+grant execute on function memory.verify_chain to memory_worker, memory_reader, memory_admin;
+
+commit;

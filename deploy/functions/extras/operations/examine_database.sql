@@ -1,0 +1,462 @@
+-- Deploy pymem:functions/extras/operations/examine_database to pg
+
+begin;
+
+set local role memory_owner;
+
+create or replace function memory.enumerate(names text[])
+  returns text
+  language sql
+  immutable
+  parallel safe
+  return array_to_string(names[:3], ', ')
+    || case
+      when cardinality(names) > 3 then format(' and %s more', cardinality(names) - 3)
+      else ''
+    end;
+
+comment on function memory.enumerate(text[]) is
+'The first three of a list of names, and how many there are besides.';
+
+create or replace function memory.counted(
+  number bigint,
+  noun text
+)
+  returns text
+  language sql
+  immutable
+  parallel safe
+  return format(
+    '%s %s',
+    to_char(number, 'FM999,999,999,999,990'),
+    case when number = 1 then noun else regexp_replace(noun, '(?<![aeo])y$', 'ie') || 's' end
+  );
+
+comment on function memory.counted(bigint, text) is
+'A number with its noun, such as "1 memory" or "1,200 memories".';
+
+create or replace function memory.age_in_words(
+  earlier timestamptz,
+  later timestamptz
+)
+  returns text
+  language sql
+  immutable
+  parallel safe
+  return case
+    when later - earlier >= interval '48 hours'
+      then memory.counted(floor(memory.days_between(earlier, later))::bigint, 'day')
+    when later - earlier >= interval '2 hours'
+      then memory.counted(floor(24 * memory.days_between(earlier, later))::bigint, 'hour')
+    else memory.counted(floor(1440 * memory.days_between(earlier, later))::bigint, 'minute')
+  end;
+
+comment on function memory.age_in_words(timestamptz, timestamptz) is
+'How long ago something was, such as "3 days" or "20 minutes": whole units, rounded down.';
+
+create or replace function memory.examine_login(tenant_id text)
+  returns setof memory.finding
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_bound_to text := (
+    select l.tenant_id from memory.tenant_logins as l where l.login = session_user
+  );
+  v_is_superuser boolean := (select r.rolsuper from pg_roles as r where r.rolname = session_user);
+  v_is_gateway boolean := pg_has_role(session_user, 'memory_gateway', 'member');
+begin
+  -- Whom row security does not hold; a superuser counts as a member of every role.
+  return query
+  select
+    'error', 'login', r.rolname::text,
+    case
+      when r.rolname <> session_user
+      then format(
+        'the login %I may become %I, whom row security does not hold', session_user, r.rolname
+      )
+      when r.rolsuper
+      then format('the login %I is a superuser, whom row security does not hold', session_user)
+      else format('the login %I has BYPASSRLS: row security does not hold it', session_user)
+    end,
+    'Deploy and repair with it, and connect applications as a login of their own '
+    '(sql/grant_login.sql).'
+  from pg_roles as r
+  where (r.rolsuper or r.rolbypassrls)
+    and case
+      when v_is_superuser then r.rolname = session_user
+      else pg_has_role(session_user, r.oid, 'member')
+    end;
+
+  return query
+  select
+    'error', 'login', o.role,
+    format('the login %I is a member of %s, which %s', session_user, o.role, o.power),
+    'Deploy and repair with it, and connect applications as a login of their own '
+    '(sql/grant_login.sql).'
+  from (values
+    ('memory_owner', 'may change tables and switch the audit off'),
+    ('memory_search', 'reads the memories of every tenant')
+  ) as o (role, power)
+  where not v_is_superuser and pg_has_role(session_user, o.role, 'member');
+
+  return query
+  select
+    'error', 'login', 'schema public',
+    format(
+      'the login %I owns the schema public, where functions look: what it creates there may run as '
+      'memory_owner',
+      session_user
+    ),
+    'Deploy and repair with it, and connect applications as a login of their own '
+    '(sql/grant_login.sql).'
+  from pg_namespace as n
+  where n.nspname = 'public'
+    and pg_has_role(session_user, n.nspowner, 'member')
+    and not pg_has_role(session_user, 'memory_owner', 'member');
+
+  return query
+  select
+    case when v_is_gateway then 'warning' else 'error' end, 'login', session_user::text,
+    case
+      when v_is_gateway
+      then 'no tenant is named, so that only the database was examined, and no memories'
+      else format('the login %I is bound to no tenant, so that every call is refused', session_user)
+    end,
+    case
+      when v_is_gateway
+      then 'Call memory.set_request(tenant_id => ...) first, in the same transaction.'
+      else 'An administrator binds it to one with sql/grant_login.sql.'
+    end
+  where examine_login.tenant_id is null;
+
+  return query
+  select
+    'info', 'login', 'memory_gateway',
+    format(
+      'the login %I is bound to tenant %s, so that its role memory_gateway is of no effect',
+      session_user, quote_literal(v_bound_to)
+    ),
+    'Revoke the role, or let the login name tenants: memory.unbind_login.'
+  where v_bound_to is not null and v_is_gateway and not v_is_superuser;
+end;
+$$;
+
+comment on function memory.examine_login(text) is
+'What is unsafe about the login of this session, or keeps it from its tenant (NULL: it has none).';
+
+create or replace function memory.examine_server(server_version_num integer)
+  returns setof memory.finding
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  return query
+  select
+    'error', 'server', 'PostgreSQL',
+    format('PostgreSQL %s is too old for pymem', server_version_num / 10000),
+    'Use PostgreSQL 15 or later.'
+  where server_version_num < 150000;
+
+  return query
+  select p.severity, 'server', 'vector', p.message, p.hint
+  from pg_extension as e
+  join pg_namespace as n on n.oid = e.extnamespace
+  left join pg_available_extensions as a on a.name = e.extname
+  cross join lateral (
+    values
+    (
+      string_to_array(substring(e.extversion from '^[0-9]+(?:\.[0-9]+)*'), '.')::integer[]
+        < array[0, 7],
+      'error',
+      format('pgvector %s is too old for pymem', e.extversion),
+      'Install pgvector 0.7 or later, then: alter extension vector update;'
+    ),
+    (
+      n.nspname <> 'public',
+      'error',
+      format('the extension vector is in schema %I, where functions do not look', n.nspname),
+      'Move it: alter extension vector set schema public;'
+    ),
+    (
+      a.default_version <> e.extversion,
+      'info',
+      format('of pgvector, %s is installed and %s is there', e.extversion, a.default_version),
+      'Update it: alter extension vector update;'
+    )
+  ) as p (is_so, severity, message, hint)
+  where e.extname = 'vector' and p.is_so;
+
+  return query
+  select
+    'info', 'server', 'pg_trgm',
+    'the extension pg_trgm is not in schema public: no entity is found by a similar name',
+    'If similar names matter: create extension pg_trgm with schema public;'
+  where not exists (
+    select from pg_extension as e
+    where e.extname = 'pg_trgm' and e.extnamespace = 'public'::regnamespace
+  );
+end;
+$$;
+
+comment on function memory.examine_server(integer) is
+'What is wrong with the release of PostgreSQL (as of server_version_num) and its extensions.';
+
+create or replace function memory.examine_row_security()
+  returns setof memory.finding
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select
+    'error', 'row_security', format('memory.%I', c.relname),
+    format(
+      'row security is not %s',
+      case when c.relrowsecurity then 'forced on the owner' else 'enabled' end
+    ),
+    format(
+      'alter table memory.%I enable row level security, force row level security;', c.relname
+    )
+  from pg_class as c
+  where c.relnamespace = 'memory'::regnamespace and c.relkind in ('r', 'p')
+    and not (c.relrowsecurity and c.relforcerowsecurity)
+  union all
+  -- tenant_logins, which tells the tenant, is its owner's alone.
+  select
+    'error', 'row_security', format('memory.%I', c.relname),
+    'no policy restricts a tenant to its own rows',
+    format(
+      'drop policy if exists tenant on memory.%1$I; '
+      'create policy tenant on memory.%1$I as restrictive to memory_owner, memory_writer, '
+      'memory_worker, memory_reader, memory_admin, memory_gateway '
+      'using (tenant_id = (select memory.current_tenant())) '
+      'with check (tenant_id = (select memory.current_tenant()));',
+      c.relname
+    )
+  from pg_class as c
+  join pg_attribute as a on a.attrelid = c.oid and a.attname = 'tenant_id'
+  where c.relnamespace = 'memory'::regnamespace and c.relkind in ('r', 'p')
+    and c.relname <> 'tenant_logins'
+    and not exists (
+      select from pg_policy as p
+      where p.polrelid = c.oid and not p.polpermissive and p.polcmd = '*'
+        and p.polroles @> array[
+          'memory_owner', 'memory_writer', 'memory_worker', 'memory_reader', 'memory_admin',
+          'memory_gateway'
+        ]::regrole[]::oid[]
+        and pg_get_expr(p.polqual, p.polrelid) ~ '^\(tenant_id = .*\mcurrent_tenant\(\)'
+        and pg_get_expr(p.polwithcheck, p.polrelid) ~ '^\(tenant_id = .*\mcurrent_tenant\(\)'
+    );
+$$;
+
+comment on function memory.examine_row_security() is
+'Tables that do not keep the tenants apart any more.';
+
+create or replace function memory.examine_guards()
+  returns setof memory.finding
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select
+    'error', 'guards', 'triggers', g.detail,
+    'Whatever was written meanwhile left no event: look at it (memory.verify_chain), then make the '
+    'trigger again as deploy/ has it, or drop the rule.'
+  from memory.check_guards() as g
+  union all
+  select
+    'error', 'guards', 'session_replication_role',
+    'triggers do not fire in this session: what it writes leaves no event, nor a vector to make',
+    'reset session_replication_role; and see pg_db_role_setting for who set it.'
+  where current_setting('session_replication_role') = 'replica';
+$$;
+
+comment on function memory.examine_guards() is
+'What lets somebody write past the audit: see memory.check_guards.';
+
+create or replace function memory.examine_privileges(
+  tenant_id text,
+  server_version_num integer
+)
+  returns setof memory.finding
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  return query
+  select
+    'error', 'privileges', r.rolname::text,
+    format('the role %I may log in, or has a power over the cluster', r.rolname),
+    format('alter role %I nologin nosuperuser nobypassrls nocreaterole;', r.rolname)
+  from pg_roles as r
+  where r.rolname in (
+      'memory_owner', 'memory_search', 'memory_writer', 'memory_worker', 'memory_reader',
+      'memory_admin', 'memory_gateway'
+    )
+    and (r.rolcanlogin or r.rolsuper or r.rolbypassrls or r.rolcreaterole);
+
+  return query
+  with objects as (
+    select
+      format('memory.%I', c.relname) as name, c.relowner as owner,
+      coalesce(c.relacl, acldefault('r', c.relowner)) as acl
+    from pg_class as c
+    where c.relnamespace = 'memory'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')
+    union all
+    select
+      format('memory.%I()', p.proname), p.proowner,
+      coalesce(p.proacl, acldefault('f', p.proowner))
+    from pg_proc as p
+    where p.pronamespace = 'memory'::regnamespace
+    union all
+    select 'schema memory', n.nspowner, coalesce(n.nspacl, acldefault('n', n.nspowner))
+    from pg_namespace as n
+    where n.nspname = 'memory'
+  )
+  select
+    'error', 'privileges', 'public',
+    format('everybody may use %s', memory.enumerate(array_agg(o.name order by o.name))),
+    'Revoke it from public, and grant again what deploy/privileges.sql does.'
+  from objects as o
+  where exists (select from aclexplode(o.acl) as a where a.grantee = 0)
+  having count(*) > 0
+  union all
+  select
+    'warning', 'privileges', o.owner::regrole::text,
+    format(
+      'the role %s owns, and so runs as or may change, %s',
+      o.owner::regrole, memory.enumerate(array_agg(o.name order by o.name))
+    ),
+    'Keep additions in a schema of their own, or give them to memory_owner.'
+  from objects as o
+  where o.owner not in ('memory_owner'::regrole, 'memory_search'::regrole)
+  group by o.owner;
+
+  -- Functions find the extensions there, and whatever else is there. Its owner is not looked at
+  -- here, since in most databases that is who deploys.
+  return query
+  select distinct
+    'error', 'privileges', 'schema public',
+    format(
+      '%s may create objects in the schema public, where functions look, and so run code as '
+      'memory_owner',
+      case when a.grantee = 0 then 'everybody' else format('the role %s', a.grantee::regrole) end
+    ),
+    format(
+      'revoke create on schema public from %s cascade;',
+      case when a.grantee = 0 then 'public' else a.grantee::regrole::text end
+    )
+  from pg_namespace as n
+  cross join lateral aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) as a
+  where n.nspname = 'public' and a.privilege_type = 'CREATE' and a.grantee <> n.nspowner
+    and (a.grantee = 0 or not pg_has_role(a.grantee, 'memory_owner', 'member'));
+
+  -- A tenant learns of its own logins only.
+  return query
+  select
+    'warning', 'privileges', l.login::text,
+    format(
+      'the login %I of tenant %L is gone, and its binding is not: the next login of that name has '
+      'the tenant',
+      l.login, l.tenant_id
+    ),
+    format('As owner of the schema: select memory.unbind_login(%L);', l.login)
+  from memory.tenant_logins as l
+  where (
+      l.tenant_id = examine_privileges.tenant_id
+      or pg_has_role(session_user, 'memory_owner', 'member')
+    )
+    and not exists (select from pg_roles as r where r.rolname = l.login);
+
+  return query
+  select
+    'warning', 'privileges', r.rolname::text,
+    format(
+      'the role %I has CREATEROLE, and so may grant itself memory_owner before PostgreSQL 16',
+      r.rolname
+    ),
+    format('Upgrade PostgreSQL, or: alter role %I nocreaterole;', r.rolname)
+  from pg_roles as r
+  where server_version_num < 160000
+    and r.rolcreaterole and not r.rolsuper
+    and not pg_has_role(r.oid, 'memory_owner', 'member')
+    and exists (
+      select from pg_roles as l
+      where l.rolcanlogin and not l.rolsuper and pg_has_role(l.oid, r.oid, 'member')
+    );
+end;
+$$;
+
+comment on function memory.examine_privileges(text, integer) is
+'Whether the roles, owners and privileges are those of the deployment, as a restore may lose them, '
+'and who could get those of the owner: by the schema public, or (as of server_version_num) by '
+'CREATEROLE. Also bindings of logins that are gone: those of the tenant, or all for the owner.';
+
+create or replace function memory.examine_indexes()
+  returns setof memory.finding
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select
+    -- One that is unique guards what no other one does.
+    case when i.repair ~* '^(create unique|alter table)' then 'error' else 'warning' end,
+    'indexes', i.index_name, format('the index is %s', i.problem),
+    format('As owner of the schema, outside of a transaction: %s;', i.repair)
+  from memory.check_indexes() as i;
+$$;
+
+comment on function memory.examine_indexes() is 'What memory.check_indexes finds.';
+
+create or replace function memory.examine_statistics()
+  returns setof memory.finding
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select
+    'warning', 'statistics', s.name,
+    'autovacuum is off: dead rows stay, and plans are made by old statistics',
+    format('Set %s = on in postgresql.conf.', s.name)
+  from unnest('{autovacuum,track_counts}'::text[]) as s (name)
+  where current_setting(s.name) = 'off'
+  union all
+  select
+    'warning', 'statistics', format('memory.%I', c.relname),
+    'autovacuum is off for this table',
+    format('alter table memory.%I reset (autovacuum_enabled);', c.relname)
+  from pg_class as c
+  where c.relnamespace = 'memory'::regnamespace
+    and exists (
+      select from pg_options_to_table(c.reloptions) as o
+      where o.option_name = 'autovacuum_enabled' and not o.option_value::boolean
+    )
+  union all
+  select
+    'warning', 'statistics', format('memory.%I', c.relname),
+    'the table is large and was never analyzed, so that plans are guesses',
+    format('As owner of the schema: analyze memory.%I;', c.relname)
+  from pg_class as c
+  where c.relnamespace = 'memory'::regnamespace and c.relkind = 'r'
+    and c.reltuples < 0
+    and pg_relation_size(c.oid) > 8 * 1024 * 1024
+  union all
+  select
+    'warning', 'statistics', format('memory.%I', s.relname),
+    'more than half of its rows are dead: autovacuum does not keep up',
+    format(
+      'As owner of the schema: vacuum (analyze) memory.%I; and look for old transactions in '
+      'pg_stat_activity.',
+      s.relname
+    )
+  from pg_stat_all_tables as s
+  where s.schemaname = 'memory' and s.n_dead_tup > greatest(s.n_live_tup, 50000);
+$$;
+
+comment on function memory.examine_statistics() is
+'Tables that autovacuum does not look after.';
+
+commit;

@@ -1,0 +1,580 @@
+-- Deploy pymem:functions/extras/operations/examine_tenant to pg
+
+begin;
+
+set local role memory_owner;
+
+-- What memory.doctor looks at for a tenant: one function a check, none of them granted. Strict:
+-- where there is no tenant, there are no settings, and they find nothing.
+
+create or replace function memory.examine_embeddings(
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns setof memory.finding
+  language plpgsql
+  stable
+  strict
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  return query
+  select f.severity, 'embeddings', b.status, f.message, f.hint
+  from memory.embedding_backlog(as_of) as b
+  cross join lateral (
+    values
+    (
+      b.status = 'active' and b.embedding_version_id is null,
+      case settings.retrieval_mode when 'keyword' then 'info' else 'warning' end,
+      format(
+        'no embedding model is registered, so that %s can be found by words only',
+        memory.counted(b.pending, 'memory')
+      ),
+      'Let an embedding worker run (docs/operations.md), or mean it: '
+      'select memory.configure(''{"retrieval_mode": "keyword"}'');'
+    ),
+    (
+      b.status = 'active' and b.embedding_version_id is not null
+      and b.oldest_at < as_of - interval '1 hour',
+      'warning',
+      format(
+        'waiting for a vector of model %s: %s, for up to %s',
+        b.model, memory.counted(b.pending, 'memory'), memory.age_in_words(b.oldest_at, as_of)
+      ),
+      'Let an embedding worker of that model run (docs/operations.md).'
+    ),
+    (
+      b.status = 'building' and b.pending = 0,
+      'warning',
+      format('every memory has its vector of model %s, and searches use the old ones', b.model),
+      'select memory.switch_embedding_version(); or give up: select memory.cancel_reembedding();'
+    ),
+    (
+      b.status = 'building' and b.pending > 0
+      and b.claimed = 0 and b.oldest_at < as_of - interval '1 day',
+      'warning',
+      format(
+        'the change to model %s stands still: %s without its vector, for up to %s',
+        b.model, memory.counted(b.pending, 'memory'), memory.age_in_words(b.oldest_at, as_of)
+      ),
+      'Let an embedding worker of that model run (docs/operations.md), or give up: '
+      'select memory.cancel_reembedding();'
+    ),
+    (
+      b.status = 'building' and b.pending > 0
+      and not (b.claimed = 0 and b.oldest_at < as_of - interval '1 day'),
+      'info',
+      format(
+        'a change to model %s is under way: %s to go', b.model, memory.counted(b.pending, 'memory')
+      ),
+      'Switch when it is done: select memory.switch_embedding_version();'
+    )
+  ) as f (is_so, severity, message, hint)
+  where f.is_so;
+
+  return query
+  select
+    'warning', 'embeddings', q.target,
+    format(
+      'given to embedding workers five times and more, and without a vector still: %s',
+      memory.counted(count(*), 'memory')
+    ),
+    'See the log of the worker; memory.embedding_queue tells which they are.'
+  from memory.embedding_queue as q
+  where q.tenant_id = settings.tenant_id
+    and q.target in ('active', 'building')
+    and q.attempts >= 5
+    and (q.claimed_until is null or q.claimed_until <= as_of)
+  group by q.target;
+
+  return query
+  select
+    'info', 'embeddings', 'embedding_rendering',
+    format(
+      'episodes are to be embedded as "%s", and their vectors are made of "%s"',
+      settings.embedding_rendering, v.rendering
+    ),
+    format('Make them anew: select memory.start_reembedding(%L, %L);', v.model, v.version)
+  from memory.active_embedding_version() as v
+  where v.rendering <> settings.embedding_rendering
+    and not exists (
+      select from memory.current_embedding_versions() as b
+      where b.status = 'building' and b.rendering = settings.embedding_rendering
+    );
+
+  return query
+  select
+    'warning', 'embeddings', i.memory_type,
+    format(
+      'searches compare all of %s: more than exact_scan_limit (%s)',
+      memory.counted(c.documents, i.memory_type), settings.exact_scan_limit
+    ),
+    'select memory.rebuild_vector_indexes(); or mean it, and raise exact_scan_limit.'
+  from memory.vector_indexes() as i
+  join unnest(memory.corpus_sizes('{episode,fact,rule}')) as c on c.memory_type = i.memory_type
+  where i.method = 'exact' and c.documents > settings.exact_scan_limit
+    and exists (select from memory.active_embedding_version());
+end;
+$$;
+
+comment on function memory.examine_embeddings(memory.settings, timestamptz) is
+'Memories that wait for a vector for more than an hour or in vain, a change of model that stands '
+'still (for a day), and many vectors without an index.';
+
+create or replace function memory.examine_consolidation(
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns setof memory.finding
+  language plpgsql
+  stable
+  strict
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  return query
+  select
+    'warning', 'consolidation',
+    memory.enumerate(array_agg(d.butler order by d.oldest_at, d.butler)),
+    format(
+      'waiting for consolidation, which was due a day ago: %s, for up to %s',
+      memory.counted(sum(d.waiting)::bigint, 'episode'),
+      memory.age_in_words(min(d.oldest_at), as_of)
+    ),
+    format(
+      'Let a consolidation worker run (docs/consolidation.md). Episodes are stored for %s days.',
+      settings.episode_ttl_days
+    )
+  from memory.consolidation_due(as_of - interval '1 day') as d
+  where d.is_due and d.oldest_at < as_of - interval '1 day'
+  having count(*) > 0;
+
+  return query
+  select f.severity, 'consolidation', f.status, f.message, f.hint
+  from (
+    select
+      count(*) filter (where e.consolidation_status = 'failed') as failed,
+      count(*) filter (where e.consolidation_status = 'dead_letter') as dead
+    from memory.episodes as e
+    where e.tenant_id = settings.tenant_id
+      and e.consolidation_status in ('failed', 'dead_letter')
+      and (e.expires_at is null or e.expires_at > as_of)
+  ) as c
+  cross join lateral (
+    values
+    (
+      'failed', c.failed, 'info',
+      format('failed, and waiting for another try: %s', memory.counted(c.failed, 'episode')),
+      'See why: select errors from memory.list_consolidation_runs();'
+    ),
+    (
+      'dead_letter', c.dead, 'warning',
+      format(
+        'given up after %s: %s',
+        memory.counted(settings.consolidation_max_attempts, 'attempt'),
+        memory.counted(c.dead, 'episode')
+      ),
+      'See why (select errors from memory.list_consolidation_runs();), then: '
+      'select memory.requeue_episodes();'
+    )
+  ) as f (status, number, severity, message, hint)
+  where f.number > 0;
+
+  return query
+  select
+    'warning', 'consolidation', 'runs', 'the last three runs have failed',
+    'See why: select errors from memory.list_consolidation_runs();'
+  from (
+    select r.status
+    from memory.consolidation_runs as r
+    where r.tenant_id = settings.tenant_id and r.status in ('proposed', 'done', 'failed', 'undone')
+    order by r.started_at desc, r.id
+    limit 3
+  ) as r
+  having count(*) = 3 and bool_and(r.status = 'failed');
+
+  return query
+  select
+    'warning', 'consolidation', r.butler,
+    format(
+      'the lease of a run ended %s ago: its worker died, and nobody has come since',
+      memory.age_in_words(r.leased_until, as_of)
+    ),
+    'Let a consolidation worker run (docs/consolidation.md): it gives the episodes back.'
+  from memory.consolidation_runs as r
+  where r.tenant_id = settings.tenant_id
+    and r.status = 'running'
+    and r.leased_until < as_of - interval '1 hour';
+
+  return query
+  select
+    'warning', 'consolidation', 'review',
+    format(
+      'proposed in %s, and neither accepted nor rejected for up to %s',
+      memory.counted(count(*), 'run'), memory.age_in_words(min(r.finished_at), as_of)
+    ),
+    'See memory.consolidation_diff; memory.accept_proposals and memory.reject_proposals.'
+  from memory.consolidation_runs as r
+  where r.tenant_id = settings.tenant_id
+    and r.status = 'proposed'
+    and r.finished_at < as_of - interval '7 days'
+  having count(*) > 0;
+end;
+$$;
+
+comment on function memory.examine_consolidation(memory.settings, timestamptz) is
+'Episodes that wait although consolidation was due a day ago, those that failed and dead letters, '
+'runs that fail one after the other or whose lease ended an hour ago, and proposals that wait for '
+'a week.';
+
+create or replace function memory.examine_jobs(
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns setof memory.finding
+  language plpgsql
+  stable
+  strict
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_cutoff timestamptz := as_of - interval '2 days';
+  v_grace interval := make_interval(secs => settings.episode_pending_grace_days * 86400);
+  v_due uuid[];
+  v_aged bigint;
+begin
+  -- Nothing records when a job ran last, so these look for work that it should have done by then.
+  -- What was swept since is due as of then, too, as it has aged since, but it is not due now.
+  v_due := (select d.ids from memory.due_facts(settings, v_cutoff) as d)
+    || (select d.ids from memory.due_rules(settings, v_cutoff) as d);
+  if v_due <> '{}' then
+    v_aged := (
+      select count(*)
+      from unnest(
+        (select d.ids from memory.due_facts(settings, as_of) as d)
+        || (select d.ids from memory.due_rules(settings, as_of) as d)
+      ) as due_now (id)
+      join unnest(v_due) as due_then (id) on due_then.id = due_now.id
+    );
+  end if;
+
+  return query
+  select
+    -- To go without seals is a choice.
+    case when j.job = 'seal_events' and j.schedule = 'off' then 'info' else 'warning' end,
+    'jobs', j.job, o.message,
+    format(
+      'select %s; and see that something runs it (docs/operations.md): its schedule is "%s".',
+      j.call, j.schedule
+    )
+  from memory.all_jobs(settings) as j
+  join (
+    select
+      'run_decay_sweep' as job, v_aged > 0 as is_overdue,
+      format(
+        'not in the state that their confidence has had for two days: %s',
+        memory.counted(v_aged, 'memory')
+      ) as message
+    union all
+    select
+      'run_episode_cleanup', count(*) > 0,
+      format(
+        'expired more than two days ago, and not deleted: %s', memory.counted(count(*), 'episode')
+      )
+    from memory.episodes as e
+    where e.tenant_id = settings.tenant_id
+      and e.expires_at < v_cutoff
+      and (
+        e.consolidation_status in ('consolidated', 'dead_letter')
+        or e.expires_at < v_cutoff - v_grace
+      )
+    union all
+    select
+      'run_rule_hygiene', count(*) > 0,
+      format(
+        'due for two days to become a warning, or proven: %s', memory.counted(count(*), 'rule')
+      )
+    from memory.rules as r
+    where r.tenant_id = settings.tenant_id
+      and r.lifecycle_state <> 'retracted'
+      and r.maturity <> 'anti_pattern'
+      and r.last_applied_at < v_cutoff
+      and (
+        r.metadata @> '{"needs_inversion": true}'
+        or r.maturity = 'established'
+        and memory.promoted_maturity(
+          settings, r.maturity, r.success_count, r.effectiveness_score, r.created_at, v_cutoff
+        ) = 'proven'
+      )
+    union all
+    select
+      'seal_events', e.created_at < as_of - interval '1 day',
+      format(
+        'the oldest event without a seal is of %s ago', memory.age_in_words(e.created_at, as_of)
+      )
+    from (
+      select min(e.created_at) as created_at
+      from memory.memory_events as e
+      where e.tenant_id = settings.tenant_id
+        and e.created_at > coalesce(
+          (
+            select h.sealed_at from memory.event_chain_heads as h
+            where h.tenant_id = settings.tenant_id
+          ),
+          '-infinity'
+        )
+    ) as e
+    union all
+    select
+      'fold_corpus_statistics', count(*) > 1000,
+      format('not folded into the statistics of the corpus: %s', memory.counted(count(*), 'change'))
+    from memory.corpus_deltas as d
+    where d.tenant_id = settings.tenant_id
+  ) as o on o.job = j.job
+  where o.is_overdue;
+end;
+$$;
+
+comment on function memory.examine_jobs(memory.settings, timestamptz) is
+'Periodic jobs whose work is left undone: that of the sweeps for two days, of the seals for one, '
+'and more than a thousand changes to fold. Work of which nobody would notice is not looked for.';
+
+create or replace function memory.examine_settings(settings memory.settings)
+  returns setof memory.finding
+  language plpgsql
+  stable
+  strict
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_default memory.settings := memory.default_settings(settings.tenant_id);
+  v_room bigint := floor(settings.context_token_budget * settings.context_chars_per_token)::bigint;
+  v_stored bigint;
+begin
+  return query
+  select
+    c.severity, 'settings', c.setting, c.message,
+    case
+      when c.severity = 'info' then 'If it is meant so, leave it. If not: '
+      else 'Change it, such as to the default: '
+    end || format(
+      'select memory.configure(%L);',
+      jsonb_build_object(c.setting, to_jsonb(v_default) -> c.setting)
+    )
+  from (
+    values
+    (
+      'weight_relevance', 'warning', settings.weight_relevance = 0,
+      'recall ranks without regard to what was asked'
+    ),
+    (
+      'expiry_threshold', 'warning',
+      settings.expiry_threshold > 0 and settings.expiry_threshold >= settings.fading_threshold,
+      format(
+        'nothing fades before it expires: expiry_threshold is %s, fading_threshold %s',
+        settings.expiry_threshold, settings.fading_threshold
+      )
+    ),
+    (
+      'min_confidence', 'info', settings.min_confidence > settings.fading_threshold,
+      format(
+        'what decays below %s is found no more, long before it fades (below %s)',
+        settings.min_confidence, settings.fading_threshold
+      )
+    ),
+    (
+      'min_confidence', 'warning', settings.min_confidence > 0.5,
+      format(
+        'new rules, of confidence 0.5, are left out of recall and context: min_confidence is %s',
+        settings.min_confidence
+      )
+    ),
+    (
+      'fading_threshold', 'warning', settings.fading_threshold > 0.5,
+      format(
+        'new rules, of confidence 0.5, fade at the next sweep: fading_threshold is %s',
+        settings.fading_threshold
+      )
+    ),
+    (
+      'consolidation_max_confidence', 'warning',
+      settings.consolidation_max_confidence
+        < greatest(settings.min_confidence, settings.fading_threshold, settings.expiry_threshold),
+      format(
+        'facts that consolidation infers, of confidence %s at most, fade at once or are not found',
+        settings.consolidation_max_confidence
+      )
+    ),
+    (
+      'episode_ttl_days', 'warning',
+      settings.episode_ttl_days * 24 < settings.consolidation_interval_hours,
+      format(
+        'episodes expire after %s days, and consolidation is due every %s hours',
+        settings.episode_ttl_days, settings.consolidation_interval_hours
+      )
+    ),
+    (
+      'rule_proven_successes', 'warning',
+      settings.rule_proven_successes < settings.rule_established_successes,
+      format(
+        'to be proven takes fewer successes (%s) than to be established (%s)',
+        settings.rule_proven_successes, settings.rule_established_successes
+      )
+    ),
+    (
+      'rule_proven_effectiveness', 'warning',
+      settings.rule_proven_effectiveness < settings.rule_established_effectiveness,
+      format(
+        'to be proven takes less effectiveness (%s) than to be established (%s)',
+        settings.rule_proven_effectiveness, settings.rule_established_effectiveness
+      )
+    ),
+    (
+      'rule_inversion_effectiveness', 'warning',
+      settings.rule_inversion_effectiveness > settings.rule_established_effectiveness,
+      format(
+        'rules turn into warnings at an effectiveness (below %s) that makes others established '
+        '(from %s)',
+        settings.rule_inversion_effectiveness, settings.rule_established_effectiveness
+      )
+    ),
+    (
+      'context_token_budget', 'error', v_room < length(E'# Memory Context\n'),
+      format('memory.context has no room for its heading: %s characters', v_room)
+    ),
+    (
+      'context_token_budget', 'warning', v_room between length(E'# Memory Context\n') and 99,
+      format('memory.context has room for hardly more than its heading: %s characters', v_room)
+    ),
+    (
+      'context_facts_share', 'info',
+      settings.context_facts_share + settings.context_rules_share
+        + settings.context_warnings_share + settings.context_episodes_share = 0,
+      'no section of memory.context has a share, so that facts may take all of it'
+    ),
+    (
+      'ranking', 'info',
+      settings.ranking = 'specified'
+        and (settings.rrf_k, settings.keyword_match, settings.min_relevance, settings.min_evidence)
+          <> (v_default.rrf_k, v_default.keyword_match, v_default.min_relevance,
+            v_default.min_evidence),
+      'rrf_k, keyword_match, min_relevance and min_evidence are of no effect while ranking is '
+      '"specified"'
+    ),
+    (
+      'retrieval_mode', 'error',
+      settings.retrieval_mode = 'semantic'
+        and not exists (select from memory.active_embedding_version()),
+      'searches are refused: retrieval_mode is "semantic", and no embedding model is registered'
+    ),
+    (
+      'text_search_config', 'error',
+      not exists (
+        select from pg_ts_config as t
+        where t.cfgname = settings.text_search_config and pg_ts_config_is_visible(t.oid)
+      ),
+      format(
+        'stores and searches are refused: there is no text search configuration %s',
+        quote_literal(settings.text_search_config)
+      )
+    )
+  ) as c (setting, severity, is_so, message)
+  where c.is_so;
+
+  v_stored := (
+    select count(*) from (
+      select e.text_search_config from memory.episodes as e
+      where e.tenant_id = settings.tenant_id
+      union all
+      select f.text_search_config from memory.facts as f
+      where f.tenant_id = settings.tenant_id
+      union all
+      select r.text_search_config from memory.rules as r
+      where r.tenant_id = settings.tenant_id
+    ) as m
+    where m.text_search_config <> settings.text_search_config
+  );
+  if v_stored > 0 then
+    return query values (
+      'warning', 'settings', 'text_search_config',
+      format(
+        'indexed in another language than searches are read in (%s): %s',
+        settings.text_search_config, memory.counted(v_stored, 'memory')
+      ),
+      format(
+        'Index them anew: select memory.configure(%L);',
+        jsonb_build_object('text_search_config', settings.text_search_config)
+      )
+    );
+  end if;
+end;
+$$;
+
+comment on function memory.examine_settings(memory.settings) is
+'Settings that contradict each other, or the data.';
+
+create or replace function memory.examine_tokens(
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns setof memory.finding
+  language plpgsql
+  stable
+  strict
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_soon timestamptz := as_of + interval '14 days';
+begin
+  -- One that was made for less than that is meant to end, and one with a successor may.
+  return query
+  select
+    'warning', 'tokens', t.name,
+    format(
+      'the token %L of role %s is in use, and expires in %s',
+      t.name, t.role, memory.age_in_words(as_of, t.expires_at)
+    ),
+    format(
+      'Make another one, and hand it over: '
+      'select token from memory.create_access_token(name => %L, role => %L, actor => %L);',
+      t.name, t.role, t.actor
+    )
+  from memory.access_tokens as t
+  where t.tenant_id = settings.tenant_id
+    and t.revoked_at is null
+    and t.expires_at > as_of
+    and t.expires_at <= v_soon
+    and t.expires_at - t.created_at > interval '14 days'
+    and t.last_used_on >= (as_of at time zone 'UTC')::date - 14
+    and not exists (
+      select from memory.access_tokens as n
+      where n.tenant_id = t.tenant_id
+        and (n.name, n.role, n.actor) = (t.name, t.role, t.actor)
+        and n.revoked_at is null
+        and n.expires_at > v_soon
+    );
+
+  return query
+  select
+    'info', 'tokens', t.name,
+    format(
+      'the token %L of role admin was made %s ago',
+      t.name, memory.age_in_words(t.created_at, as_of)
+    ),
+    format(
+      'Now and then make another one; then: select memory.revoke_access_token(%L);', t.id
+    )
+  from memory.access_tokens as t
+  where t.tenant_id = settings.tenant_id
+    and t.revoked_at is null
+    and t.expires_at > as_of
+    and t.role = 'admin'
+    and t.created_at < as_of - interval '365 days';
+end;
+$$;
+
+comment on function memory.examine_tokens(memory.settings, timestamptz) is
+'Access tokens that were used within 14 days, and expire within 14 days; those of role admin that '
+'are older than a year.';
+
+commit;

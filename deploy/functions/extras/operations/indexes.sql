@@ -1,0 +1,145 @@
+-- Deploy pymem:functions/extras/operations/indexes to pg
+
+begin;
+
+set local role memory_owner;
+
+-- The indexes that the changes so far have made are those that there should be. Written down as a
+-- function, they are part of the schema, and one that gets lost is missed. Definitions are taken
+-- with a search_path that makes them name every schema.
+create or replace function memory.refresh_expected_indexes()
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_indexes text;
+begin
+  select string_agg(
+    format(
+      E'\n    (%L, %L)',
+      c.relname,
+      case
+        when k.oid is null then pg_get_indexdef(c.oid)
+        else format(
+          'alter table %s add constraint %I %s',
+          i.indrelid::regclass, k.conname, pg_get_constraintdef(k.oid)
+        )
+      end
+    ),
+    ',' order by c.relname
+  ) into v_indexes
+  from pg_index as i
+  join pg_class as c on c.oid = i.indexrelid
+  join pg_am as a on a.oid = c.relam
+  left join pg_constraint as k on k.conindid = c.oid and k.contype in ('p', 'u', 'x')
+  where c.relnamespace = 'memory'::regnamespace and a.amname not in ('ivfflat', 'hnsw')
+    and c.relname <> 'entity_names_similarity_idx';
+
+  execute format(
+    'create or replace function memory.expected_indexes()
+       returns table (index_name text, statement text)
+       language sql
+       immutable
+       parallel safe
+     begin atomic
+       select e.index_name, e.statement from (values %s) as e (index_name, statement);
+     end',
+    v_indexes
+  );
+end;
+$$;
+
+comment on function memory.refresh_expected_indexes() is
+'Makes memory.expected_indexes return the indexes that there are. A change that adds or drops an '
+'index calls it, and so does its revert.';
+
+do $$
+begin
+  perform memory.refresh_expected_indexes();
+end;
+$$;
+
+comment on function memory.expected_indexes() is
+'Every index that belongs to the schema with the statement that makes it, as deployed; approximate '
+'indexes come and go (memory.rebuild_vector_indexes) and are not among them, nor is that which '
+'needs the extension pg_trgm.';
+
+create or replace function memory.check_indexes()
+  returns table (
+    index_name text,
+    problem text,
+    repair text
+  )
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  return query
+  with present as (
+    select c.relname::text as index_name, i.indisvalid and i.indisready and i.indislive as is_valid
+    from pg_index as i
+    join pg_class as c on c.oid = i.indexrelid
+    where c.relnamespace = 'memory'::regnamespace
+  ),
+  expected as (
+    select e.index_name, e.statement from memory.expected_indexes() as e
+    union all
+    select
+      'entity_names_similarity_idx',
+      'CREATE INDEX entity_names_similarity_idx ON memory.entity_names USING gin '
+      || '(name public.gin_trgm_ops)'
+    from pg_extension as x
+    where x.extname = 'pg_trgm' and x.extnamespace = 'public'::regnamespace
+  ),
+  approximate as (
+    -- What one memory type has, the others should have.
+    select v.index_name, v.is_valid, min(nullif(v.method, 'exact')) over () as method
+    from memory.vector_indexes() as v
+  ),
+  problems as (
+    select
+      e.index_name,
+      'missing' as problem,
+      regexp_replace(e.statement, '^create (unique )?index', '\& concurrently', 'i') as repair
+    from expected as e
+    where not exists (select from present as p where p.index_name = e.index_name)
+    union all
+    select p.index_name, 'invalid', format('reindex index concurrently memory.%I', p.index_name)
+    from present as p
+    where not p.is_valid
+      and p.index_name in (select e.index_name from expected as e)
+    union all
+    select
+      a.index_name,
+      case when a.is_valid is null then 'missing' else 'invalid' end,
+      format('select memory.rebuild_vector_indexes(%L)', a.method)
+    from approximate as a
+    where a.method is not null and a.is_valid is not true
+    union all
+    -- What an interrupted CREATE or REINDEX INDEX CONCURRENTLY leaves: it is kept up to date, but
+    -- no query uses it.
+    select p.index_name, 'invalid', format('drop index concurrently memory.%I', p.index_name)
+    from present as p
+    where not p.is_valid
+      and p.index_name not in (select e.index_name from expected as e)
+      and p.index_name not in (select a.index_name from approximate as a)
+  )
+  select p.index_name, p.problem, p.repair
+  from problems as p
+  order by p.index_name;
+end;
+$$;
+
+comment on function memory.check_indexes() is
+'What is wrong with the indexes of the schema; no row if nothing is. problem: missing, or invalid '
+'(a build was interrupted). Of the approximate indexes, either all types have one or none. repair: '
+'the statement that helps, for the owner of the schema to run outside of a transaction, such as by '
+'\gexec in psql; most let readers and writers go on.';
+grant execute on function memory.check_indexes to memory_admin;
+
+commit;

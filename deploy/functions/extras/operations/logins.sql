@@ -1,0 +1,117 @@
+-- Deploy pymem:functions/extras/operations/logins to pg
+
+begin;
+
+set local role memory_owner;
+
+-- Not granted to any role: binding decides what a login may see, so it is the deployer's to do.
+-- Invoker rights: the event is written as the deployer, for the tenant named here.
+
+create or replace function memory.bind_login(
+  login name,
+  tenant_id text
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  perform memory.check_text('login', bind_login.login::text, 63);
+  perform memory.check_text('tenant_id', bind_login.tenant_id, 128);
+  if not exists (
+    select from pg_roles as r where r.rolname = bind_login.login and r.rolcanlogin
+  ) then
+    raise exception 'no login role is named %', quote_ident(bind_login.login)
+      using errcode = 'PM001', hint = 'Create it first: create role ... login;';
+  end if;
+  if pg_has_role(bind_login.login, 'memory_gateway', 'usage') then
+    raise exception 'login % has the role memory_gateway', quote_ident(bind_login.login)
+      using errcode = 'PM002',
+        hint = 'A login is bound to one tenant, or names tenants as a gateway or superuser.';
+  end if;
+
+  perform memory.set_request(tenant_id => bind_login.tenant_id);
+  insert into memory.tenant_logins as l (login, tenant_id)
+  values (bind_login.login, bind_login.tenant_id)
+  on conflict (login) do update set tenant_id = excluded.tenant_id
+  where l.tenant_id <> excluded.tenant_id;
+end;
+$$;
+
+comment on function memory.bind_login(name, text) is
+'Binds a database login to a tenant: from then on it acts for that tenant only. For the '
+'deployer. Errors: PM001 no such login role, PM002 a gateway or superuser.';
+
+create or replace function memory.unbind_login(login name)
+  returns boolean
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text;
+begin
+  select l.tenant_id into v_tenant_id
+  from memory.tenant_logins as l
+  where l.login = unbind_login.login
+  for update;
+  if not found then
+    return false;
+  end if;
+  perform memory.set_request(tenant_id => v_tenant_id);
+  delete from memory.tenant_logins as l where l.login = unbind_login.login;
+  return true;
+end;
+$$;
+
+comment on function memory.unbind_login(name) is
+'Takes a login its tenant, and with it all access to memory. For the deployer. Returns whether '
+'it was bound.';
+
+create or replace function memory.current_login()
+  returns table (
+    login name,
+    tenant_id text,
+    is_gateway boolean,
+    roles text[]
+  )
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := (
+    select l.tenant_id from memory.tenant_logins as l where l.login = session_user
+  );
+  -- Since PostgreSQL 16 a member may be kept from SET ROLE.
+  v_may text := case
+    when current_setting('server_version_num')::integer < 160000 then 'member' else 'set'
+  end;
+begin
+  return query
+  select
+    session_user,
+    v_tenant_id,
+    v_tenant_id is null and pg_has_role(session_user, 'memory_gateway', 'member'),
+    array(
+      select r.role
+      from unnest('{memory_reader,memory_writer,memory_worker,memory_admin}'::text[])
+        with ordinality as r (role, place)
+      where pg_has_role(session_user, r.role, v_may)
+      order by r.place
+    );
+end;
+$$;
+
+comment on function memory.current_login() is
+'What the login of this session may: the tenant it is bound to, or whether it names tenants as a '
+'gateway (neither: it can do nothing), and which roles of a client it may take with SET ROLE.';
+grant execute on function memory.current_login
+to memory_writer, memory_worker, memory_reader, memory_admin;
+
+commit;

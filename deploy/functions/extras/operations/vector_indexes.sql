@@ -1,0 +1,372 @@
+-- Deploy pymem:functions/extras/operations/vector_indexes to pg
+
+begin;
+
+set local role memory_owner;
+grant create on schema memory to memory_search;
+set local role memory_search;
+
+-- Like memory.largest_tenant_size, a query across tenants that tells a number and no name.
+create or replace function memory.count_vectors(memory_type text)
+  returns bigint
+  language sql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select count(*)
+  from memory.searchable_memories as m
+  where m.is_live and m.memory_type = count_vectors.memory_type and m.embedding is not null;
+$$;
+
+comment on function memory.count_vectors(text) is
+'How many vectors the live memories of a type have, those of all tenants together.';
+grant execute on function memory.count_vectors to memory_owner;
+
+set local role memory_owner;
+revoke create on schema memory from memory_search;
+
+create or replace function memory.vector_indexes()
+  returns table (
+    memory_type text,
+    index_name text,
+    method text,
+    is_valid boolean
+  )
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select
+    t.memory_type,
+    t.memory_type || 's_embedding_idx',
+    coalesce(a.amname::text, 'exact'),
+    i.indisvalid and i.indisready and i.indislive
+  from unnest('{episode,fact,rule}'::text[]) as t (memory_type)
+  left join pg_class as c on c.oid = memory.vector_index(t.memory_type)
+  left join pg_index as i on i.indexrelid = c.oid
+  left join pg_am as a on a.oid = c.relam
+  order by t.memory_type;
+$$;
+
+comment on function memory.vector_indexes() is
+'How vectors of each memory type are indexed: the method (ivfflat, hnsw; exact: there is no '
+'approximate index) and whether that index is valid (NULL for exact).';
+
+create or replace function memory.choose_lists(vectors bigint)
+  returns integer
+  language sql
+  immutable
+  parallel safe
+  return greatest(20, least(vectors / 1000, sqrt(vectors)));
+
+comment on function memory.choose_lists(bigint) is
+'Lists of an IVFFlat index over so many vectors: a thousandth of them, beyond a million the root '
+'(as pgvector advises), but at least 20.';
+
+create or replace function memory.vector_index_statements(
+  method text,
+  lists integer default null
+)
+  returns table (statement text)
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform memory.check_word('method', method, '{exact,ivfflat,hnsw}');
+  if lists is not null then
+    perform memory.check_number('lists', lists, 1, 32768);
+    if method <> 'ivfflat' then
+      raise exception 'method % has no lists', method
+        using errcode = 'PM002', hint = 'Leave lists out, or pass method => ''ivfflat''.';
+    end if;
+  end if;
+
+  return query
+  with targets as (
+    select v.memory_type, v.index_name, t.table_name, t.condition
+    from memory.vector_indexes() as v
+    join (
+      values
+      ('episode', 'episodes', ''),
+      ('fact', 'facts', ' where validity = ''active'''),
+      ('rule', 'rules', ' where lifecycle_state <> ''retracted''')
+    ) as t (memory_type, table_name, condition) using (memory_type)
+  ),
+  steps as (
+    select
+      1 as step,
+      t.memory_type,
+      format('drop index concurrently if exists memory.%I', t.index_name) as statement
+    from targets as t
+    union all
+    select
+      2,
+      t.memory_type,
+      format(
+        'create index concurrently %I on memory.%I '
+        'using %s (embedding public.vector_cosine_ops) with (%s)%s',
+        t.index_name,
+        t.table_name,
+        vector_index_statements.method,
+        case
+          when vector_index_statements.method = 'hnsw' then 'm = 24, ef_construction = 200'
+          else format('lists = %s', coalesce(
+            vector_index_statements.lists, memory.choose_lists(memory.count_vectors(t.memory_type))
+          ))
+        end,
+        t.condition
+      )
+    from targets as t
+    where vector_index_statements.method <> 'exact'
+  )
+  select s.statement from steps as s order by s.step, s.memory_type;
+end;
+$$;
+
+comment on function memory.vector_index_statements(text, integer) is
+'The statements that drop the approximate indexes and build those of a method (exact, ivfflat or '
+'hnsw; lists: see memory.rebuild_vector_indexes), one a row. Run by the owner in psql with \gexec, '
+'readers and writers go on beside them, and searches compare all vectors until an index is valid. '
+'Errors: PM002.';
+grant execute on function memory.vector_index_statements to memory_admin;
+
+create or replace function memory.rebuild_vector_indexes(
+  method text default 'auto',
+  lists integer default null
+)
+  returns text
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+  set client_min_messages = warning -- no NOTICE about an index that is not there
+as $$
+declare
+  v_method text := method;
+  v_statement text;
+begin
+  perform memory.check_word('method', method, '{auto,exact,ivfflat,hnsw}');
+  -- One rebuild at a time, from before the tables are read: two that had read them would wait for
+  -- each other to drop the indexes. Readers and writers go on until then.
+  lock table memory.episodes, memory.facts, memory.rules in share update exclusive mode;
+  if v_method = 'auto' then
+    v_method := case
+      when memory.largest_tenant_size() > (memory.setting_defaults()).exact_scan_limit
+      then 'hnsw'
+      else 'exact'
+    end;
+  end if;
+
+  -- All locks before any work, so that a deadlock with a writer costs no index that is half built.
+  if exists (select from memory.vector_indexes() as i where i.method <> 'exact') then
+    lock table memory.episodes, memory.facts, memory.rules in access exclusive mode;
+  elsif v_method <> 'exact' then
+    lock table memory.episodes, memory.facts, memory.rules in share mode;
+  end if;
+  for v_statement in
+    select replace(s.statement, ' concurrently', '')
+    from memory.vector_index_statements(v_method, lists) as s
+  loop
+    execute v_statement;
+  end loop;
+  return v_method;
+end;
+$$;
+
+comment on function memory.rebuild_vector_indexes(text, integer) is
+'Chooses how semantic search finds vectors and builds what it needs; returns the method. exact: '
+'compares all vectors of the tenant, perfect recall, best up to exact_scan_limit. hnsw: an '
+'approximate index for tenants beyond that. ivfflat: one that splits the vectors into lists '
+'(1..32768; default a thousandth of their number, beyond a million its root, but at least 20), of '
+'which searches read a fifth, at least 20. auto: hnsw if any tenant is that large, else exact. All '
+'or nothing: an interrupted build leaves the indexes as they were. Meanwhile writers wait, and '
+'memory.recall, which counts; where an index is replaced, every search waits: see '
+'memory.vector_index_statements. Errors: PM002.';
+grant execute on function memory.rebuild_vector_indexes to memory_admin;
+
+create or replace function memory.time_neighbors(
+  way text,
+  memory_type text,
+  embedding vector,
+  max_results integer,
+  as_of timestamptz
+)
+  returns table (
+    weights float8[],
+    milliseconds float8
+  )
+  language plpgsql
+  volatile
+  rows 1
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_exact_scan_limit integer := (memory.current_settings()).exact_scan_limit;
+  v_started timestamptz := clock_timestamp();
+begin
+  case way
+    when 'exact' then
+      weights := array(
+        select n.weight
+        from memory.exact_neighbors(memory_type, embedding, null, max_results, 0, as_of) as n
+      );
+    when 'index' then
+      weights := array(
+        select n.weight
+        from memory.approximate_neighbors(memory_type, embedding, null, max_results, 0, as_of) as n
+      );
+    when 'search' then
+      weights := array(
+        select n.weight
+        from memory.nearest_neighbors(
+          memory_type, embedding, null, max_results, 0, v_exact_scan_limit, as_of
+        ) as n
+      );
+  end case;
+  milliseconds := date_part('epoch', clock_timestamp() - v_started) * 1000;
+  return next;
+end;
+$$;
+
+comment on function memory.time_neighbors(text, text, vector, integer, timestamptz) is
+'The similarities of the nearest memories of the tenant, nearest first, and how long it took to '
+'find them: by comparing all ("exact"), by the approximate index ("index") or as users search '
+'("search").';
+
+create or replace function memory.check_vector_recall(
+  sample integer default 20,
+  depth integer default 10,
+  as_of timestamptz default now()
+)
+  returns table (
+    memory_type text,
+    method text,
+    is_valid boolean,
+    is_used boolean,
+    memories bigint,
+    queries bigint,
+    index_overlap float8,
+    worst_index_overlap float8,
+    short_index_answers bigint,
+    search_overlap float8,
+    worst_search_overlap float8,
+    short_searches bigint,
+    exact_ms float8,
+    index_ms float8,
+    search_ms float8
+  )
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_exact_scan_limit integer := (memory.current_settings()).exact_scan_limit;
+begin
+  perform memory.check_number('sample', sample, 1, 1000);
+  perform memory.check_number('depth', depth, 1, 1000);
+  perform memory.check_time('as_of', as_of);
+
+  return query
+  with counted as (
+    select m.memory_type, count(*) as memories
+    from memory.searchable_memories as m
+    where m.is_live
+      and m.tenant_id = v_tenant_id
+      and m.embedding is not null
+      and (m.expires_at is null or m.expires_at > as_of)
+    group by m.memory_type
+  ),
+  asked as (
+    select i.memory_type, i.is_valid, q.embedding
+    from memory.vector_indexes() as i
+    cross join lateral (
+      select m.embedding
+      from memory.searchable_memories as m
+      where m.is_live
+        and m.tenant_id = v_tenant_id
+        and m.memory_type = i.memory_type
+        and m.embedding is not null
+        and (m.expires_at is null or m.expires_at > as_of)
+      order by hashtextextended(m.id::text, 0), m.id
+      limit sample
+    ) as q
+  ),
+  answered as materialized (
+    select
+      a.memory_type,
+      cardinality(e.weights) as places,
+      -- Whatever is as near as the last of the exact answer deserves a place in it: of equals,
+      -- either will do.
+      e.weights[cardinality(e.weights)] as last_weight,
+      i.weights as index_weights,
+      s.weights as search_weights,
+      e.milliseconds as exact_ms,
+      i.milliseconds as index_ms,
+      s.milliseconds as search_ms
+    from asked as a
+    cross join lateral memory.time_neighbors(
+      'exact', a.memory_type, a.embedding, depth, as_of
+    ) as e
+    left join lateral (
+      select t.weights, t.milliseconds
+      from memory.time_neighbors('index', a.memory_type, a.embedding, depth, as_of) as t
+      where a.is_valid
+    ) as i on true
+    cross join lateral memory.time_neighbors(
+      'search', a.memory_type, a.embedding, depth, as_of
+    ) as s
+  ),
+  compared as (
+    select
+      a.*,
+      (select count(*) from unnest(a.index_weights) as w where w >= a.last_weight)::float8
+        / a.places as index_overlap,
+      (select count(*) from unnest(a.search_weights) as w where w >= a.last_weight)::float8
+        / a.places as search_overlap
+    from answered as a
+  )
+  select
+    i.memory_type,
+    i.method,
+    i.is_valid,
+    memory.use_approximate_index(i.memory_type, v_exact_scan_limit),
+    coalesce(max(n.memories), 0),
+    count(c.places),
+    avg(c.index_overlap) filter (where i.is_valid),
+    min(c.index_overlap) filter (where i.is_valid),
+    case
+      when i.is_valid then count(*) filter (where cardinality(c.index_weights) < c.places)
+    end,
+    avg(c.search_overlap),
+    min(c.search_overlap),
+    count(*) filter (where cardinality(c.search_weights) < c.places),
+    percentile_cont(0.5) within group (order by c.exact_ms),
+    percentile_cont(0.5) within group (order by c.index_ms),
+    percentile_cont(0.5) within group (order by c.search_ms)
+  from memory.vector_indexes() as i
+  left join counted as n using (memory_type)
+  left join compared as c using (memory_type)
+  group by i.memory_type, i.method, i.is_valid
+  order by i.memory_type;
+end;
+$$;
+
+comment on function memory.check_vector_recall(integer, integer, timestamptz) is
+'What approximate indexes do to the answers of this tenant, a row for each memory type: searches '
+'the depth (1..1000) nearest memories of a sample (1..1000) of its own vectors, drawn by hash, '
+'always the same. method, is_valid: of the index; is_used: whether searches of this tenant use it, '
+'having more memories than exact_scan_limit. memories: with a vector, live and not expired. '
+'Overlaps, 0..1: the share of the exact answer that was found, on average and for the worst query; '
+'of the raw index (NULL without a valid one) and of what users get. short_index_answers, '
+'short_searches: answers with fewer memories than there are, up to depth; the latter is always 0. '
+'exact_ms, index_ms, search_ms: median milliseconds of comparing all, of the raw index and of what '
+'users call. Errors: PM002.';
+grant execute on function memory.check_vector_recall to memory_admin;
+
+commit;

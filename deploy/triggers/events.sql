@@ -1,0 +1,21 @@
+-- Deploy pymem:triggers/events to pg
+
+begin;
+
+set local role memory_owner;
+
+-- The audit stream itself. ALWAYS: also for a session that replays replicated changes.
+
+create or replace trigger refuse_change
+before update or delete on memory.memory_events
+for each row execute function memory.refuse_change();
+
+alter table memory.memory_events enable always trigger refuse_change;
+
+create or replace trigger refuse_truncate
+before truncate on memory.memory_events
+for each statement execute function memory.refuse_change();
+
+alter table memory.memory_events enable always trigger refuse_truncate;
+
+commit;

@@ -1,0 +1,15 @@
+-- Deploy pymem:triggers/settings to pg
+
+begin;
+
+set local role memory_owner;
+
+create or replace trigger audit
+after insert or update or delete on memory.settings
+for each row execute function memory.audit_settings('settings');
+
+create or replace trigger refuse_truncate
+before truncate on memory.settings
+for each statement execute function memory.refuse_truncate();
+
+commit;

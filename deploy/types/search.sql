@@ -1,0 +1,238 @@
+-- Deploy pymem:types/search to pg
+
+begin;
+
+set local role memory_owner;
+
+create type memory.candidate as (
+  id uuid,
+  weight float8,
+  created_at timestamptz
+);
+
+comment on type memory.candidate is
+'A memory in one ranked list: by similarity or by keyword rank (weight), the greater the better.';
+
+create type memory.word_match as (
+  memory_type text,
+  id uuid,
+  created_at timestamptz,
+  weight float8,
+  share float8
+);
+
+comment on type memory.word_match is
+'A memory that holds words of a query: its BM25 (weight), and which share that is of what the '
+'words of the query could give, 0..1.';
+
+create type memory.ranked_memory as (
+  memory_type text,
+  id uuid,
+  scope text,
+  subject text,
+  predicate text,
+  content text,
+  importance float8,
+  confidence float8,
+  effective_confidence float8,
+  permanence text,
+  maturity text,
+  effectiveness_score float8,
+  entity_id uuid,
+  session_id uuid,
+  tags jsonb,
+  metadata jsonb,
+  created_at timestamptz,
+  last_confirmed_at timestamptz,
+  last_referenced_at timestamptz,
+  reference_count integer,
+  similarity float8,
+  semantic_rank bigint,
+  rank float8,
+  keyword_rank bigint,
+  rrf_score float8,
+  meaning float8,
+  words float8,
+  neighbor_boost float8,
+  session_boost float8,
+  named_boost float8,
+  time_boost float8,
+  relevance float8,
+  recency float8,
+  updates_id uuid,
+  score float8
+);
+
+comment on type memory.ranked_memory is
+'A memory that was found, with every part of its score.';
+comment on column memory.ranked_memory.scope is 'Scope of a fact or rule, butler of an episode.';
+comment on column memory.ranked_memory.effective_confidence is
+'Confidence after decay, 0..1; 1 for an episode.';
+comment on column memory.ranked_memory.similarity is
+'Cosine similarity to the query, -1..1; NULL without a vector, or if not in the semantic list.';
+comment on column memory.ranked_memory.semantic_rank is
+'Rank in the semantic list from 1; NULL if not in it or where there is none.';
+comment on column memory.ranked_memory.rank is
+'ts_rank or BM25 of the keyword match, from 0; NULL if no word matches.';
+comment on column memory.ranked_memory.keyword_rank is
+'Rank in the keyword list from 1; NULL if not in it or where there is none.';
+comment on column memory.ranked_memory.rrf_score is
+'Reciprocal rank fusion of both ranks; NULL where nothing is fused.';
+comment on column memory.ranked_memory.meaning is
+'How well it fits by meaning (memory.meaning_score), 0..1; NULL without a vector.';
+comment on column memory.ranked_memory.words is
+'How well it fits by words (memory.words_score), 0..1; NULL if no word matches.';
+comment on column memory.ranked_memory.neighbor_boost is
+'What the turn before or after it takes of the doubt about its relevance, 0..1.';
+comment on column memory.ranked_memory.session_boost is
+'What the best of its session take of the doubt about its relevance, 0..1.';
+comment on column memory.ranked_memory.named_boost is
+'What being named by the query takes of the doubt about its relevance, 0..1.';
+comment on column memory.ranked_memory.time_boost is
+'What being of a time that the query names takes of the doubt about its relevance, 0..1.';
+comment on column memory.ranked_memory.relevance is
+'How well it fits the query, 0..1, whatever else was found; NULL where only lists are asked for.';
+comment on column memory.ranked_memory.recency is 'Recency score, 0..1; NULL outside recall.';
+comment on column memory.ranked_memory.updates_id is
+'The older fact that this one seems to bring up to date, and whose score it takes.';
+comment on column memory.ranked_memory.score is
+'What the answer is ordered by: similarity, rank, rrf_score, relevance or, in recall, the '
+'composite score.';
+
+create type memory.corpus_size as (
+  memory_type text,
+  documents bigint,
+  average_terms float8
+);
+
+comment on type memory.corpus_size is
+'How many memories of a type are live, and how many distinct lexemes they have on average.';
+
+create type memory.keyword_query as (
+  lexemes text[],
+  condition tsquery,
+  any_terms bigint[],
+  all_terms bigint[]
+);
+
+comment on type memory.keyword_query is
+'The words of a query, as lexemes and as what a text has to match; keys (memory.hash_terms) of '
+'lexemes one of which, and each of which, a match is filed under: all_terms is NULL where any will '
+'do.';
+
+create type memory.fused_candidate as (
+  memory_type text,
+  type_position bigint,
+  id uuid,
+  created_at timestamptz,
+  similarity float8,
+  semantic_rank bigint,
+  rank float8,
+  keyword_rank bigint,
+  rrf_score float8,
+  meaning float8,
+  words float8,
+  neighbor_boost float8,
+  session_boost float8,
+  named_boost float8,
+  time_boost float8,
+  relevance float8,
+  outcome text,
+  score float8
+);
+
+comment on type memory.fused_candidate is
+'A memory that may be an answer, with the parts of its score.';
+comment on column memory.fused_candidate.outcome is
+'Why it is none: "below relevance", or "no match" where nothing has enough evidence; NULL if it '
+'may be one.';
+comment on column memory.fused_candidate.score is 'What a search of the mode orders by.';
+
+create type memory.explained_memory as (
+  position bigint,
+  outcome text,
+  memory_type text,
+  id uuid,
+  scope text,
+  subject text,
+  predicate text,
+  content text,
+  similarity float8,
+  semantic_rank bigint,
+  rank float8,
+  keyword_rank bigint,
+  rrf_score float8,
+  meaning float8,
+  words float8,
+  neighbor_boost float8,
+  session_boost float8,
+  named_boost float8,
+  time_boost float8,
+  relevance float8,
+  importance float8,
+  recency float8,
+  effective_confidence float8,
+  updates_id uuid,
+  score float8
+);
+
+comment on type memory.explained_memory is
+'A candidate of memory.recall, or what might have been one, and what became of it. The parts are '
+'those of memory.ranked_memory.';
+comment on column memory.explained_memory.position is
+'Place in the answer from 1; NULL for what is not in it.';
+comment on column memory.explained_memory.outcome is
+'returned; "beyond limit", relevant, but less than those returned; "below relevance", under '
+'min_relevance; "no match", because even the best has too little evidence; or forgotten, '
+'superseded, expired, "other scope", "below confidence".';
+
+create type memory.related_memory as (
+  depth integer,
+  memory_type text,
+  id uuid,
+  state text,
+  scope text,
+  subject text,
+  predicate text,
+  content text,
+  relation text,
+  direction text,
+  from_type text,
+  from_id uuid,
+  linked_at timestamptz
+);
+
+comment on type memory.related_memory is
+'A memory that links lead to, and the link over which it was reached first.';
+comment on column memory.related_memory.depth is 'How many links away it is, from 1.';
+comment on column memory.related_memory.state is 'As in get_links; expired for what was deleted.';
+comment on column memory.related_memory.scope is
+'Scope of a fact or rule, butler of an episode; NULL, as its text, for what was deleted.';
+comment on column memory.related_memory.direction is
+'outgoing if the memory it was reached from is the source of the link, incoming if it is the '
+'target.';
+comment on column memory.related_memory.from_id is
+'The memory it was reached from, one link nearer to where the walk began.';
+comment on column memory.related_memory.linked_at is 'When the link was made.';
+
+create type memory.context_line as (
+  section integer,
+  memory_type text,
+  id uuid,
+  opening text,
+  content text,
+  closing text,
+  room integer,
+  is_taken boolean
+);
+
+comment on type memory.context_line is
+'A line of memory.context while it is put together. room: as memory.count_room, line break '
+'included.';
+
+grant usage on type
+memory.candidate, memory.ranked_memory, memory.fused_candidate, memory.word_match,
+memory.corpus_size, memory.keyword_query, memory.settings
+to memory_search;
+
+commit;

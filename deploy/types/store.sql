@@ -1,0 +1,62 @@
+-- Deploy pymem:types/store to pg
+
+begin;
+
+set local role memory_owner;
+
+create type memory.fact_to_store as (
+  id uuid,
+  anchor text,
+  subject text,
+  predicate text,
+  content text,
+  importance float8,
+  permanence text,
+  scope text,
+  tags jsonb,
+  entity_id uuid,
+  object_entity_id uuid,
+  confidence float8,
+  source_butler text,
+  source_episode_id uuid,
+  metadata jsonb,
+  embedding public.vector,
+  idempotency_key text,
+  valid_from timestamptz,
+  valid_to timestamptz
+);
+
+comment on type memory.fact_to_store is
+'An element of the argument of store_facts: whitespace collapsed, defaults filled in, with the id '
+'it will have and the anchor of its fact_keys row.';
+
+create type memory.entity_neighbor as (
+  entity_id uuid,
+  canonical_name text,
+  entity_type text,
+  depth integer,
+  via_entity_id uuid,
+  direction text,
+  relation text,
+  fact_id uuid,
+  edges bigint
+);
+
+comment on type memory.entity_neighbor is
+'An entity near another one: depth steps away, the last of them from via_entity_id by a relation, '
+'told by fact_id; edges is how many edges lead to it from the depth before.';
+
+create type memory.resolved_entity as (
+  entity_id uuid,
+  canonical_name text,
+  entity_type text,
+  score float8,
+  name_match text,
+  aliases text[]
+);
+
+comment on type memory.resolved_entity is
+'An entity that a name may mean: how well it fits (score, the higher the better), and by what kind '
+'of match: exact, alias, prefix or fuzzy.';
+
+commit;

@@ -1,0 +1,205 @@
+-- Deploy pymem:views/read_model to pg
+
+begin;
+
+set local role memory_owner;
+
+create or replace view memory.memory_overview
+with (security_invoker = true)
+as
+select
+  'episode'::text as memory_type,
+  e.id,
+  e.butler as scope,
+  null::text as subject,
+  null::text as predicate,
+  e.content,
+  case when e.expires_at <= now() then 'expired' else e.lifecycle_state end as lifecycle_state,
+  null::text as maturity,
+  null::text as permanence,
+  e.importance,
+  1.0::float8 as confidence,
+  1.0::float8 as effective_confidence,
+  null::float8 as effectiveness_score,
+  e.reference_count,
+  e.butler as source_butler,
+  null::uuid as source_episode_id,
+  null::uuid as supersedes_id,
+  null::uuid as entity_id,
+  e.session_id,
+  '[]'::jsonb as tags,
+  e.metadata,
+  e.created_at,
+  e.updated_at,
+  e.last_referenced_at,
+  null::timestamptz as last_confirmed_at,
+  null::timestamptz as valid_from,
+  null::timestamptz as valid_to,
+  e.expires_at
+from memory.episodes as e
+union all
+select
+  'fact'::text,
+  f.id,
+  f.scope,
+  f.subject,
+  f.predicate,
+  f.content,
+  f.lifecycle_state,
+  null::text,
+  f.permanence,
+  f.importance,
+  f.confidence,
+  memory.effective_confidence(
+    f.confidence, f.decay_rate, coalesce(f.last_confirmed_at, f.created_at), now()
+  ) as effective_confidence,
+  null::float8,
+  f.reference_count,
+  f.source_butler,
+  f.source_episode_id,
+  f.supersedes_id,
+  f.entity_id,
+  null::uuid,
+  f.tags,
+  f.metadata,
+  f.created_at,
+  f.updated_at,
+  f.last_referenced_at,
+  f.last_confirmed_at,
+  f.valid_from,
+  f.valid_to,
+  null::timestamptz
+from memory.facts as f
+union all
+select
+  'rule'::text,
+  r.id,
+  r.scope,
+  null::text,
+  null::text,
+  r.content,
+  r.lifecycle_state,
+  r.maturity,
+  r.permanence,
+  r.importance,
+  r.confidence,
+  memory.effective_confidence(
+    r.confidence, r.decay_rate, coalesce(r.last_confirmed_at, r.created_at), now()
+  ) as effective_confidence,
+  r.effectiveness_score,
+  r.reference_count,
+  r.source_butler,
+  r.source_episode_id,
+  null::uuid,
+  null::uuid,
+  null::uuid,
+  r.tags,
+  r.metadata,
+  r.created_at,
+  r.updated_at,
+  r.last_referenced_at,
+  r.last_confirmed_at,
+  null::timestamptz,
+  null::timestamptz,
+  null::timestamptz
+from memory.rules as r;
+
+comment on view memory.memory_overview is
+'Every memory of the tenant in any state, without vectors: for dashboards. effective_confidence '
+'and the expiry of episodes are those of now.';
+
+create or replace view memory.event_feed
+with (security_invoker = true)
+as
+select
+  e.seq,
+  e.created_at,
+  e.event_type,
+  e.memory_type,
+  e.memory_id,
+  e.actor,
+  e.login,
+  e.request_id,
+  e.reason,
+  e.payload,
+  e.payload ->> 'from' as from_state,
+  e.payload ->> 'to' as to_state
+from memory.memory_events as e;
+
+comment on view memory.event_feed is
+'The audit stream of the tenant, for dashboards: order by created_at desc, seq desc.';
+
+create or replace view memory.provenance
+with (security_invoker = true)
+as
+select
+  l.source_type,
+  l.source_id,
+  l.relation,
+  l.target_type,
+  l.target_id,
+  t.deleted_at as target_deleted_at,
+  l.created_at
+from memory.memory_links as l
+-- Of one tenant by row security. A column that this named, readers would have to be granted.
+left join memory.tombstones as t
+  on l.target_type = t.memory_type and l.target_id = t.memory_id;
+
+comment on view memory.provenance is
+'Which memory comes from, supports, contradicts, supersedes or is related to which: for '
+'dashboards. target_deleted_at: when what it names was deleted.';
+
+create or replace view memory.rule_outcomes
+with (security_invoker = true)
+as
+select
+  a.rule_id,
+  a.outcome,
+  a.reason,
+  a.context,
+  a.created_at
+from memory.rule_applications as a;
+
+comment on view memory.rule_outcomes is
+'How each application of a rule turned out: for dashboards.';
+
+-- What the views read: no vectors, and not the tenant. Plans are estimated by the statistics of all
+-- rows, so a reader who may compare a column can ask which values others have in it.
+
+grant select on
+memory.memory_overview, memory.event_feed, memory.provenance, memory.rule_outcomes
+to memory_reader;
+
+grant select (
+  id, butler, session_id, content, importance, reference_count, lifecycle_state,
+  consolidation_status, created_at, updated_at, last_referenced_at, expires_at, metadata
+) on memory.episodes to memory_reader;
+
+grant select (
+  id, subject, predicate, content, importance, confidence, decay_rate, permanence,
+  source_butler, source_episode_id, supersedes_id, entity_id, lifecycle_state, scope,
+  reference_count, created_at, updated_at, last_referenced_at, last_confirmed_at, valid_from,
+  valid_to, tags, metadata
+) on memory.facts to memory_reader;
+
+grant select (
+  id, content, scope, maturity, importance, confidence, decay_rate, permanence,
+  effectiveness_score, source_episode_id, source_butler, lifecycle_state, reference_count,
+  created_at, updated_at, last_referenced_at, last_confirmed_at, tags, metadata
+) on memory.rules to memory_reader;
+
+grant select (
+  seq, event_type, memory_type, memory_id, actor, login, request_id, reason, payload,
+  created_at
+) on memory.memory_events to memory_reader;
+
+grant select (
+  source_type, source_id, target_type, target_id, relation, created_at
+) on memory.memory_links to memory_reader;
+
+grant select (memory_type, memory_id, deleted_at) on memory.tombstones to memory_reader;
+
+grant select (rule_id, outcome, reason, context, created_at)
+on memory.rule_applications to memory_reader;
+
+commit;

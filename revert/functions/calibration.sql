@@ -1,7 +1,0 @@
--- Revert pymem:functions/calibration from pg
-
-begin;
-
-drop function memory.calibrate_similarity(integer);
-
-commit;

@@ -1,0 +1,13 @@
+-- Revert pymem:functions/core/base/settings from pg
+
+begin;
+
+drop function memory.write_settings(memory.settings);
+drop function memory.check_text_search_config(text);
+drop function memory.configure(jsonb);
+drop function memory.text_search_config_of(text);
+drop function memory.current_settings();
+drop function memory.default_settings(text);
+drop function memory.setting_defaults();
+
+commit;

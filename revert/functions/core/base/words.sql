@@ -1,0 +1,8 @@
+-- Revert pymem:functions/core/base/words from pg
+
+begin;
+
+drop function memory.words_of(text);
+drop function memory.fold_words(text);
+
+commit;

@@ -1,0 +1,7 @@
+-- Revert pymem:functions/core/embedding/calibration from pg
+
+begin;
+
+drop function memory.calibrate_similarity(integer);
+
+commit;

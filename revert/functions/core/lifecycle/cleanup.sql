@@ -1,0 +1,7 @@
+-- Revert pymem:functions/core/lifecycle/cleanup from pg
+
+begin;
+
+drop function memory.run_episode_cleanup(integer,integer,timestamp with time zone);
+
+commit;

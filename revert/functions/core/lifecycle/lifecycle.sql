@@ -1,0 +1,10 @@
+-- Revert pymem:functions/core/lifecycle/lifecycle from pg
+
+begin;
+
+drop function memory.get_memory(text,uuid,timestamp with time zone);
+drop function memory.forget_memory(text,uuid,timestamp with time zone);
+drop function memory.confirm_memory(text,uuid,timestamp with time zone);
+drop function memory.check_after_creation(text,text,uuid,timestamp with time zone);
+
+commit;

@@ -1,0 +1,10 @@
+-- Revert pymem:functions/core/search/context from pg
+
+begin;
+
+drop function memory.context(text,text,integer,boolean,double precision,public.vector,uuid,timestamp with time zone);
+drop function memory.shorten_text(text,integer,text);
+drop function memory.count_room(text,text);
+drop function memory.one_line(text);
+
+commit;

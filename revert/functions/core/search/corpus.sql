@@ -1,0 +1,15 @@
+-- Revert pymem:functions/core/search/corpus from pg
+
+begin;
+
+drop function memory.recount_corpus_statistics();
+drop function memory.fold_corpus_statistics();
+drop function memory.lock_corpus_statistics();
+drop function memory.corpus_sizes(text[]);
+drop function memory.count_changed_text();
+drop function memory.count_texts();
+drop function memory.try_fold(text);
+drop function memory.fold_corpus_deltas(text);
+drop function memory.start_corpus_statistics(text);
+
+commit;

@@ -1,0 +1,12 @@
+-- Revert pymem:functions/core/search/keywords from pg
+
+begin;
+
+drop function memory.keyword_matches(text,text,tsquery,bigint[],bigint[],text,integer,double precision,timestamp with time zone);
+drop function memory.bm25_matches(memory.corpus_size[],memory.keyword_query,memory.settings,text,double precision,timestamp with time zone);
+drop function memory.saturate_frequency(double precision,double precision,double precision,double precision);
+drop function memory.inverse_document_frequency(bigint,bigint);
+drop function memory.one_lexeme(text);
+drop function memory.term_frequency(tsvector,tsquery);
+
+commit;

@@ -1,0 +1,7 @@
+-- Revert pymem:functions/core/search/related from pg
+
+begin;
+
+drop function memory.related(text,uuid,integer,text[],text,integer,timestamp with time zone);
+
+commit;

@@ -1,0 +1,9 @@
+-- Revert pymem:functions/core/store/merge_entities from pg
+
+begin;
+
+drop function memory.entity_unmerge(uuid,timestamp with time zone);
+drop function memory.entity_merge(uuid,uuid,timestamp with time zone);
+drop function memory.lock_entity_pair(text,uuid,uuid);
+
+commit;

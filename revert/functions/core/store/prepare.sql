@@ -1,0 +1,13 @@
+-- Revert pymem:functions/core/store/prepare from pg
+
+begin;
+
+drop function memory.prepare_rule();
+drop function memory.prepare_fact();
+drop function memory.write_names();
+drop function memory.prepare_entity();
+drop function memory.prepare_episode();
+drop function memory.least_trust(text,text);
+drop function memory.check_vector();
+
+commit;

@@ -1,0 +1,13 @@
+-- Revert pymem:functions/core/store/store_facts from pg
+
+begin;
+
+drop function memory.lock_sources(text,uuid[],text);
+drop function memory.lock_entities(text,uuid[],text);
+drop function memory.lock_fact_key(text,text,text,uuid,text);
+drop function memory.store_facts(jsonb,uuid,timestamp with time zone);
+drop function memory.check_facts(memory.fact_to_store[]);
+drop function memory.read_facts(jsonb,timestamp with time zone);
+drop function memory.store_fact(text,text,text,double precision,text,text,jsonb,uuid,double precision,text,uuid,jsonb,public.vector,uuid,text,timestamp with time zone,timestamp with time zone,uuid,timestamp with time zone);
+
+commit;

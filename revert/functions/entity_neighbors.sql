@@ -1,9 +1,0 @@
--- Revert pymem:functions/entity_neighbors from pg
-
-begin;
-
-drop function memory.entity_neighbors(uuid, integer, integer);
-drop function memory.edges_of_entities(text, uuid []);
-drop type memory.entity_neighbor;
-
-commit;

@@ -1,0 +1,10 @@
+-- Revert pymem:functions/extras/consolidation/review_consolidation from pg
+
+begin;
+
+drop function memory.close_review(text,uuid);
+drop function memory.reject_proposals(uuid,bigint[]);
+drop function memory.accept_proposals(uuid,bigint[],timestamp with time zone);
+drop function memory.consolidation_diff(uuid);
+
+commit;

@@ -1,0 +1,13 @@
+-- Revert pymem:functions/extras/operations/event_chain from pg
+
+begin;
+
+drop function memory.verify_chain(bigint,bytea,integer);
+drop function memory.check_event_coverage(text);
+drop function memory.check_seals(text);
+drop function memory.check_guards();
+drop function memory.get_chain_head();
+drop function memory.seal_events(integer);
+drop function memory.event_digest(memory.memory_events);
+
+commit;

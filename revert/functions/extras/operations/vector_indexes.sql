@@ -1,0 +1,13 @@
+-- Revert pymem:functions/extras/operations/vector_indexes from pg
+
+begin;
+
+drop function memory.check_vector_recall(integer,integer,timestamp with time zone);
+drop function memory.time_neighbors(text,text,public.vector,integer,timestamp with time zone);
+drop function memory.rebuild_vector_indexes(text,integer);
+drop function memory.vector_index_statements(text,integer);
+drop function memory.choose_lists(bigint);
+drop function memory.vector_indexes();
+drop function memory.count_vectors(text);
+
+commit;

@@ -1,8 +1,0 @@
--- Revert pymem:functions/indexes from pg
-
-begin;
-
-drop function memory.check_indexes();
-drop function memory.expected_indexes();
-
-commit;

@@ -1,8 +1,0 @@
--- Revert pymem:functions/jobs from pg
-
-begin;
-
-drop function memory.list_jobs(name);
-drop function memory.all_jobs(memory.settings);
-
-commit;

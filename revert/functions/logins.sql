@@ -1,9 +1,0 @@
--- Revert pymem:functions/logins from pg
-
-begin;
-
-drop function memory.current_login();
-drop function memory.unbind_login(name);
-drop function memory.bind_login(name, text);
-
-commit;

@@ -1,7 +1,0 @@
--- Revert pymem:functions/schedule from pg
-
-begin;
-
-drop function memory.is_schedule(text);
-
-commit;

@@ -1,7 +1,0 @@
--- Revert pymem:functions/scopes from pg
-
-begin;
-
-drop function memory.list_scopes(integer, timestamptz);
-
-commit;

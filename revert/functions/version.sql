@@ -1,7 +1,0 @@
--- Revert pymem:functions/version from pg
-
-begin;
-
-drop function memory.version();
-
-commit;

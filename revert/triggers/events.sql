@@ -1,0 +1,8 @@
+-- Revert pymem:triggers/events from pg
+
+begin;
+
+drop trigger refuse_truncate on memory.memory_events;
+drop trigger refuse_change on memory.memory_events;
+
+commit;

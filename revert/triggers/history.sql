@@ -1,0 +1,8 @@
+-- Revert pymem:triggers/history from pg
+
+begin;
+
+drop trigger refuse_truncate on memory.memory_history;
+drop trigger refuse_change on memory.memory_history;
+
+commit;

@@ -1,0 +1,8 @@
+-- Revert pymem:triggers/settings from pg
+
+begin;
+
+drop trigger refuse_truncate on memory.settings;
+drop trigger audit on memory.settings;
+
+commit;

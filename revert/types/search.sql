@@ -1,0 +1,15 @@
+-- Revert pymem:types/search from pg
+
+begin;
+
+drop type memory.context_line;
+drop type memory.related_memory;
+drop type memory.explained_memory;
+drop type memory.fused_candidate;
+drop type memory.keyword_query;
+drop type memory.corpus_size;
+drop type memory.ranked_memory;
+drop type memory.word_match;
+drop type memory.candidate;
+
+commit;

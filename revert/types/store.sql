@@ -1,0 +1,9 @@
+-- Revert pymem:types/store from pg
+
+begin;
+
+drop type memory.resolved_entity;
+drop type memory.entity_neighbor;
+drop type memory.fact_to_store;
+
+commit;

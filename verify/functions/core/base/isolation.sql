@@ -1,0 +1,6 @@
+-- Verify pymem:functions/core/base/isolation on pg
+
+begin;
+select
+  'memory.isolate_table(name)'::regprocedure;
+rollback;

@@ -1,0 +1,17 @@
+-- Verify pymem:functions/core/base/request on pg
+
+begin;
+select
+  'memory.current_tenant()'::regprocedure,
+  'memory.is_actor(text)'::regprocedure,
+  'memory.is_request_id(text)'::regprocedure,
+  'memory.is_reason(text)'::regprocedure,
+  'memory.is_scope(text)'::regprocedure,
+  'memory.current_actor()'::regprocedure,
+  'memory.current_request_id()'::regprocedure,
+  'memory.current_reason()'::regprocedure,
+  'memory.current_butler()'::regprocedure,
+  'memory.visible_scope(text)'::regprocedure,
+  'memory.set_request(text,text,text,text,text)'::regprocedure,
+  'memory.require_tenant(text)'::regprocedure;
+rollback;

@@ -1,0 +1,12 @@
+-- Verify pymem:functions/core/base/settings on pg
+
+begin;
+select
+  'memory.setting_defaults()'::regprocedure,
+  'memory.default_settings(text)'::regprocedure,
+  'memory.current_settings()'::regprocedure,
+  'memory.text_search_config_of(text)'::regprocedure,
+  'memory.configure(jsonb)'::regprocedure,
+  'memory.check_text_search_config(text)'::regprocedure,
+  'memory.write_settings(memory.settings)'::regprocedure;
+rollback;

@@ -1,0 +1,6 @@
+-- Verify pymem:functions/core/base/version on pg
+
+begin;
+select
+  'memory.version()'::regprocedure;
+rollback;

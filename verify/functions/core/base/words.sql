@@ -1,0 +1,7 @@
+-- Verify pymem:functions/core/base/words on pg
+
+begin;
+select
+  'memory.fold_words(text)'::regprocedure,
+  'memory.words_of(text)'::regprocedure;
+rollback;

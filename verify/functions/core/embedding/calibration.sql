@@ -1,0 +1,6 @@
+-- Verify pymem:functions/core/embedding/calibration on pg
+
+begin;
+select
+  'memory.calibrate_similarity(integer)'::regprocedure;
+rollback;

@@ -1,0 +1,6 @@
+-- Verify pymem:functions/core/lifecycle/cleanup on pg
+
+begin;
+select
+  'memory.run_episode_cleanup(integer,integer,timestamp with time zone)'::regprocedure;
+rollback;

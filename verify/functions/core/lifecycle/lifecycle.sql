@@ -1,0 +1,9 @@
+-- Verify pymem:functions/core/lifecycle/lifecycle on pg
+
+begin;
+select
+  'memory.check_after_creation(text,text,uuid,timestamp with time zone)'::regprocedure,
+  'memory.confirm_memory(text,uuid,timestamp with time zone)'::regprocedure,
+  'memory.forget_memory(text,uuid,timestamp with time zone)'::regprocedure,
+  'memory.get_memory(text,uuid,timestamp with time zone)'::regprocedure;
+rollback;

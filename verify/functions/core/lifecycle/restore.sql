@@ -1,0 +1,7 @@
+-- Verify pymem:functions/core/lifecycle/restore on pg
+
+begin;
+select
+  'memory.restore_memory(text,uuid,timestamp with time zone)'::regprocedure,
+  'memory.restore_fact(text,uuid,timestamp with time zone)'::regprocedure;
+rollback;

@@ -1,0 +1,14 @@
+-- Verify pymem:functions/core/search/candidates on pg
+
+begin;
+select
+  'memory.normalize_name(text)'::regprocedure,
+  'memory.read_query(text,text,memory.settings)'::regprocedure,
+  'memory.fuse_lists(text[],text,memory.keyword_query,public.vector,text,integer,double precision,integer,memory.settings,timestamp with time zone)'::regprocedure,
+  'memory.near_by_index(text[],public.vector,memory.word_match[],text,integer,double precision,integer,timestamp with time zone)'::regprocedure,
+  'memory.boost_episodes(memory.fused_candidate[],memory.settings)'::regprocedure,
+  'memory.weigh_memories(text[],memory.keyword_query,public.vector,text,integer,double precision,memory.corpus_size[],memory.settings,timestamp with time zone)'::regprocedure,
+  'memory.judge_candidates(memory.fused_candidate[],text,tstzmultirange,boolean,double precision,double precision,memory.settings)'::regprocedure,
+  'memory.list_candidates(text[],text,text,public.vector,text,integer,double precision,double precision,text,boolean,memory.settings,timestamp with time zone)'::regprocedure,
+  'memory.find_memories(text[],text,text,public.vector,text,integer,double precision,double precision,text,boolean,boolean,memory.settings,timestamp with time zone)'::regprocedure;
+rollback;

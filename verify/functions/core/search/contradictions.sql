@@ -1,0 +1,10 @@
+-- Verify pymem:functions/core/search/contradictions on pg
+
+begin;
+select
+  'memory.loose_key(text)'::regprocedure,
+  'memory.near_duplicates(text,text)'::regprocedure,
+  'memory.live_memory(text,text,uuid,text,timestamp with time zone)'::regprocedure,
+  'memory.list_contradicted(text,uuid[],timestamp with time zone)'::regprocedure,
+  'memory.contradictions(text,integer,timestamp with time zone)'::regprocedure;
+rollback;

@@ -1,0 +1,14 @@
+-- Verify pymem:functions/core/search/corpus on pg
+
+begin;
+select
+  'memory.start_corpus_statistics(text)'::regprocedure,
+  'memory.fold_corpus_deltas(text)'::regprocedure,
+  'memory.try_fold(text)'::regprocedure,
+  'memory.count_texts()'::regprocedure,
+  'memory.count_changed_text()'::regprocedure,
+  'memory.corpus_sizes(text[])'::regprocedure,
+  'memory.lock_corpus_statistics()'::regprocedure,
+  'memory.fold_corpus_statistics()'::regprocedure,
+  'memory.recount_corpus_statistics()'::regprocedure;
+rollback;

@@ -1,0 +1,6 @@
+-- Verify pymem:functions/core/search/related on pg
+
+begin;
+select
+  'memory.related(text,uuid,integer,text[],text,integer,timestamp with time zone)'::regprocedure;
+rollback;

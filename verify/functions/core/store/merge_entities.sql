@@ -1,0 +1,8 @@
+-- Verify pymem:functions/core/store/merge_entities on pg
+
+begin;
+select
+  'memory.lock_entity_pair(text,uuid,uuid)'::regprocedure,
+  'memory.entity_merge(uuid,uuid,timestamp with time zone)'::regprocedure,
+  'memory.entity_unmerge(uuid,timestamp with time zone)'::regprocedure;
+rollback;

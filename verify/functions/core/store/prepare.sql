@@ -1,0 +1,12 @@
+-- Verify pymem:functions/core/store/prepare on pg
+
+begin;
+select
+  'memory.check_vector()'::regprocedure,
+  'memory.least_trust(text,text)'::regprocedure,
+  'memory.prepare_episode()'::regprocedure,
+  'memory.prepare_entity()'::regprocedure,
+  'memory.write_names()'::regprocedure,
+  'memory.prepare_fact()'::regprocedure,
+  'memory.prepare_rule()'::regprocedure;
+rollback;

@@ -1,0 +1,12 @@
+-- Verify pymem:functions/core/store/store_facts on pg
+
+begin;
+select
+  'memory.store_fact(text,text,text,double precision,text,text,jsonb,uuid,double precision,text,uuid,jsonb,public.vector,uuid,text,timestamp with time zone,timestamp with time zone,uuid,timestamp with time zone)'::regprocedure,
+  'memory.read_facts(jsonb,timestamp with time zone)'::regprocedure,
+  'memory.check_facts(memory.fact_to_store[])'::regprocedure,
+  'memory.store_facts(jsonb,uuid,timestamp with time zone)'::regprocedure,
+  'memory.lock_fact_key(text,text,text,uuid,text)'::regprocedure,
+  'memory.lock_entities(text,uuid[],text)'::regprocedure,
+  'memory.lock_sources(text,uuid[],text)'::regprocedure;
+rollback;

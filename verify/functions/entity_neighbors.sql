@@ -1,8 +1,0 @@
--- Verify pymem:functions/entity_neighbors on pg
-
-begin;
-select
-  'memory.edges_of_entities(text, uuid[])'::regprocedure,
-  'memory.entity_neighbors(uuid, integer, integer)'::regprocedure,
-  'memory.entity_neighbor'::regtype;
-rollback;

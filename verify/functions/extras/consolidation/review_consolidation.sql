@@ -1,0 +1,9 @@
+-- Verify pymem:functions/extras/consolidation/review_consolidation on pg
+
+begin;
+select
+  'memory.consolidation_diff(uuid)'::regprocedure,
+  'memory.accept_proposals(uuid,bigint[],timestamp with time zone)'::regprocedure,
+  'memory.reject_proposals(uuid,bigint[])'::regprocedure,
+  'memory.close_review(text,uuid)'::regprocedure;
+rollback;

@@ -1,0 +1,9 @@
+-- Verify pymem:functions/extras/operations/access_tokens on pg
+
+begin;
+select
+  'memory.create_access_token(text,text,text,interval,timestamp with time zone)'::regprocedure,
+  'memory.list_access_tokens(timestamp with time zone)'::regprocedure,
+  'memory.revoke_access_token(uuid,timestamp with time zone)'::regprocedure,
+  'memory.authenticate_token(bytea,timestamp with time zone)'::regprocedure;
+rollback;

@@ -1,0 +1,12 @@
+-- Verify pymem:functions/extras/operations/vector_indexes on pg
+
+begin;
+select
+  'memory.count_vectors(text)'::regprocedure,
+  'memory.vector_indexes()'::regprocedure,
+  'memory.choose_lists(bigint)'::regprocedure,
+  'memory.vector_index_statements(text,integer)'::regprocedure,
+  'memory.rebuild_vector_indexes(text,integer)'::regprocedure,
+  'memory.time_neighbors(text,text,public.vector,integer,timestamp with time zone)'::regprocedure,
+  'memory.check_vector_recall(integer,integer,timestamp with time zone)'::regprocedure;
+rollback;

@@ -1,7 +1,0 @@
--- Verify pymem:functions/history on pg
-
-begin;
-select
-  'memory.fact_history(uuid)'::regprocedure,
-  'memory.replay_memory(text, uuid)'::regprocedure;
-rollback;

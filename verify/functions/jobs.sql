@@ -1,7 +1,0 @@
--- Verify pymem:functions/jobs on pg
-
-begin;
-select
-  'memory.all_jobs(memory.settings)'::regprocedure,
-  'memory.list_jobs(name)'::regprocedure;
-rollback;

@@ -1,8 +1,0 @@
--- Verify pymem:functions/logins on pg
-
-begin;
-select
-  'memory.bind_login(name, text)'::regprocedure,
-  'memory.unbind_login(name)'::regprocedure,
-  'memory.current_login()'::regprocedure;
-rollback;

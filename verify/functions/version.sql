@@ -1,5 +1,0 @@
--- Verify pymem:functions/version on pg
-
-begin;
-select 'memory.version()'::regprocedure;
-rollback;

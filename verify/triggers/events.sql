@@ -1,0 +1,10 @@
+-- Verify pymem:triggers/events on pg
+
+begin;
+select 1 / (count(*) = 2)::integer
+from pg_trigger as t
+where t.tgrelid = 'memory.memory_events'::regclass and t.tgname in (
+  'refuse_change',
+  'refuse_truncate'
+);
+rollback;

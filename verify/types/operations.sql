@@ -1,0 +1,7 @@
+-- Verify pymem:types/operations on pg
+
+begin;
+select
+  'memory.chain_problem'::regtype,
+  'memory.finding'::regtype;
+rollback;

@@ -1,0 +1,14 @@
+-- Verify pymem:types/search on pg
+
+begin;
+select
+  'memory.candidate'::regtype,
+  'memory.word_match'::regtype,
+  'memory.ranked_memory'::regtype,
+  'memory.corpus_size'::regtype,
+  'memory.keyword_query'::regtype,
+  'memory.fused_candidate'::regtype,
+  'memory.explained_memory'::regtype,
+  'memory.related_memory'::regtype,
+  'memory.context_line'::regtype;
+rollback;

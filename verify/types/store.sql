@@ -1,0 +1,8 @@
+-- Verify pymem:types/store on pg
+
+begin;
+select
+  'memory.fact_to_store'::regtype,
+  'memory.entity_neighbor'::regtype,
+  'memory.resolved_entity'::regtype;
+rollback;
