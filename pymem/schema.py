@@ -1,9 +1,11 @@
-"""Deploying the schema memory from the release bundle that comes with the package."""
+"""Deploying and upgrading the schema memory from the bundles that come with the package."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -11,18 +13,82 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
+from pymem.bundles import write_bundles
 from pymem.errors import UnavailableError, translate
 from pymem.version import __version__
 
+_UPGRADE = re.compile(r"pymem--(?P<old>[^-]+)--(?P<new>[^-]+)\.sql")
+
+
+@dataclass(frozen=True, slots=True)
+class Deployed:
+    """What deploying did.
+
+    Attributes:
+        before: The version that was there; None for a database without the schema.
+        after: The version that is there now.
+    """
+
+    before: str | None
+    after: str
+
+    @property
+    def changed(self) -> bool:
+        """Whether there was something to do."""
+        return self.before != self.after
+
+
+def bundles() -> dict[str, str]:
+    """Return the scripts of this version by file name: the whole schema, and the upgrades to it."""
+    packaged = files("pymem").joinpath("sql")
+    if packaged.is_dir():
+        found = (script for script in packaged.iterdir() if script.name.startswith("pymem--"))
+        return {script.name: script.read_text(encoding="utf-8") for script in found}
+    # A checkout has the scripts that they are made of.
+    return write_bundles(Path(__file__).parent.parent, __version__)
+
 
 def bundle() -> str:
-    """Return the SQL of the whole schema, as ``sql/pymem--<version>.sql``."""
-    name = f"pymem--{__version__}.sql"
-    packaged = files("pymem").joinpath("sql", name)
-    if packaged.is_file():
-        return packaged.read_text(encoding="utf-8")
-    # A checkout keeps it at the top level.
-    return (Path(__file__).parent.parent / "sql" / name).read_text(encoding="utf-8")
+    """Return the SQL of the whole schema."""
+    return bundles()[f"pymem--{__version__}.sql"]
+
+
+def upgrade(old: str) -> str:
+    """Return the SQL that takes a database from an older version to this one, step by step.
+
+    Raises:
+        UnavailableError: The version is newer than this one, or too old to be upgraded.
+    """
+    if _numbers(old) > _numbers(__version__):
+        raise UnavailableError(
+            f"the database holds version {old} of the schema, this is {__version__}",
+            hint=f"Install pymem {old} or later; a schema is never downgraded.",
+        )
+    steps = {
+        step["old"]: (step["new"], text)
+        for name, text in bundles().items()
+        if (step := _UPGRADE.fullmatch(name))
+    }
+    scripts = []
+    version = old
+    while version != __version__:
+        if version not in steps:
+            raise UnavailableError(
+                f"there is no upgrade from version {old} of the schema to {__version__}",
+                hint="Upgrade with sqitch deploy from a checkout.",
+            )
+        version, text = steps[version]
+        scripts.append(text)
+    return "begin;\n" + "\n".join(inner(text) for text in scripts) + "\ncommit;\n"
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version)]
+
+
+def inner(text: str) -> str:
+    """Return a bundle without its transaction and without what only psql understands."""
+    return re.sub(r"^(begin;|commit;|\\set .*)\n", "", text, flags=re.MULTILINE)
 
 
 def deployed_version(connection: psycopg.Connection[Any]) -> str | None:
@@ -35,27 +101,42 @@ def deployed_version(connection: psycopg.Connection[Any]) -> str | None:
 
 
 def deploy(url: str) -> bool:
-    """Deploy the schema into a database; return False when it is there already.
+    """Deploy or upgrade as deploy_schema does; return False when there is nothing to do."""
+    return deploy_schema(url).changed
+
+
+def deploy_schema(url: str) -> Deployed:
+    """Deploy the schema into a database, or upgrade what is there, in one transaction.
 
     Args:
         url: Connection string of a superuser, or of a role that may create roles, schemas and the
             extension vector.
 
     Raises:
-        UnavailableError: The database holds another version.
+        UnavailableError: The database holds a newer version, one without an upgrade, or one that
+            sqitch deployed, which keeps its own record of changes.
     """
     with _deployer(url) as connection:
         there = deployed_version(connection)
         if there is None:
-            # The script is one transaction of its own.
-            connection.execute(bundle().encode())
-            return True
-    if there != __version__:
-        raise UnavailableError(
-            f"the database holds version {there} of the schema, this is {__version__}",
-            hint="Upgrade it with sqitch deploy or the upgrade script in sql/.",
-        )
-    return False
+            connection.execute(("begin;\n" + inner(bundle()) + "commit;").encode())
+        elif there != __version__:
+            script = upgrade(there)
+            if _belongs_to_sqitch(connection):
+                raise UnavailableError(
+                    f"sqitch deployed version {there} of the schema, this is {__version__}",
+                    hint="Upgrade it with sqitch deploy.",
+                )
+            connection.execute(script.encode())
+    return Deployed(there, __version__)
+
+
+def _belongs_to_sqitch(connection: psycopg.Connection[Any]) -> bool:
+    row = connection.execute("select to_regclass('sqitch.changes')").fetchone()
+    if row is None or row[0] is None:
+        return False
+    found = connection.execute("select from sqitch.changes where project = 'pymem' limit 1")
+    return found.fetchone() is not None
 
 
 def create_database(url: str, name: str) -> None:

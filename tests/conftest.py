@@ -112,8 +112,8 @@ def server() -> Iterator[Server]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def sqitch(server: Server, database: str, *arguments: str) -> str:
-    """Run sqitch on a database and return its output."""
+def sqitch(server: Server, database: str, *arguments: str, checkout: Path = ROOT) -> str:
+    """Run sqitch of a checkout on a database and return its output."""
     target = conninfo.conninfo_to_dict(server.url(database))
     environment = {
         **os.environ,
@@ -131,7 +131,7 @@ def sqitch(server: Server, database: str, *arguments: str) -> str:
     command, *rest = arguments
     done = subprocess.run(
         ["sqitch", command, *rest, f"db:pg:{database}"],
-        cwd=ROOT,
+        cwd=checkout,
         env=environment,
         capture_output=True,
         text=True,

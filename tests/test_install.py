@@ -19,6 +19,7 @@ import pytest
 from psycopg import conninfo, sql
 
 from pymem import PymemError, UnavailableError, __version__, schema
+from pymem.bundles import read_plan, slice_plan
 from tests.conftest import ROOT, Database, Server, sqitch
 
 
@@ -78,19 +79,39 @@ def test_deploying_again_changes_nothing(empty_database: Database) -> None:
     assert dump(empty_database.server, empty_database.name) == before
 
 
-def test_the_bundle_runs_in_psql(empty_database: Database) -> None:
-    done = subprocess.run(
-        [
-            *("psql", "--quiet", "--no-psqlrc", "-v", "ON_ERROR_STOP=1"),
-            *("-d", empty_database.superuser_url),
-            *("-f", ROOT / "sql" / f"pymem--{__version__}.sql"),
-        ],
+def run_bundle(database: Database, script: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["psql", "--quiet", "--no-psqlrc", "-d", database.superuser_url, "-f", script],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    subprocess.run([ROOT / "scripts" / "bundles", tmp_path], check=True, stdout=subprocess.DEVNULL)
+    return tmp_path / f"pymem--{__version__}.sql"
+
+
+def test_the_bundle_runs_in_psql(empty_database: Database, bundle: Path) -> None:
+    done = run_bundle(empty_database, bundle)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert empty_database.value("select memory.version()") == __version__
+
+
+def test_the_bundle_stops_at_the_first_error_in_psql(
+    empty_database: Database, bundle: Path
+) -> None:
+    bundle.write_text(bundle.read_text().replace("\nbegin;\n", "\nbegin;\nselect 1 / 0;\n", 1))
+
+    done = run_bundle(empty_database, bundle)
+
+    assert done.returncode == 3
+    assert done.stderr.count("ERROR") == 1
+    assert "division by zero" in done.stderr
+    assert empty_database.value("select to_regnamespace('memory')") is None
 
 
 def test_a_bundle_that_fails_leaves_nothing(
@@ -222,18 +243,21 @@ functions/f [functions/f@v0.2.0] 2026-01-01T00:00:00Z x <x@example.org> # f rewo
 
 
 @pytest.mark.parametrize(
-    ("options", "scripts"),
+    ("since", "until", "scripts"),
     [
         (
-            ["-v", "to=@v0.1.0"],
+            None,
+            "v0.1.0",
             ["deploy/tables/a.sql", "sql/reworked/deploy/functions/f@v0.1.0.sql"],
         ),
         (
-            ["-v", "from=@v0.1.0", "-v", "to=@v0.2.0"],
+            "v0.1.0",
+            "v0.2.0",
             ["deploy/tables/b.sql", "sql/reworked/deploy/functions/f@v0.2.0.sql"],
         ),
         (
-            [],
+            None,
+            None,
             [
                 "deploy/tables/a.sql",
                 "sql/reworked/deploy/functions/f@v0.1.0.sql",
@@ -246,22 +270,16 @@ functions/f [functions/f@v0.2.0] 2026-01-01T00:00:00Z x <x@example.org> # f rewo
     ids=["release", "upgrade", "everything"],
 )
 def test_a_bundle_is_a_slice_of_the_plan(
-    tmp_path: Path, options: list[str], scripts: list[str]
+    since: str | None, until: str | None, scripts: list[str]
 ) -> None:
-    plan = tmp_path / "sqitch.plan"
-    plan.write_text(PLAN)
-    done = subprocess.run(
-        ["awk", *options, "-f", str(ROOT / "sql" / "bundle.awk"), str(plan)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.split() == scripts
+    changes = slice_plan(read_plan(PLAN), since=since, until=until)
+
+    assert [change.script() for change in changes] == scripts
 
 
 def test_the_release_is_the_same_everywhere(database: Database) -> None:
     assert database.value("select memory.version()") == __version__
-    assert (ROOT / "sql" / f"pymem--{__version__}.sql").is_file()
+    assert f"pymem--{__version__}.sql" in schema.bundles()
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,6 @@ from pymem.database import Request
 from pymem.embedding import embeddings_installed, get_embedding_engine
 from pymem.errors import InvalidArgumentError
 from pymem.memory import Memory
-from pymem.version import __version__
 
 LOGIN_ROLES = ("memory_writer", "memory_worker", "memory_reader", "memory_admin")
 
@@ -58,17 +57,22 @@ def down(options: Options) -> None:
 @click.option("--login-tenant", default=TENANT, show_default=True, help="Tenant of that login.")
 @pass_options
 def deploy(options: Options, login: str | None, login_tenant: str) -> None:
-    """Deploy the schema memory into --database-url, as a superuser or its like.
+    """Deploy the schema memory into --database-url, or upgrade it, as a superuser or its like.
 
-    A database that has it already stays as it is.
+    A database that has this version already stays as it is; one that has a newer one is refused.
     """
     if options.database_url is None:
         raise InvalidArgumentError(
             "no database to deploy into",
             hint="Pass --database-url of a superuser; the embedded server deploys in `pymem up`.",
         )
-    fresh = schema.deploy(options.database_url)
-    click.echo(f"version {__version__} {'deployed' if fresh else 'was deployed already'}")
+    done = schema.deploy_schema(options.database_url)
+    if done.before is None:
+        click.echo(f"version {done.after} deployed")
+    elif done.changed:
+        click.echo(f"upgraded from version {done.before} to {done.after}")
+    else:
+        click.echo(f"version {done.after} was deployed already")
     if login is not None:
         schema.create_login(options.database_url, login, login_tenant, LOGIN_ROLES)
         click.echo(f"login {login} bound to tenant {login_tenant}")

@@ -1,0 +1,262 @@
+"""A second release, rehearsed: every way from the first one to it, and back, with data."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from generator.changes import generate
+from pymem import UnavailableError, __version__, schema
+from pymem.bundles import write_bundles
+from tests.conftest import ROOT, Database, Server, fresh_database, sqitch
+from tests.test_install import dump
+
+NEXT = "99.0.0"
+
+
+def edit(path: Path, change: Callable[[str], str]) -> None:
+    before = path.read_text()
+    after = change(before)
+    assert after != before, path
+    path.write_text(after)
+
+
+def make(checkout: Path, *arguments: str) -> None:
+    done = subprocess.run(
+        ["make", "--silent", *arguments],
+        cwd=checkout,
+        env={
+            **os.environ,
+            "EDITOR": "false",
+            "SQITCH_FULLNAME": "pymem tests",
+            "SQITCH_EMAIL": "tests@pymem.invalid",
+        },
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def checkout(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the repository in which the next release was made by the book."""
+    copy = tmp_path_factory.mktemp("evolution") / "pymem"
+    tracked = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for name in filter(None, tracked.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, copy / name)
+
+    environment = {"SQITCH_FULLNAME": "pymem tests", "SQITCH_EMAIL": "tests@pymem.invalid"}
+
+    def plan(*arguments: str) -> None:
+        subprocess.run(
+            ["sqitch", *arguments], cwd=copy, env={**os.environ, **environment}, check=True
+        )
+
+    plan("tag", f"v{__version__}", "--note", "The release before")
+    for change in (
+        "functions/core/base/version",
+        "functions/core/audit/events",  # changes a signature
+        "functions/core/search/related",  # returns a type of types/search
+    ):
+        make(copy, "rework", f"change={change}", "note=As rehearsed")
+    plan("add", "tables/facts_add_language", "--note", "The language of a fact")
+
+    edit(copy / "pymem/version.py", lambda text: text.replace(__version__, NEXT))
+    deploy = copy / "deploy"
+    edit(deploy / "functions/core/base/version.sql", lambda text: text.replace(__version__, NEXT))
+    edit(
+        deploy / "functions/core/search/related.sql",
+        lambda text: text.replace("\ncommit;", "\n-- As rehearsed.\ncommit;"),
+    )
+    found = re.search(
+        r"comment on function memory\.list_events\((.*?)\)",
+        (deploy / "functions/core/audit/events.sql").read_text(),
+        re.DOTALL,
+    )
+    assert found is not None
+    signature = " ".join(found[1].split())
+    edit(
+        deploy / "functions/core/audit/events.sql",
+        lambda text: text.replace(
+            "create or replace function memory.list_events(\n",
+            f"drop function if exists memory.list_events({signature});\n\n"
+            "create or replace function memory.list_events(\n  rehearsed boolean,\n",
+        ).replace(found[0], f"comment on function memory.list_events(boolean, {signature})"),
+    )
+    (deploy / "tables/facts_add_language.sql").write_text(
+        "begin;\nset local role memory_owner;\n"
+        "alter table memory.facts add column language text check (language ~ '^[a-z]{2}$');\n"
+        "create index facts_language_idx on memory.facts (tenant_id, language)\n"
+        "where language is not null;\n"
+        "do $$ begin perform memory.refresh_expected_indexes(); end; $$;\ncommit;\n"
+    )
+    (copy / "revert/tables/facts_add_language.sql").write_text(
+        "begin;\nset local role memory_owner;\n"
+        "alter table memory.facts drop column language;\n"
+        "do $$ begin perform memory.refresh_expected_indexes(); end; $$;\ncommit;\n"
+    )
+    (copy / "verify/tables/facts_add_language.sql").write_text(
+        "begin;\nselect language from memory.facts where false;\nrollback;\n"
+    )
+    with fresh_database(server) as scratch:
+        for path, text in generate(copy, scratch.superuser_url).items():
+            path.write_text(text)
+    return copy
+
+
+@pytest.fixture(scope="module")
+def released(checkout: Path, server: Server) -> Iterator[str]:
+    """The name of a database to copy that sqitch has deployed the release before into."""
+    with fresh_database(server) as database:
+        sqitch(
+            server,
+            database.name,
+            "deploy",
+            "--verify",
+            "--to",
+            f"@v{__version__}",
+            checkout=checkout,
+        )
+        yield database.name
+
+
+@pytest.fixture
+def databases(server: Server) -> Iterator[Callable[..., Database]]:
+    with ExitStack() as stack:
+        yield lambda template="template0": stack.enter_context(fresh_database(server, template))
+
+
+def store(database: Database) -> list[tuple[object, ...]]:
+    """Store a memory of each type, and return what memory holds."""
+    database.query("select memory.store_fact('Ada', 'drinks', 'tea')")
+    database.query("select memory.store_fact('Ada', 'drinks', 'coffee')")
+    database.query("select memory.store_episode('Ada asked for coffee', 'home')")
+    database.query("select memory.store_rule('Offer coffee')")
+    return held(database)
+
+
+def held(database: Database) -> list[tuple[object, ...]]:
+    return database.query(
+        "select memory_type, content, lifecycle_state from memory.memory_overview order by 1, 2"
+    )
+
+
+def run_pymem(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command of the next release."""
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "pymem.cli", *arguments],
+        env={**os.environ, "PYTHONPATH": str(checkout)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_sqitch_upgrades_reverts_and_upgrades_again(
+    checkout: Path, server: Server, released: str, databases: Callable[..., Database]
+) -> None:
+    database = databases(released)
+
+    def run(*arguments: str) -> str:
+        return sqitch(server, database.name, *arguments, checkout=checkout)
+
+    first = dump(server, database.name)
+    memories = store(database)
+
+    run("deploy", "--verify")
+    run("verify")
+    second = dump(server, database.name)
+    assert database.value("select memory.version()") == NEXT
+    assert held(database) == memories
+
+    run("revert", "-y", "--to", f"@v{__version__}")
+    assert dump(server, database.name) == first
+    assert held(database) == memories
+    assert database.query("select memory.check_indexes()") == []
+
+    run("deploy", "--verify")
+    assert dump(server, database.name) == second
+    assert held(database) == memories
+    run("revert", "-y")
+    assert database.value("select to_regnamespace('memory')") is None
+
+
+def test_sqitch_the_bundle_and_the_upgrade_bundle_give_the_same_schema(
+    checkout: Path, server: Server, databases: Callable[..., Database]
+) -> None:
+    by_sqitch, by_bundle, by_upgrade = databases(), databases(), databases()
+
+    sqitch(server, by_sqitch.name, "deploy", checkout=checkout)
+    done = run_pymem(checkout, "--database-url", by_bundle.superuser_url, "deploy")
+    assert done.stdout == f"version {NEXT} deployed\n", done.stderr
+    old = write_bundles(checkout, NEXT)[f"pymem--{__version__}.sql"]
+    subprocess.run(
+        ["psql", "--quiet", "--no-psqlrc", "-d", by_upgrade.superuser_url],
+        input=old,
+        text=True,
+        check=True,
+    )
+    memories = store(by_upgrade)
+    done = run_pymem(checkout, "--database-url", by_upgrade.superuser_url, "deploy")
+    assert done.stdout == f"upgraded from version {__version__} to {NEXT}\n", done.stderr
+
+    expected = dump(server, by_sqitch.name)
+    assert dump(server, by_bundle.name) == expected
+    assert dump(server, by_upgrade.name) == expected
+    assert held(by_upgrade) == memories
+    done = run_pymem(checkout, "--database-url", by_upgrade.superuser_url, "deploy")
+    assert done.stdout == f"version {NEXT} was deployed already\n"
+
+    # The release before meets the newer schema.
+    with pytest.raises(UnavailableError, match=f"version {NEXT} of the schema"):
+        schema.deploy(by_upgrade.superuser_url)
+
+
+def test_an_upgrade_that_fails_leaves_the_version_before(
+    checkout: Path, server: Server, databases: Callable[..., Database]
+) -> None:
+    database = databases()
+    schema.deploy(database.superuser_url)
+    before = dump(server, database.name)
+    memories = store(database)
+    # What the upgrade adds is there already.
+    database.query("set role memory_owner; alter table memory.facts add column language text")
+    in_the_way = dump(server, database.name)
+
+    done = run_pymem(checkout, "--database-url", database.superuser_url, "deploy")
+
+    assert done.returncode != 0
+    assert dump(server, database.name) == in_the_way
+    database.query("alter table memory.facts drop column language")
+    assert dump(server, database.name) == before
+    assert held(database) == memories
+
+
+def test_an_upgrade_of_what_sqitch_deployed_is_left_to_sqitch(
+    checkout: Path, released: str, databases: Callable[..., Database]
+) -> None:
+    database = databases(released)
+
+    done = run_pymem(checkout, "--database-url", database.superuser_url, "deploy")
+
+    assert done.returncode != 0
+    assert "sqitch deploy" in done.stderr
+    assert database.value("select memory.version()") == __version__
