@@ -21,16 +21,20 @@ set local session authorization tokens_admin_a;
 select t.id as laptop_id, t.token as laptop, t.expires_at as laptop_until
 from memory.create_access_token('laptop', 'writer', 'assistant', as_of => '2026-01-01Z') as t \gset
 select matches(
-  :'laptop'::text, '^pymem_61_[0-9a-f]{64}$', 'a token names its tenant, in hexadecimal, and then its secret'
+  :'laptop'::text, '^pymem_61_[0-9a-f]{64}$',
+  'a token consists of its tenant in hexadecimal and a secret'
 );
-select is(:'laptop_until'::timestamptz, '2026-04-01Z'::timestamptz, 'unless told otherwise it holds for 90 days');
+select is(
+  :'laptop_until'::timestamptz, '2026-04-01Z'::timestamptz,
+  'a token is valid for 90 days by default'
+);
 select is(
   (select count(distinct t.token) from generate_series(1, 50) as n, memory.create_access_token('n', 'reader', n::text) as t),
-  50::bigint, 'no two tokens are alike'
+  50::bigint, 'every token is different'
 );
 select is(
   (select t.expires_at from memory.create_access_token('n', 'reader', null, '1 hour', '2026-01-01Z') as t),
-  '2026-01-01T01:00Z'::timestamptz, 'it holds as long as asked for'
+  '2026-01-01T01:00Z'::timestamptz, 'a token is valid for as long as the caller asks'
 );
 set local session authorization default;
 select results_eq(
@@ -39,15 +43,15 @@ select results_eq(
        from memory.access_tokens as t where t.id = %L $$, :'laptop_id'
   ),
   $$ values ('a', 'laptop', 'writer', 'assistant', '2026-01-01Z'::timestamptz, null::timestamptz, null::date) $$,
-  'what it is for is kept'
+  'a token keeps its tenant, name, role, actor and creation time'
 );
 select is(
   (select t.actor from memory.access_tokens as t where t.expires_at = '2026-01-01T01:00Z'), 'n',
-  'without an actor it acts under its name'
+  'a token created without an actor acts under its own name'
 );
 select is(
   (select t.token_digest from memory.access_tokens as t where t.id = :'laptop_id'),
-  memory_test.digest(:'laptop'), 'of the token itself only the digest is kept'
+  memory_test.digest(:'laptop'), 'only the digest of a token is stored'
 );
 select is_empty(
   format(
@@ -55,7 +59,7 @@ select is_empty(
        where to_jsonb(e)::text like '%%' || %L || '%%' or to_jsonb(e)::text like '%%' || %L || '%%' $$,
     split_part(:'laptop', '_', 3), encode(memory_test.digest(:'laptop'), 'hex')
   ),
-  'and the audit has neither'
+  'the audit stream contains neither the secret of a token nor its digest'
 );
 select results_eq(
   format(
@@ -64,14 +68,18 @@ select results_eq(
     :'laptop_id'
   ),
   $$ values ('access_token_created', 'access_token', 'tokens_admin_a', '{}') $$,
-  'making a token is an event'
+  'creating a token writes an event'
 );
 select memory_test.as_tenant('Größe 8');
 select t.token as odd from memory.create_access_token('odd', 'reader') as t \gset
 select is(
-  convert_from(decode(split_part(:'odd'::text, '_', 2), 'hex'), 'UTF8'), 'Größe 8', 'any name of a tenant can be named'
+  convert_from(decode(split_part(:'odd'::text, '_', 2), 'hex'), 'UTF8'), 'Größe 8',
+  'a token can name any tenant, whatever characters its name has'
 );
-select matches(:'odd'::text, '^pymem_[0-9a-f]+_[0-9a-f]{64}$', 'in the same form');
+select matches(
+  :'odd'::text, '^pymem_[0-9a-f]+_[0-9a-f]{64}$',
+  'the token of a tenant with an unusual name has the usual form'
+);
 select memory_test.as_tenant('a');
 
 select throws_ok(
@@ -81,25 +89,26 @@ select throws_ok(
 from (values
   (1, 'a token without a name', null, 'reader', null, '1 day', '2026-01-01Z'),
   (2, 'a blank name', ' ', 'reader', null, '1 day', '2026-01-01Z'),
-  (3, 'a name beyond 128 octets', repeat('n', 129), 'reader', null, '1 day', '2026-01-01Z'),
-  (4, 'a name of two lines', E'a\nb', 'reader', null, '1 day', '2026-01-01Z'),
+  (3, 'a name of more than 128 bytes', repeat('n', 129), 'reader', null, '1 day', '2026-01-01Z'),
+  (4, 'a name with a line break', E'a\nb', 'reader', null, '1 day', '2026-01-01Z'),
   (5, 'an unknown role', 'n', 'owner', null, '1 day', '2026-01-01Z'),
   (6, 'the name of a database role', 'n', 'memory_reader', null, '1 day', '2026-01-01Z'),
-  (7, 'no role', 'n', null, null, '1 day', '2026-01-01Z'),
+  (7, 'a token without a role', 'n', null, null, '1 day', '2026-01-01Z'),
   (8, 'an empty actor', 'n', 'reader', '', '1 day', '2026-01-01Z'),
-  (9, 'an actor of two lines', 'n', 'reader', E'a\nb', '1 day', '2026-01-01Z'),
+  (9, 'an actor with a line break', 'n', 'reader', E'a\nb', '1 day', '2026-01-01Z'),
   (10, 'a token that never expires', 'n', 'reader', null, null, '2026-01-01Z'),
-  (11, 'a token that has expired already', 'n', 'reader', null, '0', '2026-01-01Z'),
-  (12, 'a token that expires before', 'n', 'reader', null, '-1 day', '2026-01-01Z'),
+  (11, 'a token that has already expired', 'n', 'reader', null, '0', '2026-01-01Z'),
+  (12, 'a token that expires before it is created', 'n', 'reader', null, '-1 day', '2026-01-01Z'),
   (13, 'a token for more than ten years', 'n', 'reader', null, '3654 days', '2026-01-01Z'),
-  (14, 'a token from the future', 'n', 'reader', null, '1 day', '2126-01-01Z'),
-  (15, 'a token of no time', 'n', 'reader', null, '1 day', null),
-  (16, 'a token of infinite time', 'n', 'reader', null, '1 day', 'infinity')
+  (14, 'a creation time in the future', 'n', 'reader', null, '1 day', '2126-01-01Z'),
+  (15, 'a NULL creation time', 'n', 'reader', null, '1 day', null),
+  (16, 'an infinite creation time', 'n', 'reader', null, '1 day', 'infinity')
 ) as c (position, what, name, role, actor, expires_in, as_of)
 order by c.position;
 select memory_test.as_tenant('');
 select throws_ok(
-  $$ select memory.create_access_token('n', 'reader') $$, '28000', null, 'there is no token of no tenant'
+  $$ select memory.create_access_token('n', 'reader') $$, '28000', null,
+  'a token cannot be created without a tenant'
 );
 
 -- authenticate_token: the tenant is named first, as in any call
@@ -114,21 +123,21 @@ select results_eq(
   format(
     $$ values (%L::uuid, 'a', 'writer', 'assistant', '2026-04-01Z'::timestamptz) $$, :'laptop_id'
   ),
-  'a gateway learns whose a token is'
+  'a gateway learns whose token it is from the digest'
 );
 select isnt_empty(
   format($$ select from memory.authenticate_token(memory_test.digest(%L), '2026-03-31T23:59:59.999Z') $$, :'laptop'),
-  'it holds until it expires'
+  'a token is valid until just before it expires'
 );
 select is_empty(
   format($$ select from memory.authenticate_token(memory_test.digest(%L), '2026-04-01Z') $$, :'laptop'),
-  'and no moment longer'
+  'a token is no longer valid at the moment it expires'
 );
 select is_empty(
   format(
     $$ select from memory.authenticate_token(memory_test.digest(%L), '2026-01-02Z') $$, t.token
   ),
-  format('%s is no token', t.what)
+  format('%s is not a valid token', t.what)
 )
 from (values
   (1, 'another secret', 'pymem_61_' || repeat('0', 64)),
@@ -136,41 +145,43 @@ from (values
   (3, 'the secret under another tenant', replace(:'laptop', 'pymem_61_', 'pymem_62_')),
   (4, 'the token in upper case', upper(:'laptop')),
   (5, 'the token with a space', :'laptop' || ' '),
-  (6, 'an empty text', '')
+  (6, 'an empty string', '')
 ) as t (position, what, token)
 order by t.position;
-select is_empty($$ select from memory.authenticate_token(null) $$, 'nothing is no token');
+select is_empty($$ select from memory.authenticate_token(null) $$, 'NULL is not a valid token');
 select is_empty(
-  $$ select from memory.authenticate_token((select sha256(memory_test.digest('x')))) $$, 'nor is a digest of a digest'
+  $$ select from memory.authenticate_token((select sha256(memory_test.digest('x')))) $$,
+  'the digest of a digest is not a valid token'
 );
 select throws_ok(
-  $$ select memory.authenticate_token(memory_test.digest('x'), null) $$, 'PM002', null, 'a time is needed'
+  $$ select memory.authenticate_token(memory_test.digest('x'), null) $$, 'PM002', null,
+  'authenticate_token refuses a NULL time'
 );
 select memory.set_request(tenant_id => 'b') \g /dev/null
 select is_empty(
   format($$ select from memory.authenticate_token(memory_test.digest(%L), '2026-01-02Z') $$, :'laptop'),
-  'a gateway that names another tenant than the token finds nothing'
+  'a gateway that names a tenant other than the token''s finds nothing'
 );
 select set_config('memory.tenant_id', '', true) \g /dev/null
 select throws_ok(
   format($$ select memory.authenticate_token(memory_test.digest(%L), '2026-01-02Z') $$, :'laptop'), '28000', null,
-  'one that names none is refused'
+  'a gateway that names no tenant is refused'
 );
 set local session authorization tokens_writer_b;
 select set_config('memory.tenant_id', 'a', true) \g /dev/null
 select is_empty(
   format($$ select from memory.authenticate_token(memory_test.digest(%L), '2026-01-02Z') $$, :'laptop'),
-  'a login bound to another tenant finds nothing, whatever it names'
+  'a login bound to another tenant finds nothing, whichever tenant it names'
 );
 set local session authorization tokens_reader_a;
 select isnt_empty(
   format($$ select from memory.authenticate_token(memory_test.digest(%L), '2026-01-02Z') $$, :'laptop'),
-  'a login bound to the tenant learns whose it is, whatever its role'
+  'a login bound to the tenant learns whose token it is, whatever its role'
 );
 set local session authorization tokens_unbound;
 select throws_ok(
   format($$ select memory.authenticate_token(memory_test.digest(%L), '2026-01-02Z') $$, :'laptop'), '28000', null,
-  'a login that is neither is refused'
+  'a login that is neither bound nor a gateway is refused'
 );
 
 -- The day of use
@@ -179,17 +190,17 @@ set local session authorization default;
 select memory_test.as_tenant('a');
 select is(
   (select t.last_used_on from memory.access_tokens as t where t.id = :'laptop_id'), '2026-03-31'::date,
-  'the last day of use is kept'
+  'the last day on which a token was used is recorded'
 );
 select t.ctid as place from memory.access_tokens as t where t.id = :'laptop_id' \gset
 select memory.authenticate_token(memory_test.digest(:'laptop'), '2026-03-31T12:00Z') \g /dev/null
 select memory.authenticate_token(memory_test.digest(:'laptop'), '2026-03-30T12:00Z') \g /dev/null
 select is(
   (select t.ctid from memory.access_tokens as t where t.id = :'laptop_id'), :'place'::tid,
-  'using it again on that day writes nothing, nor does an earlier day'
+  'using a token again on the same day, or dated earlier, writes nothing'
 );
 select is(
-  memory_test.events_of(:'laptop_id'), '{access_token_created}', 'to use a token is no event'
+  memory_test.events_of(:'laptop_id'), '{access_token_created}', 'using a token writes no event'
 );
 
 -- list_access_tokens
@@ -213,30 +224,38 @@ select results_eq(
 );
 select is(
   (select t.status from memory.list_access_tokens('2026-03-31Z') as t where t.name = 'laptop'), 'active',
-  'and which of them hold'
+  'list_access_tokens shows a token as active until it expires'
 );
-select throws_ok($$ select memory.list_access_tokens(null) $$, 'PM002', null, 'as of a time');
+select throws_ok(
+  $$ select memory.list_access_tokens(null) $$, 'PM002', null,
+  'list_access_tokens refuses a NULL time'
+);
 
 -- revoke_access_token
 
 select is(memory.revoke_access_token(:'laptop_id', '2026-02-01Z'), true, 'a token can be revoked');
-select is(memory.revoke_access_token(:'laptop_id', '2026-02-02Z'), true, 'and again');
-select is(memory.revoke_access_token(gen_random_uuid()), false, 'one that is not there is told apart');
+select is(
+  memory.revoke_access_token(:'laptop_id', '2026-02-02Z'), true, 'revoking a token again succeeds'
+);
+select is(
+  memory.revoke_access_token(gen_random_uuid()), false, 'revoking an unknown token returns false'
+);
 select throws_ok(
   format($$ select memory.revoke_access_token(%L, 'infinity') $$, :'laptop_id'), 'PM002', null,
-  'it is revoked at a finite time'
+  'a token cannot be revoked at an infinite time'
 );
 select is_empty(
   format($$ select from memory.authenticate_token(memory_test.digest(%L), '2026-01-15Z') $$, :'laptop'),
-  'a revoked token is refused, and nothing brings back the time when it held'
+  'a revoked token is refused, even as of a time before it was revoked'
 );
 set local session authorization default;
 select is(
   (select t.revoked_at from memory.access_tokens as t where t.id = :'laptop_id'), '2026-02-01Z'::timestamptz,
-  'the first revocation counts'
+  'revoking a token again keeps the time of the first revocation'
 );
 select is(
-  memory_test.events_of(:'laptop_id'), '{access_token_created,access_token_revoked}', 'and is the one event of it'
+  memory_test.events_of(:'laptop_id'), '{access_token_created,access_token_revoked}',
+  'revoking a token twice writes one event'
 );
 
 -- What an operator does to the table
@@ -247,7 +266,7 @@ select lives_ok(
 );
 select lives_ok(
   format($$ update memory.access_tokens as t set revoked_at = null where t.id = %L $$, :'laptop_id'),
-  'or take a revocation back'
+  'an operator may undo a revocation'
 );
 select results_eq(
   format(
@@ -256,35 +275,40 @@ select results_eq(
   ),
   $$ values
      ('access_token_updated', '{"changed": ["role"]}'), ('access_token_updated', '{"changed": ["revoked_at"]}') $$,
-  'but not unseen'
+  'every change that an operator makes to a token writes an event'
 );
 select throws_ok(
   format($$ delete from memory.access_tokens as t where t.id = %L $$, :'laptop_id'), 'PM006', null,
-  'nobody deletes one'
+  'a token cannot be deleted'
 );
-select throws_ok($$ truncate memory.access_tokens $$, 'PM006', null, 'nor all of them');
+select throws_ok(
+  $$ truncate memory.access_tokens $$, 'PM006', null, 'the access tokens cannot be truncated'
+);
 
 -- current_login
 
 set local session authorization tokens_reader_a;
 select results_eq(
   $$ select c.login::text collate "default", c.tenant_id, c.is_gateway, c.roles from memory.current_login() as c $$,
-  $$ values ('tokens_reader_a', 'a', false, '{memory_reader}'::text[]) $$, 'a bound login has its tenant'
+  $$ values ('tokens_reader_a', 'a', false, '{memory_reader}'::text[]) $$,
+  'current_login returns the tenant of a bound login'
 );
 set local role memory_reader;
 select is(
   (select c.login::text collate "default" from memory.current_login() as c), 'tokens_reader_a',
-  'and stays who it is whatever role it takes'
+  'current_login returns the session''s login, whatever role it has set'
 );
 set local session authorization tokens_gateway;
 select results_eq(
   $$ select c.tenant_id, c.is_gateway, c.roles from memory.current_login() as c $$,
-  $$ values (null::text, true, '{memory_reader,memory_writer}'::text[]) $$, 'a gateway has none, and its roles'
+  $$ values (null::text, true, '{memory_reader,memory_writer}'::text[]) $$,
+  'current_login returns a gateway''s roles and no tenant'
 );
 set local session authorization tokens_unbound;
 select results_eq(
   $$ select c.tenant_id, c.is_gateway from memory.current_login() as c $$,
-  $$ values (null::text, false) $$, 'a login that is neither is told so'
+  $$ values (null::text, false) $$,
+  'current_login returns no tenant for a login that is neither bound nor a gateway'
 );
 
 select * from finish();

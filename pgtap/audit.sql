@@ -2,8 +2,8 @@ begin;
 \ir fixtures.sql
 select plan(190);
 
--- What a statement writes to the audit stream, or the code of its error. The statement is undone, so each
--- test starts from the same rows.
+-- What a statement writes to the audit stream, or the code of its error. The statement is undone,
+-- so each test starts from the same rows.
 create function memory_test.events_by(statement text)
   returns text[]
   language plpgsql
@@ -82,7 +82,7 @@ select results_eq(
          "target_type": "episode", "target_id": "00000000-0000-0000-0000-000000000010",
          "relation": "derived_from"}'::jsonb),
      ('a', 'fact_updated', 'fact', '00000000-0000-0000-0000-000000000030', '{"changed": ["trust"]}') $$,
-  'each new row of each table writes one event, which names the memory that it is about'
+  'each new row of each table writes one event, which names its memory'
 );
 
 -- Several rows of one statement
@@ -99,7 +99,7 @@ select is(
     'fact_created {"to": "retracted", "from": "[*]"}', 'fact_created {"to": "superseded", "from": "[*]"}',
     'fact_created {"to": "active", "from": "[*]"}'
   ],
-  'rows that are created at once write their events in the order of their ids'
+  'rows created in one statement write their events in the order of their ids'
 );
 select is(
   memory_test.events_by($$
@@ -114,7 +114,7 @@ select is(
     'fact_created {"to": "active", "from": "[*]"}', 'fact_created {"to": "retracted", "from": "[*]"}',
     'fact_superseded {"to": "superseded", "from": "active"}', 'fact_created {"to": "active", "from": "[*]"}'
   ],
-  'a fact that is created together with its successor was active until then'
+  'a fact created in one statement with its successor was active before it was superseded'
 );
 select is(
   memory_test.events_by($$
@@ -142,15 +142,15 @@ select is(
     ) as s (number, source, target, relation)
     order by s.number
   ),
-  'links that are created at once write their events in the order of their sources'
+  'links created in one statement write their events in the order of their sources'
 );
 select is(
   memory_test.events_by($$ insert into memory.facts (tenant_id, subject, predicate, content) select 'a', 's', 'p', 'x' where false $$),
-  '{}', 'a statement that creates nothing writes nothing'
+  '{}', 'a statement that creates nothing writes no event'
 );
 
--- Every column an operator can change, of every table that holds memories: the value to set and the events
--- to expect. A code instead of an event says that the change is refused.
+-- Every column an operator can change, of every table that holds memories: the value to set and the
+-- expected events. A code instead of an event means that the change is refused.
 
 create table memory_test.changes (
   number integer generated always as identity,
@@ -336,7 +336,7 @@ select is(
     update memory.episodes as e set expires_at = '2026-01-02Z' where e.tenant_id = 'a'
   $$),
   array['episode_updated {"changed": ["expires_at"]}', 'episode_expired {}'],
-  'giving an end to an episode that had none expires it'
+  'setting an expiry in the past expires an episode that had none'
 );
 select is(
   memory_test.events_by($$
@@ -362,7 +362,7 @@ select is(
     update memory.entities as e set metadata = e.metadata, canonical_name = e.canonical_name
   $$),
   '{}',
-  'an update that changes nothing writes nothing'
+  'an update that changes nothing writes no event'
 );
 select is(
   memory_test.events_by($$
@@ -392,21 +392,21 @@ select is(
     where f.content = 'tea' and f.tenant_id = 'a'
   $$),
   array['fact_updated {"changed": ["metadata"]}'],
-  'a status in the metadata of a fact that is no state leaves its trace'
+  'an unknown status in the metadata of a fact writes an event'
 );
 select is(
   memory_test.events_by($$
     update memory.rules as r set metadata = r.metadata || '{"status": "unheard of"}' where r.tenant_id = 'a'
   $$),
   array['rule_updated {"changed": ["metadata"]}'],
-  'a status in the metadata of a rule that is no state leaves its trace'
+  'an unknown status in the metadata of a rule writes an event'
 );
 select is(
   memory_test.events_by($$
     update memory.rules as r set metadata = r.metadata || '{"forgotten": "yes"}' where r.tenant_id = 'a'
   $$),
   array['rule_updated {"changed": ["metadata"]}'],
-  'a mark on a rule that does not forget it leaves its trace'
+  'a mark in the metadata that does not forget a rule writes an event'
 );
 select is(
   memory_test.events_by($$
@@ -417,7 +417,7 @@ select is(
   array[
     'fact_updated {"changed": ["source_episode_id"]}', 'fact_updated {"changed": ["source_episode_id"]}'
   ],
-  'an operator who empties the source of a fact leaves a trace'
+  'clearing the source episode of a fact writes an event'
 );
 select is(
   memory_test.events_by($$
@@ -426,7 +426,7 @@ select is(
     update memory.facts as f set supersedes_id = null where f.content = 'tea' and f.tenant_id = 'a'
   $$),
   array['fact_updated {"changed": ["supersedes_id"]}', 'fact_updated {"changed": ["supersedes_id"]}'],
-  'an operator who cuts a chain of supersession leaves a trace'
+  'clearing the predecessor of a fact writes an event'
 );
 select is(
   memory_test.events_by($$
@@ -437,7 +437,7 @@ select is(
   array[
     'rule_updated {"changed": ["source_episode_id"]}', 'rule_updated {"changed": ["source_episode_id"]}'
   ],
-  'an operator who empties the source of a rule leaves a trace'
+  'clearing the source episode of a rule writes an event'
 );
 select is(
   memory_test.events_by($$
@@ -446,7 +446,7 @@ select is(
     update memory.facts as f set entity_id = null where f.content = 'tea' and f.tenant_id = 'a'
   $$),
   array['fact_updated {"changed": ["entity_id"]}', 'fact_updated {"changed": ["entity_id"]}'],
-  'an operator who detaches a fact from its entity leaves a trace'
+  'detaching a fact from its entity writes an event'
 );
 select is(
   memory_test.events_by($$
@@ -456,21 +456,21 @@ select is(
   array[
     'entity_merge {"to": "merged", "from": "active"}', 'entity_updated {"changed": ["metadata"]}'
   ],
-  'pointing a merged entity elsewhere leaves a trace'
+  'pointing a merged entity elsewhere writes an event'
 );
 select isnt(
   memory_test.events_by($$ update memory.entities as e set id = gen_random_uuid() where e.tenant_id = 'a' $$),
-  '{}', 'a new id of an entity is refused or leaves a trace'
+  '{}', 'changing the id of an entity is refused or writes an event'
 );
 select isnt(
   memory_test.events_by($$ update memory.entities as e set tenant_id = 'b' where e.tenant_id = 'a' $$),
-  '{}', 'moving an entity to another tenant is refused or leaves a trace'
+  '{}', 'moving an entity to another tenant is refused or writes an event'
 );
 select isnt(
   memory_test.events_by($$
     update memory.entities as e set created_at = '2026-01-01Z' where e.tenant_id = 'a'
   $$),
-  '{}', 'a new time of creation of an entity is refused or leaves a trace'
+  '{}', 'changing the creation time of an entity is refused or writes an event'
 );
 
 -- Deletions
@@ -492,11 +492,11 @@ select is(
     'fact_updated {"changed": ["source_episode_id"]}', 'rule_updated {"changed": ["source_episode_id"]}',
     'episode_deleted {"to": "[*]", "from": "pending"}'
   ],
-  'what was drawn from a deleted episode writes no event of its own'
+  'deleting an episode writes no event for the facts and rules derived from it'
 );
 select is(
   memory_test.events_by($$ delete from memory.facts as f where f.tenant_id = 'a' $$), '{PM006}',
-  'a fact is not deleted one by one'
+  'a single fact cannot be deleted'
 );
 select is(
   memory_test.events_by($$
@@ -504,11 +504,11 @@ select is(
     values ('a', '00000000-0000-0000-0000-000000000041', 'x');
     delete from memory.rules as r where r.id = '00000000-0000-0000-0000-000000000041'
   $$),
-  '{PM006}', 'a rule is not deleted one by one'
+  '{PM006}', 'a single rule cannot be deleted'
 );
 select is(
   memory_test.events_by($$ delete from memory.entities as e where e.tenant_id = 'a' $$), '{PM006}',
-  'an entity is not deleted one by one'
+  'a single entity cannot be deleted'
 );
 
 -- Rule applications
@@ -523,18 +523,19 @@ select is(
   array[format(
     'rule_%s {"rule_application_id": "00000000-0000-0000-0000-000000000051"}', o.outcome
   )],
-  format('an application that was %s writes its event', o.outcome)
+  format('a rule application with outcome %s writes its event', o.outcome)
 )
 from unnest('{helpful,harmful,neutral,skipped}'::text[]) with ordinality as o (outcome, position)
 order by o.position;
 select throws_ok(
   $$ update memory.rule_applications as a set outcome = 'helpful' where a.tenant_id = 'a' $$,
   'PM006', 'rule_applications is append-only: UPDATE refused',
-  'how an application turned out cannot be changed'
+  'the outcome of a rule application cannot be changed'
 );
 select throws_ok(
   $$ delete from memory.rule_applications as a where a.tenant_id = 'a' $$,
-  'PM006', 'rule_applications is append-only: DELETE refused', 'an application cannot be deleted'
+  'PM006', 'rule_applications is append-only: DELETE refused',
+  'a rule application cannot be deleted'
 );
 
 -- Links
@@ -589,19 +590,19 @@ select results_eq(
   $$ select
        jsonb_build_object('old', '{}'::jsonb, 'new', to_jsonb(memory.default_settings('a')) - 'tenant_id'),
        null::text, null::uuid $$,
-  'the first settings of a tenant are written down in full'
+  'the event of a tenant''s first settings contains all of them'
 );
 select is(
   memory_test.events_by($$ select memory.configure('{"retrieval_limit": 7, "rrf_k": 60}') $$),
   array['settings_updated {"new": {"retrieval_limit": 7}, "old": {"retrieval_limit": 20}}'],
-  'a change of settings writes down the old and the new value of what changed'
+  'changing settings records the old and the new value of each changed setting'
 );
 select is(
   (memory_test.events_by($$ delete from memory.settings as s where s.tenant_id = 'a' $$))[1],
   'settings_deleted ' || jsonb_build_object(
     'old', to_jsonb(memory.default_settings('a')) - 'tenant_id', 'new', '{}'::jsonb
   )::text,
-  'deleted settings are written down in full'
+  'deleting settings records all of them'
 );
 select is(
   memory_test.events_by($$
@@ -614,7 +615,7 @@ select is(
     'tenant_login_updated {"new": {"login": "eve"}, "old": {"login": "ada"}}',
     'tenant_login_deleted {"new": {}, "old": {"login": "eve"}}'
   ],
-  'binding a login to a tenant, binding another one and unbinding it write their events'
+  'binding, renaming and unbinding a login each write an event'
 );
 insert into memory.tenant_logins (login, tenant_id) values ('ada', 'left');
 update memory.tenant_logins as l set tenant_id = 'joined' where l.login = 'ada';
@@ -625,14 +626,14 @@ select results_eq(
      ('left', 'tenant_login_created', '{"new": {"login": "ada"}, "old": {}}'::jsonb),
      ('left', 'tenant_login_deleted', '{"new": {}, "old": {"login": "ada"}}'),
      ('joined', 'tenant_login_created', '{"new": {"login": "ada"}, "old": {}}') $$,
-  'a login that moves from one tenant to another leaves the one and joins the other'
+  'moving a login to another tenant writes an event in both tenants'
 );
 select is(
   memory_test.events_by($$
     update memory.embedding_versions as v set status = 'retired' where v.tenant_id = 'a'
   $$),
   array['embedding_version_updated {"new": {"status": "retired"}, "old": {"status": "active"}}'],
-  'a change of an embedding version writes its event'
+  'changing an embedding version writes its event'
 );
 select is(
   memory_test.events_by($$ delete from memory.embedding_versions as v where v.tenant_id = 'a' $$),
@@ -663,7 +664,7 @@ select is(
     delete from memory.staged_embeddings;
     insert into memory.fact_keys (tenant_id, scope, anchor, predicate) values ('a', 's', 'subject:x', 'p')
   $$),
-  '{}', 'queues, waiting vectors and locks write no event'
+  '{}', 'the embedding queue, staged vectors and fact keys write no event'
 );
 select is(
   memory_test.events_by($$
@@ -671,7 +672,7 @@ select is(
     select memory.get_memory('fact', '00000000-0000-0000-0000-000000000030');
     select from memory.recall('tea')
   $$),
-  '{}', 'embedding, getting and recalling a memory write no event'
+  '{}', 'embedding, reading and recalling a memory write no event'
 );
 
 -- Who, and why
@@ -681,7 +682,7 @@ select results_eq(
      from memory.memory_events as e $$,
   $$ select
        session_user::text collate "default", session_user::text collate "default", null::text, null::text $$,
-  'without more ado the login is the actor, and there is no request and no reason'
+  'by default the login is the actor, and there is no request and no reason'
 );
 select memory.set_request(actor => 'assistant', request_id => 'req-1', reason => 'user_request');
 select memory.store_rule('Who') as who_id \gset
@@ -692,7 +693,7 @@ select results_eq(
     :'who_id'
   ),
   $$ select 'assistant', session_user::text collate "default", 'req-1', 'user_request', now() $$,
-  'an event carries the actor, request and reason of set_request, the login and the server''s time'
+  'an event has the actor, request and reason of set_request, the login and the server''s time'
 );
 select memory.set_request(reason => 'retention');
 select memory.forget_memory('rule', :'who_id');
@@ -703,16 +704,16 @@ select results_eq(
     :'who_id'
   ),
   $$ values ('assistant', 'req-1', 'retention') $$,
-  'set_request keeps what it is not told to change'
+  'set_request keeps what it is not given'
 );
 select throws_ok(
   $$ select memory.set_request(actor => repeat('x', 129)) $$,
   'PM002', 'actor is not a name of 1 to 128 octets',
-  'an actor of more than 128 octets is refused'
+  'an actor of more than 128 bytes is refused'
 );
 select throws_ok(
   $$ select memory.set_request(actor => E'a\nb') $$, 'PM002', 'actor is not a name of 1 to 128 octets',
-  'an actor of two lines is refused'
+  'an actor with a line break is refused'
 );
 select throws_ok(
   $$ select memory.set_request(request_id => 'two words') $$, 'PM002', 'request_id is not an identifier',
@@ -752,12 +753,14 @@ select memory.store_rule('Forged') as forged_id \gset
 select e.actor = session_user and e.request_id is null and e.reason is null as forgery_ignored
 from memory.memory_events as e where e.memory_id = :'forged_id' \gset
 rollback to savepoint before_forging;
-select ok(:'forgery_ignored', 'what set_request would refuse counts as not set, however it was set');
+select ok(
+  :'forgery_ignored', 'values that set_request would refuse are ignored, however they were set'
+);
 select throws_ok(
   format(
     'insert into memory.memory_events (tenant_id, event_type, %s) values (''a'', ''x'', %L)', c.name, c.value
   ),
-  '23514', null, format('an event holds no malformed %s', c.name)
+  '23514', null, format('an event cannot hold a malformed %s', c.name)
 )
 from (values (1, 'actor', E'a\nb'), (2, 'request_id', 'two words'), (3, 'reason', 'Ada asked for it'))
 as c (position, name, value)
@@ -771,7 +774,7 @@ select results_eq(
   $$ select e.tenant_id, e.actor, e.login::text collate "default"
      from memory.list_events(event_type => 'rule_created') as e $$,
   $$ values ('agents', 'assistant', 'audit_agent') $$,
-  'the login of an event is who logged in, whatever the actor says and whoever owns the function'
+  'the login of an event is the session''s, whatever the actor and the function''s owner'
 );
 select throws_ok(
   $$ select memory.set_request(tenant_id => 'a') $$,
@@ -837,11 +840,11 @@ select results_eq(
      ('fact_fading', 1), ('fact_retracted', 1), ('fact_superseded', 1), ('fact_updated', 1),
      ('link_created', 4), ('rule_created', 1), ('rule_harmful', 1), ('rule_inverted', 1),
      ('rule_retracted', 1), ('rule_updated', 2) $$,
-  'a memory that was changed in every way has its events'
+  'every kind of change to a memory writes its event'
 );
 select is_empty(
   $$ select e.* from memory.memory_events as e where e.tenant_id = 'marked' and e::text like '%zebra%' $$,
-  'and none of them holds a word of it'
+  'no event contains any content of a memory'
 );
 
 -- The stream itself
@@ -856,7 +859,7 @@ select throws_ok(
 );
 select throws_ok(
   $$ truncate memory.memory_events $$,
-  'PM006', 'memory_events is append-only: TRUNCATE refused', 'the stream cannot be truncated'
+  'PM006', 'memory_events is append-only: TRUNCATE refused', 'the audit stream cannot be truncated'
 );
 set local session_replication_role = replica;
 select throws_ok(
@@ -872,12 +875,12 @@ select throws_ok(
 select throws_ok(
   $$ truncate memory.memory_events $$,
   'PM006', 'memory_events is append-only: TRUNCATE refused',
-  'the stream cannot be truncated in a session that replays replicated changes'
+  'the audit stream cannot be truncated in a session that replays replicated changes'
 );
 set local session_replication_role = origin;
 select throws_ok(
   $$ insert into memory.memory_events (tenant_id, event_type, payload) values ('a', 'x', '[]') $$,
-  '23514', null, 'the payload of an event is an object'
+  '23514', null, 'the payload of an event must be an object'
 );
 select throws_ok(
   format('truncate memory.%I cascade', t.name),
@@ -901,7 +904,7 @@ select
   '2026-01-01Z'::timestamptz + (n / 3) * interval '1 hour'
 from generate_series(1, 12) as n
 order by n;
--- What is listed, by the number it was inserted as.
+-- The listed events, numbered in the order in which they were inserted.
 create function memory_test.numbers_of(seqs bigint[])
   returns bigint[]
   language sql
@@ -916,7 +919,8 @@ create function memory_test.numbers_of(seqs bigint[])
   );
 select is(
   memory_test.numbers_of(array(select e.seq from memory.list_events() as e)),
-  '{12,11,10,9,8,7,6,5,4,3,2,1}', 'events are listed newest first, by time and then in their order'
+  '{12,11,10,9,8,7,6,5,4,3,2,1}',
+  'events are listed newest first, by time and then by sequence number'
 );
 select is(
   memory_test.numbers_of(array(
@@ -935,7 +939,8 @@ select is(
   '{10,4}', 'the events of one memory and one type are listed'
 );
 select is_empty(
-  $$ select e.* from memory.list_events(event_type => 'neither') as e $$, 'an unknown type of event has none'
+  $$ select e.* from memory.list_events(event_type => 'neither') as e $$,
+  'an unknown event type has no events'
 );
 select is_empty(
   $$ select e.* from memory.list_events('00000000-0000-0000-0000-000000000009') as e $$,
@@ -943,7 +948,7 @@ select is_empty(
 );
 select is(
   memory_test.numbers_of(array(select e.seq from memory.list_events(before_at => '2026-01-01T02:00Z') as e)),
-  '{5,4,3,2,1}', 'the events before a time are listed, without those at that time'
+  '{5,4,3,2,1}', 'only events before the given time are listed'
 );
 select is(
   memory_test.numbers_of(array(select e.seq from memory.list_events(max_results => 5) as e)),
@@ -964,7 +969,7 @@ select is(
     from pages as p
   ),
   '{12,11,10,9,8,7,6,5,4,3,2,1}',
-  'reading on from the last event of each page gives every event once'
+  'paging on from the last event of each page returns every event once'
 );
 select is(
   (select count(*) from memory.list_events(max_results => 10000)), 12::bigint,
@@ -981,7 +986,7 @@ select is_empty($$ select e.* from memory.list_events() as e $$, 'another tenant
 select memory_test.as_tenant('');
 select throws_ok(
   $$ select e.* from memory.list_events() as e $$, '28000', 'this transaction names no tenant',
-  'whoever names no tenant sees no events'
+  'listing events without a tenant is refused'
 );
 
 select * from finish();

@@ -1,11 +1,11 @@
--- Who sees what by default: a butler its own memories and global ones, and more where it asks for more.
+-- What is visible by default: a butler sees its own and global memories, and more on request.
 
 begin;
 \ir fixtures.sql
 
 select plan(56);
 
--- The home butler and the work butler of tenant a, and one of the same name of tenant b.
+-- The home and work butlers of tenant a, and butlers with the same names in tenant b.
 
 select memory_test.as_tenant(t.tenant_id), memory.register_embedding_version('model', '1')
 from unnest('{b,a}'::text[]) with ordinality as t (tenant_id, position)
@@ -27,7 +27,7 @@ select f.tenant_id, replace(f.content, 'fact', 'episode'), f.scope, f.created_at
 from memory.facts as f
 where f.scope <> 'global';
 
--- Everything that reads by scope: %1$L is the scope, and m what was found.
+-- Everything that reads by scope: %1$L is the scope, and m what it finds.
 create table memory_test.calls (
   position integer generated always as identity,
   name text,
@@ -84,7 +84,7 @@ values
 );
 grant select on memory_test.calls to public;
 
--- What each of them finds that expected does not have, and the other way round; of one scope, or of none.
+-- The calls that do not find exactly what is expected, in one scope or without a scope.
 create function memory_test.differences(expected text[], scope text default null, except_for text default '')
   returns setof text
   language plpgsql
@@ -113,19 +113,20 @@ $$;
 
 select is_empty(
   format('select * from memory_test.differences(%L)', :'all'),
-  'without a butler and without a scope everything of the tenant is found'
+  'without a butler and a scope everything of the tenant is found'
 );
 select is_empty(
-  format('select * from memory_test.differences(%L, %L)', :'all', '*'), 'and so it is in scope *'
+  format('select * from memory_test.differences(%L, %L)', :'all', '*'),
+  'without a butler scope * finds everything of the tenant'
 );
 select is_empty(
   format('select * from memory_test.differences(%L, %L)', :'home', 'home'),
-  'without a butler a scope that is named is searched'
+  'without a butler a named scope is searched'
 );
 select memory.set_request(butler => 'home') \g /dev/null
 select is_empty(
   format('select * from memory_test.differences(%L)', :'home'),
-  'a butler finds its own facts, rules and episodes and those that are global, no other butler''s'
+  'a butler finds its own and global memories, and none of another butler'
 );
 select is_empty(
   format('select * from memory_test.differences(%L, %L)', :'all', '*'),
@@ -133,27 +134,29 @@ select is_empty(
 );
 select is_empty(
   format('select * from memory_test.differences(%L, %L)', :'work', 'work'),
-  'a butler that names the scope of another one finds what that one finds'
+  'a butler that names another butler''s scope finds what that butler finds'
 );
 select is_empty(
   format('select * from memory_test.differences(%L, %L)', :'global', 'global'),
-  'a butler that names the scope global finds what is global only, no episode'
+  'a butler that names the scope global finds only global facts and rules'
 );
 select memory.set_request(butler => 'work') \g /dev/null
 select is_empty(
-  format('select * from memory_test.differences(%L)', :'work'), 'the butler that is named last counts'
+  format('select * from memory_test.differences(%L)', :'work'),
+  'the butler that the request named last counts'
 );
 select memory.set_request(butler => 'guest') \g /dev/null
 select is_empty(
   format('select * from memory_test.differences(%L)', :'global'),
-  'a butler that has nothing of its own finds what is global'
+  'a butler without memories of its own finds the global ones'
 );
 select set_config('memory.butler', '*', true) \g /dev/null
 select is_empty(
-  format('select * from memory_test.differences(%L)', :'all'), 'a butler called * counts as none'
+  format('select * from memory_test.differences(%L)', :'all'),
+  'a butler called * counts as no butler'
 );
 
--- Whoever asks
+-- Roles
 
 select memory_test.a_login('butlers_writer', 'a', 'memory_writer') \g /dev/null
 select memory_test.a_login('butlers_reader', 'a', 'memory_reader') \g /dev/null
@@ -164,7 +167,8 @@ select is_empty(
   format('select * from memory_test.differences(%L)', :'home'), 'a writer finds what its butler sees'
 );
 select is_empty(
-  format('select * from memory_test.differences(%L, %L)', :'all', '*'), 'and with scope * everything'
+  format('select * from memory_test.differences(%L, %L)', :'all', '*'),
+  'a writer finds everything of the tenant in scope *'
 );
 set local session authorization butlers_reader;
 select set_config('memory.butler', '', true) \g /dev/null
@@ -179,13 +183,15 @@ select is_empty(
 );
 select is_empty(
   format('select * from memory_test.differences(%L, %L, %L)', :'work', 'work', 'recall'),
-  'and in another scope what is there'
+  'a reader that names another scope finds what is in it'
 );
-select is(memory.current_butler(), 'home', 'a reader is told its butler');
-select is(memory.visible_scope(null), 'home', 'and its scope');
+select is(
+  memory.current_butler(), 'home', 'a reader''s current butler is the one that its request names'
+);
+select is(memory.visible_scope(null), 'home', 'a reader''s visible scope is that of its butler');
 reset session authorization;
 
--- A butler is one of its tenant.
+-- A butler belongs to its tenant.
 
 select memory_test.as_tenant('b') \g /dev/null
 select memory.set_request(butler => 'home') \g /dev/null
@@ -193,16 +199,16 @@ select is_empty(
   $$ select * from memory_test.differences(
        '{fact of b\, global,fact of b\, home,rule of b\, global,rule of b\, home,episode of b\, home}'
      ) $$,
-  'a butler of another tenant sees nothing of one that has its name'
+  'a butler sees nothing of a butler with the same name in another tenant'
 );
 select memory_test.as_tenant('a') \g /dev/null
 
--- Recall counts as used what it returned.
+-- Recall counts references to what it returned.
 
 select results_eq(
   $$ select f.content from memory.facts as f where f.tenant_id = 'b' and f.reference_count > 0 order by 1 $$,
   $$ values ('tea: fact of b, global'), ('tea: fact of b, home') $$,
-  'recall counts a reference to what the butler saw, and to nothing else'
+  'recall counts a reference to what the butler saw and to nothing else'
 );
 
 -- Context
@@ -216,10 +222,11 @@ select results_eq(
      ) as m
      order by 1 $$,
   format('select unnest(%L::text[]) as c order by 1', :'home'),
-  'the context of a butler is its own and what is global, whichever butler the request names'
+  'a butler''s context is its own and global memories, whichever butler the request names'
 );
 select throws_ok(
-  $$ select memory.context('tea', '*') $$, 'PM002', 'butler is "*"', 'there is no context of all butlers'
+  $$ select memory.context('tea', '*') $$, 'PM002', 'butler is "*"',
+  'context for all butlers is refused'
 );
 
 -- Contradictions and counts
@@ -239,49 +246,73 @@ create function memory_test.contradicted(scope text default null)
 select memory.set_request(butler => 'home') \g /dev/null
 select is(
   memory_test.contradicted(), '{"[home]: tea: fact of home"}',
-  'a butler is shown contradictions among what it sees'
+  'a butler sees contradictions among the memories it sees'
 );
 select is(
   memory_test.contradicted('*'), '{"[home]: tea: fact of home","[work]: tea: fact of work"}',
-  'and with scope * all of the tenant'
+  'scope * shows all contradictions of the tenant'
 );
 select is(
-  memory_test.contradicted('work'), '{"[work]: tea: fact of work"}', 'and those of a scope that it names'
+  memory_test.contradicted('work'), '{"[work]: tea: fact of work"}',
+  'a named scope shows its own contradictions'
 );
 select is(
-  memory.memory_stats() -> 'facts' -> 'active', '2', 'statistics count the facts that the butler sees'
+  memory.memory_stats() -> 'facts' -> 'active', '2',
+  'memory_stats counts the facts that the butler sees'
 );
-select is(memory.memory_stats() -> 'rules' -> 'candidate', '2', 'and the rules');
-select is(memory.memory_stats('*') -> 'facts' -> 'active', '3', 'with scope * all facts of the tenant');
-select is(memory.memory_stats('global') -> 'facts' -> 'active', '1', 'with another scope those of it');
-select is(memory.memory_stats() -> 'episodes' -> 'total', '2', 'and all episodes, whatever the scope');
+select is(
+  memory.memory_stats() -> 'rules' -> 'candidate', '2',
+  'memory_stats counts the rules that the butler sees'
+);
+select is(
+  memory.memory_stats('*') -> 'facts' -> 'active', '3',
+  'memory_stats counts all facts of the tenant in scope *'
+);
+select is(
+  memory.memory_stats('global') -> 'facts' -> 'active', '1',
+  'memory_stats counts the facts of a named scope'
+);
+select is(
+  memory.memory_stats() -> 'episodes' -> 'total', '2',
+  'memory_stats counts all episodes, whatever the scope'
+);
 select set_config('memory.butler', '', true) \g /dev/null
-select is(memory.memory_stats() -> 'facts' -> 'active', '3', 'without a butler all facts');
+select is(
+  memory.memory_stats() -> 'facts' -> 'active', '3',
+  'memory_stats counts all facts without a butler'
+);
 select is(
   memory_test.contradicted(), '{"[home]: tea: fact of home","[work]: tea: fact of work"}',
-  'and all contradictions'
+  'without a butler all contradictions are shown'
 );
 
--- An id is explicit.
+-- Reading by id
 
 select memory.set_request(butler => 'home') \g /dev/null
 select is(
   memory.get_memory('fact', f.id) ->> 'content', 'tea: fact of work',
-  'a memory of another scope is read by its id'
+  'a memory of another scope can be read by its id'
 )
 from memory.facts as f
 where f.tenant_id = 'a' and f.scope = 'work';
 
 -- visible_scope
 
-select is(memory.visible_scope('work'), 'work', 'the scope that is named is visible');
-select is(memory.visible_scope(null), 'home', 'where none is named that of the butler');
-select ok(memory.visible_scope('*') is null, 'where it is * all of them');
+select is(memory.visible_scope('work'), 'work', 'visible_scope returns a named scope');
+select is(
+  memory.visible_scope(null), 'home', 'visible_scope returns the butler''s scope if none is named'
+);
+select ok(
+  memory.visible_scope('*') is null, 'visible_scope returns NULL, for all scopes, if the scope is *'
+);
 select set_config('memory.butler', '', true) \g /dev/null
-select ok(memory.visible_scope(null) is null, 'where there is no butler either, all of them');
-select is(memory.visible_scope(''), '', 'an empty scope is one that nothing is in');
+select ok(
+  memory.visible_scope(null) is null,
+  'visible_scope returns NULL, for all scopes, without a scope and a butler'
+);
+select is(memory.visible_scope(''), '', 'visible_scope returns an empty scope unchanged');
 
--- No scope and no butler is called *.
+-- No scope or butler can be called *.
 
 create function memory_test.error_of(statement text)
   returns text
@@ -324,7 +355,7 @@ select throws_ok(
     'insert into memory.%I (tenant_id, content, %s %I) values (''a'', ''b'', %s ''*'')',
     b.table_name, b.others, b.column_name, b.others_values
   ),
-  '23514', null, format('the table %s holds no %s *', b.table_name, b.column_name)
+  '23514', null, format('the table %s cannot hold the %s *', b.table_name, b.column_name)
 )
 from (values
   (1, 'facts', 'scope', 'subject, predicate,', '''c'', ''d'','),
@@ -336,17 +367,19 @@ from (values
 order by b.position;
 select memory.store_fact('a', 'b', 'c', scope => '**', source_butler => '**') as starred \gset
 select is(
-  (select f.scope from memory.facts as f where f.id = :'starred'), '**', 'a name may hold stars'
+  (select f.scope from memory.facts as f where f.id = :'starred'), '**', 'a scope may be called **'
 );
 select lives_ok(
-  format($$ select memory.store_episode('a', %L) $$, repeat('b', 128)), 'a butler has a name of 128 octets'
+  format($$ select memory.store_episode('a', %L) $$, repeat('b', 128)),
+  'a butler''s name may have 128 bytes'
 );
 select throws_ok(
   format($$ select memory.store_episode('a', %L) $$, repeat('b', 129)), 'PM002', 'butler is 129 octets long',
-  'and no longer one'
+  'a butler''s name of 129 bytes is refused'
 );
 select throws_ok(
-  $$ select memory.store_rule('a', scope => ' ') $$, 'PM002', 'scope is empty', 'a scope has a name'
+  $$ select memory.store_rule('a', scope => ' ') $$, 'PM002', 'scope is empty',
+  'a blank scope is refused'
 );
 
 select * from finish();

@@ -4,35 +4,36 @@ select plan(15);
 
 select throws_ok(
   $$ select * from memory.calibrate_similarity() $$, 'PM004', 'no embedding model is registered',
-  'without a model there is no scale to measure'
+  'calibration is refused without an embedding model'
 );
 select memory.register_embedding_version('model', '1') as version_id \gset
 select results_eq(
   $$ select v.similarity_floor, v.similarity_ceiling from memory.embedding_versions as v where v.tenant_id = 'a' $$,
   $$ values (0.05::float8, 0.75::float8) $$,
-  'a model has the scale of all-MiniLM-L6-v2 until it is given or measured'
+  'a model has the scale of all-MiniLM-L6-v2 until one is given or measured'
 );
 select throws_ok(
   $$ select memory.start_reembedding('next', '1', similarity_floor => 0.7, similarity_ceiling => 0.7) $$,
-  'PM002', 'a scale from 0.7 to 0.7 is none', 'a scale needs two ends'
+  'PM002', 'a scale from 0.7 to 0.7 is none', 'a scale whose ends are equal is refused'
 );
 select throws_ok(
   $$ select memory.start_reembedding('next', '1', similarity_floor => 0.9) $$,
-  'PM002', 'a scale from 0.9 to 0.75 is none', 'an end that is left out is that of the default'
+  'PM002', 'a scale from 0.9 to 0.75 is none', 'an omitted end of a scale has its default'
 );
 select throws_ok(
   $$ select memory.start_reembedding('next', '1', similarity_floor => -2) $$,
-  'PM002', null, 'a similarity lies within -1..1'
+  'PM002', null, 'a similarity below -1 is refused'
 );
 select memory.start_reembedding('next', '1', similarity_floor => 0.7, similarity_ceiling => 0.9) as next_id \gset
 select results_eq(
   format($$ select v.similarity_floor, v.similarity_ceiling from memory.embedding_versions as v where v.id = %L $$, :'next_id'),
   $$ values (0.7::float8, 0.9::float8) $$,
-  'a model keeps the scale that it is given'
+  'a model keeps the scale it is given'
 );
 select memory.cancel_reembedding() \g /dev/null
 
--- Ten facts along axes of their own and axis 2 at half: each pair has a similarity of 0.5 * 0.5.
+-- A vector along an axis of its own, tilted toward axis 2: with a share of 0.5, each pair has a
+-- similarity of 0.5 * 0.5.
 create function memory_test.tilted(number integer, share float8)
   returns vector
   language sql
@@ -45,14 +46,14 @@ create function memory_test.tilted(number integer, share float8)
   );
 select throws_ok(
   $$ select * from memory.calibrate_similarity() $$, 'PM004', 'only 0 memories have a vector',
-  'nor can anything be measured on nothing'
+  'calibration is refused without vectors'
 );
 insert into memory.facts (tenant_id, subject, predicate, content, embedding, embedding_version_id)
 select 'a', 'fact ' || n, 'says', 'something', memory_test.tilted(n, 0.5), :'version_id'
 from generate_series(1, 9) as n;
 select throws_ok(
   $$ select * from memory.calibrate_similarity() $$, 'PM004', 'only 9 memories have a vector',
-  'nine memories are too few'
+  'calibration is refused with nine vectors'
 );
 insert into memory.rules (tenant_id, content, embedding, embedding_version_id)
 values ('a', 'a rule', memory_test.tilted(10, 0.5), :'version_id');
@@ -63,7 +64,7 @@ select results_eq(
   $$ select round(c.similarity_floor::numeric, 6), round(c.similarity_ceiling::numeric, 6), c.pairs
      from memory.calibrate_similarity() as c $$,
   $$ values (0.25, round(0.25 + 0.74 * 0.75, 6), 45::bigint) $$,
-  'the floor is the similarity of unrelated facts and rules, whatever there is of talk'
+  'the floor is the similarity of unrelated facts and rules, however many episodes there are'
 );
 select is(
   (
@@ -71,28 +72,29 @@ select is(
     from memory.embedding_versions as v
     where v.id = :'version_id'
   ),
-  0.25, 'the scale is kept with the model'
+  0.25, 'the measured scale is stored with the model'
 );
 select is(
   (select round(m.meaning::numeric, 4) from memory.search('nothing of it', '{rule}', embedding => memory_test.tilted(10, 0.5)) as m),
-  1.0000, 'what is the same means the same on the new scale'
+  1.0000, 'a memory with the vector of the query has full meaning on the measured scale'
 );
 select is_empty(
   $$ select * from memory.search('nothing of it', '{rule}', embedding => memory_test.tilted(11, 0.5)) $$,
-  'and what is as near as everything is means nothing'
+  'a memory as near as any other has no meaning on the measured scale'
 );
 select memory.forget_memory('fact', f.id) from memory.facts as f where f.tenant_id = 'a' \g /dev/null
 select is(
   (select round(c.similarity_floor::numeric, 2) from memory.calibrate_similarity() as c), 0.45,
-  'where there are hardly facts and rules, talk is measured'
+  'calibration measures episodes if there are too few facts and rules'
 );
 select throws_ok(
-  $$ select * from memory.calibrate_similarity(9) $$, 'PM002', null, 'a sample has ten memories or more'
+  $$ select * from memory.calibrate_similarity(9) $$, 'PM002', null,
+  'a sample of fewer than ten memories is refused'
 );
 select memory_test.as_tenant('b');
 select throws_ok(
   $$ select * from memory.calibrate_similarity() $$, 'PM004', 'no embedding model is registered',
-  'another tenant has a scale of its own'
+  'calibration is refused for another tenant without a model'
 );
 
 select * from finish();
