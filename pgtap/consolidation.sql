@@ -16,23 +16,30 @@ select 1 as claim, c.* from memory.claim_episodes(batch_size => 3, as_of => '202
 select results_eq(
   $$ select c.content, c.episode_butler, c.ordinality from memory_test.claims as c order by c.ordinality $$,
   $$ values ('e1', 'home', 1::bigint), ('e2', 'home', 2), ('e3', 'home', 3) $$,
-  'a worker gets the oldest episodes of the butler whose oldest waits longest, in order'
+  'a worker claims the oldest episodes of the butler whose oldest waits longest'
 );
 insert into memory_test.claims
 select 2, c.* from memory.claim_episodes(batch_size => 3, as_of => '2026-01-02Z') with ordinality as c;
 select results_eq(
   $$ select c.content from memory_test.claims as c where c.claim = 2 $$, $$ values ('w1') $$,
-  'the next worker those of another butler'
+  'the next worker claims the episodes of another butler'
 );
-select is_empty($$ select * from memory.claim_episodes(as_of => '2026-01-02Z') $$, 'and the third none');
-select is_empty($$ select * from memory.claim_episodes('home', as_of => '2026-01-02Z') $$, 'not by name either');
+select is_empty(
+  $$ select * from memory.claim_episodes(as_of => '2026-01-02Z') $$,
+  'a third worker has nothing to claim'
+);
+select is_empty(
+  $$ select * from memory.claim_episodes('home', as_of => '2026-01-02Z') $$,
+  'a butler that a worker holds cannot be claimed by name'
+);
 select is(
-  (select count(distinct c.run_id) from memory_test.claims as c), 2::bigint, 'each has a run of its own'
+  (select count(distinct c.run_id) from memory_test.claims as c), 2::bigint,
+  'each claim starts a run of its own'
 );
 select results_eq(
   $$ select r.butler, r.status, cardinality(r.episode_ids), r.leased_until from memory.list_consolidation_runs() as r order by 1 $$,
   $$ values ('home', 'running', 3, '2026-01-02T00:15Z'::timestamptz), ('work', 'running', 1, '2026-01-02T00:15Z') $$,
-  'which is its lease'
+  'an unfinished run holds the lease of its episodes'
 );
 select run_id as home_run from memory_test.claims where claim = 1 limit 1 \gset
 select run_id as work_run from memory_test.claims where claim = 2 \gset
@@ -42,28 +49,29 @@ select is(
 );
 select is(
   memory.extend_lease(:'work_run', '1 second', '2026-01-02T00:10Z'), '2026-01-02T01:10Z'::timestamptz,
-  'and does not get shorter'
+  'extending a lease never shortens it'
 );
 select results_eq(
   $$ select c.content from memory.claim_episodes(as_of => '2026-01-02T00:15Z', lease => '3 days') as c $$,
-  $$ values ('e1'), ('e2'), ('e3'), ('e4'), ('e5') $$, 'what a lost worker held can be claimed again'
+  $$ values ('e1'), ('e2'), ('e3'), ('e4'), ('e5') $$,
+  'episodes can be claimed again after their lease ends'
 );
 select is(
   (select r.status from memory.consolidation_runs as r where r.id = :'home_run'), 'abandoned',
-  'its run is abandoned'
+  'a run is abandoned when its episodes are claimed again'
 );
 select throws_ok(
   format($$ select memory.apply_consolidation(%L, '{}', as_of => '2026-01-02T00:16Z') $$, :'home_run'), 'PM003',
   format('consolidation run %s is abandoned and not yours any more', :'home_run'),
-  'and applies nothing any more'
+  'an abandoned run cannot be applied'
 );
 select throws_ok(
   format($$ select memory.fail_consolidation(%L, 'late', as_of => '2026-01-02T00:16Z') $$, :'home_run'), 'PM003', null,
-  'nor fails'
+  'an abandoned run cannot fail'
 );
 select throws_ok(
   format($$ select memory.extend_lease(%L, as_of => '2026-01-02T00:16Z') $$, :'home_run'), 'PM003', null,
-  'nor goes on'
+  'the lease of an abandoned run cannot be extended'
 );
 select id as home_run from memory.consolidation_runs where butler = 'home' and tenant_id = 'a' and status = 'running' \gset
 
@@ -71,19 +79,24 @@ select id as home_run from memory.consolidation_runs where butler = 'home' and t
 
 select results_eq(
   format($$ select f.* from memory.fail_consolidation(%L, E'no\nanswer', 'v1', 'llm', '2026-01-02T00:16Z') as f $$, :'work_run'),
-  $$ values (1::bigint, 0::bigint) $$, 'a run that fails'
+  $$ values (1::bigint, 0::bigint) $$,
+  'fail_consolidation counts the episodes that will be retried and the dead letters'
 );
 select results_eq(
   $$ select e.consolidation_status::text, e.consolidation_attempts, e.last_consolidation_error, e.next_consolidation_retry_at
      from memory.episodes as e where e.content = 'w1' $$,
-  $$ values ('failed', 1, 'no answer', '2026-01-02T00:18Z'::timestamptz) $$, 'lets its episodes wait two minutes'
+  $$ values ('failed', 1, 'no answer', '2026-01-02T00:18Z'::timestamptz) $$,
+  'the episodes of a failed run wait two minutes for the first retry'
 );
-select is_empty($$ select * from memory.claim_episodes('work', as_of => '2026-01-02T00:17Z') $$, 'not before');
+select is_empty(
+  $$ select * from memory.claim_episodes('work', as_of => '2026-01-02T00:17Z') $$,
+  'a failed episode cannot be claimed before its retry is due'
+);
 select distinct run_id as work_run from memory.claim_episodes('work', as_of => '2026-01-02T00:18Z') \gset
 select memory.fail_consolidation(:'work_run', 'again', as_of => '2026-01-02T00:18Z') \g /dev/null
 select is(
   (select e.next_consolidation_retry_at from memory.episodes as e where e.content = 'w1'),
-  '2026-01-02T00:22Z'::timestamptz, 'then four'
+  '2026-01-02T00:22Z'::timestamptz, 'the second retry waits four minutes'
 );
 create procedure memory_test.fail_until_dead()
   language plpgsql
@@ -100,32 +113,42 @@ $$;
 call memory_test.fail_until_dead();
 select results_eq(
   $$ select e.consolidation_status::text, e.consolidation_attempts, e.next_consolidation_retry_at from memory.episodes as e where e.content = 'w1' $$,
-  $$ values ('dead_letter', 5, null::timestamptz) $$, 'after five it is a dead letter'
+  $$ values ('dead_letter', 5, null::timestamptz) $$,
+  'an episode is a dead letter after five failed attempts'
 );
-select is_empty($$ select * from memory.claim_episodes('work', as_of => '2026-01-03Z') $$, 'which nobody claims');
+select is_empty(
+  $$ select * from memory.claim_episodes('work', as_of => '2026-01-03Z') $$,
+  'a dead letter cannot be claimed'
+);
 select id as w1 from memory.episodes where content = 'w1' \gset
 select is(
   memory_test.events_of(:'w1'),
   '{episode_created,episode_updated,episode_failed,episode_updated,episode_updated,episode_updated,episode_updated,episode_dead_lettered}',
-  'all of it is on the record'
+  'every failed attempt writes an event'
 );
-select is(memory.requeue_episodes(as_of => '2026-01-03Z'), 1::bigint, 'dead letters can be requeued');
+select is(
+  memory.requeue_episodes(as_of => '2026-01-03Z'), 1::bigint, 'dead letters can be requeued'
+);
 select results_eq(
   $$ select c.content from memory.claim_episodes('work', as_of => '2026-01-03Z') as c $$, $$ values ('w1') $$,
-  'and are claimed again'
+  'a requeued episode can be claimed again'
 );
-select is(memory.requeue_episodes(as_of => '2026-01-03Z'), 0::bigint, 'once');
+select is(
+  memory.requeue_episodes(as_of => '2026-01-03Z'), 0::bigint,
+  'requeueing again finds no dead letter'
+);
 
 -- What is due
 
 select results_eq(
   $$ select d.butler, d.waiting, d.is_running, d.is_due from memory.consolidation_due('2026-01-02T00:15:30Z') as d $$,
-  $$ values ('home', 5::bigint, true, false), ('work', 1, true, false) $$, 'what somebody works on is not due'
+  $$ values ('home', 5::bigint, true, false), ('work', 1, true, false) $$,
+  'a butler with an unfinished run is not due'
 );
 select memory.store_episode('n' || n, 'new', as_of => '2026-01-03Z') from generate_series(1, 3) as n \g /dev/null
 select is(
   (select d.is_due from memory.consolidation_due('2026-01-03Z') as d where d.butler = 'new'), true,
-  'a butler for which nothing ran yet is due'
+  'a butler that never had a run is due'
 );
 
 -- Applying
@@ -162,10 +185,10 @@ select (r).* from memory.apply_consolidation(
   )::jsonb,
   'v1', 'recorded', '2026-01-02T01:00Z'
 ) as r \gset applied_
-select is(:'applied_status'::text, 'done', 'a run of which something was applied is done');
+select is(:'applied_status'::text, 'done', 'a run that applied an action is done');
 select is(
   array[:applied_facts_created, :applied_facts_superseded, :applied_rules_created, :applied_confirmed, :applied_contradicted, :applied_rejected],
-  '{2,0,1,4,2,10}'::integer[], 'and counts what became of its actions'
+  '{2,0,1,4,2,10}'::integer[], 'a run counts the outcomes of its actions'
 );
 select results_eq(
   format($$ select e ->> 'action', (e ->> 'position')::integer, e ->> 'code' from jsonb_array_elements(%L) as e $$, :'applied_errors'),
@@ -173,7 +196,7 @@ select results_eq(
      ('new_fact', 5, 'PM002'), ('new_fact', 6, 'PM002'), ('new_fact', 7, 'PM002'), ('new_fact', 8, 'PM002'),
      ('updated_fact', 2, 'PM001'), ('updated_fact', 3, '22P02'), ('new_rule', 3, 'PM002'),
      ('confirmation', 3, 'PM001'), ('confirmation', 4, '22P02'), ('confirmation', 5, 'PM002') $$,
-  'with the reason of each that was rejected'
+  'a run records why each rejected action was rejected'
 );
 select results_eq(
   $$ select f.content, f.permanence, f.confidence, f.importance, f.scope, f.source_butler, f.tags, f.metadata ? 'consolidation_run'
@@ -181,58 +204,72 @@ select results_eq(
   $$ values
      ('40', 'standard', 0.4::float8, 5::float8, 'home', 'home', '[]'::jsonb, true),
      ('Tom', 'stable', 0.8, 8, 'home', 'home', '["pet"]', true) $$,
-  'what is inferred is at most stable and sure to 0.8'
+  'an inferred fact is at most stable and has a confidence of at most 0.8'
 );
 select results_eq(
   $$ select e.content from memory.facts as f
      join memory.memory_links as l on l.source_id = f.id and l.relation = 'derived_from'
      join memory.episodes as e on e.id = l.target_id
      where f.predicate = 'cat' order by 1 $$,
-  $$ values ('e1'), ('e2') $$, 'linked to its evidence'
+  $$ values ('e1'), ('e2') $$, 'an inferred fact is linked to its evidence'
 );
 select is(
   (select count(*) from memory.facts as f join memory.memory_links as l on l.source_id = f.id where f.predicate = 'age'),
-  5::bigint, 'or to the whole batch'
+  5::bigint, 'an inferred fact without evidence is linked to all episodes of the batch'
 );
 select results_eq(
   format($$ select f.content, f.validity from memory.facts as f where f.id in (%L, %L) order by 1 $$, :'stated', :'likes'),
-  $$ values ('Paris', 'active'), ('tea', 'active') $$, 'what somebody stated stands'
+  $$ values ('Paris', 'active'), ('tea', 'active') $$,
+  'consolidation does not supersede stated facts'
 );
 select results_eq(
   format($$ select l.source_type, l.source_id from memory.memory_links as l where l.relation = 'contradicts' and l.target_id = %L $$, :'stated'),
-  format($$ values ('episode', %L::uuid) $$, :'e1'), 'and the episode is linked as contradicting it'
+  format($$ values ('episode', %L::uuid) $$, :'e1'),
+  'the episode that contradicts a stated fact is linked to it'
 );
 select is(
-  (select f.content from memory.facts as f where f.id = :'foreign_fact'), 'x', 'nothing of another butler is touched'
+  (select f.content from memory.facts as f where f.id = :'foreign_fact'), 'x',
+  'consolidation does not change a fact of another butler'
 );
 select is(
-  (select f.last_confirmed_at from memory.facts as f where f.id = :'foreign_fact'), '2026-01-01Z'::timestamptz, 'nor confirmed'
+  (select f.last_confirmed_at from memory.facts as f where f.id = :'foreign_fact'),
+  '2026-01-01Z'::timestamptz,
+  'consolidation does not confirm a fact of another butler'
 );
 select is(
   (select r.last_confirmed_at from memory.rules as r where r.id = :'rule'), '2026-01-02T01:00Z'::timestamptz,
-  'a rule that is there already is confirmed'
+  'a new rule that exists already confirms the existing one'
 );
 select results_eq(
   $$ select r.content, r.maturity, r.scope from memory.rules as r where r.tenant_id = 'a' order by 1 $$,
-  $$ values ('Be brief', 'candidate', 'home'), ('Call before nine', 'candidate', 'home') $$, 'not stored twice'
+  $$ values ('Be brief', 'candidate', 'home'), ('Call before nine', 'candidate', 'home') $$,
+  'a new rule that exists already is not stored twice'
 );
 select is(
   (select count(*) from memory.episodes as e where e.butler = 'home' and e.tenant_id = 'a' and e.consolidated), 5::bigint,
-  'all episodes of the batch are consolidated'
+  'a run consolidates all episodes of its batch'
 );
 select is(
-  (select count(*) from memory.episodes as e where e.tenant_id = 'b' and e.consolidated), 0::bigint, 'and no others'
+  (select count(*) from memory.episodes as e where e.tenant_id = 'b' and e.consolidated), 0::bigint,
+  'a run consolidates no episode of another tenant'
 );
 select md5(string_agg(to_jsonb(f)::text, '' order by f.id)) as facts_before from memory.facts as f \gset
 select count(*)::integer as events_before from memory.memory_events \gset
 select is(
   (select r.facts_created from memory.apply_consolidation(:'home_run', '{"new_facts": [{"subject": "x", "predicate": "y", "content": "z"}]}', as_of => '2026-01-02T02:00Z') as r),
-  2, 'applying a run again returns what it did'
+  2, 'applying a run again returns its first result'
 );
-select is((select md5(string_agg(to_jsonb(f)::text, '' order by f.id)) from memory.facts as f), :'facts_before', 'and changes nothing');
-select is((select count(*)::integer from memory.memory_events), :events_before, 'without an event');
+select is(
+  (select md5(string_agg(to_jsonb(f)::text, '' order by f.id)) from memory.facts as f),
+  :'facts_before',
+  'applying a run again changes no fact'
+);
+select is(
+  (select count(*)::integer from memory.memory_events), :events_before,
+  'applying a run again writes no event'
+);
 
--- A second batch of the same butler: what was inferred may be replaced
+-- A second batch of the same butler: inferred facts may be superseded
 
 select memory.store_episode('e9', 'home', as_of => '2026-01-03Z') as e9 \gset
 select distinct run_id as second_run from memory.claim_episodes('home', as_of => '2026-01-03Z') \gset
@@ -245,47 +282,59 @@ select (r).* from memory.apply_consolidation(
   )::jsonb,
   as_of => '2026-01-03Z'
 ) as r \gset applied_
-select is(array[:applied_facts_created, :applied_facts_superseded, :applied_rejected], '{2,1,0}'::integer[], 'an update supersedes');
+select is(
+  array[:applied_facts_created, :applied_facts_superseded, :applied_rejected], '{2,1,0}'::integer[],
+  'an updated fact supersedes its target'
+);
 select results_eq(
   $$ select f.subject, f.predicate, f.content, f.supersedes_id is not null from memory.facts as f
      where f.predicate in ('cat', 'wrong') and f.validity = 'active' $$,
-  $$ values ('Ada', 'cat', 'Kim', true) $$, 'its target, under the key of that'
+  $$ values ('Ada', 'cat', 'Kim', true) $$,
+  'an updated fact keeps the subject and predicate of its target'
 );
 select memory.store_episode('e10', 'home', as_of => '2026-01-04Z') \g /dev/null
 select distinct run_id as third_run from memory.claim_episodes('home', as_of => '2026-01-04Z') \gset
 select (r).* from memory.apply_consolidation(
   :'third_run', format('{"updated_facts": [{"target_id": "%s", "content": "Leo"}]}', :'cat')::jsonb, as_of => '2026-01-04Z'
 ) as r \gset applied_
-select is(:'applied_status'::text, 'failed', 'a run of which every action was rejected has failed');
-select is(:'applied_errors'::jsonb -> 0 ->> 'message', format('fact %s is superseded and no longer current', :'cat'), 'with the reason');
+select is(:'applied_status'::text, 'failed', 'a run whose actions are all rejected has failed');
 select is(
-  (select e.consolidation_status::text from memory.episodes as e where e.content = 'e10'), 'failed', 'and its episode waits'
+  :'applied_errors'::jsonb -> 0 ->> 'message',
+  format('fact %s is superseded and no longer current', :'cat'),
+  'a failed run records why its actions were rejected'
+);
+select is(
+  (select e.consolidation_status::text from memory.episodes as e where e.content = 'e10'), 'failed',
+  'the episode of a run that has failed waits for a retry'
 );
 
--- Nothing to do is done
+-- Runs without actions
 
 select distinct run_id as new_run from memory.claim_episodes('new', as_of => '2026-01-04Z') \gset
 select is(
   (select r.status from memory.apply_consolidation(:'new_run', '{}', as_of => '2026-01-04Z') as r), 'done',
-  'episodes in which there is nothing are consolidated'
+  'a run without actions is done'
 );
-select is_empty($$ select * from memory.claim_episodes('new', as_of => '2026-01-04Z') $$, 'for good');
+select is_empty(
+  $$ select * from memory.claim_episodes('new', as_of => '2026-01-04Z') $$,
+  'an episode consolidated without actions cannot be claimed again'
+);
 select results_eq(
   $$ select d.butler, d.is_due from memory.consolidation_due('2026-01-04T01:00Z') as d where d.butler = 'home' $$,
-  $$ values ('home', false) $$, 'after a run it is not due'
+  $$ values ('home', false) $$, 'a butler is not due right after a run'
 );
 select is(
   (select d.is_due from memory.consolidation_due('2026-01-04T07:00Z') as d where d.butler = 'home'), true,
-  'until six hours have passed'
+  'a butler is due again after six hours'
 );
 select memory.configure('{"consolidation_episode_threshold": 2}') \g /dev/null
 select memory.store_episode('more ' || n, 'home', as_of => '2026-01-04T01:00Z') from generate_series(1, 2) as n \g /dev/null
 select is(
   (select d.is_due from memory.consolidation_due('2026-01-04T01:30Z') as d where d.butler = 'home'), true,
-  'or enough of them wait'
+  'a butler is due again when enough episodes wait'
 );
 
--- An error that is nobody's fault undoes all
+-- An error that no action causes undoes everything
 
 select distinct run_id as fourth_run from memory.claim_episodes('home', as_of => '2026-01-04T02:00Z') \gset
 create function memory_test.break_down()
@@ -303,15 +352,18 @@ select throws_ok(
          '{"new_facts": [{"subject": "s", "predicate": "p", "content": "c"}], "new_rules": [{"content": "r"}]}',
          as_of => '2026-01-04T02:00Z') $$, :'fourth_run'
   ),
-  '40P01', 'deadlock', 'a deadlock is passed on'
+  '40P01', 'deadlock', 'a deadlock is raised to the caller'
 );
-select is((select count(*) from memory.facts as f where f.subject = 's'), 0::bigint, 'with nothing applied');
+select is(
+  (select count(*) from memory.facts as f where f.subject = 's'), 0::bigint,
+  'a deadlock leaves nothing applied'
+);
 drop trigger break_down on memory.rules;
 select is(
   (select r.facts_created from memory.apply_consolidation(:'fourth_run',
      '{"new_facts": [{"subject": "s", "predicate": "p", "content": "c"}], "new_rules": [{"content": "r"}]}',
      as_of => '2026-01-04T02:00Z') as r),
-  1, 'so that it can be tried again'
+  1, 'a run can be applied again after a deadlock'
 );
 
 -- Trust
@@ -333,7 +385,7 @@ select results_eq(
   $$ select f.predicate, f.trust from memory.facts as f where f.scope = 'trust' union all
      select r.content, r.trust from memory.rules as r where r.scope = 'trust' order by 1 $$,
   $$ values ('both', 'tool'), ('of both', 'tool'), ('tool', 'tool'), ('user', 'user') $$,
-  'what is derived is trusted as much as its least trusted source'
+  'a derived memory is trusted as much as its least trusted source'
 );
 select memory.store_episode('x', 'trust', source_class => 'external', as_of => '2026-01-06Z') as x \gset
 select run_id as trust_run from memory.claim_episodes('trust', as_of => '2026-01-06Z') \gset
@@ -342,18 +394,30 @@ select (r).* from memory.apply_consolidation(
   '{"new_facts": [{"subject": "s", "predicate": "user", "content": "forged"}, {"subject": "s", "predicate": "new", "content": "c"}]}',
   as_of => '2026-01-06Z'
 ) as r \gset applied_
-select is(array[:applied_facts_created, :applied_contradicted], '{1,1}'::integer[], 'a web page replaces nothing the user said');
+select is(
+  array[:applied_facts_created, :applied_contradicted], '{1,1}'::integer[],
+  'an external source does not supersede what the user said'
+);
 select id as new_fact from memory.facts where predicate = 'new' \gset
 select memory.store_fact('s', 'second hand', 'c', scope => 'trust') as second \gset
 select memory.create_link('fact', :'second', 'fact', :'new_fact', 'derived_from') \g /dev/null
-select is((select f.trust from memory.facts as f where f.id = :'second'), 'external', 'nor at second hand');
+select is(
+  (select f.trust from memory.facts as f where f.id = :'second'), 'external',
+  'a fact derived from an external fact is external itself'
+);
 select is_empty(
   $$ select r.problem from memory.facts as f cross join lateral memory.replay_memory('fact', f.id) as r
-     where f.tenant_id = 'a' and r.problem is not null $$, 'which its history tells'
+     where f.tenant_id = 'a' and r.problem is not null $$,
+     'the history of facts whose trust has changed has no problems'
 );
-select throws_ok($$ select memory.store_episode('c', 'b', source_class => 'god') $$, 'PM002', null, 'no such source');
 select throws_ok(
-  $$ select memory.store_episodes('[{"content": "c", "butler": "b", "source_class": "god"}]') $$, 'PM002', null, 'in a batch neither'
+  $$ select memory.store_episode('c', 'b', source_class => 'god') $$, 'PM002', null,
+  'an unknown source_class is refused'
+);
+select throws_ok(
+  $$ select memory.store_episodes('[{"content": "c", "butler": "b", "source_class": "god"}]') $$,
+  'PM002', null,
+  'an unknown source_class in a batch is refused'
 );
 
 -- Review
@@ -373,13 +437,16 @@ select is(
          "confirmations": ["%s", "%s"]}', :'kind', gen_random_uuid()
      )::jsonb, as_of => '2026-01-07Z'
    ) as r),
-  'proposed', 'in review, what an LLM came up with is proposed'
+  'proposed', 'with consolidation_review, a run proposes its actions'
 );
 select is(
   (select count(*) from memory.facts as f where f.scope = 'review') + (select count(*) from memory.rules as r where r.scope = 'review'),
-  2::bigint, 'and nothing applied'
+  2::bigint, 'a proposed run applies nothing'
 );
-select is_empty($$ select * from memory.claim_episodes('review', as_of => '2026-01-08Z') $$, 'its episodes are done with');
+select is_empty(
+  $$ select * from memory.claim_episodes('review', as_of => '2026-01-08Z') $$,
+  'the episodes of a proposed run cannot be claimed'
+);
 select results_eq(
   format($$ select d.position, d.action, d.memory_type, d.key, d.before, d.after, d.remark from memory.consolidation_diff(%L) as d $$, :'review_run'),
   $$ values
@@ -390,38 +457,46 @@ select results_eq(
      (5, 'new_rule', 'rule', null, null, 'Be quick', 'new'),
      (6, 'confirmation', 'rule', null, 'Be kind', null, 'would be confirmed'),
      (7, 'confirmation', 'fact', null, null, null, 'there is no such memory') $$,
-  'the diff tells what would become of each'
+  'consolidation_diff shows what each proposal would do'
 );
 select results_eq(
   format($$ select r.status, r.rejected from memory.reject_proposals(%L, '{5}') as r $$, :'review_run'),
-  $$ values ('proposed', 1) $$, 'one can be rejected'
+  $$ values ('proposed', 1) $$, 'a single proposal can be rejected'
 );
 select results_eq(
   format($$ select r.status, r.facts_created from memory.accept_proposals(%L, '{2}', '2026-01-07Z') as r $$, :'review_run'),
-  $$ values ('proposed', 1) $$, 'and one accepted'
+  $$ values ('proposed', 1) $$, 'a single proposal can be accepted'
 );
 select results_eq(
   format($$ select r.status, r.facts_created, r.contradicted, r.confirmed, r.rejected from memory.accept_proposals(%L, as_of => '2026-01-07Z') as r $$, :'review_run'),
-  $$ values ('done', 1, 1, 2, 3) $$, 'and the rest at once: then the run is done'
+  $$ values ('done', 1, 1, 2, 3) $$, 'a run is done when its last proposals are accepted'
 );
 select results_eq(
   format($$ select d.position, d.status, d.remark from memory.consolidation_diff(%L) as d where d.position in (1, 2, 3, 5) $$, :'review_run'),
   $$ values
      (1::bigint, 'accepted', 'contradicted'), (2, 'accepted', 'fact created'), (3, 'rejected', 'subject is empty'),
      (5, 'rejected', 'rejected in review') $$,
-  'the diff tells what became of them'
+  'consolidation_diff shows what became of each proposal'
 );
 select results_eq(
   format($$ select r.status, r.facts_created from memory.accept_proposals(%L) as r $$, :'review_run'), $$ values ('done', 1) $$,
-  'again there is nothing to accept'
+  'accepting the proposals of a run that is done returns its result again'
 );
 select is(
   (select r.status from memory.apply_consolidation(:'review_run', '{"new_rules": [{"content": "x"}]}') as r), 'done',
-  'nor to apply'
+  'applying a reviewed run again leaves it done'
 );
-select throws_ok($$ select memory.accept_proposals(gen_random_uuid()) $$, 'PM001', null, 'an unknown run');
-select throws_ok($$ select memory.reject_proposals(gen_random_uuid()) $$, 'PM001', null, 'has nothing to reject');
-select is_empty($$ select * from memory.consolidation_diff(gen_random_uuid()) $$, 'nor a diff');
+select throws_ok(
+  $$ select memory.accept_proposals(gen_random_uuid()) $$, 'PM001', null,
+  'the proposals of an unknown run cannot be accepted'
+);
+select throws_ok(
+  $$ select memory.reject_proposals(gen_random_uuid()) $$, 'PM001', null,
+  'the proposals of an unknown run cannot be rejected'
+);
+select is_empty(
+  $$ select * from memory.consolidation_diff(gen_random_uuid()) $$, 'an unknown run has no diff'
+);
 select memory.configure('{"consolidation_review": false}') \g /dev/null
 
 -- Undoing
@@ -446,58 +521,85 @@ select results_eq(
   $$ values
      ('fact', '4', 'retracted'), ('fact', 'Kim', 'retracted, its predecessor restored'),
      ('rule', 'Feed the cat', 'retracted'), ('rule', 'Pet the cat', 'applied since') $$,
-  'a run is undone, but for what is in use'
+  'undoing a run retracts what it stored, except for what was used since'
 );
 select results_eq(
   $$ select f.content, f.lifecycle_state from memory.facts as f where f.subject = 'cat' order by 1 $$,
-  $$ values ('4', 'retracted'), ('Kim', 'retracted'), ('Tom', 'active') $$, 'what it had superseded is back'
+  $$ values ('4', 'retracted'), ('Kim', 'retracted'), ('Tom', 'active') $$,
+  'undoing a run restores the facts it superseded'
 );
 select is_empty(
   format($$ select u.* from memory.undo_consolidation(%L, '2026-01-11Z') as u where u.outcome like 'retracted%%' and u.outcome <> 'retracted since' $$, :'undo_second'),
-  'a second time there is nothing to do'
+  'undoing a run again retracts nothing'
 );
-select is((select r.status from memory.consolidation_runs as r where r.id = :'undo_second'), 'undone', 'the run says so');
+select is(
+  (select r.status from memory.consolidation_runs as r where r.id = :'undo_second'), 'undone',
+  'a run that was undone has the status undone'
+);
 select is(
   (select r.status from memory.apply_consolidation(:'undo_second', '{"new_rules": [{"content": "x"}]}', as_of => '2026-01-11Z') as r),
-  'undone', 'and cannot be applied again'
+  'undone', 'a run that was undone cannot be applied again'
 );
 select results_eq(
   format($$ select u.content, u.outcome from memory.undo_consolidation(%L, '2026-01-12Z') as u $$, :'undo_first'),
-  $$ values ('Tom', 'confirmed since') $$, 'what was restored or confirmed since stays'
+  $$ values ('Tom', 'confirmed since') $$, 'undoing a run keeps a fact that was confirmed since'
 );
 select throws_ok(
-  format($$ select memory.undo_consolidation(%L) $$, :'third_run'), 'PM003', null, 'a run that failed changed nothing'
+  format($$ select memory.undo_consolidation(%L) $$, :'third_run'), 'PM003', null,
+  'a failed run cannot be undone'
 );
 
--- What the prompt is told
+-- The context for the prompt
 
 select results_eq(
   $$ select f ->> 'content' from jsonb_array_elements(memory.consolidation_context('home') -> 'facts') as f order by 1 $$,
-  $$ values ('38'), ('40'), ('Kim'), ('Paris'), ('c'), ('tea') $$, 'a butler is told of its facts'
+  $$ values ('38'), ('40'), ('Kim'), ('Paris'), ('c'), ('tea') $$,
+  'consolidation_context has the facts of the butler'
 );
-select is(jsonb_array_length(memory.consolidation_context('home', 2, 1) -> 'facts'), 2, 'so many');
-select is(jsonb_array_length(memory.consolidation_context('home', 2, 1) -> 'rules'), 1, 'and rules');
+select is(
+  jsonb_array_length(memory.consolidation_context('home', 2, 1) -> 'facts'), 2,
+  'consolidation_context has at most as many facts as asked for'
+);
+select is(
+  jsonb_array_length(memory.consolidation_context('home', 2, 1) -> 'rules'), 1,
+  'consolidation_context has at most as many rules as asked for'
+);
 
-select is(memory.release_episodes(:'new_run'), false, 'a run that has ended is not given back');
+select is(memory.release_episodes(:'new_run'), false, 'a run that has ended cannot be released');
 select memory.store_episode('again', 'new', as_of => '2026-01-05Z') \g /dev/null
 select run_id as released_run from memory.claim_episodes('new', as_of => '2026-01-05Z') \gset
-select is(memory.release_episodes(:'released_run', '2026-01-05Z'), true, 'one that runs is');
+select is(
+  memory.release_episodes(:'released_run', '2026-01-05Z'), true, 'an unfinished run can be released'
+);
 select results_eq(
   $$ select c.content from memory.claim_episodes('new', as_of => '2026-01-05Z') as c $$, $$ values ('again') $$,
-  'and others may take over at once'
+  'released episodes can be claimed at once'
 );
 
 -- Arguments
 
-select throws_ok($$ select memory.claim_episodes(batch_size => 0) $$, 'PM002', null, 'a batch has an episode');
-select throws_ok($$ select memory.claim_episodes(lease => '0 s') $$, 'PM002', null, 'a lease lasts');
-select throws_ok($$ select memory.apply_consolidation(gen_random_uuid(), '{}') $$, 'PM001', null, 'an unknown run');
-select throws_ok(format($$ select memory.apply_consolidation(%L, '[]') $$, :'new_run'), 'PM002', null, 'no object');
+select throws_ok(
+  $$ select memory.claim_episodes(batch_size => 0) $$, 'PM002', null, 'a batch size of 0 is refused'
+);
+select throws_ok(
+  $$ select memory.claim_episodes(lease => '0 s') $$, 'PM002', null, 'a lease of no time is refused'
+);
+select throws_ok(
+  $$ select memory.apply_consolidation(gen_random_uuid(), '{}') $$, 'PM001', null,
+  'an unknown run cannot be applied'
+);
+select throws_ok(
+  format($$ select memory.apply_consolidation(%L, '[]') $$, :'new_run'), 'PM002', null,
+  'a result that is not an object is refused'
+);
 select memory_test.as_tenant('b') \g /dev/null
 select throws_ok(
-  format($$ select memory.apply_consolidation(%L, '{}') $$, :'new_run'), 'PM001', null, 'the run of another tenant'
+  format($$ select memory.apply_consolidation(%L, '{}') $$, :'new_run'), 'PM001', null,
+  'the run of another tenant cannot be applied'
 );
-select is_empty($$ select * from memory.list_consolidation_runs() $$, 'whose runs are not listed');
+select is_empty(
+  $$ select * from memory.list_consolidation_runs() $$, 'the runs of another tenant are not listed'
+);
 
 select * from finish();
 rollback;

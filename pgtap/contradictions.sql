@@ -17,7 +17,7 @@ as $$
   order by c.ordinality
 $$;
 
--- A fact without predicate and content of its own.
+-- A fact with defaults for all but its key.
 create function memory_test.a_fact(
   subject text,
   predicate text,
@@ -32,7 +32,9 @@ create function memory_test.a_fact(
     subject, predicate, content, scope => scope, entity_id => entity_id, as_of => as_of
   );
 
-select is_empty($$ select * from memory.contradictions() $$, 'where there is nothing, nothing is at odds');
+select is_empty(
+  $$ select * from memory.contradictions() $$, 'an empty memory has no contradictions'
+);
 
 -- Links that contradict
 
@@ -57,7 +59,7 @@ select results_eq(
      ('contradicts: [Ada] [works in]: Rome | Write to Ada in French'),
      ('contradicts: Ada: I never lived in France | [Ada] [lives in]: Paris'),
      ('contradicts: [Ada] [works in]: Rome | [Ada] [lives in]: Paris') $$,
-  'what links call a contradiction is shown, the latest link first, and no other link'
+  'links that contradict are listed, the latest first, and no other links'
 );
 select results_eq(
   format(
@@ -73,40 +75,40 @@ select results_eq(
        '2026-01-01Z'::timestamptz, '2026-01-05Z'::timestamptz) $$,
     :'episode_id', :'paris_id'
   ),
-  'both sides tell what they say, since when, and how sure it is then, and since when they are linked'
+  'a pair has the content, age and confidence of both sides, and when they were linked'
 );
 select memory.create_link('rule', :'rule_id', 'fact', :'rome_id', 'contradicts') \g /dev/null
 update memory.memory_links as l set created_at = '2026-01-06Z' where l.source_type = 'rule';
 select results_eq(
   $$ select p from memory_test.pairs(as_of => '2026-01-10Z') as p where p like '%French%' $$,
   $$ values ('contradicts: [Ada] [works in]: Rome | Write to Ada in French') $$,
-  'two that contradict each other are one pair'
+  'two memories that contradict each other are one pair'
 );
 update memory.memory_links as l set created_at = '2026-01-03Z'
 where l.source_type = 'rule' and l.relation = 'contradicts';
 select results_eq(
   $$ select p from memory_test.pairs(as_of => '2026-01-10Z') as p where p like '%French%' $$,
   $$ values ('contradicts: Write to Ada in French | [Ada] [works in]: Rome') $$,
-  'as they were linked first'
+  'a pair linked both ways has the direction that was linked first'
 );
 select results_eq(
   $$ select n from generate_series(1, 4) as n
      where array(select memory_test.pairs(max_results => n, as_of => '2026-01-10Z'))
        = (array(select memory_test.pairs(as_of => '2026-01-10Z')))[1:n] $$,
   'values (1), (2), (3), (4)',
-  'with less room the answer is the beginning of the same one'
+  'a smaller max_results returns the beginning of the same list'
 );
 
 -- Only what is live
 
 select is_empty(
   $$ select p from memory_test.pairs(as_of => '2026-01-11Z') as p where p like '%never%' $$,
-  'an episode that has expired contradicts nothing any more'
+  'an expired episode contradicts nothing'
 );
 update memory.facts as f set metadata = '{"status": "fading"}' where f.id = :'paris_id';
 select is(
   (select count(*) from memory_test.pairs(as_of => '2026-01-10Z') as p where p like '%Paris%'), 2::bigint,
-  'a fact that fades still does'
+  'a fading fact can still be contradicted'
 );
 savepoint live;
 update memory.rules as r
@@ -114,13 +116,13 @@ set maturity = 'anti_pattern', metadata = '{"original_content": "Write to Ada in
 where r.id = :'rule_id';
 select is_empty(
   $$ select p from memory_test.pairs(as_of => '2026-01-10Z') as p where p like '%French%' $$,
-  'a rule that has become a warning does not'
+  'a rule that has become a warning contradicts nothing'
 );
 rollback to savepoint live;
 select memory.forget_memory('rule', :'rule_id') \g /dev/null
 select is_empty(
   $$ select p from memory_test.pairs(as_of => '2026-01-10Z') as p where p like '%French%' $$,
-  'nor does one that was forgotten'
+  'a forgotten rule contradicts nothing'
 );
 rollback to savepoint live;
 select memory.forget_memory('fact', :'paris_id') \g /dev/null
@@ -134,13 +136,13 @@ select memory.store_fact('Ada', 'works in', 'Berlin') \g /dev/null
 select results_eq(
   $$ select memory_test.pairs(as_of => '2026-01-10Z') $$,
   $$ values ('contradicts: Ada: I never lived in France | [Ada] [lives in]: Paris') $$,
-  'and so does superseding it'
+  'superseding one side of a contradiction settles it'
 );
 rollback to savepoint live;
 delete from memory.episodes as e where e.id = :'episode_id';
 select is_empty(
   $$ select p from memory_test.pairs(as_of => '2026-01-10Z') as p where p like '%never%' $$,
-  'what was deleted contradicts nothing'
+  'a deleted episode contradicts nothing'
 );
 
 -- Near duplicates
@@ -160,7 +162,7 @@ select results_eq(
          '2026-01-02Z'::timestamptz) $$,
     :'blue_id', :'green_id'
   ),
-  'of two active facts with nearly the same key the newer one stands against the older one'
+  'of two active facts with nearly the same key the newer is paired with the older'
 );
 select memory_test.a_fact('user', 'favoriteColor', 'red', as_of => '2026-01-04Z') \g /dev/null
 select memory_test.a_fact('user', 'favorite color', 'grey', as_of => '2026-01-03Z') \g /dev/null
@@ -170,32 +172,38 @@ select results_eq(
      ('near_duplicate: [user] [favoriteColor]: red | [user] [favorite color]: grey'),
      ('near_duplicate: [user] [favoriteColor]: red | [User] [Favorite-Color]: blue'),
      ('near_duplicate: [user] [favoriteColor]: red | [user] [favorite_color]: green') $$,
-  'of more of them the newest one against each other one'
+  'of several near duplicates the newest is paired with each of the others'
 );
 select memory_test.a_fact('user', 'FAVORITE_COLOR', 'brown', as_of => '2026-01-04Z') \g /dev/null
 select is(
-  (select count(distinct c.source_id) from memory.contradictions() as c), 1::bigint, 'of two newest one'
+  (select count(distinct c.source_id) from memory.contradictions() as c), 1::bigint,
+  'of two newest near duplicates one is paired with the others'
 );
 select is(
   (select c.source_id from memory.contradictions() as c limit 1),
   (select min(f.id::text)::uuid from memory.facts as f where f.tenant_id = 'c' and f.created_at = '2026-01-04Z'),
-  'that of the lower id'
+  'of two newest near duplicates the one with the lower id is paired with the others'
 );
 select results_eq(
   $$ select n from generate_series(1, 4) as n
      where array(select memory_test.pairs(max_results => n)) = (array(select memory_test.pairs()))[1:n] $$,
   'values (1), (2), (3), (4)',
-  'with less room this too is the beginning of the same answer'
+  'a smaller max_results returns the beginning of the same list of near duplicates'
 );
 select memory.forget_memory('fact', c.target_id) from memory.contradictions() as c \g /dev/null
-select is_empty($$ select memory_test.pairs() $$, 'forgetting all but one settles it');
+select is_empty(
+  $$ select memory_test.pairs() $$, 'forgetting all but one of several near duplicates settles them'
+);
 
 select memory_test.as_tenant('d') \g /dev/null
 select memory_test.a_fact(k.subject, k.predicate) from (values
   ('C', 'level'), ('C++', 'level'), ('C#', 'level'), ('user', 'likes'), ('user', 'liked'), ('users', 'likes'),
   ('a', 'b c'), ('a b', 'c'), ('Zoë', 'age'), ('Zoe', 'age'), ('1.0', 'released'), ('10', 'released')
 ) as k (subject, predicate) \g /dev/null
-select is_empty($$ select memory_test.pairs() $$, 'keys that differ in anything else are different');
+select is_empty(
+  $$ select memory_test.pairs() $$,
+  'keys that differ in more than case and separators are not near duplicates'
+);
 select memory_test.a_fact(k.subject, k.predicate) from (values
   ('zoë', 'Age'), (E'zoe\u0308', 'height'), ('Zoë', 'height')
 ) as k (subject, predicate) \g /dev/null
@@ -208,11 +216,14 @@ select results_eq(
          and (lower(o.predicate), normalize(lower(o.subject))) = (lower(n.predicate), normalize(lower(n.subject)))
        where n.tenant_id = 'd'
      ) as x (p) order by p collate "C" $$,
-  'but not letters that look the same'
+  'keys that differ in case or Unicode normalization are near duplicates'
 );
-select is((select count(*) from memory_test.pairs()), 2::bigint, 'of which there are two pairs here');
+select is(
+  (select count(*) from memory_test.pairs()), 2::bigint,
+  'keys that differ in case or Unicode normalization form two pairs here'
+);
 
--- Of one scope, and of one entity or subject
+-- Scopes, entities and subjects
 
 select memory_test.as_tenant('e') \g /dev/null
 insert into memory.entities (tenant_id, id, canonical_name, entity_type)
@@ -226,7 +237,8 @@ select memory_test.a_fact('00000000-0000-0000-0000-000000000001', 'born in') \g 
 select memory_test.a_fact('Ada', 'Born-In', scope => 'home') \g /dev/null
 select memory_test.a_fact('Ada', 'BornIn', scope => 'work') \g /dev/null
 select is_empty(
-  $$ select memory_test.pairs() $$, 'facts about several entities, or of several scopes, are no duplicates'
+  $$ select memory_test.pairs() $$,
+  'facts about different entities or in different scopes are not near duplicates'
 );
 select memory_test.a_fact(
   'Countess', 'Born in', 'London', entity_id => '00000000-0000-0000-0000-000000000001',
@@ -235,17 +247,19 @@ select memory_test.a_fact(
 select results_eq(
   $$ select memory_test.pairs() $$,
   $$ values ('near_duplicate: [Ada] [born_in]: x | [Countess] [Born in]: London') $$,
-  'facts about one entity are, whatever subject they name'
+  'facts about one entity are near duplicates, whatever subject they name'
 );
 select memory_test.a_fact('ada', 'BornIn', 'Rome', 'home', as_of => '2026-01-02Z') \g /dev/null
 select memory_test.a_fact('ada', 'BornIn', 'Bern', 'work', as_of => '2026-01-03Z') \g /dev/null
-select is((select count(*) from memory_test.pairs()), 3::bigint, 'every scope has its own');
+select is(
+  (select count(*) from memory_test.pairs()), 3::bigint, 'each scope has its own near duplicates'
+);
 select results_eq(
   $$ select p from memory_test.pairs('home') as p order by p collate "C" $$,
   $$ values
      ('near_duplicate: [Ada] [Born-In]: x | [ada] [BornIn]: Rome'),
      ('near_duplicate: [Ada] [born_in]: x | [Countess] [Born in]: London') $$,
-  'a scope shows its own and the global ones'
+  'a scope shows its own and the global near duplicates'
 );
 
 -- Scope of links
@@ -261,22 +275,28 @@ from (values
   ('fact', :'home_id'::uuid), ('rule', :'work_id'), ('episode', :'home_episode_id'),
   ('episode', :'global_episode_id')
 ) as k (source_type, source_id) \g /dev/null
-select is((select count(*) from memory.contradictions() as c), 4::bigint, 'without a scope all are shown');
+select is(
+  (select count(*) from memory.contradictions() as c), 4::bigint,
+  'without a scope all contradictions are shown'
+);
 select set_eq(
   $$ select c.source_id from memory.contradictions('home') as c $$,
   format('values (%L::uuid), (%L)', :'home_id', :'home_episode_id'),
-  'a scope shows those of which it sees both sides'
+  'a scope shows the contradictions of which it sees both sides'
 );
 select set_eq(
   $$ select c.source_id from memory.contradictions('work') as c $$, format('values (%L::uuid)', :'work_id'),
-  'and another one its own'
+  'another scope shows its own contradictions'
 );
-select is_empty($$ select * from memory.contradictions('elsewhere') $$, 'a scope that sees one side shows none');
+select is_empty(
+  $$ select * from memory.contradictions('elsewhere') $$,
+  'a scope that sees one side of each contradiction shows none'
+);
 select results_eq(
   $$ select c.source_type, c.source_id from memory.contradictions() as c $$,
   $$ select l.source_type, l.source_id from memory.memory_links as l
      where l.tenant_id = 'f' order by 1, 2 $$,
-  'what was linked at the same time comes by type and id'
+  'contradictions linked at the same time are ordered by type and id'
 );
 
 -- Both kinds
@@ -285,22 +305,25 @@ select memory.store_fact('ada', 'Likes', 'milk') \g /dev/null
 select is(
   (select array_agg(c.kind order by c.ordinality) from memory.contradictions() with ordinality as c),
   '{contradicts,contradicts,contradicts,contradicts,near_duplicate}'::text[],
-  'links come first, near duplicates after them'
+  'contradicting links come before near duplicates'
 );
-select is((select count(*) from memory.contradictions(max_results => 4) as c), 4::bigint, 'as far as there is room');
+select is(
+  (select count(*) from memory.contradictions(max_results => 4) as c), 4::bigint,
+  'max_results limits the number of pairs'
+);
 select memory_test.a_fact('number ' || n, p.predicate)
 from generate_series(1, 1001) as n, (values ('is'), ('Is')) as p (predicate) \g /dev/null
 select is(
   (select count(*) from memory.contradictions(max_results => 5000) as c), 1000::bigint,
-  'an answer holds a thousand pairs at most'
+  'a list has at most a thousand pairs'
 );
 select is(
   (select count(*) from memory.memory_events as e where e.event_type not in ('fact_created', 'rule_created',
    'episode_created', 'link_created') and e.tenant_id = 'f'),
-  0::bigint, 'looking changes nothing'
+  0::bigint, 'listing contradictions writes no event'
 );
 
--- Which of some memories are contradicted
+-- list_contradicted
 
 select memory_test.as_tenant('h') \g /dev/null
 select memory.store_fact('Ada', 'likes', 'tea') as first_id \gset
@@ -312,7 +335,7 @@ select memory.create_link('fact', :'first_id', 'fact', :'second_id', 'contradict
 select memory.create_link('rule', :'rule_id', 'fact', :'first_id', 'contradicts') \g /dev/null
 select memory.create_link('episode', :'episode_id', 'rule', :'rule_id', 'contradicts') \g /dev/null
 select memory.create_link('fact', :'third_id', 'fact', :'first_id', 'supports') \g /dev/null
--- Names of the contradicted ones among all the memories of a type.
+-- The names of the contradicted memories of a type.
 create function memory_test.contradicted(
   memory_type text,
   as_of timestamptz default '2026-01-02Z'
@@ -334,67 +357,89 @@ create function memory_test.contradicted(
     join memory.searchable_memories as m on m.id = c.id
     order by 1
   );
-select is(memory_test.contradicted('fact'), '{hates,likes}', 'both ends of a link that contradicts, each once');
-select is(memory_test.contradicted('rule'), '{Never offer tea}', 'a rule is contradicted by a fact or an episode');
-select is(memory_test.contradicted('episode'), '{Ada drank tea}', 'and an episode by a rule');
+select is(
+  memory_test.contradicted('fact'), '{hates,likes}',
+  'each end of a contradiction between facts is listed once'
+);
+select is(
+  memory_test.contradicted('rule'), '{Never offer tea}',
+  'a rule that a fact or an episode contradicts is listed'
+);
+select is(
+  memory_test.contradicted('episode'), '{Ada drank tea}',
+  'an episode that contradicts a rule is listed'
+);
 select is(
   memory.list_contradicted('fact', array[:'second_id', :'third_id']::uuid[], now()), array[:'second_id'::uuid],
-  'only those that were asked about are listed'
+  'only those of the given ids are listed'
 );
 select is(
-  memory.list_contradicted('rule', array[:'first_id']::uuid[], now()), '{}', 'and only those of the type'
+  memory.list_contradicted('rule', array[:'first_id']::uuid[], now()), '{}',
+  'only memories of the given type are listed'
 );
-select is(memory.list_contradicted('fact', '{}', now()), '{}', 'of none there are none');
-select is(memory.list_contradicted('fact', null, now()), '{}', 'nor of NULL');
+select is(memory.list_contradicted('fact', '{}', now()), '{}', 'no ids list nothing');
+select is(memory.list_contradicted('fact', null, now()), '{}', 'a NULL list of ids lists nothing');
 savepoint listed;
 select memory.forget_memory('fact', :'second_id') \g /dev/null
 select is(
   memory_test.contradicted('fact'), '{hates,likes}',
-  'what a rule still contradicts is listed, and so is what was forgotten, since the other end lives'
+  'a forgotten fact is listed while the other end of its contradiction is live'
 );
 select memory.forget_memory('rule', :'rule_id') \g /dev/null
 select is(
-  memory_test.contradicted('fact'), '{hates}', 'what nothing that lives contradicts any more is not'
+  memory_test.contradicted('fact'), '{hates}', 'a fact that nothing live contradicts is not listed'
 );
 rollback to savepoint listed;
 select memory.forget_memory('rule', :'rule_id') \g /dev/null
 select is(
-  memory_test.contradicted('episode'), '{}', 'an episode at odds with a forgotten rule is not in dispute'
+  memory_test.contradicted('episode'), '{}',
+  'an episode that contradicts a forgotten rule is not listed'
 );
 rollback to savepoint listed;
 select memory.store_fact('Ada', 'hates', 'coffee', scope => 'home') \g /dev/null
 select memory.forget_memory('rule', :'rule_id') \g /dev/null
 select is(
-  memory_test.contradicted('fact'), '{hates}', 'superseding one end settles it for the other, and not for itself'
+  memory_test.contradicted('fact'), '{hates}',
+  'superseding one end of a contradiction settles it for the other end only'
 );
 rollback to savepoint listed;
 select memory.forget_memory('fact', :'first_id') \g /dev/null
 select is(
   memory_test.contradicted('rule', '2026-01-07T23:59Z'), '{"Never offer tea"}',
-  'an episode contradicts until it expires'
+  'an episode contradicts a rule until it expires'
 );
-select is(memory_test.contradicted('rule', '2026-01-08Z'), '{}', 'and no longer');
+select is(
+  memory_test.contradicted('rule', '2026-01-08Z'), '{}',
+  'an expired episode no longer contradicts a rule'
+);
 rollback to savepoint listed;
 select memory_test.as_tenant('g') \g /dev/null
-select is(memory_test.contradicted('fact'), '{}', 'nobody is told of what is another tenant''s');
+select is(
+  memory_test.contradicted('fact'), '{}',
+  'the contradicted memories of another tenant are not listed'
+);
 
--- Nobody else's, and refused
+-- Other tenants and bad input
 
 select memory_test.as_tenant('g') \g /dev/null
-select is_empty($$ select * from memory.contradictions() $$, 'no tenant sees what others are at odds about');
+select is_empty(
+  $$ select * from memory.contradictions() $$, 'a tenant does not see the contradictions of others'
+);
 select throws_ok(
   $$ select * from memory.contradictions('') $$, 'PM002', 'scope is empty', 'an empty scope is refused'
 );
 select throws_ok(
   $$ select * from memory.contradictions(max_results => 0) $$, 'PM002', 'max_results is 0',
-  'an answer without room is refused'
+  'a max_results of 0 is refused'
 );
 select throws_ok(
-  $$ select * from memory.contradictions(as_of => null) $$, 'PM002', 'as_of is NULL', 'no time is refused'
+  $$ select * from memory.contradictions(as_of => null) $$, 'PM002', 'as_of is NULL',
+  'a NULL time is refused'
 );
 select memory_test.as_tenant('') \g /dev/null
 select throws_ok(
-  $$ select * from memory.contradictions() $$, '28000', null, 'nothing is seen without a tenant'
+  $$ select * from memory.contradictions() $$, '28000', null,
+  'listing contradictions without a tenant is refused'
 );
 
 select * from finish();

@@ -2,7 +2,7 @@ begin;
 \ir fixtures.sql
 select plan(63);
 
--- Everything here was stored on 1 January; time passes in the arguments of the sweeps.
+-- Everything here is stored on January 1; time passes in the arguments of the sweeps.
 
 create function memory_test.a_fact(
   subject text,
@@ -71,29 +71,44 @@ select is(
     memory.decayed_state(0.5, 0, 0), memory.decayed_state(0, 0, 0), memory.decayed_state(1, 1, 1)
   ],
   '{expired,active,active,active,active}'::text[],
-  'with an expiry threshold above that of fading nothing fades, and with both at 0 nothing changes'
+  'with expiry above fading nothing fades, and with both at 0 nothing decays'
 );
 
 -- Ninety days
 
-select is(memory_test.swept('2026-01-01Z'), '0/0/0/0 0/0/0/0', 'there is nothing to sweep in an empty memory');
+select is(
+  memory_test.swept('2026-01-01Z'), '0/0/0/0 0/0/0/0', 'a sweep of an empty memory checks nothing'
+);
 select memory_test.a_fact(p, p) from unnest('{permanent,stable,standard,volatile,ephemeral}'::text[]) as p
 \g /dev/null
-select is(memory_test.swept(memory_test.on_day(16)), '4/0/0/0 0/0/0/0', 'a sweep checks the facts that decay, and changes nothing too early');
+select is(
+  memory_test.swept(memory_test.on_day(16)), '4/0/0/0 0/0/0/0',
+  'a sweep checks the facts that decay, and changes nothing too early'
+);
 select is(memory_test.swept(memory_test.on_day(16.1)), '4/1/0/0 0/0/0/0', 'an ephemeral fact fades after sixteen days');
 select is(
   memory_test.states(),
-  'ephemeral fading, permanent active, stable active, standard active, volatile active', 'and no other'
+  'ephemeral fading, permanent active, stable active, standard active, volatile active',
+  'only the ephemeral fact fades after sixteen days'
 );
-select is(memory_test.swept(memory_test.on_day(29.9)), '4/0/0/0 0/0/0/0', 'what fades is not counted as fading again');
+select is(
+  memory_test.swept(memory_test.on_day(29.9)), '4/0/0/0 0/0/0/0',
+  'a sweep does not count a fading fact as fading again'
+);
 select is(memory_test.swept(memory_test.on_day(30)), '4/0/1/0 0/0/0/0', 'an ephemeral fact expires after thirty days');
-select is(memory_test.swept(memory_test.on_day(90)), '3/1/0/0 0/0/0/0', 'a volatile fact fades within ninety days, and one that expired is checked no more');
+select is(
+  memory_test.swept(memory_test.on_day(90)), '3/1/0/0 0/0/0/0',
+  'a volatile fact fades within ninety days, and an expired fact is no longer checked'
+);
 select is(
   memory_test.states(),
   'ephemeral expired, permanent active, stable active, standard active, volatile fading',
-  'which leaves the lasting ones as they were'
+  'standard, stable and permanent facts are active after ninety days'
 );
-select is(memory_test.swept(memory_test.on_day(300)), '3/1/1/0 0/0/0/0', 'a year later a standard fact fades and a volatile one has expired');
+select is(
+  memory_test.swept(memory_test.on_day(300)), '3/1/1/0 0/0/0/0',
+  'after 300 days a standard fact fades and a volatile fact has expired'
+);
 select is(
   (
     select jsonb_object_agg(f.subject, jsonb_build_array(f.validity, f.metadata))
@@ -101,23 +116,24 @@ select is(
   ),
   '{"ephemeral": ["expired", {}], "volatile": ["expired", {}],
     "standard": ["active", {"status": "fading"}], "stable": ["active", {}], "permanent": ["active", {}]}'::jsonb,
-  'a fading fact is active still and bears a mark, an expired one bears none'
+  'a fading fact is still active and has a mark, and an expired fact has none'
 );
 select is(
   (select memory_test.events_of(f.id) from memory.facts as f where f.subject = 'volatile'),
-  '{fact_created,fact_fading,fact_expired}'::text[], 'each step is on the record'
+  '{fact_created,fact_fading,fact_expired}'::text[],
+  'each step of the decay of a fact writes an event'
 );
 select is(
   (
     select string_agg(m.subject, ' ' order by m.subject)
     from memory.search('fact', min_confidence => 0, as_of => '2026-10-28Z') as m
   ),
-  'permanent stable standard', 'what fades can be found, what has expired cannot'
+  'permanent stable standard', 'a fading fact can be found, and an expired fact cannot'
 );
 select memory_test.a_fact('ephemeral') as successor_id \gset
 select is(
   (select f.supersedes_id from memory.facts as f where f.id = :'successor_id'), null::uuid,
-  'the key of an expired fact is free'
+  'the key of an expired fact can be used again'
 );
 
 -- A second run
@@ -125,16 +141,23 @@ select is(
 select md5(string_agg(f.ctid::text || f::text, '' order by f.id)) as others_before
 from memory.facts as f where f.id <> :'successor_id' \gset
 select count(*) as events_before from memory.memory_events \gset
-select is(memory_test.swept(memory_test.on_day(300)), '3/1/0/0 0/0/0/0', 'a sweep lets fade what came in with a past');
-select is(memory_test.swept(memory_test.on_day(300)), '3/0/0/0 0/0/0/0', 'a second sweep at the same time finds nothing to do');
 select is(
-  (select count(*) from memory.memory_events) - :events_before, 1::bigint, 'and is no event'
+  memory_test.swept(memory_test.on_day(300)), '3/1/0/0 0/0/0/0',
+  'a sweep lets a fact fade that was stored as of the past'
+);
+select is(
+  memory_test.swept(memory_test.on_day(300)), '3/0/0/0 0/0/0/0',
+  'a second sweep at the same time changes nothing'
+);
+select is(
+  (select count(*) from memory.memory_events) - :events_before, 1::bigint,
+  'a second sweep at the same time writes no event'
 );
 select is(
   (select md5(string_agg(f.ctid::text || f::text, '' order by f.id)) from memory.facts as f
    where f.id <> :'successor_id'),
   :'others_before',
-  'a row that does not change state is not written'
+  'a sweep does not write a row that does not change state'
 );
 
 -- Recovery
@@ -145,16 +168,22 @@ select is(
   (memory_test.events_of(:'standard_id'))[2:], '{fact_fading,fact_confirmed,fact_recovered}'::text[],
   'a fact that is confirmed recovers at once'
 );
-select is(memory_test.swept(memory_test.on_day(300)), '3/0/0/0 0/0/0/0', 'which leaves nothing for the sweep');
+select is(
+  memory_test.swept(memory_test.on_day(300)), '3/0/0/0 0/0/0/0',
+  'a sweep does not count a fact that has already recovered'
+);
 update memory.facts as f set last_confirmed_at = memory_test.on_day(200) where f.id = :'successor_id';
-select is(memory_test.swept(memory_test.on_day(300)), '3/0/0/1 0/0/0/0', 'a sweep lets recover what is above the threshold again');
+select is(
+  memory_test.swept(memory_test.on_day(300)), '3/0/0/1 0/0/0/0',
+  'a sweep lets a fact recover that is above the threshold again'
+);
 select is(
   (select f.metadata from memory.facts as f where f.id = :'successor_id'), '{}'::jsonb,
-  'the mark is gone then'
+  'a recovered fact has no fading mark'
 );
 select is(
   memory_test.events_of(:'successor_id'), '{fact_created,fact_fading,fact_confirmed,fact_recovered}',
-  'and that is on the record'
+  'the recovery of a fact writes an event'
 );
 select memory_test.a_fact('doubtful', confidence => 0.1) as doubtful_id \gset
 select memory_test.a_fact('dubious', confidence => 0.04) as dubious_id \gset
@@ -162,18 +191,22 @@ select memory_test.a_fact('at threshold', confidence => 0.2) as threshold_id \gs
 select memory_test.a_fact('at expiry', confidence => 0.05) as expiry_id \gset
 select memory_test.a_fact('certain', 'permanent', 0.01) as certain_id \gset
 select is(
-  memory_test.swept('2026-01-01Z'), '7/2/1/0 0/0/0/0', 'what was never sure fades or expires at once, a threshold itself is above it'
+  memory_test.swept('2026-01-01Z'), '7/2/1/0 0/0/0/0',
+  'a fact of low confidence fades or expires at once, but not at a threshold itself'
 );
 select results_eq(
   $$ select f.subject, f.lifecycle_state from memory.facts as f
      where f.confidence < 0.3 order by f.confidence $$,
   $$ values ('certain', 'active'), ('dubious', 'expired'), ('at expiry', 'fading'), ('doubtful', 'fading'),
      ('at threshold', 'active') $$,
-  'and what is permanent stays whatever its confidence'
+  'a permanent fact stays active whatever its confidence'
 );
-select is(memory_test.swept(memory_test.on_day(0.001)), '6/1/1/0 0/0/0/0', 'an hour below it is not');
+select is(
+  memory_test.swept(memory_test.on_day(0.001)), '6/1/1/0 0/0/0/0',
+  'a fact at a threshold fades or expires soon after'
+);
 
--- Rows without or with odd times
+-- Rows with missing or odd times
 
 insert into memory.facts (tenant_id, subject, predicate, content, created_at)
 values ('a', 'imported', 'is', 'fact', '2026-01-01Z') returning id as imported_id \gset
@@ -181,21 +214,22 @@ update memory.facts as f set last_confirmed_at = null where f.id = :'imported_id
 select memory.run_decay_sweep(memory_test.on_day(201)) \g /dev/null
 select is(
   (select f.lifecycle_state from memory.facts as f where f.id = :'imported_id'), 'active',
-  'what was never confirmed decays from its creation'
+  'a fact that was never confirmed decays from its creation'
 );
 select memory.run_decay_sweep(memory_test.on_day(202)) \g /dev/null
 select is(
-  (select f.lifecycle_state from memory.facts as f where f.id = :'imported_id'), 'fading', 'as anything else'
+  (select f.lifecycle_state from memory.facts as f where f.id = :'imported_id'), 'fading',
+  'a fact that was never confirmed fades like any other'
 );
 insert into memory.facts (tenant_id, subject, predicate, content, permanence, decay_rate, created_at)
 values ('a', 'ancient', 'is', 'fact', 'ephemeral', 0.1, '0044-03-15Z') returning id as ancient_id \gset
 select memory.run_decay_sweep(memory_test.on_day(202)) \g /dev/null
 select is(
   (select f.lifecycle_state from memory.facts as f where f.id = :'ancient_id'), 'expired',
-  'a fact of two thousand years does not stop the sweep'
+  'a sweep expires a fact that is two thousand years old'
 );
 
--- What is no more is left alone
+-- Superseded and retracted facts
 
 select memory_test.a_fact('gone') as superseded_id \gset
 select memory_test.a_fact('gone') as retracted_id \gset
@@ -216,31 +250,44 @@ select memory.store_rule('Gone', as_of => '2026-01-01Z') as gone_id \gset
 update memory.rules as r set permanence = 'permanent', decay_rate = 0 where r.id = :'certain_rule_id';
 update memory.rules as r set maturity = 'anti_pattern' where r.id = :'warning_id';
 select memory.forget_memory('rule', :'gone_id') \g /dev/null
-select is(split_part(memory_test.swept(memory_test.on_day(91)), ' ', 2), '1/0/0/0', 'of rules those are checked that decay and are no warnings');
+select is(
+  split_part(memory_test.swept(memory_test.on_day(91)), ' ', 2), '1/0/0/0',
+  'a sweep checks the rules that decay and are not warnings'
+);
 select is(split_part(memory_test.swept(memory_test.on_day(92)), ' ', 2), '1/1/0/0', 'a rule of confidence 0.5 fades after ninety-two days');
 select is(
-  memory_test.rule_states(), 'Brisk fading, Certain active, Gone retracted, Warning active', 'and no other'
+  memory_test.rule_states(), 'Brisk fading, Certain active, Gone retracted, Warning active',
+  'only the rule that decays fades'
 );
 update memory.rules as r set last_confirmed_at = memory_test.on_day(50) where r.id = :'brisk_id';
 select is(split_part(memory_test.swept(memory_test.on_day(92)), ' ', 2), '1/0/0/1', 'a rule recovers like a fact');
-select is(split_part(memory_test.swept(memory_test.on_day(280)), ' ', 2), '1/1/0/0', 'and fades again');
-select is(split_part(memory_test.swept(memory_test.on_day(281)), ' ', 2), '1/0/1/0', 'and is forgotten in the end');
+select is(
+  split_part(memory_test.swept(memory_test.on_day(280)), ' ', 2), '1/1/0/0',
+  'a rule that recovered can fade again'
+);
+select is(
+  split_part(memory_test.swept(memory_test.on_day(281)), ' ', 2), '1/0/1/0',
+  'a rule is forgotten at the end of its decay'
+);
 select is(
   (select r.metadata from memory.rules as r where r.id = :'brisk_id'), '{"k": 1, "forgotten": true}'::jsonb,
-  'which is the mark of a rule that is forgotten'
+  'a rule forgotten by a sweep has the mark of a forgotten rule'
 );
 select is(
   memory_test.events_of(:'brisk_id'),
   '{rule_created,rule_fading,rule_confirmed,rule_recovered,rule_fading,rule_retracted}'::text[],
-  'each step of a rule is on the record'
+  'each step of the decay of a rule writes an event'
 );
-select is(split_part(memory_test.swept(memory_test.on_day(281)), ' ', 2), '0/0/0/0', 'a forgotten rule is checked no more');
+select is(
+  split_part(memory_test.swept(memory_test.on_day(281)), ' ', 2), '0/0/0/0',
+  'a forgotten rule is no longer checked'
+);
 
 insert into memory.rules (tenant_id, content, created_at) values ('a', 'Imported', '2026-01-01Z');
 update memory.rules as r set last_confirmed_at = null where r.content = 'Imported';
 select is(
   split_part(memory_test.swept(memory_test.on_day(100)), ' ', 2), '1/0/0/0',
-  'a rule that was never confirmed decays from its creation too'
+  'a rule that was never confirmed decays from its creation'
 );
 
 -- Settings
@@ -248,20 +295,29 @@ select is(
 select memory_test.as_tenant('settings') \g /dev/null
 select memory.configure('{"fading_threshold": 0.9, "expiry_threshold": 0.5}') \g /dev/null
 select memory_test.a_fact('set') as set_id \gset
-select is(memory_test.swept(memory_test.on_day(14)), '1/1/0/0 0/0/0/0', 'the threshold of fading is a setting');
+select is(
+  memory_test.swept(memory_test.on_day(14)), '1/1/0/0 0/0/0/0', 'the fading threshold is a setting'
+);
 select memory.configure('{"fading_threshold": 0.8}') \g /dev/null
-select is(memory_test.swept(memory_test.on_day(14)), '1/0/0/1 0/0/0/0', 'and what fades recovers when it is lowered');
-select is(memory_test.swept(memory_test.on_day(87)), '1/0/1/0 0/0/0/0', 'the threshold of expiry is a setting; an active fact may expire at once');
+select is(
+  memory_test.swept(memory_test.on_day(14)), '1/0/0/1 0/0/0/0',
+  'a fading fact recovers when the fading threshold is lowered'
+);
+select is(
+  memory_test.swept(memory_test.on_day(87)), '1/0/1/0 0/0/0/0',
+  'the expiry threshold is a setting, and an active fact may expire at once'
+);
 select is(
   memory_test.events_of(:'set_id'),
-  '{fact_created,fact_fading,fact_recovered,fact_expired}'::text[], 'without having faded'
+  '{fact_created,fact_fading,fact_recovered,fact_expired}'::text[],
+  'an active fact may expire without fading first'
 );
 
 -- Bad input
 
 select throws_ok(
   $$ select memory.run_decay_sweep(now() + interval '25 hours') $$, 'PM002', null,
-  'a sweep of a time to come is refused'
+  'a sweep at a future time is refused'
 );
 select throws_ok(
   format($$ select memory.run_decay_sweep(%L) $$, t.as_of), 'PM002', null,
@@ -285,7 +341,7 @@ select is(
 select results_eq(
   $$ select t.tenant_id from memory.list_tenants() as t $$,
   $$ values ('a'), ('b'), ('c'), ('d'), ('settings') $$,
-  'the tenants are listed that have memories of any kind'
+  'list_tenants lists the tenants that have memories of any kind'
 );
 select results_eq(
   $$ select s.tenant_id, s.memory_type, s.checked, s.fading, s.expired, s.recovered
@@ -297,28 +353,33 @@ select results_eq(
      ('d', 'fact', 0, 0, 0, 0), ('d', 'rule', 0, 0, 0, 0) $$,
   'all tenants can be swept in one call'
 );
-select is(memory.current_tenant(), 'a', 'after which the transaction acts for the tenant it did before');
+select is(
+  memory.current_tenant(), 'a', 'a sweep of all tenants leaves the transaction with its tenant'
+);
 select memory_test.a_login('decay_worker', 'a', 'memory_worker');
 select memory_test.a_login('decay_gateway', null, 'memory_worker, memory_gateway');
 select memory_test.share_results();
 set local session authorization decay_worker;
 select throws_ok(
   $$ select memory.run_decay_sweep_all_tenants() $$, 'PM005', 'login decay_worker may not act for all tenants',
-  'a login of one tenant cannot sweep those of others'
+  'a login of one tenant cannot sweep all tenants'
 );
 select throws_ok(
   $$ select memory.list_tenants() $$, 'PM005', 'login decay_worker may not act for all tenants',
-  'nor learn their names'
+  'a login of one tenant cannot list the tenants'
 );
-select lives_ok($$ select memory.run_decay_sweep() $$, 'but it can sweep its own');
+select lives_ok(
+  $$ select memory.run_decay_sweep() $$, 'a login of one tenant can sweep its own tenant'
+);
 set local session authorization decay_gateway;
 select memory_test.as_tenant('') \g /dev/null
 select isnt_empty(
   $$ select memory.run_decay_sweep_all_tenants(memory_test.on_day(300)) $$,
-  'a gateway can, without having named a tenant'
+  'a gateway can sweep all tenants without naming a tenant'
 );
 select throws_ok(
-  $$ select memory.run_decay_sweep() $$, '28000', 'this transaction names no tenant', 'and has none afterwards'
+  $$ select memory.run_decay_sweep() $$, '28000', 'this transaction names no tenant',
+  'a gateway has no tenant after a sweep of all tenants'
 );
 set local session authorization default;
 
