@@ -2,7 +2,7 @@ begin;
 \ir fixtures.sql
 select plan(129);
 
--- What a check found, without its hints.
+-- What a check finds, without its hints.
 create function memory_test.found(
   check_name text,
   as_of timestamptz default now()
@@ -17,7 +17,7 @@ create function memory_test.found(
     order by d.ordinality
   );
 
--- Does what the hints of a check say, in a transaction, where nothing is concurrent.
+-- Follows the hints of a check, in a transaction, where nothing is concurrent.
 create function memory_test.follow(check_name text)
   returns void
   language plpgsql
@@ -49,7 +49,7 @@ create extension if not exists pg_trgm with schema public;
 grant execute on function memory_test.found(text, timestamptz) to public;
 select memory_test.share_results();
 
--- All is well. Tests that were rolled back may have left tables large.
+-- A healthy memory. Tests that were rolled back may have left tables large.
 
 analyze;
 select memory.register_embedding_version('model', '1') as version \gset
@@ -57,7 +57,9 @@ select memory.store_episode('Tea was drunk', 'home', embedding => memory_test.ax
 select memory.store_fact('Ada', 'likes', 'tea', embedding => memory_test.axis(1)) as fact \gset
 select memory.store_rule('Offer tea', embedding => memory_test.axis(1)) as rule \gset
 set session authorization doctor_writer;
-select is_empty('select * from memory.doctor()', 'an ordinary login of a healthy memory: nothing is found');
+select is_empty(
+  'select * from memory.doctor()', 'an ordinary login of a healthy memory has no findings'
+);
 select results_eq(
   'select d.severity, d.check_name, d.subject, d.hint from memory.doctor(true) as d',
   $$ select 'ok', c.name, null::text, null::text
@@ -66,69 +68,70 @@ select results_eq(
        ::text[]
      ) with ordinality as c (name, position)
      order by c.position $$,
-  'and every check says so if asked'
+  'every check reports ok on request'
 );
 select is(
   (select d.message from memory.doctor(true) as d where d.check_name = 'login'),
   $$doctor_writer acts for tenant 'a', and is held by row security$$,
-  'in words'
+  'the ok of the check login says who acts for which tenant'
 );
 reset session authorization;
 select is_empty(
   $$ select d.* from memory.doctor(as_of => now() + interval '50 minutes') as d where d.check_name <> 'login' $$,
-  'what has just been stored may wait a while'
+  'memories that have just been stored may wait a while'
 );
 
--- Who asks
+-- Logins
 
 select is(
   memory_test.found('login'),
   array[format('error %1$s: the login %1$I is a superuser, whom row security does not hold', session_user)],
-  'a superuser'
+  'a superuser is an error'
 );
 select memory_test.as_tenant('') \g /dev/null
 select is(
   array(select d.check_name from memory.doctor(true) as d where d.severity = 'ok'),
   '{server,row_security,guards,privileges,indexes,statistics}',
-  'who names no tenant has the database examined'
+  'without a tenant only the database is checked'
 );
 select matches(
   array_to_string(memory_test.found('login'), '; '),
-  'warning \w+: no tenant is named, so that only the database was examined', 'and is told so'
+  'warning \w+: no tenant is named, so that only the database was examined',
+  'a superuser without a tenant is warned that no memories were checked'
 );
 select memory_test.as_tenant('a') \g /dev/null
 
 set session authorization doctor_gateway;
-select is(memory_test.found('login'), '{}', 'a gateway that names a tenant is an ordinary login');
+select is(memory_test.found('login'), '{}', 'a gateway that names a tenant has no finding');
 select set_config('memory.tenant_id', '', true) \g /dev/null
 select is(
   memory_test.found('login'),
   array['warning doctor_gateway: no tenant is named, so that only the database was examined, and no memories'],
-  'one that names none is not'
+  'a gateway without a tenant is warned that no memories were checked'
 );
 set session authorization doctor_unbound;
 select is(
   memory_test.found('login'),
   array['error doctor_unbound: the login doctor_unbound is bound to no tenant, so that every call is refused'],
-  'a login that nobody bound'
+  'a login bound to no tenant is an error'
 );
 set session authorization doctor_both;
 select is(
   memory_test.found('login'),
   array['info memory_gateway: the login doctor_both is bound to tenant ''a'', so that its role memory_gateway is of no effect'],
-  'a bound gateway'
+  'the gateway role of a bound login is an info'
 );
 set session authorization doctor_bypass;
 select is(
   memory_test.found('login'),
   array['error doctor_bypass: the login doctor_bypass has BYPASSRLS: row security does not hold it'],
-  'a login past row security'
+  'a login with BYPASSRLS is an error'
 );
 set session authorization doctor_deputy;
 select is(
   memory_test.found('login'),
   array['error doctor_chief: the login doctor_deputy may become doctor_chief, whom row security does not hold'],
-  'one that may become a superuser'
+  'a login that may become a superuser is an error'
 );
 set session authorization doctor_owner;
 select is(
@@ -137,23 +140,32 @@ select is(
     'error memory_owner: the login doctor_owner is a member of memory_owner, which may change tables and switch the audit off',
     'error memory_search: the login doctor_owner is a member of memory_search, which reads the memories of every tenant'
   ],
-  'a member of the owners'
+  'a login that is a member of the owner roles is an error'
 );
 set session authorization doctor_reader;
-select is_empty('select * from memory.doctor()', 'a reader may ask');
+select is_empty('select * from memory.doctor()', 'a reader may call doctor');
 set session authorization doctor_worker;
-select is_empty('select * from memory.doctor()', 'a worker may');
+select is_empty('select * from memory.doctor()', 'a worker may call doctor');
 set session authorization doctor_admin;
-select is_empty('select * from memory.doctor()', 'an administrator may');
+select is_empty('select * from memory.doctor()', 'an administrator may call doctor');
 reset session authorization;
-select volatility_is('memory', 'doctor', array['boolean', 'timestamp with time zone'], 'stable', 'it only reads');
-select throws_ok($$ select memory.doctor(as_of => null) $$, 'PM002', null, 'there is no such time');
-select throws_ok($$ select memory.doctor(as_of => 'infinity') $$, 'PM002', null, 'nor this one');
+select volatility_is(
+  'memory', 'doctor', array['boolean', 'timestamp with time zone'], 'stable',
+  'doctor is stable: it only reads'
+);
+select throws_ok(
+  $$ select memory.doctor(as_of => null) $$, 'PM002', null, 'doctor refuses a NULL time'
+);
+select throws_ok(
+  $$ select memory.doctor(as_of => 'infinity') $$, 'PM002', null, 'doctor refuses an infinite time'
+);
 
 -- The server
 
 select is(
-  array(select e.message from memory.examine_server(140012) as e), '{PostgreSQL 14 is too old for pymem}', 'an old server'
+  array(select e.message from memory.examine_server(140012) as e),
+  '{PostgreSQL 14 is too old for pymem}',
+  'a PostgreSQL version that is too old is found'
 );
 select e.extversion as vector_version from pg_extension as e where e.extname = 'vector' \gset
 update pg_extension as e set extversion = '0.6.2' where e.extname = 'vector';
@@ -163,24 +175,27 @@ select is(
     'error vector: pgvector 0.6.2 is too old for pymem',
     'info vector: of pgvector, 0.6.2 is installed and ' || :'vector_version' || ' is there'
   ],
-  'an old pgvector'
+  'a pgvector version that is too old is an error'
 );
 update pg_extension as e set extversion = :'vector_version' where e.extname = 'vector';
 alter extension vector set schema memory_test;
 select is(
   memory_test.found('server'),
-  array['error vector: the extension vector is in schema memory_test, where functions do not look'], 'one out of sight'
+  array['error vector: the extension vector is in schema memory_test, where functions do not look'],
+  'pgvector outside of the search path is an error'
 );
 select memory_test.follow('server') \g /dev/null
 drop extension pg_trgm cascade;
 select is(
   memory_test.found('server'),
   array['info pg_trgm: the extension pg_trgm is not in schema public: no entity is found by a similar name'],
-  'no pg_trgm'
+  'a missing pg_trgm is an info'
 );
 select memory_test.follow('server') \g /dev/null
-select is(memory_test.found('server'), '{}', 'each is well again when its hint was followed');
--- What went with the extension.
+select is(
+  memory_test.found('server'), '{}', 'the server has no findings after the hints were followed'
+);
+-- Restore what was dropped with the extension.
 select memory_test.follow('indexes') \g /dev/null
 
 -- Row security
@@ -199,10 +214,13 @@ select is(
     'error memory.memory_links: no policy restricts a tenant to its own rows',
     'error memory.rules: row security is not forced on the owner'
   ],
-  'tables that keep the tenants apart no more'
+  'a table that does not separate tenants is an error'
 );
 select memory_test.follow('row_security') \g /dev/null
-select is(memory_test.found('row_security'), '{}', 'until the hints are followed');
+select is(
+  memory_test.found('row_security'), '{}',
+  'row security has no findings after the hints were followed'
+);
 
 -- Guards
 
@@ -216,7 +234,7 @@ select is(
     'error triggers: the trigger audit_created of memory.facts is disabled',
     'error triggers: the trigger refuse_change of memory.memory_events does not fire always'
   ],
-  'ways past the audit'
+  'disabled triggers are errors'
 );
 reset session_replication_role;
 alter table memory.facts enable trigger audit_created;
@@ -236,13 +254,15 @@ select is(
     'error public: everybody may use memory.facts, memory.write_event()',
     format('warning %1$s: the role %1$s owns, and so runs as or may change, memory.notes', current_user)
   ],
-  'roles, owners and privileges that are not as deployed'
+  'roles, owners and privileges that are not as deployed are found'
 );
 drop table memory.notes;
 revoke select on memory.facts from public;
 revoke execute on function memory.write_event(text, text, text, uuid, jsonb) from public;
 select memory_test.follow('privileges') \g /dev/null
-select is(memory_test.found('privileges'), '{}', 'and are again');
+select is(
+  memory_test.found('privileges'), '{}', 'privileges have no findings once they are as deployed'
+);
 
 -- The schema public
 
@@ -259,31 +279,36 @@ select is(
     'error schema public: the role doctor_stranger may create objects in the schema public, where functions look, and so run code as memory_owner',
     'error schema public: the role doctor_writer may create objects in the schema public, where functions look, and so run code as memory_owner'
   ],
-  'whoever may put something where functions look, but the owners and superusers'
+  'a role that may create objects in schema public is an error, unless it is an owner'
 );
 select is(
   (select d.hint from memory.doctor() as d where d.check_name = 'privileges' limit 1),
-  'revoke create on schema public from public cascade;', 'and what to do about it'
+  'revoke create on schema public from public cascade;',
+  'the hint revokes the privilege to create objects in schema public'
 );
 reset session authorization;
 select memory_test.follow('privileges') \g /dev/null
-select is(memory_test.found('privileges'), '{}', 'until it is done');
+select is(
+  memory_test.found('privileges'), '{}',
+  'privileges have no findings after the hints for schema public were followed'
+);
 alter schema public owner to doctor_writer;
 set session authorization doctor_writer;
 select is(
   memory_test.found('login'),
   array['error schema public: the login doctor_writer owns the schema public, where functions look: what it creates there may run as memory_owner'],
-  'a login that owns the place'
+  'a login that owns schema public is an error'
 );
 set session authorization doctor_owner;
 select is(
   array(select d.subject from memory.doctor() as d where d.check_name = 'login'),
-  '{memory_owner,memory_search}', 'is no worse than one that owns the memory'
+  '{memory_owner,memory_search}',
+  'an owner of schema public that owns the memory too is not a finding of its own'
 );
 reset session authorization;
 alter schema public owner to pg_database_owner;
 
--- Logins that are gone
+-- Dropped logins
 
 select memory_test.a_login('doctor_gone', 'a', 'memory_writer');
 drop role doctor_gone;
@@ -291,23 +316,34 @@ set session authorization doctor_reader;
 select is(
   memory_test.found('privileges'),
   array['warning doctor_gone: the login doctor_gone of tenant ''a'' is gone, and its binding is not: the next login of that name has the tenant'],
-  'a tenant is told of a login of its own that is gone'
+  'a tenant is warned of its own dropped login'
 );
 set session authorization doctor_gateway;
 select memory_test.as_tenant('a') \g /dev/null
-select is(cardinality(memory_test.found('privileges')), 1, 'and so is a gateway that acts for it');
+select is(
+  cardinality(memory_test.found('privileges')), 1,
+  'a gateway is warned of a dropped login of its current tenant'
+);
 select memory_test.as_tenant('b') \g /dev/null
-select is(memory_test.found('privileges'), '{}', 'but not for another one');
+select is(
+  memory_test.found('privileges'), '{}',
+  'a gateway is not warned of a dropped login of another tenant'
+);
 select memory_test.as_tenant('') \g /dev/null
-select is(memory_test.found('privileges'), '{}', 'or for none');
+select is(
+  memory_test.found('privileges'), '{}',
+  'a gateway without a tenant is not warned of dropped logins'
+);
 reset session authorization;
 select is(
   array(select d.hint from memory.doctor() as d where d.check_name = 'privileges'),
   array['As owner of the schema: select memory.unbind_login(''doctor_gone'');'],
-  'who may end the binding is told of all of them'
+  'the owner of the schema is warned of every dropped login, with a hint'
 );
 select memory_test.follow('privileges') \g /dev/null
-select is(memory_test.found('privileges'), '{}', 'and ends it');
+select is(
+  memory_test.found('privileges'), '{}', 'following the hint ends the binding of a dropped login'
+);
 select memory_test.as_tenant('a') \g /dev/null
 
 -- Roles that may grant themselves any other
@@ -325,10 +361,11 @@ select set_eq(
        format('the role %s has CREATEROLE, and so may grant itself memory_owner before PostgreSQL 16', r) as message,
        format('Upgrade PostgreSQL, or: alter role %s nocreaterole;', r) as hint
      from unnest('{doctor_granter,doctor_granters}'::text[]) as r $$,
-  'logins with CREATEROLE, or that may become a role with it, on PostgreSQL 15'
+  'on PostgreSQL 15 a login that has CREATEROLE, or may gain it, is a warning'
 );
 select is_empty(
-  $$ select * from memory.examine_privileges('a', 160000) $$, 'since 16 that is no way to the owner'
+  $$ select * from memory.examine_privileges('a', 160000) $$,
+  'since PostgreSQL 16 a login with CREATEROLE is not a finding'
 );
 alter role doctor_granter nocreaterole;
 alter role doctor_granters nocreaterole;
@@ -344,10 +381,12 @@ select is(
     'warning facts_tags_idx: the index is missing',
     'warning rules_vectors_idx: the index is invalid'
   ],
-  'indexes that are gone or unfinished; one that is unique is missed more'
+  'a missing unique index is an error, and other missing or invalid indexes are warnings'
 );
 select memory_test.follow('indexes') \g /dev/null
-select is(memory_test.found('indexes'), '{}', 'until the hints are followed');
+select is(
+  memory_test.found('indexes'), '{}', 'indexes have no findings after the hints were followed'
+);
 
 -- Statistics
 
@@ -361,11 +400,13 @@ select is(
     'warning memory.rules: autovacuum is off for this table',
     'warning track_counts: autovacuum is off: dead rows stay, and plans are made by old statistics'
   ],
-  'tables that nobody vacuums or analyzes'
+  'tables that are not vacuumed or analyzed are warnings'
 );
 reset track_counts;
 select memory_test.follow('statistics') \g /dev/null
-select is(memory_test.found('statistics'), '{}', 'until somebody does');
+select is(
+  memory_test.found('statistics'), '{}', 'statistics have no findings after the hints were followed'
+);
 drop table memory.notes;
 
 -- Embeddings
@@ -381,50 +422,56 @@ select memory.store_episode('Tea was drunk', 'home') \g /dev/null
 select is(
   memory_test.found('embeddings'),
   array['warning active: no embedding model is registered, so that 1 memory can be found by words only'],
-  'memories that nobody embeds'
+  'a memory without an embedding model is a warning'
 );
 select memory.configure('{"retrieval_mode": "keyword"}') \g /dev/null
 select is(
   memory_test.found('embeddings'),
   array['info active: no embedding model is registered, so that 1 memory can be found by words only'],
-  'as may be meant'
+  'a memory without an embedding model is an info if retrieval is by words only'
 );
 select memory.configure('{"retrieval_mode": "hybrid"}') \g /dev/null
 select memory.register_embedding_version('model', '1') as version \gset
-select is(memory_test.found('embeddings', memory_test.later(1.0 / 25)), '{}', 'a worker may take an hour');
+select is(
+  memory_test.found('embeddings', memory_test.later(1.0 / 25)), '{}',
+  'a memory may wait an hour for its vector'
+);
 select is(
   memory_test.found('embeddings', memory_test.later(1.0 / 8)),
   array['warning active: waiting for a vector of model model: 1 memory, for up to 3 hours'],
-  'and no longer'
+  'a memory that waits for its vector for hours is a warning'
 );
 update memory.embedding_queue as q set attempts = 5 where q.tenant_id = 'e';
 select is(
   memory_test.found('embeddings'),
   array['warning active: given to embedding workers five times and more, and without a vector still: 1 memory'],
-  'one that no worker gets done'
+  'a memory without a vector after five attempts is a warning'
 );
 select is(
   (select array_agg(memory.set_embedding(c.memory_type, c.memory_id, memory_test.axis(1))) from memory.claim_unembedded() as c),
-  '{t}', 'once they have vectors'
+  '{t}', 'every waiting memory can be given its vector'
 );
-select is(memory_test.found('embeddings', memory_test.later(9)), '{}', 'all is well');
+select is(
+  memory_test.found('embeddings', memory_test.later(9)), '{}',
+  'embeddings have no findings once every memory has its vector'
+);
 
 select memory.configure('{"embedding_rendering": "content"}') \g /dev/null
 select is(
   memory_test.found('embeddings'),
   array['info embedding_rendering: episodes are to be embedded as "content", and their vectors are made of "previous_dated"'],
-  'a rendering that no vector has'
+  'a rendering that differs from that of the vectors is an info'
 );
 select memory_test.follow('embeddings') \g /dev/null
 select is(
   memory_test.found('embeddings'),
   array['info building: a change to model model is under way: 1 memory to go'],
-  'a change of model'
+  'a change of the embedding model is an info'
 );
 select is(
   memory_test.found('embeddings', memory_test.later(3)),
   array['warning building: the change to model model stands still: 1 memory without its vector, for up to 3 days'],
-  'one that nobody works on'
+  'a change of the embedding model without progress is a warning'
 );
 select v.id as building from memory.current_embedding_versions() as v where v.status = 'building' \gset
 select memory.set_embedding('episode', e.id, memory_test.axis(1), :'building')
@@ -432,19 +479,22 @@ from memory.episodes as e where e.tenant_id = 'e' \g /dev/null
 select is(
   memory_test.found('embeddings'),
   array['warning building: every memory has its vector of model model, and searches use the old ones'],
-  'one that nobody ended'
+  'a change of the embedding model that is ready but not completed is a warning'
 );
 select memory.switch_embedding_version() \g /dev/null
-select is(memory_test.found('embeddings', memory_test.later(9)), '{}', 'the end of it');
+select is(
+  memory_test.found('embeddings', memory_test.later(9)), '{}',
+  'embeddings have no findings after a change of the model'
+);
 
 select memory.configure('{"exact_scan_limit": 0}') \g /dev/null
 select is(
   memory_test.found('embeddings'),
   array['warning episode: searches compare all of 1 episode: more than exact_scan_limit (0)'],
-  'many vectors without an index'
+  'vectors beyond exact_scan_limit without an index are a warning'
 );
 select memory.rebuild_vector_indexes('hnsw') \g /dev/null
-select is(memory_test.found('embeddings'), '{}', 'which an index is for');
+select is(memory_test.found('embeddings'), '{}', 'embeddings have no findings with a vector index');
 select memory.rebuild_vector_indexes('exact') \g /dev/null
 
 -- Consolidation
@@ -453,25 +503,27 @@ select memory_test.as_tenant('c') \g /dev/null
 select memory.store_episode(b || n, b, as_of => now() - interval '2 hours')
 from unnest('{home,work,gym,shop}'::text[]) as b cross join generate_series(1, 3) as n \g /dev/null
 update memory.episodes as e set expires_at = null where e.tenant_id = 'c';
-select is(memory_test.found('consolidation'), '{}', 'episodes may wait');
+select is(memory_test.found('consolidation'), '{}', 'episodes may wait for consolidation');
 select is(
   memory_test.found('consolidation', memory_test.later(2)),
   array['warning gym, home, shop and 1 more: waiting for consolidation, which was due a day ago: 12 episodes, for up to 2 days'],
-  'but not for days'
+  'episodes that wait for consolidation for days are a warning'
 );
 select c.run_id as run from memory.claim_episodes('home') as c limit 1 \gset
 select is(
   memory_test.found('consolidation', memory_test.later(1.0 / 24)), '{}',
-  'a lease that has ended a moment ago'
+  'a lease that has just ended is not a finding'
 );
 select is(
   memory_test.found('consolidation', memory_test.later(1.0 / 12)),
   array['warning home: the lease of a run ended 105 minutes ago: its worker died, and nobody has come since'],
-  'one that ended long ago'
+  'a lease that ended long ago is a warning'
 );
 select memory.fail_consolidation(:'run', 'no answer') \g /dev/null
 select is(
-  memory_test.found('consolidation'), array['info failed: failed, and waiting for another try: 3 episodes'], 'a failed run'
+  memory_test.found('consolidation'),
+  array['info failed: failed, and waiting for another try: 3 episodes'],
+  'a failed run is an info'
 );
 select memory.configure('{"consolidation_max_attempts": 1}') \g /dev/null
 select memory.fail_consolidation(c.run_id, 'no answer')
@@ -484,7 +536,7 @@ select is(
     'warning runs: the last three runs have failed',
     'info failed: failed, and waiting for another try: 3 episodes'
   ],
-  'dead letters, and a worker that never gets an answer'
+  'dead letters and repeated failures are warnings'
 );
 select memory.requeue_episodes() \g /dev/null
 select memory.configure('{"consolidation_review": true}') \g /dev/null
@@ -495,17 +547,20 @@ select memory.apply_consolidation(
 select is(
   memory_test.found('consolidation', memory_test.later(1.0 / 50)),
   array['info failed: failed, and waiting for another try: 3 episodes'],
-  'one good run is enough, and proposals may wait'
+  'one good run ends the warning of failed runs, and proposals may wait'
 );
 update memory.episodes as e set consolidation_status = 'consolidated'
 where e.tenant_id = 'c' and e.consolidation_status <> 'consolidated';
 select is(
   memory_test.found('consolidation', memory_test.later(8)),
   array['warning review: proposed in 1 run, and neither accepted nor rejected for up to 8 days'],
-  'but not for ever'
+  'proposals that wait for more than a week are a warning'
 );
 select memory.reject_proposals(:'run') \g /dev/null
-select is(memory_test.found('consolidation', memory_test.later(8)), '{}', 'all is done');
+select is(
+  memory_test.found('consolidation', memory_test.later(8)), '{}',
+  'consolidation has no findings once the proposals are rejected'
+);
 
 -- Jobs
 
@@ -513,26 +568,29 @@ select memory_test.as_tenant('j') \g /dev/null
 select memory.store_fact('Ada', 'mood', 'well', permanence => 'ephemeral') \g /dev/null
 select memory.store_rule('Shout', confidence => 0.2) as rule \gset
 select memory.seal_events() \g /dev/null
--- The fact fades when it is 16.1 days old, and expires with 30; the rule fades at once.
-select is(memory_test.found('jobs', memory_test.later(1)), '{}', 'a sweep may come in the night');
+-- The fact fades after 16.1 days and expires after 30; the rule fades at once.
+select is(memory_test.found('jobs', memory_test.later(1)), '{}', 'a decay sweep may be a day late');
 select is(
   memory_test.found('jobs', memory_test.later(3)),
   array['warning run_decay_sweep: not in the state that their confidence has had for two days: 1 memory'],
-  'and is missed if it does not'
+  'a decay sweep that is three days late is a warning'
 );
 select is(
   memory_test.found('jobs', memory_test.later(19)),
   array['warning run_decay_sweep: not in the state that their confidence has had for two days: 2 memories'],
-  'by whatever decays'
+  'facts and rules both count toward a late decay sweep'
 );
 update memory.facts as f set metadata = '{"status": "fading"}' where f.tenant_id = 'j';
 update memory.rules as r set metadata = '{"status": "fading"}' where r.tenant_id = 'j';
-select is(memory_test.found('jobs', memory_test.later(17)), '{}', 'what the sweep has just let fade is right');
+select is(
+  memory_test.found('jobs', memory_test.later(17)), '{}',
+  'a fact that has just faded is not a finding'
+);
 update memory.facts as f set metadata = '{}', valid_to = now() + interval '1 hour' where f.tenant_id = 'j';
 select is(
   memory_test.found('jobs', memory_test.later(3)),
   array['warning run_decay_sweep: not in the state that their confidence has had for two days: 1 memory'],
-  'a fact that holds no more has to expire'
+  'a fact past its valid_to that has not expired is a warning'
 );
 select memory.forget_memory('fact', f.id) from memory.facts as f where f.tenant_id = 'j' \g /dev/null
 
@@ -540,43 +598,58 @@ select memory.mark_harmful(:'rule') from generate_series(1, 3) \g /dev/null
 select is(
   memory_test.found('jobs', memory_test.later(3)),
   array['warning run_rule_hygiene: due for two days to become a warning, or proven: 1 rule'],
-  'a rule that does harm'
+  'a harmful rule that is not inverted is a warning'
 );
 update memory.rules as r
 set metadata = r.metadata - 'needs_inversion', success_count = 15, harmful_count = 0, applied_count = 15,
   maturity = 'established', effectiveness_score = 1
 where r.tenant_id = 'j';
-select is(memory_test.found('jobs', memory_test.later(31)), '{}', 'one that has come of age');
+select is(
+  memory_test.found('jobs', memory_test.later(31)), '{}',
+  'a rule that is due to become proven may wait two days'
+);
 select is(
   memory_test.found('jobs', memory_test.later(33)),
   array['warning run_rule_hygiene: due for two days to become a warning, or proven: 1 rule'],
-  'and nobody promotes'
+  'a rule that is due to become proven and is not promoted is a warning'
 );
 select memory.forget_memory('rule', :'rule') \g /dev/null
 
 select memory.store_episode('Tea was drunk', 'home') \g /dev/null
-select is(memory_test.found('jobs', memory_test.later(8)), '{}', 'an episode that has expired');
+select is(
+  memory_test.found('jobs', memory_test.later(8)), '{}',
+  'an expired episode may wait two days for the cleanup'
+);
 select is(
   memory_test.found('jobs', memory_test.later(10)),
   array['warning run_episode_cleanup: expired more than two days ago, and not deleted: 1 episode'],
-  'and is not deleted'
+  'an expired episode that is not deleted is a warning'
 );
 select memory.configure('{"episode_pending_grace_days": 3}') \g /dev/null
-select is(memory_test.found('jobs', memory_test.later(10)), '{}', 'as may be meant while it waits');
+select is(
+  memory_test.found('jobs', memory_test.later(10)), '{}',
+  'an expired episode within the grace period is not a finding'
+);
 update memory.episodes as e set consolidation_status = 'consolidated' where e.tenant_id = 'j';
-select isnt(memory_test.found('jobs', memory_test.later(10)), '{}', 'but not later');
+select isnt(
+  memory_test.found('jobs', memory_test.later(10)), '{}',
+  'a consolidated episode has no grace period'
+);
 delete from memory.episodes as e where e.tenant_id = 'j';
 
 update memory.event_chain_heads as h set sealed_at = now() - interval '1 second' where h.tenant_id = 'j';
-select is(memory_test.found('jobs', memory_test.later(0.9)), '{}', 'events wait for a seal');
+select is(
+  memory_test.found('jobs', memory_test.later(0.9)), '{}', 'events may wait a day for their seal'
+);
 select is(
   memory_test.found('jobs', memory_test.later(2)),
-  array['warning seal_events: the oldest event without a seal is of 2 days ago'], 'but not for days'
+  array['warning seal_events: the oldest event without a seal is of 2 days ago'],
+  'events that wait for their seal for days are a warning'
 );
 select memory.configure('{"event_seal_schedule": "off"}') \g /dev/null
 select matches(
   (select d.severity || ' ' || d.hint from memory.doctor(as_of => memory_test.later(2)) as d where d.check_name = 'jobs'),
-  '^info select memory.seal_events\(\); .* "off"', 'unless that is off'
+  '^info select memory.seal_events\(\); .* "off"', 'unsealed events are an info if sealing is off'
 );
 update memory.event_chain_heads as h set sealed_at = now() where h.tenant_id = 'j';
 
@@ -586,16 +659,16 @@ select 'j', 'fact', 0, 0 from generate_series(1, 1001);
 select is(
   memory_test.found('jobs'),
   array['warning fold_corpus_statistics: not folded into the statistics of the corpus: 1,001 changes'],
-  'changes that nobody folds'
+  'many changes that are not folded are a warning'
 );
 select memory.fold_corpus_statistics() \g /dev/null
-select is(memory_test.found('jobs'), '{}', 'until somebody does');
+select is(memory_test.found('jobs'), '{}', 'jobs have no findings after the changes are folded');
 
 -- Settings
 
 select memory_test.as_tenant('s') \g /dev/null
 
--- What is found once these settings are made, with the hint followed: nothing.
+-- What is found with these settings, followed by what is left after the hints: nothing.
 create function memory_test.found_with(settings jsonb)
   returns text
   language plpgsql
@@ -612,8 +685,11 @@ begin
 end;
 $$;
 
-select is(memory_test.found_with('{}'), '', 'the default settings do not contradict each other');
-select is(memory_test.found_with(c.settings), c.found, c.settings::text)
+select is(memory_test.found_with('{}'), '', 'the default settings have no findings');
+select is(
+  memory_test.found_with(c.settings), c.found,
+  format('doctor finds what is wrong with the settings %s', c.settings)
+)
 from (
   values
   ('{"weight_relevance": 0}'::jsonb, 'warning weight_relevance: recall ranks without regard to what was asked'),
@@ -690,17 +766,20 @@ from (
     'error retrieval_mode: searches are refused: retrieval_mode is "semantic", and no embedding model is registered'
   )
 ) as c (settings, found);
-select throws_ok($$ select memory.search('tea', mode => 'semantic') $$, 'PM002', null, 'they are');
+select throws_ok(
+  $$ select memory.search('tea', mode => 'semantic') $$, 'PM002', null,
+  'a semantic search without an embedding model is refused'
+);
 
 select memory.store_rule('Offer tea') \g /dev/null
 update memory.rules as r set text_search_config = 'german' where r.tenant_id = 's';
 select is(
   memory_test.found('settings'),
   array['warning text_search_config: indexed in another language than searches are read in (english): 1 memory'],
-  'what a store missed that ran beside a change'
+  'a memory indexed in another language than that of searches is a warning'
 );
 select memory_test.follow('settings') \g /dev/null
-select is(memory_test.found('settings'), '{}', 'is indexed anew');
+select is(memory_test.found('settings'), '{}', 'following the hint indexes the memory again');
 update memory.settings as s set text_search_config = 'klingon' where s.tenant_id = 's';
 select is(
   memory_test.found('settings'),
@@ -708,9 +787,12 @@ select is(
     'error text_search_config: stores and searches are refused: there is no text search configuration ''klingon''',
     'warning text_search_config: indexed in another language than searches are read in (klingon): 1 memory'
   ],
-  'a language that a restore lost'
+  'a text search configuration that does not exist is an error'
 );
-select throws_ok($$ select memory.store_rule('Offer coffee') $$, '42704', null, 'they are refused');
+select throws_ok(
+  $$ select memory.store_rule('Offer coffee') $$, '42704', null,
+  'storing is refused if the text search configuration does not exist'
+);
 
 -- Access tokens
 
@@ -722,45 +804,69 @@ update memory.access_tokens as t set last_used_on = (memory_test.later(70) at ti
 where t.tenant_id = 't' and t.name = 'laptop';
 update memory.access_tokens as t set last_used_on = (now() at time zone 'UTC')::date
 where t.tenant_id = 't' and t.name = 'visit';
-select is(memory_test.found('tokens', memory_test.later(75.9)), '{}', 'tokens that last');
+select is(
+  memory_test.found('tokens', memory_test.later(75.9)), '{}',
+  'tokens that are valid for long enough are not a finding'
+);
 select is(
   memory_test.found('tokens', memory_test.later(76)),
   array['warning laptop: the token ''laptop'' of role writer is in use, and expires in 14 days'],
-  'one that is in use and does not'
+  'a token in use that expires within 14 days is a warning'
 );
-select is(memory_test.found('tokens', memory_test.later(86)), '{}', 'and one that was not used lately');
-select is(memory_test.found('tokens', memory_test.later(90)), '{}', 'or has expired');
-select is(memory_test.found('tokens', memory_test.later(1)), '{}', 'one that was made to end soon');
+select is(
+  memory_test.found('tokens', memory_test.later(86)), '{}',
+  'a token that expires soon and was not used lately is not a finding'
+);
+select is(
+  memory_test.found('tokens', memory_test.later(90)), '{}', 'an expired token is not a finding'
+);
+select is(
+  memory_test.found('tokens', memory_test.later(1)), '{}',
+  'a token that was created for a short time is not a finding'
+);
 update memory.access_tokens as t set expires_at = memory_test.later(10), created_at = memory_test.later(-80)
 where t.tenant_id = 't' and t.name = 'laptop';
 update memory.access_tokens as t set last_used_on = (now() at time zone 'UTC')::date
 where t.tenant_id = 't' and t.name = 'laptop';
-select is(cardinality(memory_test.found('tokens')), 1, 'of these it is told');
+select is(
+  cardinality(memory_test.found('tokens')), 1,
+  'a token created for long and in use that expires soon is found'
+);
 select memory_test.follow('tokens') \g /dev/null
 select results_eq(
   $$ select t.role, t.actor from memory.list_access_tokens() as t where t.name = 'laptop' $$,
-  $$ values ('writer', 'assistant'), ('writer', 'assistant') $$, 'the hint makes another one'
+  $$ values ('writer', 'assistant'), ('writer', 'assistant') $$,
+  'following the hint creates a token with the same role and actor'
 );
-select is(memory_test.found('tokens'), '{}', 'and then it may end');
-select is(memory_test.found('tokens', memory_test.later(365)), '{}', 'a token of an administrator');
+select is(
+  memory_test.found('tokens'), '{}',
+  'a token that expires soon and has a successor is not a finding'
+);
+select is(
+  memory_test.found('tokens', memory_test.later(365)), '{}',
+  'a token of role admin may be a year old'
+);
 select is(
   memory_test.found('tokens', memory_test.later(366)),
-  array['info office: the token ''office'' of role admin was made 366 days ago'], 'that is old'
+  array['info office: the token ''office'' of role admin was made 366 days ago'],
+  'a token of role admin that is more than a year old is an info'
 );
 select memory.revoke_access_token(:'admin_token') \g /dev/null
-select is(memory_test.found('tokens', memory_test.later(366)), '{}', 'unless it is revoked');
+select is(
+  memory_test.found('tokens', memory_test.later(366)), '{}', 'a revoked token is not a finding'
+);
 
--- The worst first, and of one tenant only
+-- Order and tenants
 
 select memory_test.as_tenant('n') \g /dev/null
 select memory.register_embedding_version('model', '1') \g /dev/null
 select is_empty(
   $$ select d.* from memory.doctor(as_of => memory_test.later(30)) as d where d.check_name not in ('login', 'jobs') $$,
-  'a tenant sees nothing of all that the others left undone'
+  'a tenant has no findings about the memories of other tenants'
 );
 select is(
   (select array_agg(d.subject) from memory.doctor(as_of => memory_test.later(30)) as d where d.check_name = 'jobs'),
-  '{seal_events}', 'but events of its own'
+  '{seal_events}', 'a tenant has findings about its own events'
 );
 select memory.configure(
   '{"context_token_budget": 5, "context_chars_per_token": 1, "weight_relevance": 0, "ranking": "specified", "rrf_k": 30}'
@@ -773,7 +879,7 @@ select results_eq(
      ('error', 'settings', 'context_token_budget'), ('warning', 'indexes', 'facts_tags_idx'),
      ('warning', 'settings', 'weight_relevance'), ('info', 'settings', 'ranking'), ('ok', 'statistics', null),
      ('ok', 'jobs', null) $$,
-  'errors come first, then in the order of the checks, and last what is well'
+  'errors come first, then the other findings by check, and what is ok comes last'
 );
 
 select * from finish();

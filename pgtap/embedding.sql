@@ -14,7 +14,7 @@ create function memory_test.queue()
     order by q.target, q.enqueued_at, q.memory_type, q.memory_id;
   end;
 
--- The error code of a statement, or none; what it did is undone.
+-- The error code of a statement, or none; its effects are undone.
 create function memory_test.code_of(statement text)
   returns text
   language plpgsql
@@ -33,15 +33,17 @@ $$;
 -- Before any model is registered
 
 select is_empty(
-  $$ select * from memory.active_embedding_version() $$, 'at first no embedding model is active'
+  $$ select * from memory.active_embedding_version() $$, 'no embedding model is active at first'
 );
-select is_empty($$ select * from memory.embedding_backlog() $$, 'and nothing waits for a vector');
+select is_empty(
+  $$ select * from memory.embedding_backlog() $$, 'nothing waits for a vector at first'
+);
 select memory.store_episode('Early', 'home') as early_id \gset
 select results_eq(
   $$ select b.embedding_version_id, b.model, b.version, b.status, b.pending, b.claimed, b.oldest_at
      from memory.embedding_backlog() as b $$,
   $$ values (null::uuid, null::text, null::text, 'active', 1::bigint, 0::bigint, now()) $$,
-  'memories wait for the model that will be registered'
+  'memories wait for a model that is not yet registered'
 );
 select throws_ok(
   format($$ select memory.set_embedding('episode', %L, memory_test.axis(1)) $$, :'early_id'),
@@ -52,7 +54,8 @@ select throws_ok(
   'no vector can be stored before a model is registered'
 );
 select ok(
-  memory.lock_embedding_version('a', null, null) is null, 'what is stored without a vector needs no model'
+  memory.lock_embedding_version('a', null, null) is null,
+  'a memory stored without a vector needs no model'
 );
 select throws_ok(
   $$ select memory.claim_unembedded('00000000-0000-0000-0000-000000000001') $$,
@@ -70,7 +73,7 @@ select throws_ok(
 );
 select throws_ok(
   $$ select memory.register_embedding_version(repeat('m', 257), '1') $$, 'PM002', null,
-  'a model beyond 256 octets is refused'
+  'a model name of more than 256 bytes is refused'
 );
 select throws_ok(
   $$ select memory.register_embedding_version('model', ' ') $$, 'PM002', null, 'a blank version is refused'
@@ -80,28 +83,29 @@ select throws_ok(
 );
 select throws_ok(
   $$ select memory.register_embedding_version('model', repeat('1', 129)) $$, 'PM002', null,
-  'a version beyond 128 octets is refused'
+  'a version of more than 128 bytes is refused'
 );
 select throws_ok(
   $$ select memory.register_embedding_version('model', '1', 768) $$,
-  'PM002', 'vectors of 768 dimensions do not fit', 'a model of other dimensions is refused'
+  'PM002', 'vectors of 768 dimensions do not fit',
+  'a model with another number of dimensions is refused'
 );
 select throws_ok(
   $$ select memory.register_embedding_version('model', '1', null) $$,
-  'PM002', 'vectors of NULL dimensions do not fit', 'a model of NULL dimensions is refused'
+  'PM002', 'vectors of NULL dimensions do not fit', 'a model with NULL dimensions is refused'
 );
 select is_empty(
-  $$ select v.id from memory.embedding_versions as v $$, 'a model that is refused is not registered'
+  $$ select v.id from memory.embedding_versions as v $$, 'a refused model is not registered'
 );
 select memory.register_embedding_version('model', '1') as version_id \gset
 select results_eq(
   $$ select v.id, v.model, v.version, v.dimensions from memory.active_embedding_version() as v $$,
   format($$ values (%L::uuid, 'model', '1', 384) $$, :'version_id'),
-  'the first model that is registered becomes the active one'
+  'the first registered model becomes the active one'
 );
 select is(
   memory.register_embedding_version('model', '1', 384), :'version_id'::uuid,
-  'registering it again gives its id again'
+  'registering a model again returns its id'
 );
 select is(
   (
@@ -109,7 +113,7 @@ select is(
     where e.tenant_id = 'a' and e.event_type = 'embedding_version_created'
       and e.payload -> 'new' ->> 'id' = :'version_id'
   ),
-  1::bigint, 'registering writes one event'
+  1::bigint, 'registering a model twice writes one event'
 );
 select throws_ok(
   $$ select memory.register_embedding_version('other', '1') $$,
@@ -122,43 +126,45 @@ select throws_ok(
   'another version of the model is refused'
 );
 select is(
-  (select count(*) from memory.embedding_versions as v), 1::bigint, 'and not registered'
+  (select count(*) from memory.embedding_versions as v), 1::bigint,
+  'a refused second model is not registered'
 );
 select memory_test.as_tenant('b') \g /dev/null
 select is_empty($$ select * from memory.active_embedding_version() $$, 'another tenant has no model yet');
 select memory.register_embedding_version('other', '9') as foreign_version_id \gset
 select is(
-  (select v.model from memory.active_embedding_version() as v), 'other', 'and may register another one'
+  (select v.model from memory.active_embedding_version() as v), 'other',
+  'another tenant may register another model'
 );
 select memory.store_fact('foreign', 'fact', 'of b') as foreign_id \gset
 select memory_test.as_tenant('a') \g /dev/null
 select is(
   (select v.model from memory.active_embedding_version() as v), 'model',
-  'which leaves the first tenant its own'
+  'the model of another tenant leaves the first tenant''s unchanged'
 );
 select memory_test.as_tenant('long') \g /dev/null
 select memory.register_embedding_version(repeat('m', 256), repeat('1', 128)) \g /dev/null
 select is(
   (select octet_length(v.model) from memory.active_embedding_version() as v), 256,
-  'the longest name of a model is registered'
+  'the longest name of a model can be registered'
 );
 select memory_test.as_tenant('a') \g /dev/null
 select throws_ok(
   $$ insert into memory.embedding_versions (tenant_id, model, version, status)
      values ('a', 'other', '1', 'active') $$,
-  '23505', null, 'the database holds one active version per tenant'
+  '23505', null, 'a tenant cannot have two active versions'
 );
 select throws_ok(
   $$ insert into memory.embedding_versions (tenant_id, model, version, dimensions, status)
      values ('a', 'other', '1', 768, 'retired') $$,
-  '23514', null, 'the database holds no version of other dimensions'
+  '23514', null, 'a version with another number of dimensions cannot be stored'
 );
 
 -- Which vectors may be stored
 
 select is(
   memory.check_embedding_version(null), :'version_id'::uuid,
-  'a vector of no named version is of the active one'
+  'a vector without a version is of the active version'
 );
 select is(
   memory.check_embedding_version(:'version_id'), :'version_id'::uuid,
@@ -175,34 +181,38 @@ select is(
 );
 select throws_ok(
   $$ select memory.lock_embedding_version('a', '[1,2,3]', null) $$, 'PM002', null,
-  'a vector of the wrong length is stored under no version'
+  'lock_embedding_version refuses a vector of the wrong length'
 );
 select throws_ok(
   format($$ select memory.store_rule('x', embedding => memory_test.axis(1), embedding_version_id => %L) $$,
     :'foreign_version_id'),
   'PM004', null, 'a vector of another version cannot be stored'
 );
-select lives_ok($$ select memory.check_embedding(memory_test.axis(7)) $$, 'a unit vector is a vector');
-select throws_ok($$ select memory.check_embedding(null) $$, 'PM002', null, 'NULL is no vector');
+select lives_ok(
+  $$ select memory.check_embedding(memory_test.axis(7)) $$, 'a unit vector is accepted'
+);
+select throws_ok(
+  $$ select memory.check_embedding(null) $$, 'PM002', null, 'a NULL vector is refused'
+);
 select throws_ok(
   $$ select memory.check_embedding('[1,2,3]') $$, 'PM002', 'vectors of 3 dimensions do not fit',
   'a vector of 3 dimensions is refused'
 );
 select throws_ok(
   $$ select memory.check_embedding(array_fill(1, array[385])::vector) $$,
-  'PM002', 'vectors of 385 dimensions do not fit', 'a vector of one dimension more is refused'
+  'PM002', 'vectors of 385 dimensions do not fit', 'a vector with one dimension too many is refused'
 );
 select throws_ok(
   $$ select memory.check_embedding(array_fill(0, array[384])::vector) $$,
-  'PM002', 'the norm of the embedding is 0', 'a vector without direction is refused'
+  'PM002', 'the norm of the embedding is 0', 'a zero vector is refused'
 );
 select throws_ok(
   $$ select memory.check_embedding(array_fill(1e-9, array[384])::vector) $$,
-  'PM002', null, 'a vector whose norm is next to nothing is refused'
+  'PM002', null, 'a vector with a tiny norm is refused'
 );
 select throws_ok(
   $$ select memory.check_embedding(array_fill(1e6, array[384])::vector) $$, 'PM002', null,
-  'a vector whose norm is huge is refused'
+  'a vector with a huge norm is refused'
 );
 select throws_ok(
   $$ select memory.check_embedding(array_fill(3e38, array[384])::vector) $$, 'PM002', null,
@@ -211,7 +221,7 @@ select throws_ok(
 select lives_ok(
   $$ select memory.check_embedding(array_fill(1e4, array[384])::vector),
        memory.check_embedding(array_fill(1e-6, array[384])::vector) $$,
-  'a long or a short vector is accepted'
+  'long and short vectors are accepted'
 );
 
 -- What is queued
@@ -230,7 +240,7 @@ select results_eq(
        order by m.memory_type, m.memory_id $$,
     :'early_id', :'episode_id', :'fact_id', :'rule_id'
   ),
-  'a memory that is stored without a vector is queued for one'
+  'a memory stored without a vector is queued for one'
 );
 select memory.store_episode('Met Bob', 'home', embedding => memory_test.axis(2)) as embedded_episode_id \gset
 select memory.store_fact('user', 'hates', 'rain', embedding => memory_test.axis(2)) as embedded_fact_id \gset
@@ -238,20 +248,23 @@ select memory.store_rule(
   'Bring cake', embedding => memory_test.axis(2), embedding_version_id => :'version_id'
 ) as embedded_rule_id \gset
 select is(
-  (select count(*) from memory_test.queue() as q), 4::bigint, 'a memory that is stored with a vector is not'
+  (select count(*) from memory_test.queue() as q), 4::bigint,
+  'a memory stored with a vector is not queued'
 );
 
 -- claim_unembedded: what it refuses
 
 select throws_ok(
-  $$ select memory.claim_unembedded(batch_size => 0) $$, 'PM002', null, 'a claim of nothing is refused'
+  $$ select memory.claim_unembedded(batch_size => 0) $$, 'PM002', null,
+  'a claim with a batch size of 0 is refused'
 );
 select throws_ok(
   $$ select memory.claim_unembedded(batch_size => 10001) $$, 'PM002', null,
-  'a claim of more than 10000 is refused'
+  'a claim with a batch size of more than 10000 is refused'
 );
 select throws_ok(
-  $$ select memory.claim_unembedded(batch_size => null) $$, 'PM002', null, 'a claim of NULL is refused'
+  $$ select memory.claim_unembedded(batch_size => null) $$, 'PM002', null,
+  'a claim with a NULL batch size is refused'
 );
 select throws_ok(
   $$ select memory.claim_unembedded(lease => null) $$, 'PM002', 'lease is NULL', 'a NULL lease is refused'
@@ -263,10 +276,12 @@ select throws_ok(
   $$ select memory.claim_unembedded(lease => '-1 minute') $$, 'PM002', null, 'a negative lease is refused'
 );
 select throws_ok(
-  $$ select memory.claim_unembedded(lease => '24:00:01') $$, 'PM002', null, 'a lease beyond a day is refused'
+  $$ select memory.claim_unembedded(lease => '24:00:01') $$, 'PM002', null,
+  'a lease of more than a day is refused'
 );
 select throws_ok(
-  $$ select memory.claim_unembedded(as_of => null) $$, 'PM002', null, 'a claim at no time is refused'
+  $$ select memory.claim_unembedded(as_of => null) $$, 'PM002', null,
+  'a claim at a NULL time is refused'
 );
 select throws_ok(
   $$ select memory.claim_unembedded(as_of => 'infinity') $$, 'PM002', null,
@@ -274,14 +289,15 @@ select throws_ok(
 );
 select is(
   memory_test.code_of($$ select memory.claim_unembedded(as_of => now() + interval '2 days') $$), 'PM002',
-  'a claim in the future, which would keep the memories from every worker until then, is refused'
+  'a claim at a future time is refused'
 );
 select throws_ok(
   format($$ select memory.claim_unembedded(%L) $$, :'foreign_version_id'), 'PM001', null,
   'a claim for the version of another tenant is refused'
 );
 select is(
-  (select sum(q.attempts) from memory_test.queue() as q), 0::bigint, 'a claim that is refused claims nothing'
+  (select sum(q.attempts) from memory_test.queue() as q), 0::bigint,
+  'a refused claim claims nothing'
 );
 
 -- claim_unembedded: order, batches and leases
@@ -296,13 +312,13 @@ select results_eq(
   format(
     $$ values ('rule', %L::uuid, 'Ask first'), ('fact', %L, 'user likes tea') $$, :'rule_id', :'fact_id'
   ),
-  'a worker claims as many as it asks for, the oldest first, each with the text to embed'
+  'a worker claims as many as it asks for, the oldest first, each with its text'
 );
 select results_eq(
   $$ select q.memory_type, q.claimed_until, q.attempts from memory_test.queue() as q limit 3 $$,
   $$ values
     ('rule', '2026-01-02T00:05Z'::timestamptz, 1), ('fact', '2026-01-02T00:05Z', 1), ('episode', null, 0) $$,
-  'they are its own for five minutes unless it says otherwise'
+  'a claim lasts five minutes by default'
 );
 select results_eq(
   $$ select c.memory_id, c.content
@@ -311,32 +327,32 @@ select results_eq(
     $$ values (%1$L::uuid, 'Met Ada (%3$s)'), (%2$L, 'Early (%3$s)') $$,
     :'episode_id', :'early_id', memory.date_in_words(now())
   ),
-  'a second worker claims others'
+  'a second worker claims other memories'
 );
 select is_empty(
   $$ select c.memory_id from memory.claim_unembedded(as_of => '2026-01-02T00:04:59Z') as c $$,
-  'while all are claimed there is nothing to claim'
+  'nothing can be claimed while everything is claimed'
 );
 select results_eq(
   $$ select b.pending, b.claimed, b.oldest_at from memory.embedding_backlog('2026-01-02T00:04:59Z') as b $$,
   $$ values (4::bigint, 4::bigint, '2026-01-01T00:00Z'::timestamptz) $$,
-  'the backlog tells how many wait, how many of them are claimed, and since when the oldest waits'
+  'the backlog has the number of waiting and claimed memories and the oldest time'
 );
 select results_eq(
   $$ select b.pending, b.claimed from memory.embedding_backlog('2026-01-02T00:05Z') as b $$,
   $$ values (4::bigint, 2::bigint) $$,
-  'a lease that has ended is no claim any more'
+  'the backlog does not count a claim whose lease has ended'
 );
 select memory.store_fact('user', 'plays', 'chess') as late_id \gset
 select results_eq(
   $$ select c.memory_id from memory.claim_unembedded(batch_size => 1, as_of => '2026-01-02T00:05Z') as c $$,
   format($$ values (%L::uuid) $$, :'late_id'),
-  'a memory that was not tried yet comes before older ones that were'
+  'a memory that was never tried is claimed before older ones that were'
 );
 select results_eq(
   $$ select c.memory_id from memory.claim_unembedded(as_of => '2026-01-02T00:05Z') as c $$,
   format($$ values (%L::uuid), (%L) $$, :'rule_id', :'fact_id'),
-  'when a lease ends its memories are free again'
+  'memories can be claimed again after their lease ends'
 );
 select results_eq(
   $$ select c.memory_id from memory.claim_unembedded(lease => '1 day', as_of => '2026-01-02T01:00Z') as c $$,
@@ -344,24 +360,24 @@ select results_eq(
     $$ values (%L::uuid), (%L), (%L), (%L), (%L) $$,
     :'episode_id', :'early_id', :'late_id', :'rule_id', :'fact_id'
   ),
-  'a claim without a size takes up to 32, the least tried first'
+  'a claim takes up to 32 by default, those with the fewest attempts first'
 );
 select results_eq(
   $$ select q.claimed_until, q.attempts from memory_test.queue() as q $$,
   $$ values
     ('2026-01-03T01:00Z'::timestamptz, 3), ('2026-01-03T01:00Z', 3), ('2026-01-03T01:00Z', 2),
     ('2026-01-03T01:00Z', 2), ('2026-01-03T01:00Z', 2) $$,
-  'each claim counts, and a lease may last a day'
+  'each claim counts as an attempt, and a lease may last a day'
 );
 select memory_test.as_tenant('busy') \g /dev/null
 select memory.store_episode('Note ' || i, 'home') from generate_series(1, 40) as i \g /dev/null
 select is(
   (select count(*) from memory.claim_unembedded(as_of => '2026-01-02Z') as c), 32::bigint,
-  'of a long queue 32 are claimed at once'
+  'a claim takes 32 of a long queue by default'
 );
 select is(
   (select count(*) from memory.claim_unembedded(batch_size => 10000, as_of => '2026-01-02Z') as c), 8::bigint,
-  'and the rest by whoever comes next'
+  'the next claim takes the rest of a long queue'
 );
 select memory_test.as_tenant('b') \g /dev/null
 select results_eq(
@@ -373,18 +389,18 @@ select memory_test.as_tenant('a') \g /dev/null
 select memory.store_episode(repeat('x', 300000), 'home') as long_id \gset
 select is(
   (select octet_length(c.content) from memory.claim_unembedded(:'version_id', as_of => '2026-01-02Z') as c),
-  262144, 'of a long text the first 256 KiB are to be embedded'
+  262144, 'only the first 256 KiB of a long text are embedded'
 );
 
 -- set_embedding
 
 select throws_ok(
   format($$ select memory.set_embedding('thing', %L, memory_test.axis(1)) $$, :'fact_id'), 'PM002', null,
-  'a vector of an unknown type of memory is refused'
+  'a vector for an unknown memory type is refused'
 );
 select throws_ok(
   format($$ select memory.set_embedding(null, %L, memory_test.axis(1)) $$, :'fact_id'), 'PM002', null,
-  'a vector of a NULL type of memory is refused'
+  'a vector for a NULL memory type is refused'
 );
 select throws_ok(
   format($$ select memory.set_embedding('fact', %L, null) $$, :'fact_id'), 'PM002', 'embedding is NULL',
@@ -392,7 +408,7 @@ select throws_ok(
 );
 select throws_ok(
   format($$ select memory.set_embedding('fact', %L, '[1,2,3]') $$, :'fact_id'), 'PM002', null,
-  'a vector of other dimensions cannot be set'
+  'a vector with another number of dimensions cannot be set'
 );
 select throws_ok(
   format($$ select memory.set_embedding('fact', %L, array_fill(0, array[384])::vector) $$, :'fact_id'),
@@ -400,7 +416,7 @@ select throws_ok(
 );
 select throws_ok(
   format($$ select memory.set_embedding('fact', %L, array_fill(1e6, array[384])::vector) $$, :'fact_id'),
-  'PM002', null, 'a vector of a huge norm cannot be set'
+  'PM002', null, 'a vector with a huge norm cannot be set'
 );
 select throws_ok(
   format(
@@ -437,7 +453,7 @@ select throws_ok(
 );
 select is(
   (select count(*) from memory.facts as f where f.id = :'fact_id' and f.embedding is null), 1::bigint,
-  'a vector that is refused is not set'
+  'a refused vector is not set'
 );
 select memory.set_embedding('episode', :'episode_id', memory_test.axis(3)) as set_episode \gset
 select memory.set_embedding('fact', :'fact_id', memory_test.axis(4), :'version_id') as set_fact \gset
@@ -449,7 +465,7 @@ select results_eq(
     :'set_episode', :'episode_id'
   ),
   format($$ values (true, true, %L::uuid) $$, :'version_id'),
-  'an episode is given its vector'
+  'set_embedding sets the vector of an episode'
 );
 select results_eq(
   format(
@@ -458,7 +474,7 @@ select results_eq(
     :'set_fact', :'fact_id'
   ),
   format($$ values (true, true, %L::uuid) $$, :'version_id'),
-  'a fact is given its vector'
+  'set_embedding sets the vector of a fact'
 );
 select results_eq(
   format(
@@ -467,7 +483,7 @@ select results_eq(
     :'set_rule', :'rule_id'
   ),
   format($$ values (true, true, %L::uuid) $$, :'version_id'),
-  'a rule is given its vector'
+  'set_embedding sets the vector of a rule'
 );
 select is(
   (select array_agg(q.memory_id order by q.memory_id) from memory_test.queue() as q),
@@ -475,7 +491,7 @@ select is(
     select array_agg(m.id order by m.id)
     from unnest(array[:'early_id', :'late_id', :'long_id']::uuid[]) as m (id)
   ),
-  'and none of them waits any more, while the others do'
+  'memories whose vector was set no longer wait, and the others do'
 );
 select results_eq(
   format(
@@ -486,18 +502,18 @@ select results_eq(
     :'embedded_episode_id', :'embedded_fact_id', :'embedded_rule_id'
   ),
   $$ values (true, true, true) $$,
-  'another memory keeps the vector it has'
+  'set_embedding leaves the vectors of other memories unchanged'
 );
 select is(
   (select count(*) from memory.episodes as e where e.id = :'early_id' and e.embedding is null), 1::bigint,
-  'or has none'
+  'set_embedding leaves other memories without a vector'
 );
 select results_eq(
   $$ select m.id from memory.semantic_search('fact', memory_test.axis(4), max_results => 1) as m $$,
   format($$ values (%L::uuid) $$, :'fact_id'),
-  'a fact that was given its vector is found by meaning'
+  'a fact is found by meaning once its vector is set'
 );
-select is(memory_test.events_of(:'fact_id'), '{fact_created}', 'giving it is no event of the fact');
+select is(memory_test.events_of(:'fact_id'), '{fact_created}', 'setting a vector writes no event');
 select memory.set_embedding('fact', :'fact_id', memory_test.axis(6)) as set_again \gset
 select is(
   (select f.embedding from memory.facts as f where :'set_again'::boolean and f.id = :'fact_id'),
@@ -505,33 +521,36 @@ select is(
 );
 select is(
   memory.set_embedding('rule', :'late_id', memory_test.axis(1)), false,
-  'a fact is no rule: there is none to give a vector'
+  'setting a vector returns false if the memory type is wrong'
 );
 select is(
   (select count(*) from memory_test.queue() as q where q.memory_id = :'late_id'), 1::bigint,
-  'and the fact still waits'
+  'a fact still waits for its vector if the memory type was wrong'
 );
 select is(
   memory.set_embedding('fact', :'foreign_id', memory_test.axis(1)), false,
-  'there is no fact of another tenant to give a vector'
+  'setting the vector of another tenant''s fact returns false'
 );
 select is(
   (select f.embedding::text from memory.facts as f where f.id = :'foreign_id'), null,
-  'and it is given none'
+  'another tenant''s fact is not given a vector'
 );
 select is(
   (select count(*) from memory.embedding_queue as q where q.memory_id = :'foreign_id'), 1::bigint,
-  'but still waits for it'
+  'another tenant''s fact still waits for its vector'
 );
-select is(memory.set_embedding('rule', null, memory_test.axis(1)), false, 'there is no memory without an id');
+select is(
+  memory.set_embedding('rule', null, memory_test.axis(1)), false,
+  'setting a vector without an id returns false'
+);
 select gen_random_uuid() as gone_id \gset
 insert into memory.embedding_queue (tenant_id, target, memory_type, memory_id)
 values ('a', 'active', 'rule', :'gone_id');
 select memory.set_embedding('rule', :'gone_id', memory_test.axis(1)) as set_gone \gset
-select is(:'set_gone'::boolean, false, 'a memory that is gone is given no vector');
+select is(:'set_gone'::boolean, false, 'setting the vector of a deleted memory returns false');
 select is_empty(
   format($$ select q.memory_id from memory.embedding_queue as q where q.memory_id = %L $$, :'gone_id'),
-  'and waits no more'
+  'a deleted memory no longer waits after a call to set_embedding'
 );
 
 -- embedding_backlog
@@ -545,24 +564,24 @@ select results_eq(
     ) $$,
     :'version_id'
   ),
-  'the backlog is that of the active version and of the tenant'
+  'the backlog is that of the active version and of the current tenant'
 );
 delete from memory.episodes as e where e.id = :'early_id';
 select is_empty(
   format($$ select q.memory_id from memory.embedding_queue as q where q.memory_id = %L $$, :'early_id'),
-  'an episode that is deleted waits no more'
+  'a deleted episode no longer waits for a vector'
 );
 select is(
   (select array_agg(q.memory_id order by q.memory_id) from memory_test.queue() as q),
   (select array_agg(m.id order by m.id) from unnest(array[:'late_id', :'long_id']::uuid[]) as m (id)),
-  'while the others do'
+  'deleting an episode leaves the others waiting'
 );
 select memory.set_embedding('episode', :'long_id', memory_test.axis(7)) \g /dev/null
 select memory.set_embedding('fact', :'late_id', memory_test.axis(8)) \g /dev/null
 select results_eq(
   $$ select b.model, b.pending, b.claimed, b.oldest_at from memory.embedding_backlog() as b $$,
   $$ values ('model', 0::bigint, 0::bigint, null::timestamptz) $$,
-  'when nothing waits the backlog of the active version is empty'
+  'the backlog of the active version is empty if nothing waits'
 );
 
 -- What the columns hold
@@ -577,7 +596,7 @@ select is_empty(
      where memory_test.code_of(
        format('update memory.%I set embedding = %L where embedding is not null', t.name, v.embedding)
      ) <> 'PM002' $$,
-  'no table holds a vector without direction or of a norm out of range'
+  'no table holds a zero vector or one whose norm is out of range'
 );
 select is_empty(
   $$ select t.name from unnest('{episodes,facts,rules}'::text[]) as t (name)
@@ -604,10 +623,10 @@ select is_empty(
 select is_empty(
   $$ select t.name from unnest('{episodes,facts,rules}'::text[]) as t (name)
      where memory_test.code_of(format('update memory.%I set embedding = ''[1,2,3]''', t.name)) <> '22000' $$,
-  'no table holds a vector of other dimensions'
+  'no table holds a vector with another number of dimensions'
 );
 
--- embedding_text: what is embedded of a memory
+-- embedding_text: the text of a memory that is embedded
 
 select memory_test.as_tenant('rendering');
 \set session '00000000-0000-0000-0000-00000000005e'
@@ -626,50 +645,55 @@ select is(
 )
 from (values
   (1, 'home', :'session'::uuid, '2023-05-09 11:00Z'::timestamptz, 'new (9 May 2023) third',
-    'an episode is embedded with its day and the turn before'),
-  (2, 'home', :'session', '2023-05-08 10:00:30Z', 'new (8 May 2023) first', 'the turn before is the one before its time'),
-  (3, 'home', :'session', '2023-05-08 09:00Z', 'new (8 May 2023)', 'the first of a session has none before'),
-  (4, 'work', :'session', '2023-05-08 11:00Z', 'new (8 May 2023) of another', 'each agent has its own turns'),
-  (5, 'home', null, '2023-05-08 11:00Z', 'new (8 May 2023)', 'without a session there is no turn before')
+    'an episode is embedded with its day and the previous turn'),
+  (2, 'home', :'session', '2023-05-08 10:00:30Z', 'new (8 May 2023) first',
+    'the previous turn is the last one before the time of the episode'),
+  (3, 'home', :'session', '2023-05-08 09:00Z', 'new (8 May 2023)',
+    'the first episode of a session has no previous turn'),
+  (4, 'work', :'session', '2023-05-08 11:00Z', 'new (8 May 2023) of another',
+    'each butler has its own turns'),
+  (5, 'home', null, '2023-05-08 11:00Z', 'new (8 May 2023)',
+    'an episode without a session has no previous turn')
 ) as v (position, butler, session, created_at, expected, what)
 order by v.position;
 select is(
   memory.embedding_text('episode', 'new', butler => 'home', as_of => '2023-05-10Z'), 'new (10 May 2023)',
-  'an episode without a time happens as of now'
+  'an episode without a time has the day of as_of'
 );
 select is(
   memory.embedding_text(v.type, 'tea', 'user', 'likes_most', 'home', :'session', '2023-05-08 11:00Z'),
-  v.expected, format('a %s is embedded without day and turn', v.type)
+  v.expected, format('a %s is embedded without a day and a previous turn', v.type)
 )
 from (values ('fact', 'user likes most tea'), ('rule', 'tea')) as v (type, expected)
 order by v.type;
 select throws_ok(
-  $$ select memory.embedding_text('link', 'tea') $$, 'PM002', null, 'there is no text of another type'
+  $$ select memory.embedding_text('link', 'tea') $$, 'PM002', null,
+  'embedding_text refuses an unknown memory type'
 );
 select results_eq(
   $$ select c.content from memory.claim_unembedded() as c where c.memory_type = 'episode' order by 1 $$,
   $$ values
      ('first (8 May 2023)'), ('of another (8 May 2023)'), ('second (8 May 2023) first'),
      ('third (8 May 2023) second'), ('without session (8 May 2023)') $$,
-  'a worker is handed the same; turns at the same time come in the order of their ids'
+  'a worker gets the same text, and turns of the same time are ordered by id'
 );
--- The rendering is that of the version: registered with the setting of its time.
+-- A version keeps the rendering that was set when it was registered.
 select memory.configure('{"embedding_rendering": "previous"}') \g /dev/null
 select is(
   memory.embedding_text('episode', 'new', butler => 'home', session_id => :'session', created_at => '2023-05-09Z'),
-  'new third', 'before there is a version the setting counts'
+  'new third', 'without a version the setting embedding_rendering applies'
 );
 select memory.register_embedding_version('model', '1') as rendering_version_id \gset
 select memory.configure('{"embedding_rendering": "dated"}') \g /dev/null
 select is(
   memory.embedding_text('episode', 'new', butler => 'home', session_id => :'session', created_at => '2023-05-09Z'),
-  'new third', 'then what was registered'
+  'new third', 'the rendering of the registered version applies, whatever the setting'
 );
 select memory.start_reembedding('model', '1') as dated_version_id \gset
 select results_eq(
   $$ select v.rendering, v.status from memory.current_embedding_versions() as v $$,
   $$ values ('previous', 'active'), ('dated', 'building') $$,
-  'the same model can be under construction with another rendering'
+  'the same model can be built again with another rendering'
 );
 select memory.cancel_reembedding() \g /dev/null
 

@@ -2,7 +2,7 @@ begin;
 \ir fixtures.sql
 select plan(33);
 
--- Ada, also called Countess; Bob; and those who only speak of them.
+-- Ada, also called Countess; Bob; and memories that only mention them.
 
 select memory.register_embedding_version('model', '1') \g /dev/null
 insert into memory.entities (tenant_id, id, canonical_name, entity_type, aliases, metadata)
@@ -55,7 +55,7 @@ select results_eq(
      ('consolidation_proposals', 'item'), ('consolidation_runs', 'errors'), ('entities', 'aliases'), ('entities', 'canonical_name'), ('entities', 'metadata'), ('entity_names', 'name'), ('episodes', 'content'),
      ('episodes', 'metadata'), ('fact_keys', 'anchor'), ('facts', 'content'), ('facts', 'metadata'), ('facts', 'subject'),
      ('memory_history', 'image'), ('rule_applications', 'context'), ('rules', 'content') $$,
-  'before it is everywhere'
+  'verify_erasure finds every column that holds the subject before the erasure'
 );
 select md5(string_agg(to_jsonb(f)::text, '' order by f.id)) as before from memory.facts as f \gset
 select results_eq(
@@ -64,14 +64,15 @@ select results_eq(
      ('episodes', 3::bigint), ('facts', 5), ('rules', 1), ('entities', 1), ('rule applications', 1),
      ('states in the history', 2), ('keys of facts', 2), ('entities cleared of mentions', 1),
      ('vectors of next turns', 1), ('traces of consolidation', 2) $$,
-  'a dry run tells what would be erased'
+  'a dry run returns what would be erased'
 );
 select is(
   (select md5(string_agg(to_jsonb(f)::text, '' order by f.id)) from memory.facts as f), :'before',
-  'and erases nothing'
+  'a dry run erases nothing'
 );
 select is_empty(
-  $$ select e.event_type from memory.memory_events as e where e.event_type = 'erased' $$, 'nor leaves an event'
+  $$ select e.event_type from memory.memory_events as e where e.event_type = 'erased' $$,
+  'a dry run writes no event'
 );
 
 -- Without mentions
@@ -100,101 +101,128 @@ select is(
   memory_test.erased_without_mentions(),
   '{40,"ADA-LOVELACE called","Ada Lovelace, and her cat","Be brief",Bob,"Call Ada Lovelace on Mondays","How nice",
     "Somebody called",well,well}',
-  'without mentions, facts about the name and its entity go, their sources and the entity'
+  'without mentions only the entity, facts about it and their sources are erased'
 );
 
--- With them
+-- With mentions
 
 select results_eq(
   $$ select e.erased from memory.erase_subject('Ada Lovelace') as e $$,
   $$ values (3::bigint), (5), (1), (1), (1), (2), (2), (1), (1), (2) $$,
-  'it is erased as announced'
+  'an erasure erases what the dry run returned'
 );
 select is_empty(
   $$ select v.table_name, v.column_name from memory.verify_erasure('Ada Lovelace') as v where v.remaining > 0 $$,
-  'nothing remains'
+  'nothing of the subject is left after an erasure'
 );
 select is_empty(
   $$ select v.table_name, v.column_name from memory.verify_erasure('countess') as v where v.remaining > 0 $$,
-  'by none of its names'
+  'no alias of the subject is left after an erasure'
 );
 select set_eq(
-  $$ select f.content from memory.facts as f $$, $$ values ('well') $$, 'facts that do not speak of it stay'
+  $$ select f.content from memory.facts as f $$, $$ values ('well') $$,
+  'a fact that does not mention the subject is kept'
 );
-select is((select count(*) from memory.facts as f where f.id = :'adam'), 1::bigint, 'Adam is another one');
-select set_eq($$ select e.content from memory.episodes as e $$, $$ values ('How nice') $$, 'so do episodes');
-select set_eq($$ select r.content from memory.rules as r $$, $$ values ('Be brief') $$, 'and rules');
+select is(
+  (select count(*) from memory.facts as f where f.id = :'adam'), 1::bigint,
+  'a fact about a subject with a similar name is kept'
+);
+select set_eq(
+  $$ select e.content from memory.episodes as e $$, $$ values ('How nice') $$,
+  'an episode that does not mention the subject is kept'
+);
+select set_eq(
+  $$ select r.content from memory.rules as r $$, $$ values ('Be brief') $$,
+  'a rule that does not mention the subject is kept'
+);
 select results_eq(
   $$ select a.context from memory.rule_applications as a $$, $$ values ('{"with": "Bob"}'::jsonb) $$,
-  'with what else was said of them'
+  'a rule application that does not mention the subject is kept'
 );
 select results_eq(
   $$ select e.canonical_name::text, e.aliases, e.metadata from memory.entities as e $$,
-  $$ values ('Bob', '{Bobby}'::text[], '{}'::jsonb) $$, 'an entity loses what mentions it'
+  $$ values ('Bob', '{Bobby}'::text[], '{}'::jsonb) $$,
+  'another entity loses its mentions of the subject'
 );
 select results_eq(
   format($$ select e.embedding is null, exists (
        select from memory.embedding_queue as q where q.memory_id = e.id
      ) from memory.episodes as e where e.id = %L $$, :'next_turn'),
-  $$ values (true, true) $$, 'the vector of the next turn is made anew'
+  $$ values (true, true) $$, 'the vector of the turn after an erased one is made again'
 );
 select is_empty(
   $$ select q.memory_id from memory.embedding_queue as q
      where not exists (select from memory.searchable_memories as m where m.id = q.memory_id) $$,
-  'no vector is waited for that nothing needs'
+  'nothing that was erased waits for a vector'
 );
 select set_eq(
   $$ select t.memory_type, t.memory_id from memory.tombstones as t $$,
   format(
     $$ values ('episode', %L::uuid), ('fact', %L::uuid), ('fact', %L::uuid) $$, :'source', :'rome', :'paris'
   ),
-  'what links name leaves a tombstone'
+  'an erased memory that a link names leaves a tombstone'
 );
 select results_eq(
   format($$ select l.target_id, l.target_state from memory.get_links('fact', %L) as l $$, :'mood'),
-  format($$ values (%L::uuid, 'expired') $$, :'rome'), 'as which the link resolves'
+  format($$ values (%L::uuid, 'expired') $$, :'rome'),
+  'a link to an erased fact shows the target as expired'
 );
 select results_eq(
   $$ select e.payload from memory.memory_events as e where e.event_type = 'erased' $$,
-  $$ values ('{"facts": 5, "rules": 1, "entities": 1, "episodes": 3}'::jsonb) $$, 'one event tells how much'
+  $$ values ('{"facts": 5, "rules": 1, "entities": 1, "episodes": 3}'::jsonb) $$,
+  'an erasure writes one event with the number of erased memories'
 );
 select is(
   (select count(*) from memory.memory_events as e where e.event_type in ('fact_deleted', 'rule_deleted', 'entity_deleted', 'episode_deleted')),
-  10::bigint, 'and one each that it was deleted'
+  10::bigint, 'each erased memory writes an event of its deletion'
 );
 select is_empty(
-  $$ select p.* from memory.verify_chain() as p $$, 'the audit stream has nothing against it'
+  $$ select p.* from memory.verify_chain() as p $$, 'the audit stream is intact after an erasure'
 );
 select is_empty(
-  $$ select k.anchor from memory.fact_keys as k where k.anchor like 'entity:%' $$, 'no key of the entity is left'
+  $$ select k.anchor from memory.fact_keys as k where k.anchor like 'entity:%' $$,
+  'no key of the erased entity is left'
 );
 select results_eq(
   $$ select e.erased from memory.erase_subject('Ada Lovelace') as e where e.erased > 0 $$,
-  $$ select 1::bigint where false $$, 'erasing again erases nothing'
+  $$ select 1::bigint where false $$, 'a second erasure erases nothing'
 );
 select lives_ok(
-  $$ select memory.store_fact('Ada Lovelace', 'mood', 'reborn') $$, 'the name is free again'
+  $$ select memory.store_fact('Ada Lovelace', 'mood', 'reborn') $$,
+  'the name of an erased subject can be used again'
 );
 select is(
-  (select c.documents from unnest(memory.corpus_sizes('{fact}')) as c), 3::bigint, 'the statistics of the corpus follow'
+  (select c.documents from unnest(memory.corpus_sizes('{fact}')) as c), 3::bigint,
+  'the corpus statistics are exact after an erasure'
 );
 
--- A proof that would fail
+-- What verify_erasure finds
 
 select results_eq(
   $$ select v.table_name, v.column_name, v.remaining from memory.verify_erasure('Ada Lovelace') as v where v.remaining > 0 $$,
-  $$ values ('fact_keys', 'anchor', 1::bigint), ('facts', 'subject', 1) $$, 'what is stored later is found'
+  $$ values ('fact_keys', 'anchor', 1::bigint), ('facts', 'subject', 1) $$,
+  'verify_erasure finds what was stored after the erasure'
 );
 select ok(
-  (select count(*) > 40 from memory.verify_erasure('nobody') as v), 'every column of text or JSON is looked at'
+  (select count(*) > 40 from memory.verify_erasure('nobody') as v),
+  'verify_erasure checks every column of text or JSON'
 );
 
 -- Arguments
 
-select throws_ok($$ select memory.erase_subject(null) $$, 'PM002', null, 'a subject has a name');
-select throws_ok($$ select memory.erase_subject('  ') $$, 'PM002', null, 'not a blank one');
-select throws_ok($$ select memory.erase_subject('!?') $$, 'PM002', null, 'with a letter or digit');
-select throws_ok($$ select memory.verify_erasure('') $$, 'PM002', null, 'also to be looked for');
+select throws_ok(
+  $$ select memory.erase_subject(null) $$, 'PM002', null, 'a NULL subject cannot be erased'
+);
+select throws_ok(
+  $$ select memory.erase_subject('  ') $$, 'PM002', null, 'a blank subject cannot be erased'
+);
+select throws_ok(
+  $$ select memory.erase_subject('!?') $$, 'PM002', null,
+  'a subject without a letter or digit cannot be erased'
+);
+select throws_ok(
+  $$ select memory.verify_erasure('') $$, 'PM002', null, 'verify_erasure refuses an empty subject'
+);
 
 -- Another tenant
 
@@ -203,10 +231,12 @@ select memory.store_fact('Ada Lovelace', 'mood', 'well') \g /dev/null
 select memory_test.as_tenant('a') \g /dev/null
 select memory.erase_subject('Ada Lovelace') \g /dev/null
 select is(
-  (select count(*) from memory.facts as f where f.tenant_id = 'b'), 1::bigint, 'another tenant keeps its own'
+  (select count(*) from memory.facts as f where f.tenant_id = 'b'), 1::bigint,
+  'an erasure keeps the memories of another tenant'
 );
 select is_empty(
-  $$ select v.* from memory.verify_erasure('Ada Lovelace') as v where v.remaining > 0 $$, 'and proves nothing of it'
+  $$ select v.* from memory.verify_erasure('Ada Lovelace') as v where v.remaining > 0 $$,
+  'verify_erasure does not check the memories of another tenant'
 );
 
 select * from finish();

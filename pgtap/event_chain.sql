@@ -9,8 +9,12 @@ select memory.store_rule('Be brief') as rule \gset
 
 -- Sealing
 
-select is_empty($$ select * from memory.get_chain_head() $$, 'before the first seal there is no chain');
-select is_empty($$ select * from memory.verify_chain() $$, 'and nothing contradicts it');
+select is_empty(
+  $$ select * from memory.get_chain_head() $$, 'a tenant has no chain before the first seal'
+);
+select is_empty(
+  $$ select * from memory.verify_chain() $$, 'verify_chain finds no problem before the first seal'
+);
 select sealed, position, hash from memory.seal_events() \gset first_
 select is(
   :first_sealed, (select count(*)::integer from memory.memory_events), 'the first seal seals all events'
@@ -18,12 +22,12 @@ select is(
 select results_eq(
   $$ select c.position, c.event_id from memory.event_chain as c order by 1 $$,
   $$ select row_number() over (order by e.seq), e.id from memory.memory_events as e order by 1 $$,
-  'in their order'
+  'events are sealed in their order'
 );
 select results_eq(
   $$ select h.position, h.hash from memory.get_chain_head() as h $$,
   format($$ values (%s::bigint, %L::bytea) $$, :'first_position', :'first_hash'),
-  'the head is what the seal returned'
+  'the head of the chain is what the seal returned'
 );
 select results_eq(
   $$ with recursive chain as (
@@ -37,43 +41,62 @@ select results_eq(
      )
      select c.hash from chain as c order by c.position $$,
   $$ select c.hash from memory.event_chain as c order by c.position $$,
-  'each hash is that of the one before it and the digest of the event'
+  'each hash is that of the previous hash and the digest of the event'
 );
 select results_eq(
   $$ select s.sealed, s.position, s.hash from memory.seal_events() as s $$,
   format($$ values (0::bigint, %s::bigint, %L::bytea) $$, :'first_position', :'first_hash'),
-  'without new events nothing is sealed'
+  'a seal without new events seals nothing'
 );
 select memory.confirm_memory('rule', :'rule', now() + interval '1 hour') \g /dev/null
 select memory.forget_memory('fact', :'ill') \g /dev/null
 select results_eq(
   $$ select s.sealed, s.position from memory.seal_events(max_events => 1) as s $$,
   format($$ values (1::bigint, %s + 1::bigint) $$, :'first_position'),
-  'a seal may take a part'
+  'a seal may take a part of the events'
 );
 select results_eq(
   $$ select s.sealed, s.position from memory.seal_events() as s $$,
   format($$ values (1::bigint, %s + 2::bigint) $$, :'first_position'),
-  'and the next one goes on'
+  'the next seal takes the rest of the events'
 );
-select is_empty($$ select * from memory.verify_chain() $$, 'nothing contradicts it');
+select is_empty(
+  $$ select * from memory.verify_chain() $$, 'verify_chain finds no problem after several seals'
+);
 select is_empty(
   format($$ select * from memory.verify_chain(%s, %L) $$, :'first_position', :'first_hash'),
-  'nor an anchor from before'
+  'verify_chain finds no problem with an earlier anchor'
 );
 set local timezone = 'Asia/Kathmandu';
-select is_empty($$ select * from memory.verify_chain() $$, 'in no time zone');
+select is_empty(
+  $$ select * from memory.verify_chain() $$, 'verify_chain finds no problem in another time zone'
+);
 set local timezone = 'UTC';
-select throws_ok($$ select memory.verify_chain(1) $$, 'PM002', null, 'an anchor has a hash');
-select throws_ok($$ select memory.seal_events(0) $$, 'PM002', null, 'a seal takes one event at least');
+select throws_ok(
+  $$ select memory.verify_chain(1) $$, 'PM002', null, 'an anchor without a hash is refused'
+);
+select throws_ok(
+  $$ select memory.seal_events(0) $$, 'PM002', null, 'a seal of no events is refused'
+);
 
 -- Append-only
 
-select throws_ok($$ update memory.event_chain as c set hash = c.event_digest $$, 'PM006', null, 'a seal does not change');
-select throws_ok($$ delete from memory.event_chain as c $$, 'PM006', null, 'nor is it deleted');
-select throws_ok($$ truncate memory.event_chain $$, 'PM006', null, 'nor truncated');
-select throws_ok($$ delete from memory.event_chain_heads as h $$, 'PM006', null, 'nor is the head');
-select throws_ok($$ truncate memory.event_chain_heads $$, 'PM006', null, 'nor are all heads');
+select throws_ok(
+  $$ update memory.event_chain as c set hash = c.event_digest $$, 'PM006', null,
+  'a seal cannot be changed'
+);
+select throws_ok(
+  $$ delete from memory.event_chain as c $$, 'PM006', null, 'a seal cannot be deleted'
+);
+select throws_ok($$ truncate memory.event_chain $$, 'PM006', null, 'the seals cannot be truncated');
+select throws_ok(
+  $$ delete from memory.event_chain_heads as h $$, 'PM006', null,
+  'the head of a chain cannot be deleted'
+);
+select throws_ok(
+  $$ truncate memory.event_chain_heads $$, 'PM006', null,
+  'the heads of the chains cannot be truncated'
+);
 
 -- An owner or superuser who writes past all that
 
@@ -111,12 +134,14 @@ begin
 end;
 $$;
 
-select is(memory_test.first_problem('select'), null, 'what is put back leaves no trace');
+select is(
+  memory_test.first_problem('select'), null, 'verify_chain finds no problem if nothing was changed'
+);
 select is(
   memory_test.first_problem(format(
     $$ update memory.memory_events set %s where id = (select event_id from memory.event_chain where position = 3) $$, c.change
   )),
-  'event changed 3', format('an event that was edited is found: %s', c.change)
+  'event changed 3', format('verify_chain finds an edited event: %s', c.change)
 )
 from (values
   ($$actor = 'somebody else'$$), ($$payload = '{}'$$), ($$created_at = created_at - interval '1 day'$$),
@@ -126,17 +151,18 @@ select is(
   memory_test.first_problem(
     $$ delete from memory.memory_events where id = (select event_id from memory.event_chain where position = 2) $$
   ),
-  'event missing 2', 'an event that was deleted is missed'
+  'event missing 2', 'verify_chain finds a deleted event'
 );
 select is(
-  memory_test.first_problem($$ truncate memory.memory_events $$), 'event missing 1', 'all of them too'
+  memory_test.first_problem($$ truncate memory.memory_events $$), 'event missing 1',
+  'verify_chain finds that all events were deleted'
 );
 select is(
   memory_test.first_problem(
     $$ delete from memory.memory_events where id = (select event_id from memory.event_chain where position = 2);
        delete from memory.event_chain where position = 2 $$
   ),
-  'seal missing 3', 'with its seal as well'
+  'seal missing 3', 'verify_chain finds an event that was deleted with its seal'
 );
 select is(
   memory_test.first_problem(
@@ -144,23 +170,25 @@ select is(
        update memory.event_chain as c set event_digest = memory.event_digest(e)
        from memory.memory_events as e where e.id = c.event_id and c.position = 2 $$
   ),
-  'seal changed 2', 'and an event whose seal was made anew'
+  'seal changed 2', 'verify_chain finds an edited event whose seal was computed again'
 );
 select is(
   memory_test.first_problem(
     $$ delete from memory.event_chain where position > 2 $$
   ),
-  'chain cut off ' || (select h.position from memory.get_chain_head() as h), 'a chain that was cut off'
+  'chain cut off ' || (select h.position from memory.get_chain_head() as h),
+  'verify_chain finds a chain that was cut off'
 );
 select is(
   memory_test.first_problem($$ truncate memory.event_chain $$),
-  'chain cut off ' || (select h.position from memory.get_chain_head() as h), 'or is gone'
+  'chain cut off ' || (select h.position from memory.get_chain_head() as h),
+  'verify_chain finds a deleted chain'
 );
 select is(
   memory_test.first_problem(
     $$ truncate memory.event_chain; truncate memory.event_chain_heads; truncate memory.memory_events $$
   ),
-  'memory without event', 'with everything: then the memories tell'
+  'memory without event', 'verify_chain finds that chain, head and events were all deleted'
 );
 create function memory_test.new_chain()
   returns text
@@ -187,7 +215,7 @@ select is(
   memory_test.first_problem(
     $$ create rule swallow as on insert to memory.memory_events do instead nothing $$
   ),
-  'guard removed', 'a rule that swallows events'
+  'guard removed', 'verify_chain finds a rule that swallows events'
 );
 select is(
   memory_test.first_problem(
@@ -196,39 +224,44 @@ select is(
        select memory.store_rule('unheard');
        drop rule swallow on memory.memory_events $$
   ),
-  'memory without event', 'and what it swallowed, when it is gone again'
+  'memory without event', 'verify_chain finds a memory whose event was swallowed'
 );
 select is(
   memory_test.first_problem(format($$ delete from memory.facts where id = %L $$, :'ill')),
-  'memory missing', 'a memory that vanished'
+  'memory missing', 'verify_chain finds a deleted memory'
 );
 select is(
   memory_test.first_problem(format($$ update memory.facts set validity = 'active' where id = %L $$, :'ill')),
-  'state without event', 'a state that no event led to'
+  'state without event', 'verify_chain finds a state without an event'
 );
 alter table memory.facts disable trigger record_changes;
 select results_eq(
   $$ select p.problem, p.detail from memory.verify_chain() as p $$,
   $$ values ('guard removed', 'the trigger record_changes of memory.facts is disabled') $$,
-  'a trigger that is disabled'
+  'verify_chain finds a disabled trigger'
 );
 alter table memory.facts enable trigger record_changes;
 alter table memory.memory_events enable trigger refuse_change;
 select results_eq(
   $$ select p.detail from memory.verify_chain() as p $$,
   $$ values ('the trigger refuse_change of memory.memory_events does not fire always') $$,
-  'or fires less often than it should'
+  'verify_chain finds a trigger that does not always fire'
 );
 alter table memory.memory_events enable always trigger refuse_change;
 select memory_test.new_chain() \g /dev/null
-select is_empty($$ select * from memory.verify_chain() $$, 'a chain that was made anew holds together');
+select is_empty(
+  $$ select * from memory.verify_chain() $$, 'a chain that was built again has no problem in itself'
+);
 select results_eq(
   format($$ select p.problem from memory.verify_chain(%s, %L) as p $$, :'first_position', :'first_hash'),
-  $$ values ('chain cut off') $$, 'but not with what was kept elsewhere'
+  $$ values ('chain cut off') $$,
+  'a chain that was built again does not match an anchor kept elsewhere'
 );
 
 select memory_test.as_tenant('b') \g /dev/null
-select is_empty($$ select * from memory.verify_chain() $$, 'another tenant has another chain');
+select is_empty(
+  $$ select * from memory.verify_chain() $$, 'the chain of another tenant has no problem'
+);
 
 select * from finish();
 rollback;
