@@ -38,7 +38,7 @@ select results_eq(
      (null, 'below confidence', 'faint'), (null, 'expired', 'expired'), (null, 'forgotten', 'forgotten'),
      (null, 'other scope', 'elsewhere'),
      (null, 'superseded', 'superseded') $$,
-  'the answer comes in its order, then other candidates, then what was dropped, and why'
+  'what recall returns comes in order, then other candidates, then what was dropped and why'
 );
 select results_eq(
   $$ select
@@ -53,23 +53,23 @@ select results_eq(
        m.time_boost, m.updates_id, m.relevance, m.importance,
        m.recency, m.effective_confidence, m.score
      from memory_test.ranked as m $$,
-  'the answer is that of recall, with the same scores'
+  'what recall returns is explained with the same scores'
 );
 select is(
   round(x.score::numeric, 12),
   round(((40 * 0.4 * x.relevance + 0.3 * x.importance / 10 + 0.2 * x.recency + 0.1 * x.effective_confidence)
   / (40 * 0.4 + 0.6))::numeric, 12),
-  format('the parts of %s add up to its score', x.subject)
+  format('the weighted parts of %s add up to its score', x.subject)
 )
 from memory_test.explained as x where x.position <= 2
 order by x.position;
 select is((select x.recency from memory_test.explained as x where x.position = 1), 0.5::float8,
-  'recency is told as it counts');
+  'recency is shown as it counts in the score');
 select results_eq(
   $$ select round(x.similarity::numeric, 2), x.rank > 0, x.semantic_rank, x.score, x.effective_confidence
      from memory_test.explained as x where x.subject = 'faint' $$,
   $$ values (0.98, true, null::bigint, null::float8, 0.1::float8) $$,
-  'what was dropped shows what it has, and no place'
+  'a dropped memory shows what is known of it, and no rank'
 );
 select results_eq(
   $$ select x.position, x.outcome, x.subject, x.meaning > 0, x.words > 0, x.relevance >= 0.75
@@ -80,7 +80,7 @@ select results_eq(
   $$ values
      (1::bigint, 'returned', 'near', true, true, true), (null, 'beyond limit', 'important', true, true, true),
      (null, 'below relevance', 'third', true, null, false) $$,
-  'what fits too little is told, and how much it fits'
+  'a memory below the minimum relevance is shown with its relevance'
 );
 select results_eq(
   $$ select x.position, x.outcome, x.subject, x.similarity < 0.2, x.relevance < 0.06
@@ -91,7 +91,7 @@ select results_eq(
   $$ values
      (null::bigint, 'no match', 'near', true, true), (null, 'no match', 'important', true, true),
      (null, 'no match', 'third', true, true) $$,
-  'as is that nothing fits at all'
+  'recall_explain shows the candidates even if none of them matches'
 );
 select memory.configure('{"boost_named": 0.2}') \g /dev/null
 select results_eq(
@@ -104,13 +104,13 @@ select results_eq(
   $$ values
      ('important', 0::float8, 0::float8, 0::float8, 0::float8, true), ('near', 0.2, 0, 0, 0, true),
      ('third', 0, 0, 0, 0, true) $$,
-  'boosts are told'
+  'recall_explain shows the boosts'
 );
 select results_eq(
   $$ select x.subject, x.rank is not null, num_nulls(x.keyword_rank, x.words, x.relevance, x.score)
      from memory_test.explained as x where x.outcome = 'superseded' $$,
   $$ values ('superseded', true, 4) $$,
-  'what was dropped has no relevance, only how its words rank'
+  'a dropped memory shows the rank of its words and no relevance'
 );
 select memory.configure('{"ranking": "specified"}') \g /dev/null
 select results_eq(
@@ -120,17 +120,17 @@ select results_eq(
      ) as x $$,
   $$ values
      ('returned', 'near'), ('other scope', 'elsewhere') $$,
-  'what would have been below the end of both lists anyway is left out'
+  'a memory beyond the end of both lists is left out'
 );
 select results_eq(
   $$ select x.position, x.outcome, x.subject, x.semantic_rank, x.keyword_rank
      from memory_test.explained as x where x.outcome in ('returned', 'beyond limit', 'below relevance') $$,
   $$ select m.position, 'returned', m.subject, m.semantic_rank, m.keyword_rank
      from (select r.*, row_number() over () as position from memory_test.ranked as r) as m $$,
-  'under the ranking specified the places in both lists are told'
+  'with the ranking "specified" the ranks in both lists are shown'
 );
 
--- Episodes expire, rules are forgotten.
+-- Expired episodes and forgotten rules
 insert into memory.episodes (tenant_id, butler, content, created_at, expires_at)
 values ('a', 'home', 'tea', '2026-01-01Z', '2026-01-08Z');
 select memory.store_rule('tea', as_of => '2026-01-01Z') as rule_id \gset
@@ -139,20 +139,20 @@ select results_eq(
   $$ select x.outcome, x.memory_type
      from memory.recall_explain('tea', types => '{episode,rule}', as_of => '2026-01-15Z') as x $$,
   $$ values ('expired', 'episode'), ('forgotten', 'rule') $$,
-  'expired episodes and forgotten rules are told'
+  'expired episodes and forgotten rules are shown'
 );
 select is_empty(
   $$ select * from memory.recall_explain('coffee', types => '{episode,rule}', as_of => '2026-01-15Z') $$,
-  'only if they have to do with the topic'
+  'expired episodes and forgotten rules are shown only if they match'
 );
 select is(
   (select count(*) from memory.facts as f where f.reference_count > 0), 0::bigint,
-  'explaining counts no reference'
+  'recall_explain counts no references'
 );
 select memory_test.as_tenant('b');
 select is_empty(
   $$ select * from memory.recall_explain('tea', embedding => memory_test.axis(1), as_of => '2026-01-15Z') $$,
-  'another tenant is told nothing'
+  'another tenant gets no explanation'
 );
 select throws_ok(
   format('select * from memory.recall_explain(%s)', b.arguments), 'PM002', null,

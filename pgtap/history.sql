@@ -2,7 +2,7 @@ begin;
 \ir fixtures.sql
 select plan(36);
 
--- Intervals in the world
+-- Valid time
 
 select memory.store_fact('Ada', 'lives in', 'Paris', valid_from => '2020-01-01Z', as_of => '2026-01-01Z') as paris \gset
 select memory.store_fact('Ada', 'lives in', 'Rome', valid_from => '2024-05-01Z', as_of => '2026-02-01Z') as rome \gset
@@ -10,7 +10,7 @@ select results_eq(
   $$ select f.content, f.valid_from, f.valid_to from memory.facts as f order by f.created_at $$,
   $$ values
      ('Paris', '2020-01-01Z'::timestamptz, '2024-05-01Z'::timestamptz), ('Rome', '2024-05-01Z', null) $$,
-  'a successor closes the interval of what it supersedes where its own begins'
+  'a successor ends the validity of its predecessor where its own begins'
 );
 select memory.store_fact(
   'Ada', 'lives in', 'Lyon', valid_from => '2010-01-01Z', valid_to => '2020-01-01Z', as_of => '2026-03-01Z'
@@ -18,13 +18,13 @@ select memory.store_fact(
 select results_eq(
   $$ select f.content, f.lifecycle_state, f.supersedes_id is null from memory.facts as f where f.validity = 'active' or f.content = 'Lyon' order by 1 $$,
   $$ values ('Lyon', 'superseded', true), ('Rome', 'active', false) $$,
-  'what had ended before it was stored supersedes nothing'
+  'a fact that ended before it was stored supersedes nothing'
 );
 select memory.store_fact('Ada', 'works at', 'the mill', as_of => '2026-01-01Z') as mill \gset
 select memory.store_fact('Ada', 'works at', 'the port', valid_from => '2019-01-01Z', as_of => '2026-01-02Z') \g /dev/null
 select is(
   (select f.valid_to - f.valid_from from memory.facts as f where f.id = :'mill'), '0'::interval,
-  'a fact that never held, as it turned out, has an empty interval'
+  'a fact that turns out never to have held has an empty interval'
 );
 select memory.store_facts(
   '[
@@ -41,29 +41,32 @@ select results_eq(
      ('ill', 'active', true, '2026-01-05Z'::timestamptz, null::timestamptz),
      ('well', 'superseded', false, '2026-01-01Z', '2026-01-05Z'),
      ('young', 'superseded', false, '2001-01-01Z', '2019-01-01Z') $$,
-  'a batch says so too'
+  'facts in a batch supersede each other by their intervals'
 );
 select throws_ok(
   $$ select memory.store_fact('s', 'p', 'c', valid_from => '2026-01-02Z', valid_to => '2026-01-01Z') $$,
-  'PM002', null, 'an interval does not end before it begins'
+  'PM002', null, 'an interval that ends before it begins is refused'
 );
 select throws_ok(
   $$ select memory.store_fact('s', 'p', 'c', valid_from => '-infinity') $$, 'PM002', null,
-  'nor does it begin never'
+  'an infinite valid_from is refused'
 );
 select throws_ok(
   $$ select memory.store_facts('[{"subject": "s", "predicate": "p", "content": "c", "valid_to": "2001-01-01Z"}]') $$,
-  'PM002', null, 'nor in a batch'
+  'PM002', null, 'an interval that ends before it begins is refused in a batch'
 );
 select memory.store_fact(
   'Ada', 'stays at', 'the sea', permanence => 'permanent', valid_to => '2026-07-01Z', as_of => '2026-06-01Z'
 ) as sea \gset
 select memory.run_decay_sweep('2026-06-30Z') \g /dev/null
-select is((select f.validity from memory.facts as f where f.id = :'sea'), 'active', 'what ends later holds');
+select is(
+  (select f.validity from memory.facts as f where f.id = :'sea'), 'active',
+  'a fact is active until its valid_to'
+);
 select memory.run_decay_sweep('2026-07-01Z') \g /dev/null
 select is(
   (select f.validity from memory.facts as f where f.id = :'sea'), 'expired',
-  'and expires with its interval, however permanent'
+  'a fact expires at its valid_to, even if it is permanent'
 );
 
 -- States
@@ -78,7 +81,7 @@ select results_eq(
        from memory.memory_history as h where h.memory_id = %L $$, :'paris'
   ),
   $$ values ('2026-01-01Z'::timestamptz, '2026-02-01Z'::timestamptz, 'active', null) $$,
-  'a state that ended is kept, from when to when it lasted'
+  'a state that ended is kept with the times when it began and ended'
 );
 select memory.confirm_memory('fact', :'rome', '2026-04-01Z') \g /dev/null
 select memory.confirm_memory('fact', :'rome', '2026-03-01Z') \g /dev/null
@@ -87,20 +90,28 @@ select results_eq(
   $$ values
      ('2026-02-01Z'::timestamptz, '2026-04-01Z'::timestamptz),
      ('2026-04-01Z', '2026-04-01Z'::timestamptz + interval '1 microsecond') $$,
-  'a change dated back comes right after the one before'
+  'a change dated back comes right after the previous one'
 );
 select count(*) as states from memory.memory_history \gset
 select count(*) from memory.recall('Ada lives in Rome') \g /dev/null
 select memory.get_memory('fact', :'rome') \g /dev/null
-select is((select count(*)::integer from memory.memory_history), :states, 'to be read is no change of state');
-select throws_ok(
-  $$ update memory.memory_history as h set image = '{}' $$, 'PM006', null, 'the history is append-only'
+select is(
+  (select count(*)::integer from memory.memory_history), :states,
+  'reading a memory adds no state to its history'
 );
-select throws_ok($$ delete from memory.memory_history as h $$, 'PM006', null, 'nothing is deleted from it');
-select throws_ok($$ truncate memory.memory_history $$, 'PM006', null, 'nor is it truncated');
+select throws_ok(
+  $$ update memory.memory_history as h set image = '{}' $$, 'PM006', null,
+  'the history cannot be updated'
+);
+select throws_ok(
+  $$ delete from memory.memory_history as h $$, 'PM006', null, 'the history cannot be deleted'
+);
+select throws_ok(
+  $$ truncate memory.memory_history $$, 'PM006', null, 'the history cannot be truncated'
+);
 select is_empty(
   $$ select h.image from memory.memory_history as h where h.image ?| '{embedding,search_vector,reference_count,tenant_id}' $$,
-  'vectors and counters are no part of a state'
+  'a state does not contain vectors and counters'
 );
 
 -- fact_history
@@ -114,11 +125,11 @@ select results_eq(
      (1::bigint, 'Paris', 'superseded', '2020-01-01Z'::timestamptz, '2024-05-01Z'::timestamptz,
       '2026-01-01Z'::timestamptz, '2026-02-01Z'::timestamptz),
      (2, 'Rome', 'active', '2024-05-01Z', null, '2026-02-01Z', null) $$,
-  'the history of a fact is that of the facts it superseded, on both clocks'
+  'fact_history returns a fact and what it superseded, with valid and known times'
 );
 select results_eq(
   format($$ select h.content from memory.fact_history(%L) as h $$, :'paris'),
-  $$ values ('Paris'), ('Rome') $$, 'whichever of them is asked for'
+  $$ values ('Paris'), ('Rome') $$, 'fact_history returns the same chain for each of its facts'
 );
 select memory.forget_memory('fact', :'rome', '2026-05-01Z') \g /dev/null
 select memory.restore_memory('fact', :'paris', '2026-05-02Z') \g /dev/null
@@ -128,9 +139,11 @@ select results_eq(
   $$ values
      ('Paris', 'superseded', '2026-05-03Z'::timestamptz), ('Rome', 'retracted', '2026-05-01Z'),
      ('Oslo', 'active', null) $$,
-  'what was restored may have been superseded twice'
+  'a fact that was restored can be superseded again'
 );
-select is_empty($$ select * from memory.fact_history(gen_random_uuid()) $$, 'an unknown fact has none');
+select is_empty(
+  $$ select * from memory.fact_history(gen_random_uuid()) $$, 'an unknown fact has no history'
+);
 
 -- replay_memory
 
@@ -144,7 +157,7 @@ select results_eq(
      (2, '2026-02-01Z', '2026-05-02Z', 'fact_superseded', 'superseded', null),
      (3, '2026-05-02Z', '2026-05-03Z', 'fact_restored', 'active', null),
      (4, '2026-05-03Z', null, 'fact_superseded', 'superseded', null) $$,
-  'every state a fact went through, with the event that led there'
+  'replay_memory returns every state of a fact, with the event that led to it'
 );
 select memory.store_rule('Be brief', as_of => '2026-01-01Z') as rule \gset
 select memory.mark_helpful(:'rule', as_of => '2026-01-02Z') from generate_series(1, 5) \g /dev/null
@@ -155,29 +168,30 @@ select is(
     select array_agg(r.event_type order by r.position) filter (where r.event_type is not null)
     from memory.replay_memory('rule', :'rule') as r
   ),
-  '{rule_created,rule_promoted,rule_demoted,rule_inverted}', 'and a rule, by maturity too'
+  '{rule_created,rule_promoted,rule_demoted,rule_inverted}',
+  'replay_memory returns the events of a rule''s maturity'
 );
 select is(
   (select array_agg(r.image ->> 'content' order by r.position) from memory.replay_memory('rule', :'rule') as r where r.position in (1, 16)),
   '{Be brief,"ANTI-PATTERN: Do NOT Be brief. This caused problems because: rude; rude; rude; rude; rude; rude; rude; rude; rude"}',
-  'whose text changes'
+  'replay_memory returns the changed text of an inverted rule'
 );
 select is_empty(
   $$ select m.memory_type, m.id, r.* from memory.searchable_memories as m
      cross join lateral memory.replay_memory(m.memory_type, m.id) as r
      where m.tenant_id = 'a' and r.problem is not null $$,
-  'nothing contradicts anything'
+  'replaying every memory finds no problem'
 );
 set local timezone = 'Asia/Kathmandu';
 select is_empty(
   $$ select r.* from memory.searchable_memories as m
      cross join lateral memory.replay_memory(m.memory_type, m.id) as r
      where m.tenant_id = 'a' and r.problem is not null $$,
-  'in whatever time zone'
+  'replaying every memory finds no problem in another time zone'
 );
 set local timezone = 'UTC';
 
--- Somebody who writes past the triggers
+-- Writes past the triggers
 
 create function memory_test.problems_after(
   statement text,
@@ -208,7 +222,7 @@ select is(
   memory_test.problems_after(
     format('update memory.facts set confidence = 0.1 where id = %L', :'paris'), 'fact', :'paris'
   ),
-  '{"it was changed past its history"}', 'a row that was edited is found'
+  '{"it was changed past its history"}', 'replay_memory finds an edited row'
 );
 select is(
   (memory_test.problems_after(
@@ -216,28 +230,33 @@ select is(
     'fact', :'paris'
   ))[1],
   'a state before it is missing; it was changed past its history',
-  'a state that was removed is missed'
+  'replay_memory finds a deleted state'
 );
 select is(
   memory_test.problems_after(
     format($$ alter table memory.memory_events disable trigger refuse_change; delete from memory.memory_events where memory_id = %L and event_type = 'fact_created' $$, :'rome'),
     'fact', :'rome'
   ),
-  '{"no event tells of its creation"}', 'and so is an event'
+  '{"no event tells of its creation"}', 'replay_memory finds a deleted event'
 );
 select is(
   memory_test.problems_after(
     format($$ update memory.facts set validity = 'expired', updated_at = updated_at + interval '1 s' where id = %L $$, :'oslo'),
     'fact', :'oslo'
   ),
-  '{"a state before it is missing; no event tells of its creation","it never went from [*] to active as the event tells"}', 'a row that was changed and dated is found by its date'
+  '{"a state before it is missing; no event tells of its creation","it never went from [*] to active as the event tells"}',
+  'replay_memory finds an edited row that was given a later date'
 );
-select is_empty($$ select * from memory.replay_memory('fact', gen_random_uuid()) $$, 'an unknown memory has none');
+select is_empty(
+  $$ select * from memory.replay_memory('fact', gen_random_uuid()) $$,
+  'replay_memory returns nothing for an unknown memory'
+);
 select throws_ok(
-  $$ select memory.replay_memory('link', gen_random_uuid()) $$, 'PM002', null, 'no such type'
+  $$ select memory.replay_memory('link', gen_random_uuid()) $$, 'PM002', null,
+  'replay_memory refuses an unknown memory type'
 );
 
--- What is deleted
+-- Deletions
 
 select memory.store_episode('tea', 'home', as_of => '2026-01-01Z') as episode \gset
 select memory.forget_memory('episode', :'episode', '2026-01-02Z') \g /dev/null
@@ -248,15 +267,17 @@ select is(
 select memory.run_episode_cleanup(as_of => '2026-01-03Z') \g /dev/null
 select is(
   (select count(*) from memory.memory_history as h where h.memory_id = :'episode'), 0::bigint,
-  'which goes with it'
+  'the history of an episode is deleted with it'
 );
 
 select memory_test.as_tenant('b') \g /dev/null
 select is_empty(
-  format($$ select * from memory.fact_history(%L) $$, :'rome'), 'another tenant has no history of it'
+  format($$ select * from memory.fact_history(%L) $$, :'rome'),
+  'another tenant sees no history of the fact'
 );
 select is_empty(
-  format($$ select * from memory.replay_memory('fact', %L) $$, :'rome'), 'and replays nothing'
+  format($$ select * from memory.replay_memory('fact', %L) $$, :'rome'),
+  'another tenant cannot replay the fact'
 );
 
 select * from finish();

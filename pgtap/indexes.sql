@@ -12,7 +12,7 @@ left join pg_constraint as k on k.conindid = i.indexrelid and k.contype in ('p',
 where c.relnamespace = 'memory'::regnamespace;
 create table memory_test.deployed as select * from memory_test.definitions;
 
--- In a transaction, where nothing is concurrent.
+-- Runs the repairs in a transaction, where nothing is concurrent.
 create function memory_test.repair()
   returns void
   language plpgsql
@@ -26,19 +26,22 @@ begin
 end;
 $$;
 
--- What there should be
+-- Expected indexes
 
-select cmp_ok((select count(*) from memory_test.deployed), '>', 50::bigint, 'the schema has its indexes');
+select cmp_ok(
+  (select count(*) from memory_test.deployed), '>', 50::bigint,
+  'the schema has more than fifty indexes'
+);
 select set_eq(
   $$ select e.index_name from memory.expected_indexes() as e $$,
   $$ select d.index_name from memory_test.deployed as d where d.definition !~ 'gin_trgm_ops' $$,
-  'all that are deployed are expected, but the one that needs pg_trgm'
+  'every deployed index is expected, except the one that needs pg_trgm'
 );
 select is_empty(
   $$ select e.* from memory.expected_indexes() as e
      where e.statement !~* '^(create (unique )?index \w+ on memory\.|alter table memory\.)'
        or e.statement ~ '\m(hnsw|ivfflat)\M' $$,
-  'each with a statement that names its schema'
+  'every expected index has a statement that names its schema'
 );
 select is_empty('select * from memory.check_indexes()', 'a fresh schema has no problem');
 
@@ -58,7 +61,7 @@ select set_eq(
   $$ select p.index_name, p.problem from memory.check_indexes() as p $$,
   $$ select d.index_name, 'missing' from memory_test.deployed as d
      where d.contype is null or d.index_name = 'memory_links_pkey' $$,
-  'each index that is gone is missed'
+  'every dropped index is reported as missing'
 );
 select results_eq(
   $$ select p.* from memory.check_indexes() as p
@@ -74,16 +77,16 @@ select results_eq(
      ('memory_links_pkey', 'missing',
        'alter table memory.memory_links add constraint memory_links_pkey '
        || 'PRIMARY KEY (tenant_id, source_type, source_id, target_type, target_id)') $$,
-  'the repair makes it while the memory is in use'
+  'the repair of a missing index builds it concurrently'
 );
 set local search_path = pg_catalog;
 select memory_test.repair();
 set local search_path = memory_test, tap, public;
 select set_eq(
   'select * from memory_test.definitions', 'select * from memory_test.deployed',
-  'after the repairs every index is as it was deployed, whatever the search_path was'
+  'the repairs restore every index as deployed, whatever the search_path'
 );
-select is_empty('select * from memory.check_indexes()', 'and the problems are gone');
+select is_empty('select * from memory.check_indexes()', 'no problem is left after the repairs');
 
 -- Invalid
 
@@ -101,25 +104,35 @@ select results_eq(
 update pg_index as i set indisready = true, indislive = true
 where i.indexrelid in ('memory.rules_vectors_idx'::regclass, 'memory.episodes_search_idx'::regclass);
 select memory_test.repair();
-select is_empty('select * from memory.check_indexes()', 'until it is built again');
+select is_empty(
+  'select * from memory.check_indexes()', 'an invalid index is valid again after the repair'
+);
 
 create index facts_vectors_idx_ccnew on memory.facts (tenant_id);
-select is_empty('select * from memory.check_indexes()', 'an operator may have an index more');
+select is_empty(
+  'select * from memory.check_indexes()', 'an additional index of an operator is not a problem'
+);
 update pg_index as i set indisvalid = false where i.indexrelid = 'memory.facts_vectors_idx_ccnew'::regclass;
 select results_eq(
   'select * from memory.check_indexes()',
   $$ values (
        'facts_vectors_idx_ccnew', 'invalid', 'drop index concurrently memory.facts_vectors_idx_ccnew'
      ) $$,
-  'what an interrupted reindexing left behind can go'
+  'an index left behind by an interrupted reindex is to be dropped'
 );
 select memory_test.repair();
-select hasnt_index('memory', 'facts', 'facts_vectors_idx_ccnew', 'and goes');
+select hasnt_index(
+  'memory', 'facts', 'facts_vectors_idx_ccnew',
+  'the repair drops an index left behind by an interrupted reindex'
+);
 
 -- Approximate indexes
 
 select memory.rebuild_vector_indexes('hnsw');
-select is_empty('select * from memory.check_indexes()', 'all memory types may have an approximate index');
+select is_empty(
+  'select * from memory.check_indexes()',
+  'a valid approximate index on every table is not a problem'
+);
 drop index memory.episodes_embedding_idx;
 update pg_index as i set indisvalid = false where i.indexrelid = 'memory.rules_embedding_idx'::regclass;
 select results_eq(
@@ -127,35 +140,52 @@ select results_eq(
   $$ values
      ('episodes_embedding_idx', 'missing', 'select memory.rebuild_vector_indexes(''hnsw'')'),
      ('rules_embedding_idx', 'invalid', 'select memory.rebuild_vector_indexes(''hnsw'')') $$,
-  'if one has a valid one, the others should too'
+  'if one table has a valid approximate index, the others should have one too'
 );
 select memory_test.repair();
-select is_empty('select * from memory.check_indexes()', 'which a rebuild sees to');
+select is_empty(
+  'select * from memory.check_indexes()', 'rebuilding the approximate indexes leaves no problem'
+);
 
 -- The index that needs pg_trgm
 
 drop index memory.entity_names_similarity_idx;
 select results_eq(
   'select index_name, problem from memory.check_indexes()',
-  $$ values ('entity_names_similarity_idx', 'missing') $$, 'where the extension is there, so is its index'
+  $$ values ('entity_names_similarity_idx', 'missing') $$,
+  'a missing index that needs pg_trgm is reported if pg_trgm is installed'
 );
 select memory_test.repair();
-select is_empty('select * from memory.check_indexes()', 'or can be');
+select is_empty(
+  'select * from memory.check_indexes()', 'the repair builds the index that needs pg_trgm'
+);
 drop extension pg_trgm cascade;
-select is_empty('select * from memory.check_indexes()', 'without the extension it is not missed');
+select is_empty(
+  'select * from memory.check_indexes()',
+  'the index that needs pg_trgm is not missing without pg_trgm'
+);
 create extension pg_trgm with schema public;
-select isnt_empty('select * from memory.check_indexes()', 'until the extension comes');
+select isnt_empty(
+  'select * from memory.check_indexes()',
+  'the index that needs pg_trgm is missing once pg_trgm is installed'
+);
 select memory_test.repair();
 
--- Who may
+-- Privileges
 
 select memory_test.a_login('indexes_admin', 'a', 'memory_admin');
 select memory_test.a_login('indexes_writer', 'a', 'memory_writer, memory_worker, memory_reader');
 select memory_test.share_results();
 set local session authorization indexes_admin;
-select is_empty('select * from memory.check_indexes()', 'an administrator needs no rights on the tables');
+select is_empty(
+  'select * from memory.check_indexes()',
+  'an administrator can check indexes without rights on the tables'
+);
 set local session authorization indexes_writer;
-select throws_ok('select * from memory.check_indexes()', '42501', null, 'nobody else looks');
+select throws_ok(
+  'select * from memory.check_indexes()', '42501', null,
+  'a login without the role memory_admin cannot check indexes'
+);
 set local session authorization default;
 
 select * from finish();

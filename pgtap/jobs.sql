@@ -23,7 +23,7 @@ select is_empty(
        'off', '* * * * *', '0 3 * * *', '*/15 9-17 1,15 jan-mar Mon', '1 seconds', '59 seconds'
      ]) as s (value)
      where not memory.is_schedule(s.value) $$,
-  'a schedule is five fields as in crontab, 1 to 59 seconds, or off'
+  'a schedule has five fields as in crontab, or is 1 to 59 seconds, or is off'
 );
 select is_empty(
   $$ select s.value from unnest(array[
@@ -32,11 +32,11 @@ select is_empty(
        '* * * * *; select 1', $a$' * * * *$a$
      ]) as s (value)
      where memory.is_schedule(s.value) $$,
-  'and nothing else'
+  'anything else is not a schedule'
 );
 select throws_ok(
   $$ select memory.configure('{"vector_index_schedule": "whenever"}') $$, 'PM002', null,
-  'configure refuses what is no schedule'
+  'configure refuses an invalid schedule'
 );
 
 -- all_jobs
@@ -44,7 +44,7 @@ select throws_ok(
 select is_empty(
   $$ select j.job from memory.all_jobs(memory.default_settings('a')) as j
      where j.job !~ '^[a-z_]{1,40}$' $$,
-  'the name of a job fits into a name of pg_cron with what stands before it'
+  'the name of a job and its prefix fit into a name of pg_cron'
 );
 select results_eq(
   $$ select j.schedule
@@ -54,7 +54,7 @@ select results_eq(
      )) as j
      order by 1 $$,
   $$ select 'due by ' || s.setting from memory_test.schedules as s order by 1 $$,
-  'every schedule among the settings is that of one job, and every job has one of its own'
+  'every schedule in the settings belongs to one job, and every job has one of its own'
 );
 select is_empty(
   $$ select j.job from memory.all_jobs(memory.default_settings('a')) as j
@@ -69,9 +69,9 @@ select is_empty(
 -- list_jobs
 
 select memory.configure((select jsonb_object_agg(s.setting, 'off') from memory_test.schedules as s)) \g /dev/null
-select is_empty($$ select * from memory.list_jobs('jobs_a') $$, 'what is off is no job');
+select is_empty($$ select * from memory.list_jobs('jobs_a') $$, 'a job that is off is not listed');
 select lives_ok(
-  $$ select memory.list_jobs('jobs_writer') $$, 'and needs no role'
+  $$ select memory.list_jobs('jobs_writer') $$, 'a job that is off requires no role'
 );
 select memory.configure(
   '{"corpus_statistics_schedule": "5 3 * * *", "vector_index_schedule": "0 3 * * 0"}'
@@ -104,7 +104,8 @@ select throws_ok(
   'a role that cannot log in is refused'
 );
 select throws_ok(
-  $$ select memory.list_jobs(null) $$, 'PM001', 'no login role is named NULL', 'no login is refused'
+  $$ select memory.list_jobs(null) $$, 'PM001', 'no login role is named NULL',
+  'a NULL login is refused'
 );
 select throws_ok(
   $$ select memory.list_jobs('jobs_b') $$, 'PM005', $$login 'jobs_b' does not act for tenant 'a'$$,
@@ -122,12 +123,12 @@ select throws_ok(
 select throws_ok(
   $$ select memory.list_jobs('jobs_admin') $$, 'PM002',
   $$login 'jobs_admin' lacks a role for its jobs: memory_worker$$,
-  'and so is one that lacks one of them'
+  'a login that lacks one role of the jobs is refused'
 );
 select throws_ok(
   $$ select memory.list_jobs('jobs_distant') $$, 'PM002',
   $$login 'jobs_distant' lacks a role for its jobs: memory_admin, memory_worker$$,
-  'or that would have to set the role first'
+  'a login that does not inherit the roles of the jobs is refused'
 );
 select memory_test.as_tenant('b') \g /dev/null
 select results_eq(
@@ -136,10 +137,12 @@ select results_eq(
     ('fold_corpus_statistics', '30 3 * * *'), ('run_decay_sweep', '0 3 * * *'),
     ('run_episode_cleanup', '10 3 * * *'), ('run_rule_hygiene', '20 3 * * *'),
     ('seal_events', '40 * * * *') $$,
-  'another tenant has its own settings, and so other jobs'
+  'another tenant has the jobs of its own settings'
 );
 select memory_test.as_tenant('') \g /dev/null
-select throws_ok($$ select memory.list_jobs('jobs_a') $$, '28000', null, 'without a tenant there are no jobs');
+select throws_ok(
+  $$ select memory.list_jobs('jobs_a') $$, '28000', null, 'listing jobs without a tenant is refused'
+);
 
 -- As the scheduler runs them
 
@@ -151,14 +154,16 @@ select memory_test.as_tenant('') \g /dev/null
 select memory_test.share_results();
 set session authorization jobs_gateway;
 select lives_ok(:'command', 'the command of a job runs as its login');
-select is(memory.current_tenant(), $$it's \ "x"$$, 'for its tenant, whatever the name');
-select is(memory.current_actor(), 'schedule:fold_corpus_statistics', 'under the name of the job');
+select is(memory.current_tenant(), $$it's \ "x"$$, 'a job runs for its tenant, whatever its name');
+select is(
+  memory.current_actor(), 'schedule:fold_corpus_statistics', 'a job runs with its name as the actor'
+);
 reset session authorization;
 select results_eq(
   $$ select s.memory_type, s.documents
      from memory.corpus_statistics as s where s.tenant_id = $a$it's \ "x"$a$ order by 1 $$,
   $$ values ('episode', 1::bigint), ('fact', 0), ('rule', 0) $$,
-  'and does its work'
+  'the command of a job does its work'
 );
 
 select * from finish();
