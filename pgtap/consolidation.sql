@@ -403,7 +403,7 @@ select memory.store_fact('s', 'second hand', 'c', scope => 'trust') as second \g
 select memory.create_link('fact', :'second', 'fact', :'new_fact', 'derived_from') \g /dev/null
 select is(
   (select f.trust from memory.facts as f where f.id = :'second'), 'external',
-  'a fact derived from an external fact is external itself'
+  'a fact derived from an external fact is external too'
 );
 select is_empty(
   $$ select r.problem from memory.facts as f cross join lateral memory.replay_memory('fact', f.id) as r

@@ -586,7 +586,7 @@ select is(
 )
 from (values
   (1, 'Ada likes tea', 13, 'octets', 'Ada likes tea', 'a text that fits is not shortened'),
-  (2, 'чай', 8, 'octets', 'чай', 'a text may use its room completely'),
+  (2, 'чай', 8, 'octets', 'чай', 'a text that exactly fits its room is not shortened'),
   (3, 'чай и чай', 8, 'octets', 'ч…',
     'a text that does not fit ends in an ellipsis, which takes room too'),
   (4, 'Ada likes green tea best', 22, 'octets', 'Ada likes green…',
@@ -596,15 +596,17 @@ from (values
   (6, 'Ada extraordinarily', 16, 'octets', 'Ada extraord…',
     'a text is cut within a word if cutting before it would lose too much'),
   (7, 'extraordinarily', 10, 'octets', 'extrao…', 'a single word is cut within the word'),
-  (8, '请您喝一杯热茶', 16, 'octets', '请您喝…', 'a text in a script without spaces is cut anywhere'),
+  (8, '请您喝一杯热茶', 16, 'octets', '请您喝…',
+    'a text in a script without spaces is cut between characters'),
   (9, '请您喝一杯热茶', 16, 'characters', '请您喝一杯热茶',
-    'a text in a script without spaces is measured by its characters if so set'),
+    'a text in a script without spaces is measured by characters on request'),
   (10, '🍵🍵🍵🍵', 16, 'octets', '🍵🍵…', 'a text is not cut within a character'),
   (11, 'Ada likes tea', 4, 'octets', '…',
-    'a room for no character besides the ellipsis leaves the ellipsis'),
-  (12, 'Ada likes tea', 3, 'octets', '…', 'a room smaller than the ellipsis leaves the ellipsis'),
-  (13, 'Ada', 0, 'octets', '…', 'a room of 0 leaves the ellipsis'),
-  (14, 'Ada', -5, 'characters', '…', 'a negative room leaves the ellipsis'),
+    'a room too small for a character returns only the ellipsis'),
+  (12, 'Ada likes tea', 3, 'octets', '…',
+    'a room smaller than the ellipsis returns only the ellipsis'),
+  (13, 'Ada', 0, 'octets', '…', 'a room of 0 returns only the ellipsis'),
+  (14, 'Ada', -5, 'characters', '…', 'a negative room returns only the ellipsis'),
   (15, '', 0, 'octets', '', 'an empty text needs no room'),
   (16, null, 10, 'octets', null, 'a NULL text stays NULL')
 ) as s (position, content, room, token_estimate, shortened, what)
@@ -971,7 +973,7 @@ select results_eq(
   $$ values
      ('episode told', 1, '2026-01-03Z'::timestamptz), ('tea rule told', 1, '2026-01-03Z'),
      ('tea warning told', 1, '2026-01-03Z'), ('told', 1, '2026-01-03Z'), ('told too', 1, '2026-01-03Z') $$,
-  'context counts a reference to what it includes, and to nothing else, if set to'
+  'with context_counts_references, context counts references to exactly what it includes'
 );
 savepoint before_reading;
 set local transaction_read_only = on;

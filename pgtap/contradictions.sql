@@ -177,12 +177,12 @@ select results_eq(
 select memory_test.a_fact('user', 'FAVORITE_COLOR', 'brown', as_of => '2026-01-04Z') \g /dev/null
 select is(
   (select count(distinct c.source_id) from memory.contradictions() as c), 1::bigint,
-  'of two newest near duplicates one is paired with the others'
+  'of two equally new near duplicates one is paired with the others'
 );
 select is(
   (select c.source_id from memory.contradictions() as c limit 1),
   (select min(f.id::text)::uuid from memory.facts as f where f.tenant_id = 'c' and f.created_at = '2026-01-04Z'),
-  'of two newest near duplicates the one with the lower id is paired with the others'
+  'of two equally new near duplicates the one with the lower id is paired with the others'
 );
 select results_eq(
   $$ select n from generate_series(1, 4) as n
@@ -282,7 +282,7 @@ select is(
 select set_eq(
   $$ select c.source_id from memory.contradictions('home') as c $$,
   format('values (%L::uuid), (%L)', :'home_id', :'home_episode_id'),
-  'a scope shows the contradictions of which it sees both sides'
+  'a scope shows a contradiction if it sees both sides'
 );
 select set_eq(
   $$ select c.source_id from memory.contradictions('work') as c $$, format('values (%L::uuid)', :'work_id'),
@@ -290,7 +290,7 @@ select set_eq(
 );
 select is_empty(
   $$ select * from memory.contradictions('elsewhere') $$,
-  'a scope that sees one side of each contradiction shows none'
+  'a scope that sees only one side of each contradiction shows no contradictions'
 );
 select results_eq(
   $$ select c.source_type, c.source_id from memory.contradictions() as c $$,
@@ -377,8 +377,12 @@ select is(
   memory.list_contradicted('rule', array[:'first_id']::uuid[], now()), '{}',
   'only memories of the given type are listed'
 );
-select is(memory.list_contradicted('fact', '{}', now()), '{}', 'no ids list nothing');
-select is(memory.list_contradicted('fact', null, now()), '{}', 'a NULL list of ids lists nothing');
+select is(
+  memory.list_contradicted('fact', '{}', now()), '{}', 'an empty list of ids returns nothing'
+);
+select is(
+  memory.list_contradicted('fact', null, now()), '{}', 'a NULL list of ids returns nothing'
+);
 savepoint listed;
 select memory.forget_memory('fact', :'second_id') \g /dev/null
 select is(
@@ -387,7 +391,8 @@ select is(
 );
 select memory.forget_memory('rule', :'rule_id') \g /dev/null
 select is(
-  memory_test.contradicted('fact'), '{hates}', 'a fact that nothing live contradicts is not listed'
+  memory_test.contradicted('fact'), '{hates}',
+  'a fact is not listed once no live memory contradicts it'
 );
 rollback to savepoint listed;
 select memory.forget_memory('rule', :'rule_id') \g /dev/null

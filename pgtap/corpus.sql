@@ -66,7 +66,7 @@ select memory_test.is_exact('the statistics are exact after episodes are deleted
 select memory_test.as_tenant('a');
 select isnt_empty(
   $$ select * from memory.corpus_deltas as d where d.tenant_id = 'a' $$,
-  'changes of the statistics wait to be folded'
+  'changes to the statistics wait to be folded'
 );
 select ok(memory.fold_corpus_statistics() > 0, 'a fold returns how many changes it folded');
 select is_empty(

@@ -71,7 +71,7 @@ select is(
     memory.decayed_state(0.5, 0, 0), memory.decayed_state(0, 0, 0), memory.decayed_state(1, 1, 1)
   ],
   '{expired,active,active,active,active}'::text[],
-  'with expiry above fading nothing fades, and with both at 0 nothing decays'
+  'with expiry_threshold above fading_threshold nothing fades; with both at 0 nothing decays'
 );
 
 -- Ninety days
@@ -143,7 +143,7 @@ from memory.facts as f where f.id <> :'successor_id' \gset
 select count(*) as events_before from memory.memory_events \gset
 select is(
   memory_test.swept(memory_test.on_day(300)), '3/1/0/0 0/0/0/0',
-  'a sweep lets a fact fade that was stored as of the past'
+  'a sweep fades a fact that was stored as of the past'
 );
 select is(
   memory_test.swept(memory_test.on_day(300)), '3/0/0/0 0/0/0/0',
@@ -175,7 +175,7 @@ select is(
 update memory.facts as f set last_confirmed_at = memory_test.on_day(200) where f.id = :'successor_id';
 select is(
   memory_test.swept(memory_test.on_day(300)), '3/0/0/1 0/0/0/0',
-  'a sweep lets a fact recover that is above the threshold again'
+  'a fact that is above the threshold again recovers at the next sweep'
 );
 select is(
   (select f.metadata from memory.facts as f where f.id = :'successor_id'), '{}'::jsonb,
@@ -192,7 +192,7 @@ select memory_test.a_fact('at expiry', confidence => 0.05) as expiry_id \gset
 select memory_test.a_fact('certain', 'permanent', 0.01) as certain_id \gset
 select is(
   memory_test.swept('2026-01-01Z'), '7/2/1/0 0/0/0/0',
-  'a fact of low confidence fades or expires at once, but not at a threshold itself'
+  'a fact of low confidence fades or expires at once, unless it is exactly at a threshold'
 );
 select results_eq(
   $$ select f.subject, f.lifecycle_state from memory.facts as f

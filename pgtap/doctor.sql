@@ -73,7 +73,7 @@ select results_eq(
 select is(
   (select d.message from memory.doctor(true) as d where d.check_name = 'login'),
   $$doctor_writer acts for tenant 'a', and is held by row security$$,
-  'the ok of the check login says who acts for which tenant'
+  'the login check says who acts for which tenant'
 );
 reset session authorization;
 select is_empty(
@@ -193,7 +193,7 @@ select is(
 );
 select memory_test.follow('server') \g /dev/null
 select is(
-  memory_test.found('server'), '{}', 'the server has no findings after the hints were followed'
+  memory_test.found('server'), '{}', 'the server has no findings after the hints are followed'
 );
 -- Restore what was dropped with the extension.
 select memory_test.follow('indexes') \g /dev/null
@@ -219,7 +219,7 @@ select is(
 select memory_test.follow('row_security') \g /dev/null
 select is(
   memory_test.found('row_security'), '{}',
-  'row security has no findings after the hints were followed'
+  'row security has no findings after the hints are followed'
 );
 
 -- Guards
@@ -290,7 +290,7 @@ reset session authorization;
 select memory_test.follow('privileges') \g /dev/null
 select is(
   memory_test.found('privileges'), '{}',
-  'privileges have no findings after the hints for schema public were followed'
+  'privileges have no findings after the hints for schema public are followed'
 );
 alter schema public owner to doctor_writer;
 set session authorization doctor_writer;
@@ -303,7 +303,7 @@ set session authorization doctor_owner;
 select is(
   array(select d.subject from memory.doctor() as d where d.check_name = 'login'),
   '{memory_owner,memory_search}',
-  'an owner of schema public that owns the memory too is not a finding of its own'
+  'an owner of schema public that also owns the memory is not reported twice'
 );
 reset session authorization;
 alter schema public owner to pg_database_owner;
@@ -385,7 +385,7 @@ select is(
 );
 select memory_test.follow('indexes') \g /dev/null
 select is(
-  memory_test.found('indexes'), '{}', 'indexes have no findings after the hints were followed'
+  memory_test.found('indexes'), '{}', 'indexes have no findings after the hints are followed'
 );
 
 -- Statistics
@@ -405,7 +405,7 @@ select is(
 reset track_counts;
 select memory_test.follow('statistics') \g /dev/null
 select is(
-  memory_test.found('statistics'), '{}', 'statistics have no findings after the hints were followed'
+  memory_test.found('statistics'), '{}', 'statistics have no findings after the hints are followed'
 );
 drop table memory.notes;
 
@@ -547,7 +547,7 @@ select memory.apply_consolidation(
 select is(
   memory_test.found('consolidation', memory_test.later(1.0 / 50)),
   array['info failed: failed, and waiting for another try: 3 episodes'],
-  'one good run ends the warning of failed runs, and proposals may wait'
+  'one good run ends the warning about failed runs, and proposals may wait'
 );
 update memory.episodes as e set consolidation_status = 'consolidated'
 where e.tenant_id = 'c' and e.consolidation_status <> 'consolidated';
@@ -776,7 +776,7 @@ update memory.rules as r set text_search_config = 'german' where r.tenant_id = '
 select is(
   memory_test.found('settings'),
   array['warning text_search_config: indexed in another language than searches are read in (english): 1 memory'],
-  'a memory indexed in another language than that of searches is a warning'
+  'a memory indexed in a language other than that of searches is a warning'
 );
 select memory_test.follow('settings') \g /dev/null
 select is(memory_test.found('settings'), '{}', 'following the hint indexes the memory again');
@@ -830,7 +830,7 @@ update memory.access_tokens as t set last_used_on = (now() at time zone 'UTC')::
 where t.tenant_id = 't' and t.name = 'laptop';
 select is(
   cardinality(memory_test.found('tokens')), 1,
-  'a token created for long and in use that expires soon is found'
+  'a long-lived token in use that expires soon is found'
 );
 select memory_test.follow('tokens') \g /dev/null
 select results_eq(

@@ -53,12 +53,12 @@ select memory.forget_memory('fact', :'ill') \g /dev/null
 select results_eq(
   $$ select s.sealed, s.position from memory.seal_events(max_events => 1) as s $$,
   format($$ values (1::bigint, %s + 1::bigint) $$, :'first_position'),
-  'a seal may take a part of the events'
+  'a seal may cover only part of the events'
 );
 select results_eq(
   $$ select s.sealed, s.position from memory.seal_events() as s $$,
   format($$ values (1::bigint, %s + 2::bigint) $$, :'first_position'),
-  'the next seal takes the rest of the events'
+  'the next seal covers the rest of the events'
 );
 select is_empty(
   $$ select * from memory.verify_chain() $$, 'verify_chain finds no problem after several seals'

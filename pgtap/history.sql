@@ -90,7 +90,7 @@ select results_eq(
   $$ values
      ('2026-02-01Z'::timestamptz, '2026-04-01Z'::timestamptz),
      ('2026-04-01Z', '2026-04-01Z'::timestamptz + interval '1 microsecond') $$,
-  'a change dated back comes right after the previous one'
+  'a backdated change comes right after the previous one'
 );
 select count(*) as states from memory.memory_history \gset
 select count(*) from memory.recall('Ada lives in Rome') \g /dev/null

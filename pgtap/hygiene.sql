@@ -131,7 +131,7 @@ select results_eq(
 );
 select matches(
   memory.context('sunday', 'home', as_of => '2026-01-04Z'), '## Warnings\n- ANTI-PATTERN: Do NOT Call before nine',
-  'context has the inverted rule among its warnings'
+  'context lists an inverted rule among the warnings'
 );
 select throws_ok(
   format($$ select memory.mark_helpful(%L) $$, :'bad_id'), 'PM003', null,
