@@ -2,7 +2,7 @@ begin;
 \ir fixtures.sql
 select plan(116);
 
--- What is stored in one way of writing and asked for in another. The number of a text is its subject.
+-- Texts are stored in one spelling and queried in another. The number of a text is its subject.
 
 create table memory_test.texts (number integer primary key, config text, content text);
 insert into memory_test.texts (number, config, content)
@@ -74,82 +74,95 @@ create table memory_test.cases (position serial primary key, config text, query 
 insert into memory_test.cases (config, query, expected, what)
 values
 ('english', '小狗', '{1}', 'a Chinese word is found within its sentence'),
-('english', '雷克斯', '{1}', 'so is a name'),
-('english', '狗', '{1}', 'and a word of one character'),
-('english', '我家有一只小狗叫雷克斯', '{1}', 'and the whole sentence'),
-('english', '大狗', '{}', 'another word that shares a character is not found'),
-('english', '斯克雷', '{}', 'nor are the characters in another order'),
+('english', '雷克斯', '{1}', 'a Chinese name is found within its sentence'),
+('english', '狗', '{1}', 'a Chinese word of one character is found'),
+('english', '我家有一只小狗叫雷克斯', '{1}', 'a Chinese sentence is found as a whole'),
+('english', '大狗', '{}', 'a Chinese word that only shares a character is not found'),
+('english', '斯克雷', '{}', 'Chinese characters in another order are not found'),
 ('english', '喝茶', '{2}', 'a Chinese word in an English sentence is found'),
-('english', 'morning 喝茶 drink', '{2}', 'together with the words around it'),
-('english', '茶', '{2}', 'one character of it is, too'),
-('english', 'iphone', '{3}', 'a Latin word within Chinese is a word'),
-('english', '手机', '{3}', 'and so is what stands next to it'),
-('english', 'iPhone手机', '{3}', 'both may be asked for as one'),
+(
+  'english', 'morning 喝茶 drink', '{2}',
+  'a Chinese word is found together with the English words around it'
+),
+('english', '茶', '{2}', 'one character of a Chinese word in an English sentence is found'),
+('english', 'iphone', '{3}', 'a Latin word within Chinese is a word of its own'),
+('english', '手机', '{3}', 'a Chinese word next to a Latin one is found'),
+('english', 'iPhone手机', '{3}', 'adjacent Latin and Chinese words are found as one query term'),
 ('english', '东京 小狗', '{}', 'all words of a query must occur'),
 ('english', 'ラーメン', '{4}', 'a Japanese word is found'),
-('english', '東京タワー', '{4}', 'also one of two scripts'),
-('english', 'ﾗｰﾒﾝ', '{4}', 'in half width, too'),
-('english', 'かき', '{5}', 'a letter with dakuten is another letter'),
-('english', 'かぎ', '{6}', 'and is found by itself'),
-('english', U&'か\304D\3099', '{6}', 'also decomposed'),
-('english', 'ガソリン', '{19}', 'what was stored in half width is found in full width'),
+('english', '東京タワー', '{4}', 'a Japanese word of two scripts is found'),
+('english', 'ﾗｰﾒﾝ', '{4}', 'a Japanese word is found in half width'),
+('english', 'かき', '{5}', 'a kana with dakuten differs from the one without'),
+('english', 'かぎ', '{6}', 'a kana with dakuten is found'),
+('english', U&'か\304D\3099', '{6}', 'a decomposed kana with dakuten is found'),
+('english', 'ガソリン', '{19}', 'a word stored in half width is found in full width'),
 ('english', 'กาแฟ', '{7}', 'a Thai word is found'),
-('english', 'ดื่ม', '{7}', 'with its vowels and tones'),
-('english', 'ชา', '{}', 'another one is not'),
+('english', 'ดื่ม', '{7}', 'a Thai word is found with its vowels and tones'),
+('english', 'ชา', '{}', 'a Thai word that does not occur is not found'),
 ('english', 'ເຂົ້າ', '{23}', 'a Lao word is found'),
 ('english', 'កាហ្វេ', '{24}', 'a Khmer word is found'),
 ('english', 'ကော်ဖီ', '{25}', 'a Burmese word is found'),
 ('english', '한국어', '{8}', 'a Korean word is found before a particle'),
-('english', '철수', '{8}', 'so is a Korean name'),
-('english', normalize('한국어를', nfd), '{8}', 'also in decomposed syllables'),
-('english', '물', '{9}', 'and a word of one syllable'),
-('english', 'dang thi huong ha noi', '{10}', 'Vietnamese is found without its marks'),
-('english', 'ĐẶNG THỊ HƯƠNG', '{10}', 'and in capital letters'),
-('english', 'mẹ', '{10}', 'a word that without its mark is an English stop word is found, too'),
+('english', '철수', '{8}', 'a Korean name is found before a particle'),
+('english', normalize('한국어를', nfd), '{8}', 'a Korean word is found in decomposed syllables'),
+('english', '물', '{9}', 'a Korean word of one syllable is found'),
+('english', 'dang thi huong ha noi', '{10}', 'Vietnamese is found without its diacritics'),
+('english', 'ĐẶNG THỊ HƯƠNG', '{10}', 'Vietnamese is found in capital letters'),
+('english', 'mẹ', '{10}', 'a Vietnamese word that resembles an English stop word is found'),
 ('english', 'ayse ilica izmir', '{11}', 'Turkish is found without dots, cedillas and dotless letters'),
-('english', 'AYŞE ILICA İZMİR', '{11}', 'and in capital letters'),
+('english', 'AYŞE ILICA İZMİR', '{11}', 'Turkish is found in capital letters'),
 ('english', 'Αθηνα', '{12}', 'Greek is found without tonos'),
-('english', 'ΑΘΗΝΑ ΟΔΟΣ', '{12}', 'and in capital letters, a sigma at the end included'),
-('english', 'cafe zurich', '{13}', 'a decomposed accent is found without accent'),
-('english', 'café Zürich', '{13}', 'or composed'),
-('english', 'CAFÉ', '{13}', 'or in capital letters'),
-('english', 'nec pc-9801', '{14}', 'full width is found in ASCII'),
-('english', 'efficient OFFICES', '{15}', 'ligatures are found as letters, and stemmed'),
-('english', 'party graz', '{16}', 'words beside emoji are found'),
-('english', '🎉', '{}', 'an emoji is no word'),
-('english', 'strasse lodz tromso thorr oeuvre aesir', '{17}', 'letters with a stroke and double letters are found plain'),
-('english', 'STRASSE Łodz', '{17}', 'or half plain'),
-('english', 'елка замок', '{18}', 'ё is found as е, and marks of stress do not count'),
+('english', 'ΑΘΗΝΑ ΟΔΟΣ', '{12}', 'Greek is found in capital letters, even with a final sigma'),
+('english', 'cafe zurich', '{13}', 'a decomposed accent is found without the accent'),
+('english', 'café Zürich', '{13}', 'a decomposed accent is found as a composed one'),
+('english', 'CAFÉ', '{13}', 'a decomposed accent is found in capital letters'),
+('english', 'nec pc-9801', '{14}', 'full-width letters are found in ASCII'),
+('english', 'efficient OFFICES', '{15}', 'ligatures are found as letters and stemmed'),
+('english', 'party graz', '{16}', 'words next to emoji are found'),
+('english', '🎉', '{}', 'an emoji is not a word'),
+(
+  'english', 'strasse lodz tromso thorr oeuvre aesir', '{17}',
+  'letters with a stroke and double letters are found as plain letters'
+),
+('english', 'STRASSE Łodz', '{17}', 'a query may write only some letters plain'),
+('english', 'елка замок', '{18}', 'ё is found as е, and stress marks do not count'),
 ('english', 'किताब', '{20}', 'a Hindi word is found with its vowel signs'),
-('english', 'कतब', '{}', 'and not without them'),
+('english', 'कतब', '{}', 'a Hindi word is not found without its vowel signs'),
 ('english', 'كتاباً', '{21}', 'an Arabic word is found as written'),
-('english', 'resume', '{22}', 'an English word with accents is stemmed as one without'),
-('english', 'm2 CO2', '{22}', 'small digits are digits'),
-('english', 'wait really Acme 2 cups', '{22}', 'ellipses, trade marks and fractions part words and add none'),
-('german', 'Muller', '{30,31}', 'German: an umlaut is found without its dots'),
-('german', 'müller', '{30,31}', 'and a plain letter with them'),
-('german', 'Strasse', '{30,31}', 'ss is ß'),
-('german', 'Straßen', '{30,31}', 'and ß is ss, whatever the ending'),
-('german', 'für', '{}', 'a stop word stays one with its umlaut'),
-('german', 'über Müller', '{30,31}', 'beside another word, too'),
-('german', 'Haus', '{30}', 'the stemmer sees the umlaut of a plural'),
-('german', 'hausern', '{30}', 'written or not'),
-('french', 'universite', '{40,41}', 'French: a word is found without its accent, whatever its ending'),
-('french', 'université', '{40,41}', 'and with it'),
-('french', 'universités', '{40,41}', 'and in the plural'),
-('french', 'déjà', '{40,41}', 'accents do not part what the stemmer parts'),
-('french', 'deja', '{40,41}', 'neither way'),
-('french', 'DÉJÀ UNIVERSITÉ', '{40,41}', 'also in capital letters'),
-('french', 'préférer', '{40}', 'the stemmer sees accented endings, and only those'),
-('french', 'été', '{}', 'a stop word stays one with its accents'),
-('russian', 'ёлка', '{50,51}', 'Russian: ё is е'),
-('russian', 'ЕЛКИ', '{50,51}', 'in whatever case and ending'),
-('russian', 'йод', '{50}', 'й is a letter of its own'),
-('russian', 'иод', '{}', 'and not и'),
-('russian', 'мой', '{}', 'a stop word stays one with its й'),
-('turkish', 'ıhlamur', '{60,61}', 'Turkish: ı is i'),
-('turkish', 'IHLAMUR', '{60,61}', 'and I'),
-('turkish', 'ağacın', '{60,61}', 'a stem that ends in another letter than the word is folded, too');
+('english', 'resume', '{22}', 'an English word with accents is stemmed like one without'),
+('english', 'm2 CO2', '{22}', 'superscript and subscript digits are digits'),
+(
+  'english', 'wait really Acme 2 cups', '{22}',
+  'ellipses, trademark signs and fractions only separate words'
+),
+('german', 'Muller', '{30,31}', 'in German an umlaut is found without its dots'),
+('german', 'müller', '{30,31}', 'in German a plain letter is found with an umlaut'),
+('german', 'Strasse', '{30,31}', 'in German ß is found as ss'),
+('german', 'Straßen', '{30,31}', 'in German ss is found as ß, whatever the ending'),
+('german', 'für', '{}', 'a German stop word with its umlaut remains a stop word'),
+('german', 'über Müller', '{30,31}', 'a German stop word is ignored next to another word'),
+('german', 'Haus', '{30}', 'the German stemmer recognizes a plural with an umlaut'),
+('german', 'hausern', '{30}', 'the German stemmer recognizes a plural without its umlaut'),
+(
+  'french', 'universite', '{40,41}',
+  'in French a word is found without its accents, whatever its ending'
+),
+('french', 'université', '{40,41}', 'in French a word is found with its accents'),
+('french', 'universités', '{40,41}', 'in French a word is found in the plural'),
+('french', 'déjà', '{40,41}', 'in French a word with accents is found without them'),
+('french', 'deja', '{40,41}', 'in French a word without accents is found with them'),
+('french', 'DÉJÀ UNIVERSITÉ', '{40,41}', 'in French words are found in capital letters'),
+('french', 'préférer', '{40}', 'the French stemmer recognizes only accented endings'),
+('french', 'été', '{}', 'a French stop word with its accents remains a stop word'),
+('russian', 'ёлка', '{50,51}', 'in Russian ё is found as е'),
+('russian', 'ЕЛКИ', '{50,51}', 'in Russian ё is found as е in any case and ending'),
+('russian', 'йод', '{50}', 'in Russian й is a letter of its own'),
+('russian', 'иод', '{}', 'in Russian й is not found as и'),
+('russian', 'мой', '{}', 'a Russian stop word with its й remains a stop word'),
+('turkish', 'ıhlamur', '{60,61}', 'in Turkish ı is found as i'),
+('turkish', 'IHLAMUR', '{60,61}', 'in Turkish ı is found as I'),
+('turkish', 'ağacın', '{60,61}',
+'a Turkish stem that ends in another letter than the word is folded');
 
 select is(memory_test.found(c.config, c.query, 'all'), c.expected, c.what)
 from memory_test.cases as c
@@ -160,7 +173,7 @@ select is_empty(
      where not memory_test.found(c.config, c.query, 'any') @> c.expected
         or c.expected = '{}' and length(c.query) < 3 and memory_test.found(c.config, c.query, 'any') <> '{}'
      order by c.position $$,
-  'whoever asks for any word finds at least what all words find'
+  'matching any word finds at least what matching all words finds'
 );
 select is_empty(
   $$ select t.number from memory_test.texts as t
@@ -168,10 +181,10 @@ select is_empty(
        or not t.number = any (memory_test.found(t.config, normalize(t.content, nfd), 'all'))
        or not t.number = any (memory_test.found(t.config, t.content, 'any'))
      order by t.number $$,
-  'every text is found by itself, composed or decomposed'
+  'every text is found by its own words, composed or decomposed'
 );
 
--- Every type of memory, and every road to it
+-- Every type of memory, and every function that searches
 
 select memory_test.as_tenant('a') \g /dev/null
 select memory.store_episode(d.content, 'home', as_of => d.at) from (values
@@ -187,7 +200,7 @@ select is(
     select array_agg(m.memory_type || ' ' || m.content order by m.content)
     from memory.keyword_search(t.type, q.query, as_of => '2026-01-02Z') as m
   ),
-  t.expected, format('%s: %s', t.type, q.query)
+  t.expected, format('%s memories are found in any spelling: %s', t.type, q.query)
 )
 from (values
   (1, 'episode', '{"episode Met José at 星巴克"}'::text[]),
@@ -202,19 +215,19 @@ select is(
     select array_agg(m.content order by m.content)
     from memory.recall('星巴克', types => '{fact}', known_at => '2026-01-02Z', as_of => '2026-01-04Z') as m
   ),
-  '{星巴克,"星巴克 with Jose"}', 'what was known is found by the same words'
+  '{星巴克,"星巴克 with Jose"}', 'recall of a past time finds a fact by the same words'
 );
 select is(
   (
     select array_agg(x.outcome || ' ' || x.content order by x.outcome)
     from memory.recall_explain('星巴克', types => '{fact}', as_of => '2026-01-04Z') as x
   ),
-  '{"returned 星巴克 with Jose","superseded 星巴克"}', 'an explanation reads them alike'
+  '{"returned 星巴克 with Jose","superseded 星巴克"}', 'recall_explain matches words as recall does'
 );
 select memory.configure('{"text_search_config": "french"}') \g /dev/null
 select is(
   (select array_agg(m.content order by m.content) from memory.keyword_search('fact', 'ZOE 星巴') as m),
-  '{"星巴克 with Jose"}', 'texts that are indexed anew in another language are found by the same words'
+  '{"星巴克 with Jose"}', 'texts reindexed in another language are found by the same words'
 );
 select memory.configure('{"text_search_config": "english"}') \g /dev/null
 
@@ -230,39 +243,42 @@ select results_eq(
 from (values
   (
     1, '绿茶', '{绿茶和红茶绿茶,我喜欢喝绿茶}'::text[],
-    'a text that holds a pair of characters twice ranks above one that does once'
+    'a text that holds a character pair twice ranks above one that holds it once'
   ),
   (
     2, 'zurich', '{"Zürich and zurich and Zürich again","Zürich once and nothing else to say here"}',
-    'a word counts as often as it occurs, however it is written'
+    'a word counts as often as it occurs, in any spelling'
   )
 ) as q (position, query, expected, what)
 order by q.position;
 select results_eq(
   $$ select m.content from memory.search('喜欢喝什么红茶', '{rule}', mode => 'keyword', as_of => '2026-01-02Z') as m $$,
   $$ values ('我喜欢喝绿茶'), ('绿茶和红茶绿茶') $$,
-  'BM25 weighs pairs of characters as it does words'
+  'BM25 weighs character pairs like words'
 );
 select is(
   (select length(r.search_vector) from memory.rules as r where r.content = '我喜欢喝绿茶'), 11,
-  'the length of a text is that of its characters and pairs'
+  'the length of a text counts its characters and pairs'
 );
 
 -- Names in texts
 
 select is(memory.normalize_name(n.name), n.expected, n.what)
 from (values
-  (1, 'José  O’NEIL-Smith', ' jose o neil smith ', 'a name is words without accents and in lower case'),
-  (2, U&'Jose\0301', ' jose ', 'also decomposed'),
-  (3, '我叫雷克斯', ' 我叫 叫雷 雷克 克斯 ', 'of a script without spaces each pair of characters is one'),
-  (4, '雷克斯', ' 雷克 克斯 ', 'so that a name is found in a text'),
-  (5, '宝', ' 宝 ', 'but one of a single character only where it stands alone'),
-  (6, '철수는', ' 철수 수는 ', 'a Korean name is found before a particle'),
-  (7, 'ÇİĞDEM', ' cigdem ', 'a capital letter with a dot is one without'),
-  (8, '!?', '  ', 'no word, no name')
+  (
+    1, 'José  O’NEIL-Smith', ' jose o neil smith ',
+    'a normalized name is lower-case words without accents'
+  ),
+  (2, U&'Jose\0301', ' jose ', 'a decomposed name loses its accents'),
+  (3, '我叫雷克斯', ' 我叫 叫雷 雷克 克斯 ', 'in a script without spaces each character pair is a word'),
+  (4, '雷克斯', ' 雷克 克斯 ', 'a name in a script without spaces is normalized to its character pairs'),
+  (5, '宝', ' 宝 ', 'a name of one character is a word by itself'),
+  (6, '철수는', ' 철수 수는 ', 'a Korean name is normalized apart from its particle'),
+  (7, 'ÇİĞDEM', ' cigdem ', 'a capital letter with a dot is normalized to one without'),
+  (8, '!?', '  ', 'a name without words is normalized to nothing')
 ) as n (position, name, expected, what)
 order by n.position;
-select ok(memory.normalize_name(null) is null, 'no name is no text');
+select ok(memory.normalize_name(null) is null, 'a NULL name is normalized to NULL');
 
 select memory_test.as_tenant('names') \g /dev/null
 select memory.store_fact(f.subject, 'says', f.content, as_of => '2026-01-01Z') from (values
@@ -277,9 +293,9 @@ select is(
   s.expected, s.what
 )
 from (values
-  (1, 'Jose', 2::bigint, 'who erases a name erases it with its accents'),
-  (2, '雷克斯', 2, 'and within a sentence without spaces'),
-  (3, '宝', 1, 'but not the words that hold a name of one character')
+  (1, 'Jose', 2::bigint, 'erasing a name also erases it with its accents'),
+  (2, '雷克斯', 2, 'erasing a name finds it within a sentence without spaces'),
+  (3, '宝', 1, 'erasing a name of one character spares words that contain it')
 ) as s (position, subject, expected, what)
 order by s.position;
 
@@ -301,7 +317,8 @@ from (
   select 'compatible', n, chr(65018), '' from generate_series(1, 300000) as n
 ) as k
 group by k.kind, k.separator;
-select cmp_ok(min(octet_length(l.content)), '>', 850000, 'here are texts of nearly 1 MiB') from memory_test.long as l;
+select cmp_ok(min(octet_length(l.content)), '>', 850000,
+'the test texts are nearly 1 MiB long') from memory_test.long as l;
 select lives_ok(
   format(
     $$ select memory.store_episode('雷克斯 Müller ' || l.content, 'home', as_of => '2026-01-01Z')
@@ -314,23 +331,23 @@ from (values (1, 'han'), (2, 'accents'), (3, 'compatible')) as k (position, kind
 order by k.position;
 select is(
   (select count(*) from memory.keyword_search('episode', '雷克斯 muller', as_of => '2026-01-02Z') as m), 3::bigint,
-  'and is found by its beginning'
+  'long texts are found by their first words'
 );
 select cmp_ok(
   (
     select length(memory.to_search_vector('english', left(l.content, 87381)))
     from memory_test.long as l where l.kind = 'han'
   ),
-  '>', 60000, 'of a text of 256 KiB by far the most pairs are indexed'
+  '>', 60000, 'most character pairs of a 256 KiB text are indexed'
 );
 select ok(
   memory.to_search_vector('english', repeat('我家有一只小狗叫雷克斯。', 7000) || '大猫')
   @@ memory.every_word('english', '小狗叫雷克斯 大猫'),
-  'all of them if they recur'
+  'all character pairs of a repetitive text are indexed'
 );
 select is(
   cardinality((memory.read_query(left(l.content, 21000), m.keyword_match, memory.current_settings())).lexemes), 64,
-  format('a question asks for 64 pairs of characters at most: %s', m.keyword_match)
+  format('a query searches for at most 64 character pairs: %s', m.keyword_match)
 )
 from memory_test.long as l
 cross join unnest('{all,any}'::text[]) as m (keyword_match)
@@ -342,7 +359,7 @@ select lives_ok(
        from memory_test.long as l where l.kind = 'han' $$,
     m.keyword_match
   ),
-  format('and one of 63 KiB is answered: %s', m.keyword_match)
+  format('a query of 63 KiB is answered: %s', m.keyword_match)
 )
 from unnest('{all,any}'::text[]) as m (keyword_match)
 order by m.keyword_match;
@@ -356,7 +373,7 @@ create text search configuration public.chinese (parser = memory_test.own);
 alter text search configuration public.chinese add mapping for word, asciiword with simple;
 select is(
   memory.to_search_vector('chinese', '小狗叫 Café'), '''小狗叫'':1 ''cafe'':2'::tsvector,
-  'what another parser takes for words is not cut'
+  'words found by another parser are not split'
 );
 
 select * from finish();

@@ -2,7 +2,7 @@ begin;
 \ir fixtures.sql
 select plan(107);
 
--- What general search finds, best first.
+-- The contents that general search finds.
 create function memory_test.found(
   query text,
   as_of timestamptz
@@ -43,7 +43,7 @@ create function memory_test.keys_of(object text)
 select gen_random_uuid() as random_id \gset
 select memory.register_embedding_version('model', '1') as version_id \gset
 
--- Memories that nobody names: they must look the same in the end.
+-- Memories that no call names: they must look the same in the end.
 select memory.store_episode('Bystander', 'home', as_of => '2026-01-01Z') as bystander_episode_id \gset
 select memory.store_fact('by', 'stands', 'fact', as_of => '2026-01-01Z') as bystander_fact_id \gset
 select memory.store_rule('Stand by', as_of => '2026-01-01Z') as bystander_rule_id \gset
@@ -66,7 +66,7 @@ select memory.confirm_memory('fact', :'fact_id', '2026-02-01Z') as confirmed \gs
 select is(:'confirmed'::boolean, true, 'a fact can be confirmed');
 select is(
   (select f.last_confirmed_at from memory.facts as f where f.id = :'fact_id'), '2026-02-01Z'::timestamptz,
-  'its decay starts again from then'
+  'confirming a fact restarts its decay'
 );
 select is(
   memory_test.events_of(:'fact_id'), '{fact_created,fact_confirmed}', 'confirming a fact writes an event'
@@ -74,32 +74,34 @@ select is(
 select memory.confirm_memory('fact', :'fact_id', '2026-02-01Z') as confirmed \gset
 select is(:'confirmed'::boolean, true, 'a fact can be confirmed again at the same time');
 select is(
-  memory_test.events_of(:'fact_id'), '{fact_created,fact_confirmed}', 'which changes nothing and is no event'
+  memory_test.events_of(:'fact_id'), '{fact_created,fact_confirmed}',
+  'confirming a fact again at the same time changes nothing and writes no event'
 );
 select memory.confirm_memory('fact', :'fact_id', '2026-01-15Z') as confirmed \gset
-select is(:'confirmed'::boolean, true, 'a confirmation may come late');
+select is(:'confirmed'::boolean, true, 'a fact can be confirmed late');
 select is(
   (select f.last_confirmed_at from memory.facts as f where f.id = :'fact_id'), '2026-02-01Z'::timestamptz,
-  'but never moves the time of confirmation backwards'
+  'a late confirmation does not move the time of confirmation of a fact backwards'
 );
 select is(
-  memory_test.events_of(:'fact_id'), '{fact_created,fact_confirmed}', 'and is no event then'
+  memory_test.events_of(:'fact_id'), '{fact_created,fact_confirmed}',
+  'a late confirmation of a fact writes no event'
 );
 select memory.confirm_memory('fact', :'fact_id') as confirmed \gset
 select is(
   (select f.last_confirmed_at from memory.facts as f where :'confirmed'::boolean and f.id = :'fact_id'),
   now(),
-  'a confirmation that names no time is one of now'
+  'a confirmation without a time is dated now'
 );
 select is(
   (select f.confidence || ' ' || f.reference_count from memory.facts as f where f.id = :'fact_id'), '1 0',
-  'a confirmation leaves the confidence as stored and is no reference'
+  'a confirmation leaves the stored confidence and is not a reference'
 );
 select memory.confirm_memory('rule', :'rule_id', '2026-02-01Z') as confirmed \gset
 select is(:'confirmed'::boolean, true, 'a rule can be confirmed');
 select is(
   (select r.last_confirmed_at from memory.rules as r where r.id = :'rule_id'), '2026-02-01Z'::timestamptz,
-  'and decays again from then'
+  'confirming a rule restarts its decay'
 );
 select is(
   memory_test.events_of(:'rule_id'), '{rule_created,rule_confirmed}', 'confirming a rule writes an event'
@@ -107,10 +109,12 @@ select is(
 select memory.confirm_memory('rule', :'rule_id', '2026-01-15Z') as confirmed \gset
 select is(
   (select r.last_confirmed_at from memory.rules as r where :'confirmed'::boolean and r.id = :'rule_id'),
-  '2026-02-01Z'::timestamptz, 'a late confirmation does not move that of a rule backwards'
+  '2026-02-01Z'::timestamptz,
+  'a late confirmation does not move the time of confirmation of a rule backwards'
 );
 select is(
-  memory_test.events_of(:'rule_id'), '{rule_created,rule_confirmed}', 'and is no event'
+  memory_test.events_of(:'rule_id'), '{rule_created,rule_confirmed}',
+  'a late confirmation of a rule writes no event'
 );
 insert into memory.facts (tenant_id, subject, predicate, content, created_at)
 values ('a', 'import', 'is', 'old', '2026-01-01Z')
@@ -119,7 +123,7 @@ update memory.facts as f set last_confirmed_at = null where f.id = :'import_id';
 select memory.confirm_memory('fact', :'import_id', '2026-01-02Z') \g /dev/null
 select is(
   (select f.last_confirmed_at from memory.facts as f where f.id = :'import_id'), '2026-01-02Z'::timestamptz,
-  'a fact that was never confirmed can be'
+  'a fact that was never confirmed can be confirmed'
 );
 
 select throws_ok(
@@ -128,7 +132,7 @@ select throws_ok(
 );
 select throws_ok(
   format($$ select memory.confirm_memory('episode', %L) $$, :'random_id'), 'PM002', null,
-  'not even one that does not exist'
+  'an episode that does not exist cannot be confirmed'
 );
 select throws_ok(
   format($$ select memory.confirm_memory('entity', %L) $$, :'fact_id'),
@@ -145,7 +149,7 @@ select throws_ok(
 );
 select throws_ok(
   format($$ select memory.confirm_memory('fact', %L, null) $$, :'fact_id'), 'PM002', null,
-  'a confirmation at no time is refused'
+  'a confirmation at a NULL time is refused'
 );
 select throws_ok(
   format($$ select memory.confirm_memory('fact', %L, '-infinity') $$, :'fact_id'), 'PM002', null,
@@ -155,18 +159,36 @@ select lives_ok(
   format($$ select memory.confirm_memory('rule', %L, now() + interval '23 hours') $$, :'rule_id'),
   'a confirmation by a clock that runs some hours ahead is accepted'
 );
-select is(memory.confirm_memory('fact', :'random_id'), false, 'there is no unknown fact to confirm');
-select is(memory.confirm_memory('rule', :'random_id'), false, 'nor an unknown rule');
-select is(memory.confirm_memory('rule', :'fact_id'), false, 'nor a fact that is taken for a rule');
-select is(memory.confirm_memory('fact', null), false, 'nor a memory without an id');
-select is(memory.confirm_memory('fact', :'foreign_fact_id'), false, 'nor a fact of another tenant');
-select is(memory.confirm_memory('rule', :'foreign_rule_id'), false, 'nor a rule of another tenant');
+select is(
+  memory.confirm_memory('fact', :'random_id'), false,
+  'confirming an unknown fact returns false'
+);
+select is(
+  memory.confirm_memory('rule', :'random_id'), false,
+  'confirming an unknown rule returns false'
+);
+select is(
+  memory.confirm_memory('rule', :'fact_id'), false,
+  'confirming a fact as a rule returns false'
+);
+select is(
+  memory.confirm_memory('fact', null), false,
+  'confirming a fact with a NULL id returns false'
+);
+select is(
+  memory.confirm_memory('fact', :'foreign_fact_id'), false,
+  'confirming a fact of another tenant returns false'
+);
+select is(
+  memory.confirm_memory('rule', :'foreign_rule_id'), false,
+  'confirming a rule of another tenant returns false'
+);
 select is(
   (select f.last_confirmed_at from memory.facts as f where f.id = :'foreign_fact_id'),
-  '2026-01-01Z'::timestamptz, 'and it is not confirmed'
+  '2026-01-01Z'::timestamptz, 'a fact of another tenant is not confirmed'
 );
 
--- confirm_memory of what fades
+-- confirm_memory of fading memories
 
 select memory.store_fact(
   'fading', 'at', 'threshold', confidence => 0.2, metadata => '{"k": 1}', as_of => '2026-01-01Z'
@@ -189,11 +211,11 @@ select results_eq(
     :'at_id'
   ),
   $$ values ('active', '{"k": 1}'::jsonb, '2026-02-01Z'::timestamptz) $$,
-  'a fading fact whose confidence is that of the threshold recovers, and keeps its other metadata'
+  'a fading fact recovers at the threshold and keeps its other metadata'
 );
 select is(
   memory_test.events_of(:'at_id'), '{fact_created,fact_fading,fact_confirmed,fact_recovered}',
-  'and that is on its record'
+  'the recovery of a fact writes an event'
 );
 select memory.confirm_memory('fact', :'below_id', '2026-02-01Z') as confirmed \gset
 select results_eq(
@@ -202,21 +224,21 @@ select results_eq(
     :'confirmed', :'below_id'
   ),
   $$ values (true, 'fading', '2026-02-01Z'::timestamptz) $$,
-  'a fading fact whose confidence is below the threshold is confirmed and fades on'
+  'a fading fact below the threshold is confirmed and keeps fading'
 );
 select is(
   memory_test.events_of(:'below_id'), '{fact_created,fact_fading,fact_confirmed}',
-  'and only its confirmation is on its record'
+  'confirming a fact below the threshold writes no event but the confirmation'
 );
 select memory.confirm_memory('rule', :'rule_at_id', '2026-02-01Z') \g /dev/null
 select results_eq(
   format($$ select r.lifecycle_state, r.metadata from memory.rules as r where r.id = %L $$, :'rule_at_id'),
   $$ values ('active', '{"k": 1}'::jsonb) $$,
-  'a fading rule whose confidence is that of the threshold recovers'
+  'a fading rule recovers at the threshold'
 );
 select is(
   memory_test.events_of(:'rule_at_id'), '{rule_created,rule_fading,rule_confirmed,rule_recovered}',
-  'and that is on its record too'
+  'the recovery of a rule writes an event'
 );
 select memory.confirm_memory('rule', :'rule_below_id', '2026-02-01Z') as confirmed \gset
 select results_eq(
@@ -225,7 +247,7 @@ select results_eq(
     :'confirmed', :'rule_below_id'
   ),
   $$ values (true, 'fading', '2026-02-01Z'::timestamptz) $$,
-  'a fading rule whose confidence is below the threshold is confirmed and fades on'
+  'a fading rule below the threshold is confirmed and keeps fading'
 );
 select memory.configure('{"fading_threshold": 0.1}') \g /dev/null
 select memory.confirm_memory('fact', :'below_id', '2026-02-02Z') \g /dev/null
@@ -235,11 +257,11 @@ select is(
     select f.lifecycle_state || ' ' || r.lifecycle_state from memory.facts as f, memory.rules as r
     where f.id = :'below_id' and r.id = :'rule_below_id'
   ),
-  'active active', 'the threshold is that of the settings'
+  'active active', 'the settings determine the threshold of recovery'
 );
 select memory.configure('{"fading_threshold": 0.2}') \g /dev/null
 
--- confirm_memory of what is no more
+-- confirm_memory of superseded, expired and retracted memories
 
 select memory.store_fact('color', 'of', 'green', as_of => '2026-01-01Z') as superseded_id \gset
 select memory.store_fact('color', 'of', 'blue', as_of => '2026-01-02Z') as successor_id \gset
@@ -280,11 +302,15 @@ select memory.forget_memory('episode', :'parrot_id', '2026-01-05Z') as forgotten
 select is(:'forgotten'::boolean, true, 'an episode can be forgotten');
 select is(
   (select e.expires_at from memory.episodes as e where e.id = :'parrot_id'), '2026-01-05Z'::timestamptz,
-  'it expires at that time'
+  'a forgotten episode expires at the time of the call'
 );
-select is(memory_test.found('parrot', '2026-01-05Z'), '{}', 'and is found no more from then on');
 select is(
-  memory_test.found('parrot', '2026-01-04Z'), '{Parrot flew in}', 'a look back to before finds it still'
+  memory_test.found('parrot', '2026-01-05Z'), '{}',
+  'a forgotten episode is no longer found'
+);
+select is(
+  memory_test.found('parrot', '2026-01-04Z'), '{Parrot flew in}',
+  'a search as of an earlier time still finds a forgotten episode'
 );
 select is(
   memory_test.events_of(:'parrot_id'), '{episode_created,episode_expired}',
@@ -295,15 +321,16 @@ select memory.forget_memory('episode', :'parrot_id', '2026-01-05Z') as forgotten
 select is(:'forgotten'::boolean, true, 'an episode can be forgotten again');
 select is(
   (select e.ctid::text from memory.episodes as e where e.id = :'parrot_id'), :'place',
-  'which leaves its row alone'
+  'forgetting an episode again does not write its row'
 );
 select memory.forget_memory('episode', :'parrot_id', '2026-01-07Z') as forgotten \gset
 select is(
   (select e.expires_at from memory.episodes as e where :'forgotten'::boolean and e.id = :'parrot_id'),
-  '2026-01-05Z'::timestamptz, 'which does not bring it back for a while'
+  '2026-01-05Z'::timestamptz, 'forgetting an episode at a later time does not extend its life'
 );
 select is(
-  memory_test.events_of(:'parrot_id'), '{episode_created,episode_expired}', 'and is no event'
+  memory_test.events_of(:'parrot_id'), '{episode_created,episode_expired}',
+  'forgetting an episode again writes no event'
 );
 select memory.store_episode('Long past', 'home', as_of => '2026-01-02Z') as past_id \gset
 select memory.forget_memory('episode', :'past_id') as forgotten \gset
@@ -312,14 +339,17 @@ select results_eq(
     $$ select %L::boolean, e.expires_at from memory.episodes as e where e.id = %L $$, :'forgotten', :'past_id'
   ),
   $$ values (true, '2026-01-09Z'::timestamptz) $$,
-  'an episode that has expired keeps the time when it did'
+  'an expired episode keeps its time of expiry when it is forgotten'
 );
-select is(memory_test.events_of(:'past_id'), '{episode_created}', 'and forgetting it is no event');
+select is(
+  memory_test.events_of(:'past_id'), '{episode_created}',
+  'forgetting an expired episode writes no event'
+);
 update memory.episodes as e set expires_at = null where e.id = :'episode_id';
 select memory.forget_memory('episode', :'episode_id') \g /dev/null
 select is(
   (select e.expires_at from memory.episodes as e where e.id = :'episode_id'), now(),
-  'an episode that was to live for ever can be forgotten, now if no time is named'
+  'an episode that never expires can be forgotten, by default now'
 );
 
 -- forget_memory of a fact
@@ -335,13 +365,13 @@ select results_eq(
     :'bird_id'
   ),
   $$ values ('retracted', 'retracted', '{"k": 1}'::jsonb, 'Norwegian') $$,
-  'it is retracted, fades no more, and stays for audit'
+  'a forgotten fact is retracted, no longer fades and is kept for audit'
 );
-select is(memory_test.found('Norwegian', now()), '{}', 'and is found no more');
+select is(memory_test.found('Norwegian', now()), '{}', 'a forgotten fact is no longer found');
 select is_empty(
   $$ select m.id from memory.recall('Norwegian parrot', min_confidence => 0) as m
      where m.content = 'Norwegian' $$,
-  'nor recalled'
+  'a forgotten fact is no longer recalled'
 );
 select is(
   memory_test.events_of(:'bird_id'), '{fact_created,fact_fading,fact_retracted}',
@@ -352,11 +382,11 @@ select memory.forget_memory('fact', :'bird_id') as forgotten \gset
 select is(:'forgotten'::boolean, true, 'a fact can be forgotten again');
 select is(
   (select f.ctid::text from memory.facts as f where f.id = :'bird_id'), :'place',
-  'which leaves its row alone'
+  'forgetting a fact again does not write its row'
 );
 select is(
   memory_test.events_of(:'bird_id'), '{fact_created,fact_fading,fact_retracted}',
-  'and is no event'
+  'forgetting a fact again writes no event'
 );
 select memory.forget_memory('fact', :'superseded_id') as forgotten \gset
 select results_eq(
@@ -368,7 +398,8 @@ select results_eq(
   'a superseded fact can be forgotten'
 );
 select is(
-  (select f.validity from memory.facts as f where f.id = :'successor_id'), 'active', 'and its successor stays'
+  (select f.validity from memory.facts as f where f.id = :'successor_id'), 'active',
+  'the successor of a forgotten fact stays active'
 );
 select memory.forget_memory('fact', :'expired_id') as forgotten \gset
 select results_eq(
@@ -393,9 +424,9 @@ select results_eq(
     $$ select r.lifecycle_state, r.metadata, r.content from memory.rules as r where r.id = %L $$, :'budgie_id'
   ),
   $$ values ('retracted', '{"k": 1, "forgotten": true}'::jsonb, 'Feed the budgie') $$,
-  'it is marked forgotten, fades no more, and stays for audit'
+  'a forgotten rule is marked, no longer fades and is kept for audit'
 );
-select is(memory_test.found('budgie', now()), '{}', 'and is found no more');
+select is(memory_test.found('budgie', now()), '{}', 'a forgotten rule is no longer found');
 select is(
   memory_test.events_of(:'budgie_id'), '{rule_created,rule_fading,rule_retracted}',
   'forgetting a rule writes an event'
@@ -405,11 +436,11 @@ select memory.forget_memory('rule', :'budgie_id') as forgotten \gset
 select is(:'forgotten'::boolean, true, 'a rule can be forgotten again');
 select is(
   (select r.ctid::text from memory.rules as r where r.id = :'budgie_id'), :'place',
-  'which leaves its row alone'
+  'forgetting a rule again does not write its row'
 );
 select is(
   memory_test.events_of(:'budgie_id'), '{rule_created,rule_fading,rule_retracted}',
-  'and is no event'
+  'forgetting a rule again writes no event'
 );
 
 -- What forget_memory refuses or does not find
@@ -428,7 +459,7 @@ select throws_ok(
 );
 select throws_ok(
   format($$ select memory.forget_memory('fact', %L, null) $$, :'fact_id'), 'PM002', null,
-  'a memory cannot be forgotten at no time'
+  'a memory cannot be forgotten at a NULL time'
 );
 select results_eq(
   format(
@@ -437,23 +468,29 @@ select results_eq(
     :'random_id'
   ),
   $$ values ('episode', false), ('fact', false), ('rule', false) $$,
-  'there is no unknown memory to forget'
+  'forgetting an unknown memory returns false'
 );
-select is(memory.forget_memory('rule', :'fact_id'), false, 'nor a fact that is taken for a rule');
-select is(memory.forget_memory('fact', null), false, 'nor a memory without an id');
+select is(
+  memory.forget_memory('rule', :'fact_id'), false,
+  'forgetting a fact as a rule returns false'
+);
+select is(
+  memory.forget_memory('fact', null), false,
+  'forgetting a fact with a NULL id returns false'
+);
 select memory.forget_memory('episode', :'foreign_episode_id') as forgotten_episode,
   memory.forget_memory('fact', :'foreign_fact_id') as forgotten_fact,
   memory.forget_memory('rule', :'foreign_rule_id') as forgotten_rule \gset
 select is(
   array[:'forgotten_episode', :'forgotten_fact', :'forgotten_rule']::boolean[], '{f,f,f}',
-  'nor a memory of another tenant'
+  'forgetting a memory of another tenant returns false'
 );
 select results_eq(
   $$ select e.expires_at, f.lifecycle_state, r.lifecycle_state
      from memory.episodes as e, memory.facts as f, memory.rules as r
      where e.tenant_id = 'b' and f.tenant_id = 'b' and r.tenant_id = 'b' $$,
   $$ values ('2026-01-08Z'::timestamptz, 'active', 'active') $$,
-  'which stays as it is'
+  'a memory of another tenant is not forgotten'
 );
 
 -- get_memory
@@ -498,13 +535,15 @@ select ok(
 );
 select is(
   memory_test.keys_of(:'episode'), memory_test.shown_columns('memory.episodes'),
-  'of an episode the tenant and the vectors are hidden, everything else is shown'
+  'get_memory shows all of an episode but the tenant and the vectors'
 );
 select is(
-  memory_test.keys_of(:'fact'), memory_test.shown_columns('memory.facts'), 'and of a fact'
+  memory_test.keys_of(:'fact'), memory_test.shown_columns('memory.facts'),
+  'get_memory shows all of a fact but the tenant and the vectors'
 );
 select is(
-  memory_test.keys_of(:'rule'), memory_test.shown_columns('memory.rules'), 'and of a rule'
+  memory_test.keys_of(:'rule'), memory_test.shown_columns('memory.rules'),
+  'get_memory shows all of a rule but the tenant and the vectors'
 );
 select results_eq(
   format(
@@ -513,7 +552,7 @@ select results_eq(
     :'episode', :'fact', :'rule'
   ),
   $$ values ('1', '2026-01-02Z'::timestamptz), ('1', '2026-01-02Z'), ('1', '2026-01-02Z') $$,
-  'reading a memory is a reference to it, which the answer counts'
+  'reading a memory counts as a reference, which the answer includes'
 );
 select memory.get_memory('episode', :'read_episode_id') \g /dev/null
 select memory.get_memory('fact', :'read_fact_id') \g /dev/null
@@ -528,14 +567,14 @@ select results_eq(
     :'read_episode_id', :'read_fact_id', :'read_rule_id'
   ),
   $$ values (2, now()), (2, now()), (2, now()) $$,
-  'reading it again is another one, of now if no time is named'
+  'reading a memory again counts again, by default now'
 );
 select is(
   array[
     memory_test.events_of(:'read_episode_id'), memory_test.events_of(:'read_fact_id'),
     memory_test.events_of(:'read_rule_id')
   ],
-  '{{episode_created},{fact_created},{rule_created}}', 'reading is no event'
+  '{{episode_created},{fact_created},{rule_created}}', 'reading a memory writes no event'
 );
 select results_eq(
   format(
@@ -545,7 +584,7 @@ select results_eq(
     :'bird_id', :'budgie_id', :'parrot_id'
   ),
   $$ values ('retracted'), ('retracted'), ('Parrot flew in') $$,
-  'a memory that is forgotten can be read still'
+  'a forgotten memory can still be read'
 );
 select results_eq(
   format(
@@ -557,17 +596,18 @@ select results_eq(
   'a memory that does not exist reads as NULL'
 );
 select is(
-  memory.get_memory('rule', :'read_fact_id')::text, null, 'and so does a fact that is taken for a rule'
+  memory.get_memory('rule', :'read_fact_id')::text, null,
+  'a fact reads as NULL when it is taken for a rule'
 );
 select ok(
   memory.get_memory('episode', :'foreign_episode_id') is null
   and memory.get_memory('fact', :'foreign_fact_id') is null
   and memory.get_memory('rule', :'foreign_rule_id') is null,
-  'and a memory of another tenant'
+  'a memory of another tenant reads as NULL'
 );
 select is(
   (select f.reference_count from memory.facts as f where f.id = :'foreign_fact_id'), 0,
-  'which is no reference to it'
+  'an attempt to read a fact of another tenant does not count as a reference'
 );
 select throws_ok(
   format($$ select memory.get_memory('entity', %L) $$, :'fact_id'),
@@ -579,11 +619,11 @@ select throws_ok(
 );
 select throws_ok(
   format($$ select memory.get_memory('fact', %L, now() + interval '2 days') $$, :'fact_id'), 'PM002', null,
-  'a memory cannot be read in the future, because that counts'
+  'a memory cannot be read in the future, because reading counts'
 );
 select throws_ok(
   format($$ select memory.get_memory('fact', %L, null) $$, :'fact_id'), 'PM002', null,
-  'a memory cannot be read at no time'
+  'a memory cannot be read at a NULL time'
 );
 select is(
   (
@@ -592,7 +632,7 @@ select is(
     where e.id = :'bystander_episode_id' and f.id = :'bystander_fact_id' and r.id = :'bystander_rule_id'
   ),
   :'bystanders',
-  'whatever is confirmed, forgotten or read, other memories stay as they are'
+  'other memories stay as they are'
 );
 
 -- Without a tenant

@@ -2,7 +2,7 @@ begin;
 \ir fixtures.sql
 select plan(78);
 
--- The whole error of linking two memories as a client sees it, every id replaced by <id>.
+-- The whole error that linking two memories raises, every id replaced by <id>.
 create function memory_test.error_of_link(
   source_type text,
   source_id uuid,
@@ -95,7 +95,7 @@ select results_eq(
     $$ values ('a', 'fact', %L::uuid, 'episode', %L::uuid, 'derived_from', now()) $$,
     :'fact_id', :'episode_id'
   ),
-  'a link keeps its tenant, both ends, the relation and the time'
+  'a link stores its tenant, both ends, the relation and the time'
 );
 
 -- A second call
@@ -106,26 +106,26 @@ select results_eq(
     :'fact_id', :'episode_id'
   ),
   $$ values (false, 'derived_from') $$,
-  'the same link again creates nothing'
+  'creating the same link again creates nothing'
 );
 select results_eq(
   format(
     $$ select * from memory.create_link('fact', %L, 'episode', %L, 'supports') $$, :'fact_id', :'episode_id'
   ),
   $$ values (false, 'derived_from') $$,
-  'another relation of the same pair creates nothing and tells which one is stored'
+  'another relation of the same pair creates nothing and returns the stored one'
 );
 select results_eq(
   format($$ select l.relation from memory.get_links('fact', %L, 'outgoing') as l $$, :'fact_id'),
   $$ values ('derived_from') $$,
-  'and the stored one stays'
+  'the stored relation of a linked pair stays'
 );
 select is(
   (
     select count(*) from memory.memory_events as e
     where e.memory_id = :'fact_id' and e.event_type like 'link%'
   ),
-  1::bigint, 'and only the first call is an event'
+  1::bigint, 'only the call that creates a link writes an event'
 );
 select results_eq(
   format(
@@ -139,7 +139,7 @@ select results_eq(
     $$ select * from memory.create_link('fact', %L, 'rule', %L, 'contradicts') $$, :'fact_id', :'rule_id'
   ),
   $$ values (true, 'contradicts') $$,
-  'and may hold the same relation'
+  'the opposite direction may have the same relation'
 );
 select memory.store_fact('third', 'is', 'fact') as fact3_id \gset
 select memory.store_fact('fourth', 'is', 'fact') as fact4_id \gset
@@ -150,21 +150,21 @@ select results_eq(
     $$ select * from memory.create_link('fact', %L, 'fact', %L, 'contradicts') $$, :'fact5_id', :'fact4_id'
   ),
   $$ values (true, 'contradicts') $$,
-  'links of several sources to one target have their own relations'
+  'links from several sources to one target have their own relations'
 );
 select results_eq(
   format(
     $$ select * from memory.create_link('fact', %L, 'fact', %L, 'related_to') $$, :'fact5_id', :'fact3_id'
   ),
   $$ values (true, 'related_to') $$,
-  'and so have those of one source to several targets'
+  'links from one source to several targets have their own relations'
 );
 select results_eq(
   format(
     $$ select * from memory.create_link('fact', %L, 'fact', %L, 'supports') $$, :'fact5_id', :'fact4_id'
   ),
   $$ values (false, 'contradicts') $$,
-  'each of which is told by its own'
+  'each linked pair returns its own relation'
 );
 
 -- What create_link refuses
@@ -195,11 +195,11 @@ select throws_ok(
 );
 select throws_ok(
   format($$ select memory.create_link('fact', null, 'episode', %L, 'supports') $$, :'episode_id'),
-  'PM002', 'a link needs two different memories', 'a link without source is refused'
+  'PM002', 'a link needs two different memories', 'a link without a source is refused'
 );
 select throws_ok(
   format($$ select memory.create_link('fact', %L, 'episode', null, 'supports') $$, :'fact_id'),
-  'PM002', 'a link needs two different memories', 'a link without target is refused'
+  'PM002', 'a link needs two different memories', 'a link without a target is refused'
 );
 select throws_ok(
   format($$ select memory.create_link('fact', %L, 'fact', %L, 'related_to') $$, :'fact_id', :'fact_id'),
@@ -215,20 +215,22 @@ select throws_ok(
 );
 select throws_ok(
   format($$ select memory.create_link('fact', %L, 'rule', %L, 'supports') $$, :'fact_id', :'random_id'),
-  'PM001', format('no rule has id %s', :'random_id'), 'a rule that does not exist is no target'
+  'PM001', format('no rule has id %s', :'random_id'),
+  'a rule that does not exist is refused as a target'
 );
 select throws_ok(
   format($$ select memory.create_link('rule', %L, 'episode', %L, 'supports') $$, :'fact_id', :'episode_id'),
-  'PM001', format('no rule has id %s', :'fact_id'), 'a source of another type than it says is refused'
+  'PM001', format('no rule has id %s', :'fact_id'), 'a source of another type than given is refused'
 );
 select throws_ok(
   format($$ select memory.create_link('fact', %L, 'fact', %L, 'supports') $$, :'fact_id', :'episode_id'),
-  'PM001', format('no fact has id %s', :'episode_id'), 'a target of another type than it says is refused'
+  'PM001', format('no fact has id %s', :'episode_id'),
+  'a target of another type than given is refused'
 );
 select is(
   memory_test.error_of_link('fact', :'fact_id', 'rule', :'random_id'),
   'PM001 | no rule has id <id> | Link two memories that exist; find ids with memory.search.',
-  'the error of an unknown memory names its id and says what to do'
+  'the error about an unknown memory names its id and says what to do'
 );
 select results_eq(
   format(
@@ -241,7 +243,7 @@ select results_eq(
        from unnest('{episode,fact,rule}'::text[]) as t (memory_type) $$,
     :'fact_id', :'random_id'
   ),
-  'the error of a target of another tenant is that of one that does not exist'
+  'a target of another tenant raises the error of one that does not exist'
 );
 select results_eq(
   format(
@@ -254,11 +256,12 @@ select results_eq(
        from unnest('{episode,fact,rule}'::text[]) as t (memory_type) $$,
     :'random_id', :'fact_id'
   ),
-  'and so is that of a source'
+  'a source of another tenant raises the error of one that does not exist'
 );
 select throws_ok(
   format($$ select memory.create_link('fact', %L, 'rule', %L, 'supports') $$, :'fact_id', :'foreign_rule_id'),
-  'PM001', format('no rule has id %s', :'foreign_rule_id'), 'a rule of another tenant is no target'
+  'PM001', format('no rule has id %s', :'foreign_rule_id'),
+  'a rule of another tenant is refused as a target'
 );
 select throws_ok(
   format(
@@ -268,7 +271,7 @@ select throws_ok(
   'PM001', null, 'two memories of another tenant cannot be linked'
 );
 select is(
-  (select count(*) from memory.memory_links as l), 11::bigint, 'what is refused is not stored'
+  (select count(*) from memory.memory_links as l), 11::bigint, 'refused links are not stored'
 );
 
 -- get_links
@@ -282,7 +285,7 @@ select results_eq(
   format(
     $$ values ('fact', %L::uuid, 'episode', %L::uuid, 'derived_from', now()) $$, :'fact_id', :'episode_id'
   ),
-  'the incoming links of a memory are those it is the target of'
+  'the incoming links of a memory are those that lead to it'
 );
 update memory.memory_links as l set created_at = '2026-01-03Z' where l.relation = 'derived_from';
 update memory.memory_links as l set created_at = '2026-01-01Z' where l.source_type in ('episode', 'rule');
@@ -296,7 +299,7 @@ select results_eq(
   format(
     $$ values ('episode', %L::uuid, 'derived_from'), ('rule', %L, 'contradicts') $$, :'episode_id', :'rule_id'
   ),
-  'the outgoing links of a memory are those it is the source of, oldest first'
+  'the outgoing links of a memory are those that start from it, oldest first'
 );
 select results_eq(
   format(
@@ -307,7 +310,7 @@ select results_eq(
     $$ values ('episode', %L::uuid, 'supports'), ('rule', %L, 'contradicts'), ('fact', %L, 'supersedes') $$,
     :'episode_id', :'rule_id', :'fact2_id'
   ),
-  'incoming links come oldest first too'
+  'incoming links come oldest first'
 );
 select results_eq(
   format(
@@ -317,7 +320,7 @@ select results_eq(
   $$ values
     ('episode', 'fact', 'supports'), ('rule', 'fact', 'contradicts'), ('fact', 'episode', 'derived_from'),
     ('fact', 'rule', 'contradicts'), ('fact', 'fact', 'supersedes') $$,
-  'both are the incoming and the outgoing ones in one order, those of the same time by type'
+  'both directions come in one order; links of the same time are ordered by type'
 );
 insert into memory.rules (tenant_id, id, content)
 values ('a', '00000000-0000-0000-0000-000000000001', 'Of the lowest id');
@@ -332,15 +335,16 @@ select memory.create_link(
 select results_eq(
   format($$ select l.source_type from memory.get_links('fact', %L, 'incoming') as l $$, :'fact4_id'),
   $$ values ('episode'), ('fact'), ('fact'), ('rule') $$,
-  'whatever their ids'
+  'links of the same time are ordered by type, whatever their ids'
 );
 select set_eq(
   format($$ select * from memory.get_links('fact', %L) $$, :'fact_id'),
   format($$ select * from memory.get_links('fact', %L, 'both') $$, :'fact_id'),
-  'both is what one gets without asking'
+  'both directions are the default'
 );
 select is(
-  (select count(*) from memory.get_links('fact', :'fact_id') as l), 5::bigint, 'and that is not nothing'
+  (select count(*) from memory.get_links('fact', :'fact_id') as l), 5::bigint,
+  'a memory has its links in both directions'
 );
 select is_empty(
   format($$ select * from memory.get_links('episode', %L, 'outgoing') $$, :'episode2_id'),
@@ -376,13 +380,13 @@ select results_eq(
     :'fact_id'
   ),
   $$ values ('episode', 'fact', 'supports'), ('rule', 'fact', 'contradicts'), ('fact', 'episode', 'derived_from') $$,
-  'of many links the oldest are told'
+  'max_results limits the links to the oldest'
 );
 select results_eq(
   format(
     $$ select l.source_type from memory.get_links('fact', %L, 'incoming', max_results => 1) as l $$, :'fact_id'
   ),
-  $$ values ('episode') $$, 'of those in the direction that was asked for'
+  $$ values ('episode') $$, 'max_results counts only links in the requested direction'
 );
 select throws_ok(
   format($$ select * from memory.get_links('fact', %L, max_results => %s) $$, :'fact_id', n), 'PM002', null,
@@ -398,7 +402,7 @@ select is_empty(
 select memory_test.as_tenant('a') \g /dev/null
 select is_empty(
   format($$ select * from memory.get_links('rule', %L) $$, :'foreign_rule_id'),
-  'and neither are its own seen by others'
+  'the links of another tenant are not seen'
 );
 
 -- Events
@@ -423,7 +427,7 @@ select is(
     select count(*) from memory.memory_events as e
     where e.tenant_id = 'a' and e.event_type = 'link_created'
   ),
-  13::bigint, 'each link writes one'
+  13::bigint, 'each link writes one event'
 );
 update memory.memory_links as l set relation = 'related_to' where l.source_id = :'fact2_id';
 select is(
@@ -431,7 +435,7 @@ select is(
     select e.payload ->> 'relation' from memory.memory_events as e
     where e.event_type = 'link_updated' and e.memory_id = :'fact2_id'
   ),
-  'related_to', 'a link that is changed by an operator writes an event'
+  'related_to', 'changing a link as an operator writes an event'
 );
 delete from memory.memory_links as l where l.source_id = :'fact2_id';
 select is(
@@ -439,10 +443,11 @@ select is(
     select e.payload ->> 'target_id' from memory.memory_events as e
     where e.event_type = 'link_deleted' and e.memory_id = :'fact2_id'
   ),
-  :'fact_id', 'a link that is deleted by an operator writes an event'
+  :'fact_id', 'deleting a link as an operator writes an event'
 );
 select is_empty(
-  format($$ select * from memory.get_links('fact', %L) $$, :'fact2_id'), 'and is seen no more'
+  format($$ select * from memory.get_links('fact', %L) $$, :'fact2_id'),
+  'a deleted link is no longer returned'
 );
 
 -- A link outlives its episode
@@ -455,16 +460,16 @@ select results_eq(
     :'fact_id'
   ),
   format($$ values (%L::uuid, 'derived_from') $$, :'episode_id'),
-  'a fact stays linked to an episode that is deleted'
+  'a fact stays linked to a deleted episode'
 );
 select throws_ok(
   format(
     $$ select memory.create_link('rule', %L, 'episode', %L, 'derived_from') $$, :'rule2_id', :'episode_id'
   ),
-  'PM001', null, 'but no link can be made to it any more'
+  'PM001', null, 'a deleted episode cannot be linked'
 );
 
--- The table refuses the same, whoever writes
+-- The table refuses the same from every writer
 
 select throws_ok(
   format(
@@ -472,7 +477,7 @@ select throws_ok(
        values ('a', 'fact', %L, 'fact', %L, 'likes') $$,
     :'fact2_id', :'fact_id'
   ),
-  '23514', null, 'the database holds no unknown relation'
+  '23514', null, 'the table refuses an unknown relation'
 );
 select throws_ok(
   format(
@@ -480,7 +485,7 @@ select throws_ok(
        values ('a', 'fact', %L, 'fact', %L, 'supports') $$,
     :'fact_id', :'fact_id'
   ),
-  '23514', null, 'the database holds no link of a memory to itself'
+  '23514', null, 'the table refuses a link of a memory to itself'
 );
 select throws_ok(
   format(
@@ -488,7 +493,7 @@ select throws_ok(
        values ('a', 'entity', %L, 'fact', %L, 'supports') $$,
     :'fact2_id', :'fact_id'
   ),
-  '23514', null, 'the database holds no link from an unknown type'
+  '23514', null, 'the table refuses a link from an unknown type'
 );
 select throws_ok(
   format(
@@ -496,7 +501,7 @@ select throws_ok(
        values ('a', 'fact', %L, null, %L, 'supports') $$,
     :'fact2_id', :'fact_id'
   ),
-  '23502', null, 'the database holds no link to an unknown type'
+  '23502', null, 'the table refuses a link to a NULL type'
 );
 select throws_ok(
   format(
@@ -504,7 +509,7 @@ select throws_ok(
        values ('b', 'rule', %L, 'fact', %L, 'supports') $$,
     :'foreign_rule_id', :'fact_id'
   ),
-  'PM001', null, 'the database holds no link across tenants'
+  'PM001', null, 'the table refuses a link across tenants'
 );
 select throws_ok(
   format(
@@ -514,7 +519,7 @@ select throws_ok(
     :'fact2_id', :'fact_id', :'fact2_id'
   ),
   'PM001', 'no rule has id 00000000-0000-0000-0000-0000000000ff',
-  'one link to nothing is refused among others'
+  'an insert of several links is refused if one of them leads to nothing'
 );
 select throws_ok(
   format(
@@ -522,15 +527,15 @@ select throws_ok(
        where source_id = %L and target_type = 'episode' $$,
     :'fact_id'
   ),
-  'PM001', null, 'no link can be changed to lead to nothing'
+  'PM001', null, 'a link cannot be changed to lead to nothing'
 );
 select throws_ok(
   format($$ update memory.memory_links set source_type = 'entity' where source_id = %L $$, :'fact_id'),
-  '23514', null, 'no link can be changed to an unknown type of source'
+  '23514', null, 'a link cannot be changed to an unknown type of source'
 );
 select throws_ok(
   format($$ update memory.memory_links set target_type = 'entity' where source_id = %L $$, :'fact_id'),
-  '23514', null, 'nor of target'
+  '23514', null, 'a link cannot be changed to an unknown type of target'
 );
 select throws_ok(
   format(
@@ -539,10 +544,11 @@ select throws_ok(
        from memory.memory_links as l where l.source_id = %L and l.target_type = 'rule' $$,
     :'fact_id'
   ),
-  '23505', null, 'the database holds one link per ordered pair'
+  '23505', null, 'the table refuses a second link of the same ordered pair'
 );
 select throws_ok(
-  $$ truncate memory.memory_links $$, 'PM006', null, 'the links cannot be truncated behind the audit'
+  $$ truncate memory.memory_links $$, 'PM006', null,
+  'the links cannot be truncated, which would bypass the audit'
 );
 
 -- Without a tenant
@@ -554,7 +560,7 @@ select throws_ok(
 );
 select throws_ok(
   format($$ select memory.get_links('fact', %L) $$, :'fact_id'), '28000', null,
-  'no links are seen without a tenant'
+  'no links are returned without a tenant'
 );
 
 select * from finish();

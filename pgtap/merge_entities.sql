@@ -18,7 +18,7 @@ select memory.store_fact('Bob', 'eats', 'cake', scope => 'home', entity_id => :'
 select memory.store_fact('Ada', 'knows', 'Bob', entity_id => :'ada', object_entity_id => :'bob', as_of => '2026-01-02Z') as a_knows \gset
 select memory.store_fact('Bob', 'is', 'Bob', entity_id => :'bob', object_entity_id => :'bob', as_of => '2026-01-02Z') as b_is \gset
 
--- What is compared before and after: entities and facts without what counts and dates them.
+-- The state that is compared before and after, without the time of the last update.
 create function memory_test.state()
   returns jsonb
   language sql
@@ -40,62 +40,101 @@ create function memory_test.state()
   end;
 select memory_test.state() as before \gset
 
-select throws_ok(format('select memory.entity_merge(%L, %1$L)', :'bob'), 'PM002', 'an entity cannot be merged into itself', 'not into itself');
+select throws_ok(
+  format('select memory.entity_merge(%L, %1$L)', :'bob'), 'PM002', 'an entity cannot be merged into itself',
+  'an entity cannot be merged into itself'
+);
 select throws_ok(
   format('select memory.entity_merge(%L, %L)', '00000000-0000-0000-0000-0000000000ff', :'bob'), 'PM001',
-  'no entity has id 00000000-0000-0000-0000-0000000000ff', 'not one that does not exist'
+  'no entity has id 00000000-0000-0000-0000-0000000000ff',
+  'an entity that does not exist cannot be merged'
 );
 select throws_ok(
-  format('select memory.entity_merge(%L, %L)', :'bob', '00000000-0000-0000-0000-0000000000ff'), 'PM001', null, 'nor into one'
+  format('select memory.entity_merge(%L, %L)', :'bob', '00000000-0000-0000-0000-0000000000ff'), 'PM001', null,
+  'an entity cannot be merged into one that does not exist'
 );
-select throws_ok(format('select memory.entity_merge(%L, null)', :'bob'), 'PM001', 'no entity has id NULL', 'nor into nothing');
-select throws_ok(format($$ select memory.entity_merge(%L, %L, '2025-01-01Z') $$, :'bob', :'robert'), 'PM002', null, 'nor before they were made');
-select throws_ok(format($$ select memory.entity_unmerge(%L) $$, :'bob'), 'PM004', null, 'and what is not merged cannot be unmerged');
+select throws_ok(
+  format('select memory.entity_merge(%L, null)', :'bob'), 'PM001', 'no entity has id NULL',
+  'an entity cannot be merged into NULL'
+);
+select throws_ok(
+  format($$ select memory.entity_merge(%L, %L, '2025-01-01Z') $$, :'bob', :'robert'), 'PM002', null,
+  'entities cannot be merged before they were created'
+);
+select throws_ok(
+  format($$ select memory.entity_unmerge(%L) $$, :'bob'), 'PM004', null,
+  'an entity that is not merged cannot be unmerged'
+);
 
 select facts_repointed, facts_superseded, historical_facts_moved, mentions_repointed, aliases_added
 from memory.entity_merge(:'bob', :'robert', '2026-02-01Z') \gset
 
 select results_eq(
   format('select %L::bigint, %L::bigint, %L::bigint, %L::bigint, %L::bigint', :'facts_repointed', :'facts_superseded', :'historical_facts_moved', :'mentions_repointed', :'aliases_added'),
-  $$ values (3::bigint, 2::bigint, 1::bigint, 2::bigint, 1::bigint) $$, 'a merge tells what it did'
+  $$ values (3::bigint, 2::bigint, 1::bigint, 2::bigint, 1::bigint) $$,
+  'entity_merge returns what it did'
 );
 select is_empty(
-  format('select * from memory.facts as f where %L in (f.entity_id, f.object_entity_id)', :'bob'), 'nothing is about the source any more'
+  format('select * from memory.facts as f where %L in (f.entity_id, f.object_entity_id)', :'bob'),
+  'no fact is about the source of a merge'
 );
 select results_eq(
   format('select f.validity, f.entity_id from memory.facts as f where f.id in (%L, %L) order by f.validity', :'b_drinks', :'b_old'),
-  format($$ values ('active', %L::uuid), ('superseded', %1$L) $$, :'robert'), 'facts came along, those of the past too'
+  format($$ values ('active', %L::uuid), ('superseded', %1$L) $$, :'robert'),
+  'active and superseded facts move to the target of a merge'
 );
-select is((select f.validity from memory.facts as f where f.id = :'b_home'), 'active', 'another scope is no conflict');
+select is(
+  (select f.validity from memory.facts as f where f.id = :'b_home'), 'active',
+  'facts of another scope do not conflict in a merge'
+);
 select results_eq(
   format('select f.validity, f.supersedes_id from memory.facts as f where f.id in (%L, %L) order by f.validity', :'b_lives', :'r_lives'),
-  format($$ values ('active', %L::uuid), ('superseded', null) $$, :'r_lives'), 'of two the surer one stays: that of the source'
+  format($$ values ('active', %L::uuid), ('superseded', null) $$, :'r_lives'),
+  'of two conflicting facts the more confident one of the source stays active'
 );
-select is((select f.validity from memory.facts as f where f.id = :'b_lives'), 'active', 'which was surer');
+select is(
+  (select f.validity from memory.facts as f where f.id = :'b_lives'), 'active',
+  'the more confident fact of the source is the active one'
+);
 select results_eq(
   format('select f.validity, f.supersedes_id, f.valid_to from memory.facts as f where f.id in (%L, %L) order by f.validity', :'b_eats', :'r_eats'),
-  format($$ values ('active', %L::uuid, null), ('superseded', null, '2026-02-01Z'::timestamptz) $$, :'b_eats'), 'that of the target if they are equal'
+  format($$ values ('active', %L::uuid, null), ('superseded', null, '2026-02-01Z'::timestamptz) $$, :'b_eats'),
+  'of two conflicting facts of equal confidence that of the target stays active'
 );
-select is((select f.validity from memory.facts as f where f.id = :'r_eats'), 'active', 'which it is');
+select is(
+  (select f.validity from memory.facts as f where f.id = :'r_eats'), 'active',
+  'the conflicting fact of the target is the active one'
+);
 select results_eq(
   format($$ select l.source_id, l.relation from memory.memory_links as l where l.target_id = %L $$, :'b_eats'),
-  format($$ values (%L::uuid, 'supersedes') $$, :'r_eats'), 'what supersedes is linked to what gave way'
+  format($$ values (%L::uuid, 'supersedes') $$, :'r_eats'),
+  'a supersedes link leads to the fact that the merge superseded'
 );
-select ok('fact_superseded' = any (memory_test.events_of(:'b_eats')), 'a fact that gave way has its event');
-select ok('fact_updated' = any (memory_test.events_of(:'b_drinks')), 'as has one that came along');
+select ok(
+  'fact_superseded' = any (memory_test.events_of(:'b_eats')),
+  'a fact that a merge superseded has an event'
+);
+select ok(
+  'fact_updated' = any (memory_test.events_of(:'b_drinks')),
+  'a fact that a merge moved has an event'
+);
 select results_eq(
   format('select aliases, metadata from memory.entity_get(%L)', :'robert'),
   $$ values ('{Bobby,Bert,Rob,Bob}'::text[], '{"age": 41, "mood": "well"}'::jsonb) $$,
-  'the target has all names, its own metadata wins'
+  'the target of a merge has all names, and its own metadata wins'
 );
 select results_eq(
   format('select lifecycle_state, merged_into, active_facts, updated_at from memory.entity_get(%L)', :'bob'),
-  format($$ values ('merged', %L::uuid, 0::bigint, '2026-02-01Z'::timestamptz) $$, :'robert'), 'the source is a tombstone'
+  format($$ values ('merged', %L::uuid, 0::bigint, '2026-02-01Z'::timestamptz) $$, :'robert'),
+  'the source of a merge becomes a tombstone'
 );
-select is((select e.metadata ->> 'merged_into' from memory.entities as e where e.id = :'bob'), :'robert', 'that names the target');
+select is(
+  (select e.metadata ->> 'merged_into' from memory.entities as e where e.id = :'bob'), :'robert',
+  'the metadata of a merged entity names the target'
+);
 select results_eq(
   $$ select canonical_name, name_match from memory.entity_resolve('bob') $$,
-  $$ values ('Robert', 'alias') $$, 'its name leads to the target'
+  $$ values ('Robert', 'alias') $$, 'the name of a merged entity resolves to the target'
 );
 select results_eq(
   format($$ select e.payload - 'from' - 'to' from memory.memory_events as e where e.event_type = 'entity_merge' and e.memory_id = %L $$, :'bob'),
@@ -103,57 +142,95 @@ select results_eq(
     $$ values ('{"source_entity_id": %s, "target_entity_id": %s, "facts_repointed": 3, "facts_superseded": 2, "aliases_added": 1, "historical_facts_moved": 1, "mentions_repointed": 2}'::jsonb) $$,
     to_json(:'bob'::text), to_json(:'robert'::text)
   ),
-  'one event tells of it, in ids and numbers'
+  'a merge writes one event of ids and numbers'
 );
 select throws_ok(
   format('select memory.entity_merge(%L, %L)', :'bob', :'ada'), 'PM004',
-  format('entity %s was merged into %s already', :'bob', :'robert'), 'what was merged is not merged again'
+  format('entity %s was merged into %s already', :'bob', :'robert'),
+  'a merged entity cannot be merged again'
 );
 select throws_ok(
-  format('select memory.entity_merge(%L, %L)', :'ada', :'bob'), 'PM004', null, 'nor merged into'
+  format('select memory.entity_merge(%L, %L)', :'ada', :'bob'), 'PM004', null,
+  'an entity cannot be merged into a merged one'
 );
 select throws_ok(
-  $$ select memory.entity_create('Bob', 'person') $$, 'PM004', null, 'its name stays taken'
+  $$ select memory.entity_create('Bob', 'person') $$, 'PM004', null,
+  'the name of a merged entity stays taken'
 );
-select throws_ok(format($$ select memory.entity_update(%L, 'Bobby') $$, :'bob'), 'PM003', null, 'it is not changed');
 select throws_ok(
-  format($$ select memory.store_fact('Bob', 'x', 'y', entity_id => %L) $$, :'bob'), 'PM003', null, 'and no fact is stored about it'
+  format($$ select memory.entity_update(%L, 'Bobby') $$, :'bob'), 'PM003', null,
+  'a merged entity cannot be updated'
 );
-select is_empty($$ select * from memory.verify_chain() where memory_type = 'entity' or problem like 'memory%' or problem like 'state%' $$, 'events and rows agree');
+select throws_ok(
+  format($$ select memory.store_fact('Bob', 'x', 'y', entity_id => %L) $$, :'bob'), 'PM003', null,
+  'a fact about a merged entity is refused'
+);
+select is_empty(
+  $$ select * from memory.verify_chain() where memory_type = 'entity' or problem like 'memory%' or problem like 'state%' $$,
+  'events and rows agree after a merge'
+);
 select is_empty(
   format($$ select p.* from (values (%L::uuid), (%L), (%L)) as f (id) cross join memory.replay_memory('fact', f.id) as p where p.problem is not null $$, :'b_eats', :'r_lives', :'b_drinks'),
-  'and so does the history of facts'
+  'the history of merged facts agrees with their rows'
 );
 select is_empty(
   format($$ select p.* from (values (%L::uuid), (%L)) as f (id) cross join memory.replay_memory('entity', f.id) as p where p.problem is not null $$, :'bob', :'robert'),
-  'and of the entities'
+  'the history of merged entities agrees with their rows'
 );
 
--- Taken back at once, all is as it was.
+-- An immediate unmerge restores everything.
 
-select throws_ok(format($$ select memory.entity_unmerge(%L, '2026-01-31Z') $$, :'bob'), 'PM002', null, 'no merge is taken back before it was made');
+select throws_ok(
+  format($$ select memory.entity_unmerge(%L, '2026-01-31Z') $$, :'bob'), 'PM002', null,
+  'a merge cannot be undone before it was made'
+);
 savepoint merged;
 select facts_returned, facts_reactivated, facts_kept, mentions_returned, aliases_removed
 from memory.entity_unmerge(:'bob', '2026-03-01Z') \gset
 select results_eq(
   format('select %L::bigint, %L::bigint, %L::bigint, %L::bigint, %L::bigint', :'facts_returned', :'facts_reactivated', :'facts_kept', :'mentions_returned', :'aliases_removed'),
-  $$ values (6::bigint, 2::bigint, 0::bigint, 2::bigint, 2::bigint) $$, 'taking it back tells what it did'
+  $$ values (6::bigint, 2::bigint, 0::bigint, 2::bigint, 2::bigint) $$,
+  'entity_unmerge returns what it did'
 );
-select is(memory_test.state() -> 'facts', :'before'::jsonb -> 'facts', 'facts are as they were');
-select is(memory_test.state() -> 'entities', :'before'::jsonb -> 'entities', 'entities are as they were');
-select is(memory_test.state() -> 'names', :'before'::jsonb -> 'names', 'names are as they were');
-select is(memory_test.state() -> 'links', :'before'::jsonb -> 'links', 'links are as they were');
-select is(memory_test.events_of(:'bob'), '{entity_created,entity_merge,entity_unmerge}', 'the audit stream has both');
+select is(
+  memory_test.state() -> 'facts', :'before'::jsonb -> 'facts',
+  'an unmerge restores the facts'
+);
+select is(
+  memory_test.state() -> 'entities', :'before'::jsonb -> 'entities',
+  'an unmerge restores the entities'
+);
+select is(
+  memory_test.state() -> 'names', :'before'::jsonb -> 'names',
+  'an unmerge restores the names'
+);
+select is(
+  memory_test.state() -> 'links', :'before'::jsonb -> 'links',
+  'an unmerge restores the links'
+);
+select is(
+  memory_test.events_of(:'bob'), '{entity_created,entity_merge,entity_unmerge}',
+  'merging and unmerging an entity each write an event'
+);
 select is_empty(
   format($$ select p.* from (values (%L::uuid), (%L), (%L)) as f (id) cross join memory.replay_memory('fact', f.id) as p where p.problem is not null $$, :'b_eats', :'r_lives', :'b_drinks'),
-  'and agrees with the history'
+  'the history of unmerged facts agrees with their rows'
 );
-select lives_ok(format('select memory.entity_merge(%L, %L)', :'robert', :'bob'), 'they can be merged again, the other way round');
-select lives_ok(format('select memory.entity_unmerge(%L)', :'robert'), 'and unmerged');
-select is(memory_test.state() -> 'facts', :'before'::jsonb -> 'facts', 'as often as wanted');
+select lives_ok(
+  format('select memory.entity_merge(%L, %L)', :'robert', :'bob'),
+  'unmerged entities can be merged again in the other direction'
+);
+select lives_ok(
+  format('select memory.entity_unmerge(%L)', :'robert'),
+  'a merge in the other direction can be undone'
+);
+select is(
+  memory_test.state() -> 'facts', :'before'::jsonb -> 'facts',
+  'a second unmerge restores the facts'
+);
 rollback to merged;
 
--- Taken back later, what happened since stays.
+-- A later unmerge keeps what happened since.
 
 select memory.store_fact('Robert', 'lives in', 'Berlin', entity_id => :'robert', as_of => '2026-02-10Z') as berlin \gset
 select memory.forget_memory('fact', :'r_eats', '2026-02-11Z') \g /dev/null
@@ -162,42 +239,62 @@ select memory.entity_update(:'robert', aliases => '{Bobby,Bob,Robi}', metadata =
 select facts_returned, facts_reactivated, facts_kept from memory.entity_unmerge(:'bob', '2026-03-01Z') \gset
 select results_eq(
   format('select %L::bigint, %L::bigint, %L::bigint', :'facts_returned', :'facts_reactivated', :'facts_kept'),
-  $$ values (6::bigint, 0::bigint, 2::bigint) $$, 'nothing is made active that was dealt with since'
+  $$ values (6::bigint, 0::bigint, 2::bigint) $$,
+  'an unmerge does not reactivate facts that changed since the merge'
 );
 select results_eq(
   format('select f.validity, f.entity_id from memory.facts as f where f.id = %L', :'b_lives'),
-  format($$ values ('superseded', %L::uuid) $$, :'bob'), 'what was superseded since returns as that'
+  format($$ values ('superseded', %L::uuid) $$, :'bob'),
+  'a fact that was superseded since the merge returns as superseded'
 );
 select results_eq(
   format('select f.validity, f.entity_id from memory.facts as f where f.id = %L', :'berlin'),
-  format($$ values ('active', %L::uuid) $$, :'robert'), 'by a fact that stays where it was stored'
+  format($$ values ('active', %L::uuid) $$, :'robert'),
+  'a fact stored after the merge stays with the target'
 );
-select is((select f.validity from memory.facts as f where f.id = :'b_eats'), 'active', 'what was restored since is active');
+select is(
+  (select f.validity from memory.facts as f where f.id = :'b_eats'), 'active',
+  'a fact that was restored since the merge stays active'
+);
 select results_eq(
   format('select aliases, metadata from memory.entity_get(%L)', :'robert'),
-  $$ values ('{Bobby,Robi}'::text[], '{"age": 41, "mood": "ill"}'::jsonb) $$, 'names and metadata given since stay'
+  $$ values ('{Bobby,Robi}'::text[], '{"age": 41, "mood": "ill"}'::jsonb) $$,
+  'names and metadata given since the merge stay'
 );
 
 -- Chains
 
 select memory.entity_merge(:'ada', :'bob', '2026-04-01Z') \g /dev/null
 select memory.entity_merge(:'bob', :'robert', '2026-04-02Z') \g /dev/null
-select is((select merged_into from memory.entity_get(:'ada')), :'robert'::uuid, 'one that was merged twice tells who stands for it now');
+select is(
+  (select merged_into from memory.entity_get(:'ada')), :'robert'::uuid,
+  'an entity that was merged along a chain names the entity that it stands for now'
+);
 select throws_ok(
   format('select memory.entity_unmerge(%L)', :'ada'), 'PM004', format('entity %s was merged into %s in turn', :'bob', :'robert'),
-  'merges are taken back in the reverse order'
+  'merges in a chain can only be undone in reverse order'
 );
 select memory.entity_unmerge(:'bob', '2026-04-03Z') \g /dev/null
-select lives_ok(format($$ select memory.entity_unmerge(%L, '2026-04-04Z') $$, :'ada'), 'which this is');
-select is((select f.entity_id from memory.facts as f where f.id = :'a_knows'), :'ada'::uuid, 'and facts are where they began');
+select lives_ok(
+  format($$ select memory.entity_unmerge(%L, '2026-04-04Z') $$, :'ada'),
+  'merges in a chain can be undone in reverse order'
+);
+select is(
+  (select f.entity_id from memory.facts as f where f.id = :'a_knows'), :'ada'::uuid,
+  'undoing a chain of merges returns facts to their first entity'
+);
 
 -- Bounds
 
 select memory.entity_create('Many', 'other', aliases => array(select 'name ' || n from generate_series(1, 1000) as n)) as many \gset
 select throws_ok(
-  format('select memory.entity_merge(%L, %L)', :'many', :'bob'), 'PM002', null, 'more names than an entity may have are refused'
+  format('select memory.entity_merge(%L, %L)', :'many', :'bob'), 'PM002', null,
+  'a merge that exceeds the names an entity may have is refused'
 );
-select is((select lifecycle_state from memory.entity_get(:'many')), 'active', 'and nothing has changed');
+select is(
+  (select lifecycle_state from memory.entity_get(:'many')), 'active',
+  'a refused merge changes nothing'
+);
 
 -- Erasing
 
@@ -208,10 +305,12 @@ select is_empty(
   'erasing an entity erases those that were merged into it'
 );
 select is_empty(
-  format('select * from memory.memory_history as h where h.memory_id in (%L, %L)', :'bob', :'robert'), 'and what they were called'
+  format('select * from memory.memory_history as h where h.memory_id in (%L, %L)', :'bob', :'robert'),
+  'erasing an entity erases the history of those that were merged into it'
 );
 select is(
-  (select f.object_entity_id from memory.facts as f where f.id = :'a_knows'), null, 'facts about others do not name it any more'
+  (select f.object_entity_id from memory.facts as f where f.id = :'a_knows'), null,
+  'facts about others no longer name an erased entity'
 );
 select * from finish();
 rollback;

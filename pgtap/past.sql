@@ -2,7 +2,7 @@ begin;
 \ir fixtures.sql
 select plan(27);
 
--- What was known: Ada lived in Paris until she moved, in May 2024; the memory was told of Rome in February 2026.
+-- Ada lived in Paris until she moved in May 2024; the memory learned of Rome in February 2026.
 
 select memory.register_embedding_version('model', '1') \g /dev/null
 select memory.store_fact(
@@ -17,7 +17,7 @@ select memory.store_fact('Bob', 'lives in', 'Bonn', as_of => '2026-02-15Z') as b
 select memory.store_rule('Ask where somebody lives', as_of => '2026-02-16Z') as rule \gset
 select memory.store_episode('Ada lives well', 'home', as_of => '2026-01-10Z') as episode \gset
 
--- The contents that are found, the best first.
+-- The contents that recall finds, best first.
 create function memory_test.recalled(
   known_at timestamptz,
   valid_at timestamptz,
@@ -34,54 +34,89 @@ create function memory_test.recalled(
     order by m.ordinality
   );
 
-select is(memory_test.recalled('2026-01-15Z', null), '{Paris}', 'in January it knew of Paris');
-select is(memory_test.recalled('2026-02-10Z', null), '{Rome}', 'in February of Rome');
-select is(memory_test.recalled('2026-02-20Z', null), '{Rome,Bonn}', 'and then of Bob');
-select is(memory_test.recalled('2025-12-31Z', null), '{}', 'before it knew nothing');
-select is(memory_test.recalled('2026-02-01Z', null), '{Rome}', 'an interval includes its beginning');
+select is(
+  memory_test.recalled('2026-01-15Z', null), '{Paris}',
+  'in January the memory knew of Paris'
+);
+select is(
+  memory_test.recalled('2026-02-10Z', null), '{Rome}',
+  'in February the memory knew of Rome'
+);
+select is(
+  memory_test.recalled('2026-02-20Z', null), '{Rome,Bonn}',
+  'later in February the memory also knew of Bob'
+);
+select is(
+  memory_test.recalled('2025-12-31Z', null), '{}',
+  'before its first fact the memory knew nothing'
+);
+select is(
+  memory_test.recalled('2026-02-01Z', null), '{Rome}',
+  'an interval of knowledge includes its beginning'
+);
 select is(
   memory_test.recalled('2026-02-01Z'::timestamptz - interval '1 microsecond', null), '{Paris}',
-  'and not its end'
+  'an interval of knowledge excludes its end'
 );
 
 -- What held
 
-select is(memory_test.recalled(null, '2021-01-01Z'), '{Paris}', 'in 2021 she lived in Paris');
-select is(memory_test.recalled(null, '2024-06-01Z'), '{Rome}', 'in 2024 in Rome, as we know now');
-select is(memory_test.recalled('2026-01-15Z', '2024-06-01Z'), '{Paris}', 'and as we thought in January, in Paris');
-select is(memory_test.recalled(null, '2019-01-01Z'), '{}', 'of 2019 nothing is known');
-select is(memory_test.recalled(null, '2024-05-01Z'), '{Rome}', 'it holds from its beginning on');
+select is(memory_test.recalled(null, '2021-01-01Z'), '{Paris}', 'in 2021 Ada lived in Paris');
+select is(
+  memory_test.recalled(null, '2024-06-01Z'), '{Rome}',
+  'in 2024 Ada lived in Rome, as is known now'
+);
+select is(
+  memory_test.recalled('2026-01-15Z', '2024-06-01Z'), '{Paris}',
+  'in January the memory assumed that Ada lived in Paris in 2024'
+);
+select is(memory_test.recalled(null, '2019-01-01Z'), '{}', 'nothing is known about 2019');
+select is(
+  memory_test.recalled(null, '2024-05-01Z'), '{Rome}',
+  'an interval of validity includes its beginning'
+);
 select memory.forget_memory('fact', :'rome', '2026-02-25Z') \g /dev/null
-select is(memory_test.recalled(null, '2024-06-01Z'), '{}', 'what was retracted never held');
-select is(memory_test.recalled('2026-02-20Z', '2024-06-01Z'), '{Rome}', 'but was believed');
+select is(memory_test.recalled(null, '2024-06-01Z'), '{}', 'a retracted fact never held');
+select is(
+  memory_test.recalled('2026-02-20Z', '2024-06-01Z'), '{Rome}',
+  'a retracted fact was believed before its retraction'
+);
 
--- What else changes
+-- Episodes, rules and confidence
 
 select is(
-  memory_test.recalled('2026-01-12Z', null, '{episode}'), '{"Ada lives well"}', 'episodes are remembered'
+  memory_test.recalled('2026-01-12Z', null, '{episode}'), '{"Ada lives well"}',
+  'an expired episode is recalled as of a time before its expiry'
 );
-select is(memory_test.recalled('2026-01-17Z', null, '{episode}'), '{}', 'until they expire');
+select is(
+  memory_test.recalled('2026-01-17Z', null, '{episode}'), '{}',
+  'an episode is not recalled as of a time after its expiry'
+);
 select memory.forget_memory('episode', :'episode', '2026-01-15Z') \g /dev/null
 select is(
-  memory_test.recalled('2026-01-14Z', null, '{episode}'), '{"Ada lives well"}', 'or are forgotten'
+  memory_test.recalled('2026-01-14Z', null, '{episode}'), '{"Ada lives well"}',
+  'a forgotten episode is recalled as of a time before it was forgotten'
 );
-select is(memory_test.recalled('2026-01-15Z', null, '{episode}'), '{}', 'then not any more');
+select is(
+  memory_test.recalled('2026-01-15Z', null, '{episode}'), '{}',
+  'an episode is not recalled as of the time when it was forgotten'
+);
 select memory.mark_harmful(:'rule', as_of => '2026-02-17Z') from generate_series(1, 3) \g /dev/null
 select memory.run_rule_hygiene('2026-02-18Z') \g /dev/null
 select is(
   memory_test.recalled('2026-02-17Z', null, '{rule}'), '{"Ask where somebody lives"}',
-  'a rule says what it said then'
+  'a rule is recalled with its content of the time'
 );
 select is(
   (select m.maturity from memory.rank_memories('lives', types => '{rule}', known_at => '2026-02-19Z', as_of => '2026-03-01Z') as m),
-  'anti_pattern', 'before it turned into a warning'
+  'anti_pattern', 'a rule has its maturity of the time'
 );
 select memory.confirm_memory('fact', :'bonn', '2026-02-26Z') \g /dev/null
 select results_eq(
   $$ select m.last_confirmed_at, round(m.effective_confidence::numeric, 6)
      from memory.rank_memories('Bob lives', types => '{fact}', known_at => '2026-02-25Z') as m where m.subject = 'Bob' $$,
   $$ values ('2026-02-15Z'::timestamptz, round(exp(-0.08), 6)) $$,
-  'confidence is that of then'
+  'confidence is computed as of the time'
 );
 
 -- The same ranking as recall
@@ -103,7 +138,7 @@ select results_eq(
      from memory.rank_memories(
        'tea for two', embedding => memory_test.axis(1), max_results => 30, as_of => '2026-03-01Z'
      ) as m $$,
-  'what is known now is what recall finds now'
+  'what was known now ranks as recall ranks now'
 );
 select results_eq(
   $$ select m.id, m.similarity, m.rank, m.meaning, m.words, m.relevance, m.recency, m.effective_confidence, m.score
@@ -112,24 +147,32 @@ select results_eq(
      ) as m $$,
   $$ select m.id, m.similarity, m.rank, m.meaning, m.words, m.relevance, m.recency, m.effective_confidence, m.score
      from memory.rank_memories('tea for two', scope => 'home', max_results => 30, as_of => '2026-03-01Z') as m $$,
-  'also without a vector, and in a scope'
+  'what was known now ranks as recall does in a scope and without a vector'
 );
 select md5(string_agg(to_jsonb(f)::text, '' order by f.id)) as facts_before from memory.facts as f \gset
 select count(*) from memory.recall('tea', known_at => '2026-02-27Z') \g /dev/null
 select is(
   (select md5(string_agg(to_jsonb(f)::text, '' order by f.id)) from memory.facts as f), :'facts_before',
-  'a look into the past counts no reference'
+  'recall of a past time counts no references'
 );
 
 select throws_ok(
-  $$ select memory.recall('tea', known_at => 'infinity') $$, 'PM002', null, 'no such time to know'
+  $$ select memory.recall('tea', known_at => 'infinity') $$, 'PM002', null,
+  'an infinite known_at is refused'
 );
 select throws_ok(
-  $$ select memory.recall('tea', valid_at => '-infinity') $$, 'PM002', null, 'nor to hold'
+  $$ select memory.recall('tea', valid_at => '-infinity') $$, 'PM002', null,
+  'an infinite valid_at is refused'
 );
 select memory_test.as_tenant('b') \g /dev/null
-select is(memory_test.recalled('2026-02-10Z', null), '{}', 'another tenant knew nothing');
-select is(memory_test.recalled(null, '2021-01-01Z'), '{}', 'of what held');
+select is(
+  memory_test.recalled('2026-02-10Z', null), '{}',
+  'recall of what was known finds nothing of another tenant'
+);
+select is(
+  memory_test.recalled(null, '2021-01-01Z'), '{}',
+  'recall of what held finds nothing of another tenant'
+);
 
 select * from finish();
 rollback;
