@@ -90,7 +90,7 @@ select is(
 select results_eq(
   format('select f.validity, f.supersedes_id from memory.facts as f where f.id in (%L, %L) order by f.validity', :'b_lives', :'r_lives'),
   format($$ values ('active', %L::uuid), ('superseded', null) $$, :'r_lives'),
-  'of two conflicting facts the more confident one of the source stays active'
+  'a more confident fact of the source stays active in a conflict'
 );
 select is(
   (select f.validity from memory.facts as f where f.id = :'b_lives'), 'active',
@@ -99,7 +99,7 @@ select is(
 select results_eq(
   format('select f.validity, f.supersedes_id, f.valid_to from memory.facts as f where f.id in (%L, %L) order by f.validity', :'b_eats', :'r_eats'),
   format($$ values ('active', %L::uuid, null), ('superseded', null, '2026-02-01Z'::timestamptz) $$, :'b_eats'),
-  'of two conflicting facts of equal confidence that of the target stays active'
+  'a fact of the target stays active in a conflict of equal confidence'
 );
 select is(
   (select f.validity from memory.facts as f where f.id = :'r_eats'), 'active',

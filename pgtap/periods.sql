@@ -489,125 +489,128 @@ set local time zone default;
 
 insert into memory_test.forms (expected, what, queries)
 values
-('2023-11-14..2023-11-15', 'yesterday in German, French and Spanish', '{Was haben wir gestern gemacht?,gestern Morgen,Qu''avons-nous fait hier ?,¿Qué hicimos ayer?,anoche}'),
 (
-  '2023-11-13..2023-11-14', 'two days ago in German, French and Spanish',
+  '2023-11-14..2023-11-15', 'yesterday is read in German, French and Spanish',
+  '{Was haben wir gestern gemacht?,gestern Morgen,Qu''avons-nous fait hier ?,¿Qué hicimos ayer?,anoche}'
+),
+(
+  '2023-11-13..2023-11-14', 'two days ago is read in German, French and Spanish',
   '{vorgestern,avant-hier,anteayer,vor zwei Tagen,il y a deux jours,hace 2 días}'
 ),
 (
-  '2023-11-15..2023-11-16', 'today in German, French and Spanish',
+  '2023-11-15..2023-11-16', 'today is read in German, French and Spanish',
   '{heute,heute Morgen,aujourd''hui,ce matin,hoy,esta mañana}'
 ),
 (
-  '2023-11-16..2023-11-17', 'tomorrow in German, French and Spanish',
+  '2023-11-16..2023-11-17', 'tomorrow is read in German, French and Spanish',
   '{Was machen wir morgen?,demain,mañana,mañana por la mañana}'
 ),
 (
-  '2023-11-17..2023-11-18', 'the day after tomorrow in German, French and Spanish',
+  '2023-11-17..2023-11-18', 'the day after tomorrow is read in German, French and Spanish',
   '{übermorgen,ÜBERMORGEN,après-demain,pasado mañana}'
 ),
 (
-  '2023-11-12..2023-11-13', 'three days ago in German, French and Spanish',
+  '2023-11-12..2023-11-13', 'three days ago is read in German, French and Spanish',
   '{Was war vor 3 Tagen?,vor etwa drei Tagen,il y a 3 jours,hace 3 días}'
 ),
 (
-  '2023-11-06..2023-11-13', 'last week in German, French and Spanish',
+  '2023-11-06..2023-11-13', 'last week is read in German, French and Spanish',
   '{letzte Woche,vor einer Woche,la semaine dernière,il y a une semaine,la semana pasada,hace una semana}'
 ),
 (
-  '2023-11-13..2023-11-20', 'this week in German, French and Spanish',
+  '2023-11-13..2023-11-20', 'this week is read in German, French and Spanish',
   '{diese Woche,cette semaine,esta semana}'
 ),
 (
-  '2023-11-20..2023-11-27', 'next week in German, French and Spanish',
+  '2023-11-20..2023-11-27', 'next week is read in German, French and Spanish',
   '{nächste Woche,la semaine prochaine,la próxima semana,la semana que viene}'
 ),
 (
-  '2023-10-01..2023-11-01', 'last month in German, French and Spanish',
+  '2023-10-01..2023-11-01', 'last month is read in German, French and Spanish',
   '{letzten Monat,im letzten Monat,le mois dernier,el mes pasado}'
 ),
 (
-  '2022-01-01..2023-01-01', 'last year in German, French and Spanish',
+  '2022-01-01..2023-01-01', 'last year is read in German, French and Spanish',
   '{letztes Jahr,l''an dernier,l’année dernière,il y a un an,el año pasado}'
 ),
 (
-  '2023-11-12..2023-11-16', 'the past three days in German, French and Spanish',
+  '2023-11-12..2023-11-16', 'the past three days are read in German, French and Spanish',
   '{in den letzten 3 Tagen,ces 3 derniers jours,los últimos 3 días}'
 ),
 (
-  '2023-11-13..2023-11-14', 'Monday in German, French and Spanish',
+  '2023-11-13..2023-11-14', 'Monday is read in German, French and Spanish',
   '{am Montag,am Montag Morgen,lundi,el lunes,lundi dernier,el lunes pasado}'
 ),
 (
-  '2023-11-20..2023-11-21', 'next Monday in German, French and Spanish',
+  '2023-11-20..2023-11-21', 'next Monday is read in German, French and Spanish',
   '{nächsten Montag,lundi prochain,el próximo lunes}'
 ),
 (
-  '2023-11-11..2023-11-13', 'the weekend in German, French and Spanish',
+  '2023-11-11..2023-11-13', 'the weekend is read in German, French and Spanish',
   '{am Wochenende,letztes Wochenende,le week-end dernier,el fin de semana}'
 ),
 (
-  '2023-05-03..2023-05-04', 'the third of May in German, French and Spanish',
+  '2023-05-03..2023-05-04', 'the third of May is read in German, French and Spanish',
   '{am 3. Mai,am 3.5.2023,3.Mai 2023,le 3 mai,le 03/05/2023,el 3 de mayo de 2023,3 mayo}'
 ),
 (
-  '2023-05-01..2023-05-02', 'the first of May in German, French and Spanish',
+  '2023-05-01..2023-05-02', 'the first of May is read in German, French and Spanish',
   '{am ersten Mai,le 1er mai,el 1º de mayo,el primero de mayo}'
 ),
 (
-  '2023-05-03..2023-05-08', 'a range of days in German, French and Spanish',
+  '2023-05-03..2023-05-08', 'a range of days is read in German, French and Spanish',
   '{vom 3. bis 7. Mai,3.-7. Mai 2023,zwischen dem 3. und dem 7. Mai,du 3 au 7 mai,del 3 al 7 de mayo}'
 ),
 (
-  '2023-05-01..2023-06-01', 'May in German, French and Spanish',
+  '2023-05-01..2023-06-01', 'May is read in German, French and Spanish',
   '{im Mai,Mai 2023,en mai,mai 2023,en mayo,mayo de 2023}'
 ),
 (
-  '2023-03-01..2023-04-01', 'March in German with and without its umlaut, in French and Spanish',
+  '2023-03-01..2023-04-01', 'March is read in German (also without umlaut), French and Spanish',
   '{im März,im Marz,im Maerz 2023,en mars,en marzo}'
 ),
 (
-  '2022-05-01..2022-06-01', 'May of last year in German, French and Spanish',
+  '2022-05-01..2022-06-01', 'May of last year is read in German, French and Spanish',
   '{Mai letzten Jahres,en mai de l''année dernière,en mayo del año pasado}'
 ),
 (
-  '2023-03-01..2023-06-01', 'a range of months in German, French and Spanish',
+  '2023-03-01..2023-06-01', 'a range of months is read in German, French and Spanish',
   '{zwischen März und Mai 2023,von März bis Mai 2023,de mars à mai 2023,entre marzo y mayo de 2023}'
 ),
 (
-  '2023-05-01..2023-05-11', 'the beginning of May in German, French and Spanish',
+  '2023-05-01..2023-05-11', 'the beginning of May is read in German, French and Spanish',
   '{Anfang Mai,début mai,a principios de mayo}'
 ),
 (
-  '2023-06-01..2023-09-01', 'last summer in German, French and Spanish',
+  '2023-06-01..2023-09-01', 'last summer is read in German, French and Spanish',
   '{letzten Sommer,im Sommer 2023,l''été dernier,cet été,el verano pasado,en el verano de 2023}'
 ),
 (
-  '2022-12-24..2022-12-27', 'Christmas in German, French and Spanish',
+  '2022-12-24..2022-12-27', 'Christmas is read in German, French and Spanish',
   '{Weihnachten,Noël,en Navidad}'
 ),
 (
-  '2023-11-13..2023-11-15 14:30', 'since Monday in German, French and Spanish',
+  '2023-11-13..2023-11-15 14:30', 'since Monday is read in German, French and Spanish',
   '{seit Montag,depuis lundi,desde el lunes}'
 ),
 (
-  '2023-11-12..2023-11-15 14:30', 'for three days in German, French and Spanish',
+  '2023-11-12..2023-11-15 14:30', 'three days until now are read in German, French and Spanish',
   '{seit 3 Tagen,depuis 3 jours,desde hace 3 días}'
 ),
 (
-  '..2020-01-01', 'before a year in German, French and Spanish',
+  '..2020-01-01', 'a period before a year is read in German, French and Spanish',
   '{vor 2020,avant 2020,antes de 2020}'
 ),
 (
-  '2023-05-04..', 'after a day in German, French and Spanish',
+  '2023-05-04..', 'a period after a day is read in German, French and Spanish',
   '{nach dem 3. Mai,après le 3 mai,después del 3 de mayo}'
 ),
 (
-  '..2023-06-01', 'until a month in German, French and Spanish',
+  '..2023-06-01', 'a period until a month is read in German, French and Spanish',
   '{bis Mai,jusqu''en mai,hasta mayo}'
 ),
 (
-  '2019-01-01..2020-01-01', 'a year in French and German, which needs no preposition',
+  '2019-01-01..2020-01-01', 'a year is read in French and German, where it needs no preposition',
   '{Wo waren wir 2019?,en 2019,im Jahr 2019}'
 ),
 (

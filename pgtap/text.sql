@@ -7,27 +7,27 @@ select plan(161);
 select results_eq(
   $$ select n, memory.truncate_utf8(U&'a\00e9b', n) from generate_series(0, 5) as n $$,
   $$ values (0, ''), (1, 'a'), (2, 'a'), (3, U&'a\00e9'), (4, U&'a\00e9b'), (5, U&'a\00e9b') $$,
-  'a character of two octets is kept whole or not at all'
+  'a character of two bytes is kept whole or not at all'
 );
 select results_eq(
   $$ select n, memory.truncate_utf8(U&'a\20acb', n) from generate_series(0, 6) as n $$,
   $$ values (0, ''), (1, 'a'), (2, 'a'), (3, 'a'), (4, U&'a\20ac'), (5, U&'a\20acb'), (6, U&'a\20acb') $$,
-  'a character of three octets is kept whole or not at all'
+  'a character of three bytes is kept whole or not at all'
 );
 select results_eq(
   $$ select n, memory.truncate_utf8(U&'a\+01F600b', n) from generate_series(0, 7) as n $$,
   $$ values
     (0, ''), (1, 'a'), (2, 'a'), (3, 'a'), (4, 'a'), (5, U&'a\+01F600'), (6, U&'a\+01F600b'),
     (7, U&'a\+01F600b') $$,
-  'a character of four octets is kept whole or not at all'
+  'a character of four bytes is kept whole or not at all'
 );
 select results_eq(
   $$ select n, memory.truncate_utf8(U&'\+01F600\+01F600', n) from unnest('{3,4,7,8}'::integer[]) as n $$,
   $$ values (3, ''), (4, U&'\+01F600'), (7, U&'\+01F600'), (8, U&'\+01F600\+01F600') $$,
-  'the cut falls between two characters of four octets'
+  'a text is cut between two characters of four bytes'
 );
-select is(memory.truncate_utf8('', 0), '', 'nothing is cut off an empty text');
-select ok(memory.truncate_utf8(null, 5) is null, 'a NULL text stays NULL');
+select is(memory.truncate_utf8('', 0), '', 'an empty text stays empty when it is cut');
+select ok(memory.truncate_utf8(null, 5) is null, 'a NULL text stays NULL when it is cut');
 select is_empty(
   $$ with mixed as (
        select string_agg(U&'x\00e9\20ac\+01F600\05E9', '') as content from generate_series(1, 20)
@@ -39,7 +39,7 @@ select is_empty(
      where c.kept <> left(c.content, length(c.kept))
        or octet_length(c.kept) > c.n
        or c.n < octet_length(c.content) and octet_length(left(c.content, length(c.kept) + 1)) <= c.n $$,
-  'the longest beginning of whole characters that fits is kept, wherever the cut falls'
+  'the longest prefix of whole characters that fits is kept'
 );
 
 -- collapse_whitespace
@@ -56,7 +56,10 @@ select is(
   memory.collapse_whitespace(U&'\3000one\2003'), 'one', 'Unicode whitespace at the ends is stripped'
 );
 select is(memory.collapse_whitespace(E' \n\t '), '', 'whitespace alone collapses to nothing');
-select is(memory.collapse_whitespace(''), '', 'an empty text stays empty');
+select is(
+  memory.collapse_whitespace(''), '',
+  'an empty text stays empty when whitespace collapses'
+);
 select ok(memory.collapse_whitespace(null) is null, 'whitespace of a NULL text collapses to NULL');
 select results_eq(
   $$ select to_hex(i) from generate_series(1, 65535) as i
@@ -72,7 +75,7 @@ select results_eq(
 select is_empty(
   $$ select to_hex(i) from generate_series(65536, 131071) as i
      where memory.collapse_whitespace('a' || chr(i) || 'b') <> 'a' || chr(i) || 'b' $$,
-  'no emoji or other character beyond the basic plane is taken for whitespace'
+  'no character beyond the basic plane counts as whitespace'
 );
 
 -- is_blank
@@ -87,30 +90,31 @@ select results_eq(
   $$ select memory.is_blank(t) from unnest(array['', E' \n\u3000', E' \n\u3000x', 'x ', null]) with ordinality as s (t, n)
      order by n $$,
   $$ values (true), (true), (false), (false), (null) $$,
-  'one visible character is enough'
+  'a text with one visible character is not blank'
 );
 
 -- preprocess_text
 
 select is(
   memory.preprocess_text(U&'\000a Met\00a0\00a0Ada \2028 at  noon '), 'Met Ada at noon',
-  'stored text is indexed with its whitespace collapsed and its ends stripped'
+  'stored text is indexed with collapsed whitespace and stripped ends'
 );
 select is(memory.preprocess_text(E' \t'), '', 'blank text is indexed as nothing');
-select ok(memory.preprocess_text(null) is null, 'NULL text stays NULL');
+select ok(memory.preprocess_text(null) is null, 'a NULL text is indexed as NULL');
 select is(
   memory.preprocess_text(repeat('x', 1048576)), repeat('x', 1048576), 'text of 1 MiB is not cut'
 );
 select is(
-  octet_length(memory.preprocess_text(repeat('x', 1048577))), 1048576, 'text beyond 1 MiB is cut to 1 MiB'
+  octet_length(memory.preprocess_text(repeat('x', 1048577))), 1048576,
+  'text longer than 1 MiB is cut to 1 MiB'
 );
 select is(
   octet_length(memory.preprocess_text(repeat(U&'\00e9', 600000))), 1048576,
-  'the limit counts octets and not characters'
+  'the limit of 1 MiB counts bytes, not characters'
 );
 select is(
   octet_length(memory.preprocess_text('x' || repeat(U&'\00e9', 600000))), 1048575,
-  'the limit does not cut a character apart'
+  'the limit of 1 MiB does not split a character'
 );
 select is(
   memory.preprocess_text('a' || repeat(' ', 1048576) || 'b'), 'a b',
@@ -121,11 +125,11 @@ select is(
 
 select is(
   memory.preprocess_search_query(U&'  where\3000is\000aAda '), 'where is Ada',
-  'a query is read with its whitespace collapsed and its ends stripped'
+  'a query is read with collapsed whitespace and stripped ends'
 );
-select is(memory.preprocess_search_query(null), '', 'a NULL query is an empty one');
+select is(memory.preprocess_search_query(null), '', 'a NULL query is read as an empty one');
 select is(memory.preprocess_search_query(''), '', 'an empty query stays empty');
-select is(memory.preprocess_search_query(E' \n '), '', 'a blank query is an empty one');
+select is(memory.preprocess_search_query(E' \n '), '', 'a blank query is read as an empty one');
 select is(
   octet_length(memory.preprocess_search_query(repeat('x', 1048577))), 1048577, 'a query is never cut'
 );
@@ -140,19 +144,19 @@ select is(
 );
 select is(
   memory.render_memory('fact', 'green', 'user', 'favorite_color'), 'user favorite color green',
-  'a fact is indexed as subject, predicate and content, underscores of the predicate as spaces'
+  'a fact is indexed as subject, predicate without underscores, and content'
 );
 select is(
   memory.render_memory('episode', 'Met Ada', 'user', 'likes'), 'Met Ada',
-  'subject and predicate are no part of an episode'
+  'subject and predicate are not part of an episode'
 );
 select is(
   memory.render_memory('rule', 'Ask first', 'user', 'likes'), 'Ask first',
-  'subject and predicate are no part of a rule'
+  'subject and predicate are not part of a rule'
 );
 select is(
   memory.render_memory('fact', 'green', null, 'favorite_color'), 'favorite color green',
-  'a part that is missing leaves no gap'
+  'a missing part of a fact leaves no gap'
 );
 select is(
   memory.render_memory('fact', E' dark\n green ', E'user\t', ' color '), 'user color dark green',
@@ -160,45 +164,46 @@ select is(
 );
 select ok(
   memory.render_memory('episode', null, happened_at => '2023-05-08Z', previous => 'Hello') is null,
-  'an episode without content has no text'
+  'an episode without content is rendered as NULL'
 );
 select is(
   memory.render_memory('episode', 'Met Ada', happened_at => '2023-05-08 23:59:59.9Z'),
-  'Met Ada (8 May 2023)', 'the day an episode happened follows it in words'
+  'Met Ada (8 May 2023)', 'the date of an episode follows its text in words'
 );
 select is(
   memory.render_memory('episode', 'Met Ada', previous => E'Who\ndid you meet? '), 'Met Ada Who did you meet?',
-  'the turn before an episode follows it'
+  'the previous turn of an episode follows its text'
 );
 select is(
   memory.render_memory('episode', 'Met Ada', happened_at => '2023-05-08Z', previous => 'Who?'),
-  'Met Ada (8 May 2023) Who?', 'the day comes before it'
+  'Met Ada (8 May 2023) Who?', 'the date of an episode comes before the previous turn'
 );
 select is(
   memory.render_memory(t.type, 'tea', 'user', 'likes', '2023-05-08Z', 'Hello'),
-  memory.render_memory(t.type, 'tea', 'user', 'likes'), t.type || ': neither day nor turn before is part of it'
+  memory.render_memory(t.type, 'tea', 'user', 'likes'),
+  t.type || ' text includes neither date nor previous turn'
 )
 from unnest('{fact,rule}'::text[]) as t (type)
 order by t.type;
 select is(
   memory.render_memory('episode', 'x', previous => repeat('long ', 100)), 'x ' || rtrim(repeat('long ', 60)),
-  'of a long turn before its last 300 characters count'
+  'only the last 300 characters of the previous turn are rendered'
 );
 select is(
   memory.end_of_text(t.content, t.max_characters), t.expected, t.what
 )
 from (values
   (1, 'one two', 7, 'one two', 'a text within the limit is kept whole'),
-  (2, 'one two', 6, 'two', 'a word that would be cut is left out'),
+  (2, 'one two', 6, 'two', 'a word that the limit would cut is left out'),
   (3, 'one two', 4, 'two', 'the limit may fall between words'),
-  (4, 'one two', 3, 'two', 'or at a word'),
-  (5, 'one' || U&'\3000' || 'two', 3, 'two', 'any space parts words'),
+  (4, 'one two', 3, 'two', 'the limit may fall before a word'),
+  (5, 'one' || U&'\3000' || 'two', 3, 'two', 'any whitespace separates words'),
   (6, 'onetwo', 3, 'etwo', 'a word longer than the limit is cut'),
-  (7, '', 3, '', 'nothing stays nothing')
+  (7, '', 3, '', 'the end of an empty text is empty')
 ) as t (position, content, max_characters, expected, what)
 order by t.position;
 select is(
-  memory.date_in_words(d.at), d.expected, d.at || ' in words'
+  memory.date_in_words(d.at), d.expected, d.at || ' is written in words'
 )
 from (values
   ('2023-01-01 00:00Z'::timestamptz, '1 January 2023'), ('2023-12-31 23:59:59Z', '31 December 2023'),
@@ -211,48 +216,57 @@ select is(
 );
 select is(
   memory.render_memory('episode', repeat('x', 262144) || 'y'), repeat('x', 262144),
-  'of a longer episode the first 256 KiB are indexed'
+  'the first 256 KiB of a longer episode are indexed'
 );
 select is(
   memory.render_memory('rule', repeat('x', 262144) || 'y'), repeat('x', 262144),
-  'of a longer rule the first 256 KiB are indexed'
+  'the first 256 KiB of a longer rule are indexed'
 );
 select is(
   memory.render_memory('fact', repeat('x', 262144), 'user', 'says'), 'user says ' || repeat('x', 262134),
-  'subject and predicate of a longer fact are within its first 256 KiB'
+  'the first 256 KiB of a longer fact include subject and predicate'
 );
 select is(
   memory.render_memory('episode', 'x' || repeat(U&'\20ac', 100000)), 'x' || repeat(U&'\20ac', 87381),
-  'the 256 KiB end before a character that would not fit'
+  'the 256 KiB end before a character that does not fit'
 );
 
 -- fold_text
 
 select is(memory.fold_text(f.content), f.expected, f.what)
 from (values
-  (1, 'Plain ASCII, as it is.', 'Plain ASCII, as it is.', 'nothing of ASCII is folded'),
-  (2, 'Café ÉÀÇÑÖ', 'Cafe EACNO', 'Latin letters lose their accents, and keep their case'),
-  (3, U&'CAFE\0301', 'CAFE', 'also decomposed'),
-  (4, 'Đặng Thị', 'Dang Thi', 'and those with several'),
-  (5, 'ß ẞ æ Æ ǽ œ Œ þ Þ', 'ss SS ae AE ae oe OE th TH', 'some letters are two'),
-  (6, 'ø Ø ǿ đ Đ ð Ð ł Ł ħ Ħ ŧ Ŧ', 'o O o d D d D l L h H t T', 'a stroke is an accent'),
-  (7, 'ı İ', 'i I', 'a dot is, and so is none'),
-  (8, 'Άλφα οδός Ϊ', 'Αλφα οδοσ Ι', 'Greek letters lose theirs, and a last sigma is a sigma'),
-  (9, 'Ёлка за́мок', 'Елка замок', 'Cyrillic letters do'),
-  (10, 'й Й ў Ў ї Ї', 'й Й ў Ў ї Ї', 'but for marks that make another letter'),
-  (11, normalize('й Й ў Ў ї Ї', nfd), 'й Й ў Ў ї Ї', 'also decomposed'),
-  (12, 'ＡＢＣ１２', 'ABC12', 'full width is ASCII'),
-  (13, 'ﬁ ﬄ ĳ', 'fi ffl ij', 'ligatures are letters'),
-  (14, 'm² CO₂ ①', 'm2 CO2 1', 'and digits digits'),
-  (15, 'か が ガ パ', 'か が ガ パ', 'dakuten stay'),
-  (16, 'ｶﾞ ﾊﾟ', 'ガ パ', 'half width is full width'),
+  (1, 'Plain ASCII, as it is.', 'Plain ASCII, as it is.', 'ASCII is not folded'),
+  (2, 'Café ÉÀÇÑÖ', 'Cafe EACNO', 'Latin letters lose their accents and keep their case'),
+  (3, U&'CAFE\0301', 'CAFE', 'decomposed Latin letters lose their accents'),
+  (4, 'Đặng Thị', 'Dang Thi', 'letters with several accents lose them all'),
+  (5, 'ß ẞ æ Æ ǽ œ Œ þ Þ', 'ss SS ae AE ae oe OE th TH', 'ß, æ, œ and þ become two letters'),
+  (6, 'ø Ø ǿ đ Đ ð Ð ł Ł ħ Ħ ŧ Ŧ', 'o O o d D d D l L h H t T', 'letters lose their strokes'),
+  (7, 'ı İ', 'i I', 'dotted capital and dotless i become plain letters'),
+  (
+    8, 'Άλφα οδός Ϊ', 'Αλφα οδοσ Ι',
+    'Greek letters lose their accents, and a final sigma becomes a sigma'
+  ),
+  (9, 'Ёлка за́мок', 'Елка замок', 'Cyrillic letters lose their accents'),
+  (10, 'й Й ў Ў ї Ї', 'й Й ў Ў ї Ї', 'Cyrillic letters keep marks that make another letter'),
+  (
+    11, normalize('й Й ў Ў ї Ї', nfd), 'й Й ў Ў ї Ї',
+    'decomposed Cyrillic letters keep marks that make another letter'
+  ),
+  (12, 'ＡＢＣ１２', 'ABC12', 'full-width letters become ASCII'),
+  (13, 'ﬁ ﬄ ĳ', 'fi ffl ij', 'ligatures become letters'),
+  (14, 'm² CO₂ ①', 'm2 CO2 1', 'superscript, subscript and circled digits become digits'),
+  (15, 'か が ガ パ', 'か が ガ パ', 'kana keep their dakuten'),
+  (16, 'ｶﾞ ﾊﾟ', 'ガ パ', 'half-width kana become full-width'),
   (17, normalize('한국어 が', nfd), '한국어 が', 'hangul and kana are composed'),
   (18, 'हिन्दी किताब', 'हिन्दी किताब', 'Devanagari keeps its vowel signs'),
-  (19, 'كِتَاب עִבְרִית', 'كِتَاب עִבְרִית', 'so do Arabic and Hebrew'),
-  (20, 'ภาษาไทย กั้น', 'ภาษาไทย กั้น', 'and Thai its vowels and tones'),
-  (21, U&'\200EDonau\00ADdampf\200Bschiff\FEFF', 'Donaudampfschiff', 'signs that show nothing are dropped'),
-  (22, '☕️ 👩‍👩‍👧', U&'☕ 👩\200D👩\200D👧', 'an emoji stays one'),
-  (23, '', '', 'nothing stays nothing')
+  (19, 'كِتَاب עִבְרִית', 'كِتَاب עִבְרִית', 'Arabic and Hebrew keep their vowel signs'),
+  (20, 'ภาษาไทย กั้น', 'ภาษาไทย กั้น', 'Thai keeps its vowels and tones'),
+  (
+    21, U&'\200EDonau\00ADdampf\200Bschiff\FEFF', 'Donaudampfschiff',
+    'invisible characters are dropped'
+  ),
+  (22, '☕️ 👩‍👩‍👧', U&'☕ 👩\200D👩\200D👧', 'an emoji of several characters keeps its joiners'),
+  (23, '', '', 'an empty text is folded to an empty text')
 ) as f (position, content, expected, what)
 order by f.position;
 select ok(memory.fold_text(null) is null, 'a NULL text is folded to NULL');
@@ -260,43 +274,46 @@ select is_empty(
   $$ select to_hex(i) from generate_series(1, 131071) as i
      where i not between 55296 and 57343
        and memory.fold_text(memory.fold_text(chr(i) || U&'a\0301')) <> memory.fold_text(chr(i) || U&'a\0301') $$,
-  'folding again changes nothing'
+  'folding a folded text changes nothing'
 );
 select is_empty(
   $$ select to_hex(i) from generate_series(1, 131071) as i
      where i not between 55296 and 57343
        and memory.fold_text(chr(i)) <> memory.fold_text(normalize(chr(i), nfd)) $$,
-  'a character is folded alike, composed or decomposed'
+  'a character is folded the same, composed or decomposed'
 );
 select is_empty(
   $$ select to_hex(i) from generate_series(1, 131071) as i
      where i not between 55296 and 57343
        and memory.fold_text(chr(i)) ~ '[''\\]' and normalize(chr(i), nfkc) !~ '[''\\]' $$,
-  'no quote or backslash comes of folding'
+  'folding produces no quotes or backslashes'
 );
 
 -- pair_characters
 
 select is(memory.pair_characters(p.content, false), p.expected, p.what)
 from (values
-  (1, 'plain', 'plain', 'words between spaces are not cut'),
+  (1, 'plain', 'plain', 'words between spaces are not split'),
   (2, '小狗叫', ' 小狗 狗叫 ', 'a run of characters becomes its pairs'),
-  (3, '小狗', ' 小狗 ', 'a pair is one'),
-  (4, '小', ' 小 ', 'a single character stays'),
-  (5, 'iPhone手机x', 'iPhone 手机 x', 'it parts from other scripts'),
-  (6, '小狗。大猫', ' 小狗 。 大猫 ', 'and at punctuation'),
-  (7, '東京タワー', ' 東京 京タ タワ ワー ', 'Han and kana are one run'),
-  (8, 'น้ำดื่ม', ' น้ำ ำดื่ ดื่ม ', 'marks are with their letter'),
-  (9, '한국어를 잘', ' 한국 국어 어를   잘 ', 'hangul is cut, too'),
-  (10, U&'\+020000\+020001\+020002', U&' \+020000\+020001 \+020001\+020002 ', 'so are rare characters'),
-  (11, 'हिन्दी Ελένη мир', 'हिन्दी Ελένη мир', 'scripts with spaces are not')
+  (3, '小狗', ' 小狗 ', 'a pair of characters stays one pair'),
+  (4, '小', ' 小 ', 'a single character stays unpaired'),
+  (5, 'iPhone手机x', 'iPhone 手机 x', 'a run of characters ends at another script'),
+  (6, '小狗。大猫', ' 小狗 。 大猫 ', 'a run of characters ends at punctuation'),
+  (7, '東京タワー', ' 東京 京タ タワ ワー ', 'Han characters and kana form one run'),
+  (8, 'น้ำดื่ม', ' น้ำ ำดื่ ดื่ม ', 'marks stay with their letter'),
+  (9, '한국어를 잘', ' 한국 국어 어를   잘 ', 'hangul is split into pairs'),
+  (
+    10, U&'\+020000\+020001\+020002', U&' \+020000\+020001 \+020001\+020002 ',
+    'rare Han characters are split into pairs'
+  ),
+  (11, 'हिन्दी Ελένη мир', 'हिन्दी Ελένη мир', 'scripts with spaces are not split into pairs')
 ) as p (position, content, expected, what)
 order by p.position;
 select is(
   memory.pair_characters('小狗叫 小狗 小', true), ' 小 小狗 狗 狗叫 叫   小 小狗 狗   小 ',
-  'with single characters each is there once, before the pairs it begins'
+  'each single character is listed before the pair that it begins'
 );
-select ok(memory.pair_characters(null, true) is null, 'NULL is not cut');
+select ok(memory.pair_characters(null, true) is null, 'a NULL text is split into NULL');
 
 -- to_search_vector
 
@@ -309,27 +326,42 @@ select is(
   'the text search configuration decides what the words are'
 );
 select is(memory.to_search_vector('english', ''), ''::tsvector, 'an empty text has an empty search vector');
-select ok(memory.to_search_vector('english', null) is null, 'no text has none');
+select ok(memory.to_search_vector('english', null) is null, 'a NULL text has a NULL search vector');
 select is(memory.to_search_vector(v.config, v.content), v.expected, v.what)
 from (values
-  (1, 'english', 'Zürich résumés', '''resum'':2 ''zurich'':1'::tsvector, 'English: words are folded, then stemmed'),
-  (2, 'english', 'mẹ và the', '''me'':1 ''va'':2', 'what only folding would make a stop word is none'),
-  (3, 'simple', 'Ça ça CA', '''ca'':1,2,3', 'words that become equal are one'),
-  (4, 'german', 'für Häuser', '''haus'':2', 'German: words are read with their umlauts, then folded'),
+  (
+    1, 'english', 'Zürich résumés', '''resum'':2 ''zurich'':1'::tsvector,
+    'English words are folded, then stemmed'
+  ),
+  (
+    2, 'english', 'mẹ và the', '''me'':1 ''va'':2',
+    'a word that folding turns into a stop word is indexed'
+  ),
+  (3, 'simple', 'Ça ça CA', '''ca'':1,2,3', 'words that folding makes equal are one lexeme'),
+  (
+    4, 'german', 'für Häuser', '''haus'':2',
+    'German words are stemmed with their umlauts, then folded'
+  ),
   (
     5, 'french', 'une université', '''univers'':2 ''universit'':2',
-    'French: a word with accents is also there as one without is read'
+    'a French word with accents is also stemmed without them'
   ),
-  (6, 'turkish', 'agac', '''agac'':1', 'Turkish: an accent that comes of stemming goes'),
-  (7, 'english', 'likes 小狗叫', '''like'':1 ''叫'':6 ''小'':2 ''小狗'':3 ''狗'':4 ''狗叫'':5', 'a run is in place'),
-  (8, 'english', '🎉 … ™', '', 'emoji and signs are no words'),
-  (9, 'english', 'it’s “fine”', '''fine'':3', 'nor are curly quotes'),
-  (10, 'english', 'o\ô ''é'' é:*', '''e'':3,4 ''o'':1,2', 'quotes and backslashes are no words, and break nothing')
+  (6, 'turkish', 'agac', '''agac'':1', 'a Turkish accent that stemming produces is folded'),
+  (
+    7, 'english', 'likes 小狗叫', '''like'':1 ''叫'':6 ''小'':2 ''小狗'':3 ''狗'':4 ''狗叫'':5',
+    'a run of characters keeps its position'
+  ),
+  (8, 'english', '🎉 … ™', '', 'emoji and signs are not words'),
+  (9, 'english', 'it’s “fine”', '''fine'':3', 'curly quotes are not words'),
+  (
+    10, 'english', 'o\ô ''é'' é:*', '''e'':3,4 ''o'':1,2',
+    'quotes and backslashes are not words and raise no error'
+  )
 ) as v (position, config, content, expected, what)
 order by v.position;
 select is(
   length(memory.to_search_vector('english', repeat('狗', 100) || repeat('猫', 3000))), 5,
-  'a run longer than a lexeme may be is indexed'
+  'a run longer than the longest lexeme is indexed'
 );
 select throws_ok(
   $$ select memory.to_search_vector('klingon', 'x') $$, '42704', null,
@@ -340,7 +372,7 @@ select throws_ok(
 
 select is(
   memory.query_lexemes('english', 'The zebras were running after the aardvark'), '{zebra,run,aardvark}',
-  'the words of a query are stemmed, stripped of stop words and in order of appearance'
+  'the words of a query are stemmed in order of appearance without stop words'
 );
 select is(
   memory.query_lexemes('english', 'run dogs running dog runs'), '{run,dog}',
@@ -348,7 +380,7 @@ select is(
 );
 select is(
   memory.query_lexemes('simple', 'The running'), '{the,running}',
-  'a query is read under the text search configuration that is named'
+  'a query is read with the given text search configuration'
 );
 select is(memory.query_lexemes('english', null), '{}', 'a NULL query has no words');
 select is(memory.query_lexemes('english', ''), '{}', 'an empty query has no words');
@@ -359,7 +391,7 @@ select is(
 );
 select is(
   memory.query_lexemes('english', E'cat & !dog | (fish:*) ''bird\\'), '{cat,dog,fish,bird}',
-  'operators in a query are no operators, its words count'
+  'operators in a query have no effect and its words count'
 );
 select is(
   memory.query_lexemes('english', U&'cat\00a0dog\3000fish'), '{cat,dog,fish}',
@@ -372,10 +404,13 @@ select is(
 select is(memory.query_lexemes(q.config, q.query), q.expected, q.what)
 from (values
   (1, 'english', 'Wo ist Zürich?', '{wo,ist,zurich}'::text[], 'the words of a query are folded'),
-  (2, 'english', '小狗叫 iPhone手机', '{小狗,狗叫,iphon,手机}', 'a query asks for pairs of characters'),
-  (3, 'english', '喝 茶', '{喝,茶}', 'and for such as stand alone'),
-  (4, 'french', 'université', '{univers,universit}', 'and for both readings of a word with accents'),
-  (5, 'german', 'für', '{}', 'a stop word with accents is none')
+  (2, 'english', '小狗叫 iPhone手机', '{小狗,狗叫,iphon,手机}', 'a query is split into pairs of characters'),
+  (3, 'english', '喝 茶', '{喝,茶}', 'a query keeps characters that stand alone'),
+  (
+    4, 'french', 'université', '{univers,universit}',
+    'a French word with accents is queried with and without them'
+  ),
+  (5, 'german', 'für', '{}', 'a stop word with accents is left out of a query')
 ) as q (position, config, query, expected, what)
 order by q.position;
 select ok(
@@ -388,9 +423,9 @@ select ok(
 select is(memory.any_lexeme('{cat}'), '''cat'''::tsquery, 'one word gives a query for it');
 select is(
   memory.any_lexeme('{zebra,cat,dog}')::text, '''zebra'' | ''cat'' | ''dog''',
-  'several words give a query for any of them, in their order'
+  'several words give a query for any of them in their order'
 );
-select ok(memory.any_lexeme('{}') is null, 'no words give no query');
+select ok(memory.any_lexeme('{}') is null, 'an empty list of words gives no query');
 select ok(memory.any_lexeme(null) is null, 'NULL words give no query');
 create temporary table odd_lexemes as
 select l.lexeme
@@ -403,40 +438,50 @@ select is_empty(
   $$ select o.lexeme from odd_lexemes as o
      where numnode(memory.any_lexeme(array[o.lexeme])) <> 1
        or not array_to_tsvector(array[o.lexeme]) @@ memory.any_lexeme(array[o.lexeme]) $$,
-  'a word of quotes, backslashes or query syntax is looked for as it is'
+  'a word of quotes, backslashes or query syntax is searched literally'
 );
 select is_empty(
   $$ select o.lexeme, p.lexeme from odd_lexemes as o, odd_lexemes as p
      where o.lexeme <> p.lexeme
        and array_to_tsvector(array[p.lexeme]) @@ memory.any_lexeme(array[o.lexeme]) $$,
-  'and finds no other word'
+  'a word of quotes, backslashes or query syntax matches no other word'
 );
 select is(
   numnode((select memory.any_lexeme(array_agg(o.lexeme)) from odd_lexemes as o)),
   (select 2 * count(*) - 1 from odd_lexemes as o)::integer,
-  'a query for any of many odd words has one operand for each'
+  'a query for any of many odd words has one operand per word'
 );
 select ok(
   not array_to_tsvector('{category}') @@ memory.any_lexeme('{cat:*}'),
-  'a word cannot turn into the search for a prefix'
+  'a word cannot become a prefix search'
 );
 select ok(
   array_to_tsvector('{dog}') @@ memory.any_lexeme('{cat,dog}'), 'a text with one of the words matches'
 );
 select ok(
-  not array_to_tsvector('{fish}') @@ memory.any_lexeme('{cat,dog}'), 'a text with none of the words does not'
+  not array_to_tsvector('{fish}') @@ memory.any_lexeme('{cat,dog}'),
+  'a text with none of the words does not match'
 );
 
 -- every_word
 
 select is(memory.every_word(q.config, q.query)::text, q.expected, q.what)
 from (values
-  (1, 'english', 'the running dogs', '''run'' & ''dog''', 'all words of a query, but for stop words'),
-  (2, 'english', '小狗叫', '''小狗'' & ''狗叫''', 'all pairs of characters'),
-  (3, 'french', 'une université', '''univers'' | ''universit''', 'of a word with accents either reading'),
-  (4, 'german', 'für Müller', '''mull''', 'a stop word with accents is none'),
-  (5, 'english', 'mẹ Zürich', '''zurich'' & ''me''', 'what only folding would make a stop word counts'),
-  (6, 'english', '…', '', 'no word, no condition')
+  (
+    1, 'english', 'the running dogs', '''run'' & ''dog''',
+    'every word of a query but its stop words is required'
+  ),
+  (2, 'english', '小狗叫', '''小狗'' & ''狗叫''', 'every pair of characters is required'),
+  (
+    3, 'french', 'une université', '''univers'' | ''universit''',
+    'a French word with accents is required with or without them'
+  ),
+  (4, 'german', 'für Müller', '''mull''', 'a stop word with accents is not required'),
+  (
+    5, 'english', 'mẹ Zürich', '''zurich'' & ''me''',
+    'a word that folding turns into a stop word is required'
+  ),
+  (6, 'english', '…', '', 'a query without words requires nothing')
 ) as q (position, config, query, expected, what)
 order by q.position;
 
@@ -455,41 +500,41 @@ select ok(
   not (
     select memory.hash_terms('a', m.lexemes) && memory.hash_terms('b', m.lexemes) from many_lexemes as m
   ),
-  'two tenants share no key, though all their words are the same'
+  'two tenants with the same words share no key'
 );
 select ok(
   not memory.hash_terms('ab', '{c,bc}') && memory.hash_terms('a', '{bc,c}'),
-  'tenant and word do not run into each other'
+  'the boundary between tenant and word affects the key'
 );
 select is(
   memory.hash_terms('a', '{cat,dog}'), memory.hash_terms('a', '{cat}') || memory.hash_terms('a', '{dog}'),
-  'the key of a word does not depend on the words beside it'
+  'the key of a word does not depend on other words'
 );
 select is(cardinality(memory.hash_terms('a', '{cat,dog}')), 2, 'each word has one key');
-select is(memory.hash_terms('a', '{}'), '{}', 'no words have no keys');
+select is(memory.hash_terms('a', '{}'), '{}', 'an empty list of words has no keys');
 select is(memory.hash_terms('a', null), '{}', 'NULL words have no keys');
 select ok(
   memory.search_terms('a', '''cat'':1 ''dog'':2,3'::tsvector) @> memory.hash_terms('a', '{cat,dog}')
   and memory.search_terms('a', '''cat'':1 ''dog'':2,3'::tsvector) <@ memory.hash_terms('a', '{cat,dog}'),
-  'a text is filed under the keys of its words'
+  'a text is indexed under the keys of its words'
 );
 select is(
   cardinality(memory.search_terms('a', '''cat'':1 ''dog'':2,3'::tsvector)), 2,
-  'and under each of them once'
+  'a text is indexed under each key once'
 );
-select is(memory.search_terms('a', ''::tsvector), '{}', 'an empty text is filed under no key');
+select is(memory.search_terms('a', ''::tsvector), '{}', 'an empty text is indexed under no key');
 select ok(
   memory.search_terms('a', memory.to_search_vector('english', 'The dogs were running'))
   @> memory.hash_terms('a', memory.query_lexemes('english', 'a running dog')),
-  'the keys of a query are those of a text with its words'
+  'the keys of a query match a text with its words'
 );
 select ok(
   not memory.search_terms('b', memory.to_search_vector('english', 'The dogs were running'))
   && memory.hash_terms('a', memory.query_lexemes('english', 'a running dog')),
-  'the keys of a query of one tenant meet no text of another'
+  'the keys of a query of one tenant match no text of another'
 );
 
--- Purity
+-- Volatility
 
 select is(
   (
