@@ -2,7 +2,7 @@ begin;
 \ir fixtures.sql
 select plan(35);
 
--- Who may call what, decided here once more: a new function fails these tests until somebody decides.
+-- Who may call what. A function that is not listed here fails these tests.
 
 create table memory_test.decisions (
   roles name[],
@@ -42,7 +42,7 @@ values
   '{store_episode,store_episodes,store_fact,store_facts,store_rule,create_link,entity_create,entity_update,entity_merge,entity_unmerge,get_memory,confirm_memory,forget_memory,
     restore_memory,recall}'
 ),
--- finding, by which nothing changes
+-- search, which changes nothing
 ('{memory_reader,memory_writer}', '{semantic_search,keyword_search,hybrid_search,search,rank_memories,recall_explain,context}'),
 -- rules that earn trust, and maintenance
 ('{memory_writer}', '{mark_helpful,mark_harmful}'),
@@ -87,13 +87,13 @@ values
   '{configure,default_settings,calibrate_similarity,start_reembedding,cancel_reembedding,switch_embedding_version,
     rebuild_vector_indexes,vector_index_statements,check_vector_recall,check_indexes}'
 ),
--- between the two owners
+-- shared between the two owners
 ('{memory_search}', '{pair_characters,reads_accents,prepare_words,fold_vector,accented_words,read_words,query_vector,query_lexemes,
     any_lexeme,every_word,hash_terms,search_terms,term_frequency,corpus_sizes,normalize_name,fold_name,name_terms,
     one_lexeme,inverse_document_frequency,saturate_frequency,meaning_score,words_score,weigh_evidence,required_evidence,required_relevance}'),
 ('{memory_owner}', '{find_memories,list_candidates,find_dropped,find_names,read_query,exact_neighbors,approximate_neighbors,nearest_neighbors,
     use_approximate_index,vector_index,largest_tenant_size,count_vectors}'),
--- nobody but their owner
+-- only their owner
 (
   '{}',
   '{keyword_matches,bm25_matches,fuse_lists,weigh_memories,judge_candidates,near_by_index,boost_episodes,vector_indexes,choose_lists,time_neighbors,
@@ -137,34 +137,34 @@ from unnest(
 select is_empty(
   $$ select f.name from memory_test.decisions as d cross join unnest(d.functions) as f (name)
      group by 1 having count(*) > 1 $$,
-  'each function is decided once'
+  'each function is listed once'
 );
 select is_empty(
   $$ select p.proname from pg_proc as p
      where p.pronamespace = 'memory'::regnamespace
      group by 1 having count(*) > 1 $$,
-  'no function is overloaded, so its name says which it is'
+  'no function is overloaded, so a name identifies a function'
 );
 select set_eq(
   $$ select p.proname from pg_proc as p where p.pronamespace = 'memory'::regnamespace $$,
   $$ select f.name from memory_test.decisions as d cross join unnest(d.functions) as f (name) $$,
-  'it is decided for every function who may call it'
+  'the callers of every function are listed'
 );
 select is_empty(
   $$ select g.name, g.role from memory_test.granted as g
      except
      select d.name, d.role from memory_test.decided as d $$,
-  'nobody may call a function they were not meant to'
+  'no role may call a function that is not listed for it'
 );
 select is_empty(
   $$ select d.name, d.role from memory_test.decided as d
      except
      select g.name, g.role from memory_test.granted as g $$,
-  'everybody may call the functions they were meant to'
+  'every role may call the functions that are listed for it'
 );
 select is_empty(
   $$ select g.name, g.role from memory_test.granted as g where g.is_grantable $$,
-  'nobody may hand a privilege on'
+  'no grant of a function can be passed on'
 );
 select is_empty(
   $$ select r.role, p.proname
@@ -175,11 +175,11 @@ select is_empty(
          pg_get_userbyid(p.proowner) = r.role
          or exists (select from memory_test.decided as d where d.name = p.proname and d.role = r.role)
        ) $$,
-  'no role gets a function by way of another role'
+  'no role gains a function through another role'
 );
 
--- The same by calling: with NULLs, out of sight of the planner, which would not even call a strict function.
--- All is undone.
+-- Calls each function with NULLs, hidden from the planner, which would skip a strict function.
+-- Everything is undone.
 
 create function memory_test.called_as(role name, function oid)
   returns text
@@ -216,7 +216,7 @@ select is(
     order by 1
   ),
   array(select d.name from memory_test.decided as d where d.role = r.role order by 1),
-  format('%s can call what was decided; anything else is refused with 42501', r.role)
+  format('%s can call its listed functions; all others are refused with 42501', r.role)
 )
 from memory_test.roles as r
 where r.role not in ('memory_owner', 'memory_search')
@@ -230,12 +230,12 @@ select is_empty(
   $$ select p.proname from pg_proc as p
      where p.pronamespace = 'memory'::regnamespace
        and memory_test.called_as('privileges_stranger', p.oid) = 'called' $$,
-  'a role without any of these can call nothing'
+  'a role without any of these roles can call nothing'
 );
 set local session authorization privileges_nobody;
 select throws_ok(
   $$ select memory.version() $$, '42501', 'permission denied for function version',
-  'a gateway that is nothing else can call nothing'
+  'a login that is only a gateway can call nothing'
 );
 set local session authorization privileges_writer;
 select throws_ok(
@@ -246,7 +246,7 @@ select is(
   memory.render_memory(
     'episode', 'Tea.', happened_at => '2023-05-08Z', previous => 'What do you drink?'
   ),
-  'Tea. (8 May 2023) What do you drink?', 'but can render every kind of memory'
+  'Tea. (8 May 2023) What do you drink?', 'an agent can render a memory'
 );
 select throws_ok(
   $$ select memory.write_event('a', 'x', null, null, '{}') $$, '42501',
@@ -270,7 +270,7 @@ select throws_ok(
 );
 select throws_ok(
   $$ create temporary table mine (fact memory.facts) $$, '42501', null,
-  'an agent cannot tie a table of its own to one of ours'
+  'an agent cannot use a row type of the schema in a table of its own'
 );
 set local session authorization default;
 
@@ -289,7 +289,7 @@ select is_empty(
          or r.role = 'memory_reader' and v.privilege = 'select'
          and c.relname in ('memory_overview', 'event_feed', 'provenance', 'rule_outcomes')
        ) $$,
-  'ranked retrieval may read six tables, dashboards four views; beyond that no role may do anything with any'
+  'ranking reads six tables, dashboards read four views, and no role has other privileges'
 );
 select is_empty(
   $$ select a.attrelid::regclass, a.attname
@@ -303,7 +303,7 @@ select is_empty(
          or c.oid <> 'memory.embedding_versions'::regclass
          or a.attname not in ('tenant_id', 'status', 'similarity_floor', 'similarity_ceiling')
        ) $$,
-  'no privilege is hidden in a column, but what the views of dashboards read, and the scale of a model that ranking reads'
+  'no column privilege is granted beyond the dashboard views and the similarity scale'
 );
 select is_empty(
   $$ select r.role, c.oid::regclass
@@ -311,7 +311,7 @@ select is_empty(
      cross join pg_class as c
      where c.relnamespace = 'memory'::regnamespace and c.relkind = 'S' and r.role <> 'memory_owner'
        and has_sequence_privilege(r.role, c.oid, 'usage, select, update') $$,
-  'no role may touch a sequence'
+  'no role may use a sequence'
 );
 select is_empty(
   $$ select c.oid::regclass, a.privilege_type
@@ -320,7 +320,7 @@ select is_empty(
      where c.relnamespace = 'memory'::regnamespace
        and a.grantee not in ('memory_owner'::regrole, 'memory_search'::regrole)
        and (a.grantee <> 'memory_reader'::regrole or c.relkind <> 'v') $$,
-  'nobody else has any privilege on a table, view or sequence'
+  'no other role has a privilege on a table, view or sequence'
 );
 
 -- Schema and types
@@ -348,10 +348,10 @@ select results_eq(
      ('memory.fused_candidate', 'memory_search'), ('memory.keyword_query', 'memory_search'),
      ('memory.ranked_memory', 'memory_search'), ('memory.settings', 'memory_search'),
      ('memory.word_match', 'memory_search') $$,
-  'ranked retrieval uses seven types'
+  'ranked retrieval may use seven types'
 );
 
--- What is created later
+-- Objects that are created later
 
 set local role memory_owner;
 create function memory.created_later() returns integer language sql return 1;
@@ -360,17 +360,17 @@ create table memory.table_created_later (a integer);
 reset role;
 select is(
   (select p.proacl::text from pg_proc as p where p.oid = 'memory.created_later()'::regprocedure),
-  '{memory_owner=X/memory_owner}', 'a function that is added later is for its owner only'
+  '{memory_owner=X/memory_owner}', 'a function created later is for its owner only'
 );
 select is(
   (select t.typacl::text from pg_type as t where t.oid = 'memory.type_created_later'::regtype),
-  '{memory_owner=U/memory_owner}', 'and so is a type'
+  '{memory_owner=U/memory_owner}', 'a type created later is for its owner only'
 );
 select is_empty(
   $$ select r.role from memory_test.roles as r
      where r.role <> 'memory_owner'
        and has_table_privilege(r.role, 'memory.table_created_later', 'select, insert, update, delete') $$,
-  'and so is a table'
+  'a table created later is for its owner only'
 );
 grant create on schema memory to memory_search;
 set local role memory_search;
@@ -378,7 +378,8 @@ create function memory.ranking_created_later() returns integer language sql retu
 reset role;
 select is(
   (select p.proacl::text from pg_proc as p where p.oid = 'memory.ranking_created_later()'::regprocedure),
-  '{memory_search=X/memory_search}', 'and so is a function of ranked retrieval'
+  '{memory_search=X/memory_search}',
+  'a function of ranked retrieval created later is for its owner only'
 );
 
 -- Roles
@@ -388,7 +389,7 @@ select is_empty(
      left join pg_roles as p on p.rolname = r.role
      where p.oid is null or p.rolcanlogin or p.rolsuper or p.rolbypassrls or p.rolcreaterole or p.rolcreatedb
        or p.rolreplication $$,
-  'no role logs in, and none has a power over the cluster'
+  'no role can log in or has privileges over the cluster'
 );
 select is_empty(
   $$ select m.member::regrole, m.roleid::regrole
@@ -399,7 +400,7 @@ select is_empty(
 select is_empty(
   $$ select r.role from memory_test.roles as r
      where nullif(shobj_description(r.role::regrole, 'pg_authid'), '') is null $$,
-  'every role says what it is for'
+  'every role has a comment'
 );
 
 select * from finish();

@@ -1,5 +1,5 @@
--- Nothing that one transaction names may be left for the next one on a pooled connection. This
--- transaction is committed, because a rollback would take back settings of any kind.
+-- One transaction must leave nothing behind for the next one on a pooled connection. This
+-- transaction is committed, because a rollback would undo every kind of setting.
 begin;
 select memory.set_request('leaked', 'leaked', 'leaked', 'leaked', 'leaked') \g /dev/null
 select memory.current_tenant() as tenant_named \gset
@@ -32,11 +32,11 @@ $$;
 select memory_test.share_results() \g /dev/null
 
 select is(:'tenant_named'::text, 'leaked', 'a gateway acts for the tenant that it names');
-select is(:'tenant_after'::text, '', 'the tenant is forgotten with the transaction');
-select is(:'actor_after', session_user::text, 'the actor is forgotten with the transaction');
-select is(:'request_id_after'::text, '', 'the request id is forgotten with the transaction');
-select is(:'reason_after'::text, '', 'the reason is forgotten with the transaction');
-select is(:'butler_after'::text, '', 'the butler is forgotten with the transaction');
+select is(:'tenant_after'::text, '', 'the tenant ends with the transaction');
+select is(:'actor_after', session_user::text, 'the actor ends with the transaction');
+select is(:'request_id_after'::text, '', 'the request id ends with the transaction');
+select is(:'reason_after'::text, '', 'the reason ends with the transaction');
+select is(:'butler_after'::text, '', 'the butler ends with the transaction');
 
 select memory_test.a_login('request_bound', 'a', 'memory_writer') \g /dev/null
 select memory_test.a_login('request_other', 'b', 'memory_writer') \g /dev/null
@@ -62,19 +62,19 @@ select throws_ok(
 );
 select throws_ok(
   $$ insert into memory.tenant_logins (login, tenant_id) values ('request_x', null) $$,
-  '23502', null, 'a login cannot be bound to no tenant'
+  '23502', null, 'a login cannot be bound to a NULL tenant'
 );
 select throws_ok(
   $$ insert into memory.tenant_logins (login, tenant_id) values ('request_x', repeat('t', 129)) $$,
-  '23514', null, 'a login cannot be bound to a tenant name beyond 128 octets'
+  '23514', null, 'a login cannot be bound to a tenant name longer than 128 bytes'
 );
 select lives_ok(
   $$ insert into memory.tenant_logins (login, tenant_id) values ('request_x', repeat('t', 128)) $$,
-  'a login can be bound to a tenant name of 128 octets'
+  'a login can be bound to a tenant name of 128 bytes'
 );
 select throws_ok(
   $$ insert into memory.tenant_logins (login, tenant_id, created_at) values ('request_y', 'a', 'infinity') $$,
-  '23514', null, 'a binding has a finite time'
+  '23514', null, 'a binding at an infinite time is refused'
 );
 select results_eq(
   $$ select e.payload -> 'new' ->> 'login' from memory.memory_events as e
@@ -88,12 +88,12 @@ select isnt_empty(
   $$ select e.payload from memory.memory_events as e
      where e.tenant_id = 'm' and e.event_type <> 'tenant_login_created'
        and e.payload::text ~ 'request_moved|"n"' $$,
-  'the tenant that a login is taken from has an event of it'
+  'moving a login writes an event of its old tenant'
 );
 select isnt_empty(
   $$ select e.payload from memory.memory_events as e
      where e.tenant_id = 'n' and e.payload::text ~ 'request_moved|"m"' $$,
-  'and so has the tenant that it is bound to'
+  'moving a login writes an event of its new tenant'
 );
 delete from memory.tenant_logins as l where l.login = 'request_moved';
 select results_eq(
@@ -103,25 +103,32 @@ select results_eq(
   'releasing a login writes an event'
 );
 select throws_ok(
-  $$ truncate memory.tenant_logins $$, 'PM006', null, 'the bindings cannot be truncated behind the audit'
+  $$ truncate memory.tenant_logins $$, 'PM006', null,
+  'the bindings cannot be truncated, which would bypass the audit'
 );
 
--- A bound login. The tenant that the fixtures named still stands in the setting.
+-- A bound login. The setting still names the tenant of the fixtures.
 
 select memory_test.as_tenant('b') \g /dev/null
 set local session authorization request_bound;
-select is(memory.current_tenant(), 'a', 'a bound login acts for its tenant whatever setting it finds');
+select is(
+  memory.current_tenant(), 'a',
+  'a bound login acts for its tenant whatever setting it inherits'
+);
 set local memory.tenant_id = 'c';
 select is(memory.current_tenant(), 'a', 'a bound login acts for its tenant whatever setting it forges');
 set local memory.tenant_id = '';
-select is(memory.current_tenant(), 'a', 'a bound login needs to name no tenant');
-select is(memory.current_actor(), 'request_bound', 'a login that names no actor is the actor itself');
+select is(memory.current_tenant(), 'a', 'a bound login does not need to name a tenant');
+select is(memory.current_actor(), 'request_bound', 'a login that names no actor is the actor');
 select lives_ok($$ select memory.set_request('a') $$, 'a bound login may repeat its own tenant');
 select throws_ok(
   $$ select memory.set_request('b') $$, 'PM005', $$tenant 'b' is not the tenant of this request$$,
   'a bound login cannot name another tenant'
 );
-select is(memory.current_tenant(), 'a', 'and acts for its own after the attempt');
+select is(
+  memory.current_tenant(), 'a',
+  'a bound login still acts for its tenant after naming another one'
+);
 select throws_ok(
   $$ select memory.set_request('') $$, 'PM005', null, 'a bound login cannot name an empty tenant'
 );
@@ -133,7 +140,7 @@ select is(
   concat_ws(
     ' ', memory.current_actor(), memory.current_request_id(), memory.current_reason(), memory.current_butler()
   ),
-  'request_bound', 'and leaves no actor, request id, reason or butler behind'
+  'request_bound', 'a refused request sets no actor, request id, reason or butler'
 );
 select lives_ok($$ select memory.require_tenant('a') $$, 'an argument may name the tenant of the request');
 select throws_ok(
@@ -145,7 +152,8 @@ select throws_ok(
   'a NULL tenant is not the tenant of the request'
 );
 select throws_ok(
-  $$ select memory.require_tenant('A') $$, 'PM005', null, 'tenants whose names differ in case are two tenants'
+  $$ select memory.require_tenant('A') $$, 'PM005', null,
+  'tenants whose names differ in case are different'
 );
 select throws_ok(
   $$ select l.tenant_id from memory.tenant_logins as l $$, '42501', null, 'a login cannot read the bindings'
@@ -157,19 +165,22 @@ select memory.store_fact('user', 'name', 'Ada') as fact_id \gset
 reset session authorization;
 select is(
   (select f.tenant_id from memory.facts as f where f.id = :'fact_id'), 'a',
-  'what a bound login stores belongs to its tenant'
+  'a memory stored by a bound login belongs to its tenant'
 );
 select is(
   (select e.login::text from memory.memory_events as e where e.memory_id = :'fact_id'), 'request_bound',
-  'and its login is on the event'
+  'the event of a bound login names the login'
 );
 
 set local session authorization request_bound_gateway;
 set local memory.tenant_id = 'b';
 select is(
-  memory.current_tenant(), 'a', 'a bound login that is a gateway too acts for its own tenant'
+  memory.current_tenant(), 'a', 'a bound login that is also a gateway acts for its own tenant'
 );
-select throws_ok($$ select memory.set_request('b') $$, 'PM005', null, 'and cannot name another one');
+select throws_ok(
+  $$ select memory.set_request('b') $$, 'PM005', null,
+  'a bound login that is also a gateway cannot name another tenant'
+);
 reset session authorization;
 
 -- A login without a tenant
@@ -178,17 +189,18 @@ select memory_test.as_tenant('a') \g /dev/null
 set local session authorization request_unbound;
 select throws_ok(
   $$ select memory.current_tenant() $$, '28000', 'login request_unbound is bound to no tenant',
-  'a login that is bound to no tenant has none, though the setting names one'
+  'a login without a tenant has none, even if the setting names one'
 );
 select throws_ok(
-  $$ select memory.set_request('a') $$, '28000', null, 'a login that is bound to no tenant cannot choose one'
+  $$ select memory.set_request('a') $$, '28000', null, 'a login without a tenant cannot choose one'
 );
 select throws_ok(
   $$ select memory.require_tenant('a') $$, '28000', null,
-  'no argument can name the tenant of a login that has none'
+  'an argument cannot name a tenant for a login without one'
 );
 select throws_ok(
-  $$ select memory.store_rule('x') $$, '28000', null, 'a login that is bound to no tenant can store nothing'
+  $$ select memory.store_rule('x') $$, '28000', null,
+  'a login without a tenant cannot store a memory'
 );
 reset session authorization;
 
@@ -202,30 +214,33 @@ select throws_ok(
 );
 select throws_ok(
   $$ select memory.require_tenant('a') $$, '28000', null,
-  'no argument can stand in for the tenant of a gateway'
+  'an argument cannot replace the tenant of a gateway'
 );
 select throws_ok(
   $$ select memory.set_request('') $$, '28000', 'this transaction names no tenant',
   'a gateway cannot name an empty tenant'
 );
-select lives_ok($$ select memory.set_request(actor => 'someone') $$, 'a gateway may name the actor first');
+select lives_ok(
+  $$ select memory.set_request(actor => 'someone') $$,
+  'a gateway may name the actor before the tenant'
+);
 select memory.set_request('b') \g /dev/null
 select is(memory.current_tenant(), 'b', 'a gateway acts for the tenant it names');
 select memory.set_request('c') \g /dev/null
-select is(memory.current_tenant(), 'c', 'and for the next one it names');
+select is(memory.current_tenant(), 'c', 'a gateway can switch to another tenant');
 select memory.set_request(reason => 'some_reason') \g /dev/null
-select is(memory.current_tenant(), 'c', 'a request that names no tenant keeps the one that was named');
+select is(memory.current_tenant(), 'c', 'a request without a tenant keeps the tenant named before');
 select throws_ok(
   $$ select memory.set_request(repeat('t', 129)) $$, 'PM002', 'the tenant name is 129 octets long',
-  'a gateway cannot name a tenant beyond 128 octets'
+  'a gateway cannot name a tenant longer than 128 bytes'
 );
 select throws_ok(
   $$ select memory.set_request(repeat(U&'\00e9', 65)) $$, 'PM002', 'the tenant name is 130 octets long',
-  'the length of a tenant name counts in octets'
+  'the length of a tenant name counts bytes'
 );
-select is(memory.current_tenant(), 'c', 'a tenant that is refused does not replace the one before');
+select is(memory.current_tenant(), 'c', 'a refused tenant does not replace the one before');
 select memory.set_request(repeat('t', 128)) \g /dev/null
-select is(memory.current_tenant(), repeat('t', 128), 'a gateway can name a tenant of 128 octets');
+select is(memory.current_tenant(), repeat('t', 128), 'a gateway can name a tenant of 128 bytes');
 select throws_ok(
   $$ select memory.require_tenant('c') $$, 'PM005', null,
   'an argument cannot name a tenant of an earlier request'
@@ -234,18 +249,19 @@ set local memory.tenant_id = 'd';
 select is(memory.current_tenant(), 'd', 'a gateway may name the tenant by the setting alone');
 select set_config('memory.tenant_id', repeat('t', 129), true) \g /dev/null
 select throws_ok(
-  $$ select memory.current_tenant() $$, 'PM002', null, 'but not one beyond 128 octets'
+  $$ select memory.current_tenant() $$, 'PM002', null,
+  'a gateway cannot name a tenant longer than 128 bytes by the setting'
 );
 reset session authorization;
 
 select memory_test.as_tenant('e') \g /dev/null
 set local session authorization request_indirect_gateway;
 select is(
-  memory.current_tenant(), 'e', 'a login that is a gateway through a group, even without inheriting, is one'
+  memory.current_tenant(), 'e', 'a login is a gateway through a group, even without inheriting'
 );
 reset session authorization;
 
--- The transaction is the boundary of a request: a rollback takes it back.
+-- The transaction is the boundary of a request: a rollback undoes it.
 
 select memory_test.as_tenant('a') \g /dev/null
 select memory.set_request('a', 'first', 'first', 'first', 'first') \g /dev/null
@@ -257,18 +273,18 @@ select is(
     ' ', memory.current_tenant(), memory.current_actor(), memory.current_request_id(), memory.current_reason(),
     memory.current_butler()
   ),
-  'a first first first first', 'a request that is rolled back leaves the one before'
+  'a first first first first', 'rolling back a request restores the one before'
 );
 
 -- actor
 
 select throws_ok(
   $$ select memory.set_request(actor => repeat('a', 129)) $$, 'PM002', null,
-  'an actor beyond 128 octets is refused'
+  'an actor longer than 128 bytes is refused'
 );
 select throws_ok(
   $$ select memory.set_request(actor => repeat(U&'\00e9', 65)) $$, 'PM002', null,
-  'the length of an actor counts in octets'
+  'the length of an actor counts bytes'
 );
 select throws_ok(
   $$ select memory.set_request(actor => E'a\nb') $$, 'PM002', null, 'an actor with a line break is refused'
@@ -280,7 +296,7 @@ select throws_ok(
 select memory.set_request(actor => U&'Ada L\00f6velace') \g /dev/null
 select is(memory.current_actor(), U&'Ada L\00f6velace', 'an actor may be any name');
 select memory.set_request(actor => repeat('a', 128)) \g /dev/null
-select is(memory.current_actor(), repeat('a', 128), 'an actor of 128 octets is accepted');
+select is(memory.current_actor(), repeat('a', 128), 'an actor of 128 bytes is accepted');
 
 -- request_id
 
@@ -292,11 +308,12 @@ select is_empty(
      where memory_test.code_of(
        format('select memory.set_request(request_id => %L)', r.request_id)
      ) <> 'PM002' $$,
-  'a request id that is empty, too long or no identifier is refused'
+  'a request id that is empty, too long or not an identifier is refused'
 );
 select memory.set_request(request_id => 'AZaz09_.:/+=@-') \g /dev/null
 select is(
-  memory.current_request_id(), 'AZaz09_.:/+=@-', 'a request id may use all characters of identifiers'
+  memory.current_request_id(), 'AZaz09_.:/+=@-',
+  'a request id may use all characters of an identifier'
 );
 select memory.set_request(request_id => repeat('r', 128)) \g /dev/null
 select is(memory.current_request_id(), repeat('r', 128), 'a request id of 128 characters is accepted');
@@ -307,10 +324,10 @@ select is_empty(
   $$ select r.reason
      from unnest(array['', ' ', 'User', 'a b', E'a\n', 'a/b', U&'\00e9', repeat('r', 65)]) as r (reason)
      where memory_test.code_of(format('select memory.set_request(reason => %L)', r.reason)) <> 'PM002' $$,
-  'a reason that is empty, too long or no code is refused'
+  'a reason that is empty, too long or not a code is refused'
 );
 select memory.set_request(reason => 'az09_.:-') \g /dev/null
-select is(memory.current_reason(), 'az09_.:-', 'a reason may use all characters of reason codes');
+select is(memory.current_reason(), 'az09_.:-', 'a reason may use all characters of a code');
 select memory.set_request(reason => repeat('r', 64)) \g /dev/null
 select is(memory.current_reason(), repeat('r', 64), 'a reason of 64 characters is accepted');
 
@@ -323,25 +340,26 @@ select is_empty(
   'a butler that is empty, too long or called * is refused'
 );
 select memory.set_request(butler => repeat('b', 128)) \g /dev/null
-select is(memory.current_butler(), repeat('b', 128), 'a butler of 128 octets is accepted');
+select is(memory.current_butler(), repeat('b', 128), 'a butler of 128 bytes is accepted');
 select memory.set_request(butler => U&' der H\00e4usliche' || E'\n Butler ') \g /dev/null
 select is(
   memory.current_butler(), U&'der H\00e4usliche Butler',
-  'a butler may have any name; its whitespace is that of the names under which episodes are stored'
+  'a butler may have any name, and its whitespace is normalized as for episodes'
 );
 select memory.set_request(actor => 'someone') \g /dev/null
 select is(
-  memory.current_butler(), U&'der H\00e4usliche Butler', 'a request that names no butler keeps the one there is'
+  memory.current_butler(), U&'der H\00e4usliche Butler',
+  'a request without a butler keeps the butler named before'
 );
 select is_empty(
   $$ select b.butler
      from unnest(array['', ' ', '*', repeat('b', 129)]) as b (butler)
      where case when set_config('memory.butler', b.butler, true) = b.butler then memory.current_butler() end
        is not null $$,
-  'what set_request would refuse counts as no butler, however it was set'
+  'a butler that set_request refuses counts as none, however it was set'
 );
 
--- What the events say
+-- What the events record
 
 select memory.set_request('a', 'assistant', 'req-1', 'user_request') \g /dev/null
 select memory.set_request(null, null, null, null) \g /dev/null
@@ -352,19 +370,19 @@ select results_eq(
     :'rule_id'
   ),
   $$ values ('assistant', 'req-1', 'user_request') $$,
-  'actor, request id and reason are on the events, and stay until others are named'
+  'events record the actor, request id and reason until others are named'
 );
 select memory.set_request(request_id => 'req-2') \g /dev/null
 select is(
   concat_ws(' ', memory.current_actor(), memory.current_request_id(), memory.current_reason()),
-  'assistant req-2 user_request', 'naming one of them leaves the others'
+  'assistant req-2 user_request', 'naming one part of a request keeps the others'
 );
 set local memory.actor = '';
 set local memory.request_id = '';
 set local memory.reason = '';
-select is(memory.current_actor(), session_user::text, 'without an actor the login acts');
-select ok(memory.current_request_id() is null, 'without a request id there is none');
-select ok(memory.current_reason() is null, 'without a reason there is none');
+select is(memory.current_actor(), session_user::text, 'without an actor the login is the actor');
+select ok(memory.current_request_id() is null, 'a request without a request id has none');
+select ok(memory.current_reason() is null, 'a request without a reason has none');
 select memory.store_rule('Ask again') as rule_id \gset
 select results_eq(
   format(
@@ -372,11 +390,11 @@ select results_eq(
     :'rule_id'
   ),
   $$ values (session_user::text collate "default", null::text, null::text) $$,
-  'an event of a request that names nothing has the login as its actor, no request id and no reason'
+  'an event of a request that names nothing has only its login as the actor'
 );
 
 
--- The settings can be forged; what they hold must not reach the audit stream, where it would stay.
+-- The settings can be forged, but the audit stream must not keep invalid values.
 
 set local session authorization request_bound;
 select set_config('memory.actor', E'a\n' || repeat('a', 128), true) \g /dev/null
@@ -387,7 +405,7 @@ reset session authorization;
 select is_empty(
   $$ select e.actor, e.request_id, e.reason from memory.memory_events as e
      where octet_length(e.actor) > 128 or e.actor ~ '[[:cntrl:]]' or e.request_id ~ ' ' or e.reason ~ ' ' $$,
-  'no event holds an actor, request id or reason that set_request would have refused'
+  'no event holds an actor, request id or reason that set_request refuses'
 );
 
 select * from finish();

@@ -2,7 +2,7 @@ begin;
 \ir fixtures.sql
 select plan(116);
 
--- Tenants a and b have the same memory, word for word but for its secret.
+-- Tenants a and b have the same memory, word for word except for their name.
 
 create function memory_test.furnish(tenant_id text)
   returns void
@@ -103,8 +103,8 @@ begin
 end;
 $$;
 
--- What a statement answers, or how many rows it changes, or the code and message of its error, without the
--- ids. The statement is undone.
+-- The answer of a statement, or how many rows it changes, or the code and message of its error,
+-- without ids. The statement is undone.
 create function memory_test.answer(statement text)
   returns text
   language plpgsql
@@ -148,8 +148,8 @@ select memory_test.a_login('row_security_unbound', null, 'memory_writer, memory_
 select memory_test.share_results();
 select memory_test.everything_of('a') as before_a \gset
 
--- By id: every function that takes one, asked by tenant b for an id of its own, one of tenant a and one of
--- nobody.
+-- By id: every function that takes one, called by tenant b with its own id, one of tenant a and an
+-- unknown one.
 
 create table memory_test.questions (
   number integer generated always as identity,
@@ -260,7 +260,10 @@ set local session authorization row_security_b;
 select is(
   memory_test.answer(format(q.statement, q.others)),
   memory_test.answer(format(q.statement, gen_random_uuid())),
-  format('an id of another tenant is like no id at all: %s', regexp_replace(q.statement, '\s+', ' ', 'g'))
+  format(
+    'an id of another tenant is treated as unknown: %s',
+    regexp_replace(q.statement, '\s+', ' ', 'g')
+  )
 )
 from memory_test.questions as q
 order by q.number;
@@ -268,13 +271,14 @@ select is_empty(
   $$ select q.statement from memory_test.questions as q
      where memory_test.answer(format(q.statement, q.own))
        = memory_test.answer(format(q.statement, gen_random_uuid())) $$,
-  'while an id of one''s own has another answer, each time'
+  'an id of the own tenant has another answer than an unknown one'
 );
 
--- By content: every function that searches, asked by tenant b. 'b' in an answer is the tenant's own.
+-- By content: every search function, called by tenant b. 'b' in an answer marks its own memories.
 
 select is(
-  memory_test.answer(q.statement), q.expected, format('%s finds what is the tenant''s own', q.name)
+  memory_test.answer(q.statement), q.expected,
+  format('%s finds memories of the own tenant', q.name)
 )
 from (values
   (1, 'semantic_search', $$select m.content from memory.semantic_search('fact', memory_test.axis(1)) as m$$,
@@ -306,11 +310,11 @@ from (values
 ) as q (position, name, statement, expected)
 order by q.position;
 
--- What a tenant does meets nothing of another one, though it is the same to the letter.
+-- Operations of a tenant do not touch an identical memory of another tenant.
 
 select isnt(
   memory.store_fact('Ada', 'drinks', 'tea a', idempotency_key => 'key2'), :'fact_of_a'::uuid,
-  'the key of a fact is the tenant''s own'
+  'the key of a fact belongs to its tenant'
 );
 select memory.store_episode('tea a', 'home', idempotency_key => 'keys of a') as stored_episode \gset
 select is(
@@ -320,20 +324,23 @@ select is(
       :'stored_episode'
     )
   ),
-  '("tea a")', 'an idempotency key is the tenant''s own'
+  '("tea a")', 'an idempotency key belongs to its tenant'
 );
 select isnt(
   memory.register_embedding_version('model', '1'), :'version_of_a'::uuid,
-  'an embedding version is the tenant''s own'
+  'an embedding version belongs to its tenant'
 );
 select memory.configure('{"retrieval_limit": 3, "text_search_config": "simple"}') \g /dev/null
 select memory.set_embedding('episode', :'episode_of_b', memory_test.axis(3), :'building_of_b') \g /dev/null
 select memory.set_embedding('rule', :'rule_of_b', memory_test.axis(3), :'building_of_b') \g /dev/null
 select memory.set_embedding('fact', :'fact_of_b', memory_test.axis(3), :'building_of_b') \g /dev/null
 select memory.switch_embedding_version() as switched \gset
-select is(:'switched'::uuid, :'building_of_b'::uuid, 'a change of the embedding model is the tenant''s own');
+select is(
+  :'switched'::uuid, :'building_of_b'::uuid,
+  'switching the embedding model affects only the own tenant'
+);
 select memory.start_reembedding('model', '3') \g /dev/null
-select ok(memory.cancel_reembedding(), 'and so is its end');
+select ok(memory.cancel_reembedding(), 'canceling a re-embedding affects only the own tenant');
 select memory.rebuild_vector_indexes('hnsw') \g /dev/null
 select memory.confirm_memory('fact', :'cake_of_b') \g /dev/null
 select count(*) from memory.recall('tea cake', max_results => 100, min_confidence => 0) \g /dev/null
@@ -341,7 +348,7 @@ select memory.forget_memory('rule', :'rule_of_b') \g /dev/null
 set local session authorization default;
 select is(
   memory_test.everything_of('a'), :'before_a',
-  'after all of this not a letter of the other tenant has changed, in any table'
+  'operations of one tenant change no table row of another tenant'
 );
 
 -- Forged settings
@@ -349,36 +356,39 @@ select is(
 set local session authorization row_security_b;
 select set_config('memory.tenant_id', 'a', true) \g /dev/null
 select is(memory.current_tenant(), 'b', 'a forged setting does not change the tenant of a bound login');
-select is(memory.get_memory('fact', :'fact_of_a'), null, 'nor what it gets');
+select is(
+  memory.get_memory('fact', :'fact_of_a'), null,
+  'a forged setting does not show a memory of another tenant'
+);
 select is(
   memory_test.answer($$select m.content from memory.keyword_search('episode', 'tea') as m$$),
-  '("tea a") / ("tea b")', 'nor what it finds: its own texts, one of which says the same'
+  '("tea a") / ("tea b")', 'a forged setting does not make a search find memories of another tenant'
 );
 select is(
   memory_test.answer($$select distinct e.tenant_id from memory.list_events(max_results => 1000) as e$$),
-  '(b)', 'nor what it lists'
+  '(b)', 'a forged setting does not list events of another tenant'
 );
 select throws_ok(
   $$ select memory.set_request(tenant_id => 'a') $$,
   'PM005', 'tenant ''a'' is not the tenant of this request',
-  'and naming another tenant is refused'
+  'naming another tenant after forging a setting is refused'
 );
 set local role memory_writer;
-select is(memory.current_tenant(), 'b', 'another role does not change the tenant of the login either');
+select is(memory.current_tenant(), 'b', 'another role does not change the tenant of a login');
 reset role;
 set local session authorization row_security_unbound;
 select set_config('memory.tenant_id', 'a', true) \g /dev/null
 select throws_ok(
   $$ select memory.current_tenant() $$, '28000', 'login row_security_unbound is bound to no tenant',
-  'a login that is bound to no tenant and no gateway has none, whatever the settings say'
+  'a login without a tenant that is not a gateway has none, whatever the settings say'
 );
 select throws_ok(
   $$ select * from memory.search('tea') $$, '28000', 'login row_security_unbound is bound to no tenant',
-  'so it finds nothing'
+  'a login without a tenant cannot search'
 );
 select throws_ok(
   $$ select memory.set_request(tenant_id => 'a') $$, '28000',
-  'login row_security_unbound is bound to no tenant', 'and cannot name one'
+  'login row_security_unbound is bound to no tenant', 'a login without a tenant cannot name one'
 );
 
 -- Gateway
@@ -392,32 +402,48 @@ select throws_ok(
 select throws_ok(
   $$ select memory.set_request(tenant_id => repeat('t', 129)) $$,
   'PM002', 'the tenant name is 129 octets long',
-  'of at most 128 octets'
+  'a gateway must name a tenant of at most 128 bytes'
 );
 select memory.set_request(tenant_id => 'a') \g /dev/null
 select is(memory.current_tenant(), 'a', 'a gateway acts for the tenant that it names');
-select isnt(memory.get_memory('fact', :'fact_of_a'), null, 'and sees what that tenant has');
-select is(memory.get_memory('fact', :'fact_of_b'), null, 'and nothing else');
+select isnt(
+  memory.get_memory('fact', :'fact_of_a'), null,
+  'a gateway sees memories of the tenant that it names'
+);
+select is(
+  memory.get_memory('fact', :'fact_of_b'), null,
+  'a gateway does not see memories of another tenant'
+);
 select memory.store_rule('through the gateway') as gateway_rule \gset
 select memory.set_request(tenant_id => 'b') \g /dev/null
-select is(memory.current_tenant(), 'b', 'it can name another tenant in the same transaction');
-select is(memory.get_memory('rule', :'gateway_rule'), null, 'and then sees nothing of the first');
 select is(
-  memory.forget_memory('rule', :'gateway_rule'), false, 'and changes nothing of the first'
+  memory.current_tenant(), 'b',
+  'a gateway can name another tenant in the same transaction'
+);
+select is(
+  memory.get_memory('rule', :'gateway_rule'), null,
+  'a gateway that names another tenant does not see memories of the first'
+);
+select is(
+  memory.forget_memory('rule', :'gateway_rule'), false,
+  'a gateway that names another tenant cannot change memories of the first'
 );
 select is(
   memory_test.answer($$select distinct e.tenant_id from memory.list_events(max_results => 1000) as e$$),
-  '(b)', 'and lists no event of the first'
+  '(b)', 'a gateway that names another tenant does not list events of the first'
 );
 select memory.set_request(tenant_id => 'a') \g /dev/null
-select isnt(memory.get_memory('rule', :'gateway_rule'), null, 'and can return to the first');
+select isnt(
+  memory.get_memory('rule', :'gateway_rule'), null,
+  'a gateway can return to the first tenant'
+);
 select memory.set_request(tenant_id => 'c') \g /dev/null
 select is(
   memory_test.answer($$select m.content from memory.search('tea', min_confidence => 0) as m$$), 'nothing',
-  'a tenant that is new has an empty memory'
+  'a new tenant has an empty memory'
 );
 
--- Somebody grants too much: rights on the tables themselves.
+-- Excessive grants: privileges on the tables themselves.
 
 set local session authorization default;
 select memory_test.a_login('row_security_report', 'b', 'memory_reader');
@@ -457,82 +483,86 @@ select is(
   'event_chain:{b} event_chain_heads:{b} fact_keys:{b} facts:{b} memory_events:{b} '
   'memory_history:{b} memory_links:{b} rule_applications:{b} rules:{b} searchable_memories:{b} settings:{b} '
   'staged_embeddings tenant_logins tombstones:{b}',
-  'a reader who may read the tables sees what its tenant has in each, and no login'
-);
-select isnt_empty($$ select * from memory.transitions $$, 'and the transitions, which belong to nobody');
-select is_empty(
-  $$ update memory.facts as f set importance = 1 where f.tenant_id = 'a' returning f.id $$,
-  'a login that may write the tables changes nothing of another tenant'
+  'a reader with privileges on the tables sees only its tenant, and no login'
 );
 select isnt_empty(
-  $$ update memory.facts as f set importance = 1 returning f.id $$, 'but of its own'
+  $$ select * from memory.transitions $$,
+  'a reader with privileges on the tables sees the transitions, which have no tenant'
+);
+select is_empty(
+  $$ update memory.facts as f set importance = 1 where f.tenant_id = 'a' returning f.id $$,
+  'a login with privileges on the tables cannot change rows of another tenant'
+);
+select isnt_empty(
+  $$ update memory.facts as f set importance = 1 returning f.id $$,
+  'a login with privileges on the tables can change rows of its own tenant'
 );
 select is_empty(
   $$ delete from memory.memory_links as l where l.tenant_id = 'a' returning l.source_id $$,
-  'and deletes nothing of another tenant'
+  'a login with privileges on the tables cannot delete rows of another tenant'
 );
 select throws_ok(
   $$ insert into memory.entities (tenant_id, canonical_name, entity_type) values ('a', 'x', 'other') $$,
   '42501', 'new row violates row-level security policy "tenant" for table "entities"',
-  'and adds nothing to another tenant'
+  'a login with privileges on the tables cannot add rows to another tenant'
 );
 select throws_ok(
   $$ update memory.memory_links as l set tenant_id = 'a' $$, '42501', null,
-  'and moves nothing to another tenant'
+  'a login with privileges on the tables cannot move rows to another tenant'
 );
--- Keys: an id of another tenant is like one of nobody, while one's own has another answer.
+-- Keys: an id of another tenant is treated as unknown, while one of the own tenant is not.
 create temporary table keys as
 select * from (values
   (
-    1, 'no foreign key tells that another tenant has an episode that facts are drawn from',
+    1, 'no foreign key of facts reveals an episode of another tenant',
     $$insert into memory.facts (tenant_id, subject, predicate, content, source_episode_id)
       values ('b', 's', 'p', 'c', %L)$$, :'episode_of_b', :'episode_of_a'
   ),
   (
-    2, 'nor an episode that rules are drawn from',
+    2, 'no foreign key of rules reveals an episode of another tenant',
     $$insert into memory.rules (tenant_id, content, source_episode_id) values ('b', 'c', %L)$$,
     :'episode_of_b', :'episode_of_a'
   ),
   (
-    3, 'nor an entity',
+    3, 'no foreign key reveals an entity of another tenant',
     $$insert into memory.facts (tenant_id, subject, predicate, content, entity_id)
       values ('b', 's', 'p', 'c', %L)$$, :'entity_of_b', :'entity_of_a'
   ),
   (
-    4, 'nor a fact',
+    4, 'no foreign key reveals a fact of another tenant',
     $$insert into memory.facts (tenant_id, subject, predicate, content, supersedes_id)
       values ('b', 's', 'p', 'c', %L)$$, :'fact_of_b', :'fact_of_a'
   ),
   (
-    5, 'nor an embedding version',
+    5, 'no foreign key reveals an embedding version of another tenant',
     $$insert into memory.rules (tenant_id, content, embedding, embedding_version_id)
       values ('b', 'c', memory_test.axis(1), %L)$$, :'version_of_b', :'version_of_a'
   ),
   (
-    6, 'nor one under construction',
+    6, 'no foreign key reveals a building version of another tenant',
     $$insert into memory.staged_embeddings
         (tenant_id, memory_type, memory_id, embedding_version_id, embedding)
       values ('b', 'fact', gen_random_uuid(), %L, memory_test.axis(1))$$, :'building_of_b', :'building_of_a'
   ),
   (
-    7, 'nor a rule that was applied',
+    7, 'no foreign key of applications reveals a rule of another tenant',
     $$insert into memory.rule_applications (tenant_id, rule_id, outcome) values ('b', %L, 'helpful')$$,
     :'rule_of_b', :'rule_of_a'
   ),
   (
-    8, 'and no link',
+    8, 'no link reveals a rule of another tenant',
     $$insert into memory.memory_links
         (tenant_id, source_type, source_id, target_type, target_id, relation)
       values ('b', 'rule', %L, 'episode', '$$ || :'episode_of_b' || $$', 'supports')$$,
     :'rule_of_b', :'rule_of_a'
   ),
   (
-    9, 'no unique key tells that another tenant has a fact',
+    9, 'no unique key reveals a fact of another tenant',
     $$insert into memory.facts (tenant_id, id, subject, predicate, content)
       values ('b', %L, 's', 'p', 'c')$$, :'fact_of_b', :'fact_of_a'
   ),
   (
-    10, 'nor an entity',
+    10, 'no unique key reveals an entity of another tenant',
     $$insert into memory.entities (tenant_id, id, canonical_name, entity_type)
       values ('b', %L, 'Eve', 'person')$$, :'entity_of_b', :'entity_of_a'
   )
@@ -547,44 +577,49 @@ select is_empty(
   $$ select k.what from keys as k
      where memory_test.answer(format(k.statement, k.own))
        = memory_test.answer(format(k.statement, gen_random_uuid())) $$,
-  'while a key of one''s own has another answer, each time'
+  'a key of the own tenant has another answer than an unknown one'
 );
 
--- A gateway that may read the tables sees the tenant that it names.
+-- A gateway with privileges on the tables sees the tenant that it names.
 
 set local session authorization row_security_gateway;
 select memory.set_request(tenant_id => 'a') \g /dev/null
 select is(
   memory_test.answer('select distinct f.tenant_id from memory.facts as f'), '(a)',
-  'a gateway that may read the tables sees what the tenant has that it names'
+  'a gateway with privileges on the tables sees the tenant that it names'
 );
 select memory.set_request(tenant_id => 'b') \g /dev/null
 select is(
   memory_test.answer('select distinct f.tenant_id from memory.facts as f'), '(b)',
-  'and after it names another, what that one has'
+  'a gateway with privileges on the tables sees the next tenant that it names'
 );
 select set_config('memory.tenant_id', '', true) \g /dev/null
 select throws_ok(
   $$ select * from memory.facts $$, '28000', 'this transaction names no tenant',
-  'and nothing if it names none'
+  'a gateway with privileges on the tables sees nothing if it names no tenant'
 );
 
--- A role that no policy is for
+-- A role without a policy
 
 set local session authorization row_security_stranger;
 select is(
   memory_test.tenants_seen(),
   'access_tokens consolidation_proposals consolidation_runs corpus_deltas corpus_statistics embedding_queue embedding_versions entities entity_merge_facts entity_merges entity_names episodes event_chain '
   'event_chain_heads fact_keys facts memory_events memory_history memory_links rule_applications rules searchable_memories settings staged_embeddings tenant_logins tombstones',
-  'a role that no policy is for sees nothing, though it may read the tables'
+  'a role without a policy sees nothing, even with privileges on the tables'
 );
-select is_empty($$ select * from memory.transitions $$, 'not even the transitions');
+select is_empty(
+  $$ select * from memory.transitions $$,
+  'a role without a policy does not see the transitions'
+);
 select is(
-  memory_test.answer('delete from memory.rule_applications'), '0 rows', 'and deletes nothing'
+  memory_test.answer('delete from memory.rule_applications'), '0 rows',
+  'a role without a policy cannot delete rows'
 );
 select throws_ok(
   $$ insert into memory.entities (tenant_id, canonical_name, entity_type) values ('a', 'x', 'other') $$,
-  '42501', 'new row violates row-level security policy for table "entities"', 'and adds nothing'
+  '42501', 'new row violates row-level security policy for table "entities"',
+  'a role without a policy cannot add rows'
 );
 
 -- Another policy
@@ -595,19 +630,19 @@ create policy too_much on memory.rules to memory_reader using (true) with check 
 set local session authorization row_security_report;
 select is(
   memory_test.answer('select distinct f.tenant_id from memory.facts as f'), '(b)',
-  'a policy that lets everybody see everything does not show a client another tenant'
+  'a permissive policy for everybody does not show a client another tenant'
 );
 select is(
   memory_test.answer('select distinct r.tenant_id from memory.rules as r'), '(b)',
-  'nor does one for its role'
+  'a permissive policy for its role does not show a client another tenant'
 );
 select is(
   memory_test.answer($$update memory.facts as f set importance = 1 where f.tenant_id = 'a'$$), '0 rows',
-  'nor let it change one'
+  'a permissive policy does not let a client change another tenant'
 );
 set local session authorization default;
 
--- Objects that pose as ours
+-- Objects that shadow those of the schema
 
 set local session authorization row_security_b;
 create temporary table tenant_logins (login name, tenant_id text);
@@ -621,31 +656,39 @@ create function pg_temp.current_tenant() returns text language sql return 'a';
 create function pg_temp.require_tenant(tenant_id text) returns void language sql return null;
 create function pg_temp.lower(content text) returns text language sql return 'forged';
 set local search_path = pg_temp, memory_test, tap, public, memory;
-select is(pg_temp.current_tenant(), 'a', 'a login can pose as another tenant in its own schema');
-select is(memory.current_tenant(), 'b', 'but not in ours');
 select is(
-  (memory.current_settings()).tenant_id, 'b', 'its settings are read from our table'
+  pg_temp.current_tenant(), 'a',
+  'a login can pretend to be another tenant in its own schema'
+);
+select is(
+  memory.current_tenant(), 'b',
+  'a shadowing function does not change the tenant of a login'
+);
+select is(
+  (memory.current_settings()).tenant_id, 'b', 'settings are read from the table of the schema'
 );
 select throws_ok(
   $$ select memory.set_request(tenant_id => 'a') $$,
-  'PM005', 'tenant ''a'' is not the tenant of this request', 'our functions call our functions'
+  'PM005', 'tenant ''a'' is not the tenant of this request',
+  'functions of the schema call functions of the schema'
 );
 select is(
   memory_test.answer($$select m.content from memory.keyword_search('fact', 'forged') as m$$), 'nothing',
-  'and search our tables'
+  'keyword_search reads the tables of the schema'
 );
 select is(
   memory_test.answer($$select m.content from memory.search('cake') as m$$), '("cake b")',
-  'and find what is in them'
+  'search reads the tables of the schema'
 );
 select memory.store_fact('Ada', 'brews', 'tea') as brewed \gset
 select is(
-  (select count(*) from pg_temp.facts), 1::bigint, 'and store nothing elsewhere'
+  (select count(*) from pg_temp.facts), 1::bigint, 'store_fact stores nothing in a shadowing table'
 );
 set local session authorization default;
 set local search_path = memory_test, tap, public;
 select is(
-  (select f.tenant_id from memory.facts as f where f.id = :'brewed'), 'b', 'but where it belongs'
+  (select f.tenant_id from memory.facts as f where f.id = :'brewed'), 'b',
+  'store_fact stores in the table of the schema'
 );
 
 select * from finish();
