@@ -2,7 +2,7 @@ begin;
 \ir fixtures.sql
 select plan(112);
 
--- BM25, by hand. Four live documents of 2, 3, 2 and 1 lexemes: on average 2.
+-- BM25 by hand: four active documents of 2, 3, 2 and 1 lexemes, 2 on average.
 
 create function memory_test.idf(documents float8, corpus float8 default 4)
   returns float8
@@ -27,7 +27,7 @@ create function memory_test.bm25(
 
 select is(
   memory.term_frequency(to_tsvector('simple', repeat('tea ', n) || 'milk'), 'tea'), n::float8,
-  format('the rank of a word that occurs %s times tells so', n)
+  format('the term frequency of a word that occurs %s times is that count', n)
 )
 from unnest('{1,2,3,10,254,255}'::integer[]) with ordinality as o (n, position)
 order by o.position;
@@ -61,24 +61,24 @@ select results_eq(
   $$ select * from memory_test.by_bm25('tea green') $$,
   $$ values
      ('green', memory_test.bm25(1, 2, 2) + memory_test.bm25(1, 2, 1)), ('twice', memory_test.bm25(2, 3, 2)) $$,
-  'and a rare word more than a common one'
+  'BM25 weighs a rare word more than a common one'
 );
 select memory.configure('{"keyword_match": "all"}') \g /dev/null
 select results_eq(
   $$ select * from memory_test.by_bm25('tea milk') $$,
   $$ values ('twice', memory_test.bm25(2, 3, 2) + memory_test.bm25(1, 3, 2)) $$,
-  'where all words are asked for, each still counts by how many texts hold it'
+  'BM25 weighs each word by how many texts hold it when all words are required'
 );
 select memory.configure('{"keyword_match": "any"}') \g /dev/null
 select results_eq(
   $$ select * from memory_test.by_bm25('tea', 'green') $$,
   $$ values ('green', memory_test.bm25(1, 2, 2)) $$,
-  'the words of other scopes count too: a scope changes what is found, not what it weighs'
+  'a scope changes which memories are found, not their BM25 weight'
 );
 select results_eq(
   $$ select m.scope from memory.search('tea', mode => 'keyword', max_results => 1, as_of => '2026-01-05Z') as m $$,
   $$ values ('twice') $$,
-  'the limit cuts what BM25 ranks'
+  'max_results keeps the memories that BM25 ranks first'
 );
 select is_empty(
   $$ select * from memory_test.by_bm25('the') $$,
@@ -86,34 +86,34 @@ select is_empty(
 );
 select is_empty(
   $$ select * from memory.search('tea', '{fact}', mode => 'keyword', min_relevance => 0) $$,
-  'nor does a query where nothing is stored'
+  'a query finds nothing where nothing is stored'
 );
 select memory.configure('{"bm25_k1": 0}') \g /dev/null
 select results_eq(
   $$ select distinct m.weight from memory_test.by_bm25('tea') as m $$,
   $$ values (memory_test.bm25(1, 1, 2, k1 => 0)) $$,
-  'with k1 at 0 it does not matter how often a word occurs'
+  'with bm25_k1 at 0 it does not matter how often a word occurs'
 );
 select memory.configure('{"bm25_k1": 2, "bm25_b": 1}') \g /dev/null
 select results_eq(
   $$ select * from memory_test.by_bm25('tea') $$,
   $$ values
      ('twice', memory_test.bm25(2, 3, 2, k1 => 2, b => 1)), ('green', memory_test.bm25(1, 2, 2, k1 => 2, b => 1)) $$,
-  'k1 and b are settings'
+  'bm25_k1 and bm25_b are settings'
 );
 select memory.configure('{"bm25_k1": 0.5, "bm25_b": 0.4}') \g /dev/null
 select results_eq(
   format($$ select m.scope, round(m.rank::numeric, 10) from %s as m $$, c.call),
   $$ values ('twice', memory_test.bm25(2, 3, 2)), ('green', memory_test.bm25(1, 2, 2)) $$,
-  c.what || ' weighs words by BM25 too'
+  c.what || ' weighs words by BM25'
 )
 from (values
   (1, $$memory.search('tea', as_of => '2026-01-05Z')$$, 'search'),
-  (2, $$memory.search('tea', mode => 'keyword', as_of => '2026-01-05Z')$$, 'search by words alone'),
+  (2, $$memory.search('tea', mode => 'keyword', as_of => '2026-01-05Z')$$, 'keyword search'),
   (3, $$memory.rank_memories('tea', as_of => '2026-01-05Z')$$, 'recall')
 ) as c (position, call, what)
 order by c.position;
--- The corpus is what is live and of the tenant, folded or not.
+-- The corpus holds the active memories of the tenant, folded or not.
 select memory_test.as_tenant('bm25 of another');
 select memory.store_rule('tea tea tea tea') as foreign_id \gset
 select memory_test.as_tenant('bm25');
@@ -121,16 +121,17 @@ select memory.fold_corpus_statistics() \g /dev/null
 select results_eq(
   $$ select * from memory_test.by_bm25('tea') $$,
   $$ values ('twice', memory_test.bm25(2, 3, 2)), ('green', memory_test.bm25(1, 2, 2)) $$,
-  'a fold changes no rank, nor does what another tenant stores'
+  'neither a fold nor another tenant changes a rank'
 );
 select results_eq(
   $$ select c.documents, c.average_terms from unnest(memory.corpus_sizes('{rule}')) as c $$,
   $$ values (4::bigint, 2::float8) $$,
-  'the corpus is what is live'
+  'the corpus holds only active memories'
 );
 
--- The share of what the words of a query could give, by hand: idf 0.69 for tea or milk, which two of four
--- texts hold, 1.20 for beans, 2.30 for what none holds. A word counts up to k1 + 1 times that.
+-- The share of the highest possible score of the query, by hand: idf 0.69 for tea or milk, which
+-- two of four texts hold, 1.20 for beans, 2.30 for a word that none holds. A word counts up to
+-- k1 + 1 times that.
 
 create function memory_test.shares(query text, scope text default null)
   returns table (scope text, share numeric)
@@ -153,8 +154,11 @@ select results_eq(
   q.what
 )
 from (values
-  (1, 'tea beans', 'words score by their share of what all words of the query could give'),
-  (2, 'beans? The tea of tea!', 'however often and with whatever stop words the query says them')
+  (1, 'tea beans', 'words score by their share of what all query words could score'),
+  (
+    2, 'beans? The tea of tea!',
+    'repeated words and stop words of the query do not change the share'
+  )
 ) as q (position, query, what)
 order by q.position;
 select results_eq(
@@ -164,7 +168,7 @@ select results_eq(
        ('twice', memory_test.bm25(2, 3, 2) / (1.5 * (memory_test.idf(2) + memory_test.idf(0)))),
        ('green', memory_test.bm25(1, 2, 2) / (1.5 * (memory_test.idf(2) + memory_test.idf(0))))
      ) as v (scope, share) $$,
-  'a word that nothing holds is one that could have been'
+  'a query word that no text holds lowers the share of the others'
 );
 select results_eq(
   $$ select * from memory_test.shares('tea unicorn', 'green') $$,
@@ -172,21 +176,22 @@ select results_eq(
     'green',
     round((memory_test.bm25(1, 2, 2) / (1.5 * (memory_test.idf(2) + memory_test.idf(0))))::numeric, 9)
   ) $$,
-  'in a scope the share is the same'
+  'a scope does not change the share of the words'
 );
 select results_eq(
   $$ select * from memory_test.shares('milk tea') limit 1 $$,
   $$ values ('twice', 0.680000000) $$,
-  'what has two thirds of it has all that counts'
+  'two thirds of the possible score already count in full'
 );
 select memory.configure('{"keyword_match": "all"}') \g /dev/null
 select results_eq(
   $$ select s.scope from memory_test.shares('milk tea') as s $$, $$ values ('twice') $$,
-  'where the setting asks for all words, what lacks one is not found'
+  'with keyword_match at all, a text that lacks a word is not found'
 );
 
--- Meaning and words: the default scale has 0.4 half way. With k1 at 0 a word counts once, and of three texts
--- two hold tea, none a unicorn: the share is ln(1.6) / (ln(1.6) + ln(8)).
+-- Meaning and words: the default scale has 0.4 halfway. With k1 at 0 a word counts once, and of
+-- three texts two hold tea and none unicorn: the share is
+-- ln(1.6) / (ln(1.6) + ln(8)).
 
 select memory_test.as_tenant('weighed');
 select memory.register_embedding_version('model', '1') as weighed_version_id \gset
@@ -236,7 +241,7 @@ select results_eq(
        ('fact', 'meaning', 0.500000, null, 0.8 / 2),
        ('fact', 'words', null, w.alone, w.alone)
      ) as v (memory_type, name, meaning, words, relevance) $$,
-  'meaning and words are a noisy or, by the weights of the type; words alone are the whole scale'
+  'meaning and words combine as a weighted noisy or; words alone use the whole scale'
 );
 select results_eq(
   $$ select * from memory_test.weighed(null) $$,
@@ -244,7 +249,7 @@ select results_eq(
      from memory_test.by_words as w
      cross join (values ('episode', 'both'), ('episode', 'words'), ('fact', 'both'), ('fact', 'words'))
      as v (memory_type, name) $$,
-  'for a query without a vector they are for all memories'
+  'words use the whole scale for a query without a vector'
 );
 select results_eq(
   $$ select v.memory_type, v.name, v.relevance
@@ -257,7 +262,7 @@ select results_eq(
        ('episode', 'both', 0.5 * w.beside_meaning), ('episode', 'meaning', 0),
        ('fact', 'both', 1 - 0.75 * (1 - w.beside_meaning)), ('fact', 'meaning', 0.25)
      ) as v (memory_type, name, relevance) $$,
-  'the weights are settings'
+  'the weights of meaning and words are settings'
 );
 update memory.embedding_versions as v set similarity_floor = 0.2, similarity_ceiling = 0.45
 where v.tenant_id = 'weighed';
@@ -266,22 +271,22 @@ select results_eq(
   $$ values
      ('episode', 'both', 0.800000), ('episode', 'meaning', 0.800000), ('fact', 'both', 0.800000),
      ('fact', 'meaning', 0.800000) $$,
-  'similarity counts on the scale of the embedding version, as it is at the time'
+  'similarity is scaled by the current scale of the embedding version'
 );
 select results_eq(
   $$ select v.memory_type, v.name, v.meaning from memory_test.weighed(memory_test.axis(2)) as v
      where v.name = 'meaning' $$,
   $$ values ('episode', 'meaning', 1.000000), ('fact', 'meaning', 1.000000) $$,
-  'up to its end'
+  'a similarity above the ceiling of the scale counts 1'
 );
 select results_eq(
   $$ select v.memory_type, v.name, v.meaning from memory_test.weighed(memory_test.axis(3)) as v
      where v.name = 'meaning' $$,
   $$ values ('episode', 'meaning', 0.000000), ('fact', 'meaning', 0.000000) $$,
-  'and from its beginning'
+  'a similarity below the floor of the scale counts 0'
 );
 
--- What else is stored
+-- Effects of other memories
 
 select memory_test.as_tenant('steady');
 select memory.register_embedding_version('model', '1') as steady_version_id \gset
@@ -311,9 +316,9 @@ select results_eq(
   $$ select v.name, round((v.score)::numeric, 9)
      from (select memory_test.idf(2, 3) / (memory_test.idf(2, 3) + memory_test.idf(0, 3)) as share) as s
      cross join lateral (values ('both', (s.share - 0.08) / 0.6), ('words', s.share / 0.68)) as v (name, score) $$,
-  'among three facts two of which hold it a word counts so much'
+  'a word is weighed by how many of the stored facts hold it'
 );
--- 90 memories of the other types, which hold the word, and have vectors nearer and farther.
+-- 90 memories of other types that hold the word, with nearer and farther vectors.
 insert into memory.rules (tenant_id, content, embedding, embedding_version_id)
 select 'steady', 'tea ' || n, memory_test.near(n / 50.0), :'steady_version_id' from generate_series(1, 45) as n;
 insert into memory.episodes (tenant_id, butler, content, created_at, expires_at, embedding, embedding_version_id)
@@ -321,7 +326,7 @@ select 'steady', 'home', 'tea ' || n, '2026-01-01Z', null, memory_test.near(n / 
 from generate_series(1, 45) as n;
 select results_eq(
   $$ select * from memory_test.steady(100) $$, $$ select * from memory_test.alone $$,
-  'relevance is the same, to the last digit, whatever is stored of other types'
+  'memories of other types do not change relevance, to the last digit'
 );
 -- 97 facts that share no word with the query.
 insert into memory.facts (tenant_id, subject, predicate, content, embedding, embedding_version_id)
@@ -331,7 +336,7 @@ insert into memory.entities (tenant_id, canonical_name, entity_type) values ('st
 select results_eq(
   $$ select s.* from memory_test.steady(200) as s where s.name = 'meaning' $$,
   $$ select a.* from memory_test.alone as a where a.name = 'meaning' $$,
-  'and what is found by its meaning is as relevant among a hundred facts as among three'
+  'relevance by meaning is the same among a hundred facts as among three'
 );
 select results_eq(
   $$ select s.name, s.similarity, s.meaning, s.words from memory_test.steady(200) as s where s.name <> 'meaning' $$,
@@ -339,10 +344,10 @@ select results_eq(
      from (select memory_test.idf(2, 100) / (memory_test.idf(2, 100) + memory_test.idf(0, 100)) as share) as s
      cross join lateral (values ('both', (s.share - 0.08) / 0.6), ('words', s.share / 0.68)) as v (name, score)
      join memory_test.alone as a on a.name = v.name $$,
-  'words change by how many facts hold them, and by nothing else'
+  'the score of words depends only on how many facts hold them'
 );
 
--- What is required: a scale from 0 to 1, and meaning all the weight, so that relevance is the similarity.
+-- Floors: a scale from 0 to 1 and all weight on meaning, so that relevance is the similarity.
 
 select memory_test.as_tenant('floor');
 select memory.register_embedding_version('model', '1') as floor_version_id \gset
@@ -372,7 +377,7 @@ begin atomic
     as_of => '2026-01-02Z'
   ) with ordinality as m;
 end;
--- A direction in which the nearest, a, has the similarity.
+-- A direction in which the nearest, a, has the given similarity.
 create function memory_test.toward(similarity float8)
   returns vector
   language sql
@@ -383,69 +388,96 @@ create function memory_test.toward(similarity float8)
     )::vector
     from generate_series(1, 384) as i
   );
-select is(memory_test.above(), 'a b c d', 'a sure best leaves the others the floor of the settings, 0.06');
-select is(memory_test.above(min_relevance => 0), 'a b c d e f', 'a min_relevance of 0 returns whatever there is');
-select is(memory_test.above(min_relevance => 0.09), 'a b c', 'a call may ask for more');
-select is(memory_test.above(min_relevance => 1), '', 'up to all there can be');
+select is(
+  memory_test.above(), 'a b c d',
+  'next to a confident best match the floor is min_relevance of the settings'
+);
+select is(
+  memory_test.above(min_relevance => 0), 'a b c d e f',
+  'a min_relevance of 0 returns everything'
+);
+select is(memory_test.above(min_relevance => 0.09), 'a b c', 'a call may raise min_relevance');
+select is(
+  memory_test.above(min_relevance => 1), '',
+  'a min_relevance of 1 leaves out what is less than certain'
+);
 select m.relevance as relevance_of_b, m.relevance + 1e-15 as more_than_b
 from memory.search('what', min_relevance => 0, embedding => memory_test.axis(1), as_of => '2026-01-02Z') as m
 where m.predicate = 'b' \gset
 select is(
-  memory_test.above(min_relevance => :relevance_of_b), 'a b', 'what is exactly as relevant as it has to be is returned'
+  memory_test.above(min_relevance => :relevance_of_b), 'a b',
+  'a memory exactly as relevant as min_relevance is returned'
 );
-select is(memory_test.above(min_relevance => :more_than_b), 'a', 'what is less by the last digit is not');
+select is(
+  memory_test.above(min_relevance => :more_than_b), 'a',
+  'a memory less relevant by the last digit is left out'
+);
 select memory.configure('{"min_relevance": 0.11}') \g /dev/null
-select is(memory_test.above(), 'a b', 'the floor is a setting');
-select is(memory_test.above(min_relevance => 0.06), 'a b c d', 'that a call overrides');
+select is(memory_test.above(), 'a b', 'min_relevance is a setting');
+select is(
+  memory_test.above(min_relevance => 0.06), 'a b c d',
+  'min_relevance of a call overrides the setting'
+);
 select memory.configure('{"min_relevance": 0.06}') \g /dev/null
--- Ten memories need an evidence of 0.06 * 2.1, so 0.126; toward 0.2 the others have 0.4 of what they had.
+-- Ten memories need evidence of 0.06 * 2.1, so 0.126; toward 0.2 the others keep 0.4 of theirs.
 select is(
   memory_test.above(memory_test.toward(s.similarity)), s.expected,
-  format('of ten memories a best of %s %s', s.similarity, s.what)
+  format('among ten memories a best match of %s %s', s.similarity, s.what)
 )
 from (values
-  (1, 0.125::float8, '', 'is no answer'), (2, 0.127, 'a', 'is one')
+  (1, 0.125::float8, '', 'is left out'), (2, 0.127, 'a', 'is returned')
 ) as s (position, similarity, expected, what)
 order by s.position;
 select is(
-  memory_test.above(memory_test.axis(3)), '', 'a query that nothing is about finds nothing at all'
+  memory_test.above(memory_test.axis(3)), '', 'a query that no memory is about finds nothing'
 );
 select is(
-  memory_test.above(memory_test.axis(3), 0), 'a b c d e f', 'unless a call asks for whatever there is'
+  memory_test.above(memory_test.axis(3), 0), 'a b c d e f',
+  'a min_relevance of 0 returns memories that the query is not about'
 );
 select is(
-  memory_test.above(memory_test.toward(0.125), 0.1), 'a', 'a min_relevance of the call needs no evidence'
+  memory_test.above(memory_test.toward(0.125), 0.1), 'a',
+  'a call with min_relevance requires no evidence'
 );
--- Of six facts the best needs 0.06 * (1 + 1.1 * log(6)), so 0.1114.
+-- Among six facts the best needs 0.06 * (1 + 1.1 * log(6)), so 0.1114.
 select is(
   memory_test.above(memory_test.toward(s.similarity), types => '{fact}'), s.expected,
-  format('where facts alone are asked for, a best of %s %s', s.similarity, s.what)
+  format('in a search of facts alone a best match of %s %s', s.similarity, s.what)
 )
 from (values
-  (1, 0.111::float8, '', 'is no answer'), (2, 0.112, 'a', 'is one')
+  (1, 0.111::float8, '', 'is left out'), (2, 0.112, 'a', 'is returned')
 ) as s (position, similarity, expected, what)
 order by s.position;
 insert into memory.rules (tenant_id, content, created_at)
 select 'floor', 'milk ' || n, '2026-01-01Z' from generate_series(5, 94) as n;
 select is(
   memory_test.above(memory_test.toward(s.similarity)), s.expected,
-  format('of a hundred memories a best of %s %s', s.similarity, s.what)
+  format('among a hundred memories a best match of %s %s', s.similarity, s.what)
 )
 from (values
-  (1, 0.127::float8, '', 'is no answer any more'), (2, 0.191, '', 'is none either'), (3, 0.193, 'a', 'is one')
+  (
+    1, 0.127::float8, '', 'is left out'), (2, 0.191, '', 'is left out'), (3, 0.193, 'a',
+    'is returned'
+  )
 ) as s (position, similarity, expected, what)
 order by s.position;
 select memory.configure('{"min_evidence": 0.05}') \g /dev/null
 -- 0.05 * 3.2, so 0.16.
 select is(
   memory_test.above(memory_test.toward(s.similarity)), s.expected,
-  format('with a min_evidence of 0.05 a best of %s %s', s.similarity, s.what)
+  format('with a min_evidence of 0.05 a best match of %s %s', s.similarity, s.what)
 )
-from (values (1, 0.159::float8, '', 'is no answer'), (2, 0.161, 'a', 'is one')) as s (position, similarity, expected, what)
+from (values
+  (1, 0.159::float8, '', 'is left out'), (2, 0.161, 'a', 'is returned')
+) as s (position, similarity, expected, what)
 order by s.position;
 select memory.configure('{"min_evidence": 0, "min_relevance": 0}') \g /dev/null
-select is(memory_test.above(memory_test.axis(3)), 'a b c d e f', 'with both settings at 0 there always is an answer');
--- Beside a best of 0.25 that needs 0.2 others need 0.7 * 0.2 * 0.2 / 0.25, so 0.112; beside one of 0.4, 0.07.
+select is(
+  memory_test.above(memory_test.axis(3)), 'a b c d e f',
+  'with min_evidence and min_relevance at 0 there is always an answer'
+);
+-- Next to a best of 0.25 that needs 0.2 others need 0.7 * 0.2 * 0.2 / 0.25, so 0.112; next to one
+-- of 0.4 they need 0.07.
 select memory.configure(jsonb_build_object('min_evidence', 0.2 / 3.2, 'min_relevance', 0.06)) \g /dev/null
 insert into memory.facts (tenant_id, subject, predicate, content, embedding, embedding_version_id, created_at)
 select 'floor', 'subject', v.name, 'beer', memory_test.axis(v.axis), :'floor_version_id', v.created_at::timestamptz
@@ -461,39 +493,44 @@ create function memory_test.beside(best float8, other float8)
     )::vector
     from generate_series(1, 384) as i
   );
--- 102 memories now: a little more than 0.2 is needed.
+-- There are 102 memories now: the best needs a little more than 0.2.
 select is(
   memory_test.above(memory_test.beside(v.best, v.other)), v.expected,
-  format('beside a best of %s one of %s is %s', v.best, v.other, case v.expected when 'x' then 'left out' else 'returned' end)
+  format(
+    'next to a best match of %s one of %s is %s', v.best, v.other,
+    case v.expected when 'x' then 'left out' else 'returned' end
+  )
 )
 from (values
   (1, 0.25::float8, 0.110::float8, 'x'), (2, 0.25, 0.115, 'x y'), (3, 0.4, 0.068, 'x'), (4, 0.4, 0.073, 'x y'),
   (5, 0.9, 0.059, 'x'), (6, 0.9, 0.061, 'x y')
 ) as v (position, best, other, expected)
 order by v.position;
--- Being named is evidence, too: of 102 memories 0.08 * 3.2095, so 0.257, is needed, and 1 - 0.81 * 0.9 is 0.271.
+-- Being named is evidence: among 102 memories 0.08 * 3.2095, so 0.257, is needed, and
+-- 1 - 0.81 * 0.9 is 0.271.
 select memory.configure('{"boost_named": 0.1, "min_evidence": 0.08, "words_weight": 0}') \g /dev/null
 select is(
   memory_test.above(memory_test.toward(s.similarity), query => s.query), s.expected,
-  format('a best of %s is %s', s.similarity, s.what)
+  format('a best match of %s is %s', s.similarity, s.what)
 )
 from (values
-  (1, 0.19::float8, 'what', '', 'no answer if nobody is named'), (2, 0.19, 'Which subject?', 'a', 'one if it is named'),
-  (3, 0.15, 'Which subject?', '', 'none again if it fits too little for that')
+  (1, 0.19::float8, 'what', '', 'left out if no subject is named'),
+  (2, 0.19, 'Which subject?', 'a', 'returned if its subject is named'),
+  (3, 0.15, 'Which subject?', '', 'left out if it fits too little, although its subject is named')
 ) as s (position, similarity, query, expected, what)
 order by s.position;
--- The words of an episode are no more than those of a fact: beside a vector at most 0.3 here.
+-- The words of an episode count no more than those of a fact: at most 0.3 here next to a vector.
 select memory_test.as_tenant('talk');
 select memory.register_embedding_version('model', '1') as talk_version_id \gset
 select memory.configure('{"bm25_k1": 0, "index_rendering": "content"}') \g /dev/null
 insert into memory.episodes (tenant_id, butler, content, created_at, expires_at, embedding, embedding_version_id)
 select 'talk', 'home', v.content, '2026-01-01Z', null, memory_test.near(0), :'talk_version_id'
 from (values ('tea pot'), ('milk'), ('wine')) as v (content);
--- Of three episodes one holds tea, one milk: the share of either in three words is
+-- Of three episodes one holds tea, one milk: the share of either among three words is
 -- ln(1 + 2.5 / 1.5) / (2 * ln(1 + 2.5 / 1.5) + ln(8)), so 0.24, words 0.27, evidence 0.08; 0.131 is needed.
 select is_empty(
   $$ select * from memory.search('tea milk unicorn', embedding => memory_test.axis(1), as_of => '2026-01-02Z') $$,
-  'the words of talk are little evidence'
+  'the words of an episode are weak evidence'
 );
 select results_eq(
   $$ select m.content, round(m.relevance::numeric, 6)
@@ -502,16 +539,16 @@ select results_eq(
      ) as m order by 1 $$,
   $$ select v.content, round(0.95 * (memory_test.idf(1, 3) / (2 * memory_test.idf(1, 3) + ln(8)) - 0.08)::numeric / 0.6, 6)
      from (values ('milk'), ('tea pot')) as v (content) $$,
-  'though they may be much relevance'
+  'the words of an episode may have high relevance'
 );
 select results_eq(
   $$ select m.content from memory.search('tea milk', embedding => memory_test.axis(1), as_of => '2026-01-02Z') as m
      order by 1 $$,
   $$ values ('milk'), ('tea pot') $$,
-  'half of the words are enough'
+  'half of the query words are enough evidence for an episode'
 );
 
--- Boosts: of episodes whose relevance is their similarity.
+-- Boosts of episodes whose relevance is their similarity.
 
 select memory_test.as_tenant('boosts');
 select memory.register_embedding_version('model', '1') as boosts_version_id \gset
@@ -559,7 +596,7 @@ select results_eq(
   $$ values
      ('best', 0.0000, 0.0000, 0.0000, 0.9000), ('elsewhere', 0, 0, 0, 0.6), ('alone', 0, 0, 0, 0.55),
      ('first', 0, 0, 0, 0.5), ('third', 0, 0, 0, 0.4), ('fourth', 0, 0, 0, 0.3) $$,
-  'without boosts nothing is gained'
+  'without boosts relevance stays the same'
 );
 select results_eq(
   $$ select * from memory_test.boosted('{"boost_neighbors": 0.5}') $$,
@@ -567,7 +604,7 @@ select results_eq(
      ('best', 0.2500, 0.0000, 0.0000, 1 - 0.1 * 0.75), ('first', 0.45, 0, 0, 1 - 0.5 * 0.55),
      ('third', 0.45, 0, 0, 1 - 0.6 * 0.55), ('elsewhere', 0, 0, 0, 0.6), ('alone', 0, 0, 0, 0.55),
      ('fourth', 0.2, 0, 0, 1 - 0.7 * 0.8) $$,
-  'a turn gains by the better of the turns before and after it in its session'
+  'a turn gains from the better of the turns before and after it in its session'
 );
 -- (0.9 + 0.5 + 0.4) / 3, and 0.6 / 3.
 select results_eq(
@@ -576,7 +613,7 @@ select results_eq(
      ('best', 0.0000, 0.3000, 0.0000, 1 - 0.1 * 0.7), ('first', 0, 0.3, 0, 1 - 0.5 * 0.7),
      ('elsewhere', 0, 0.1, 0, 1 - 0.4 * 0.9), ('third', 0, 0.3, 0, 1 - 0.6 * 0.7),
      ('alone', 0, 0, 0, 0.55), ('fourth', 0, 0.3, 0, 1 - 0.7 * 0.7) $$,
-  'an episode gains by the mean of the three best of its session, and one without a session nothing'
+  'an episode gains from the mean of the three best episodes of its session'
 );
 select results_eq(
   $$ select * from memory_test.boosted('{"boost_named": 0.5}', 'What did ADA''s friend say?') $$,
@@ -584,22 +621,22 @@ select results_eq(
      ('best', 0.0000, 0.0000, 0.0000, 0.9000), ('first', 0, 0, 0.5, 1 - 0.5 * 0.5),
      ('third', 0, 0, 0.5, 1 - 0.6 * 0.5), ('elsewhere', 0, 0, 0, 0.6), ('alone', 0, 0, 0, 0.55),
      ('fourth', 0, 0, 0, 0.3) $$,
-  'an episode gains if the query names its speaker by the whole name, in whatever case'
+  'an episode gains if the query names its speaker by the full name, in any case'
 );
 select results_eq(
   $$ select b.content from memory_test.boosted('{"boost_named": 0.5}', 'Ada Lovelace', 'semantic') as b
      where b.named > 0 order by 1 $$,
   $$ values ('elsewhere'), ('first'), ('third') $$,
-  'also where meaning alone is asked for, and whatever other name the name is part of'
+  'a speaker is recognized in a semantic search and as part of a longer name'
 );
 select is_empty(
   $$ select b.content from memory_test.boosted('{"boost_named": 0.5}', 'Adamant bobbing') as b
      where b.named > 0 $$,
-  'nobody is named by a part of a word'
+  'part of a word does not name a speaker'
 );
 select is_empty(
   $$ select b.content from memory_test.boosted('{"boost_named": 0.5}', '') as b where b.named > 0 $$,
-  'nor by nothing'
+  'an empty query names no speaker'
 );
 select results_eq(
   $$ select b.content, b.relevance
@@ -607,7 +644,7 @@ select results_eq(
        '{"boost_neighbors": 0.5, "boost_session": 0.5, "boost_named": 0.5}', 'What did Bob say?'
      ) as b limit 1 $$,
   $$ values ('best', round(1 - 0.1 * 0.75 * 0.7 * 0.5, 4)) $$,
-  'each boost takes its part of the doubt that the others leave'
+  'each boost reduces the doubt that the others leave'
 );
 select results_eq(
   $$ select b.content, b.relevance
@@ -615,9 +652,9 @@ select results_eq(
        '{"boost_neighbors": 1, "boost_session": 1, "boost_named": 1}', 'What did Bob say?'
      ) as b where b.named = 1 order by 1 $$,
   $$ values ('best', 1.0000), ('fourth', 1) $$,
-  'all of them together make nothing more than certain'
+  'all boosts together do not exceed certainty'
 );
--- A turn that is no candidate: expired, of another butler, or beyond the pool.
+-- Turns that are not candidates: expired, of another butler, or beyond the pool.
 update memory.episodes as e set expires_at = '2026-01-03Z' where e.tenant_id = 'boosts' and e.content = 'best';
 select results_eq(
   $$ select b.content, b.neighbors, b.session
@@ -625,16 +662,16 @@ select results_eq(
        '{"boost_neighbors": 0.5, "boost_session": 0.5}', as_of => '2026-01-03Z'
      ) as b where b.content in ('first', 'third', 'fourth') order by 1 $$,
   $$ values ('first', 0.0000, 0.2000), ('fourth', 0.2, 0.2), ('third', 0.15, 0.2) $$,
-  'a turn that has expired lends nothing, nor do turns across it lend to each other'
+  'an expired turn lends nothing, and turns on either side of it are not neighbors'
 );
--- One word in a text of one word is 1 / 1.5 of what there could be: 0.9804 on the scale.
+-- One word in a text of one word is 1 / 1.5 of the possible score: 0.9804 on the scale.
 select results_eq(
   $$ select * from memory_test.boosted('{"boost_neighbors": 0.5, "boost_session": 0.5}', 'best', 'keyword') $$,
   $$ values (
     'best', 0.0000, round(0.5 / 1.5 / 0.68 / 3, 4), 0.0000,
     round(1 - (1 - 1 / 1.5 / 0.68) * (1 - 0.5 / 1.5 / 0.68 / 3), 4)
   ) $$,
-  'where words alone are asked for, turns that do not hold them lend nothing'
+  'in a keyword search, turns without the words lend nothing'
 );
 -- Turns of another butler in the same session
 
@@ -646,21 +683,22 @@ select
   'two butlers', v.butler, '00000000-0000-0000-0000-00000000000a', v.butler, v.created_at::timestamptz, null,
   memory_test.near(0.75), :'butlers_version_id'
 from (values ('home', '2026-01-01 10:00Z'), ('work', '2026-01-01 10:01Z')) as v (butler, created_at);
--- Each of the two is of relevance 0.5, and lends 0.4 of that to the other, and of two thirds of it to both.
+-- Each of the two has relevance 0.5. It lends 0.4 of that to the other, and of two thirds of it to
+-- both.
 select results_eq(
   $$ select m.content, round(m.neighbor_boost::numeric, 6), round(m.session_boost::numeric, 6)
      from memory.search('what', embedding => memory_test.axis(1), as_of => '2026-01-02Z') as m order by 1 $$,
   $$ values ('home', 0.200000, round(0.4 * 0.5 * 2 / 3, 6)), ('work', 0.200000, round(0.4 * 0.5 * 2 / 3, 6)) $$,
-  'turns of two butlers in one session lend to each other where both are looked for'
+  'turns of two butlers in one session lend to each other in a search of both'
 );
 select results_eq(
   $$ select m.content, round(m.neighbor_boost::numeric, 6), round(m.session_boost::numeric, 6)
      from memory.search('what', scope => 'home', embedding => memory_test.axis(1), as_of => '2026-01-02Z') as m $$,
   $$ values ('home', 0.000000, round(0.4 * 0.5 / 3, 6)) $$,
-  'and nothing to one whose butler alone is'
+  'a search of one butler lends nothing from turns of another'
 );
 
--- How many are considered
+-- How many candidates are considered
 
 select memory_test.as_tenant('pool');
 select memory.register_embedding_version('model', '1') as pool_version_id \gset
@@ -701,21 +739,21 @@ select results_eq(
 );
 select results_eq(
   $$ select * from memory_test.considered(31) $$, $$ values ('partner', 0.0000) $$,
-  'what 31 others are more relevant than is not in a pool of 31, lends nothing and gains nothing'
+  'an episode beyond a pool of 31 lends nothing and gains nothing'
 );
 select results_eq(
   $$ select * from memory_test.considered(32) $$,
   $$ values ('partner', 0.0900), ('behind', round(0.9 * 0.95, 4)) $$,
-  'but in one of 32'
+  'an episode within a pool of 32 lends and gains'
 );
 select results_eq(
   $$ select * from memory_test.considered(1, 16) $$,
   $$ values ('partner', 0.0900), ('behind', round(0.9 * 0.95, 4)) $$,
-  'the pool is never smaller than twice the answer'
+  'the pool is at least twice as large as the answer'
 );
 select results_eq(
   $$ select * from memory_test.considered(1, 15) $$, $$ values ('partner', 0.0000) $$,
-  'nor greater than it has to be'
+  'the pool is no larger than it must be'
 );
 insert into memory.facts (tenant_id, subject, predicate, content, embedding, embedding_version_id)
 select
@@ -732,12 +770,15 @@ select is(
     ) as m limit 1
   ),
   n.expected,
-  format('of facts an answer of %s considers %s', n.max_results, greatest(20, 2 * n.max_results))
+  format(
+    'a search of facts for %s results considers %s candidates', n.max_results,
+    greatest(20, 2 * n.max_results)
+  )
 )
 from (values (1, '1'), (12, '1'), (13, '25')) as n (max_results, expected)
 order by n.max_results;
 
--- Facts are about their subject or entity.
+-- Facts are about their subject or their entity.
 
 select memory_test.as_tenant('named');
 insert into memory.entities (tenant_id, id, canonical_name, entity_type, aliases)
@@ -759,20 +800,20 @@ select is(
 )
 from (values
   (1, 'Ada?', 'Ada', 'a fact whose subject is named gains'),
-  (2, 'of Grace Hopper', 'the admiral', 'and one whose entity is named'),
-  (3, 'of amazing grace', 'the admiral', 'by whichever of its names'),
-  (4, 'for the Admiral', 'the admiral', 'or its subject'),
-  (5, 'of Grace', null, 'but not by half a name'),
-  (6, 'Bob and Ada', 'Ada, Bob', 'several may be named'),
-  (7, 'of Cleo', null, 'only an episode has a speaker')
+  (2, 'of Grace Hopper', 'the admiral', 'a fact whose entity is named gains'),
+  (3, 'of amazing grace', 'the admiral', 'a fact gains by any name of its entity'),
+  (4, 'for the Admiral', 'the admiral', 'a fact with an entity gains by its subject'),
+  (5, 'of Grace', null, 'a fact gains nothing by half a name'),
+  (6, 'Bob and Ada', 'Ada, Bob', 'several named facts gain'),
+  (7, 'of Cleo', null, 'a fact gains nothing by a speaker')
 ) as q (position, query, expected, what)
 order by q.position;
 select is(
   (select max(m.named_boost) from memory.search('tea Ada', min_relevance => 0) as m where m.subject <> 'Ada'), 0::float8,
-  'what is not named gains nothing'
+  'a fact whose subject is not named gains nothing'
 );
 
--- Whether a fact is named does not depend on what else is stored.
+-- Whether a fact is named does not depend on other memories.
 
 select memory_test.as_tenant('asked at length');
 select memory.register_embedding_version('model', '1') as length_version_id \gset
@@ -797,7 +838,7 @@ select results_eq(
   $$ values
      (1, 0::float8, 0.1::float8, round(1 - 0.9 * (1 - 0.8 * 0.45 / 0.7), 6)),
      (2, null, 0, round(0.8 * 0.45 / 0.7, 6)) $$,
-  'one word of many names a subject; where no words are asked for, none does'
+  'a subject is named in a long query; a search without words recognizes none'
 );
 insert into memory.entities (tenant_id, canonical_name, entity_type) values ('asked at length', 'Bob', 'person');
 select results_eq(
@@ -805,10 +846,10 @@ select results_eq(
   $$ values
      (1, 0::float8, 0.1::float8, round(1 - 0.9 * (1 - 0.8 * 0.45 / 0.7), 6)),
      (2, null, 0, round(0.8 * 0.45 / 0.7, 6)) $$,
-  'whatever entities there are'
+  'a subject is named regardless of the stored entities'
 );
 
--- What was read before does not go before what fits better, also where words are all there is.
+-- A memory referenced before does not rank above one that fits better, even in a search by words.
 
 select memory_test.as_tenant('read before');
 select memory.store_fact('customer', 'home city', 'Graz', as_of => '2026-01-01Z') as home_id \gset
@@ -817,10 +858,10 @@ update memory.facts as f set reference_count = 1, last_referenced_at = '2026-01-
 select results_eq(
   $$ select m.predicate from memory.rank_memories('customer home city', as_of => '2026-01-02Z') as m $$,
   $$ values ('home city'), ('discount') $$,
-  'a fact that holds all words comes before one that holds one of them and was just read'
+  'a fact that holds all words ranks above a recently referenced one that holds one'
 );
 
--- A time that the query names
+-- A time in the query
 
 select memory_test.as_tenant('dated');
 select memory.register_embedding_version('model', '1') as dated_version_id \gset
@@ -858,29 +899,29 @@ select results_eq(
   $$ values
      ('after', 0.000000, 0.250000), ('before', 0, 0.25), ('begins', 0.3, 1 - 0.75 * 0.7),
      ('evening', 0.3, 1 - 0.75 * 0.7), ('held then', 0.24, 1 - 0.6 * 0.76), ('told then', 0, 0.4) $$,
-  'an episode gains if it is of a time that the query names, a fact in proportion if it holds from then on'
+  'episodes of a time in the query gain; facts that hold from then gain in proportion'
 );
 select is_empty(
   $$ select * from memory_test.dated('What happened?') as d where d.boost > 0 $$,
-  'a query that names no time gives nothing to any'
+  'a query without a time boosts nothing'
 );
 select results_eq(
   $$ select d.content from memory_test.dated(settings => '{"time_zone": "Asia/Tokyo"}') as d where d.boost > 0 $$,
   $$ values ('before'), ('begins'), ('held then') $$,
-  'a day is that of the time zone of the settings'
+  'a day in the query is a day in the time zone of the settings'
 );
 select results_eq(
   $$ select d.content, d.relevance
      from memory_test.dated(settings => '{"time_zone": "UTC", "boost_time": 1}') as d where d.boost > 0 $$,
   $$ values ('begins', 1.000000), ('evening', 1), ('held then', 1 - 0.6 * 0.2) $$,
-  'how much they gain is a setting'
+  'the boost of a time is a setting'
 );
 select is_empty(
   $$ select * from memory_test.dated(settings => '{"boost_time": 0}') as d where d.boost <> 0 $$,
-  'which turns it off'
+  'boost_time at 0 turns the boost of a time off'
 );
 
--- The present is a time, too.
+-- The present is a time as well.
 
 select memory_test.as_tenant('news');
 select memory.register_embedding_version('model', '1') as news_version_id \gset
@@ -909,20 +950,20 @@ end;
 select results_eq(
   $$ select * from memory_test.present('What is it these days?') $$,
   $$ values ('episode', 0.000000), ('fact', 0), ('news', 0.3 * 2 * 0.4), ('other news', 0.3 * 2 * 0.08), ('rule', 0) $$,
-  'a fact that tells news gains if the query asks for the present, the more the better it fits'
+  'if the query asks for the present, a fact that is an update gains as much as it fits'
 );
 select results_eq(
   $$ select * from memory_test.present('What is it?') $$,
   $$ values ('episode', 0.000000), ('fact', 0), ('news', 0), ('other news', 0), ('rule', 0) $$,
-  'a query that does not gives nothing to news'
+  'a query that does not ask for the present boosts no update'
 );
 select results_eq(
   $$ select * from memory_test.present('What was it on 3 May 2026?') $$,
   $$ values ('episode', 0.300000), ('fact', 0.24), ('news', 0.24), ('other news', 0.048), ('rule', 0.24) $$,
-  'facts are of the time they hold from, a rule of that when it was stored, and gain as much as they fit'
+  'facts gain by the time they hold from and rules by the time they were stored'
 );
 
--- Nothing of all this where the ranking is as specified
+-- The specified ranking has none of this.
 
 select memory_test.as_tenant('boosts');
 select memory.configure('{
@@ -948,14 +989,14 @@ select results_eq(
        'What did Bob say?', min_relevance => 0.92, embedding => memory_test.axis(1), as_of => '2026-01-02Z'
      ) as m $$,
   $$ values ('best'), ('elsewhere') $$,
-  'unless a call asks for one, of its relevance'
+  'the specified ranking has a floor if a call asks for one'
 );
 select memory.configure('{
   "ranking": "calibrated", "boost_neighbors": 1, "boost_session": 1, "boost_named": 1, "min_relevance": 0,
   "min_evidence": 0, "meaning_weight": 1, "episode_meaning_weight": 1
 }') \g /dev/null
 select ok(
-  bool_and(m.relevance between 0 and 1) and max(m.relevance) = 1, 'relevance stays within its range'
+  bool_and(m.relevance between 0 and 1) and max(m.relevance) = 1, 'relevance stays between 0 and 1'
 )
 from memory.rank_memories('Ada Bob', embedding => memory_test.axis(1), as_of => '2026-01-02Z') as m;
 

@@ -5,7 +5,7 @@ select plan(84);
 select memory.register_embedding_version('model', '1') as version_id \gset
 select memory.configure('{"ranking": "specified"}') \g /dev/null
 
--- Memories about tea, each good at something else. Seen ten days later.
+-- Memories about tea, each best at something else, as seen ten days later.
 
 insert into memory.facts
   (tenant_id, id, subject, predicate, content, importance, confidence, permanence, decay_rate, created_at,
@@ -62,7 +62,7 @@ select results_eq(
        2.0::float8 / 62),
      ('relevant', 0.90000, ts_rank(to_tsvector('english', 'f relevant tea tea tea'), 'tea')::float8,
        2.0::float8 / 61) $$,
-  'an answer holds every part of the score'
+  'rank_memories returns every part of the score'
 );
 select results_eq(
   $$ select m.memory_type, m.id::text, m.scope, m.subject, m.predicate, m.content, m.importance, m.confidence,
@@ -76,29 +76,29 @@ select results_eq(
     0.5::float8, 'stable', null::text, null::float8, null::uuid, null::uuid, '[]'::jsonb, '{}'::jsonb,
     '2026-01-01Z'::timestamptz, '2026-01-01Z'::timestamptz, null::timestamptz, 0
   ) $$,
-  'and the memory as it is'
+  'rank_memories returns the memory as it is stored'
 );
 
--- Pure
+-- Repeatable answers and references
 
 select results_eq(
   $$ select m.*
      from memory.rank_memories('tea', embedding => memory_test.axis(1), as_of => '2026-01-11Z') as m $$,
   $$ select m.*
      from memory.rank_memories('tea', embedding => memory_test.axis(1), as_of => '2026-01-11Z') as m $$,
-  'the same question at the same time has the same answer, to the last digit'
+  'the same query at the same time has the same answer, to the last digit'
 );
 select is_empty(
   $$ select m.id from memory.searchable_memories as m
      where m.tenant_id = 'a' and (m.reference_count <> 0 or m.last_referenced_at > '2026-01-10Z') $$,
-  'ranking is no reference'
+  'ranking does not count as a reference'
 );
 select results_eq(
   $$ select m.id from memory.recall('tea', embedding => memory_test.axis(1), as_of => '2026-01-11Z') as m $$,
   $$ values
      ('00000000-0000-0000-0000-000000000003'::uuid), ('00000000-0000-0000-0000-000000000002'),
      ('00000000-0000-0000-0000-000000000004'), ('00000000-0000-0000-0000-000000000001') $$,
-  'recall answers as rank_memories does'
+  'recall returns the memories of rank_memories in the same order'
 );
 select results_eq(
   $$ select m.id, m.reference_count, m.last_referenced_at from memory.searchable_memories as m
@@ -108,7 +108,7 @@ select results_eq(
      ('00000000-0000-0000-0000-000000000002', 1, '2026-01-11Z'),
      ('00000000-0000-0000-0000-000000000003', 1, '2026-01-11Z'),
      ('00000000-0000-0000-0000-000000000004', 1, '2026-01-11Z') $$,
-  'and counts as one reference to each memory that it returns, at its time'
+  'recall counts one reference to each memory that it returns, at its time'
 );
 select results_eq(
   $$ select m.reference_count, m.last_referenced_at, m.recency
@@ -116,7 +116,7 @@ select results_eq(
        'tea', types => '{fact}', max_results => 1, embedding => memory_test.axis(1), as_of => '2026-01-18Z'
      ) as m $$,
   $$ values (1, '2026-01-11Z'::timestamptz, exp(-ln(2.0::float8) / 7 * 7)) $$,
-  'what recall returns is the state before it'
+  'recall returns the state before its own reference'
 );
 select results_eq(
   $$ select m.id, m.reference_count, m.last_referenced_at from memory.searchable_memories as m
@@ -126,7 +126,7 @@ select results_eq(
      ('00000000-0000-0000-0000-000000000002', 1, '2026-01-11Z'),
      ('00000000-0000-0000-0000-000000000003', 1, '2026-01-11Z'),
      ('00000000-0000-0000-0000-000000000004', 1, '2026-01-11Z') $$,
-  'what recall does not return is not counted'
+  'recall counts no reference to a memory that it does not return'
 );
 select memory_test.as_tenant('counted');
 insert into memory.episodes (tenant_id, butler, content, importance, created_at, expires_at)
@@ -150,7 +150,7 @@ select results_eq(
      ('episode', 'tea first', 1, '2026-01-05Z'::timestamptz), ('episode', 'tea second', 0, null),
      ('fact', 'tea first', 1, '2026-01-05Z'), ('fact', 'tea second', 0, null),
      ('rule', 'tea first', 1, '2026-01-05Z'), ('rule', 'tea second', 0, null) $$,
-  'of each type only what is returned counts as referenced'
+  'recall counts only the returned memories of each type'
 );
 select m.content from memory.recall('tea', max_results => 6, as_of => '2026-01-03Z') as m \g /dev/null
 select results_eq(
@@ -160,16 +160,16 @@ select results_eq(
      ('tea first', 2, '2026-01-05Z'::timestamptz), ('tea first', 2, '2026-01-05Z'),
      ('tea first', 2, '2026-01-05Z'), ('tea second', 1, '2026-01-03Z'), ('tea second', 1, '2026-01-03Z'),
      ('tea second', 1, '2026-01-03Z') $$,
-  'a recall of an earlier time counts, and does not take back the time of a later one'
+  'a recall as of an earlier time counts and keeps the time of a later reference'
 );
 select memory_test.as_tenant('a');
 select is_empty(
   $$ select m.id from memory.recall('nothing of the kind', as_of => '2026-01-18Z') as m $$,
-  'a topic that nothing is about recalls nothing'
+  'recall of a topic without memories returns nothing'
 );
 select is(
   (select sum(m.reference_count) from memory.searchable_memories as m where m.tenant_id = 'a'), 5::bigint,
-  'and counts nothing'
+  'recall that returns nothing counts nothing'
 );
 
 -- A read-only transaction
@@ -181,17 +181,17 @@ from memory.recall(
   'tea', types => '{fact}', max_results => 1, embedding => memory_test.axis(1), as_of => '2026-01-18Z'
 ) as m \gset
 release savepoint before_reading;
-select is(:'read_only_answer'::text, 'relevant', 'a read-only transaction recalls');
+select is(:'read_only_answer'::text, 'relevant', 'recall works in a read-only transaction');
 select is(
   (select sum(m.reference_count) from memory.searchable_memories as m where m.tenant_id = 'a'), 5::bigint,
-  'without counting'
+  'recall in a read-only transaction counts no references'
 );
 
 -- The time
 
 select lives_ok(
   $$ select memory.rank_memories('tea', as_of => now() + interval '10 years') $$,
-  'rank_memories may look ahead'
+  'rank_memories may look into the future'
 );
 select results_eq(
   $$ select m.recency < 1e-6
@@ -199,15 +199,15 @@ select results_eq(
        'tea', types => '{fact}', min_confidence => 0, as_of => now() + interval '10 years'
      ) as m $$,
   $$ values (true), (true) $$,
-  'and sees how its answer will have aged'
+  'rank_memories in the future returns the recency of that time'
 );
 select throws_ok(
   $$ select * from memory.recall('tea', as_of => now() + interval '2 days') $$, 'PM002', null,
-  'recall cannot refer to a memory in the future'
+  'recall in the future is refused'
 );
 select lives_ok(
   $$ select * from memory.recall('tea', as_of => now() + interval '1 hour') $$,
-  'recall bears with a clock that is ahead'
+  'recall accepts a clock that is an hour ahead'
 );
 select throws_ok(
   format('select * from memory.%s(''tea'', as_of => %L)', f.name, t.value), 'PM002', null,
@@ -235,7 +235,7 @@ select results_eq(
      ) as m
      limit 1 $$,
   $$ values ('30') $$,
-  'of lists thirty deep importance chooses the last'
+  'among thirty candidates importance chooses the last'
 );
 select results_eq(
   $$ select m.scope, m.semantic_rank, m.rrf_score
@@ -244,7 +244,7 @@ select results_eq(
      ) as m
      limit 1 $$,
   $$ values ('03', 3::bigint, 1.0::float8 / 63 + 1.0::float8 / 64) $$,
-  'of lists three deep it chooses among three, and the missing rank is four'
+  'the lists are three deep for three results, and a missing rank is four'
 );
 select results_eq(
   $$ select count(*), min(m.rrf_score)
@@ -252,7 +252,7 @@ select results_eq(
        '', max_results => 5, embedding => memory_test.axis(1), as_of => '2026-01-01Z'
      ) as m $$,
   $$ values (5::bigint, 1.0::float8 / 65 + 1.0::float8 / 66) $$,
-  'the lists are as deep as the answer may be long'
+  'the lists are as deep as max_results'
 );
 select memory.configure('{"weight_relevance": 1, "weight_importance": 0}') \g /dev/null
 select results_eq(
@@ -262,7 +262,7 @@ select results_eq(
      ) as m
      limit 1 $$,
   $$ values ('01', 1.0 * ((1.0::float8 / 61 + 1.0::float8 / 81) * 61 / 2.0) + 0.1::float8) $$,
-  'relevance and importance weigh what the settings say'
+  'the weights of relevance and importance are settings'
 );
 select memory.configure('{"weight_relevance": 0, "weight_recency": 1, "weight_confidence": 0}') \g /dev/null
 update memory.rules as r set last_referenced_at = '2026-01-01Z' where r.tenant_id = 'pool' and r.scope = '07';
@@ -275,7 +275,7 @@ select results_eq(
      ) as m
      limit 1 $$,
   $$ values ('07', exp(-ln(2.0::float8) / 7 * 7)) $$,
-  'recency weighs what the settings say'
+  'the weight of recency is a setting'
 );
 select memory.configure('{"recency_half_life_days": 14}') \g /dev/null
 select results_eq(
@@ -299,23 +299,23 @@ select results_eq(
     '09', 1.0::float8, 1.0::float8 / 69 + 1.0::float8 / 81,
     (1.0::float8 / 69 + 1.0::float8 / 81) * 61 / 2.0
   ) $$,
-  'confidence weighs what the settings say, and ranks are fused with the constant that is specified'
+  'the weight of confidence is a setting, and rank fusion keeps the specified constant'
 );
 
 select memory.configure('{"ranking": "calibrated"}') \g /dev/null
 select is(
   (select count(*) from memory.rank_memories('tea for two', min_relevance => 0, as_of => '2026-01-01Z')),
-  10::bigint, 'any word of the topic will do'
+  10::bigint, 'any word of the topic is enough to be found'
 );
 select memory.configure('{"keyword_match": "all"}') \g /dev/null
 select is_empty(
   $$ select m.* from memory.rank_memories('tea for two', min_relevance => 0, as_of => '2026-01-01Z') as m $$,
-  'unless the setting asks for all of them'
+  'with keyword_match at all, every word of the topic is required'
 );
 select memory.configure('{"ranking": "specified", "keyword_match": "any"}') \g /dev/null
 select is_empty(
   $$ select m.* from memory.rank_memories('tea for two', as_of => '2026-01-01Z') as m $$,
-  'as the specified ranking does'
+  'the specified ranking requires every word of the topic'
 );
 
 -- A memory that was never referenced
@@ -328,14 +328,14 @@ select results_eq(
   $$ select m.scope, m.recency
      from memory.rank_memories('tea', as_of => '2026-01-15Z') as m order by m.scope $$,
   $$ values ('new', 0::float8), ('old', 1) $$,
-  'the recency of a memory never referenced is 0'
+  'the recency of a memory that was never referenced is 0'
 );
 select memory.configure('{"recency_null": "created_at"}') \g /dev/null
 select results_eq(
   $$ select m.scope, m.recency
      from memory.rank_memories('tea', as_of => '2026-01-15Z') as m order by m.scope $$,
   $$ values ('new', exp(-ln(2.0::float8) / 7 * 7)), ('old', 1) $$,
-  'or counts from its creation, if the setting says so'
+  'recency may count from creation if the setting says so'
 );
 
 -- Confidence
@@ -349,24 +349,24 @@ values
 select results_eq(
   $$ select m.scope from memory.rank_memories('tea', as_of => '2026-01-02Z') as m order by 1 $$,
   $$ values ('all'), ('enough') $$,
-  'what has less confidence than 0.2 is not recalled'
+  'a memory with less confidence than 0.2 is not recalled'
 );
 select results_eq(
   $$ select m.scope from memory.rank_memories('tea', min_confidence => 0, as_of => '2026-01-02Z') as m
      order by 1 $$,
   $$ values ('all'), ('enough'), ('faded'), ('little'), ('none') $$,
-  'unless a call asks for less'
+  'a call may lower min_confidence'
 );
 select results_eq(
   $$ select m.scope from memory.recall('tea', min_confidence => 0.5, as_of => '2026-01-02Z') as m $$,
   $$ values ('all') $$,
-  'or for more'
+  'a call may raise min_confidence'
 );
 select memory.configure('{"min_confidence": 0.19}') \g /dev/null
 select results_eq(
   $$ select m.scope from memory.recall('tea', as_of => '2026-01-02Z') as m order by 1 $$,
   $$ values ('all'), ('enough'), ('little') $$,
-  'or the setting does'
+  'min_confidence is a setting'
 );
 select throws_ok(
   format('select * from memory.%s(''tea'', min_confidence => %L)', f.name, n.value), 'PM002', null,
@@ -391,7 +391,7 @@ select memory.configure('{"weight_relevance": 0}') \g /dev/null
 select results_eq(
   $$ select m.scope from memory.rank_memories('tea', as_of => '2026-01-04Z') as m $$,
   $$ values ('newest'), ('first'), ('second'), ('older') $$,
-  'equal scores are ordered by age, the newest first, and then by id'
+  'equal scores are ordered by age, newest first, and then by id'
 );
 insert into memory.facts
   (tenant_id, id, subject, predicate, content, scope, confidence, permanence, decay_rate, created_at)
@@ -403,12 +403,12 @@ values ('tied', '00000000-0000-0000-0000-000000000008', 'episode', 'tea', null, 
 select results_eq(
   $$ select m.scope from memory.rank_memories('tea', as_of => '2026-01-04Z') as m $$,
   $$ values ('episode'), ('fact'), ('newest'), ('first'), ('second'), ('older') $$,
-  'of equals of one age episodes come first, then facts, then rules'
+  'equal scores of the same age are ordered as episodes, facts, rules'
 );
 select results_eq(
   $$ select m.scope from memory.recall('tea', max_results => 2, as_of => '2026-01-04Z') as m $$,
   $$ values ('episode'), ('fact') $$,
-  'the limit cuts equals in the same order'
+  'max_results cuts equal scores in the same order'
 );
 
 select memory_test.as_tenant('many tied');
@@ -418,7 +418,7 @@ select memory.configure('{"weight_relevance": 0}') \g /dev/null
 select results_eq(
   $$ select m.id from memory.rank_memories('tea', max_results => 40, as_of => '2026-01-04Z') as m $$,
   $$ select r.id from memory.rules as r where r.tenant_id = 'many tied' order by r.id $$,
-  'forty equals of one age are ordered by their ids'
+  'forty equal scores of the same age are ordered by id'
 );
 
 -- Types and scope
@@ -428,7 +428,7 @@ select results_eq(
   $$ select m.scope from memory.recall('tea', types => '{fact,episode}', as_of => '2026-01-04Z') as m
      order by 1 $$,
   $$ values ('episode'), ('fact') $$,
-  'recall keeps to the named types'
+  'recall returns only the requested types'
 );
 select throws_ok(
   format('select * from memory.%s(''tea'', types => %L)', f.name, t.types), 'PM002', null,
@@ -441,7 +441,7 @@ insert into memory.rules (tenant_id, content, confidence) values ('tied', 'tea',
 select results_eq(
   $$ select m.memory_type, m.scope from memory.recall('tea', scope => 'fact') as m order by 1, 2 $$,
   $$ values ('fact', 'fact'), ('rule', 'global') $$,
-  'recall keeps to the scope and what is global'
+  'recall returns only memories of the scope and global ones'
 );
 select results_eq(
   $$ select m.memory_type, m.scope from memory.recall('tea', scope => 'episode') as m order by 1, 2 $$,
@@ -450,7 +450,7 @@ select results_eq(
 );
 select is(
   (select count(*) from memory.recall('tea', scope => null)), 7::bigint,
-  'without a scope recall looks everywhere'
+  'recall without a scope returns memories of every scope'
 );
 
 -- Other arguments
@@ -468,16 +468,17 @@ select throws_ok(
 )
 from unnest('{rank_memories,recall}'::text[]) with ordinality as f (name, position)
 cross join (values
-  (1, $$repeat('x', 65537)$$, 'a topic beyond 64 KiB'),
+  (1, $$repeat('x', 65537)$$, 'a topic longer than 64 KiB'),
   (2, $$'tea', embedding => '[1,2,3]'$$, 'a short vector'),
   (3, $$'tea', embedding => array_fill(0, array[384])::vector$$, 'a zero vector')
 ) as a (position, arguments, what)
 order by f.position, a.position;
 select lives_ok(
-  $$ select memory.rank_memories(rpad(repeat('word ', 13107), 65536, 'x')) $$, 'a topic of 64 KiB is answered'
+  $$ select memory.rank_memories(rpad(repeat('word ', 13107), 65536, 'x')) $$,
+  'a topic of 64 KiB is answered'
 );
 select is_empty(
-  $$ select * from memory.rank_memories(null) $$, 'no topic finds nothing'
+  $$ select * from memory.rank_memories(null) $$, 'a NULL topic finds nothing'
 );
 select throws_ok(
   format(
@@ -501,16 +502,16 @@ select is(
       embedding_version_id => :'pool_version_id', as_of => '2026-01-01Z'
     )
   ),
-  30::bigint, 'a billion results are what there is'
+  30::bigint, 'a billion requested results return all that there are'
 );
 select is(
   (select count(*) from memory.rank_memories('tea', as_of => '2026-01-01Z')), 10::bigint,
-  'an answer holds ten unless asked'
+  'ten results are the default'
 );
 select memory_test.as_tenant('stranger');
 select is_empty(
   $$ select * from memory.recall('tea', embedding => memory_test.axis(1), min_confidence => 0) $$,
-  'another tenant recalls nothing of all this'
+  'recall finds nothing of another tenant'
 );
 select memory_test.as_tenant('');
 select throws_ok(

@@ -21,7 +21,7 @@ values
 select results_eq(
   $$ select * from memory.list_scopes(as_of => '2026-01-01T12:00Z') $$,
   $$ values ('home', 2::bigint, 1::bigint, 1::bigint), ('global', 0, 1, 1), ('quiet', 1, 0, 0) $$,
-  'what can be found is counted by scope, the largest first; a butler is a scope'
+  'list_scopes counts searchable memories by scope, largest first, with butlers as scopes'
 );
 select results_eq(
   $$ select s.scope, s.episodes from memory.list_scopes(as_of => '2026-01-02Z') as s $$,
@@ -29,10 +29,13 @@ select results_eq(
 );
 select results_eq(
   $$ select s.scope from memory.list_scopes(1, '2026-01-02Z') as s $$, $$ values ('home') $$,
-  'no more than asked for'
+  'max_results limits the scopes'
 );
-select throws_ok($$ select memory.list_scopes(0) $$, 'PM002', null, 'which is one at least');
-select throws_ok($$ select memory.list_scopes(as_of => null) $$, 'PM002', null, 'no such time');
+select throws_ok($$ select memory.list_scopes(0) $$, 'PM002', null, 'max_results of 0 is refused');
+select throws_ok(
+  $$ select memory.list_scopes(as_of => null) $$, 'PM002', null,
+  'a NULL time is refused'
+);
 
 select memory_test.as_tenant('b');
 select results_eq(
@@ -45,10 +48,13 @@ select memory_test.share_results();
 set session authorization scopes_reader;
 select results_eq(
   $$ select s.scope from memory.list_scopes(as_of => '2026-01-02Z') as s $$, $$ values ('home'), ('global') $$,
-  'and so does a reader'
+  'a reader sees the scopes of its tenant'
 );
 set session authorization scopes_worker;
-select throws_ok($$ select * from memory.list_scopes() $$, '42501', null, 'a worker has no use for them');
+select throws_ok(
+  $$ select * from memory.list_scopes() $$, '42501', null,
+  'a worker cannot list scopes'
+);
 reset session authorization;
 
 select * from finish();

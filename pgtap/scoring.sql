@@ -6,7 +6,7 @@ select plan(97);
 
 select is(
   memory.effective_confidence(0.8, 0, '2000-01-01Z', '2026-01-01Z'), 0.8::float8,
-  'a permanent memory keeps its confidence for ever'
+  'a permanent memory keeps its confidence forever'
 );
 select is(
   memory.effective_confidence(0.8, 0, null, '2026-01-01Z'), 0.8::float8,
@@ -32,23 +32,26 @@ select is(
 );
 select is(
   memory.effective_confidence(0.7, 0.1, '2026-01-02Z', '2026-01-01Z'), 0.7::float8,
-  'a confirmation that lies ahead does not raise confidence above the stored value'
+  'a confirmation in the future does not raise confidence above the stored value'
 );
 select ok(
   memory.effective_confidence(1, 0.1, '1900-01-01Z', '2026-01-01Z') between 0 and 1e-300,
-  'a century of fast decay underflows to nothing instead of raising'
+  'a century of fast decay underflows to nothing without an error'
 );
 select ok(
   memory.effective_confidence(1, 0.1, '0001-01-01Z', '9999-01-01Z') between 0 and 1e-300,
-  'ten thousand years of fast decay raise nothing either'
+  'ten thousand years of fast decay raise no error'
 );
 
 -- recency_score
 
-select is(memory.recency_score(null, 7, '2026-01-01Z'), 0.0::float8, 'a memory never referenced has recency 0');
+select is(
+  memory.recency_score(null, 7, '2026-01-01Z'), 0.0::float8,
+  'a memory that was never referenced has recency 0'
+);
 select is(
   memory.recency_score('2026-01-01Z', 7, '2026-01-01Z'), 1.0::float8,
-  'a memory referenced this moment has recency 1'
+  'a memory referenced at this moment has recency 1'
 );
 select is(
   round(memory.recency_score('2026-01-01Z', 7, '2026-01-08Z')::numeric, 12), 0.5::numeric(13, 12),
@@ -60,37 +63,43 @@ select is(
 );
 select is(
   round(memory.recency_score('2026-01-01Z', 30, '2026-01-31Z')::numeric, 12), 0.5::numeric(13, 12),
-  'the half-life is an argument'
+  'the half-life of recency is an argument'
 );
 select is(
   memory.recency_score('2026-01-09Z', 7, '2026-01-01Z'), 1.0::float8,
-  'a reference that lies ahead does not raise recency above 1'
+  'a reference in the future does not raise recency above 1'
 );
 select ok(
   memory.recency_score('0001-01-01Z', 7, '9999-01-01Z') between 0 and 1e-300,
-  'recency underflows to nothing instead of raising'
+  'recency underflows to nothing without an error'
 );
 
 -- rrf_score, relevance_score
 
-select is(memory.rrf_score(1, 1, 11), 2.0::float8 / 61, 'first in both lists scores 2/61');
+select is(memory.rrf_score(1, 1, 11), 2.0::float8 / 61, 'a memory first in both lists scores 2/61');
 select is(
   memory.rrf_score(2, 5, 11), 1.0::float8 / 62 + 1.0::float8 / 65,
-  'the score is the sum of the reciprocal ranks'
+  'the fused score is the sum of the reciprocal ranks'
 );
 select is(
   memory.rrf_score(1, null, 11), 1.0::float8 / 61 + 1.0::float8 / 71,
-  'a memory missing from the keyword list ranks as the missing rank there'
+  'a memory missing from the keyword list gets the missing rank there'
 );
 select is(
   memory.rrf_score(null, 3, 11), 1.0::float8 / 71 + 1.0::float8 / 63,
-  'a memory missing from the semantic list ranks as the missing rank there'
+  'a memory missing from the semantic list gets the missing rank there'
 );
-select is(memory.rrf_score(1, 1, 11, 10), 2.0::float8 / 11, 'k is an argument');
+select is(
+  memory.rrf_score(1, 1, 11, 10), 2.0::float8 / 11,
+  'the constant k of rank fusion is an argument'
+);
 select is(memory.relevance_score(2.0::float8 / 61), 1.0::float8, 'the best possible fusion has relevance 1');
 select is(memory.relevance_score(1), 1.0::float8, 'relevance is capped at 1');
 select is(memory.relevance_score(1.0::float8 / 61), 0.5::float8, 'half the best fusion has relevance 0.5');
-select is(memory.relevance_score(2.0::float8 / 11, 10), 1.0::float8, 'relevance is relative to the best for its k');
+select is(
+  memory.relevance_score(2.0::float8 / 11, 10), 1.0::float8,
+  'relevance is relative to the best possible fusion for its k'
+);
 
 -- meaning_score, words_score
 
@@ -99,30 +108,34 @@ select is(
   format('a cosine similarity of %s %s', coalesce(v.similarity::text, 'NULL'), v.what)
 )
 from (values
-  (1, -1::float8, 0.0, 'has nothing to do with the query'), (2, 0, 0, 'has not either'),
-  (3, 0.05, 0, 'is where meaning begins'), (4, 0.4, 0.5, 'is half way'), (5, 0.75, 1, 'says what is asked'),
-  (6, 1, 1, 'says no more than that'), (7, null, null, 'tells nothing of the meaning')
+  (1, -1::float8, 0.0, 'has meaning 0'), (2, 0, 0, 'has meaning 0'),
+  (
+    3, 0.05, 0, 'is the floor of meaning'), (4, 0.4, 0.5, 'has meaning 0.5'), (5, 0.75, 1,
+    'has meaning 1'
+  ),
+  (6, 1, 1, 'has meaning 1'), (7, null, null, 'has a NULL meaning')
 ) as v (position, similarity, expected, what)
 order by v.position;
 select is(
   round(memory.meaning_score(v.similarity, 0.2, 0.6)::numeric, 12), round(v.expected, 12),
-  format('on the scale of another model %s is %s', v.similarity, v.expected)
+  format('on another scale a similarity of %s is a meaning of %s', v.similarity, v.expected)
 )
 from (values (1, 0.2::float8, 0.0), (2, 0.5, 0.75), (3, 0.6, 1)) as v (position, similarity, expected)
 order by v.position;
 select is(
   round(memory.words_score(v.share)::numeric, 12), round(v.expected, 12),
-  format('%s of what the words of a query could give %s', coalesce(v.share::text, 'NULL'), v.what)
+  format('a share of %s of the possible score %s', coalesce(v.share::text, 'NULL'), v.what)
 )
 from (values
-  (1, 0::float8, 0.0, 'is nothing'), (2, 0.08, 0, 'may be chance'), (3, 0.23, 0.25, 'is a quarter of what counts'),
-  (4, 0.38, 0.5, 'is half'), (5, 0.68, 1, 'is as good as all'), (6, 1, 1, 'is all'),
-  (7, null, null, 'is no match')
+  (1, 0::float8, 0.0, 'counts 0'), (2, 0.08, 0, 'counts 0, because it may be chance'),
+  (3, 0.23, 0.25, 'counts 0.25'),
+  (4, 0.38, 0.5, 'counts 0.5'), (5, 0.68, 1, 'counts 1'), (6, 1, 1, 'counts 1'),
+  (7, null, null, 'counts NULL')
 ) as v (position, share, expected, what)
 order by v.position;
 select is(
   round(memory.words_score(v.share, 0)::numeric, 12), round(v.expected, 12),
-  format('where there are only words, a share of %s counts %s', v.share, v.expected)
+  format('in a search of words alone a share of %s counts %s', v.share, v.expected)
 )
 from (values (1, 0::float8, 0.0), (2, 0.068, 0.1), (3, 0.34, 0.5), (4, 0.68, 1)) as v (position, share, expected)
 order by v.position;
@@ -134,16 +147,19 @@ select is(
   round(v.expected, 12), v.what
 )
 from (values
-  (1, 1::float8, null::float8, 0.8::float8, 0.3::float8, 0.8, 'meaning alone gives up to its weight'),
-  (2, 0, 1, 0.8, 0.3, 0.3, 'words alone give up to theirs beside a vector'),
-  (3, 1, 1, 0.8, 0.3, 0.86, 'words settle a part of what meaning leaves to doubt'),
-  (4, 0.5, 0.5, 0.8, 0.3, 0.49, 'half of each is 1 - 0.6 * 0.85'),
-  (5, 0.5, 0.5, 0.55, 0.95, 0.619375, 'other weights, as those of episodes, count other things'),
-  (6, null, 0.5, 0.8, 0.3, 0.5, 'without a meaning words are the whole scale'),
-  (7, null, 1, 0.8, 0.3, 1, 'up to its end'),
+  (
+    1, 1::float8, null::float8, 0.8::float8, 0.3::float8, 0.8,
+    'meaning alone counts at most its weight'
+  ),
+  (2, 0, 1, 0.8, 0.3, 0.3, 'words count at most their weight next to a vector'),
+  (3, 1, 1, 0.8, 0.3, 0.86, 'words reduce the doubt that meaning leaves'),
+  (4, 0.5, 0.5, 0.8, 0.3, 0.49, 'half of meaning and words is 1 - 0.6 * 0.85'),
+  (5, 0.5, 0.5, 0.55, 0.95, 0.619375, 'the weights of episodes apply'),
+  (6, null, 0.5, 0.8, 0.3, 0.5, 'without a meaning words use the whole scale'),
+  (7, null, 1, 0.8, 0.3, 1, 'without a meaning words count at most 1'),
   (8, 0, 0, 0.8, 0.3, 0, 'no meaning and no words are no evidence'),
-  (9, null, null, 0.8, 0.3, 0, 'nor is nothing known of either'),
-  (10, 1, 1, 1, 1, 1, 'there is no more than all of it')
+  (9, null, null, 0.8, 0.3, 0, 'NULL meaning and NULL words are no evidence'),
+  (10, 1, 1, 1, 1, 1, 'full meaning and words with full weights count 1')
 ) as v (position, meaning, words, meaning_weight, words_weight, expected, what)
 order by v.position;
 select is_empty(
@@ -152,14 +168,17 @@ select is_empty(
      cross join lateral (select memory.weigh_evidence(m / 10.0, w / 10.0, 0.8, 0.3) as evidence) as e
      where e.evidence < greatest(0.8 * m / 10, 0.3 * w / 10) - 1e-12
        or e.evidence > 0.8 * m / 10 + 0.3 * w / 10 + 1e-12 $$,
-  'two kinds of evidence are never less than the better of them nor more than their sum'
+  'combined evidence is at least the better part and at most the sum'
 );
 
 -- required_evidence, required_relevance
 
 select is(
   round(memory.required_evidence(v.min_evidence, v.documents)::numeric, 12), round(v.expected, 12),
-  format('the best of %s memories needs %s where one needs %s', v.documents, v.expected, v.min_evidence)
+  format(
+    'the best of %s memories needs evidence of %s if a single one needs %s',
+    v.documents, v.expected, v.min_evidence
+  )
 )
 from (values
   (1, 0.1::float8, 0::bigint, 0.1), (2, 0.1, 1, 0.1), (3, 0.1, 10, 0.21), (4, 0.1, 100, 0.32),
@@ -169,7 +188,10 @@ from (values
 order by v.position;
 select is(
   round(memory.required_relevance(0.06, v.required, v.best)::numeric, 12), round(v.expected, 12),
-  format('beside a best of %s that needs %s, a relevance of %s is required', v.best, v.required, v.expected)
+  format(
+    'next to a best of %s that needs %s a relevance of %s is required',
+    v.best, v.required, v.expected
+  )
 )
 from (values
   (1, 0.2::float8, 0.2::float8, 0.14), (2, 0.2, 0.25, 0.112), (3, 0.2, 0.4, 0.07), (4, 0.2, 0.5, 0.06),
@@ -183,14 +205,20 @@ select is(
   round(memory.composite_score(1, 10, 1, 1)::numeric, 12), 1.0::numeric(13, 12),
   'a memory perfect in every part scores 1'
 );
-select is(memory.composite_score(0, 0, 0, 0), 0.0::float8, 'a memory with nothing to say for it scores 0');
+select is(
+  memory.composite_score(0, 0, 0, 0), 0.0::float8,
+  'a memory with zero in every part scores 0'
+);
 select is(memory.composite_score(1, 0, 0, 0), 0.4::float8, 'relevance weighs 0.4');
-select is(memory.composite_score(0, 10, 0, 0), 0.3::float8, 'importance weighs 0.3, its range being 0 to 10');
+select is(
+  memory.composite_score(0, 10, 0, 0), 0.3::float8,
+  'importance weighs 0.3 on its range of 0 to 10'
+);
 select is(memory.composite_score(0, 0, 1, 0), 0.2::float8, 'recency weighs 0.2');
 select is(memory.composite_score(0, 0, 0, 1), 0.1::float8, 'effective confidence weighs 0.1');
 select is(
   memory.composite_score(0.5, 5, 0.5, 0.5, 1, 2, 3, 4), 5.0::float8,
-  'the weights are arguments'
+  'the weights of the composite score are arguments'
 );
 select is(
   round(
@@ -199,10 +227,16 @@ select is(
   round(v.expected / 16.6, 12), v.what
 )
 from (values
-  (1, 1::float8, 10::float8, 1::float8, 1::float8, 16.6, 'perfect in every part scores 1, however sharp'),
+  (
+    1, 1::float8, 10::float8, 1::float8, 1::float8, 16.6,
+    'a memory perfect in every part scores 1 at any sharpness'
+  ),
   (2, 1, 0, 0, 0, 16, 'with a sharpness of 40 relevance weighs 16 of 16.6'),
-  (3, 0, 10, 0, 0, 0.3, 'importance 0.3'), (4, 0, 0, 1, 0, 0.2, 'recency 0.2'),
-  (5, 0, 0, 0, 1, 0.1, 'and confidence 0.1')
+  (
+    3, 0, 10, 0, 0, 0.3, 'with a sharpness of 40 importance weighs 0.3'), (4, 0, 0, 1, 0, 0.2,
+    'with a sharpness of 40 recency weighs 0.2'
+  ),
+  (5, 0, 0, 0, 1, 0.1, 'with a sharpness of 40 confidence weighs 0.1')
 ) as v (position, relevance, importance, recency, confidence, expected, what)
 order by v.position;
 select cmp_ok(
@@ -210,17 +244,17 @@ select cmp_ok(
   memory.composite_score(v.worse, 10, 1, 1, sharpness => 40), v.what
 )
 from (values
-  (1, 0.54, '>', 0.5, 'what fits better by 0.04 goes before whatever else speaks for the other'),
-  (2, 0.53, '<', 0.5, 'what fits better by 0.03 only does not')
+  (1, 0.54, '>', 0.5, 'relevance higher by 0.04 outweighs all other parts of the score'),
+  (2, 0.53, '<', 0.5, 'relevance higher by 0.03 does not outweigh all other parts of the score')
 ) as v (position, better, operator, worse, what)
 order by v.position;
 select is(
   memory.composite_score(0.3, 7, 0.2, 0.6, sharpness => 1), memory.composite_score(0.3, 7, 0.2, 0.6),
-  'a sharpness of 1 is the plain sum'
+  'a sharpness of 1 gives the plain sum'
 );
 select is(
   round(memory.composite_score(0.5, 5, 0.5, 0.5, 1, 2, 3, 4, 2)::numeric, 12), 5.0::numeric(13, 12),
-  'a sharp score is on the scale of the weights as well'
+  'a sharp score is on the scale of the weights'
 );
 
 -- days_between
@@ -229,14 +263,17 @@ select is(
   memory.days_between(v.earlier, v.later), v.expected, v.what
 )
 from (values
-  (1, '2026-01-01Z'::timestamptz, '2026-01-02T12:00Z'::timestamptz, 1.5::float8, 'half days count'),
-  (2, '2026-01-02Z', '2026-01-01Z', 0, 'no day lies between now and what is ahead'),
-  (3, null, '2026-01-01Z', null, 'since a time unknown are unknown days'),
-  (4, '2026-01-01Z', null, null, 'and so are those until one')
+  (
+    1, '2026-01-01Z'::timestamptz, '2026-01-02T12:00Z'::timestamptz, 1.5::float8,
+    'half days are counted'
+  ),
+  (2, '2026-01-02Z', '2026-01-01Z', 0, 'the days since a time in the future are 0'),
+  (3, null, '2026-01-01Z', null, 'the days since a NULL time are NULL'),
+  (4, '2026-01-01Z', null, null, 'the days until a NULL time are NULL')
 ) as v (position, earlier, later, expected, what)
 order by v.position;
 
--- Decay of the permanences
+-- Decay rates of the permanences
 
 select results_eq(
   $$ select p, memory.decay_rate_of(p)
@@ -244,9 +281,9 @@ select results_eq(
   $$ values ('permanent', 0.0::float8), ('stable', 0.002), ('standard', 0.008), ('volatile', 0.03), ('ephemeral', 0.1) $$,
   'each permanence has its decay rate'
 );
-select is(memory.decay_rate_of('eternal'), null, 'an unknown permanence has none');
+select is(memory.decay_rate_of('eternal'), null, 'an unknown permanence has no decay rate');
 
--- Purity
+-- Volatility and range
 
 select is_empty(
   $$ select p.oid::regprocedure from pg_proc as p
@@ -284,7 +321,7 @@ select is_empty(
        memory.weigh_evidence(memory.meaning_score(r.similarity), memory.words_score(r.share), 0.8, 0.3),
        r.importance, r.recency, r.confidence, sharpness => 40
      ) not between 0 and 1 $$,
-  'and so do twenty thousand that are weighed by meaning and words'
+  'twenty thousand random memories weighed by meaning and words score between 0 and 1'
 );
 
 select * from finish();

@@ -2,9 +2,9 @@ begin;
 \ir fixtures.sql
 select plan(324);
 
--- Approximate indexes. They come first, because an index that is built after rows of this transaction were
--- updated is not used before the next one. Three tenants share them: vectors with four random coordinates,
--- the same ones in every run.
+-- Approximate indexes. They come first, because an index built after rows of this transaction were
+-- updated is not used before the next one. Three tenants share them: vectors with four random
+-- coordinates, the same ones in every run.
 
 select setseed(0.25);
 create table memory_test.vectors as
@@ -53,7 +53,7 @@ union all
 select 'episode', e.tenant_id, e.content::integer, e.butler from memory.episodes as e
 where e.tenant_id in ('big', 'middle', 'tiny');
 
--- Where the answers of the schema differ from a plain comparison of all vectors of the tenant.
+-- The differences between the answers of the schema and a plain comparison of all vectors.
 create function memory_test.differences(max_results integer, scope text default null)
   returns table (tenant_id text, type text, query integer, actual integer[], expected integer[])
   language plpgsql
@@ -106,7 +106,8 @@ create function memory_test.index_scans(type text)
   return pg_stat_get_xact_numscans(('memory.' || type || 's_embedding_idx')::regclass);
 
 select is(
-  memory.use_approximate_index('fact', 0), false, 'without an approximate index every vector is compared'
+  memory.use_approximate_index('fact', 0), false,
+  'without an approximate index every vector is compared'
 );
 select is_empty(
   format('select * from memory_test.differences(%s, %L)', d.max_results, d.scope),
@@ -114,12 +115,12 @@ select is_empty(
 )
 from (values
   (1, 10, null, 'ten results are the ten nearest of the tenant'),
-  (2, 1000, null, 'an answer holds all vectors of a small tenant, a thousand of a big one'),
-  (3, 10, 'odd', 'a scope is full too')
+  (2, 1000, null, 'an answer holds all vectors of a small tenant and a thousand of a big one'),
+  (3, 10, 'odd', 'a search in a scope returns as many as it should')
 ) as d (position, max_results, scope, what)
 order by d.position;
 
--- The planner would rather sort so few rows.
+-- The planner would prefer to sort so few rows.
 set local enable_seqscan = off;
 set local enable_sort = off;
 
@@ -130,12 +131,13 @@ select is_empty(
 )
 from (values
   (1, 10, null, 'ten results are the ten nearest of the tenant'),
-  (2, 1000, null, 'an answer holds all vectors of a small tenant, a thousand of a big one'),
-  (3, 10, 'odd', 'a scope is full too')
+  (2, 1000, null, 'an answer holds all vectors of a small tenant and a thousand of a big one'),
+  (3, 10, 'odd', 'a search in a scope returns as many as it should')
 ) as d (position, max_results, scope, what)
 order by d.position;
 select cmp_ok(
-  memory_test.index_scans(t.type), '>', 0::bigint, format('the IVFFlat index of %ss was used', t.type)
+  memory_test.index_scans(t.type), '>', 0::bigint,
+  format('semantic search uses the IVFFlat index of %ss', t.type)
 )
 from unnest('{episode,fact,rule}'::text[]) as t (type);
 
@@ -146,16 +148,18 @@ select is_empty(
 )
 from (values
   (1, 10, null, 'ten results are the ten nearest of the tenant'),
-  (2, 1000, null, 'an answer holds all vectors of a small tenant, a thousand of a big one'),
-  (3, 10, 'odd', 'a scope is full too')
+  (2, 1000, null, 'an answer holds all vectors of a small tenant and a thousand of a big one'),
+  (3, 10, 'odd', 'a search in a scope returns as many as it should')
 ) as d (position, max_results, scope, what)
 order by d.position;
 select cmp_ok(
-  memory_test.index_scans(t.type), '>', 0::bigint, format('the HNSW index of %ss was used', t.type)
+  memory_test.index_scans(t.type), '>', 0::bigint,
+  format('semantic search uses the HNSW index of %ss', t.type)
 )
 from unnest('{episode,fact,rule}'::text[]) as t (type);
 
--- Relevance does not depend on the index: that of the nearest, and of what is far but holds a word.
+-- Relevance does not depend on the index: neither that of the nearest nor that of a distant memory
+-- that holds a word.
 create function memory_test.weighed(number integer, query text, exact_scan_limit integer)
   returns table (
     memory_type text, name text, similarity float8, rank float8, meaning float8, words numeric,
@@ -195,7 +199,7 @@ select results_eq(
      from memory_test.queries as q
      cross join lateral memory_test.weighed(q.number, q.query, 1000000) with ordinality as w
      order by q.number, w.ordinality $$,
-  'an HNSW index gives what it finds the same relevance as a comparison of all vectors'
+  'relevance with an HNSW index equals that of a comparison of all vectors'
 );
 select results_eq(
   $$ select w.memory_type, w.name, w.words > 0, w.similarity is null, w.meaning is null
@@ -204,7 +208,7 @@ select results_eq(
   $$ values
      ('fact', '777', true, false, false), ('fact', 'plain', true, true, true),
      ('rule', '1613', true, false, false) $$,
-  'what holds a word has its similarity, if it has a vector, though it is not among the nearest'
+  'a memory that holds a word has its similarity, even if it is not among the nearest'
 );
 select ok(
   not exists (
@@ -215,7 +219,7 @@ select ok(
     join memory.facts as f on f.id = n.id
     where v.number = 500 and f.predicate = '777'
   ),
-  'nor is it in this example'
+  'a memory of the example that holds a word is not among the nearest'
 );
 
 select memory_test.as_tenant('tiny');
@@ -226,31 +230,31 @@ select is(
     where current_setting('hnsw.iterative_scan', true) is not null
   ),
   case when current_setting('hnsw.iterative_scan', true) is not null then 5 else 0 end::bigint,
-  'an HNSW index (pgvector 0.8) reads on until it has found the few vectors of a small tenant'
+  'an HNSW index (pgvector 0.8) reads on until it has the few vectors of a small tenant'
 );
 
--- An index that gives up at once finds something else, but never less.
+-- An index scan that ends at once finds other memories, but not fewer.
 set local hnsw.ef_search = 1;
 select set_config('hnsw.max_scan_tuples', '1', true)
 where current_setting('hnsw.max_scan_tuples', true) is not null; -- pgvector 0.8
 select is_empty(
   'select * from memory_test.differences(100) as d where cardinality(d.actual) <> cardinality(d.expected)',
-  'when an HNSW index comes back short, an answer is as full as it can be'
+  'an answer is as full as it can be when an HNSW index returns too few'
 );
 
--- When an approximate index is used
+-- Use of an approximate index
 
 select memory_test.as_tenant('middle');
 select is(
   memory.use_approximate_index(t.type, l.exact_scan_limit), l.expected,
-  format('the index of %ss is %s by a tenant of %s and a limit of %s', t.type,
+  format('the index of %ss is %s for a tenant of %s with a limit of %s', t.type,
     case when l.expected then 'used' else 'not used' end, t.count, l.exact_scan_limit)
 )
 from (values (1, 'fact', 185), (2, 'rule', 25), (3, 'episode', 25)) as t (position, type, count)
 cross join lateral (values (t.count - 1, true), (t.count, false)) as l (exact_scan_limit, expected)
 order by t.position, l.exact_scan_limit;
 update pg_index as i set indisvalid = false where i.indexrelid = 'memory.facts_embedding_idx'::regclass;
-select is(memory.use_approximate_index('fact', 0), false, 'an index that is not valid is not used');
+select is(memory.use_approximate_index('fact', 0), false, 'an invalid index is not used');
 update pg_index as i set indisvalid = true where i.indexrelid = 'memory.facts_embedding_idx'::regclass;
 select is(memory.use_approximate_index('fact', 0), true, 'an index is used once it is valid');
 select memory_test.as_tenant('nobody');
@@ -287,7 +291,7 @@ select results_eq(
      ('fact', 'far', 0.10000, 3, true, null, null),
      ('fact', 'beyond', 0.00000, 4, true, null, null),
      ('fact', 'opposite', -0.50000, 5, true, null, null) $$,
-  'semantic search orders by cosine similarity, the opposite last'
+  'semantic search orders by cosine similarity, opposite vectors last'
 );
 select is_empty(
   $$ select m.content from memory.semantic_search('fact', memory_test.near(0.3)) as m
@@ -306,16 +310,16 @@ select results_eq(
 select results_eq(
   $$ select m.content from memory.semantic_search('fact', memory_test.axis(1), max_results => 2) as m $$,
   $$ values ('near'), ('close') $$,
-  'semantic search returns at most max_results, the best of them'
+  'semantic search returns the best max_results memories'
 );
 select results_eq(
   $$ select m.rrf_score, m.relevance, m.recency
      from memory.semantic_search('fact', memory_test.axis(1), max_results => 1) as m $$,
   $$ values (null::float8, null::float8, null::float8) $$,
-  'outside hybrid search there is no fusion, and outside recall no relevance and no recency'
+  'semantic search returns no fusion, relevance or recency'
 );
 
--- Every column of an answer
+-- Every column of a result
 
 insert into memory.entities (tenant_id, id, canonical_name, entity_type)
 values ('a', '00000000-0000-0000-0000-0000000000e1', 'Ada', 'person');
@@ -344,7 +348,7 @@ select results_eq(
     ) $$,
     :'whole_id'
   ),
-  'a fact that is found comes with all that is known of it, and its confidence at the time'
+  'a result for a fact has all its columns and its confidence at the time'
 );
 select memory.store_rule(
   'all of it', 'whole', '["t"]', 0.5, 7, metadata => '{"m": 1}', embedding => memory_test.axis(9),
@@ -367,7 +371,7 @@ select results_eq(
     ) $$,
     :'whole_rule_id'
   ),
-  'and so does a rule'
+  'a result for a rule has all its columns'
 );
 select memory.store_episode(
   'all of it', 'whole', '00000000-0000-0000-0000-0000000000aa', 7, '{"m": 1}', memory_test.axis(9),
@@ -388,10 +392,10 @@ select results_eq(
     ) $$,
     :'whole_episode_id'
   ),
-  'and so does an episode, whose scope is its butler and whose confidence is whole'
+  'a result for an episode has its butler as scope and full confidence'
 );
 
--- Only what is live
+-- Only searchable memories
 
 select memory_test.as_tenant('live');
 select memory.register_embedding_version('model', '1') as live_version_id \gset
@@ -438,13 +442,13 @@ create function memory_test.live(method text, memory_type text, as_of timestampt
   );
 select is(
   memory_test.live(m.method, 'fact', '2026-01-02Z'), 'active fading',
-  m.method || ' search finds active and fading facts, none that was superseded, expired or retracted'
+  m.method || ' search finds only active and fading facts'
 )
 from unnest('{semantic,keyword,hybrid,general}'::text[]) with ordinality as m (method, position)
 order by m.position;
 select is(
   memory_test.live(m.method, 'rule', '2026-01-02Z'), 'active fading inverted warning',
-  m.method || ' search finds every rule that was not forgotten'
+  m.method || ' search finds every rule that is not forgotten'
 )
 from unnest('{semantic,keyword,hybrid,general}'::text[]) with ordinality as m (method, position)
 order by m.position;
@@ -455,14 +459,14 @@ select is(
 from unnest('{semantic,keyword,hybrid,general}'::text[]) with ordinality as m (method, position)
 cross join (values
   (1, '2026-01-07T23:59:59Z'::timestamptz, 'ending lasting later', 'it expires'),
-  (2, '2026-01-08Z', 'lasting later', 'the moment it expires, not at it'),
-  (3, '2026-01-09Z', 'lasting', 'the end of time if it never expires')
+  (2, '2026-01-08Z', 'lasting later', 'the moment before it expires'),
+  (3, '2026-01-09Z', 'lasting', 'any time if it never expires')
 ) as t (position, as_of, expected, what)
 order by m.position, t.position;
 select memory.configure('{"ranking": "specified"}') \g /dev/null
 select is(
   memory_test.live('general', t.memory_type, t.as_of), t.expected,
-  format('where the ranking is as specified, search finds the same %ss at %s', t.memory_type, t.as_of)
+  format('search with the specified ranking finds the same %ss at %s', t.memory_type, t.as_of)
 )
 from (values
   (1, 'fact', '2026-01-02Z'::timestamptz, 'active fading'),
@@ -473,7 +477,7 @@ from (values
 order by t.position;
 select is(
   (select count(*) from memory.facts as f where f.tenant_id = 'live'), 5::bigint,
-  'what is not found is still kept'
+  'facts that are not searchable are kept'
 );
 
 -- keyword_search
@@ -506,24 +510,24 @@ select results_eq(
        ('fable', 'The quick brown fox jumps over the lazy dog', 3)
      ) as v (scope, content, position)
      order by v.position $$,
-  'keyword search orders by ts_rank, and what ranks the same by age, the newest first'
+  'keyword search orders by ts_rank and equal ranks by age, newest first'
 );
 select ok(
   (
     select max(m.rank) > min(m.rank) and count(distinct m.rank) = 2
     from memory.keyword_search('rule', 'fox') as m
   ),
-  'the ranks of this example differ where the words do, and are equal where they are not'
+  'the ranks of the example differ only where the words do'
 );
 select results_eq(
   $$ select m.rrf_score, m.relevance, m.recency from memory.keyword_search('rule', 'hound') as m $$,
   $$ values (null::float8, null::float8, null::float8) $$,
-  'keyword search fuses nothing and has no relevance or recency'
+  'keyword search returns no fusion, relevance or recency'
 );
 select results_eq(
   $$ select m.content from memory.keyword_search('rule', 'fox', max_results => 1) as m $$,
   $$ values ('Foxes: a fox, fox and fox') $$,
-  'keyword search returns at most max_results, the best of them'
+  'keyword search returns the best max_results memories'
 );
 select is(
   memory_test.found(q.query, q.keyword_match), q.expected,
@@ -572,26 +576,26 @@ select is(
   memory_test.found(
     (select string_agg('word' || n, ' ' order by n) from generate_series(1, 63) as n) || ' fox', 'any'
   ),
-  'den hunt fable', 'the sixty-fourth word of a long query is looked for'
+  'den hunt fable', 'a search for any word looks for the sixty-fourth word of a long query'
 );
 select is(
   memory_test.found(
     (select string_agg('word' || n, ' ' order by n) from generate_series(1, 64) as n) || ' fox', 'any'
   ),
-  '', 'the sixty-fifth word of a long query is not looked for where any word will do'
+  '', 'a search for any word ignores the sixty-fifth word of a long query'
 );
 select is(
   memory_test.found(repeat('word the ', 100) || 'fox', 'any'),
-  'den hunt fable', 'only distinct words count, and no stop words'
+  'den hunt fable', 'a search for any word counts only distinct words and no stop words'
 );
 select is(
   memory_test.found(
     (select string_agg('word' || n, ' ' order by n) from generate_series(1, 64) as n) || ' fox'
   ),
-  '', 'where every word must occur, one that does not is enough'
+  '', 'a search for all words finds nothing if one word is missing'
 );
 
--- The same as the text search of PostgreSQL, row by row
+-- The same matches as PostgreSQL text search
 
 select set_eq(
   format(
@@ -630,12 +634,12 @@ select memory.store_rule('the book and the fox') as book_fox_id \gset
 select results_eq(
   $$ select m.content from memory.keyword_search('rule', 'bookings') as m order by 1 $$,
   $$ values ('the book'), ('the book and the fox') $$,
-  'any of the alternatives that a dictionary gives for a word will do'
+  'a search finds any of the alternatives that a dictionary gives for a word'
 );
 select results_eq(
   $$ select m.content from memory.keyword_search('rule', 'bookings fox') as m $$,
   $$ values ('the book and the fox') $$,
-  'but every word must occur in one of its alternatives'
+  'a search for all words requires each word in one of its alternatives'
 );
 
 select memory_test.as_tenant('simple');
@@ -647,10 +651,10 @@ select results_eq(
      left join lateral memory.keyword_search('rule', q.query) as m on true
      group by 1 order by 1 $$,
   $$ values ('cat', 0::bigint), ('cats', 1), ('the', 1) $$,
-  'a change of the text search configuration changes how texts and queries are read, in old memories too'
+  'changing the text search configuration changes how old memories and queries are read'
 );
 
--- hybrid_search: the literal fusion, whatever the setting says of ranking
+-- hybrid_search: the specified fusion, whatever the setting of ranking
 
 select memory_test.as_tenant('fused');
 select memory.register_embedding_version('model', '1') as fused_version_id \gset
@@ -693,7 +697,7 @@ select results_eq(
      ('words', null, 1, 1.0::float8 / 66 + 1.0::float8 / 61),
      ('neither', 4, null, 1.0::float8 / 64 + 1.0::float8 / 66) $$,
   format(
-    'hybrid search, %s, adds the reciprocal ranks, a missing rank being the limit and one', r.name
+    'hybrid search (%s) adds reciprocal ranks; a missing rank is the limit plus one', r.name
   )
 )
 from memory_test.rankings as r
@@ -707,7 +711,7 @@ select results_eq(
   $$ values
      ('both', true, 0.80000, false), ('both again', true, 0.70000, false), ('meaning', true, 0.90000, true),
      ('words', true, null, false), ('neither', true, 0.10000, true) $$,
-  format('a memory of one list, %s, has no part of the other', r.name)
+  format('hybrid search (%s) returns no score for a list that lacks the memory', r.name)
 )
 from memory_test.rankings as r
 order by r.position;
@@ -720,7 +724,7 @@ select results_eq(
   $$ values
      ('meaning', 1::bigint, null::bigint, 1.0::float8 / 61 + 1.0::float8 / 63),
      ('words', null, 1, 1.0::float8 / 63 + 1.0::float8 / 61) $$,
-  format('a smaller limit, %s, reads less of both lists and makes the missing rank smaller', r.name)
+  format('hybrid search (%s) reads shorter lists for a smaller max_results', r.name)
 )
 from memory_test.rankings as r
 order by r.position;
@@ -735,7 +739,7 @@ select results_eq(
     true, null::float8, null::float8, null::float8, null::float8, null::float8, null::float8, null::float8,
     null::uuid
   ) $$,
-  format('hybrid search, %s, tells the relevance of ranks, but says nothing of recency or boosts', r.name)
+  format('hybrid search (%s) returns relevance but no recency or boosts', r.name)
 )
 from memory_test.rankings as r
 order by r.position;
@@ -748,7 +752,7 @@ select results_eq(
   $$ values
      ('words', 1::bigint, null::bigint, 1.0::float8 / 63 + 1.0::float8 / 61),
      ('both again', 2, null, 1.0::float8 / 63 + 1.0::float8 / 62) $$,
-  format('without an embedding hybrid search, %s, is keyword search', r.name)
+  format('hybrid search (%s) without an embedding is keyword search', r.name)
 )
 from memory_test.rankings as r
 order by r.position;
@@ -757,13 +761,13 @@ select results_eq(
     $$ select m.scope from memory_test.hybrid(%L, '', memory_test.axis(1), max_results => 2) as m $$, r.name
   ),
   $$ values ('meaning'), ('both') $$,
-  format('without words hybrid search, %s, is semantic search', r.name)
+  format('hybrid search (%s) without words is semantic search', r.name)
 )
 from memory_test.rankings as r
 order by r.position;
 select is_empty(
   format($$ select m.scope from memory_test.hybrid(%L, '', max_results => 2) as m $$, r.name),
-  format('without words and an embedding hybrid search, %s, finds nothing', r.name)
+  format('hybrid search (%s) without words and embedding finds nothing', r.name)
 )
 from memory_test.rankings as r
 order by r.position;
@@ -773,7 +777,7 @@ select results_eq(
      ('words', ts_rank(to_tsvector('english', 'tea tea tea tea'), 'tea')::float8),
      ('both again', ts_rank(to_tsvector('english', 'tea and tea'), 'tea')::float8),
      ('both', ts_rank(to_tsvector('english', 'tea'), 'tea')::float8) $$,
-  format('the keyword list of hybrid search, %s, is by ts_rank', r.name)
+  format('hybrid search (%s) orders its keyword list by ts_rank', r.name)
 )
 from memory_test.rankings as r
 order by r.position;
@@ -783,38 +787,38 @@ select results_eq(
      ('words', ts_rank(to_tsvector('english', 'tea tea tea tea'), 'tea')::float8),
      ('both again', ts_rank(to_tsvector('english', 'tea and tea'), 'tea')::float8),
      ('both', ts_rank(to_tsvector('english', 'tea'), 'tea')::float8) $$,
-  'while keyword search is by ts_rank all the same'
+  'keyword search orders by ts_rank whatever the ranking setting'
 );
 select memory.configure('{"ranking": "calibrated"}') \g /dev/null
 select results_eq(
   $$ select m.scope from memory.hybrid_search('rule', 'tea coffee') as m order by 1 $$,
   $$ values ('both'), ('both again'), ('meaning'), ('words') $$,
-  'any word will do in hybrid search, as the setting says'
+  'hybrid search finds any word, as keyword_match says'
 );
 select is_empty(
   $$ select m.scope from memory.hybrid_search('rule', 'tea coffee', keyword_match => 'all') as m $$,
-  'unless a call asks for all words'
+  'hybrid search requires all words if the call asks for them'
 );
 select is_empty(
   $$ select m.scope from memory_test.hybrid('specified', 'tea coffee') as m $$,
-  'as specified every word must occur, whatever the setting says'
+  'hybrid search with the specified ranking requires all words by default'
 );
 select is(
   (select count(*) from memory.hybrid_search('rule', 'tea coffee', keyword_match => 'any')), 4::bigint,
-  'unless a call asks for any word'
+  'hybrid search with the specified ranking finds any word if the call asks for it'
 );
 select memory.configure('{"ranking": "calibrated", "keyword_match": "all"}') \g /dev/null
 select is_empty(
   $$ select m.scope from memory.hybrid_search('rule', 'tea coffee') as m $$,
-  'the setting may ask for all words'
+  'hybrid search requires all words if keyword_match says so'
 );
 select is_empty(
   $$ select m.scope from memory.search('tea coffee', mode => 'keyword') as m $$,
-  'and the general search follows the setting'
+  'general search requires all words if keyword_match says so'
 );
 select is(
   (select count(*) from memory.hybrid_search('rule', 'tea coffee', keyword_match => 'any')), 4::bigint,
-  'but not where a call asks for any word'
+  'hybrid search finds any word if the call overrides keyword_match'
 );
 select memory.configure('{"keyword_match": "any", "rrf_k": 1}') \g /dev/null
 select results_eq(
@@ -832,7 +836,7 @@ select results_eq(
      ('meaning', 1.0::float8 / 61 + 1.0::float8 / 64, true),
      ('words', 1.0::float8 / 64 + 1.0::float8 / 61, true),
      ('both', 1.0::float8 / 62 + 1.0::float8 / 63, true) $$,
-  'but 60 where the ranking is as specified'
+  'the constant of the fusion is 60 with the specified ranking'
 );
 
 -- Ties
@@ -868,7 +872,7 @@ create function memory_test.tied(method text)
   );
 select is(
   memory_test.tied(m.method), 'newest second third oldest',
-  m.method || ' search orders equals by age, the newest first, and then by id'
+  m.method || ' search orders equal scores by age, newest first, and then by id'
 )
 from unnest('{semantic,keyword,hybrid,general}'::text[]) with ordinality as m (method, position)
 order by m.position;
@@ -876,14 +880,14 @@ update memory.rules as r set reference_count = 1 where r.scope = 'newest';
 update memory.rules as r set reference_count = 1 where r.scope = 'second';
 select is(
   memory_test.tied(m.method), 'newest second third oldest',
-  m.method || ' search gives the same order again, wherever the rows lie'
+  m.method || ' search keeps the order when rows move'
 )
 from unnest('{semantic,keyword,hybrid,general}'::text[]) with ordinality as m (method, position)
 order by m.position;
 select memory.configure('{"ranking": "specified"}') \g /dev/null
 select is(
   memory_test.tied(m.method), 'newest second third oldest',
-  m.method || ' search gives the same order where the ranking is as specified'
+  m.method || ' search keeps the order with the specified ranking'
 )
 from unnest('{semantic,keyword,hybrid,general}'::text[]) with ordinality as m (method, position)
 order by m.position;
@@ -892,9 +896,9 @@ select results_eq(
   $$ select m.scope, m.semantic_rank, m.keyword_rank
      from memory.hybrid_search('rule', 'tea', memory_test.axis(1), max_results => 2) as m $$,
   $$ values ('newest', 1::bigint, 1::bigint), ('second', 2, 2) $$,
-  'the limit cuts equals in the same order'
+  'max_results cuts equal scores in the same order'
 );
--- Many equals, of which the pool takes 20: the ids run against the age.
+-- Many equal scores, of which the pool takes 20. The ids run against the age.
 insert into memory.facts
   (tenant_id, id, subject, predicate, content, embedding, embedding_version_id, created_at)
 select
@@ -912,11 +916,11 @@ select results_eq(
     o.mode
   ),
   $$ values ('60'), ('59'), ('58') $$,
-  format('of sixty equals a %s search returns the newest, however small the pool', o.mode)
+  format('a %s search returns the newest of sixty equal scores from a small pool', o.mode)
 )
 from unnest('{semantic,keyword,hybrid}'::text[]) with ordinality as o (mode, position)
 order by o.position;
--- Equal scores, one by meaning and words, one by words and meaning.
+-- Equal scores: one by meaning and words, one by words and meaning.
 select memory_test.as_tenant('mirrored');
 select memory.register_embedding_version('model', '1') as mirrored_version_id \gset
 insert into memory.rules (tenant_id, scope, content, embedding, embedding_version_id, created_at)
@@ -927,7 +931,7 @@ select results_eq(
   $$ select m.scope, m.semantic_rank, m.keyword_rank
      from memory.hybrid_search('rule', 'tea', memory_test.axis(1)) as m $$,
   $$ values ('meaning first', 1::bigint, 2::bigint), ('words first', 2, 1) $$,
-  'of equal fusions the nearer in meaning comes first, though it is older'
+  'of equal fusions the more similar comes first, even if it is older'
 );
 select memory.configure('{"ranking": "specified"}') \g /dev/null
 select results_eq(
@@ -936,9 +940,9 @@ select results_eq(
        'tea', embedding => memory_test.axis(1), min_confidence => 0, as_of => '2026-01-03Z'
      ) as m $$,
   $$ values ('meaning first'), ('words first') $$,
-  'and so it does in the general search, where the ranking is as specified'
+  'general search with the specified ranking puts the more similar of equal fusions first'
 );
--- Equally relevant, both being at the end of the scale.
+-- Equally relevant, because both are at the end of the scale.
 select memory_test.as_tenant('at the end');
 select memory.register_embedding_version('model', '1') as end_version_id \gset
 insert into memory.rules (tenant_id, scope, content, embedding, embedding_version_id, created_at)
@@ -957,7 +961,7 @@ select results_eq(
     $$ select v.scope, 0.8::numeric(10, 9) from (values ('nearer'), ('newer')) as v (scope) limit %s $$,
     n.max_results
   ),
-  format('of equally relevant memories the nearer comes first, though older, in an answer of %s', n.max_results)
+  format('of equally relevant memories the more similar comes first among %s', n.max_results)
 )
 from generate_series(1, 2) as n (max_results);
 
@@ -976,7 +980,7 @@ select results_eq(
   $$ values
      ('episode', 1.0::float8 / 71 + 1.0::float8 / 61), ('fact', 1.0::float8 / 71 + 1.0::float8 / 61),
      ('rule', 1.0::float8 / 71 + 1.0::float8 / 61) $$,
-  'each type is searched as by itself; equals of several types come as episode, fact and rule'
+  'each type is searched by itself; equal scores come as episode, fact and rule'
 );
 update memory.facts as f set reference_count = 1 where f.tenant_id = 'types';
 insert into memory.rules (tenant_id, id, content, created_at)
@@ -984,31 +988,31 @@ values ('types', '00000000-0000-0000-0000-000000000004', 'tea tea tea tea', '202
 select results_eq(
   $$ select m.memory_type, m.content from memory.search('tea', as_of => '2026-01-02Z') as m $$,
   $$ values ('episode', 'tea'), ('fact', 'tea'), ('rule', 'tea tea tea tea'), ('rule', 'tea') $$,
-  'the first of each type comes before the second of any'
+  'the first of each type comes before the second of any type'
 );
 select results_eq(
   $$ select m.memory_type, m.content
      from memory.search('tea', mode => 'keyword', as_of => '2026-01-02Z') as m limit 1 $$,
   $$ values ('rule', 'tea tea tea tea') $$,
-  'a search by words compares the ranks of all types'
+  'a keyword search compares the ranks of all types'
 );
 select is_empty(
   $$ select m.id from memory.search('green tea', as_of => '2026-01-02Z') as m $$,
-  'every word must occur'
+  'search with the specified ranking requires every word'
 );
 select results_eq(
   $$ select m.memory_type from memory.search('tea', types => '{rule,fact}', as_of => '2026-01-02Z') as m $$,
   $$ values ('fact'), ('rule'), ('rule') $$,
-  'only the named types are searched, whatever the order they are named in'
+  'search returns only the requested types in any order of types'
 );
 select results_eq(
   $$ select m.memory_type from memory.search('tea', types => '{fact,fact}', as_of => '2026-01-02Z') as m $$,
   $$ values ('fact') $$,
-  'a type named twice is searched once'
+  'a type requested twice is searched once'
 );
 select is(
   (select count(*) from memory.search('tea', types => '{rule}', as_of => '2026-01-02Z')), 2::bigint,
-  'one type can be searched alone'
+  'a single type can be searched'
 );
 select throws_ok(
   format('select * from memory.search(''tea'', types => %L)', t.types), 'PM002', null,
@@ -1023,7 +1027,7 @@ select results_eq(
   $$ values ('episode'), ('fact') $$,
   'max_results counts all types together'
 );
--- By relevance, the types are one list. With k1 at 0 a word counts once, whatever the length of the text.
+-- By relevance, the types form one list. With k1 at 0 a word counts once, whatever the text length.
 select memory_test.as_tenant('compared');
 select memory.configure('{"bm25_k1": 0, "index_rendering": "content"}') \g /dev/null
 insert into memory.rules (tenant_id, content) values ('compared', 'green tea'), ('compared', 'green paint');
@@ -1031,8 +1035,8 @@ insert into memory.facts (tenant_id, subject, predicate, content)
 values ('compared', 'Ada', 'likes', 'green tea');
 insert into memory.episodes (tenant_id, butler, content, created_at, expires_at)
 values ('compared', 'home', 'tea pot', '2026-01-01Z', null);
--- Of two rules both are green and one is tea: ln(1 + 0.5 / 2.5) and ln(1 + 1.5 / 1.5); the one episode is
--- tea, ln(1 + 0.5 / 1.5), and nothing is green, ln(1 + 1.5 / 0.5).
+-- Of two rules both hold green and one tea: ln(1 + 0.5 / 2.5) and ln(1 + 1.5 / 1.5). The only
+-- episode holds tea, ln(1 + 0.5 / 1.5), and not green, ln(1 + 1.5 / 0.5).
 select results_eq(
   $$ select m.memory_type, m.content, round(m.words::numeric, 9), m.meaning,
        round(m.relevance::numeric, 9) = round(m.words::numeric, 9), m.score = m.relevance,
@@ -1045,18 +1049,18 @@ select results_eq(
        ('rule', 'green paint', ln(1.2) / (ln(1.2) + ln(2.0))),
        ('episode', 'tea pot', ln(4.0 / 3) / (ln(4.0 / 3) + ln(4.0)))
      ) as v (memory_type, content, share) $$,
-  'the most relevant of all types come first, equals as episode, fact and rule'
+  'the most relevant of all types come first; equal ones as episode, fact and rule'
 );
 select results_eq(
   $$ select m.memory_type from memory.search('green tea', max_results => 3, as_of => '2026-01-02Z') as m $$,
   $$ values ('fact'), ('rule'), ('rule') $$,
-  'max_results counts all types together, whatever their ranks'
+  'max_results counts all types together by relevance'
 );
 select results_eq(
   $$ select m.memory_type
      from memory.search('green tea', types => '{episode,rule}', as_of => '2026-01-02Z') as m $$,
   $$ values ('rule'), ('rule'), ('episode') $$,
-  'and a type that is not asked for takes no place'
+  'a type that is not requested takes no place'
 );
 
 -- search: modes
@@ -1077,7 +1081,7 @@ select results_eq(
        'tea', mode => 'semantic', embedding => memory_test.axis(1), as_of => '2026-01-03Z'
      ) as m $$,
   $$ values ('near', 0.90000), ('meaning', 0.50000), ('far', 0.10000) $$,
-  'mode semantic orders by similarity and does not mind the words'
+  'mode semantic orders by similarity and ignores the words'
 );
 select results_eq(
   $$ select m.scope, m.score
@@ -1088,7 +1092,7 @@ select results_eq(
      ('words', ts_rank(to_tsvector('english', 'tea tea tea'), 'tea')::float8),
      ('far', ts_rank(to_tsvector('english', 'tea tea'), 'tea')::float8),
      ('near', ts_rank(to_tsvector('english', 'tea'), 'tea')::float8) $$,
-  'mode keyword orders by ts_rank and does not mind an embedding'
+  'mode keyword orders by ts_rank and ignores the embedding'
 );
 select results_eq(
   $$ select m.scope, m.score
@@ -1098,24 +1102,24 @@ select results_eq(
   $$ values
      ('near', 1.0::float8 / 61 + 1.0::float8 / 63), ('far', 1.0::float8 / 63 + 1.0::float8 / 62),
      ('words', 1.0::float8 / 71 + 1.0::float8 / 61), ('meaning', 1.0::float8 / 62 + 1.0::float8 / 71) $$,
-  'mode hybrid orders by the fusion of both'
+  'mode hybrid orders by the fusion of both lists'
 );
 select results_eq(
   $$ select m.scope, m.score = m.rrf_score
      from memory.search('tea', embedding => memory_test.axis(1), as_of => '2026-01-03Z') as m $$,
   $$ values ('near', true), ('far', true), ('words', true), ('meaning', true) $$,
-  'the mode is hybrid unless a setting says otherwise'
+  'the default mode is hybrid'
 );
 select memory.configure('{"retrieval_mode": "semantic"}') \g /dev/null
 select results_eq(
   $$ select round(m.score::numeric, 5)
      from memory.search('tea', embedding => memory_test.axis(1), as_of => '2026-01-03Z') as m $$,
   $$ values (0.90000), (0.50000), (0.10000) $$,
-  'the mode follows the setting'
+  'retrieval_mode sets the mode'
 );
 select throws_ok(
   $$ select * from memory.search('tea') $$, 'PM002', 'semantic search without an embedding',
-  'a setting of mode semantic needs an embedding too'
+  'retrieval_mode semantic requires an embedding'
 );
 select throws_ok(
   $$ select * from memory.search('tea', mode => 'psychic') $$, 'PM002', 'unknown mode: ''psychic''',
@@ -1124,10 +1128,10 @@ select throws_ok(
 select throws_ok(
   $$ select * from memory.search('tea', mode => 'semantic') $$,
   'PM002', 'semantic search without an embedding',
-  'semantic mode without an embedding is refused'
+  'mode semantic without an embedding is refused'
 );
--- By relevance. Meaning is 0.85 / 0.7, so 1, 0.45 / 0.7 and 0.05 / 0.7; and of f times tea, of texts of one
--- word, the share is f / (f + 2).
+-- By relevance. Meaning is 0.85 / 0.7, so 1, 0.45 / 0.7 and 0.05 / 0.7. The share of f times tea
+-- among texts of one word is f / (f + 2).
 select memory.configure('{"ranking": "calibrated", "retrieval_mode": "hybrid", "bm25_k1": 2}') \g /dev/null
 create function memory_test.found_in_mode(mode text, min_relevance float8 default null)
   returns table (scope text, meaning numeric, words numeric, relevance numeric)
@@ -1146,12 +1150,12 @@ select results_eq(
   $$ values
      ('near', 1.000000, null::numeric, 0.800000),
      ('meaning', round(0.45 / 0.7, 6), null, round(0.8 * 0.45 / 0.7, 6)) $$,
-  'mode semantic finds what is relevant by its meaning and does not mind the words'
+  'mode semantic finds memories relevant by meaning and ignores the words'
 );
 select results_eq(
   $$ select f.scope, f.relevance from memory_test.found_in_mode('semantic', 0) as f offset 2 $$,
   $$ values ('far', round(0.8 * 0.05 / 0.7, 6)) $$,
-  'down to the min_relevance that a call asks for'
+  'mode semantic finds memories down to the min_relevance of the call'
 );
 select results_eq(
   $$ select * from memory_test.found_in_mode('keyword') $$,
@@ -1159,7 +1163,7 @@ select results_eq(
      ('words', null::numeric, round(3.0 / 5 / 0.68, 6), round(3.0 / 5 / 0.68, 6)),
      ('far', null, round(2.0 / 4 / 0.68, 6), round(2.0 / 4 / 0.68, 6)),
      ('near', null, round(1.0 / 3 / 0.68, 6), round(1.0 / 3 / 0.68, 6)) $$,
-  'mode keyword finds what is relevant by its words alone and does not mind an embedding'
+  'mode keyword finds memories relevant by words and ignores the embedding'
 );
 select results_eq(
   $$ select * from memory_test.found_in_mode('hybrid') $$,
@@ -1170,24 +1174,24 @@ select results_eq(
        ('meaning', 0.45 / 0.7, null, 0.8 * 0.45 / 0.7),
        ('far', 0.05 / 0.7, 0.7, 1 - (1 - 0.8 * 0.05 / 0.7) * (1 - 0.2 * 0.7))
      ) as v (scope, meaning, words, relevance) $$,
-  'mode hybrid weighs both, and by its words alone what has no vector'
+  'mode hybrid weighs meaning and words, and words alone for memories without a vector'
 );
 select results_eq(
   $$ select m.scope
      from memory.search(null, embedding => memory_test.axis(1), as_of => '2026-01-03Z') as m $$,
   $$ values ('near'), ('meaning') $$,
-  'without a query only meaning counts'
+  'a search without a query counts only meaning'
 );
 select is_empty(
   $$ select m.scope from memory.search('', min_relevance => 0, as_of => '2026-01-03Z') as m $$,
-  'without words and an embedding nothing is found'
+  'a search without words and embedding finds nothing'
 );
 select memory.configure('{"retrieval_mode": "keyword"}') \g /dev/null
 select results_eq(
   $$ select m.scope
      from memory.search('tea', embedding => memory_test.axis(1), as_of => '2026-01-03Z') as m $$,
   $$ values ('words'), ('far'), ('near') $$,
-  'the mode follows the setting here too'
+  'retrieval_mode sets the mode of calibrated ranking'
 );
 
 -- Scope
@@ -1232,13 +1236,15 @@ from unnest('{semantic,keyword,hybrid,general}'::text[]) with ordinality as m (m
 cross join (values
   (
     1, 'work', 'episode:work fact:global fact:work rule:global rule:work',
-    'a scope finds facts and rules of it and of global, and episodes of that butler'
+    'a scope finds its facts and rules, global ones, and episodes of that butler'
   ),
-  (2, 'global', 'episode:global fact:global rule:global', 'scope global finds what is global only'),
-  (3, 'nowhere', 'fact:global rule:global', 'an unknown scope finds what is global'),
+  (
+    2, 'global', 'episode:global fact:global rule:global', 'scope global finds only global memories'
+  ),
+  (3, 'nowhere', 'fact:global rule:global', 'an unknown scope finds global facts and rules'),
   (
     4, null, 'episode:global episode:home episode:work fact:global fact:home fact:work '
-    'rule:global rule:home rule:work', 'no scope finds everything'
+    'rule:global rule:home rule:work', 'all scopes finds all memories'
   )
 ) as s (position, scope, expected, what)
 order by m.position, s.position;
@@ -1266,7 +1272,7 @@ select results_eq(
     o.mode
   ),
   $$ values ('faded', 5::bigint) $$,
-  format('what is nearer fills a %s search while it is fresh', o.mode)
+  format('memories with more similar vectors fill a %s search while they are fresh', o.mode)
 )
 from unnest('{semantic,keyword,hybrid}'::text[]) with ordinality as o (mode, position)
 order by o.position;
@@ -1279,7 +1285,7 @@ select results_eq(
     o.mode
   ),
   $$ values ('lasting', 5::bigint) $$,
-  format('once it has faded it takes no place of a %s search from what has not', o.mode)
+  format('faded memories take no place in a %s search', o.mode)
 )
 from unnest('{semantic,keyword,hybrid}'::text[]) with ordinality as o (mode, position)
 order by o.position;
@@ -1290,7 +1296,7 @@ select results_eq(
        'tea', max_results => 1, embedding => memory_test.axis(1), as_of => '2026-12-01Z'
      ) as m $$,
   $$ values ('lasting', 1::bigint, 1::bigint) $$,
-  'what has faded takes no rank either'
+  'faded memories take no rank in the specified ranking'
 );
 select memory.configure('{"ranking": "calibrated"}') \g /dev/null
 select is(
@@ -1299,7 +1305,7 @@ select is(
       'tea', max_results => 100, embedding => memory_test.axis(1), min_confidence => 0, as_of => '2026-12-01Z'
     )
   ),
-  45::bigint, 'a min_confidence of 0 finds what has faded'
+  45::bigint, 'a min_confidence of 0 finds faded memories'
 );
 select is(
   (
@@ -1319,11 +1325,11 @@ order by m.position, c.position;
 select memory.configure('{"min_confidence": 0.6}') \g /dev/null
 select is(
   (select count(*) from memory.search('tea', max_results => 100, as_of => '2026-12-01Z')), 0::bigint,
-  'min_confidence follows the setting'
+  'min_confidence is a setting'
 );
 select is(
   (select count(*) from memory.keyword_search('fact', 'tea', max_results => 100, as_of => '2026-12-01Z')),
-  45::bigint, 'a search of one type by words leaves out nothing that has faded'
+  45::bigint, 'keyword search of one type finds faded memories'
 );
 select is(
   (
@@ -1331,7 +1337,7 @@ select is(
       'fact', memory_test.axis(1), max_results => 100, as_of => '2026-12-01Z'
     )
   ),
-  45::bigint, 'nor does one by meaning'
+  45::bigint, 'semantic search of one type finds faded memories'
 );
 select is(
   (
@@ -1339,7 +1345,7 @@ select is(
       'fact', 'tea', memory_test.axis(1), max_results => 100, as_of => '2026-12-01Z'
     )
   ),
-  45::bigint, 'nor does one by both'
+  45::bigint, 'hybrid search of one type finds faded memories'
 );
 update memory.facts as f set last_confirmed_at = null where f.subject = 'faded';
 select is(
@@ -1393,7 +1399,8 @@ select is(
   'search of a billion results returns a thousand'
 );
 select is(
-  (select count(*) from memory.keyword_search('rule', 'tea')), 10::bigint, 'an answer holds ten unless asked'
+  (select count(*) from memory.keyword_search('rule', 'tea')), 10::bigint,
+  'ten results are the default'
 );
 
 select memory_test.as_tenant('a');
@@ -1421,20 +1428,22 @@ cross join unnest('{link,null}'::text[]) with ordinality as n (value, position)
 order by f.position, n.position;
 select throws_ok(
   $$ select * from memory.keyword_search('fact', 'x', keyword_match => 'some') $$,
-  'PM002', 'unknown keyword_match: ''some''', 'keyword search for some of the words is refused'
+  'PM002', 'unknown keyword_match: ''some''',
+  'keyword search with an unknown keyword_match is refused'
 );
 select throws_ok(
   $$ select * from memory.keyword_search('fact', 'x', keyword_match => null) $$,
-  'PM002', 'unknown keyword_match: NULL', 'keyword search needs to know how many words must match'
+  'PM002', 'unknown keyword_match: NULL', 'keyword search with a NULL keyword_match is refused'
 );
 select throws_ok(
   $$ select * from memory.hybrid_search('fact', 'x', keyword_match => 'some') $$,
-  'PM002', 'unknown keyword_match: ''some''', 'hybrid search for some of the words is refused'
+  'PM002', 'unknown keyword_match: ''some''',
+  'hybrid search with an unknown keyword_match is refused'
 );
 select throws_ok(
   format('select * from %s', replace(f.call, '%', $$repeat('x', 65537)$$)),
   'PM002', 'the query is 65537 octets long',
-  format('%s with a query beyond 64 KiB is refused', split_part(f.call, '(', 1))
+  format('%s with a query longer than 64 KiB is refused', split_part(f.call, '(', 1))
 )
 from (values
   (1, $$memory.keyword_search('fact', %)$$), (2, $$memory.hybrid_search('fact', %)$$),
@@ -1480,7 +1489,7 @@ from (values
 cross join (values
   (1, $$'[1,2,3]'$$, 'a short vector'),
   (2, $$array_fill(0, array[384])::vector$$, 'a zero vector'),
-  (3, $$array_fill(1e-9, array[384])::vector$$, 'a vector of hardly any length'),
+  (3, $$array_fill(1e-9, array[384])::vector$$, 'a vector of tiny length'),
   (4, $$array_fill(1e9, array[384])::vector$$, 'a vector of enormous length')
 ) as v (position, value, what)
 order by f.position, v.position;
@@ -1496,7 +1505,7 @@ from (values
   (3, $$memory.search('x', embedding => memory_test.axis(1), embedding_version_id => %)$$)
 ) as f (position, call)
 cross join (values
-  (1, :'building_version_id', 'the version under construction'),
+  (1, :'building_version_id', 'the building version'),
   (2, :'live_version_id', 'the version of another tenant'),
   (3, '00000000-0000-0000-0000-000000000001', 'an unknown version')
 ) as v (position, id, what)
@@ -1513,11 +1522,11 @@ select throws_ok(
   $$ select * from memory.semantic_search(
        'fact', memory_test.axis(1), embedding_version_id => '00000000-0000-0000-0000-000000000001'
      ) $$,
-  'PM004', 'no embedding model is registered', 'a version of a tenant that has none is refused'
+  'PM004', 'no embedding model is registered', 'a version is refused for a tenant without one'
 );
 select is_empty(
   $$ select * from memory.semantic_search('fact', memory_test.axis(1)) $$,
-  'without any vector semantic search finds nothing'
+  'semantic search without stored vectors finds nothing'
 );
 select memory_test.as_tenant('');
 select throws_ok(

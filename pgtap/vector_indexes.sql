@@ -31,10 +31,16 @@ select results_eq(
        'embedding', '(validity = ''active''::text)', true),
      ('memory.rules_embedding_idx', 'memory.rules', 'ivfflat', '{lists=20}', 'vector_cosine_ops',
        'embedding', '(lifecycle_state <> ''retracted''::text)', true) $$,
-  'ivfflat builds three valid indexes of 20 lists for cosine distance, of what is live'
+  'ivfflat builds three valid cosine indexes of 20 lists over searchable memories'
 );
-select is(memory.rebuild_vector_indexes('exact'), 'exact', 'exact gives its name');
-select is_empty($$ select * from memory_test.vector_indexes $$, 'and drops every approximate index');
+select is(
+  memory.rebuild_vector_indexes('exact'), 'exact',
+  'rebuilding with the method exact returns exact'
+);
+select is_empty(
+  $$ select * from memory_test.vector_indexes $$,
+  'the method exact drops every approximate index'
+);
 select is(memory.rebuild_vector_indexes('hnsw'), 'hnsw', 'HNSW indexes can be built without any vector');
 select results_eq(
   $$ select * from memory_test.vector_indexes order by 1 $$,
@@ -45,7 +51,7 @@ select results_eq(
        'embedding', '(validity = ''active''::text)', true),
      ('memory.rules_embedding_idx', 'memory.rules', 'hnsw', '{m=24,ef_construction=200}', 'vector_cosine_ops',
        'embedding', '(lifecycle_state <> ''retracted''::text)', true) $$,
-  'hnsw builds three valid indexes for cosine distance, of what is live'
+  'hnsw builds three valid cosine indexes over searchable memories'
 );
 select memory.rebuild_vector_indexes('ivfflat');
 select results_eq(
@@ -57,7 +63,7 @@ select memory.rebuild_vector_indexes('ivfflat');
 select results_eq(
   $$ select method, count(*) from memory_test.vector_indexes group by 1 $$,
   $$ values ('ivfflat', 3::bigint) $$,
-  'and those of its own'
+  'a rebuild replaces the indexes of the same method'
 );
 select is(
   (
@@ -67,10 +73,10 @@ select is(
     )
     and i.indisvalid
   ),
-  3::bigint, 'the indexes of exact search stay'
+  3::bigint, 'a rebuild keeps the indexes of exact search'
 );
 
--- How many lists an IVFFlat index gets
+-- The number of lists of an IVFFlat index
 
 select is(memory.choose_lists(v.vectors), v.lists, format('%s vectors are split into %s lists', v.vectors, v.lists))
 from (values
@@ -81,7 +87,7 @@ select memory.rebuild_vector_indexes('ivfflat', lists => 7) \g /dev/null
 select results_eq(
   $$ select options, count(*) from memory_test.vector_indexes group by 1 $$,
   $$ values ('{lists=7}', 3::bigint) $$,
-  'or as many as asked for'
+  'an IVFFlat index has as many lists as requested'
 );
 create or replace function memory.count_vectors(memory_type text)
   returns bigint
@@ -91,10 +97,10 @@ select memory.rebuild_vector_indexes('ivfflat') \g /dev/null
 select results_eq(
   $$ select options from memory_test.vector_indexes order by name $$,
   $$ values ('{lists=30}'), ('{lists=40}'), ('{lists=20}') $$,
-  'each memory type by its own number of vectors'
+  'each memory type has lists for its own number of vectors'
 );
 
--- Statements to be run by hand
+-- Statements to run by hand
 
 select results_eq(
   $$ select * from memory.vector_index_statements('ivfflat', 20) $$,
@@ -110,10 +116,11 @@ select results_eq(
      ('create index concurrently rules_embedding_idx on memory.rules '
        || 'using ivfflat (embedding public.vector_cosine_ops) with (lists = 20) '
        || 'where lifecycle_state <> ''retracted''') $$,
-  'the statements of a method can be had, to be run one by one'
+  'vector_index_statements returns the statements of a method one by one'
 );
 select is(
-  (select count(*) from memory.vector_index_statements('exact')), 3::bigint, 'exact only drops'
+  (select count(*) from memory.vector_index_statements('exact')), 3::bigint,
+  'the statements of the method exact only drop indexes'
 );
 
 -- With vectors
@@ -138,29 +145,33 @@ select is(
 from unnest('{ivfflat,hnsw}'::text[]) with ordinality as m (method, position)
 order by m.position;
 select lives_ok(
-  $$ select memory.store_rule('y', embedding => memory_test.near(0.123)) $$, 'and memories stored then'
+  $$ select memory.store_rule('y', embedding => memory_test.near(0.123)) $$,
+  'memories can be stored with an approximate index'
 );
 select is(
   (select m.content from memory.semantic_search('rule', memory_test.near(0.123), max_results => 1) as m), 'y',
-  'and found'
+  'memories stored with an approximate index are found'
 );
 
 -- auto
 
 select is(
   memory.largest_tenant_size(), 45::bigint,
-  'the size of a tenant is that of its largest type, live vectors only'
+  'the size of a tenant is its largest number of searchable vectors of a type'
 );
 insert into memory.embedding_versions (tenant_id, id, model, version, status)
 values ('b', '00000000-0000-0000-0000-0000000000b1', 'model', '1', 'active');
 insert into memory.episodes (tenant_id, butler, content, embedding, embedding_version_id)
 select 'b', 'home', 'x', memory_test.near(n / 100.0), '00000000-0000-0000-0000-0000000000b1'
 from generate_series(1, 60) as n;
-select is(memory.largest_tenant_size(), 60::bigint, 'and the largest tenant counts');
+select is(memory.largest_tenant_size(), 60::bigint, 'the size of the largest tenant counts');
 select is(
-  memory.rebuild_vector_indexes(), 'exact', 'unless told, the method is chosen: exact for small tenants'
+  memory.rebuild_vector_indexes(), 'exact', 'the default method is exact for small tenants'
 );
-select is_empty($$ select * from memory_test.vector_indexes $$, 'and the indexes are dropped');
+select is_empty(
+  $$ select * from memory_test.vector_indexes $$,
+  'the default method drops the indexes of small tenants'
+);
 create or replace function memory.largest_tenant_size()
   returns bigint
   language sql
@@ -172,16 +183,16 @@ select is(memory.rebuild_vector_indexes('auto'), 'hnsw', 'more than ten thousand
 select results_eq(
   $$ select method, count(*) from memory_test.vector_indexes where valid group by 1 $$,
   $$ values ('hnsw', 3::bigint) $$,
-  'which is built'
+  'the HNSW indexes of the method auto are built'
 );
 select memory.configure('{"exact_scan_limit": 0}') \g /dev/null
 set local memory_test.size = 10000;
 select is(
   memory.rebuild_vector_indexes('auto'), 'exact',
-  'the indexes are those of all tenants, so the setting of one does not decide'
+  'the setting of one tenant does not determine the method for the shared indexes'
 );
 
--- What is refused
+-- Refused arguments
 
 select throws_ok(
   format('select memory.rebuild_vector_indexes(%L)', m.method), 'PM002',
@@ -204,61 +215,64 @@ from (values
 order by c.position;
 select throws_ok(
   $$ select * from memory.vector_index_statements('auto') $$, 'PM002', 'unknown method: ''auto''',
-  'there are no statements for a choice'
+  'the method auto has no statements'
 );
 select memory.rebuild_vector_indexes('hnsw');
 select throws_ok(
   $$ select memory.rebuild_vector_indexes('bogus') $$, 'PM002', null,
-  'a method that does not exist is refused'
+  'an unknown method is refused'
 );
 select is(
   (select count(*) from memory_test.vector_indexes where valid), 3::bigint,
-  'and leaves the indexes as they are'
+  'a refused rebuild keeps the indexes'
 );
 
--- All or nothing
+-- A failed rebuild
 
 drop index memory.rules_embedding_idx;
 create table memory.rules_embedding_idx ();
 select throws_ok(
-  $$ select memory.rebuild_vector_indexes('ivfflat') $$, '42809', null, 'a build that fails'
+  $$ select memory.rebuild_vector_indexes('ivfflat') $$, '42809', null,
+  'a rebuild fails if the name of an index is taken'
 );
 select results_eq(
   $$ select method, count(*) from memory_test.vector_indexes where valid group by 1 $$,
   $$ values ('hnsw', 2::bigint) $$,
-  'leaves the indexes as they were'
+  'a failed rebuild keeps the indexes'
 );
 drop table memory.rules_embedding_idx;
 update pg_index as i set indisvalid = false where i.indexrelid = 'memory.facts_embedding_idx'::regclass;
 select memory.rebuild_vector_indexes('hnsw');
 select is(
   (select count(*) from memory_test.vector_indexes where valid), 3::bigint,
-  'a rebuild replaces an index that is not valid, and one that is missing'
+  'a rebuild replaces invalid and missing indexes'
 );
 
--- Who may
+-- Privileges
 
 select memory_test.a_login('vector_indexes_admin', 'a', 'memory_admin');
 select memory_test.a_login('vector_indexes_writer', 'a', 'memory_writer, memory_worker, memory_reader');
 select memory_test.share_results();
 set local session authorization vector_indexes_admin;
 select is(
-  memory.rebuild_vector_indexes('ivfflat'), 'ivfflat', 'an administrator needs no rights on the tables'
+  memory.rebuild_vector_indexes('ivfflat'), 'ivfflat',
+  'an administrator rebuilds indexes without privileges on the tables'
 );
 set local session authorization vector_indexes_writer;
 select throws_ok(
-  $$ select memory.rebuild_vector_indexes('exact') $$, '42501', null, 'nobody else rebuilds indexes'
+  $$ select memory.rebuild_vector_indexes('exact') $$, '42501', null,
+  'other roles cannot rebuild indexes'
 );
 set local session authorization default;
 select is(
   (select string_agg(distinct method, ' ') from memory_test.vector_indexes), 'ivfflat',
-  'the indexes are those of the administrator'
+  'the indexes are those that the administrator rebuilt'
 );
 select is_empty(
   $$ select v.name from memory_test.vector_indexes as v
      join pg_class as c on c.oid = v.name::regclass
      where c.relowner <> 'memory_owner'::regrole $$,
-  'and belong to the owner of the schema'
+  'rebuilt indexes belong to the owner of the schema'
 );
 
 select * from finish();

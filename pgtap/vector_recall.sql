@@ -2,7 +2,7 @@ begin;
 \ir fixtures.sql
 select plan(38);
 
--- Random vectors, the same ones in every run, have no near neighbors: the hardest case of an index.
+-- Random vectors, the same in every run, have no near neighbors: the hardest case for an index.
 
 select setseed(0.5);
 create table memory_test.vectors as
@@ -22,8 +22,8 @@ select
   r.search_overlap, r.worst_search_overlap, r.short_searches, r.exact_ms, r.index_ms, r.search_ms
 from memory.check_vector_recall() as r;
 
--- An IVFFlat index that was made on an empty table: its lists lie anywhere. Of 200, a search reads 40; of
--- 20, as the index of rules has, all.
+-- An IVFFlat index built on an empty table has arbitrary lists. Of 200 lists, a search reads 40; of
+-- 20, as in the index of rules, all.
 
 select memory.rebuild_vector_indexes('ivfflat', lists => 200) \g /dev/null
 drop index memory.rules_embedding_idx;
@@ -53,7 +53,7 @@ select results_eq(
      ('episode', 'ivfflat', true, false, 0::bigint, 0::bigint),
      ('fact', 'ivfflat', true, false, 500, 20),
      ('rule', 'ivfflat', true, false, 500, 20) $$,
-  'there is a row for each memory type, with its index, its live vectors and the size of the sample'
+  'each memory type has a row with its index, its searchable vectors and the sample size'
 );
 select results_eq(
   $$ select r.index_overlap, r.worst_index_overlap, r.short_index_answers, r.search_overlap,
@@ -63,25 +63,26 @@ select results_eq(
        null::float8, null::float8, 0::bigint, null::float8, null::float8, 0::bigint, null::float8,
        null::float8, null::float8
      ) $$,
-  'without memories there is nothing to compare'
+  'a memory type without memories has nothing to compare'
 );
 create table memory_test.facts as select r.* from memory_test.recall as r where r.memory_type = 'fact';
 select cmp_ok(
   (select f.index_overlap from memory_test.facts as f), '<', 0.97::float8,
-  'an index made on an empty table misses much'
+  'an index built on an empty table misses many neighbors'
 );
 select cmp_ok(
   (select f.index_overlap from memory_test.facts as f), '>=', 0.1::float8,
-  'but not the memory itself that was asked for'
+  'an index built on an empty table finds at least the queried memory'
 );
 select cmp_ok(
   (select f.worst_index_overlap from memory_test.facts as f), '<',
-  (select f.index_overlap from memory_test.facts as f), 'the worst query is worse than the average'
+  (select f.index_overlap from memory_test.facts as f),
+  'the worst query of an index is worse than the average'
 );
 select results_eq(
   $$ select f.search_overlap, f.worst_search_overlap, f.short_searches from memory_test.facts as f $$,
   $$ values (1.0::float8, 1.0::float8, 0::bigint) $$,
-  'the answers of search are complete all the same: so few vectors are compared one by one'
+  'search is complete because it compares so few vectors exactly'
 );
 select results_eq(
   $$ select r.index_overlap, r.worst_index_overlap, r.short_index_answers, r.search_overlap
@@ -90,10 +91,11 @@ select results_eq(
   'an index of 20 lists, all of which are read, misses nothing'
 );
 select ok(
-  f.exact_ms > 0 and f.index_ms > 0 and f.search_ms > 0, 'it says how long each way takes'
+  f.exact_ms > 0 and f.index_ms > 0 and f.search_ms > 0,
+  'check_vector_recall returns the time of each method'
 ) from memory_test.facts as f;
 
--- What the raw index really returns, counted here by hand
+-- The actual answers of the raw index, compared by hand
 
 create table memory_test.sampled as
 select f.predicate::integer as number, v.embedding
@@ -126,20 +128,20 @@ select is(
 select results_eq(
   $$ select r.memory_type, r.index_overlap, r.search_overlap from memory.check_vector_recall() as r $$,
   $$ select r.memory_type, r.index_overlap, r.search_overlap from memory.check_vector_recall() as r $$,
-  'asked again, it says the same'
+  'check_vector_recall returns the same overlaps again'
 );
 select results_eq(
   $$ select r.queries from memory.check_vector_recall(sample => 3) as r $$,
-  $$ values (0::bigint), (3), (3) $$, 'the sample is as large as wanted'
+  $$ values (0::bigint), (3), (3) $$, 'the sample is as large as requested'
 );
 select results_eq(
   $$ select r.queries, r.short_index_answers > 0, r.search_overlap, r.short_searches
      from memory.check_vector_recall(sample => 1000, depth => 501) as r where r.memory_type = 'fact' $$,
   $$ values (500::bigint, true, 1.0::float8, 0::bigint) $$,
-  'yet not larger than what there is, and no answer is short that holds everything'
+  'the sample is limited to the memories, and an answer with all of them is not short'
 );
 
--- A tenant with few vectors among those of others
+-- A tenant with few vectors among those of other tenants
 
 select memory_test.as_tenant('b');
 select results_eq(
@@ -147,29 +149,29 @@ select results_eq(
        r.short_searches
      from memory_test.recall as r where r.memory_type = 'fact' $$,
   $$ values (12::bigint, 12::bigint, true, true, 1.0::float8, 0::bigint) $$,
-  'the index comes back short for a small tenant, search does not'
+  'the index returns too few memories for a small tenant, and search does not'
 );
 select memory.configure('{"exact_scan_limit": 0}') \g /dev/null
 select results_eq(
   $$ select r.is_used, r.short_index_answers > 0, r.short_searches
      from memory_test.recall as r where r.memory_type = 'fact' $$,
   $$ values (true, true, 0::bigint) $$,
-  'nor does it where it uses the index: a short answer is replaced by the exact one'
+  'a search that uses the index replaces a short answer by the exact one'
 );
 select cmp_ok(
   (select r.search_overlap from memory_test.recall as r where r.memory_type = 'fact'), '>',
   (select r.index_overlap from memory_test.recall as r where r.memory_type = 'fact'),
-  'which finds more'
+  'a search that replaces short answers finds more than the index'
 );
 select memory_test.as_tenant('c');
 select results_eq(
   $$ select r.memory_type, r.is_valid, r.is_used, r.memories, r.queries from memory_test.recall as r $$,
   $$ values
      ('episode', true, false, 0::bigint, 0::bigint), ('fact', true, false, 0, 0), ('rule', true, false, 0, 0) $$,
-  'a tenant sees its own memories only'
+  'check_vector_recall counts only memories of its tenant'
 );
 
--- Where the index is used, what it misses is told of search too.
+-- Where search uses the index, it misses the same memories.
 
 select memory_test.as_tenant('a');
 select memory.configure('{"exact_scan_limit": 0}') \g /dev/null
@@ -178,7 +180,7 @@ select results_eq(
        r.short_searches
      from memory_test.recall as r where r.memory_type <> 'episode' $$,
   $$ values ('fact', true, true, false, 0::bigint), ('rule', true, true, true, 0) $$,
-  'an index of many lists made on an empty table shows in the answers, one of 20 lists does not'
+  'search misses what an index of many lists on an empty table misses'
 );
 
 -- Other methods
@@ -199,7 +201,7 @@ select results_eq(
   $$ values (
        'hnsw', false, false, 20::bigint, null::float8, null::bigint, null::float8, 1.0::float8
      ) $$,
-  'an index that is not valid is neither used nor measured'
+  'an invalid index is neither used nor measured'
 );
 select memory.rebuild_vector_indexes('exact') \g /dev/null
 select results_eq(
@@ -209,10 +211,10 @@ select results_eq(
   $$ values
      ('fact', 'exact', null::boolean, false, null::float8, null::bigint, 1.0::float8, 0::bigint),
      ('rule', 'exact', null, false, null, null, 1.0, 0) $$,
-  'without an approximate index there is nothing to miss'
+  'without an approximate index only search is measured'
 );
 
--- Equals: any of them is as good as another.
+-- Equal distances: any of these memories is as good as another.
 
 insert into memory.episodes
   (tenant_id, butler, content, created_at, expires_at, embedding, embedding_version_id)
@@ -228,16 +230,16 @@ select results_eq(
   $$ select r.memories, r.index_overlap, r.short_index_answers
      from memory.check_vector_recall(as_of => '2026-01-02Z') as r where r.memory_type = 'episode' $$,
   $$ values (60::bigint, 1.0::float8, 0::bigint) $$,
-  'which of several equals is found makes no difference'
+  'any of several equally near memories counts as found'
 );
 select results_eq(
   $$ select r.memories, r.queries
      from memory.check_vector_recall(100, as_of => '2026-02-01Z') as r where r.memory_type = 'episode' $$,
   $$ values (30::bigint, 30::bigint) $$,
-  'what has expired is not counted'
+  'expired episodes are not counted'
 );
 
--- What is refused
+-- Refused arguments
 
 select throws_ok(
   format('select * from memory.check_vector_recall(%s)', c.arguments), 'PM002', c.message,
@@ -255,7 +257,7 @@ from (values
 ) as c (position, arguments, message)
 order by c.position;
 
--- How deep indexes are searched: seen from a function that is called for each row they find.
+-- How deep indexes are searched, recorded by a function that is called for each row they return.
 
 create or replace function memory.effective_confidence(
   confidence float8,
@@ -288,7 +290,7 @@ cross join lateral memory.approximate_neighbors(
 ) as n \g /dev/null
 select is(
   current_setting('memory_test.seen'), '600 20 relaxed_order',
-  'HNSW compares 600 candidates and reads on, IVFFlat reads 20 lists'
+  'HNSW compares 600 candidates and reads on, and IVFFlat reads 20 lists'
 );
 set local hnsw.ef_search = 41;
 set local ivfflat.probes = 3;
@@ -298,14 +300,16 @@ cross join lateral memory.approximate_neighbors(
   t.type, memory_test.axis(1), null, 10, 0.5, now()
 ) as n \g /dev/null
 select is(
-  current_setting('memory_test.seen'), '600 20 relaxed_order', 'a session that asks for less does not get it'
+  current_setting('memory_test.seen'), '600 20 relaxed_order',
+  'a session cannot lower the search depth'
 );
 select is(
   array[current_setting('hnsw.ef_search'), current_setting('ivfflat.probes')], '{41,3}',
-  'and finds its settings as they were'
+  'a search restores the settings of the session'
 );
 select ok(
-  coalesce(current_setting('hnsw.iterative_scan', true), 'off') = 'off', 'that of pgvector 0.8 too'
+  coalesce(current_setting('hnsw.iterative_scan', true), 'off') = 'off',
+  'a search restores the iterative scan setting of pgvector 0.8'
 );
 set local hnsw.ef_search = 700;
 set local ivfflat.probes = 99;
@@ -315,7 +319,8 @@ cross join lateral memory.approximate_neighbors(
   t.type, memory_test.axis(1), null, 10, 0.5, now()
 ) as n \g /dev/null
 select is(
-  current_setting('memory_test.seen'), '700 99 relaxed_order', 'more is what an operator may want'
+  current_setting('memory_test.seen'), '700 99 relaxed_order',
+  'a session can raise the search depth'
 );
 select memory.rebuild_vector_indexes('ivfflat', lists => 512) \g /dev/null
 set local ivfflat.probes = 1;
@@ -325,10 +330,11 @@ cross join lateral memory.approximate_neighbors(
   t.type, memory_test.axis(1), null, 10, 0.5, now()
 ) as n \g /dev/null
 select is(
-  current_setting('memory_test.seen'), '700 102 relaxed_order', 'of 512 lists a fifth is read'
+  current_setting('memory_test.seen'), '700 102 relaxed_order',
+  'a search of 512 lists reads a fifth of them'
 );
 
--- Who may
+-- Privileges
 
 select memory_test.a_login('vector_recall_admin', 'a', 'memory_admin');
 select memory_test.a_login('vector_recall_writer', 'a', 'memory_writer, memory_worker, memory_reader');
@@ -336,11 +342,11 @@ select memory_test.share_results();
 set local session authorization vector_recall_admin;
 select is(
   (select r.memories from memory.check_vector_recall() as r where r.memory_type = 'rule'), 500::bigint,
-  'an administrator needs no rights on the tables'
+  'an administrator checks recall without privileges on the tables'
 );
 set local session authorization vector_recall_writer;
 select throws_ok(
-  'select * from memory.check_vector_recall()', '42501', null, 'nobody else compares'
+  'select * from memory.check_vector_recall()', '42501', null, 'other roles cannot check recall'
 );
 set local session authorization default;
 
