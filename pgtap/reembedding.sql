@@ -1,5 +1,5 @@
--- The isolation level of a transaction is chosen at its beginning, so the switch at another level than
--- READ COMMITTED has a transaction of its own.
+-- The isolation level of a transaction is set at its beginning, so the switch at another level
+-- than READ COMMITTED has a transaction of its own.
 begin isolation level repeatable read;
 \ir fixtures.sql
 
@@ -25,7 +25,7 @@ begin;
 \ir fixtures.sql
 select plan(92);
 
--- A search by meaning for facts: content and similarity.
+-- A semantic search for facts: content and similarity.
 create function memory_test.found(embedding vector)
   returns table (content text, similarity numeric)
   language sql
@@ -47,7 +47,7 @@ create function memory_test.versions()
     order by 1;
   end;
 
--- What waits for a vector, by type and then by id.
+-- The memories that wait for a vector, by type and then by id.
 create function memory_test.waiting(target text)
   returns uuid[]
   language sql
@@ -65,47 +65,53 @@ create function memory_test.sorted(ids text)
 
 select is(
   :'repeatable_read'::text, 'PM002 the switch cannot run in a repeatable read transaction',
-  'the switch is refused where it could not see the stores it waited for'
+  'the switch is refused at an isolation level that hides concurrent stores'
 );
 
--- Nothing to change yet
+-- No re-embedding yet
 
-select is(memory.cancel_reembedding(), false, 'at first there is no change of model to cancel');
+select is(
+  memory.cancel_reembedding(), false,
+  'canceling returns false when no re-embedding is in progress'
+);
 select throws_ok(
   $$ select memory.switch_embedding_version() $$, 'PM004', 'no re-embedding is under way',
-  'nor one to finish'
+  'switching is refused when no re-embedding is in progress'
 );
 select throws_ok(
   $$ select memory.start_reembedding('', '2') $$, 'PM002', null,
-  'a change to a model without a name is refused'
+  're-embedding with a model without a name is refused'
 );
 select throws_ok(
-  $$ select memory.start_reembedding(null, '2') $$, 'PM002', null, 'a change to a NULL model is refused'
+  $$ select memory.start_reembedding(null, '2') $$, 'PM002', null,
+  're-embedding with a NULL model is refused'
 );
 select throws_ok(
   $$ select memory.start_reembedding(repeat('m', 257), '2') $$, 'PM002', null,
-  'a change to a model beyond 256 octets is refused'
+  're-embedding with a model name longer than 256 bytes is refused'
 );
 select throws_ok(
-  $$ select memory.start_reembedding('model', ' ') $$, 'PM002', null, 'a change to a blank version is refused'
+  $$ select memory.start_reembedding('model', ' ') $$, 'PM002', null,
+  're-embedding with a blank version is refused'
 );
 select throws_ok(
-  $$ select memory.start_reembedding('model', null) $$, 'PM002', null, 'a change to a NULL version is refused'
+  $$ select memory.start_reembedding('model', null) $$, 'PM002', null,
+  're-embedding with a NULL version is refused'
 );
 select throws_ok(
   $$ select memory.start_reembedding('model', repeat('1', 129)) $$, 'PM002', null,
-  'a change to a version beyond 128 octets is refused'
+  're-embedding with a version longer than 128 bytes is refused'
 );
 select throws_ok(
   $$ select memory.start_reembedding('model', '2', 768) $$, 'PM002', 'vectors of 768 dimensions do not fit',
-  'a change to a model of other dimensions is refused'
+  're-embedding with a model of other dimensions is refused'
 );
 select throws_ok(
   $$ select memory.start_reembedding('model', '2', null) $$, 'PM002', null,
-  'a change to a model of NULL dimensions is refused'
+  're-embedding with a model of NULL dimensions is refused'
 );
 
--- Memories under the old model: one of each type with its vector, and a fact that waits for it
+-- Memories under the old model: one of each type with its vector, and a fact without one
 
 select memory.register_embedding_version('model', '1') as old_id \gset
 select memory.store_episode('Met Ada', 'home', embedding => memory_test.axis(1)) as episode_id \gset
@@ -121,10 +127,12 @@ select memory_test.as_tenant('a') \g /dev/null
 
 select throws_ok(
   $$ select memory.start_reembedding('model', '1') $$,
-  'PM004', 'model model version 1 is active already, with rendering previous_dated', 'a change to the model that is active is refused'
+  'PM004', 'model model version 1 is active already, with rendering previous_dated',
+  're-embedding with the active model is refused'
 );
 select results_eq(
-  $$ select * from memory_test.versions() $$, $$ values ('model 1', 'active') $$, 'and leaves it active'
+  $$ select * from memory_test.versions() $$, $$ values ('model 1', 'active') $$,
+  'a refused re-embedding leaves the active version active'
 );
 
 -- Start
@@ -132,11 +140,11 @@ select results_eq(
 select memory.start_reembedding('model', '2') as new_id \gset
 select results_eq(
   $$ select * from memory_test.versions() $$, $$ values ('model 1', 'active'), ('model 2', 'building') $$,
-  'a change of model begins beside the active version'
+  're-embedding starts a building version next to the active one'
 );
 select results_eq(
   $$ select v.id from memory.active_embedding_version() as v $$, format($$ values (%L::uuid) $$, :'old_id'),
-  'the old version stays the active one'
+  'the old version stays active during re-embedding'
 );
 select is(
   memory_test.waiting('building'),
@@ -145,50 +153,54 @@ select is(
 );
 select is(
   memory_test.waiting('active'), array[:'waiting_id']::uuid[],
-  'what lacks its vector of the old one is queued for that too'
+  'a memory without a vector of the old version stays queued for it'
 );
 select results_eq(
   $$ select b.embedding_version_id, b.version, b.status, b.pending from memory.embedding_backlog() as b $$,
   format($$ values (%L::uuid, '1', 'active', 1::bigint), (%L, '2', 'building', 5) $$, :'old_id', :'new_id'),
-  'the backlog tells about both versions'
+  'the backlog lists both versions'
 );
 select is(
   memory.register_embedding_version('model', '2'), :'new_id'::uuid,
-  'a worker of the new model gets the id of its version'
+  'a worker of the new model gets the id of the new version'
 );
 select is(
-  memory.register_embedding_version('model', '1'), :'old_id'::uuid, 'and so does one of the old model'
+  memory.register_embedding_version('model', '1'), :'old_id'::uuid,
+  'a worker of the old model gets the id of the old version'
 );
 select throws_ok(
   $$ select memory.register_embedding_version('model', '3') $$, 'PM004', null,
-  'a third model is still refused'
+  'registering a third model is refused during re-embedding'
 );
 select throws_ok(
   $$ select memory.start_reembedding('model', '3') $$,
-  'PM004', 're-embedding with model model version 2 (rendering previous_dated) is under way', 'a second change is refused'
+  'PM004', 're-embedding with model model version 2 (rendering previous_dated) is under way',
+  'a second re-embedding is refused'
 );
 select throws_ok(
-  $$ select memory.start_reembedding('other', '2') $$, 'PM004', null, 'whatever model it names'
+  $$ select memory.start_reembedding('other', '2') $$, 'PM004', null,
+  'a second re-embedding is refused, whatever model it names'
 );
 select throws_ok(
-  $$ select memory.start_reembedding('model', '1') $$, 'PM004', null, 'even the one that is active'
+  $$ select memory.start_reembedding('model', '1') $$, 'PM004', null,
+  'a re-embedding back to the active model is refused during re-embedding'
 );
 select throws_ok(
   $$ insert into memory.embedding_versions (tenant_id, model, version, status)
      values ('a', 'model', '3', 'building') $$,
-  '23505', null, 'the database holds one version under construction per tenant'
+  '23505', null, 'the database refuses a second building version of a tenant'
 );
 select is_empty(
   $$ select q.memory_id from memory.embedding_queue as q where q.tenant_id = 'b' $$,
-  'another tenant is not concerned'
+  're-embedding queues nothing of another tenant'
 );
 
--- Side by side
+-- Two versions
 
 select throws_ok(
   $$ select memory.switch_embedding_version() $$,
   'PM004', '4 memories have no vector of the new version yet',
-  'the switch is refused while memories that are found by meaning lack their new vector'
+  'the switch is refused while active memories lack their new vector'
 );
 select results_eq(
   format(
@@ -202,29 +214,29 @@ select results_eq(
       ('fact', %L, 'user plays chess'), ('rule', %L, 'Ask first') $$,
     :'episode_id', :'fact_id', :'retracted_id', :'waiting_id', :'rule_id'
   ),
-  'a worker of the new model claims what lacks its vector'
+  'a worker of the new model claims the memories without its vector'
 );
 select results_eq(
   format($$ select c.memory_id from memory.claim_unembedded(%L, as_of => '2026-01-01Z') as c $$, :'old_id'),
   format($$ values (%L::uuid) $$, :'waiting_id'),
-  'a worker of the old model claims its own, though the other one has a claim on it'
+  'a worker of the old model can claim a memory that the other worker has claimed'
 );
 select memory.set_embedding('fact', :'fact_id', memory_test.axis(12), :'new_id') as staged \gset
-select is(:'staged'::boolean, true, 'a vector of the new version is taken');
+select is(:'staged'::boolean, true, 'a vector of the new version is accepted');
 select is(
   (
     select f.embedding = memory_test.axis(2) and f.embedding_version_id = :'old_id'
     from memory.facts as f where f.id = :'fact_id'
   ),
-  true, 'and leaves the old one in its place'
+  true, 'a vector of the new version leaves the old one in place'
 );
 select is(
   :'fact_id' = any (memory_test.waiting('building')), false,
-  'and takes the memory off the queue of the new version'
+  'a vector of the new version removes the memory from its queue'
 );
 select results_eq(
   $$ select * from memory_test.found(memory_test.axis(2)) $$, $$ values ('tea', 1.000000) $$,
-  'a search finds the memory by its old vector'
+  'a search finds a memory by its old vector during re-embedding'
 );
 select results_eq(
   format(
@@ -233,7 +245,7 @@ select results_eq(
     :'old_id'
   ),
   $$ values ('tea') $$,
-  'and with a vector of the old version'
+  'a search with the id of the old version is answered during re-embedding'
 );
 select throws_ok(
   format(
@@ -245,7 +257,7 @@ select memory.set_embedding('fact', :'fact_id', memory_test.axis(13), :'new_id')
 select is(
   (select s.embedding from memory.staged_embeddings as s where s.memory_id = :'fact_id'),
   memory_test.axis(13),
-  'a vector of the new version may be replaced before the switch'
+  'a vector of the new version can be replaced before the switch'
 );
 select is(
   memory.set_embedding('fact', :'foreign_id', memory_test.axis(1), :'new_id'), false,
@@ -253,10 +265,11 @@ select is(
 );
 select is(
   memory.set_embedding('rule', :'fact_id', memory_test.axis(1), :'new_id'), false,
-  'nor is a fact that is taken for a rule'
+  'a fact taken for a rule is given no vector of the new version'
 );
 select is(
-  (select count(*) from memory.staged_embeddings as s), 1::bigint, 'and none is kept'
+  (select count(*) from memory.staged_embeddings as s), 1::bigint,
+  'a vector that was not accepted is not kept'
 );
 select is(
   (
@@ -264,10 +277,10 @@ select is(
     where e.tenant_id = 'a'
   ),
   '{embedding_version_created,episode_created,fact_created,fact_retracted,rule_created}',
-  'none of this is an event'
+  'staging vectors writes no event'
 );
 
--- New stores during the change
+-- New memories during re-embedding
 
 create table memory_test.during as
 select s.ordinal, s.id
@@ -286,7 +299,7 @@ select throws_ok(
     $$ select memory.store_rule('x', embedding => memory_test.axis(1), embedding_version_id => %L) $$,
     :'new_id'
   ),
-  'PM004', null, 'a store with a vector of the new version is refused'
+  'PM004', null, 'storing with a vector of the new version is refused'
 );
 select is(
   memory_test.waiting('building'),
@@ -294,28 +307,28 @@ select is(
     ' ', :'episode_id', :'rule_id', :'waiting_id', :'retracted_id',
     :'during_id', :'during_embedded_id', :'during_episode_id', :'during_rule_id'
   )),
-  'what is stored during the change is queued for the new version, with a vector or without'
+  'a memory stored during re-embedding is queued for the new version'
 );
 select is(
   memory_test.waiting('active'),
   memory_test.sorted(concat_ws(' ', :'waiting_id', :'during_id', :'during_rule_id')),
-  'and without a vector for the old version too'
+  'a memory stored without a vector is also queued for the old version'
 );
 select results_eq(
   $$ select * from memory_test.found(memory_test.axis(5)) $$, $$ values ('a bike', 1.000000) $$,
-  'what is stored with a vector during the change is found by it at once'
+  'a memory stored with a vector during re-embedding is found by it at once'
 );
 select results_eq(
   format(
     $$ select c.memory_id from memory.claim_unembedded(%L, 2, as_of => '2026-01-01Z') as c $$, :'old_id'
   ),
   format($$ values (%L::uuid), (%L) $$, :'during_id', :'during_rule_id'),
-  'a worker of the old model gets as many as it asks for, whatever waits for the new version'
+  'a worker of the old model gets as many memories as it requests'
 );
 delete from memory.embedding_queue as q where q.target = 'building' and q.memory_id = :'during_id';
 select is(
   memory.start_reembedding('model', '2'), :'new_id'::uuid,
-  'beginning the same change again gives its version again'
+  'starting the same re-embedding again returns its version'
 );
 select is(
   memory_test.waiting('building'),
@@ -323,14 +336,14 @@ select is(
     ' ', :'episode_id', :'rule_id', :'waiting_id', :'retracted_id',
     :'during_id', :'during_embedded_id', :'during_episode_id', :'during_rule_id'
   )),
-  'and queues what is missing, but not what has its vector'
+  'starting the same re-embedding again queues the memories that are missing'
 );
 select is(
   (
     select count(*) from memory.embedding_queue as q
     where q.target = 'building' and q.memory_id = :'rule_id' and q.attempts = 1
   ),
-  1::bigint, 'and leaves the claims of the workers as they are'
+  1::bigint, 'starting the same re-embedding again keeps the claims of workers'
 );
 select memory.set_embedding('episode', :'during_episode_id', memory_test.axis(16), :'new_id') \g /dev/null
 delete from memory.episodes as e where e.id = :'during_episode_id';
@@ -338,7 +351,7 @@ select is_empty(
   format(
     $$ select s.memory_id from memory.staged_embeddings as s where s.memory_id = %L $$, :'during_episode_id'
   ),
-  'the vector that waits for an episode goes with the episode'
+  'the staged vector of an episode is deleted with the episode'
 );
 
 -- Switch
@@ -349,26 +362,30 @@ select memory.set_embedding('fact', :'during_embedded_id', memory_test.axis(15),
 select throws_ok(
   $$ select memory.switch_embedding_version() $$,
   'PM004', '1 memories have no vector of the new version yet',
-  'a single memory that lacks its new vector holds the switch up'
+  'a single memory without its new vector blocks the switch'
 );
 select results_eq(
   $$ select * from memory_test.versions() $$, $$ values ('model 1', 'active'), ('model 2', 'building') $$,
-  'a switch that is refused changes nothing'
+  'a refused switch changes nothing'
 );
 select memory.set_embedding('fact', :'retracted_id', memory_test.axis(14), :'new_id') \g /dev/null
 select memory.set_embedding('fact', :'waiting_id', memory_test.axis(17), :'new_id') \g /dev/null
 select is(
   :'waiting_id' = any (memory_test.waiting('active')), true,
-  'a memory that has its vector of the new version waits on for that of the old one'
+  'a memory with its new vector stays queued for its old one'
 );
 select is(
-  :'waiting_id' = any (memory_test.waiting('building')), false, 'but no more for that of the new one'
+  :'waiting_id' = any (memory_test.waiting('building')), false,
+  'a memory with its new vector is no longer queued for it'
 );
 select memory.switch_embedding_version() as switched_id \gset
-select is(:'switched_id'::uuid, :'new_id'::uuid, 'when none is missing the switch returns the new version');
+select is(
+  :'switched_id'::uuid, :'new_id'::uuid,
+  'the switch returns the new version when no vector is missing'
+);
 select results_eq(
   $$ select * from memory_test.versions() $$, $$ values ('model 1', 'retired'), ('model 2', 'active') $$,
-  'which is the active one then, and the old one is retired'
+  'the switch activates the new version and retires the old one'
 );
 select results_eq(
   format(
@@ -383,19 +400,19 @@ select results_eq(
     :'episode_id', :'fact_id', :'rule_id'
   ),
   format($$ values (true, %L::uuid), (true, %L), (true, %L) $$, :'new_id', :'new_id', :'new_id'),
-  'memories of each type have their new vectors'
+  'memories of each type have their new vectors after the switch'
 );
 select is(
   (select f.embedding from memory.facts as f where f.id = :'retracted_id'), memory_test.axis(14),
-  'and a fact that is found no more'
+  'a retracted fact has its new vector after the switch'
 );
 select results_eq(
   $$ select * from memory_test.found(memory_test.axis(13)) $$, $$ values ('tea', 1.000000) $$,
-  'a search finds a memory by its new vector'
+  'a search finds a memory by its new vector after the switch'
 );
 select is_empty(
   $$ select m.id from memory.semantic_search('fact', memory_test.axis(2)) as m where m.similarity > 0.5 $$,
-  'and not by its old one'
+  'a search does not find a memory by its old vector after the switch'
 );
 select results_eq(
   $$ select * from memory_test.found(memory_test.axis(17)) $$, $$ values ('chess', 1.000000) $$,
@@ -403,16 +420,20 @@ select results_eq(
 );
 select is(
   memory_test.waiting('active'), memory_test.sorted(concat_ws(' ', :'during_id', :'during_rule_id')),
-  'what has no vector at all waits for one of the new version now'
+  'a memory without any vector is queued for the new version after the switch'
 );
-select is(memory_test.waiting('building'), '{}', 'nothing waits for a version under construction');
+select is(
+  memory_test.waiting('building'), '{}',
+  'no memory is queued for a building version after the switch'
+);
 select is_empty(
-  $$ select s.memory_id from memory.staged_embeddings as s $$, 'no vector is left beside the memories'
+  $$ select s.memory_id from memory.staged_embeddings as s $$,
+  'no staged vector is left after the switch'
 );
 select results_eq(
   $$ select b.embedding_version_id, b.status, b.pending from memory.embedding_backlog() as b $$,
   format($$ values (%L::uuid, 'active', 2::bigint) $$, :'new_id'),
-  'the backlog is that of the new version'
+  'the backlog lists only the new version after the switch'
 );
 select results_eq(
   $$ select e.memory_id::text, e.payload from memory.memory_events as e
@@ -428,55 +449,59 @@ select results_eq(
   $$ values
     ('{"old": {"status": "active"}, "new": {"status": "retired"}}'::jsonb),
     ('{"old": {"status": "building"}, "new": {"status": "active"}}') $$,
-  'and events of the status of both'
+  'the switch writes an event of the status of each version'
 );
 select results_eq(
   $$ select f.embedding = memory_test.axis(2), f.embedding_version_id from memory.facts as f
      where f.tenant_id = 'b' $$,
   format($$ values (true, %L::uuid) $$, :'foreign_version_id'),
-  'the vectors of another tenant stay as they are'
+  'the switch keeps the vectors of another tenant'
 );
 select throws_ok(
   format(
     $$ select memory.store_rule('x', embedding => memory_test.axis(1), embedding_version_id => %L) $$,
     :'old_id'
   ),
-  'PM004', null, 'a store with a vector of the old version is refused'
+  'PM004', null, 'storing with a vector of the old version is refused after the switch'
 );
 select throws_ok(
   format(
     $$ select memory.semantic_search('fact', memory_test.axis(2), embedding_version_id => %L) $$, :'old_id'
   ),
-  'PM004', null, 'a search with a vector of the old version is refused'
+  'PM004', null, 'a search with a vector of the old version is refused after the switch'
 );
 select throws_ok(
   format($$ select memory.set_embedding('fact', %L, memory_test.axis(1), %L) $$, :'during_id', :'old_id'),
-  'PM004', null, 'a worker of the old model can set no vector any more'
+  'PM004', null, 'a worker of the old model cannot set a vector after the switch'
 );
 select throws_ok(
-  format($$ select memory.claim_unembedded(%L) $$, :'old_id'), 'PM004', null, 'nor claim anything'
+  format($$ select memory.claim_unembedded(%L) $$, :'old_id'), 'PM004', null,
+  'a worker of the old model cannot claim a memory after the switch'
 );
 select throws_ok(
   $$ select memory.register_embedding_version('model', '1') $$, 'PM004', null,
-  'a client of the old model is told so when it registers'
+  'a client of the old model cannot register after the switch'
 );
 select memory.set_embedding('fact', :'during_id', memory_test.axis(18)) \g /dev/null
 select is(
   (select f.embedding_version_id from memory.facts as f where f.id = :'during_id'), :'new_id'::uuid,
-  'what waited gets its vector from the new version'
+  'a queued memory gets its vector from the new version after the switch'
 );
 select throws_ok(
   $$ select memory.switch_embedding_version() $$, 'PM004', 'no re-embedding is under way',
-  'there is nothing left to switch'
+  'switching again is refused'
 );
 
--- Back to a retired version, cancelled once
+-- Back to a retired version, canceled once
 
 select memory.start_reembedding('model', '1') as back_id \gset
-select is(:'back_id'::uuid, :'old_id'::uuid, 'a retired version can be built again, under its id');
+select is(
+  :'back_id'::uuid, :'old_id'::uuid,
+  'a retired version can be built again under the same id'
+);
 select results_eq(
   $$ select * from memory_test.versions() $$, $$ values ('model 1', 'building'), ('model 2', 'active') $$,
-  'beside the one that replaced it'
+  'a retired version is built next to the active one'
 );
 select is(
   memory_test.waiting('building'),
@@ -484,65 +509,70 @@ select is(
     ' ', :'episode_id', :'fact_id', :'rule_id', :'waiting_id', :'retracted_id',
     :'during_id', :'during_embedded_id', :'during_rule_id'
   )),
-  'its old vectors are gone: every memory is queued again'
+  'building a retired version queues every memory again'
 );
 select memory.set_embedding('fact', :'fact_id', memory_test.axis(2), :'old_id') \g /dev/null
 select memory_test.as_tenant('b') \g /dev/null
-select is(memory.cancel_reembedding(), false, 'a tenant cannot cancel the change of another one');
+select is(
+  memory.cancel_reembedding(), false,
+  'a tenant cannot cancel the re-embedding of another tenant'
+);
 select memory.start_reembedding('model', '2') as foreign_new_id \gset
 select memory.set_embedding('fact', :'foreign_id', memory_test.axis(9), :'foreign_new_id') \g /dev/null
 select memory.store_fact('user', 'likes', 'juice') \g /dev/null
 select memory_test.as_tenant('a') \g /dev/null
 select memory.cancel_reembedding() as cancelled \gset
-select is(:'cancelled'::boolean, true, 'a change that is under way can be cancelled');
+select is(:'cancelled'::boolean, true, 'a re-embedding in progress can be canceled');
 select results_eq(
   $$ select * from memory_test.versions() $$, $$ values ('model 1', 'retired'), ('model 2', 'active') $$,
-  'and its version is retired'
+  'canceling a re-embedding retires its version'
 );
-select is(memory_test.waiting('building'), '{}', 'no memory waits for it any more');
+select is(memory_test.waiting('building'), '{}', 'canceling a re-embedding empties its queue');
 select is(
-  memory_test.waiting('active'), array[:'during_rule_id']::uuid[], 'while what waits for the active one does'
+  memory_test.waiting('active'), array[:'during_rule_id']::uuid[],
+  'canceling a re-embedding keeps the queue of the active version'
 );
 select is_empty(
   $$ select s.memory_id from memory.staged_embeddings as s where s.tenant_id = 'a' $$,
-  'the vectors it had so far are discarded'
+  'canceling a re-embedding discards its vectors'
 );
 select is(
   (
     select count(*) from memory.embedding_queue as q join memory.staged_embeddings as s using (tenant_id)
     where q.tenant_id = 'b' and q.target = 'building'
   ),
-  1::bigint, 'another tenant keeps its change, its queue and its vectors'
+  1::bigint, 'another tenant keeps its re-embedding, its queue and its vectors'
 );
 select results_eq(
   $$ select * from memory_test.found(memory_test.axis(13)) $$, $$ values ('tea', 1.000000) $$,
-  'searches go on as before'
+  'searches find the same memories after canceling'
 );
-select is(memory.cancel_reembedding(), false, 'what is cancelled cannot be cancelled again');
+select is(memory.cancel_reembedding(), false, 'a canceled re-embedding cannot be canceled again');
 select memory.store_fact('user', 'wears', 'a hat') as after_id \gset
 select is(
   :'after_id' = any (memory_test.waiting('building')), false,
-  'what is stored after the change was cancelled is not queued for its version'
+  'a memory stored after canceling is not queued for the canceled version'
 );
 select memory.start_reembedding('model', '1') \g /dev/null
 select is(
   :'fact_id' = any (memory_test.waiting('building')), true,
-  'a change that is begun anew queues what had its vector before it was cancelled'
+  'a restarted re-embedding queues memories that had a vector before canceling'
 );
 
--- The first model of all may come by way of a change
+-- The first model of a tenant may come by re-embedding
 
 select memory_test.as_tenant('c') \g /dev/null
 select memory.store_fact('user', 'likes', 'tea') as first_id \gset
 select memory.start_reembedding('model', '1') as first_version_id \gset
 select is_empty(
-  $$ select * from memory.active_embedding_version() $$, 'a change alone makes no version active'
+  $$ select * from memory.active_embedding_version() $$,
+  'starting a re-embedding does not activate a version'
 );
 select memory.set_embedding('fact', :'first_id', memory_test.axis(1), :'first_version_id') \g /dev/null
 select memory.switch_embedding_version() \g /dev/null
 select results_eq(
   $$ select * from memory_test.found(memory_test.axis(1)) $$, $$ values ('tea', 1.000000) $$,
-  'a tenant without an active version may switch to its first one'
+  'a tenant without an active version can switch to its first one'
 );
 select memory_test.as_tenant('d') \g /dev/null
 select memory.start_reembedding('model', '1') \g /dev/null
@@ -550,10 +580,10 @@ select memory.cancel_reembedding() \g /dev/null
 select memory.register_embedding_version('model', '1') \g /dev/null
 select is(
   (select v.model from memory.active_embedding_version() as v), 'model',
-  'the first model that is registered becomes the active one, even after a change to it was cancelled'
+  'the first registered model becomes active, even after a canceled re-embedding with it'
 );
 
--- A vector that was left beside its memory by another version, by a worker that outran a cancellation
+-- A staged vector of another version, left by a worker that continued after a cancellation
 
 select memory_test.as_tenant('e') \g /dev/null
 select memory.register_embedding_version('model', '1') \g /dev/null
@@ -566,7 +596,7 @@ select memory.start_reembedding('model', '3') \g /dev/null
 select throws_ok(
   $$ select memory.switch_embedding_version() $$,
   'PM004', '1 memories have no vector of the new version yet',
-  'a vector of a version that was cancelled does not pass for one of the new version'
+  'a staged vector of a canceled version does not count as one of the new version'
 );
 
 select * from finish();

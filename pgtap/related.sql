@@ -8,7 +8,7 @@ create function memory_test.id_of(name text)
   stable
   return (select s.id from memory.searchable_memories as s where s.tenant_id = 'a' and s.content = name);
 
--- Links two memories, which have their names for content, a second after the link before.
+-- Links two memories, named by their content, a second after the previous link.
 create sequence memory_test.seconds;
 create function memory_test.link(
   source text,
@@ -28,7 +28,7 @@ as $$
   where s.tenant_id = 'a' and s.content = source
 $$;
 
--- A walk from a memory as lines: depth, name, and the link over which it was reached.
+-- A walk from a memory as lines: depth, name, and the link that reached it.
 create function memory_test.walk(
   name text,
   max_depth integer default 1,
@@ -76,12 +76,12 @@ select results_eq(
   $$ values
      ('1 b: a supports b'), ('1 c: c contradicts a'), ('1 talk: a derived_from talk'),
      ('1 advice: advice related_to a') $$,
-  'a memory is related to what it is linked with, either way, the oldest link first'
+  'a memory is related to the memories it is linked with in either direction, oldest link first'
 );
 select results_eq(
   format($$ select * from memory.related('fact', %L) $$, memory_test.id_of('a')),
   format($$ select * from memory.related('fact', %L, 1, null, 'both', 50, now()) $$, memory_test.id_of('a')),
-  'unless asked otherwise that is one link away, over any relation, both ways, up to fifty of them, now'
+  'the defaults are one link, any relation, both directions, fifty results and now'
 );
 select results_eq(
   $$ select memory_test.walk('a', direction => 'outgoing') $$,
@@ -96,10 +96,11 @@ select results_eq(
 select results_eq(
   $$ select memory_test.walk('a', relations => '{related_to,supports}') $$,
   $$ values ('1 b: a supports b'), ('1 advice: advice related_to a') $$,
-  'only links of the named relations are followed'
+  'only links of the requested relations are followed'
 );
 select is_empty(
-  $$ select memory_test.walk('a', relations => '{supersedes}') $$, 'even if there is none'
+  $$ select memory_test.walk('a', relations => '{supersedes}') $$,
+  'requested relations without a link find nothing'
 );
 select results_eq(
   format(
@@ -116,14 +117,14 @@ select results_eq(
         '2026-01-01 00:00:04Z'::timestamptz) $$,
     memory_test.id_of('b'), memory_test.id_of('a'), memory_test.id_of('advice')
   ),
-  'each row tells what the memory says, and over which link it was reached, from where, in which direction'
+  'each row holds the memory, the link that reached it, its direction and its start'
 );
 select is(
   (select r.scope from memory.related('fact', memory_test.id_of('a')) as r where r.memory_type = 'episode'),
   'home', 'the scope of an episode is its butler'
 );
 
--- Further away
+-- Several links away
 
 select memory_test.link('b', 'supports', 'd') \g /dev/null
 select memory_test.link('c', 'supports', 'd') \g /dev/null
@@ -135,35 +136,35 @@ select results_eq(
   $$ values
      ('1 b: a supports b'), ('1 c: c contradicts a'), ('1 talk: a derived_from talk'),
      ('1 advice: advice related_to a'), ('2 d: b supports d') $$,
-  'what two memories lead to comes once, over the older link'
+  'a memory that two others lead to appears once, over the older link'
 );
 update memory.memory_links as l set created_at = '2025-01-01Z'
 where l.source_id = memory_test.id_of('c') and l.target_id = memory_test.id_of('d');
 select results_eq(
   $$ select w from memory_test.walk('a', 2) as w where w like '2%' $$, $$ values ('2 d: c supports d') $$,
-  'whichever that is'
+  'a memory that two others lead to appears over another link if that is older'
 );
 select results_eq(
   $$ select memory_test.walk('a', 5, direction => 'outgoing') $$,
   $$ values
      ('1 b: a supports b'), ('1 talk: a derived_from talk'), ('2 d: b supports d'), ('3 e: d supports e'),
      ('4 f: e supersedes f') $$,
-  'a direction holds for each step'
+  'outgoing links are followed at each step'
 );
 select results_eq(
   $$ select memory_test.walk('f', 3, direction => 'incoming') $$,
   $$ values ('1 e: e supersedes f'), ('2 d: d supports e'), ('3 c: c supports d'), ('3 b: b supports d') $$,
-  'and so against the links'
+  'incoming links are followed at each step'
 );
 select results_eq(
   $$ select memory_test.walk('a', 5, '{supports}') $$,
   $$ values ('1 b: a supports b'), ('2 d: b supports d'), ('3 c: c supports d'), ('3 e: d supports e') $$,
-  'and so do relations: what is near over others is further away'
+  'requested relations apply at each step and may lengthen the way to a memory'
 );
 select results_eq(
   $$ select memory_test.walk('a', 3, direction => 'outgoing') $$,
   $$ select w from memory_test.walk('a', 5, direction => 'outgoing') as w where w not like '4%' $$,
-  'no walk is longer than asked for'
+  'a walk is at most max_depth links long'
 );
 
 -- Cycles, pairs, ties
@@ -174,7 +175,7 @@ select results_eq(
   $$ values
      ('1 b: a supports b'), ('1 talk: a derived_from talk'), ('2 d: b supports d'), ('3 e: d supports e'),
      ('4 f: e supersedes f') $$,
-  'a cycle is walked once, and not back to where it began'
+  'a cycle is walked once and does not return to its start'
 );
 select results_eq(
   $$ select memory_test.walk('a', 5) $$,
@@ -182,22 +183,23 @@ select results_eq(
      ('1 b: a supports b'), ('1 c: c contradicts a'), ('1 talk: a derived_from talk'),
      ('1 advice: advice related_to a'), ('1 f: f related_to a'), ('2 d: c supports d'),
      ('2 e: e supersedes f') $$,
-  'every memory comes over its shortest way'
+  'every memory appears over its shortest way'
 );
 select memory_test.link('b', 'related_to', 'a') \g /dev/null
 select results_eq(
   $$ select w from memory_test.walk('a') as w where w like '1 b%' $$, $$ values ('1 b: a supports b') $$,
-  'of two links between two memories the older one counts'
+  'of two links between two memories the older one is returned'
 );
 update memory.memory_links as l set created_at = '2025-01-01Z'
 where l.source_id = memory_test.id_of('b') and l.target_id = memory_test.id_of('a');
 select results_eq(
-  $$ select memory_test.walk('a', max_results => 1) $$, $$ values ('1 b: b related_to a') $$, 'whichever that is'
+  $$ select memory_test.walk('a', max_results => 1) $$, $$ values ('1 b: b related_to a') $$,
+  'of two links between two memories the incoming one is returned if it is older'
 );
 update memory.memory_links as l set created_at = '2026-01-01Z';
 select results_eq(
   $$ select w from memory_test.walk('a') as w where w like '1 b%' $$, $$ values ('1 b: a supports b') $$,
-  'and of those of the same time the outgoing one'
+  'of two links of the same time the outgoing one is returned'
 );
 select results_eq(
   format(
@@ -207,7 +209,7 @@ select results_eq(
   format(
     $$ select r.memory_type, r.id from memory.related('fact', %L) as r order by 1, 2 $$, memory_test.id_of('a')
   ),
-  'what was linked at the same time comes by type and id'
+  'memories linked at the same time are ordered by type and id'
 );
 insert into memory.facts (tenant_id, id, subject, predicate, content)
 values ('a', '00000000-0000-0000-0000-000000000001', 'letter', 'twin', 'twin fact');
@@ -218,7 +220,7 @@ select memory_test.link('twin rule', 'supports', 'e') \g /dev/null
 select results_eq(
   $$ select w from memory_test.walk('e') as w where w like '1 twin%' $$,
   $$ values ('1 twin fact: twin fact supports e'), ('1 twin rule: twin rule supports e') $$,
-  'memories of two types are two, whatever their ids'
+  'memories of two types with the same id are two memories'
 );
 
 -- Bounds
@@ -228,10 +230,11 @@ select is_empty(
      from generate_series(1, 12) as n
      where array(select memory_test.walk('a', 5, max_results => n))
        <> (array(select memory_test.walk('a', 5)))[1:n] $$,
-  'with less room the answer is the beginning of the same one'
+  'a smaller max_results returns the beginning of the same answer'
 );
 select is(
-  (select count(*) from memory_test.walk('a', 5, max_results => 1)), 1::bigint, 'up to the first one'
+  (select count(*) from memory_test.walk('a', 5, max_results => 1)), 1::bigint,
+  'max_results of 1 returns one memory'
 );
 insert into memory.facts (tenant_id, subject, predicate, content)
 select 'a', 'number', n::text, 'number ' || n from generate_series(1, 1010) as n;
@@ -241,15 +244,15 @@ select results_eq(
   $$ select count(*), max(r.content) filter (where r.ordinality = 1000)
      from memory.related('fact', memory_test.id_of('number 1'), max_results => 5000) with ordinality as r $$,
   $$ values (1000::bigint, 'number 1001') $$,
-  'an answer holds a thousand memories at most'
+  'an answer holds at most a thousand memories'
 );
 select is(
   (select count(*) from memory.related('fact', memory_test.id_of('number 2'), 2, max_results => 1000) as r
    where r.depth = 2),
-  999::bigint, 'also of several levels'
+  999::bigint, 'an answer over several levels holds at most a thousand memories'
 );
 
--- Through what is no more
+-- Through retracted, superseded and deleted memories
 
 select memory.forget_memory('fact', memory_test.id_of('b')) \g /dev/null
 select memory.forget_memory('rule', memory_test.id_of('advice')) \g /dev/null
@@ -264,7 +267,7 @@ select results_eq(
   $$ values
      ('advice', 'retracted'), ('b', 'retracted'), ('d', 'retracted'), ('e', 'active'), ('f', 'superseded'),
      ('new f', 'active'), ('talk', 'pending') $$,
-  'links lead to memories in any state, and on through them'
+  'links lead to memories in any state and continue through them'
 );
 select is(
   (
@@ -272,7 +275,7 @@ select is(
     from memory.related('fact', memory_test.id_of('a'), as_of => now() + interval '8 days') as r
     where r.content = 'talk'
   ),
-  'expired', 'an episode that has expired at the time asked about says so'
+  'expired', 'an episode that has expired as of the requested time is returned as expired'
 );
 select memory.store_fact('letter', 'g', 'g') \g /dev/null
 select memory_test.link('g', 'derived_from', 'talk') \g /dev/null
@@ -289,11 +292,11 @@ select results_eq(
        (2, 'fact', %3$L::uuid, 'active', 'global', 'g', 'derived_from', 'incoming', %1$L::uuid) $$,
     :'talk_id', memory_test.id_of('a'), memory_test.id_of('g')
   ),
-  'of what was deleted nothing is left but that it was there, and its links'
+  'a deleted episode is returned as expired, with its links but without its content'
 );
 select set_eq(
   format($$ select r.content from memory.related('episode', %L) as r $$, :'talk_id'), $$ values ('a'), ('g') $$,
-  'a walk may begin there'
+  'a walk may start at a deleted episode'
 );
 select results_eq(
   format(
@@ -310,21 +313,25 @@ select results_eq(
        group by 1, 2 order by 1, 2 $$,
     memory_test.id_of('a')
   ),
-  'one link away it is what get_links tells'
+  'a walk of one link returns the states that get_links returns'
 );
 
--- Nothing, and nobody else's
+-- Empty answers and other tenants
 
 select is_empty(
   $$ select * from memory.related('fact', '00000000-0000-0000-0000-0000000000ff', 5) $$,
   'an unknown memory is related to nothing'
 );
-select is_empty($$ select * from memory.related('fact', null) $$, 'nor is a NULL one');
 select is_empty(
-  format($$ select * from memory.related('rule', %L) $$, memory_test.id_of('a')), 'nor one under another type'
+  $$ select * from memory.related('fact', null) $$,
+  'a NULL memory is related to nothing'
+);
+select is_empty(
+  format($$ select * from memory.related('rule', %L) $$, memory_test.id_of('a')),
+  'a memory under another type is related to nothing'
 );
 select is(
-  (select sum(f.reference_count) from memory.facts as f), 0::bigint, 'looking counts as no reference'
+  (select sum(f.reference_count) from memory.facts as f), 0::bigint, 'a walk counts no references'
 );
 insert into memory.facts (tenant_id, id, subject, predicate, content)
 select 'b', memory_test.id_of(n.name), 'letter', n.name, 'foreign ' || n.name
@@ -333,13 +340,13 @@ insert into memory.memory_links (tenant_id, source_type, source_id, target_type,
 values ('b', 'fact', memory_test.id_of('b'), 'fact', memory_test.id_of('c'), 'supports');
 select is_empty(
   $$ select w from memory_test.walk('b', 5) as w where w like '%foreign%' or w like '%: b supports c' $$,
-  'no link of another tenant is followed, even between memories of the same ids'
+  'links of another tenant are not followed, even between memories of the same ids'
 );
 select memory_test.as_tenant('b') \g /dev/null
 select results_eq(
   format($$ select r.content, r.depth from memory.related('fact', %L, 5) as r $$, memory_test.id_of('b')),
   $$ values ('foreign c', 1) $$,
-  'nor do others see more than theirs'
+  'another tenant sees only its own memories'
 );
 select memory_test.as_tenant('a') \g /dev/null
 
@@ -351,15 +358,15 @@ select throws_ok(
 );
 select throws_ok(
   format($$ select * from memory.related('episode', %L, 0) $$, :'talk_id'), 'PM002', 'max_depth is 0',
-  'a walk of no step is refused'
+  'a walk of 0 links is refused'
 );
 select throws_ok(
   format($$ select * from memory.related('episode', %L, 6) $$, :'talk_id'), 'PM002', 'max_depth is 6',
-  'a walk of six steps is refused'
+  'a walk of 6 links is refused'
 );
 select throws_ok(
   format($$ select * from memory.related('episode', %L, null) $$, :'talk_id'), 'PM002', 'max_depth is NULL',
-  'and so is one without an end'
+  'a walk of NULL links is refused'
 );
 select throws_ok(
   format($$ select * from memory.related('episode', %L, relations => '{supports,likes}') $$, :'talk_id'),
@@ -371,7 +378,7 @@ select throws_ok(
 );
 select throws_ok(
   format($$ select * from memory.related('episode', %L, relations => '{}') $$, :'talk_id'),
-  'PM002', 'unknown relations: {}', 'a walk over no relation is refused'
+  'PM002', 'unknown relations: {}', 'an empty list of relations is refused'
 );
 select throws_ok(
   format($$ select * from memory.related('episode', %L, direction => 'sideways') $$, :'talk_id'),
@@ -379,16 +386,16 @@ select throws_ok(
 );
 select throws_ok(
   format($$ select * from memory.related('episode', %L, max_results => 0) $$, :'talk_id'),
-  'PM002', 'max_results is 0', 'an answer without room is refused'
+  'PM002', 'max_results is 0', 'max_results of 0 is refused'
 );
 select throws_ok(
   format($$ select * from memory.related('episode', %L, as_of => 'infinity') $$, :'talk_id'),
-  'PM002', 'as_of is infinity', 'a time without end is refused'
+  'PM002', 'as_of is infinity', 'an infinite time is refused'
 );
 select memory_test.as_tenant('') \g /dev/null
 select throws_ok(
   format($$ select * from memory.related('episode', %L) $$, :'talk_id'), '28000', null,
-  'nothing is seen without a tenant'
+  'nothing is returned without a tenant'
 );
 
 select * from finish();
