@@ -2,7 +2,7 @@ begin;
 \ir fixtures.sql
 select plan(93);
 
--- A rule of 1 January that was marked on 2 January: + helpful, - harmful, 0 neutral, / skipped.
+-- A rule created on 1 January and marked on 2 January: + helpful, - harmful, 0 neutral, / skipped.
 create function memory_test.a_rule(
   outcomes text,
   content text default 'Ask first'
@@ -41,7 +41,7 @@ begin
 end;
 $$;
 
--- maturity, effectiveness to three places, applied/success/harmful, and ! when it is due to become a warning.
+-- Maturity, effectiveness to three places, applied/success/harmful, and ! if due for inversion.
 create function memory_test.standing(rule_id uuid)
   returns text
   language sql
@@ -66,7 +66,7 @@ begin
 end;
 $$;
 
--- The whole error of a statement as a client sees it, every id replaced by <id>.
+-- The whole error of a statement, every id replaced by <id>.
 create function memory_test.error_of(statement text)
   returns text
   language plpgsql
@@ -90,18 +90,24 @@ $$;
 
 select is(memory_test.standing_after(o.outcomes), o.standing, o.description)
 from (values
-  (1, '', 'candidate 0.000 0/0/0', 'a new rule is a candidate without any outcome'),
-  (2, '+', 'candidate 1.000 1/1/0', 'a helpful mark counts an application and a success'),
-  (3, '-', 'candidate 0.000 1/0/1', 'a harmful mark counts an application and a harm'),
-  (4, '0', 'candidate 0.000 1/0/0', 'a neutral application counts as one and changes nothing else'),
-  (5, '/', 'candidate 0.000 0/0/0', 'one that was skipped does not count'),
+  (1, '', 'candidate 0.000 0/0/0', 'a new rule is a candidate without outcomes'),
+  (2, '+', 'candidate 1.000 1/1/0', 'a helpful mark counts as an application and a success'),
+  (3, '-', 'candidate 0.000 1/0/1', 'a harmful mark counts as an application and a harm'),
+  (4, '0', 'candidate 0.000 1/0/0', 'a neutral application only counts as an application'),
+  (5, '/', 'candidate 0.000 0/0/0', 'a skipped application does not count'),
   (6, '+0+', 'candidate 0.667 3/2/0', 'after a helpful mark the effectiveness is success / applied'),
   (7, '+-', 'candidate 0.200 2/1/1',
-    'after a harmful mark it is success / (success + 4 harmful + 0.01)'),
-  (8, '+-+', 'candidate 0.667 3/2/1', 'and after the next helpful one success / applied again'),
-  (9, '+-0', 'candidate 0.200 3/1/1', 'a neutral application leaves the effectiveness as it is'),
+    'after a harmful mark the effectiveness is success / (success + 4 harmful + 0.01)'),
+  (
+    8, '+-+', 'candidate 0.667 3/2/1',
+    'after another helpful mark the effectiveness is success / applied again'
+  ),
+  (9, '+-0', 'candidate 0.200 3/1/1', 'a neutral application does not change the effectiveness'),
   (10, '++++++++++--', 'candidate 0.555 12/10/2', 'ten helpful and two harmful outcomes give 0.555'),
-  (11, '++++++++++--+', 'established 0.846 13/11/2', 'one more helpful mark lifts that to 0.846')
+  (
+    11, '++++++++++--+', 'established 0.846 13/11/2',
+    'one more helpful mark lifts an effectiveness of 0.555 to 0.846'
+  )
 ) as o (position, outcomes, standing, description)
 order by o.position;
 
@@ -109,7 +115,7 @@ select results_eq(
   $$ select r.success_count, r.harmful_count, r.asymmetric_score
      from memory.rules as r where r.applied_count = 13 $$,
   $$ values (11, 2, 11 / 19.01::float8) $$,
-  'while the asymmetric score beside it stays low'
+  'the asymmetric score stays low after one more helpful mark'
 );
 select is_empty(
   $$ select r.id from memory.rules as r
@@ -123,7 +129,7 @@ select is(
     round(memory.asymmetric_score(10, 2)::numeric, 4)::float8,
     memory.asymmetric_score(9000000000000000000, 9000000000000000000)
   ],
-  array[0, 0, 0.5552, 0.2]::float8[], 'the asymmetric score is that of the formula, without overflow'
+  array[0, 0, 0.5552, 0.2]::float8[], 'the asymmetric score follows the formula without overflow'
 );
 select results_eq(
   format(
@@ -132,7 +138,7 @@ select results_eq(
   ),
   $$ select r.id, 'candidate', 0.75::float8, 3 / 7.01::float8, 4, 3, 1, false
      from memory.rules as r where r.content = 'returned' $$,
-  'a mark returns how the rule stands after it'
+  'mark_helpful returns the state of the rule after the mark'
 );
 select results_eq(
   format(
@@ -141,7 +147,7 @@ select results_eq(
     memory_test.a_rule('--')
   ),
   $$ values (3, 0.0::float8, 0.0::float8, true) $$,
-  'a harmful one too'
+  'mark_harmful returns the state of the rule after the mark'
 );
 
 -- Times
@@ -155,7 +161,7 @@ select results_eq(
     :'timed_id'
   ),
   $$ values ('2026-02-01Z'::timestamptz, '2026-02-01Z'::timestamptz, '2026-01-01Z'::timestamptz) $$,
-  'a mark says when the rule was applied and evaluated, and is no confirmation'
+  'a mark records when the rule was applied and evaluated and does not confirm it'
 );
 select memory.mark_harmful(:'timed_id', as_of => '2026-01-15Z') \g /dev/null
 select results_eq(
@@ -165,16 +171,16 @@ select results_eq(
     :'timed_id'
   ),
   $$ values (2, '2026-02-01Z'::timestamptz, '2026-02-01Z'::timestamptz) $$,
-  'a mark that comes late is counted and moves no time backwards'
+  'a late mark counts and moves no time backwards'
 );
 select memory.mark_helpful(:'timed_id') \g /dev/null
 select is(
   (select r.last_applied_at from memory.rules as r where r.id = :'timed_id'), now(),
-  'a mark that names no time is one of now'
+  'a mark without a time is dated now'
 );
 select lives_ok(
   format($$ select memory.mark_helpful(%L, as_of => '2026-01-01Z') $$, :'timed_id'),
-  'a rule may be applied in the moment it is created'
+  'a rule can be applied at the moment of its creation'
 );
 
 -- Applications
@@ -193,7 +199,7 @@ select results_eq(
      ('helpful', null, '{"session": 7}'::jsonb, '2026-01-03Z'::timestamptz),
      ('harmful', 'It was late', '{"session": 8}', '2026-01-04Z'),
      ('harmful', null, '{}', '2026-01-05Z') $$,
-  'each mark leaves an application with its outcome, reason, context and time'
+  'each mark stores an application with its outcome, reason, context and time'
 );
 select is_empty(
   $$ select r.id, r.applied_count, r.success_count, r.harmful_count
@@ -205,16 +211,16 @@ select is_empty(
        (count(a.id) filter (where a.outcome = 'helpful'))::integer,
        (count(a.id) filter (where a.outcome = 'harmful'))::integer
      ) $$,
-  'the counts of every rule are those of its applications'
+  'the counts of every rule match its applications'
 );
 select is(
   memory_test.events_of(:'applied_id'), '{rule_created,rule_helpful,rule_harmful,rule_harmful}',
-  'a mark writes its event and no other'
+  'a mark writes only its own event'
 );
 select is_empty(
   $$ select e.payload from memory.memory_events as e where e.event_type in ('rule_helpful', 'rule_harmful')
        and (select array_agg(k) from jsonb_object_keys(e.payload) as k) <> '{rule_application_id}' $$,
-  'which names the application and holds no word of it'
+  'the event of a mark names the application and holds none of its text'
 );
 
 -- Promotion
@@ -222,41 +228,55 @@ select is_empty(
 select is(memory_test.standing_after(o.outcomes), o.standing, o.description)
 from (values
   (1, '++++', 'candidate 1.000 4/4/0', 'four successes do not make a rule established'),
-  (2, '+++++', 'established 1.000 5/5/0', 'the fifth does'),
-  (3, '0000++++++', 'established 0.600 10/6/0', 'with an effectiveness of 0.6'),
-  (4, '0000+++++', 'candidate 0.556 9/5/0', 'and not below'),
-  (5, '----------++++++++++++++', 'candidate 0.583 24/14/10', 'however many successes there are'),
-  (6, '++++++++++++++++++++', 'established 1.000 20/20/0', 'a young rule is not proven'),
-  (7, '+++++0-', 'candidate 0.555 7/5/1', 'an established rule that does harm may fall back')
+  (2, '+++++', 'established 1.000 5/5/0', 'the fifth success makes a rule established'),
+  (
+    3, '0000++++++', 'established 0.600 10/6/0',
+    'a rule with an effectiveness of 0.6 becomes established'
+  ),
+  (
+    4, '0000+++++', 'candidate 0.556 9/5/0',
+    'a rule with an effectiveness below 0.6 stays a candidate'
+  ),
+  (
+    5, '----------++++++++++++++', 'candidate 0.583 24/14/10',
+    'many successes do not outweigh an effectiveness below 0.6'
+  ),
+  (6, '++++++++++++++++++++', 'established 1.000 20/20/0', 'a young rule does not become proven'),
+  (7, '+++++0-', 'candidate 0.555 7/5/1', 'a harmful mark can demote an established rule')
 ) as o (position, outcomes, standing, description)
 order by o.position;
 select memory_test.a_rule('+++++++++++++++') as promoted_id \gset
 select memory_test.mark(:'promoted_id', '+', '2026-01-30T23:59:59Z');
 select is(
   memory_test.standing(:'promoted_id'), 'established 1.000 16/16/0',
-  'a rule of fifteen successes is not proven a second before its thirtieth day is over'
+  'a rule with fifteen successes is not proven a second before it is thirty days old'
 );
 select memory_test.mark(:'promoted_id', '+', '2026-01-31T00:00:00Z');
 select is(
   memory_test.standing(:'promoted_id'), 'proven 1.000 17/17/0',
-  'a helpful mark on its thirtieth day proves it'
+  'a helpful mark after thirty days makes a rule proven'
 );
 select is(
   (memory_test.events_of(:'promoted_id'))[6:8] || (memory_test.events_of(:'promoted_id'))[18:],
   '{rule_helpful,rule_promoted,rule_helpful,rule_helpful,rule_helpful,rule_promoted}',
-  'each step has its event, after that of the mark'
+  'each promotion writes an event after that of the mark'
 );
 select memory_test.a_rule('++++++++++++++') as fourteen_id \gset
 select is(
-  memory_test.standing(:'fourteen_id'), 'established 1.000 14/14/0', 'fourteen successes'
+  memory_test.standing(:'fourteen_id'), 'established 1.000 14/14/0',
+  'a rule with fourteen successes is established'
 );
 update memory.rules as r set success_count = 13, applied_count = 13 where r.id = :'fourteen_id';
 select memory_test.mark(:'fourteen_id', '+', '2026-03-01Z');
 select is(
-  memory_test.standing(:'fourteen_id'), 'established 1.000 14/14/0', 'do not prove an old rule'
+  memory_test.standing(:'fourteen_id'), 'established 1.000 14/14/0',
+  'fourteen successes do not make an old rule proven'
 );
 select memory_test.mark(:'fourteen_id', '+', '2026-03-01Z');
-select is(memory_test.standing(:'fourteen_id'), 'proven 1.000 15/15/0', 'the fifteenth does');
+select is(
+  memory_test.standing(:'fourteen_id'), 'proven 1.000 15/15/0',
+  'the fifteenth success makes an old rule proven'
+);
 select memory_test.a_rule('') as diluted_id \gset
 update memory.rules as r
 set maturity = 'established', success_count = 20, applied_count = 26
@@ -264,42 +284,52 @@ where r.id = :'diluted_id';
 select memory_test.mark(:'diluted_id', '+', '2026-03-01Z');
 select is(
   memory_test.standing(:'diluted_id'), 'established 0.778 27/21/0',
-  'an effectiveness below 0.8 proves nothing'
+  'a rule with an effectiveness below 0.8 does not become proven'
 );
 select memory_test.mark(:'diluted_id', '+++', '2026-03-01Z');
-select is(memory_test.standing(:'diluted_id'), 'proven 0.800 30/24/0', 'one of 0.8 does');
+select is(
+  memory_test.standing(:'diluted_id'), 'proven 0.800 30/24/0',
+  'a rule with an effectiveness of 0.8 becomes proven'
+);
 select memory_test.a_rule('') as imported_id \gset
 update memory.rules as r set success_count = 50, applied_count = 50 where r.id = :'imported_id';
 select memory_test.mark(:'imported_id', '+', '2026-03-01Z');
 select is(
   memory_test.standing(:'imported_id'), 'established 1.000 51/51/0',
-  'a mark promotes by one step, even a rule that has earned two'
+  'a mark promotes a rule by one step, even if it has earned two'
 );
 select memory_test.mark(:'imported_id', '+', '2026-03-01Z');
-select is(memory_test.standing(:'imported_id'), 'proven 1.000 52/52/0', 'the next mark by the other');
+select is(
+  memory_test.standing(:'imported_id'), 'proven 1.000 52/52/0',
+  'the next mark promotes a rule by the second step'
+);
 
 -- Demotion
 
 select memory_test.mark(:'imported_id', '---', '2026-03-02Z');
 select is(
   memory_test.standing(:'imported_id'), 'proven 0.812 55/52/3',
-  'harm to an effectiveness of 0.8 or more does not demote a proven rule'
+  'a harmful mark does not demote a proven rule with an effectiveness of 0.8 or more'
 );
 select memory_test.mark(:'imported_id', '-', '2026-03-02Z');
 select is(
-  memory_test.standing(:'imported_id'), 'established 0.765 56/52/4', 'harm to one below does'
+  memory_test.standing(:'imported_id'), 'established 0.765 56/52/4',
+  'a harmful mark demotes a proven rule with an effectiveness below 0.8'
 );
 select memory_test.mark(:'imported_id', '----', '2026-03-02Z');
 select is(
   memory_test.standing(:'imported_id'), 'established 0.619 60/52/8',
-  'harm to an effectiveness of 0.6 or more does not demote an established rule'
+  'a harmful mark does not demote an established rule with an effectiveness of 0.6 or more'
 );
 select memory_test.mark(:'imported_id', '-', '2026-03-02Z');
-select is(memory_test.standing(:'imported_id'), 'candidate 0.591 61/52/9', 'harm to one below does');
+select is(
+  memory_test.standing(:'imported_id'), 'candidate 0.591 61/52/9',
+  'a harmful mark demotes an established rule with an effectiveness below 0.6'
+);
 select is(
   (select count(*) from unnest(memory_test.events_of(:'imported_id')) as e (type)
    where e.type = 'rule_demoted'),
-  2::bigint, 'each step down has its event'
+  2::bigint, 'each demotion writes an event'
 );
 select memory_test.a_rule('') as fallen_id \gset
 update memory.rules as r set maturity = 'established' where r.id = :'fallen_id';
@@ -309,17 +339,19 @@ where r.id = :'fallen_id';
 select memory_test.mark(:'fallen_id', '-', '2026-03-02Z');
 select is(
   memory_test.standing(:'fallen_id'), 'established 0.200 2/1/1',
-  'a mark demotes by one step, even a rule that has lost all trust'
+  'a mark demotes a rule by one step, even if its effectiveness is far lower'
 );
 select memory_test.mark(:'fallen_id', '0', '2026-03-02Z');
 select is(
-  memory_test.standing(:'fallen_id'), 'established 0.200 3/1/1', 'a neutral application demotes nothing'
+  memory_test.standing(:'fallen_id'), 'established 0.200 3/1/1',
+  'a neutral application does not demote a rule'
 );
 update memory.rules as r set maturity = 'established', success_count = 1, applied_count = 9
 where r.id = :'fallen_id';
 select memory_test.mark(:'fallen_id', '+', '2026-03-02Z');
 select is(
-  memory_test.standing(:'fallen_id'), 'established 0.200 10/2/1', 'nor does a helpful mark'
+  memory_test.standing(:'fallen_id'), 'established 0.200 10/2/1',
+  'a helpful mark does not demote a rule'
 );
 
 select is(
@@ -329,22 +361,31 @@ select is(
     memory.demoted_maturity(s, 'candidate', 0), memory.demoted_maturity(s, 'anti_pattern', 0)
   ],
   '{proven,established,established,candidate,candidate,anti_pattern}'::text[],
-  'what a step needs is enough to stay on it, and a candidate cannot fall'
+  'the effectiveness that promotes a rule keeps it there, and a candidate cannot fall'
 )
 from memory.default_settings('a') as s;
 
--- What is due to become a warning
+-- Rules that are due for inversion
 
 select is(memory_test.standing_after(o.outcomes), o.standing, o.description)
 from (values
-  (1, '--', 'candidate 0.000 2/0/2', 'two harms do not turn a rule into a warning'),
-  (2, '---', 'candidate 0.000 3/0/3 !', 'three do'),
-  (3, '+++++---', 'candidate 0.294 8/5/3 !', 'when the effectiveness is below 0.3'),
-  (4, '++++++---', 'candidate 0.333 9/6/3', 'and not above'),
-  (5, '---+', 'candidate 0.250 4/1/3 !', 'a helpful mark that does not lift it so far changes nothing'),
-  (6, '---0/', 'candidate 0.000 4/0/3 !', 'nor does an application without an outcome'),
-  (7, '---++', 'candidate 0.400 5/2/3', 'one that does takes the flag back'),
-  (8, '---++-', 'candidate 0.111 6/2/4 !', 'until the next harm')
+  (1, '--', 'candidate 0.000 2/0/2', 'two harmful marks do not flag a rule for inversion'),
+  (2, '---', 'candidate 0.000 3/0/3 !', 'three harmful marks flag a rule for inversion'),
+  (
+    3, '+++++---', 'candidate 0.294 8/5/3 !',
+    'an effectiveness below 0.3 flags a rule for inversion'
+  ),
+  (4, '++++++---', 'candidate 0.333 9/6/3', 'an effectiveness above 0.3 does not flag a rule'),
+  (
+    5, '---+', 'candidate 0.250 4/1/3 !',
+    'a helpful mark to an effectiveness below 0.3 keeps the flag'
+  ),
+  (6, '---0/', 'candidate 0.000 4/0/3 !', 'a neutral or skipped application keeps the flag'),
+  (
+    7, '---++', 'candidate 0.400 5/2/3',
+    'a helpful mark to an effectiveness above 0.3 removes the flag'
+  ),
+  (8, '---++-', 'candidate 0.111 6/2/4 !', 'another harmful mark sets the flag again')
 ) as o (position, outcomes, standing, description)
 order by o.position;
 select memory_test.a_rule('') as unmarked_id \gset
@@ -352,12 +393,12 @@ update memory.rules as r set harmful_count = 3, applied_count = 3 where r.id = :
 select memory_test.mark(:'unmarked_id', '0', '2026-01-02Z');
 select is(
   memory_test.standing(:'unmarked_id'), 'candidate 0.000 4/0/3',
-  'a neutral application does not flag a rule that came in with its harm'
+  'a neutral application does not flag an imported rule with harm'
 );
 select memory_test.a_rule('---') as flagged_id \gset
 select is(
   memory_test.events_of(:'flagged_id'), '{rule_created,rule_harmful,rule_harmful,rule_harmful}',
-  'the flag is part of the harmful mark on the record'
+  'the inversion flag writes no event but that of the harmful mark'
 );
 
 -- Reasons
@@ -368,7 +409,7 @@ select memory.mark_harmful(:'reasoned_id') \g /dev/null
 select memory.mark_harmful(:'reasoned_id', 'second') \g /dev/null
 select is(
   (select r.metadata -> 'harmful_reasons' from memory.rules as r where r.id = :'reasoned_id'),
-  '["first", "second"]', 'reasons are kept in their order'
+  '["first", "second"]', 'harmful reasons are kept in order'
 );
 do $$
 begin
@@ -385,24 +426,24 @@ select is(
       || (r.metadata -> 'harmful_reasons' ->> 0) || ' ' || (r.metadata -> 'harmful_reasons' ->> 19)
     from memory.rules as r where r.id = :'reasoned_id'
   ),
-  '20 reason 11 reason 30', 'of many reasons the newest twenty are kept'
+  '20 reason 11 reason 30', 'only the newest twenty reasons are kept with the rule'
 );
 select is(
   (select count(*) from memory.rule_applications as a
    where a.rule_id = :'reasoned_id' and a.reason is not null),
-  32::bigint, 'while each stays with its application'
+  32::bigint, 'every reason stays with its application'
 );
 select memory.store_rule(
   'Full', metadata => jsonb_build_object('k', repeat('x', 65500)), as_of => '2026-01-01Z'
 ) as full_id \gset
 select lives_ok(
   format($$ select memory.mark_harmful(%L, repeat(E'\x01', 1024)) from generate_series(1, 20) $$, :'full_id'),
-  'reasons find room beside as much metadata as a caller may keep'
+  'reasons fit next to the most metadata that a caller may store'
 );
 select throws_ok(
   format($$ update memory.rules as r set metadata = r.metadata || '{"l": "yyyyyyyyyyyyyyyyyyyyyyyy"}'
             where r.id = %L $$, :'full_id'),
-  '23514', null, 'which does not make room for more of it'
+  '23514', null, 'reserved room for reasons is not available to other metadata'
 );
 
 -- Settings
@@ -410,7 +451,7 @@ select throws_ok(
 select memory.configure('{"rule_effectiveness": "asymmetric"}') \g /dev/null
 select is(
   memory_test.standing_after('++++++++++--+'), 'candidate 0.579 13/11/2',
-  'the asymmetric score may count after every mark'
+  'the asymmetric score can be the effectiveness after every mark'
 );
 select memory.configure('{"rule_effectiveness": "by_outcome", "rule_helpful_confirms": true}') \g /dev/null
 select memory_test.a_rule('') as confirmed_id \gset
@@ -418,28 +459,29 @@ update memory.rules as r set metadata = '{"status": "fading"}' where r.id = :'co
 select memory_test.mark(:'confirmed_id', '-', '2026-02-01Z');
 select is(
   (select r.last_confirmed_at::text || r.lifecycle_state from memory.rules as r where r.id = :'confirmed_id'),
-  '2026-01-01Z'::timestamptz::text || 'fading', 'a harmful mark confirms nothing'
+  '2026-01-01Z'::timestamptz::text || 'fading', 'a harmful mark does not confirm a rule'
 );
 select memory_test.mark(:'confirmed_id', '+', '2026-02-01Z');
 select is(
   (select r.last_confirmed_at::text || r.lifecycle_state from memory.rules as r where r.id = :'confirmed_id'),
-  '2026-02-01Z'::timestamptz::text || 'active', 'a helpful one may count as a confirmation'
+  '2026-02-01Z'::timestamptz::text || 'active',
+  'a helpful mark confirms a rule if the setting says so'
 );
 select is(
   (memory_test.events_of(:'confirmed_id'))[4:], '{rule_helpful,rule_confirmed,rule_recovered}',
-  'which is on the record then'
+  'a confirming helpful mark writes an event of the confirmation'
 );
 select memory_test.mark(:'confirmed_id', '+', '2026-01-15Z');
 select is(
   (select r.last_confirmed_at from memory.rules as r where r.id = :'confirmed_id'), '2026-02-01Z'::timestamptz,
-  'and never moves it backwards'
+  'a confirming helpful mark does not move the confirmation backwards'
 );
 select memory_test.a_rule('') as doubtful_id \gset
 update memory.rules as r set confidence = 0.1, metadata = '{"status": "fading"}' where r.id = :'doubtful_id';
 select memory_test.mark(:'doubtful_id', '+', '2026-02-01Z');
 select is(
   (select r.lifecycle_state from memory.rules as r where r.id = :'doubtful_id'), 'fading',
-  'a rule whose confidence is below the threshold fades on'
+  'a confirmed rule below the threshold keeps fading'
 );
 select memory.configure('{
   "rule_helpful_confirms": false, "rule_established_successes": 2, "rule_established_effectiveness": 0.5,
@@ -448,17 +490,20 @@ select memory.configure('{
 }') \g /dev/null
 select is(memory_test.standing_after(o.outcomes), o.standing, o.description)
 from (values
-  (1, '+', 'candidate 1.000 1/1/0', 'all thresholds are settings: one success'),
-  (2, '00++', 'established 0.500 4/2/0', 'the second, with half of the applications'),
-  (3, '++0+', 'proven 0.750 4/3/0', 'the third, after half a day'),
-  (4, '+++-', 'established 0.428 4/3/1 !', 'and one harm')
+  (1, '+', 'candidate 1.000 1/1/0', 'with lower thresholds one success leaves a candidate'),
+  (2, '00++', 'established 0.500 4/2/0', 'with lower thresholds two successes establish a rule'),
+  (3, '++0+', 'proven 0.750 4/3/0', 'with lower thresholds three successes prove a rule'),
+  (
+    4, '+++-', 'established 0.428 4/3/1 !',
+    'with lower thresholds one harm demotes and flags a rule'
+  )
 ) as o (position, outcomes, standing, description)
 order by o.position;
 select memory.configure(
   to_jsonb(memory.default_settings('a')) - '{tenant_id,text_search_config}'::text[]
 ) \g /dev/null
 
--- What cannot be marked
+-- Rules that cannot be marked
 
 select memory.store_rule('Fading', as_of => '2026-01-01Z') as fading_id \gset
 update memory.rules as r set metadata = '{"status": "fading"}' where r.id = :'fading_id';
@@ -484,7 +529,8 @@ values
   'PM001 | no rule has id <id> | Find rules with memory.search(query, types => ''{rule}'').',
   'a rule that does not exist'),
 (2, '(null)',
-  'PM001 | no rule has id <NULL> | Find rules with memory.search(query, types => ''{rule}'').', 'no rule'),
+  'PM001 | no rule has id <NULL> | Find rules with memory.search(query, types => ''{rule}'').',
+  'a NULL rule'),
 (3, format('(%L)', :'fact_id'),
   'PM001 | no rule has id <id> | Find rules with memory.search(query, types => ''{rule}'').',
   'a fact that is taken for a rule'),
@@ -505,18 +551,18 @@ values
   ),
   'a rule before it was created'),
 (8, format('(%L, as_of => ''infinity'')', :'sound_id'),
-  'PM002 | as_of is infinity | Pass as_of as a finite timestamp.', 'a rule at the end of time'),
+  'PM002 | as_of is infinity | Pass as_of as a finite timestamp.', 'a rule at an infinite time'),
 (9, format('(%L, as_of => null)', :'sound_id'),
-  'PM002 | as_of is NULL | Pass as_of as a finite timestamp.', 'a rule at no time'),
+  'PM002 | as_of is NULL | Pass as_of as a finite timestamp.', 'a rule at a NULL time'),
 (10, format('(%L, context => ''[]'')', :'sound_id'),
   'PM002 | context is not a JSON object | Pass context such as {"source": "email"}.',
-  'a rule with a context that is no object'),
+  'a rule with a context that is not an object'),
 (11, format('(%L, context => null)', :'sound_id'),
   'PM002 | context is not a JSON object | Pass context such as {"source": "email"}.',
-  'a rule with no context at all'),
+  'a rule with a NULL context'),
 (12, format('(%L, context => jsonb_build_object(''k'', repeat(''x'', 65536)))', :'sound_id'),
   'PM002 | context is 65545 octets long | Pass context of at most 64 KiB.',
-  'a rule with too large a context');
+  'a rule with a context that is too large');
 select is(
   array[
     memory_test.error_of('select memory.mark_helpful' || r.call),
@@ -527,7 +573,8 @@ select is(
 from memory_test.refusals as r
 order by r.position;
 select throws_ok(
-  $$ select memory.mark_helpful('ask first') $$, '22P02', null, 'something that is no id cannot be marked'
+  $$ select memory.mark_helpful('ask first') $$, '22P02', null,
+  'a text that is not an id cannot be marked'
 );
 select is(
   memory_test.error_of(
@@ -548,17 +595,17 @@ select is(
     'PM002 | reason is empty | Pass reason with at least one visible character.',
     'PM002 | reason is 1025 octets long | Pass reason of at most 1024 octets; split longer text.'
   ],
-  'a reason is a text of some length'
+  'a reason that is empty or too long is refused'
 );
 select throws_ok(
   format($$ insert into memory.rule_applications (tenant_id, rule_id, outcome) values ('a', %L, 'neutral') $$,
     :'forgotten_id'),
-  'PM003', null, 'an operator cannot slip in an application of a forgotten rule either'
+  'PM003', null, 'an application of a forgotten rule cannot be inserted'
 );
 select is(
   (select md5(string_agg(r::text, '' order by r.id)) from memory.rules as r)
     || (select count(*) from memory.rule_applications),
-  :'rules_before' || :'applications_before', 'all of which has changed nothing'
+  :'rules_before' || :'applications_before', 'refused marks change nothing'
 );
 
 select * from finish();

@@ -2,7 +2,7 @@ begin;
 \ir fixtures.sql
 select plan(67);
 
--- The error code of a statement, or none; what it did is undone.
+-- The error code of a statement, or none. The statement is undone.
 create function memory_test.code_of(statement text)
   returns text
   language plpgsql
@@ -53,8 +53,8 @@ create function memory_test.other_value(
     end)
   end;
 
--- Changes every setting of the current tenant, one after another, and returns those that configure
--- does not return changed, that do not read back changed, or that change another setting too.
+-- Changes every setting of the current tenant in turn and returns those that configure does not
+-- return changed, that do not read back changed, or that change another setting.
 create function memory_test.settings_that_do_not_change()
   returns setof text
   language plpgsql
@@ -133,11 +133,11 @@ select is(
 );
 select is(
   to_jsonb(memory.current_settings()), to_jsonb(memory.default_settings('a')),
-  'a tenant that was never configured has the defaults'
+  'a tenant without settings has the defaults'
 );
 select is_empty(
   $$ select s.tenant_id from memory.settings as s where s.tenant_id = 'a' $$,
-  'and reading them stores nothing'
+  'reading the defaults stores nothing'
 );
 
 -- configure
@@ -149,7 +149,7 @@ select is(
 );
 select is(
   to_jsonb(memory.current_settings()), :'answer'::jsonb,
-  'a setting reads back as configured, the others as the defaults'
+  'a configured setting reads back, and the others have their defaults'
 );
 select results_eq(
   $$ select e.event_type, e.memory_id is null, e.payload -> 'old', e.payload -> 'new' || '{"tenant_id": "a"}'
@@ -164,7 +164,7 @@ select memory.configure('{"rrf_k": 30, "keyword_match": "all"}') \g /dev/null
 select is(
   to_jsonb(memory.current_settings()),
   to_jsonb(memory.default_settings('a')) || '{"retrieval_limit": 7, "rrf_k": 30, "keyword_match": "all"}',
-  'several settings change at once, and what was configured before stays'
+  'configure can change several settings and keeps those configured before'
 );
 select results_eq(
   $$ select e.payload from memory.memory_events as e
@@ -172,13 +172,13 @@ select results_eq(
   $$ values ('{
        "old": {"rrf_k": 60, "keyword_match": "any"}, "new": {"rrf_k": 30, "keyword_match": "all"}
      }'::jsonb) $$,
-  'a later one writes an event with the old and new values of what changed'
+  'a later configuration writes an event with the old and new values of what changed'
 );
 select memory.configure('{}') \g /dev/null
 select is(
   to_jsonb(memory.current_settings()),
   to_jsonb(memory.default_settings('a')) || '{"retrieval_limit": 7, "rrf_k": 30, "keyword_match": "all"}',
-  'an empty object changes nothing'
+  'an empty configuration changes nothing'
 );
 select memory_test.as_tenant('b') \g /dev/null
 select is(
@@ -188,10 +188,13 @@ select is(
 select memory.configure('{"retrieval_limit": 9}') \g /dev/null
 select is((memory.current_settings()).retrieval_limit, 9, 'each tenant has its own settings');
 select memory_test.as_tenant('a') \g /dev/null
-select is((memory.current_settings()).retrieval_limit, 7, 'whatever another tenant configures');
+select is(
+  (memory.current_settings()).retrieval_limit, 7,
+  'the settings of a tenant are independent of those of another tenant'
+);
 select is_empty(
   $$ select memory_test.settings_that_do_not_change() $$,
-  'every setting of a configured tenant can be changed alone, and reads back'
+  'every setting of a configured tenant can be changed alone and reads back'
 );
 select is(
   (
@@ -200,7 +203,7 @@ select is(
     join jsonb_each(to_jsonb(memory.default_settings('a'))) as d on d.key = c.key
     where c.value = d.value and c.key not in ('tenant_id', 'rrf_k', 'keyword_match')
   ),
-  0::bigint, 'and has a value other than the default then'
+  0::bigint, 'every setting of the test differs from its default'
 );
 select memory_test.as_tenant('c') \g /dev/null
 select is(
@@ -220,7 +223,7 @@ select memory_test.as_tenant('a') \g /dev/null
 delete from memory.settings as s where s.tenant_id = 'a';
 select is(
   to_jsonb(memory.current_settings()), to_jsonb(memory.default_settings('a')),
-  'a tenant whose row is removed has the defaults again'
+  'a tenant has the defaults again after its row is removed'
 );
 select is(
   (
@@ -228,7 +231,7 @@ select is(
     where e.tenant_id = 'a' and e.event_type = 'settings_deleted' and e.payload -> 'new' = '{}'
       and e.payload -> 'old' ->> 'retrieval_mode' = 'keyword'
   ),
-  1::bigint, 'and an event says so'
+  1::bigint, 'removing the settings of a tenant writes an event'
 );
 
 -- What configure refuses
@@ -239,14 +242,15 @@ select throws_ok(
 );
 select throws_ok(
   $$ select memory.configure('{"zzz": 1, "retrieval_limit": 7, "Aaa": null}') $$,
-  'PM002', 'unknown setting: "Aaa", zzz', 'all unknown settings are named'
+  'PM002', 'unknown setting: "Aaa", zzz', 'the error names all unknown settings'
 );
 select throws_ok(
   $$ select memory.configure('{"tenant_id": "b"}') $$, 'PM002', 'unknown setting: tenant_id',
-  'the tenant is no setting'
+  'the tenant is not a setting'
 );
 select throws_ok(
-  $$ select memory.configure('{"tenant_id": "a"}') $$, 'PM002', null, 'not even its own name can be set'
+  $$ select memory.configure('{"tenant_id": "a"}') $$, 'PM002', null,
+  'the tenant cannot be set to its own name'
 );
 select throws_ok(
   $$ select memory.configure(null) $$, 'PM002', 'settings are not a JSON object', 'NULL settings are refused'
@@ -254,7 +258,7 @@ select throws_ok(
 select is_empty(
   $$ select s.settings from unnest('{null,[],"\"rrf_k\"",7,true}'::text[]) as s (settings)
      where memory_test.code_of(format('select memory.configure(%L)', s.settings)) <> 'PM002' $$,
-  'settings that are no object are refused'
+  'settings that are not an object are refused'
 );
 select is_empty(
   $$ select k.key from jsonb_object_keys(to_jsonb(memory.default_settings('a'))) as k (key)
@@ -278,7 +282,7 @@ select is_empty(
        and memory_test.code_of(
          format('select memory.configure(%L)', jsonb_build_object(d.key, 'many'))
        ) <> 'PM002' $$,
-  'no setting takes any word'
+  'no setting accepts an arbitrary word'
 );
 select is_empty(
   $$ select d.key, n.value from jsonb_each(to_jsonb(memory.default_settings('a'))) as d,
@@ -287,7 +291,7 @@ select is_empty(
        and memory_test.code_of(
          format('select memory.configure(%L)', jsonb_build_object(d.key, n.value))
        ) <> 'PM002' $$,
-  'no number can be NaN, infinite, too large to store or negative'
+  'no numeric setting accepts NaN, infinite, too large or negative numbers'
 );
 select is_empty(
   $$ select r.setting, r.value
@@ -343,7 +347,7 @@ select is_empty(
      where memory_test.code_of(
        format('select memory.configure(%L)', jsonb_build_object(r.setting, r.value::jsonb))
      ) <> 'PM002' $$,
-  'a value just outside its range is refused'
+  'values just outside the range of a setting are refused'
 );
 select is_empty(
   $$ select r.settings
@@ -395,34 +399,34 @@ select is_empty(
        ('{"text_search_config": "simple"}')
      ) as r (settings)
      where memory_test.code_of(format('select memory.configure(%L)', r.settings)) <> 'none' $$,
-  'both ends of each range, and each word, are accepted'
+  'both ends of each range and every word of a setting are accepted'
 );
 select throws_ok(
   $$ select memory.configure('{
        "weight_relevance": 0, "weight_importance": 0, "weight_recency": 0, "weight_confidence": 0
      }') $$,
-  'PM002', null, 'weights that are all zero are refused'
+  'PM002', null, 'four weights of zero are refused'
 );
 select lives_ok(
   $$ select memory.configure('{
        "weight_relevance": 0, "weight_importance": 0, "weight_recency": 0, "weight_confidence": 0.001
      }') $$,
-  'one weight above zero is enough'
+  'a single weight above zero is accepted'
 );
 select throws_ok(
   $$ select memory.configure('{"context_facts_share": 0.61}') $$, 'PM002', null,
-  'shares of the context that add up to more than all of it are refused'
+  'context shares that add up to more than 1 are refused'
 );
 select lives_ok(
   $$ select memory.configure('{"context_facts_share": 0.7, "context_rules_share": 0.15}') $$,
-  'shares that change together need to add up together only'
+  'context shares that change together only need to add up together'
 );
 select lives_ok(
   $$ select memory.configure('{
        "context_facts_share": 0, "context_rules_share": 0, "context_warnings_share": 0,
        "context_episodes_share": 0
      }') $$,
-  'shares may leave all of the context to whoever comes first'
+  'context shares may all be zero'
 );
 select throws_ok(
   $$ select memory.configure('{"text_search_config": "klingon"}') $$,
@@ -434,20 +438,20 @@ select throws_ok(
 );
 select throws_ok(
   $$ select memory.configure('{"text_search_config": "pg_catalog.english"}') $$, 'PM002', null,
-  'a text search configuration goes by its bare name'
+  'a text search configuration with a schema in its name is refused'
 );
 create text search configuration public."Odd one" (copy = pg_catalog.simple);
 select ok(
   memory_test.code_of(
     $$ select memory.configure('{"text_search_config": "Odd one"}'), memory.store_rule('Speak clearly') $$
   ) in ('none', 'PM002'),
-  'a text search configuration that is accepted can be used, whatever its name'
+  'an accepted text search configuration works, whatever its name'
 );
 create schema hidden_text_search;
 create text search configuration hidden_text_search.hidden (copy = pg_catalog.simple);
 select throws_ok(
   $$ select memory.configure('{"text_search_config": "hidden"}') $$, 'PM002', null,
-  'a text search configuration of a schema that is not searched is unknown'
+  'a text search configuration outside the search path is unknown'
 );
 select is_empty(
   $$ select z.time_zone
@@ -456,9 +460,9 @@ select is_empty(
      where memory_test.code_of(
        format('select memory.configure(%L)', jsonb_build_object('time_zone', z.time_zone))
      ) <> 'PM002' $$,
-  'a time zone that is no name of the IANA database with its area is refused'
+  'a time zone that is not a full IANA name is refused'
 );
--- What a configuration is told to do instead.
+-- The message and hint of a refused configuration.
 create function memory_test.hint_of(settings jsonb)
   returns text
   language plpgsql
@@ -476,7 +480,7 @@ end;
 $$;
 select is(
   memory_test.hint_of(jsonb_build_object('time_zone', z.time_zone)), z.refusal,
-  format('%L as a time zone gets an answer that helps', z.time_zone)
+  format('the error about the time zone %L has a helpful hint', z.time_zone)
 )
 from (values
   (
@@ -492,13 +496,14 @@ order by z.position;
 select to_jsonb(memory.current_settings()) as before \gset
 select throws_ok(
   $$ select memory.configure('{"retrieval_limit": 3, "rrf_k": 0}') $$, 'PM002', null,
-  'one bad value refuses the whole configuration'
+  'one bad value makes the whole configuration fail'
 );
 select is(
-  to_jsonb(memory.current_settings()), :'before'::jsonb, 'and leaves every setting as it was'
+  to_jsonb(memory.current_settings()), :'before'::jsonb,
+  'a refused configuration changes no setting'
 );
 
--- Changing the language indexes the texts anew
+-- Changing the language reindexes the texts
 
 select memory.configure('{"text_search_config": "english"}') \g /dev/null
 select memory.store_episode('Ada was running', 'home') as episode_id \gset
@@ -519,19 +524,19 @@ select is(:'config'::text, 'simple', 'the language of the texts can be changed')
 select is(
   (select e.search_vector from memory.episodes as e where e.id = :'episode_id'),
   to_tsvector('simple', 'Ada was running (' || memory.date_in_words(now()) || ')'),
-  'episodes are indexed anew in it'
+  'a new language reindexes episodes'
 );
 select is(
   (select f.search_vector from memory.facts as f where f.id = :'fact_id'),
-  to_tsvector('simple', 'dogs like running'), 'and facts'
+  to_tsvector('simple', 'dogs like running'), 'a new language reindexes facts'
 );
 select is(
   (select r.search_vector from memory.rules as r where r.id = :'rule_id'),
-  to_tsvector('simple', 'Avoid running'), 'and rules'
+  to_tsvector('simple', 'Avoid running'), 'a new language reindexes rules'
 );
 select is(
   (select f.search_vector from memory.facts as f where f.id = :'retracted_id'),
-  to_tsvector('simple', 'cats like running'), 'and facts that are found no more'
+  to_tsvector('simple', 'cats like running'), 'a new language reindexes retracted facts'
 );
 select results_eq(
   format(
@@ -541,7 +546,7 @@ select results_eq(
     :'episode_id', :'fact_id', :'rule_id'
   ),
   $$ values ('simple'), ('simple'), ('simple') $$,
-  'each memory tells the language of its index'
+  'each memory stores the language of its index'
 );
 select is_empty(
   $$ select m.id from memory.keyword_search('fact', 'runs') as m $$,
@@ -550,21 +555,27 @@ select is_empty(
 select results_eq(
   $$ select m.id from memory.keyword_search('fact', 'Running') as m $$,
   format($$ values (%L::uuid) $$, :'fact_id'),
-  'but the word itself'
+  'a search in the new language finds the word itself'
 );
 select is(
-  memory_test.events_of(:'fact_id'), '{fact_created,fact_updated}', 'indexing a fact anew is on its record'
+  memory_test.events_of(:'fact_id'), '{fact_created,fact_updated}',
+  'reindexing a fact writes an event'
 );
 select is(
-  memory_test.events_of(:'episode_id'), '{episode_created,episode_updated}', 'and an episode'
+  memory_test.events_of(:'episode_id'), '{episode_created,episode_updated}',
+  'reindexing an episode writes an event'
 );
-select is(memory_test.events_of(:'rule_id'), '{rule_created,rule_updated}', 'and a rule');
+select is(
+  memory_test.events_of(:'rule_id'), '{rule_created,rule_updated}',
+  'reindexing a rule writes an event'
+);
 select is(
   (
     select e.payload from memory.memory_events as e
     where e.memory_id = :'fact_id' and e.event_type = 'fact_updated'
   ),
-  '{"changed": ["text_search_config"]}'::jsonb, 'which says that nothing else changed'
+  '{"changed": ["text_search_config"]}'::jsonb,
+  'the event of reindexing names only the language as changed'
 );
 select is(
   (
@@ -572,22 +583,23 @@ select is(
     where f.id = :'foreign_id'
   ),
   'english ' || to_tsvector('english', 'dogs like running')::text,
-  'the texts of another tenant are left alone'
+  'a new language does not reindex texts of another tenant'
 );
 select f.ctid as fact_place from memory.facts as f where f.id = :'fact_id' \gset
 select memory.configure('{"text_search_config": "simple", "rrf_k": 30}') \g /dev/null
 select results_eq(
   format($$ select f.ctid::text from memory.facts as f where f.id = %L $$, :'fact_id'),
   format($$ values (%L) $$, :'fact_place'),
-  'the same language again leaves the rows alone'
+  'configuring the same language again does not write the rows'
 );
 select is(
-  memory_test.events_of(:'fact_id'), '{fact_created,fact_updated}', 'and is no event of the memories'
+  memory_test.events_of(:'fact_id'), '{fact_created,fact_updated}',
+  'configuring the same language again writes no event of the memories'
 );
 select memory.store_fact('birds', 'like', 'singing') as bird_id \gset
 select is(
   (select f.search_vector from memory.facts as f where f.id = :'bird_id'),
-  to_tsvector('simple', 'birds like singing'), 'what is stored from then on is indexed in the new language'
+  to_tsvector('simple', 'birds like singing'), 'a new fact is indexed in the new language'
 );
 select memory.store_facts(
   '[{"subject": "bees", "predicate": "like", "content": "dancing"},
@@ -596,22 +608,23 @@ select memory.store_facts(
 select results_eq(
   $$ select f.search_vector from memory.facts as f where f.subject in ('bees', 'cows') order by f.subject $$,
   $$ values (to_tsvector('simple', 'bees like dancing')), (to_tsvector('simple', 'cows like grazing')) $$,
-  'in a batch too'
+  'new facts of a batch are indexed in the new language'
 );
 select memory.store_rule('Mind swimming') as rule_of_simple \gset
 select is(
   (select r.search_vector from memory.rules as r where r.id = :'rule_of_simple'),
-  to_tsvector('simple', 'Mind swimming'), 'and rules as well'
+  to_tsvector('simple', 'Mind swimming'), 'a new rule is indexed in the new language'
 );
 
--- No tenant, no settings
+-- Without a tenant
 
 select memory_test.as_tenant('') \g /dev/null
 select throws_ok(
-  $$ select memory.current_settings() $$, '28000', null, 'there are no settings without a tenant'
+  $$ select memory.current_settings() $$, '28000', null, 'settings cannot be read without a tenant'
 );
 select throws_ok(
-  $$ select memory.configure('{"rrf_k": 10}') $$, '28000', null, 'and nothing to configure'
+  $$ select memory.configure('{"rrf_k": 10}') $$, '28000', null,
+  'settings cannot be configured without a tenant'
 );
 
 select * from finish();

@@ -11,7 +11,7 @@ select is(
     "rules": {"candidate": 0, "established": 0, "proven": 0, "anti_pattern": 0, "forgotten": 0},
     "embeddings": {"pending": 0}
   }',
-  'an empty memory'
+  'the stats of an empty memory are zero'
 );
 insert into memory.episodes (tenant_id, butler, content, created_at, expires_at)
 values
@@ -40,7 +40,7 @@ select is(
     "rules": {"candidate": 2, "established": 1, "proven": 1, "anti_pattern": 1, "forgotten": 1},
     "embeddings": {"pending": 17}
   }',
-  'each memory is counted once in its type'
+  'memory_stats counts each memory once in its type'
 );
 select is(
   memory.memory_stats('home', '2026-01-03Z') - '{episodes,embeddings}'::text[],
@@ -48,16 +48,19 @@ select is(
     "facts": {"active": 1, "fading": 1, "superseded": 1, "expired": 1, "retracted": 0},
     "rules": {"candidate": 1, "established": 1, "proven": 0, "anti_pattern": 1, "forgotten": 1}
   }',
-  'a scope counts facts and rules of it and of global'
+  'memory_stats of a scope counts its facts and rules and global ones'
 );
 select is(
   memory.memory_stats('home', '2026-01-03Z') -> 'episodes', memory.memory_stats(as_of => '2026-01-03Z') -> 'episodes',
-  'and all episodes'
+  'memory_stats of a scope counts all episodes'
 );
-select throws_ok($$ select memory.memory_stats('') $$, 'PM002', null, 'a scope has a name');
-select throws_ok($$ select memory.memory_stats(as_of => null) $$, 'PM002', null, 'no such time');
+select throws_ok($$ select memory.memory_stats('') $$, 'PM002', null, 'an empty scope is refused');
+select throws_ok(
+  $$ select memory.memory_stats(as_of => null) $$, 'PM002', null,
+  'a NULL time is refused'
+);
 
--- What dashboards read
+-- Views of the dashboards
 
 select memory.store_fact('Ada', 'mood', 'well', source_butler => 'home') as well \gset
 select memory.store_fact('Ada', 'mood', 'ill', permanence => 'ephemeral', as_of => now() - interval '10 days') as ill \gset
@@ -67,35 +70,54 @@ select memory_test.share_results();
 set session authorization stats_reader;
 select results_eq(
   $$ select m.memory_type, count(*) from memory.memory_overview as m group by 1 order by 1 $$,
-  $$ values ('episode', 5::bigint), ('fact', 8), ('rule', 6) $$, 'a reader sees all memories of its tenant'
+  $$ values ('episode', 5::bigint), ('fact', 8), ('rule', 6) $$,
+  'a reader sees all memories of its tenant'
 );
 select results_eq(
   format($$ select m.lifecycle_state, m.confidence, round(m.effective_confidence::numeric, 4), m.supersedes_id
             from memory.memory_overview as m where m.id = %L $$, :'ill'),
   format($$ values ('active', 1.0::float8, round(exp(-1.0), 4), %L::uuid) $$, :'well'),
-  'with their state, and their confidence of now'
+  'memory_overview shows the state and the current confidence of a memory'
 );
 select is(
   (select m.lifecycle_state from memory.memory_overview as m where m.content = 'e4'), 'expired',
-  'an episode that has expired says so'
+  'memory_overview shows an expired episode as expired'
 );
 select results_eq(
   format($$ select e.event_type, e.from_state, e.to_state from memory.event_feed as e
             where e.memory_id = %L order by e.seq $$, :'well'),
-  $$ values ('fact_created', '[*]', 'active'), ('fact_superseded', 'active', 'superseded') $$, 'events'
+  $$ values ('fact_created', '[*]', 'active'), ('fact_superseded', 'active', 'superseded') $$,
+  'event_feed shows the events of a memory'
 );
 select results_eq(
   $$ select p.source_id, p.relation, p.target_id, p.target_deleted_at from memory.provenance as p $$,
-  format($$ values (%L::uuid, 'supersedes', %L::uuid, null::timestamptz) $$, :'ill', :'well'), 'provenance'
+  format($$ values (%L::uuid, 'supersedes', %L::uuid, null::timestamptz) $$, :'ill', :'well'),
+  'provenance shows the links of a memory'
 );
-select is_empty($$ select * from memory.rule_outcomes $$, 'and outcomes of rules');
-select throws_ok($$ select f.embedding from memory.facts as f $$, '42501', null, 'but no vectors');
-select throws_ok($$ select * from memory.settings $$, '42501', null, 'no settings');
-select throws_ok($$ delete from memory.memory_overview $$, null, null, 'and changes nothing');
-set session authorization stats_stranger;
-select is_empty($$ select * from memory.memory_overview $$, 'another tenant sees none of them');
 select is_empty(
-  $$ select * from memory.event_feed as e where e.memory_id is not null $$, 'and none of their events'
+  $$ select * from memory.rule_outcomes $$,
+  'rule_outcomes is empty without applications'
+);
+select throws_ok(
+  $$ select f.embedding from memory.facts as f $$, '42501', null,
+  'a reader cannot read vectors'
+);
+select throws_ok(
+  $$ select * from memory.settings $$, '42501', null,
+  'a reader cannot read settings'
+);
+select throws_ok(
+  $$ delete from memory.memory_overview $$, null, null,
+  'a reader cannot delete memories'
+);
+set session authorization stats_stranger;
+select is_empty(
+  $$ select * from memory.memory_overview $$,
+  'a reader of another tenant sees none of the memories'
+);
+select is_empty(
+  $$ select * from memory.event_feed as e where e.memory_id is not null $$,
+  'a reader of another tenant sees none of the events'
 );
 reset session authorization;
 

@@ -20,7 +20,7 @@ select results_eq(
     'a', 'home', '00000000-0000-0000-0000-0000000000aa', 'Met Ada at the station', 7::float8,
     '{"mood": "good"}'::jsonb, '2026-01-01Z'::timestamptz, '2026-01-09Z'::timestamptz
   ) $$,
-  'an episode keeps what it was stored with, and lives seven days from its storing'
+  'an episode keeps its values and expires seven days after it is stored'
 );
 select memory.store_episode('Plain', 'home', as_of => '2026-01-02Z') as plain_id \gset
 select results_eq(
@@ -39,16 +39,16 @@ select results_eq(
 );
 select isnt(
   memory.store_episode('Plain', 'home'), memory.store_episode('Plain', 'home'),
-  'episodes are append-only: the same text twice is two episodes'
+  'the same text stored twice creates two episodes'
 );
 select is(
   memory.store_episode('Once', 'home', idempotency_key => 'k1'),
   memory.store_episode('Once', 'home', idempotency_key => 'k1'),
-  'the same idempotency key gives the first id again'
+  'the same idempotency key returns the first episode'
 );
 select is(
   (select count(*) from memory.episodes as e where e.idempotency_key = 'k1'), 1::bigint,
-  'and stores nothing more'
+  'the same idempotency key stores no second episode'
 );
 select throws_ok(
   $$ select memory.store_episode('Something else', 'home', idempotency_key => 'k1') $$,
@@ -66,10 +66,10 @@ select throws_ok(
 );
 select throws_ok(
   $$ select memory.store_episode(repeat('x', 1048577), 'home') $$, 'PM002', null,
-  'a text beyond 1 MiB is refused'
+  'an episode longer than 1 MiB is refused'
 );
 select lives_ok(
-  $$ select memory.store_episode(repeat('x', 1048576), 'home') $$, 'a text of 1 MiB is stored'
+  $$ select memory.store_episode(repeat('x', 1048576), 'home') $$, 'an episode of 1 MiB is stored'
 );
 select lives_ok(
   $$ select memory.store_episode(string_agg(md5(i::text), ' '), 'home') from generate_series(1, 31000) as i $$,
@@ -88,13 +88,14 @@ select memory.store_episode(U&'\+01F600 \0645\0631\062D\0628\0627 \05E9\05DC\05D
 select is(
   (select e.content from memory.episodes as e where e.id = :'unicode_id'),
   U&'\+01F600 \0645\0631\062D\0628\0627 \05E9\05DC\05D5\05DD',
-  'emoji and right-to-left text are kept as they are'
+  'emoji and right-to-left text are stored unchanged'
 );
 select throws_ok(
   $$ select memory.store_episode('x', '') $$, 'PM002', null, 'an episode without a butler is refused'
 );
 select throws_ok(
-  $$ select memory.store_episode('x', repeat('b', 129)) $$, 'PM002', null, 'a butler beyond 128 octets is refused'
+  $$ select memory.store_episode('x', repeat('b', 129)) $$, 'PM002', null,
+  'a butler longer than 128 bytes is refused'
 );
 select throws_ok(
   $$ select memory.store_episode('x', 'home', importance => 10.5) $$, 'PM002', null,
@@ -102,7 +103,7 @@ select throws_ok(
 );
 select throws_ok(
   $$ select memory.store_episode('x', 'home', importance => 'NaN') $$, 'PM002', null,
-  'an importance that is no number is refused'
+  'an importance of NaN is refused'
 );
 select throws_ok(
   $$ select memory.store_episode('x', 'home', importance => 'Infinity') $$, 'PM002', null,
@@ -110,30 +111,30 @@ select throws_ok(
 );
 select throws_ok(
   $$ select memory.store_episode('x', 'home', metadata => '[]') $$, 'PM002', null,
-  'metadata that is no object is refused'
+  'metadata that is not an object is refused'
 );
 select throws_ok(
   $$ select memory.store_episode('x', 'home', metadata => jsonb_build_object('k', repeat('v', 65536))) $$,
-  'PM002', null, 'metadata beyond 64 KiB is refused'
+  'PM002', null, 'metadata larger than 64 KiB is refused'
 );
 select throws_ok(
   $$ select memory.store_episode('x', 'home', as_of => now() + interval '2 days') $$, 'PM002', null,
-  'a time of storing in the future is refused'
+  'an episode cannot be stored in the future'
 );
 select throws_ok(
   $$ select memory.store_episode('x', 'home', created_at => '9999-01-01Z') $$, 'PM002', null,
-  'a time of happening in the far future is refused'
+  'an episode cannot have happened in the far future'
 );
 select throws_ok(
   $$ select memory.store_episode('x', 'home', created_at => '-infinity') $$, 'PM002', null,
-  'an infinite time is refused'
+  'an episode cannot have happened at an infinite time'
 );
 select throws_ok(
   $$ select memory.store_episode('x', 'home', idempotency_key => '') $$, 'PM002', null,
   'an empty idempotency key is refused'
 );
 select is(
-  memory_test.events_of(:'plain_id'), '{episode_created}', 'storing an episode writes its event'
+  memory_test.events_of(:'plain_id'), '{episode_created}', 'storing an episode writes an event'
 );
 
 -- store_fact
@@ -152,7 +153,7 @@ select results_eq(
     'active', 'global', 0, '[]'::jsonb, '{}'::jsonb, '2026-01-01Z'::timestamptz,
     '2026-01-01Z'::timestamptz, null::uuid, 'active'
   ) $$,
-  'a fact has the documented defaults, and storing it confirms it'
+  'a fact has the documented defaults and is confirmed when it is stored'
 );
 select memory.store_fact('user', 'favorite_color', 'blue', as_of => '2026-02-01Z') as blue_id \gset
 select is(
@@ -161,19 +162,20 @@ select is(
 );
 select is(
   (select f.supersedes_id from memory.facts as f where f.id = :'blue_id'), :'green_id'::uuid,
-  'and names it'
+  'a fact names the fact that it supersedes'
 );
 select results_eq(
   format($$ select l.target_id::text, l.relation from memory.get_links('fact', %L, 'outgoing') as l $$, :'blue_id'),
   format($$ values (%L, 'supersedes') $$, :'green_id'),
-  'and is linked to it'
+  'a fact is linked to the fact that it supersedes'
 );
 select is(
   memory_test.events_of(:'green_id'), '{fact_created,fact_superseded}',
-  'the superseded fact has its events'
+  'a superseded fact has an event'
 );
 select is(
-  memory_test.events_of(:'blue_id'), '{fact_created,link_created}', 'the new fact has its events'
+  memory_test.events_of(:'blue_id'), '{fact_created,link_created}',
+  'a superseding fact has an event'
 );
 select memory.store_fact('user', 'favorite_color', 'red', scope => 'work') as red_id \gset
 select results_eq(
@@ -185,7 +187,7 @@ select results_eq(
 select memory.store_fact('user', 'favourite_number', '7') as seven_id \gset
 select is(
   (select count(*) from memory.facts as f where f.subject = 'user' and f.validity = 'active'), 3::bigint,
-  'a fact of another predicate supersedes nothing'
+  'a fact with another predicate supersedes nothing'
 );
 select memory.store_fact(E' user\t', E'favorite\n_color', 'x') as odd_id \gset
 select is(
@@ -219,43 +221,52 @@ select throws_ok(
 select throws_ok(
   $$ insert into memory.facts (tenant_id, subject, predicate, content, permanence, decay_rate)
      values ('a', 's', 'p', 'c', 'stable', 0.5) $$,
-  '23514', null, 'a decay rate that is not that of the permanence cannot be stored at all'
+  '23514', null, 'the database refuses a decay rate that differs from that of the permanence'
 );
 select is(
   memory.store_fact('once', 'p', 'c', idempotency_key => 'f1'),
   memory.store_fact('once', 'p', 'c', idempotency_key => 'f1'),
-  'the same idempotency key gives the first fact again instead of superseding it'
+  'the same idempotency key returns the first fact instead of superseding it'
 );
 select throws_ok(
   $$ select memory.store_fact('once', 'p', 'other', idempotency_key => 'f1') $$,
   'PM004', null, 'an idempotency key cannot be used for another fact'
 );
-select throws_ok($$ select memory.store_fact('', 'p', 'c') $$, 'PM002', null, 'a fact without subject is refused');
-select throws_ok($$ select memory.store_fact('s', null, 'c') $$, 'PM002', null, 'a fact without predicate is refused');
+select throws_ok(
+  $$ select memory.store_fact('', 'p', 'c') $$, 'PM002', null,
+  'a fact without a subject is refused'
+);
+select throws_ok(
+  $$ select memory.store_fact('s', null, 'c') $$, 'PM002', null,
+  'a fact without a predicate is refused'
+);
 select throws_ok($$ select memory.store_fact('s', 'p', E'\n') $$, 'PM002', null, 'a fact without content is refused');
 select throws_ok(
-  $$ select memory.store_fact(repeat('s', 513), 'p', 'c') $$, 'PM002', null, 'a subject beyond 512 octets is refused'
+  $$ select memory.store_fact(repeat('s', 513), 'p', 'c') $$, 'PM002', null,
+  'a subject longer than 512 bytes is refused'
 );
 select lives_ok(
   $$ select memory.store_fact(repeat('s', 512), repeat('p', 512), 'c', scope => repeat('x', 128)) $$,
-  'the longest key is stored'
+  'a key of maximum length is stored'
 );
 select throws_ok(
   $$ select memory.store_fact('s', 'p', 'c', confidence => 1.5) $$, 'PM002', null, 'a confidence above 1 is refused'
 );
 select throws_ok(
   $$ select memory.store_fact('s', 'p', 'c', confidence => 'NaN') $$, 'PM002', null,
-  'a confidence that is no number is refused'
+  'a confidence of NaN is refused'
 );
 select throws_ok(
-  $$ select memory.store_fact('s', 'p', 'c', tags => '{"a": 1}') $$, 'PM002', null, 'tags that are no array are refused'
+  $$ select memory.store_fact('s', 'p', 'c', tags => '{"a": 1}') $$, 'PM002', null,
+  'tags that are not an array are refused'
 );
 select throws_ok(
-  $$ select memory.store_fact('s', 'p', 'c', tags => '["a", 1]') $$, 'PM002', null, 'tags that are no strings are refused'
+  $$ select memory.store_fact('s', 'p', 'c', tags => '["a", 1]') $$, 'PM002', null,
+  'tags that are not strings are refused'
 );
 select throws_ok(
   $$ select memory.store_fact('s', 'p', 'c', metadata => '{"status": "fading"}') $$, 'PM002', null,
-  'metadata cannot pose as the lifecycle'
+  'metadata cannot set a lifecycle state'
 );
 select throws_ok(
   $$ select memory.store_fact('s', 'p', 'c', scope => ' ') $$, 'PM002', null, 'an empty scope is refused'
@@ -267,7 +278,7 @@ select memory.store_fact('Ada', 'met_at', 'station', source_butler => 'home', so
 select results_eq(
   format($$ select l.target_type, l.target_id::text, l.relation from memory.get_links('fact', %L) as l $$, :'sourced_id'),
   format($$ values ('episode', %L, 'derived_from') $$, :'episode_id'),
-  'a fact drawn from an episode is linked to it'
+  'a fact derived from an episode is linked to it'
 );
 select throws_ok(
   $$ select memory.store_fact('s', 'p', 'c', source_episode_id => '00000000-0000-0000-0000-000000000001') $$,
@@ -284,12 +295,12 @@ select memory.store_fact('Ada', 'lives_in', 'Oslo', entity_id => '00000000-0000-
 select memory.store_fact('Ms Ada', 'lives_in', 'Rome', entity_id => '00000000-0000-0000-0000-0000000000e1') as rome_id \gset
 select is(
   (select f.supersedes_id from memory.facts as f where f.id = :'rome_id'), :'oslo_id'::uuid,
-  'the key of a fact about an entity is the entity, whatever the subject says'
+  'the key of a fact about an entity is the entity, whatever the subject'
 );
 select memory.store_fact('Ada', 'lives_in', 'Bern') as bern_id \gset
 select is(
   (select count(*) from memory.facts as f where f.predicate = 'lives_in' and f.validity = 'active'), 2::bigint,
-  'a fact with and one without the entity are two facts'
+  'facts with and without an entity have different keys'
 );
 select throws_ok(
   $$ select memory.store_fact('s', 'p', 'c', entity_id => '00000000-0000-0000-0000-0000000000ff') $$,
@@ -297,7 +308,7 @@ select throws_ok(
 );
 select throws_ok(
   $$ select memory.store_fact('s', 'p', 'c', entity_id => '00000000-0000-0000-0000-0000000000e2') $$,
-  'PM003', null, 'an entity that was merged away is refused'
+  'PM003', null, 'a merged entity is refused'
 );
 set local memory.erasing = 'on';
 select throws_like(
@@ -306,16 +317,16 @@ select throws_like(
 );
 set local memory.erasing = '';
 
--- One active fact per key, whatever the path
+-- One active fact per key on every path
 
 select throws_ok(
   $$ insert into memory.facts (tenant_id, subject, predicate, content) values ('a', 'user', 'favorite_color', 'pink') $$,
-  '23505', null, 'the database holds one active fact per subject key'
+  '23505', null, 'the database refuses a second active fact of a subject key'
 );
 select throws_ok(
   $$ insert into memory.facts (tenant_id, subject, predicate, content, entity_id)
      values ('a', 'whoever', 'lives_in', 'Paris', '00000000-0000-0000-0000-0000000000e1') $$,
-  '23505', null, 'the database holds one active fact per entity key'
+  '23505', null, 'the database refuses a second active fact of an entity key'
 );
 select memory.store_fact('user', 'favorite_color', 'white') as white_id \gset
 select is(
@@ -328,7 +339,7 @@ select is(
     )
     select max(c.length) from chain as c
   ),
-  3, 'superseding keeps the whole chain'
+  3, 'superseding facts keeps the whole chain'
 );
 
 -- store_rule
@@ -347,12 +358,12 @@ select results_eq(
     5.0::float8, 0.0::float8, 0, 0, 0, 0, '[]'::jsonb, '{}'::jsonb, '2026-01-01Z'::timestamptz,
     '2026-01-01Z'::timestamptz, 'active'
   ) $$,
-  'a rule starts as a candidate with the documented values, and storing it confirms it'
+  'a rule starts as a candidate with the documented defaults and is confirmed'
 );
-select is(memory_test.events_of(:'rule_id'), '{rule_created}', 'storing a rule writes its event');
+select is(memory_test.events_of(:'rule_id'), '{rule_created}', 'storing a rule writes an event');
 select is(
   memory.store_rule('Once', idempotency_key => 'r1'), memory.store_rule('Once', idempotency_key => 'r1'),
-  'the same idempotency key gives the first rule again'
+  'the same idempotency key returns the first rule'
 );
 select throws_ok(
   $$ select memory.store_rule('Twice', idempotency_key => 'r1') $$, 'PM004', null,
@@ -371,10 +382,10 @@ select memory.store_rule('y', source_episode_id => :'episode_id') as sourced_rul
 select results_eq(
   format($$ select l.relation from memory.get_links('rule', %L) as l $$, :'sourced_rule_id'),
   $$ values ('derived_from') $$,
-  'a rule drawn from an episode is linked to it'
+  'a rule derived from an episode is linked to it'
 );
 
--- Embeddings passed in
+-- Embeddings passed by the caller
 
 select throws_ok(
   $$ select memory.store_fact('s', 'p', 'c', embedding => memory_test.axis(1)) $$,
@@ -384,7 +395,7 @@ select memory.register_embedding_version('model', '1') as version_id \gset
 select memory.store_fact('s', 'p', 'c', embedding => memory_test.axis(1)) as embedded_id \gset
 select is(
   (select f.embedding_version_id from memory.facts as f where f.id = :'embedded_id'),
-  :'version_id'::uuid, 'a stored vector carries its version'
+  :'version_id'::uuid, 'a stored vector has its version'
 );
 select throws_ok(
   $$ select memory.store_fact('s', 'p', 'c', embedding => '[1,2,3]') $$, 'PM002', null,

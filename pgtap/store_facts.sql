@@ -2,7 +2,7 @@ begin;
 \ir fixtures.sql
 select plan(73);
 
--- What a fact keeps
+-- Stored values
 
 select memory.store_episode('Met Ada at the station', 'home') as episode_id \gset
 insert into memory.entities (tenant_id, id, canonical_name, entity_type, metadata)
@@ -34,7 +34,7 @@ select results_eq(
   $$ select a.ordinal, a.created, a.superseded_id, f.content
      from memory_test.answers as a join memory.facts as f on f.id = a.id order by a.ordinal $$,
   $$ values (1::bigint, true, null::uuid, 'tea'), (2, true, null, ' Oslo '), (3, true, null, 'a bike') $$,
-  'the answer tells the id of each fact in their order'
+  'store_facts returns the ids in the order of the facts'
 );
 select results_eq(
   $$ select f.tenant_id, f.subject, f.predicate, f.importance, f.confidence, f.decay_rate, f.permanence,
@@ -46,7 +46,7 @@ select results_eq(
        '[]'::jsonb, '{}'::jsonb, '2026-01-02Z'::timestamptz, '2026-01-02Z'::timestamptz, null::uuid,
        null::text, null::uuid, null::uuid, null::uuid, null::text, 'english'
      from unnest('{likes,owns}'::text[]) as p $$,
-  'what is left out or null has the documented default'
+  'omitted and null values have the documented defaults'
 );
 select results_eq(
   $$ select f.subject, f.predicate, f.importance, f.confidence, f.decay_rate, f.permanence, f.scope, f.tags,
@@ -59,22 +59,22 @@ select results_eq(
        memory_test.axis(1)::text, %L, 'k1') $$,
     :'episode_id', :'version_id'
   ),
-  'a fact keeps what it was stored with'
+  'a fact keeps the values that it is stored with'
 );
 select results_eq(
   $$ select q.target, f.content from memory.embedding_queue as q join memory.facts as f on f.id = q.memory_id
      order by f.content $$,
   $$ values ('active', 'a bike'), ('active', 'tea') $$,
-  'facts without a vector wait for one'
+  'facts without a vector are queued for one'
 );
 select results_eq(
   $$ select l.source_type, f.content, l.target_type, l.target_id::text, l.relation
      from memory.memory_links as l join memory.facts as f on f.id = l.source_id $$,
   format($$ values ('fact', ' Oslo ', 'episode', %L, 'derived_from') $$, :'episode_id'),
-  'a fact drawn from an episode is linked to it'
+  'a fact derived from an episode is linked to it'
 );
 select is_empty(
-  $$ select s.* from memory.store_facts('[]') as s $$, 'no facts give no answer'
+  $$ select s.* from memory.store_facts('[]') as s $$, 'storing no facts returns no rows'
 );
 
 -- Several facts of one key
@@ -102,7 +102,7 @@ select results_eq(
      (1::bigint, 'glad', 'superseded', 'calm', true), (2, 'Ada', 'active', null, true),
      (3, 'sad', 'superseded', 'glad', true), (4, 'tired', 'active', null, true),
      (5, 'happy', 'active', 'sad', true) $$,
-  'of several facts of one key each supersedes the one before it, and the last one is active'
+  'each fact of the same key supersedes the one before it, and the last one is active'
 );
 select results_eq(
   format(
@@ -126,7 +126,7 @@ select results_eq(
      ('link_created', 'glad', null, null, 'calm'),
      ('link_created', 'sad', null, null, 'glad'),
      ('link_created', 'happy', null, null, 'sad') $$,
-  'the events tell that each was active until the next one came'
+  'the events show each fact of a key as active until the next one'
 );
 update memory.facts as f set metadata = '{"status": "fading", "a": 1}' where f.content = 'happy';
 select memory.store_facts('[{"subject": "user", "predicate": "mood", "content": "gone"}]') as moods \g /dev/null
@@ -150,7 +150,7 @@ select results_eq(
      ) as s
      join memory.facts as o on o.id = s.superseded_id $$,
   $$ values (true, 'Ada') $$,
-  'the key of a fact about an entity is the entity, whatever the subject says'
+  'the key of a fact about an entity is the entity, whatever the subject'
 );
 
 -- Idempotency keys
@@ -169,12 +169,12 @@ select results_eq(
   $$ select r.ordinal, r.created, r.id = first_value(r.id) over (order by r.ordinal), r.superseded_id is null
      from memory_test.repeated as r order by r.ordinal $$,
   $$ values (1::bigint, true, true, true), (2, true, false, false), (3, false, true, true), (4, false, true, true) $$,
-  'an idempotency key within a batch gives the first id again'
+  'an idempotency key repeated within a batch returns the first id'
 );
 select results_eq(
   $$ select f.content, f.validity from memory.facts as f where f.subject = 'once' order by f.content $$,
   $$ values ('c', 'superseded'), ('other', 'active') $$,
-  'and stores nothing more'
+  'an idempotency key repeated within a batch stores no second fact'
 );
 select results_eq(
   $$ select s.ordinal, s.created, s.id = r.id, s.superseded_id
@@ -184,12 +184,12 @@ select results_eq(
      cross join memory_test.repeated as r
      where r.ordinal = 1 $$,
   $$ values (1::bigint, false, true, null::uuid) $$,
-  'a known idempotency key gives the first id, although that fact has been superseded'
+  'a known idempotency key returns the first id even if that fact is superseded'
 );
 select is(
   memory.store_fact('once', 'p', 'c', idempotency_key => 'k2'),
   (select r.id from memory_test.repeated as r where r.ordinal = 1),
-  'store_fact knows the idempotency keys of a batch'
+  'store_fact recognizes the idempotency keys of a batch'
 );
 select memory.store_fact('twice', 'p', 'c', idempotency_key => 'k3') as twice_id \gset
 select is(
@@ -199,11 +199,12 @@ select is(
       '[{"subject": "twice", "predicate": "p", "content": "c", "idempotency_key": "k3"}]'
     ) as s
   ),
-  :'twice_id', 'and a batch knows those of store_fact'
+  :'twice_id', 'a batch recognizes the idempotency keys of store_fact'
 );
 
--- The same as one after the other. Tenant one stores each element with store_fact, tenant two all of them in
--- a few batches. The elements are drawn from few keys, so that they supersede and repeat each other.
+-- The same result as single calls. Tenant one stores each element with store_fact, tenant two all
+-- of them in a few batches. The elements have few keys, so that they supersede and repeat each
+-- other.
 
 create function memory_test.draw(
   number bigint,
@@ -322,7 +323,7 @@ select memory_test.store_elements(
      cross join lateral memory.store_facts(b.elements) as s $$
 );
 
--- What became of an element, named by the number of the first one that was stored as it.
+-- The elements, named by the number of the first one stored with the same id.
 create view memory_test.named as
 select s.tenant_id, s.id, min(s.number) as name from memory_test.stored as s group by 1, 2;
 
@@ -338,7 +339,7 @@ create function memory_test.name_of(
     id::text
   );
 
--- That the input is worth comparing.
+-- The input is worth comparing.
 select ok(
   (
     select count(*) filter (where f.validity = 'superseded') > 150
@@ -348,11 +349,11 @@ select ok(
     from memory.facts as f
     where f.tenant_id = 'one'
   ),
-  'the elements supersede each other often'
+  'the test elements supersede each other often'
 );
 select ok(
   (select count(*) filter (where not s.created) > 25 from memory_test.stored as s where s.tenant_id = 'one'),
-  'and repeat each other'
+  'the test elements repeat each other'
 );
 
 create function memory_test.same(what text, description text)
@@ -365,7 +366,7 @@ create function memory_test.same(what text, description text)
 select memory_test.same(
   $$ select s.number, memory_test.name_of('%1$s', s.id), s.created, memory_test.name_of('%1$s', s.superseded_id)
      from memory_test.stored as s where s.tenant_id = '%1$s' order by 1 $$,
-  'a batch answers as store_fact does one after the other'
+  'a batch returns the same as store_fact for each element'
 );
 select memory_test.same(
   $$ select memory_test.name_of('%1$s', f.id) collate "C", memory_test.name_of('%1$s', f.supersedes_id),
@@ -393,7 +394,8 @@ select memory_test.as_tenant('one');
 select to_jsonb(memory.corpus_sizes('{fact}')) as corpus_one \gset
 select memory_test.as_tenant('two');
 select is(
-  to_jsonb(memory.corpus_sizes('{fact}')), :'corpus_one', 'a batch leaves the same statistics of the corpus'
+  to_jsonb(memory.corpus_sizes('{fact}')), :'corpus_one',
+  'a batch leaves the same corpus statistics'
 );
 select memory_test.same(
   $$ select memory_test.name_of('%1$s', e.memory_id) collate "C",
@@ -419,7 +421,7 @@ select memory_test.same(
      from memory.memory_events as e
      where e.tenant_id = '%1$s' and e.event_type = 'link_created'
      group by 1 order by 1 $$,
-  'and the same events about its links'
+  'a batch writes the same link events'
 );
 select is_empty(
   $$ select k.*
@@ -438,11 +440,11 @@ select is_empty(
        where e.tenant_id = 'two' and e.event_type in ('fact_created', 'fact_superseded')
      ) as k
      where k.active not in (0, 1) $$,
-  'whoever replays the events sees at most one active fact of a key at any time'
+  'the events of a batch show at most one active fact of a key at any time'
 );
 select memory_test.as_tenant('a');
 
--- What is refused. Nothing is stored, however good the others are.
+-- Refused batches. Nothing is stored, even if the other facts are valid.
 
 create function memory_test.refusal(facts jsonb)
   returns text
@@ -538,7 +540,7 @@ select is(
     '{"subject": "s", "predicate": "p", "content": "third"}'::jsonb
   )),
   r.error,
-  'refused: ' || r.error
+  'a batch is refused with the error ' || r.error
 )
 from memory_test.refusals as r
 order by r.number;
@@ -550,14 +552,26 @@ select is(
   $$PM004 idempotency_key 'new' was used for something else$$,
   'an idempotency key within a batch cannot be used for two facts'
 );
-select is(memory_test.refusal('{}'), 'PM002 facts are not a JSON array', 'an object is no batch');
-select is(memory_test.refusal('null'), 'PM002 facts are not a JSON array', 'nor is null');
-select is(memory_test.refusal(null), 'PM002 facts are not a JSON array', 'nor is NULL');
-select is(memory_test.refusal('[[]]'), 'PM002 fact 1 is no JSON object', 'each fact is an object');
-select is(memory_test.refusal('[{}]'), 'PM002 subject of fact 1 is empty', 'an empty object is no fact');
+select is(
+  memory_test.refusal('{}'), 'PM002 facts are not a JSON array',
+  'an object is refused as a batch'
+);
+select is(
+  memory_test.refusal('null'), 'PM002 facts are not a JSON array',
+  'a JSON null is refused as a batch'
+);
+select is(memory_test.refusal(null), 'PM002 facts are not a JSON array', 'a NULL batch is refused');
+select is(
+  memory_test.refusal('[[]]'), 'PM002 fact 1 is no JSON object',
+  'a fact that is not an object is refused'
+);
+select is(
+  memory_test.refusal('[{}]'), 'PM002 subject of fact 1 is empty',
+  'a fact without keys is refused'
+);
 select throws_ok(
   $$ select memory.store_facts('[]', as_of => now() + interval '2 days') $$, 'PM002', null,
-  'a time of storing in the future is refused'
+  'facts cannot be stored in the future'
 );
 select throws_ok(
   format(
@@ -568,7 +582,7 @@ select throws_ok(
   ),
   'PM004', null, 'a vector of another version is refused'
 );
-select is(memory_test.sizes(), :'sizes', 'what is refused leaves nothing behind');
+select is(memory_test.sizes(), :'sizes', 'refused batches leave nothing behind');
 
 select * from finish();
 rollback;

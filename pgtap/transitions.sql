@@ -2,7 +2,7 @@ begin;
 \ir fixtures.sql
 select plan(128);
 
--- The declared edges, once more: [*] is a row that does not exist yet, or no longer.
+-- The expected transitions: [*] is a row that does not exist yet, or no longer exists.
 
 create table memory_test.edges (
   memory_type text,
@@ -79,10 +79,10 @@ values
 
 select set_eq(
   $$ select t.* from memory.transitions as t $$, $$ select e.* from memory_test.edges as e $$,
-  'the declared edges are these'
+  'the declared transitions match the expected ones'
 );
 
--- How a row comes into a state: the columns that an operator sets.
+-- How a row enters a state: the columns that an operator sets.
 
 create table memory_test.states (
   memory_type text,
@@ -153,8 +153,8 @@ from (
   values ('active', '{}'), ('merged', '{"merged_into": "00000000-0000-0000-0000-000000000002"}')
 ) as s (state, metadata);
 
--- Takes a memory from one state to another and returns the events, or the code, message and hint of the
--- error. All is undone.
+-- Takes a memory from one state to another and returns the events, or the code, message and hint of
+-- the error. Everything is undone.
 create function memory_test.outcome(
   memory_type text,
   aspect text,
@@ -170,7 +170,7 @@ declare
 begin
   begin
     perform set_config('memory.erasing', 'on', true);
-    -- The first state is set up past all triggers.
+    -- The first state is set up with all triggers disabled.
     if from_state <> '[*]' then
       set local session_replication_role = replica;
       execute (
@@ -206,7 +206,7 @@ begin
 end;
 $$;
 
--- Every pair of states is either declared and writes its event, or refused.
+-- Every pair of states either is declared and writes its event or is refused.
 select is(
   memory_test.outcome(p.memory_type, p.aspect, p.from_state, p.to_state),
   coalesce(
@@ -243,7 +243,7 @@ from (
     select s.memory_type, s.aspect, '[*]' from memory_test.states as s
   ) as t
     on (t.memory_type, t.aspect) = (f.memory_type, f.aspect) and t.state <> f.state
-  -- A rule comes and goes with its lifecycle state, in any maturity.
+  -- A rule is created and deleted in its lifecycle state, with any maturity.
   where f.aspect = 'lifecycle_state' or '[*]' not in (f.state, t.state)
 ) as p
 left join memory_test.edges as e using (memory_type, aspect, from_state, to_state)
@@ -260,15 +260,15 @@ from unnest('{candidate,established,proven,anti_pattern}'::text[]) as s (state);
 
 select throws_ok(
   $$ insert into memory.transitions values ('fact', 'lifecycle_state', 'active', 'active', 'x') $$,
-  '23514', null, 'an edge leads to another state'
+  '23514', null, 'a transition to the same state is refused'
 );
 select throws_ok(
   $$ insert into memory.transitions values ('link', 'lifecycle_state', 'active', 'expired', 'x') $$,
-  '23514', null, 'an edge is one of an episode, fact, rule or entity'
+  '23514', null, 'a transition of an unknown memory type is refused'
 );
 select throws_ok(
   $$ insert into memory.transitions values ('fact', 'validity', 'active', 'expired', 'x') $$,
-  '23514', null, 'an edge is one of the lifecycle state or the maturity'
+  '23514', null, 'a transition of an unknown aspect is refused'
 );
 delete from memory.transitions as t
 where (t.memory_type, t.from_state, t.to_state) = ('fact', 'active', 'expired');
@@ -276,16 +276,16 @@ select is(
   memory_test.outcome('fact', 'lifecycle_state', 'active', 'expired'),
   'PM003 | fact 00000000-0000-0000-0000-000000000001 cannot go from active to expired'
   ' | From active it can go to: fading, retracted, superseded.',
-  'what an operator no longer declares is refused'
+  'a transition that an operator removes is refused'
 );
 insert into memory.transitions
 values ('fact', 'lifecycle_state', 'retracted', 'superseded', 'fact_replaced');
 select is(
   memory_test.outcome('fact', 'lifecycle_state', 'retracted', 'superseded'),
   'fact_replaced fact {"to": "superseded", "from": "retracted"}',
-  'an edge that is declared anew works, with the event of its declaration'
+  'a newly declared transition works and writes the event of its declaration'
 );
--- Legacy validities
+-- Legacy values of validity
 
 insert into memory.facts (tenant_id, id, subject, predicate, content, validity, metadata, created_at)
 values
@@ -305,11 +305,11 @@ select results_eq(
      ('3', 'retracted', 'retracted', '{"note": 1}', '{fact_created,fact_retracted}'),
      ('4', 'active', 'fading', '{"note": 1, "status": "fading"}', '{fact_created,fact_fading}'),
      ('5', 'superseded', 'superseded', '{"note": 1}', '{fact_created}') $$,
-  'the legacy validity forgotten is stored as retracted, and fading as an active fact with a mark'
+  'legacy validity is converted: forgotten to retracted, fading to active with a mark'
 );
 select throws_ok(
   $$ update memory.facts as f set validity = 'fading' where f.predicate = '5' $$, 'PM003', null,
-  'a superseded fact does not come back to life by fading'
+  'a superseded fact cannot become active by fading'
 );
 update memory.facts as f set validity = 'forgotten' where f.predicate = '5';
 select is(
@@ -347,47 +347,50 @@ select is(
 );
 update memory.episodes as e set consolidation_status = 'consolidated', consolidated = true
 where e.butler = '3';
-select is(memory_test.consolidation('3'), 'true consolidated consolidated', 'setting both is one change');
+select is(
+  memory_test.consolidation('3'), 'true consolidated consolidated',
+  'setting both columns is one change'
+);
 update memory.episodes as e set consolidation_status = 'failed', consolidated = true where e.butler = '4';
 select is(
   memory_test.consolidation('4'), 'false failed failed',
-  'of two that contradict each other the consolidation status counts'
+  'the consolidation status wins if the two columns contradict each other'
 );
 update memory.episodes as e set consolidated = false where e.butler = '3';
 select is(
   memory_test.consolidation('3'), 'true consolidated consolidated',
-  'taking consolidated back does not undo a consolidation'
+  'unsetting consolidated does not undo a consolidation'
 );
 update memory.episodes as e set consolidated = true where e.butler = '4';
 select is(
   memory_test.consolidation('4'), 'true consolidated consolidated',
-  'a failed episode is consolidated the same way'
+  'setting consolidated consolidates a failed episode'
 );
 update memory.episodes as e set consolidation_status = 'dead_letter' where e.butler = '5';
 select throws_ok(
   $$ update memory.episodes as e set consolidated = true where e.butler = '5' $$,
-  'PM003', null, 'a dead letter cannot be consolidated, whichever column says so'
+  'PM003', null, 'a dead letter cannot be consolidated through either column'
 );
 select throws_ok(
   $$ insert into memory.episodes (tenant_id, id, butler, content, consolidated)
      values ('a', '00000000-0000-0000-0000-000000000009', 'home', 'x', true) $$,
   'PM003', 'episode 00000000-0000-0000-0000-000000000009 cannot go from [*] to consolidated',
-  'an episode cannot be stored as consolidated, whichever column says so'
+  'an episode cannot be stored as consolidated through either column'
 );
 select throws_ok(
   $$ insert into memory.episodes (tenant_id, id, butler, content, consolidated, consolidation_status)
      values ('a', '00000000-0000-0000-0000-000000000009', 'home', 'x', true, 'failed') $$,
   'PM003', 'episode 00000000-0000-0000-0000-000000000009 cannot go from [*] to failed',
-  'of two that contradict each other the consolidation status counts when storing too'
+  'the consolidation status wins over a contradicting insert'
 );
 
--- What never changes
+-- Columns that never change
 
 insert into memory.rules (tenant_id, id, content, created_at)
 values ('a', '00000000-0000-0000-0000-000000000021', 'Offer tea', '2026-01-01Z');
 select throws_ok(
   format('update memory.episodes as e set %s where e.tenant_id = ''a''', c.change), 'PM006', null,
-  format('an episode is append-only: %s is refused', split_part(c.change, ' = ', 1))
+  format('an episode is append-only: changing %s is refused', split_part(c.change, ' = ', 1))
 )
 from unnest(array[
   $$tenant_id = 'b'$$, $$id = gen_random_uuid()$$, $$butler = 'work'$$, $$session_id = gen_random_uuid()$$,
@@ -396,7 +399,7 @@ from unnest(array[
 order by c.position;
 select throws_ok(
   format('update memory.facts as f set %s where f.predicate = ''4''', c.change), 'PM006', null,
-  format('a fact cannot be edited: %s is refused', split_part(c.change, ' = ', 1))
+  format('a fact cannot be edited: changing %s is refused', split_part(c.change, ' = ', 1))
 )
 from unnest(array[
   $$tenant_id = 'b'$$, $$id = gen_random_uuid()$$, $$subject = 'x'$$, $$predicate = 'x'$$, $$content = 'x'$$,
@@ -405,7 +408,7 @@ from unnest(array[
 order by c.position;
 select throws_ok(
   format('update memory.rules as r set %s where r.tenant_id = ''a''', c.change), 'PM006', null,
-  format('a rule keeps its identity: %s is refused', split_part(c.change, ' = ', 1))
+  format('a rule keeps its identity: changing %s is refused', split_part(c.change, ' = ', 1))
 )
 from unnest(array[
   $$tenant_id = 'b'$$, $$id = gen_random_uuid()$$, $$created_at = '2025-01-01Z'$$
@@ -415,7 +418,7 @@ select lives_ok(
   $$ update memory.episodes as e set content = e.content, butler = e.butler, session_id = e.session_id;
      update memory.facts as f set content = f.content, subject = f.subject, created_at = f.created_at;
      update memory.rules as r set created_at = r.created_at, id = r.id $$,
-  'writing the same value again is no change'
+  'an update to the same values is accepted'
 );
 
 -- Imports
@@ -425,7 +428,7 @@ select results_eq(
      union all
      select r.last_confirmed_at from memory.rules as r where r.tenant_id = 'a' $$,
   $$ values ('2026-01-01Z'::timestamptz), ('2026-01-01Z') $$,
-  'an imported fact or rule counts as confirmed when it was created'
+  'an imported fact or rule counts as confirmed at its creation'
 );
 insert into memory.facts (tenant_id, subject, predicate, content, created_at, last_confirmed_at)
 values ('a', 'imported', 'p', 'c', '2026-01-01Z', '2026-02-01Z');
@@ -436,7 +439,7 @@ select results_eq(
      union all
      select r.last_confirmed_at from memory.rules as r where r.content = 'Imported' $$,
   $$ values ('2026-02-01Z'::timestamptz), ('2026-02-01Z') $$,
-  'unless the import says when it was confirmed'
+  'an imported fact or rule keeps its own time of confirmation'
 );
 
 -- Search vectors
@@ -464,19 +467,19 @@ create function memory_test.expected_vectors()
   end;
 select results_eq(
   $$ select * from memory_test.vectors order by 1 $$, $$ select * from memory_test.expected_vectors() $$,
-  'the search vector of a new memory is that of its text, whatever the insert says'
+  'the search vector of a new memory comes from its text, not from the insert'
 );
 update memory.episodes as e set search_vector = 'forged' where e.butler = 'vectors';
 update memory.facts as f set search_vector = 'forged' where f.subject = 'cats';
 update memory.rules as r set search_vector = 'forged' where r.id = '00000000-0000-0000-0000-000000000033';
 select results_eq(
   $$ select * from memory_test.vectors order by 1 $$, $$ select * from memory_test.expected_vectors() $$,
-  'the search vector cannot be forged by an update'
+  'an update cannot forge the search vector'
 );
 update memory.episodes as e set search_vector = null where e.butler = 'vectors';
 select results_eq(
   $$ select * from memory_test.vectors order by 1 $$, $$ select * from memory_test.expected_vectors() $$,
-  'nor emptied'
+  'an update cannot empty the search vector'
 );
 update memory.rules as r set content = 'Feed the dogs' where r.id = '00000000-0000-0000-0000-000000000033';
 select is(
