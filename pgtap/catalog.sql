@@ -111,9 +111,11 @@ select is_empty(
 );
 select results_eq(
   $$ select f.name::text from memory_test.functions as f where f.code ~* '\mexecute\M' order by 1 $$,
-  $$ values ('memory.rebuild_vector_indexes(text,integer)'), ('memory.verify_erasure(text)') $$,
-  'no function builds SQL from strings, but that which makes indexes with as many lists as asked for, '
-  'and that which looks into every column there is'
+  $$ values
+     ('memory.isolate_table(name)'), ('memory.rebuild_vector_indexes(text,integer)'),
+     ('memory.refresh_expected_indexes()'), ('memory.refresh_time_questions()'),
+     ('memory.refresh_time_vocabulary()'), ('memory.verify_erasure(text)') $$,
+  'only functions that define schema objects, or look into every column, build SQL from strings'
 );
 select is_empty(
   $$ select f.name, m.word

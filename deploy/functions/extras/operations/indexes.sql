@@ -11,11 +11,12 @@ create or replace function memory.refresh_expected_indexes()
   returns void
   language plpgsql
   volatile
-  set search_path = pg_catalog, pg_temp
+  set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
   v_indexes text;
 begin
+  perform set_config('search_path', 'pg_catalog', true); -- until the end of the function
   select string_agg(
     format(
       E'\n    (%L, %L)',
