@@ -26,7 +26,7 @@ to memory_writer, memory_worker, memory_reader, memory_admin, memory_gateway;
 
 grant select on
 memory.episodes, memory.facts, memory.rules, memory.entities, memory.entity_names,
-memory.searchable_memories
+memory.searchable_memories, memory.memory_types
 to memory_search;
 
 grant select (tenant_id, status, similarity_floor, similarity_ceiling)

@@ -4,8 +4,8 @@ begin;
 
 set local role memory_owner;
 
--- memory_search, which owns the ranked-retrieval functions, reads past the policies of tenants; each
--- of those names the tenant itself.
+-- memory_search, which owns the functions of ranked retrieval, reads past the policies of tenants;
+-- each of those functions names the tenant itself.
 do $$
 declare
   v_table name;
@@ -42,6 +42,11 @@ alter table memory.transitions force row level security;
 
 create policy reference_data on memory.transitions for select
 to memory_owner, memory_reader using (true);
+
+alter table memory.memory_types enable row level security;
+alter table memory.memory_types force row level security;
+create policy reference_data on memory.memory_types for select
+to memory_owner, memory_search using (true);
 
 alter table memory.time_words enable row level security;
 

@@ -71,8 +71,8 @@ select results_eq(
   $$ select
        (select count(*) from memory_test.tables), (select count(*) from memory_test.functions) > 60,
        (select count(*) from memory_test.indexes) > 40, (select count(*) from memory_test.foreign_keys) $$,
-  $$ values (27::bigint, true, true, 17::bigint) $$,
-  'the rules below look at twenty-seven tables, their functions, indexes and foreign keys'
+  $$ values (28::bigint, true, true, 17::bigint) $$,
+  'the rules below look at twenty-eight tables, their functions, indexes and foreign keys'
 );
 
 -- Comments
@@ -112,10 +112,21 @@ select is_empty(
 select results_eq(
   $$ select f.name::text from memory_test.functions as f where f.code ~* '\mexecute\M' order by 1 $$,
   $$ values
+     ('memory.attach_triggers(text)'),
+     ('memory.confirm_memory(text,uuid,timestamp with time zone)'),
+     ('memory.define_recorder(text)'), ('memory.define_union_view(name,text[],jsonb)'),
+     ('memory.forget_memory(text,uuid,timestamp with time zone)'),
+     ('memory.get_memory(text,uuid,timestamp with time zone)'),
      ('memory.isolate_table(name)'), ('memory.rebuild_vector_indexes(text,integer)'),
-     ('memory.refresh_expected_indexes()'), ('memory.refresh_time_questions()'),
-     ('memory.refresh_time_vocabulary()'), ('memory.verify_erasure(text)') $$,
-  'only functions that define schema objects, or look into every column, build SQL from strings'
+     ('memory.refresh_expected_indexes()'), ('memory.refresh_memory_functions()'),
+     ('memory.refresh_time_questions()'), ('memory.refresh_time_vocabulary()'),
+     ('memory.refresh_type_names()'), ('memory.replay_memory(text,uuid)'),
+     ('memory.restore_memory(text,uuid,timestamp with time zone)'),
+     ('memory.sweep_memories(text,memory.settings,timestamp with time zone)'),
+     ('memory.tenants_with_memories()'),
+     ('memory.verify_erasure(text)') $$,
+  'only functions that define schema objects, name the table of a type, or look into every column '
+  'build SQL from strings'
 );
 select is_empty(
   $$ select f.name, m.word
@@ -179,13 +190,13 @@ select is_empty(
 );
 select is_empty(
   $$ select t.name from memory_test.tables as t
-     where t.name not in ('memory.transitions'::regclass, 'memory.time_words'::regclass)
+     where t.name not in ('memory.transitions'::regclass, 'memory.time_words'::regclass, 'memory.memory_types'::regclass)
        and not exists (
          select from pg_attribute as a
          where a.attrelid = t.oid and a.attname = 'tenant_id' and a.atttypid = 'text'::regtype
            and a.attnotnull
        ) $$,
-  'every row but those of transitions and time_words belongs to a tenant'
+  'every row but those of transitions, time_words and memory_types belongs to a tenant'
 );
 select is_empty(
   $$ select t.name from memory_test.tables as t
@@ -196,22 +207,25 @@ select is_empty(
   $$ select i.name from memory_test.indexes as i
      where i.indisunique and i.columns[1] <> 'tenant_id'
        and i.table_id not in (
-         'memory.transitions'::regclass, 'memory.time_words'::regclass, 'memory.tenant_logins'::regclass
+         'memory.transitions'::regclass, 'memory.time_words'::regclass, 'memory.memory_types'::regclass, 'memory.tenant_logins'::regclass
        ) $$,
   'every primary key and unique index leads with the tenant'
 );
 select results_eq(
   $$ select i.name::text, i.columns::text from memory_test.indexes as i
      where i.indisunique and i.table_id in (
-       'memory.transitions'::regclass, 'memory.time_words'::regclass, 'memory.tenant_logins'::regclass
+       'memory.transitions'::regclass, 'memory.time_words'::regclass, 'memory.memory_types'::regclass, 'memory.tenant_logins'::regclass
      )
      order by 1 $$,
   $$ values
+     ('memory.memory_types_pkey', '{memory_type}'),
+     ('memory.memory_types_position_key', '{position}'),
+     ('memory.memory_types_table_name_key', '{table_name}'),
      ('memory.tenant_logins_pkey', '{login}'),
      ('memory.time_words_folded_key', '{language,folded}'),
      ('memory.time_words_pkey', '{language,word,kind}'),
      ('memory.transitions_pkey', '{memory_type,aspect,from_state,to_state}') $$,
-  'the key of a login is its name, and transitions and words are the same for every tenant'
+  'the key of a login is its name, and types, transitions and words are the same for every tenant'
 );
 select is_empty(
   $$ select k.name from memory_test.foreign_keys as k
@@ -384,7 +398,7 @@ where not t.tgisinternal;
 create view memory_test.audited_tables as
 select t.oid, t.name from memory_test.tables as t
 where t.name::text not in (
-  'memory.memory_events', 'memory.transitions', 'memory.time_words', 'memory.fact_keys', 'memory.embedding_queue',
+  'memory.memory_events', 'memory.transitions', 'memory.time_words', 'memory.memory_types', 'memory.fact_keys', 'memory.embedding_queue',
   'memory.staged_embeddings', 'memory.corpus_statistics', 'memory.corpus_deltas', 'memory.tombstones',
   'memory.memory_history', 'memory.event_chain', 'memory.event_chain_heads',
   'memory.consolidation_runs', 'memory.consolidation_proposals',

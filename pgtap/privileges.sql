@@ -75,28 +75,7 @@ values
     any_lexeme,every_word,hash_terms,search_terms,term_frequency,corpus_sizes,normalize_name,fold_name,name_terms,
     one_lexeme,inverse_document_frequency,saturate_frequency,meaning_score,words_score,weigh_evidence,required_evidence,required_relevance}'),
 ('{memory_owner}', '{find_memories,list_candidates,find_dropped,find_names,read_query,exact_neighbors,approximate_neighbors,nearest_neighbors,
-    use_approximate_index,vector_index,largest_tenant_size,count_vectors}'),
--- only their owner
-(
-  '{}',
-  '{keyword_matches,bm25_matches,fuse_lists,weigh_memories,judge_candidates,near_by_index,boost_episodes,vector_indexes,choose_lists,time_neighbors,
-    expected_indexes,
-    try_fold,start_corpus_statistics,lock_corpus_statistics,count_changed_text,count_texts,
-    fold_corpus_deltas,render_for_embedding,
-    audit_event,audit_link,audit_maturity,audit_rule_application,audit_settings,audit_transition,audit_update,
-    audit_created,audit_created_links,refuse_transition,
-    refuse_change,refuse_truncate,write_event,write_transition,prepare_entity,prepare_episode,prepare_fact,
-    prepare_rule,is_schedule,all_jobs,list_jobs,
-    check_link_ends,check_vector,enqueue_embedding,forget_embedding,enqueue_missing_embeddings,bind_login,unbind_login,
-    check_dimensions,check_embedding,check_embedding_version,check_idempotency_key,check_limit,check_metadata,
-    check_number,check_query,check_query_embedding,check_source,check_tags,check_text,
-    check_text_search_config,check_similarity_scale,check_time,check_types,check_word,check_write_time,one_line,count_room,shorten_text,
-    count_references,embedding_version_status,lock_embedding_version,lock_entities,lock_sources,memory_exists,
-    check_elements,check_facts,check_scope,refuse_scope,read_facts,
-    read_episodes,refuse_reused_key,index_words,to_search_vector,write_settings,setting_defaults,text_search_config_of,refuse_text,refuse_number,
-    refuse_word,refuse_tags,refuse_object,refuse_metadata,refuse_time,refuse_write_time,refuse_interval,
-    refuse_idempotency_key,refuse_embedding,refuse_limit,refuse_query,compare_query_version,read_types}'
-);;
+    use_approximate_index,vector_index,largest_tenant_size,count_vectors}');
 
 create view memory_test.decided as
 select f.name, r.role
@@ -269,11 +248,13 @@ select is_empty(
        and r.role <> 'memory_owner'
        and has_table_privilege(r.role, c.oid, v.privilege) <> (
          r.role = 'memory_search' and v.privilege = 'select'
-         and c.relname in ('episodes', 'facts', 'rules', 'entities', 'entity_names', 'searchable_memories')
+         and c.relname in (
+           'episodes', 'facts', 'rules', 'entities', 'entity_names', 'searchable_memories', 'memory_types'
+         )
          or r.role = 'memory_reader' and v.privilege = 'select'
          and c.relname in ('memory_overview', 'event_feed', 'provenance', 'rule_outcomes')
        ) $$,
-  'ranking reads six tables, dashboards read four views, and no role has other privileges'
+  'ranking reads seven tables, dashboards read four views, and no role has other privileges'
 );
 select is_empty(
   $$ select a.attrelid::regclass, a.attname

@@ -271,6 +271,8 @@ entity_merges_tenant_id_target_entity_id_fkey          entity_merge(target_entit
 entity_merge_facts_tenant_id_merge_id_fkey             entity_unmerge(entity_id)
 entity_merge_facts_tenant_id_fact_id_fkey              facts are those of the entities
 entity_merge_facts_tenant_id_winner_id_fkey            facts are those of the entities
+memory_types_position_key                              types are everybody's: none is stored
+memory_types_table_name_key                            types are everybody's: none is stored
 time_words_folded_key                                  words are everybody's: none is stored
 """
 

@@ -6,7 +6,7 @@ set local role memory_owner;
 
 create table memory.corpus_statistics (
   tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
-  memory_type text not null check (memory_type in ('episode', 'fact', 'rule')),
+  memory_type text not null check (memory_type = any(memory.memory_type_names())),
   documents bigint not null check (documents >= 0),
   terms bigint not null check (terms >= 0),
   primary key (tenant_id, memory_type)
@@ -22,7 +22,7 @@ comment on column memory.corpus_statistics.terms is 'Sum of the distinct lexemes
 create table memory.corpus_deltas (
   tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   id bigint not null generated always as identity,
-  memory_type text not null check (memory_type in ('episode', 'fact', 'rule')),
+  memory_type text not null check (memory_type = any(memory.memory_type_names())),
   documents bigint not null,
   terms bigint not null,
   primary key (tenant_id, id)

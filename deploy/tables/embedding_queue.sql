@@ -7,7 +7,7 @@ set local role memory_owner;
 create table memory.embedding_queue (
   tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   target text not null check (target in ('active', 'building')),
-  memory_type text not null check (memory_type in ('episode', 'fact', 'rule')),
+  memory_type text not null check (memory_type = any(memory.memory_type_names())),
   memory_id uuid not null,
   enqueued_at timestamptz not null default now() check (isfinite(enqueued_at)),
   claimed_until timestamptz check (isfinite(claimed_until)),
@@ -29,7 +29,7 @@ comment on column memory.embedding_queue.attempts is 'How often it was claimed.'
 
 create table memory.staged_embeddings (
   tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
-  memory_type text not null check (memory_type in ('episode', 'fact', 'rule')),
+  memory_type text not null check (memory_type = any(memory.memory_type_names())),
   memory_id uuid not null,
   embedding_version_id uuid not null,
   embedding public.vector(384) not null

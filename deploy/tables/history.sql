@@ -6,7 +6,7 @@ set local role memory_owner;
 
 create table memory.memory_history (
   tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
-  memory_type text not null check (memory_type in ('episode', 'fact', 'rule', 'entity')),
+  memory_type text not null check (memory_type = any(memory.recorded_type_names())),
   memory_id uuid not null,
   known_from timestamptz not null check (isfinite(known_from)),
   known_to timestamptz not null check (isfinite(known_to)),

@@ -7,10 +7,10 @@ set local role memory_owner;
 create table memory.memory_links (
   tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   source_type text not null
-  constraint memory_links_source_type_check check (source_type in ('episode', 'fact', 'rule')),
+  constraint memory_links_source_type_check check (source_type = any(memory.memory_type_names())),
   source_id uuid not null,
   target_type text not null
-  constraint memory_links_target_type_check check (target_type in ('episode', 'fact', 'rule')),
+  constraint memory_links_target_type_check check (target_type = any(memory.memory_type_names())),
   target_id uuid not null,
   relation text not null
   constraint memory_links_relation_check

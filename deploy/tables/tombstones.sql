@@ -6,7 +6,7 @@ set local role memory_owner;
 
 create table memory.tombstones (
   tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
-  memory_type text not null check (memory_type in ('episode', 'fact', 'rule')),
+  memory_type text not null check (memory_type = any(memory.memory_type_names())),
   memory_id uuid not null,
   created_at timestamptz not null check (isfinite(created_at)),
   deleted_at timestamptz not null default now() check (isfinite(deleted_at)),

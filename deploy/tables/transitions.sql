@@ -6,7 +6,7 @@ set local role memory_owner;
 
 -- Reference data, the same for every tenant, so without a tenant_id.
 create table memory.transitions (
-  memory_type text not null check (memory_type in ('episode', 'fact', 'rule', 'entity')),
+  memory_type text not null check (memory_type = any(memory.recorded_type_names())),
   aspect text not null check (aspect in ('lifecycle_state', 'maturity')),
   from_state text not null check (from_state <> ''),
   to_state text not null check (to_state <> ''),

@@ -4,6 +4,12 @@ begin;
 
 set local role memory_owner;
 
+do $$
+begin
+  perform memory.attach_triggers('entity');
+end;
+$$;
+
 create or replace trigger prepare
 before update of tenant_id, id, created_at on memory.entities
 for each row execute function memory.prepare_entity();
@@ -15,11 +21,6 @@ for each statement execute function memory.write_names();
 create or replace trigger write_changed_names
 after update on memory.entities referencing new table as new_rows
 for each statement execute function memory.write_names();
-
-create or replace trigger audit_created
-after insert on memory.entities
-referencing new table as new_rows
-for each statement execute function memory.audit_created('entity');
 
 create or replace trigger audit_transition
 after update of metadata on memory.entities
@@ -49,31 +50,5 @@ create or replace trigger refuse_delete
 before delete on memory.entities
 for each row when (current_setting('memory.erasing', true) is distinct from 'on')
 execute function memory.refuse_delete();
-
-create or replace trigger audit_deleted
-after delete on memory.entities
-for each row execute function memory.audit_transition('entity');
-
-create or replace trigger refuse_truncate
-before truncate on memory.entities
-for each statement execute function memory.refuse_truncate();
-
-create or replace trigger start_state
-before update of canonical_name, entity_type, aliases, metadata, updated_at on memory.entities
-for each row when (
-  (new.canonical_name, new.entity_type, new.aliases, new.metadata, new.updated_at)
-  is distinct from
-  (old.canonical_name, old.entity_type, old.aliases, old.metadata, old.updated_at)
-)
-execute function memory.start_state();
-
-create or replace trigger record_changes
-after update on memory.entities
-referencing old table as old_rows new table as new_rows
-for each statement execute function memory.record_entity_changes();
-
-create or replace trigger delete_history
-after delete on memory.entities referencing old table as old_rows
-for each statement execute function memory.delete_history('entity');
 
 commit;

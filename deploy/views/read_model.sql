@@ -4,105 +4,11 @@ begin;
 
 set local role memory_owner;
 
-create or replace view memory.memory_overview
-with (security_invoker = true)
-as
-select
-  'episode'::text as memory_type,
-  e.id,
-  e.butler as scope,
-  null::text as subject,
-  null::text as predicate,
-  e.content,
-  case when e.expires_at <= now() then 'expired' else e.lifecycle_state end as lifecycle_state,
-  null::text as maturity,
-  null::text as permanence,
-  e.importance,
-  1.0::float8 as confidence,
-  1.0::float8 as effective_confidence,
-  null::float8 as effectiveness_score,
-  e.reference_count,
-  e.butler as source_butler,
-  null::uuid as source_episode_id,
-  null::uuid as supersedes_id,
-  null::uuid as entity_id,
-  e.session_id,
-  '[]'::jsonb as tags,
-  e.metadata,
-  e.created_at,
-  e.updated_at,
-  e.last_referenced_at,
-  null::timestamptz as last_confirmed_at,
-  null::timestamptz as valid_from,
-  null::timestamptz as valid_to,
-  e.expires_at
-from memory.episodes as e
-union all
-select
-  'fact'::text,
-  f.id,
-  f.scope,
-  f.subject,
-  f.predicate,
-  f.content,
-  f.lifecycle_state,
-  null::text,
-  f.permanence,
-  f.importance,
-  f.confidence,
-  memory.effective_confidence(
-    f.confidence, f.decay_rate, coalesce(f.last_confirmed_at, f.created_at), now()
-  ) as effective_confidence,
-  null::float8,
-  f.reference_count,
-  f.source_butler,
-  f.source_episode_id,
-  f.supersedes_id,
-  f.entity_id,
-  null::uuid,
-  f.tags,
-  f.metadata,
-  f.created_at,
-  f.updated_at,
-  f.last_referenced_at,
-  f.last_confirmed_at,
-  f.valid_from,
-  f.valid_to,
-  null::timestamptz
-from memory.facts as f
-union all
-select
-  'rule'::text,
-  r.id,
-  r.scope,
-  null::text,
-  null::text,
-  r.content,
-  r.lifecycle_state,
-  r.maturity,
-  r.permanence,
-  r.importance,
-  r.confidence,
-  memory.effective_confidence(
-    r.confidence, r.decay_rate, coalesce(r.last_confirmed_at, r.created_at), now()
-  ) as effective_confidence,
-  r.effectiveness_score,
-  r.reference_count,
-  r.source_butler,
-  r.source_episode_id,
-  null::uuid,
-  null::uuid,
-  null::uuid,
-  r.tags,
-  r.metadata,
-  r.created_at,
-  r.updated_at,
-  r.last_referenced_at,
-  r.last_confirmed_at,
-  null::timestamptz,
-  null::timestamptz,
-  null::timestamptz
-from memory.rules as r;
+do $$
+begin
+  perform memory.refresh_memory_overview();
+end;
+$$;
 
 comment on view memory.memory_overview is
 'Every memory of the tenant in any state, without vectors: for dashboards. effective_confidence '

@@ -1,6 +1,8 @@
 -- Verify pymem:triggers/entities on pg
 
 begin;
+select
+  'memory.record_entity_changes()'::regprocedure;
 select 1 / (count(*) = 12)::integer
 from pg_trigger as t
 where t.tgrelid = 'memory.entities'::regclass and t.tgname in (

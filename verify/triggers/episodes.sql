@@ -1,6 +1,8 @@
 -- Verify pymem:triggers/episodes on pg
 
 begin;
+select
+  'memory.record_episode_changes()'::regprocedure;
 select 1 / (count(*) = 16)::integer
 from pg_trigger as t
 where t.tgrelid = 'memory.episodes'::regclass and t.tgname in (

@@ -1,6 +1,8 @@
 -- Verify pymem:triggers/facts on pg
 
 begin;
+select
+  'memory.record_fact_changes()'::regprocedure;
 select 1 / (count(*) = 17)::integer
 from pg_trigger as t
 where t.tgrelid = 'memory.facts'::regclass and t.tgname in (

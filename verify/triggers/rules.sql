@@ -1,6 +1,8 @@
 -- Verify pymem:triggers/rules on pg
 
 begin;
+select
+  'memory.record_rule_changes()'::regprocedure;
 select 1 / (count(*) = 20)::integer
 from pg_trigger as t
 where t.tgrelid = 'memory.rules'::regclass and t.tgname in (

@@ -107,26 +107,21 @@ as $$
 #variable_conflict use_column
 declare
   v_tenant_id text := memory.current_tenant();
+  v_today record;
 begin
-  perform memory.check_word('memory_type', memory_type, '{episode,fact,rule,entity}');
+  perform memory.check_word('memory_type', memory_type, memory.recorded_type_names());
+
+  execute format(
+    'select m.created_at, m.updated_at, to_jsonb(m) as columns
+     from memory.%I as m
+     where m.tenant_id = $1 and m.id = $2',
+    memory.table_of(memory_type)
+  ) into v_today using v_tenant_id, memory_id;
 
   return query
   with today as (
-    select e.created_at, e.updated_at, to_jsonb(e) as columns
-    from memory.episodes as e
-    where memory_type = 'episode' and e.tenant_id = v_tenant_id and e.id = memory_id
-    union all
-    select f.created_at, f.updated_at, to_jsonb(f)
-    from memory.facts as f
-    where memory_type = 'fact' and f.tenant_id = v_tenant_id and f.id = memory_id
-    union all
-    select r.created_at, r.updated_at, to_jsonb(r)
-    from memory.rules as r
-    where memory_type = 'rule' and r.tenant_id = v_tenant_id and r.id = memory_id
-    union all
-    select n.created_at, n.updated_at, to_jsonb(n)
-    from memory.entities as n
-    where memory_type = 'entity' and n.tenant_id = v_tenant_id and n.id = memory_id
+    select v_today.created_at, v_today.updated_at, v_today.columns
+    where v_today is not null
   ),
   states as materialized (
     select

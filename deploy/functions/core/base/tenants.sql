@@ -13,51 +13,43 @@ set local role memory_search;
 -- are tenants, however much they store.
 create or replace function memory.tenants_with_memories()
   returns setof text
-  language sql
+  language plpgsql
   stable
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
-  with recursive
-  of_episodes as (
-    (select e.tenant_id from memory.episodes as e order by e.tenant_id limit 1)
-    union all
-    select (
-      select e.tenant_id from memory.episodes as e
-      where e.tenant_id > o.tenant_id order by e.tenant_id limit 1
+declare
+  v_tenants text;
+begin
+  select
+    string_agg(
+      format(
+        '(
+           with recursive found as (
+             (select m.tenant_id from memory.%1$I as m order by m.tenant_id limit 1)
+             union all
+             select (
+               select m.tenant_id from memory.%1$I as m
+               where m.tenant_id > f.tenant_id order by m.tenant_id limit 1
+             )
+             from found as f
+             where f.tenant_id is not null
+           )
+           select f.tenant_id from found as f where f.tenant_id is not null
+         )',
+        t.table_name
+      ),
+      ' union '
     )
-    from of_episodes as o
-    where o.tenant_id is not null
-  ),
-  of_facts as (
-    (select f.tenant_id from memory.facts as f order by f.tenant_id limit 1)
-    union all
-    select (
-      select f.tenant_id from memory.facts as f
-      where f.tenant_id > o.tenant_id order by f.tenant_id limit 1
-    )
-    from of_facts as o
-    where o.tenant_id is not null
-  ),
-  of_rules as (
-    (select r.tenant_id from memory.rules as r order by r.tenant_id limit 1)
-    union all
-    select (
-      select r.tenant_id from memory.rules as r
-      where r.tenant_id > o.tenant_id order by r.tenant_id limit 1
-    )
-    from of_rules as o
-    where o.tenant_id is not null
-  )
-  select o.tenant_id from of_episodes as o where o.tenant_id is not null
-  union
-  select o.tenant_id from of_facts as o where o.tenant_id is not null
-  union
-  select o.tenant_id from of_rules as o where o.tenant_id is not null;
+  into v_tenants
+  from memory.memory_types as t
+  where t.is_searched;
+  return query execute v_tenants;
+end;
 $$;
 
 comment on function memory.tenants_with_memories() is
-'Every tenant that has an episode, a fact or a rule.';
+'Every tenant that has a memory of any type.';
 grant execute on function memory.tenants_with_memories to memory_owner;
 
 set local role memory_owner;

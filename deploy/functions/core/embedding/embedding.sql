@@ -380,7 +380,7 @@ as $$
 declare
   v_settings memory.settings := memory.current_settings();
 begin
-  perform memory.check_word('memory_type', memory_type, '{episode,fact,rule}');
+  perform memory.check_word('memory_type', memory_type, memory.memory_type_names());
   return memory.render_for_embedding(
     v_settings.tenant_id,
     coalesce(
@@ -537,7 +537,7 @@ declare
   v_status text := memory.embedding_version_status(v_version_id);
   v_found boolean;
 begin
-  perform memory.check_word('memory_type', memory_type, '{episode,fact,rule}');
+  perform memory.check_word('memory_type', memory_type, memory.memory_type_names());
   if embedding is null then
     raise exception 'embedding is NULL'
       using errcode = 'PM002', hint = 'Pass the vector of the text that claim_unembedded returned.';

@@ -45,8 +45,11 @@ declare
   v_settings memory.settings := memory.current_settings();
 begin
   perform memory.check_write_time('as_of', as_of);
-  return query select 'fact', s.* from memory.sweep_facts(v_settings, as_of) as s;
-  return query select 'rule', s.* from memory.sweep_rules(v_settings, as_of) as s;
+  return query
+  select t.memory_type, s.*
+  from unnest(memory.decaying_type_names()) with ordinality as t (memory_type, place)
+  cross join lateral memory.sweep_memories(t.memory_type, v_settings, as_of) as s
+  order by t.place;
 end;
 $$;
 
@@ -61,45 +64,10 @@ comment on function memory.run_decay_sweep(timestamptz) is
 grant execute on function memory.run_decay_sweep to memory_worker;
 
 -- One pass without locks finds what is due. That is locked in the order of ids and looked at once
--- more: others may have been faster.
-
-create or replace function memory.due_facts(
-  settings memory.settings,
-  as_of timestamptz
-)
-  returns table (
-    checked bigint,
-    ids uuid[]
-  )
-  language plpgsql
-  stable
-  rows 1
-  set search_path = pg_catalog, memory, public, pg_temp
-  set plan_cache_mode = force_custom_plan -- tenants differ in size by orders of magnitude
-  set jit = off -- compiling takes longer than it saves on a million rows
-as $$
-begin
-  return query
-  select
-    count(*),
-    array_agg(f.id) filter (
-      where f.valid_to <= as_of or f.decay_rate > 0 and f.lifecycle_state <> memory.decayed_state(
-        memory.effective_confidence(
-          f.confidence, f.decay_rate, coalesce(f.last_confirmed_at, f.created_at), as_of
-        ),
-        settings.fading_threshold, settings.expiry_threshold
-      )
-    )
-  from memory.facts as f
-  where f.tenant_id = settings.tenant_id and f.validity = 'active'
-    and (f.decay_rate > 0 or f.valid_to <= as_of);
-end;
-$$;
-
-comment on function memory.due_facts(memory.settings, timestamptz) is
-'How many facts decay or hold no more, and those whose state should be another.';
-
-create or replace function memory.sweep_facts(
+-- more: others may have been faster. The statements are put together for the table of the type, and
+-- so planned each time: tenants differ in size by orders of magnitude.
+create or replace function memory.sweep_memories(
+  memory_type text,
   settings memory.settings,
   as_of timestamptz
 )
@@ -113,168 +81,84 @@ create or replace function memory.sweep_facts(
   volatile
   rows 1
   set search_path = pg_catalog, memory, public, pg_temp
+  set jit = off -- compiling takes longer than it saves on a million rows
 as $$
 declare
   v_tenant_id text := settings.tenant_id;
+  v_type memory.memory_types;
+  v_state text;
   v_due uuid[];
   v_fading uuid[];
   v_expired uuid[];
   v_recovered uuid[];
 begin
-  select d.checked, d.ids into checked, v_due from memory.due_facts(settings, as_of) as d;
-
-  select
-    array_agg(d.id) filter (where d.state = 'fading'),
-    array_agg(d.id) filter (where d.state = 'expired'),
-    array_agg(d.id) filter (where d.state = 'active')
-  into v_fading, v_expired, v_recovered
-  from (
-    select
-      f.id,
-      f.lifecycle_state,
+  select t.* into v_type
+  from memory.memory_types as t
+  where t.memory_type = sweep_memories.memory_type;
+  v_state := format(
+    $state$
       case
-        when f.valid_to <= as_of then 'expired'
+        when %1$s then 'expired'
         else memory.decayed_state(
           memory.effective_confidence(
-            f.confidence, f.decay_rate, coalesce(f.last_confirmed_at, f.created_at), as_of
+            m.confidence, m.decay_rate, coalesce(m.last_confirmed_at, m.created_at), $1
           ),
-          settings.fading_threshold, settings.expiry_threshold
+          $2, $3
         )
-      end as state
-    from memory.facts as f
-    where f.tenant_id = v_tenant_id and f.id = any (v_due)
-      and f.validity = 'active' and (f.decay_rate > 0 or f.valid_to <= as_of)
-    order by f.id
-    for no key update
-  ) as d
-  where d.state <> d.lifecycle_state;
+      end
+    $state$,
+    v_type.ended_condition
+  );
 
-  update memory.facts as f
-  set
-    metadata = f.metadata || '{"status": "fading"}',
-    updated_at = memory.next_state_at(f.updated_at, as_of)
-  where f.tenant_id = v_tenant_id and f.id = any (v_fading);
-  update memory.facts as f
-  set
-    metadata = f.metadata - 'status',
-    updated_at = memory.next_state_at(f.updated_at, as_of)
-  where f.tenant_id = v_tenant_id and f.id = any (v_recovered);
-  update memory.facts as f
-  set
-    validity = 'expired',
-    metadata = f.metadata - 'status',
-    updated_at = memory.next_state_at(f.updated_at, as_of)
-  where f.tenant_id = v_tenant_id and f.id = any (v_expired);
-
-  fading := coalesce(cardinality(v_fading), 0)::bigint;
-  expired := coalesce(cardinality(v_expired), 0)::bigint;
-  recovered := coalesce(cardinality(v_recovered), 0)::bigint;
-  return next;
-end;
-$$;
-
-comment on function memory.sweep_facts(memory.settings, timestamptz) is
-'The facts'' part of memory.run_decay_sweep.';
-
-create or replace function memory.due_rules(
-  settings memory.settings,
-  as_of timestamptz
-)
-  returns table (
-    checked bigint,
-    ids uuid[]
+  execute format(
+    'select count(*), array_agg(m.id) filter (where m.lifecycle_state <> %s)
+     from memory.%I as m
+     where m.tenant_id = $4 and %s',
+    v_state, v_type.table_name, v_type.decaying_condition
   )
-  language plpgsql
-  stable
-  rows 1
-  set search_path = pg_catalog, memory, public, pg_temp
-  set plan_cache_mode = force_custom_plan -- tenants differ in size by orders of magnitude
-  set jit = off -- compiling takes longer than it saves on a million rows
-as $$
-begin
-  return query
-  select
-    count(*),
-    array_agg(r.id) filter (
-      where r.lifecycle_state <> memory.decayed_state(
-        memory.effective_confidence(
-          r.confidence, r.decay_rate, coalesce(r.last_confirmed_at, r.created_at), as_of
-        ),
-        settings.fading_threshold, settings.expiry_threshold
-      )
-    )
-  from memory.rules as r
-  where r.tenant_id = settings.tenant_id and r.lifecycle_state <> 'retracted' and r.maturity <> 'anti_pattern'
-    and r.decay_rate > 0;
-end;
-$$;
+  into checked, v_due
+  using as_of, settings.fading_threshold, settings.expiry_threshold, v_tenant_id;
 
-comment on function memory.due_rules(memory.settings, timestamptz) is
-'How many rules decay, and those whose state is not that of their effective confidence.';
-
-create or replace function memory.sweep_rules(
-  settings memory.settings,
-  as_of timestamptz
-)
-  returns table (
-    checked bigint,
-    fading bigint,
-    expired bigint,
-    recovered bigint
+  execute format(
+    $due$
+      select
+        array_agg(d.id) filter (where d.state = 'fading'),
+        array_agg(d.id) filter (where d.state = 'expired'),
+        array_agg(d.id) filter (where d.state = 'active')
+      from (
+        select m.id, m.lifecycle_state, %s as state
+        from memory.%I as m
+        where m.tenant_id = $4 and m.id = any ($5) and %s
+        order by m.id
+        for no key update
+      ) as d
+      where d.state <> d.lifecycle_state
+    $due$,
+    v_state, v_type.table_name, v_type.decaying_condition
   )
-  language plpgsql
-  volatile
-  rows 1
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-declare
-  v_tenant_id text := settings.tenant_id;
-  v_due uuid[];
-  v_fading uuid[];
-  v_expired uuid[];
-  v_recovered uuid[];
-begin
-  select d.checked, d.ids into checked, v_due from memory.due_rules(settings, as_of) as d;
-
-  select
-    array_agg(d.id) filter (where d.state = 'fading'),
-    array_agg(d.id) filter (where d.state = 'expired'),
-    array_agg(d.id) filter (where d.state = 'active')
   into v_fading, v_expired, v_recovered
-  from (
-    select
-      r.id,
-      r.lifecycle_state,
-      memory.decayed_state(
-        memory.effective_confidence(
-          r.confidence, r.decay_rate, coalesce(r.last_confirmed_at, r.created_at), as_of
-        ),
-        settings.fading_threshold, settings.expiry_threshold
-      ) as state
-    from memory.rules as r
-    where r.tenant_id = v_tenant_id and r.id = any (v_due)
-      and r.lifecycle_state <> 'retracted' and r.maturity <> 'anti_pattern'
-      and r.decay_rate > 0
-    order by r.id
-    for no key update
-  ) as d
-  where d.state <> d.lifecycle_state;
+  using as_of, settings.fading_threshold, settings.expiry_threshold, v_tenant_id, v_due;
 
-  update memory.rules as r
-  set
-    metadata = r.metadata || '{"status": "fading"}',
-    updated_at = memory.next_state_at(r.updated_at, as_of)
-  where r.tenant_id = v_tenant_id and r.id = any (v_fading);
-  update memory.rules as r
-  set
-    metadata = r.metadata - 'status',
-    updated_at = memory.next_state_at(r.updated_at, as_of)
-  where r.tenant_id = v_tenant_id and r.id = any (v_recovered);
-  update memory.rules as r
-  set
-    metadata = (r.metadata - 'status') || '{"forgotten": true}',
-    updated_at = memory.next_state_at(r.updated_at, as_of)
-  where r.tenant_id = v_tenant_id and r.id = any (v_expired);
+  execute format(
+    'update memory.%I as m
+     set metadata = m.metadata || ''{"status": "fading"}'',
+       updated_at = memory.next_state_at(m.updated_at, $1)
+     where m.tenant_id = $2 and m.id = any ($3)',
+    v_type.table_name
+  ) using as_of, v_tenant_id, v_fading;
+  execute format(
+    'update memory.%I as m
+     set metadata = m.metadata - ''status'',
+       updated_at = memory.next_state_at(m.updated_at, $1)
+     where m.tenant_id = $2 and m.id = any ($3)',
+    v_type.table_name
+  ) using as_of, v_tenant_id, v_recovered;
+  execute format(
+    'update memory.%I as m
+     set %s, updated_at = memory.next_state_at(m.updated_at, $1)
+     where m.tenant_id = $2 and m.id = any ($3)',
+    v_type.table_name, v_type.expire_assignments
+  ) using as_of, v_tenant_id, v_expired;
 
   fading := coalesce(cardinality(v_fading), 0)::bigint;
   expired := coalesce(cardinality(v_expired), 0)::bigint;
@@ -283,8 +167,8 @@ begin
 end;
 $$;
 
-comment on function memory.sweep_rules(memory.settings, timestamptz) is
-'The rules'' part of memory.run_decay_sweep.';
+comment on function memory.sweep_memories(text, memory.settings, timestamptz) is
+'The part of memory.run_decay_sweep for one type of memory.';
 
 create or replace function memory.run_decay_sweep_all_tenants(as_of timestamptz default now())
   returns table (

@@ -4,46 +4,8 @@ begin;
 
 set local role memory_owner;
 
-create or replace function memory.check_after_creation(
-  tenant_id text,
-  memory_type text,
-  memory_id uuid,
-  as_of timestamptz
-)
-  returns void
-  language plpgsql
-  stable
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-declare
-  v_created_at timestamptz := case memory_type
-    when 'episode' then (
-      select e.created_at from memory.episodes as e
-      where e.tenant_id = check_after_creation.tenant_id and e.id = memory_id
-    )
-    when 'fact' then (
-      select f.created_at from memory.facts as f
-      where f.tenant_id = check_after_creation.tenant_id and f.id = memory_id
-    )
-    when 'rule' then (
-      select r.created_at from memory.rules as r
-      where r.tenant_id = check_after_creation.tenant_id and r.id = memory_id
-    )
-    else (
-      select e.created_at from memory.entities as e
-      where e.tenant_id = check_after_creation.tenant_id and e.id = memory_id
-    )
-  end;
-begin
-  if as_of < v_created_at then
-    raise exception 'as_of lies before % % was created: %', memory_type, memory_id, as_of
-      using errcode = 'PM002', hint = format('Pass a time from %s on.', v_created_at);
-  end if;
-end;
-$$;
-
-comment on function memory.check_after_creation(text, text, uuid, timestamptz) is
-'Refuses a time before a memory or an entity was created; an unknown one has none. Errors: PM002.';
+-- One memory at a time: each statement is put together for its table, which costs less than the
+-- round trip of the call.
 
 create or replace function memory.confirm_memory(
   memory_type text,
@@ -60,27 +22,24 @@ as $$
 declare
   v_settings memory.settings := memory.current_settings();
   v_tenant_id text := v_settings.tenant_id;
+  v_table name;
   v_state text;
 begin
   if memory_type = 'episode' then
     raise exception 'an episode cannot be confirmed'
       using errcode = 'PM002', hint = 'Confirm a fact or a rule; an episode does not decay.';
   end if;
-  perform memory.check_word('memory_type', memory_type, '{fact,rule}');
+  perform memory.check_word('memory_type', memory_type, memory.decaying_type_names());
   perform memory.check_write_time('as_of', as_of);
 
-  if memory_type = 'fact' then
-    select f.lifecycle_state into v_state
-    from memory.facts as f
-    where f.tenant_id = v_tenant_id and f.id = memory_id
-    for no key update;
-  else
-    select r.lifecycle_state into v_state
-    from memory.rules as r
-    where r.tenant_id = v_tenant_id and r.id = memory_id
-    for no key update;
-  end if;
-  if not found then
+  v_table := memory.table_of(memory_type);
+  execute format(
+    'select m.lifecycle_state from memory.%I as m
+     where m.tenant_id = $1 and m.id = $2
+     for no key update',
+    v_table
+  ) into v_state using v_tenant_id, memory_id;
+  if v_state is null then
     return false;
   end if;
   perform memory.check_after_creation(v_tenant_id, memory_type, memory_id, as_of);
@@ -91,27 +50,17 @@ begin
 
   -- The freshly confirmed value is the stored confidence: what the next sweep would do about the
   -- fading mark is done at once.
-  if memory_type = 'fact' then
-    update memory.facts as f
-    set
-      last_confirmed_at = greatest(f.last_confirmed_at, as_of),
-      updated_at = memory.next_state_at(f.updated_at, as_of),
-      metadata = case
-        when f.confidence >= v_settings.fading_threshold then f.metadata - 'status'
-        else f.metadata
-      end
-    where f.tenant_id = v_tenant_id and f.id = memory_id;
-  else
-    update memory.rules as r
-    set
-      last_confirmed_at = greatest(r.last_confirmed_at, as_of),
-      updated_at = memory.next_state_at(r.updated_at, as_of),
-      metadata = case
-        when r.confidence >= v_settings.fading_threshold then r.metadata - 'status'
-        else r.metadata
-      end
-    where r.tenant_id = v_tenant_id and r.id = memory_id;
-  end if;
+  execute format(
+    $update$
+      update memory.%I as m
+      set
+        last_confirmed_at = greatest(m.last_confirmed_at, $1),
+        updated_at = memory.next_state_at(m.updated_at, $1),
+        metadata = case when m.confidence >= $2 then m.metadata - 'status' else m.metadata end
+      where m.tenant_id = $3 and m.id = $4
+    $update$,
+    v_table
+  ) using as_of, v_settings.fading_threshold, v_tenant_id, memory_id;
   return true;
 end;
 $$;
@@ -136,36 +85,24 @@ as $$
 #variable_conflict use_column
 declare
   v_tenant_id text := memory.current_tenant();
+  v_type memory.memory_types;
 begin
-  perform memory.check_word('memory_type', memory_type, '{episode,fact,rule}');
+  perform memory.check_word('memory_type', memory_type, memory.memory_type_names());
   perform memory.check_write_time('as_of', as_of);
   if not memory.memory_exists(v_tenant_id, memory_type, memory_id) then
     return false;
   end if;
   perform memory.check_after_creation(v_tenant_id, memory_type, memory_id, as_of);
 
-  case memory_type
-    when 'episode' then
-      update memory.episodes as e
-      set expires_at = as_of, updated_at = memory.next_state_at(e.updated_at, as_of)
-      where e.tenant_id = v_tenant_id and e.id = memory_id
-        and (e.expires_at is null or e.expires_at > as_of);
-    when 'fact' then
-      update memory.facts as f
-      set
-        validity = 'retracted',
-        metadata = f.metadata - 'status',
-        updated_at = memory.next_state_at(f.updated_at, as_of)
-      where f.tenant_id = v_tenant_id and f.id = memory_id
-        and f.validity <> 'retracted';
-    else
-      update memory.rules as r
-      set
-        metadata = (r.metadata - 'status') || '{"forgotten": true}',
-        updated_at = memory.next_state_at(r.updated_at, as_of)
-      where r.tenant_id = v_tenant_id and r.id = memory_id
-        and r.lifecycle_state <> 'retracted';
-  end case;
+  select t.* into v_type
+  from memory.memory_types as t
+  where t.memory_type = forget_memory.memory_type;
+  execute format(
+    'update memory.%I as m
+     set %s, updated_at = memory.next_state_at(m.updated_at, $1)
+     where m.tenant_id = $2 and m.id = $3 and %s',
+    v_type.table_name, v_type.forget_assignments, v_type.forgettable_condition
+  ) using as_of, v_tenant_id, memory_id;
   return true;
 end;
 $$;
@@ -193,32 +130,18 @@ declare
   v_hidden text[] := array['tenant_id', 'embedding', 'search_vector'];
   v_memory jsonb;
 begin
-  perform memory.check_word('memory_type', memory_type, '{episode,fact,rule}');
+  perform memory.check_word('memory_type', memory_type, memory.memory_type_names());
   perform memory.check_write_time('as_of', as_of);
 
-  case memory_type
-    when 'episode' then
-      update memory.episodes as e
-      set
-        reference_count = e.reference_count + 1,
-        last_referenced_at = greatest(e.last_referenced_at, as_of)
-      where e.tenant_id = v_tenant_id and e.id = memory_id
-      returning to_jsonb(e) - v_hidden into v_memory;
-    when 'fact' then
-      update memory.facts as f
-      set
-        reference_count = f.reference_count + 1,
-        last_referenced_at = greatest(f.last_referenced_at, as_of)
-      where f.tenant_id = v_tenant_id and f.id = memory_id
-      returning to_jsonb(f) - v_hidden into v_memory;
-    else
-      update memory.rules as r
-      set
-        reference_count = r.reference_count + 1,
-        last_referenced_at = greatest(r.last_referenced_at, as_of)
-      where r.tenant_id = v_tenant_id and r.id = memory_id
-      returning to_jsonb(r) - v_hidden into v_memory;
-  end case;
+  execute format(
+    'update memory.%I as m
+     set
+       reference_count = m.reference_count + 1,
+       last_referenced_at = greatest(m.last_referenced_at, $1)
+     where m.tenant_id = $2 and m.id = $3
+     returning to_jsonb(m) - $4',
+    memory.table_of(memory_type)
+  ) into v_memory using as_of, v_tenant_id, memory_id, v_hidden;
   return v_memory || jsonb_build_object('memory_type', memory_type);
 end;
 $$;

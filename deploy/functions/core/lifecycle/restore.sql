@@ -20,30 +20,16 @@ declare
   v_settings memory.settings := memory.current_settings();
   v_tenant_id text := v_settings.tenant_id;
 begin
-  perform memory.check_word('memory_type', memory_type, '{episode,fact,rule}');
+  perform memory.check_word('memory_type', memory_type, memory.memory_type_names());
   perform memory.check_write_time('as_of', as_of);
   if not memory.memory_exists(v_tenant_id, memory_type, memory_id) then
     return false;
   end if;
   perform memory.check_after_creation(v_tenant_id, memory_type, memory_id, as_of);
 
-  case memory_type
-    when 'episode' then
-      update memory.episodes as e
-      set
-        expires_at = as_of + make_interval(secs => v_settings.episode_ttl_days * 86400),
-        updated_at = memory.next_state_at(e.updated_at, as_of)
-      where e.tenant_id = v_tenant_id and e.id = memory_id and e.expires_at <= as_of;
-    when 'fact' then
-      perform memory.restore_fact(v_tenant_id, memory_id, as_of);
-    else
-      update memory.rules as r
-      set
-        metadata = r.metadata - '{status,forgotten}'::text [],
-        last_confirmed_at = greatest(r.last_confirmed_at, as_of),
-        updated_at = memory.next_state_at(r.updated_at, as_of)
-      where r.tenant_id = v_tenant_id and r.id = memory_id and r.lifecycle_state = 'retracted';
-  end case;
+  -- What it takes differs by type: memory.restore_episode, memory.restore_fact, ...
+  execute format('select memory.%I($1, $2, $3)', 'restore_' || memory_type)
+  using v_settings, memory_id, as_of;
   return true;
 end;
 $$;
@@ -56,8 +42,49 @@ comment on function memory.restore_memory(text, uuid, timestamptz) is
 'key of the fact is taken, or its entity was merged away.';
 grant execute on function memory.restore_memory to memory_writer;
 
+create or replace function memory.restore_episode(
+  settings memory.settings,
+  episode_id uuid,
+  as_of timestamptz
+)
+  returns void
+  language sql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  update memory.episodes as e
+  set
+    expires_at = as_of + make_interval(secs => settings.episode_ttl_days * 86400),
+    updated_at = memory.next_state_at(e.updated_at, as_of)
+  where e.tenant_id = settings.tenant_id and e.id = episode_id and e.expires_at <= as_of;
+$$;
+
+comment on function memory.restore_episode(memory.settings, uuid, timestamptz) is
+'Gives an expired episode another term.';
+
+create or replace function memory.restore_rule(
+  settings memory.settings,
+  rule_id uuid,
+  as_of timestamptz
+)
+  returns void
+  language sql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  update memory.rules as r
+  set
+    metadata = r.metadata - '{status,forgotten}'::text [],
+    last_confirmed_at = greatest(r.last_confirmed_at, as_of),
+    updated_at = memory.next_state_at(r.updated_at, as_of)
+  where r.tenant_id = settings.tenant_id and r.id = rule_id and r.lifecycle_state = 'retracted';
+$$;
+
+comment on function memory.restore_rule(memory.settings, uuid, timestamptz) is
+'Makes a forgotten rule active again, confirmed as of as_of.';
+
 create or replace function memory.restore_fact(
-  tenant_id text,
+  settings memory.settings,
   fact_id uuid,
   as_of timestamptz
 )
@@ -73,10 +100,10 @@ begin
   -- Its key, once written, stays; locks come in the order of memory.store_fact.
   select f.subject, f.predicate, f.scope, f.entity_id into v_fact
   from memory.facts as f
-  where f.tenant_id = restore_fact.tenant_id and f.id = fact_id;
-  perform memory.lock_entities(restore_fact.tenant_id, array[v_fact.entity_id]);
+  where f.tenant_id = settings.tenant_id and f.id = fact_id;
+  perform memory.lock_entities(settings.tenant_id, array[v_fact.entity_id]);
   v_other := memory.lock_fact_key(
-    restore_fact.tenant_id, v_fact.scope, v_fact.subject, v_fact.entity_id, v_fact.predicate
+    settings.tenant_id, v_fact.scope, v_fact.subject, v_fact.entity_id, v_fact.predicate
   );
   if v_other <> fact_id then
     raise exception 'fact % cannot be restored: fact % has its place', fact_id, v_other
@@ -91,11 +118,11 @@ begin
     last_confirmed_at = greatest(f.last_confirmed_at, as_of),
     valid_to = case when f.valid_to > as_of then f.valid_to end,
     updated_at = memory.next_state_at(f.updated_at, as_of)
-  where f.tenant_id = restore_fact.tenant_id and f.id = fact_id and f.validity <> 'active';
+  where f.tenant_id = settings.tenant_id and f.id = fact_id and f.validity <> 'active';
 end;
 $$;
 
-comment on function memory.restore_fact(text, uuid, timestamptz) is
+comment on function memory.restore_fact(memory.settings, uuid, timestamptz) is
 'Makes a fact active again; it holds from then on without end. Errors: PM003.';
 
 commit;

@@ -260,9 +260,8 @@ begin
   then
     perform memory.check_write_time('as_of', as_of);
     perform memory.count_references(
-      array(select l.id from unnest(v_lines) as l where l.is_taken and l.memory_type = 'episode'),
-      array(select l.id from unnest(v_lines) as l where l.is_taken and l.memory_type = 'fact'),
-      array(select l.id from unnest(v_lines) as l where l.is_taken and l.memory_type = 'rule'),
+      array(select l.memory_type from unnest(v_lines) as l where l.is_taken order by l.id),
+      array(select l.id from unnest(v_lines) as l where l.is_taken order by l.id),
       as_of
     );
   end if;

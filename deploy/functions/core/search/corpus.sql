@@ -12,7 +12,7 @@ create or replace function memory.start_corpus_statistics(tenant_id text)
 as $$
   insert into memory.corpus_statistics (tenant_id, memory_type, documents, terms)
   select start_corpus_statistics.tenant_id, t.memory_type, 0, 0
-  from (values ('episode'), ('fact'), ('rule')) as t (memory_type)
+  from unnest(memory.memory_type_names()) as t (memory_type)
   on conflict do nothing;
 $$;
 
@@ -251,7 +251,7 @@ begin
   )
   update memory.corpus_statistics as s
   set documents = coalesce(c.documents, 0), terms = coalesce(c.terms, 0)
-  from (values ('episode'), ('fact'), ('rule')) as t (memory_type)
+  from unnest(memory.memory_type_names()) as t (memory_type)
   left join counted as c on c.memory_type = t.memory_type
   where s.tenant_id = v_tenant_id
     and s.memory_type = t.memory_type

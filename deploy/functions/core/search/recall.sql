@@ -65,73 +65,6 @@ comment on function memory.rank_memories(
 'PM002, PM004.';
 grant execute on function memory.rank_memories to memory_writer, memory_reader;
 
-create or replace function memory.count_references(
-  episode_ids uuid[],
-  fact_ids uuid[],
-  rule_ids uuid[],
-  as_of timestamptz
-)
-  returns void
-  language plpgsql
-  volatile
-  security definer
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-declare
-  v_tenant_id text := memory.current_tenant();
-begin
-  -- Locked in the order of the ids, so that two readers of the same memories cannot deadlock.
-  if episode_ids <> '{}' then
-    with locked as (
-      select e.id
-      from memory.episodes as e
-      where e.tenant_id = v_tenant_id and e.id = any (episode_ids)
-      order by e.id
-      for no key update
-    )
-    update memory.episodes as e
-    set
-      reference_count = e.reference_count + 1,
-      last_referenced_at = greatest(e.last_referenced_at, as_of)
-    from locked as l
-    where e.tenant_id = v_tenant_id and e.id = l.id;
-  end if;
-  if fact_ids <> '{}' then
-    with locked as (
-      select f.id
-      from memory.facts as f
-      where f.tenant_id = v_tenant_id and f.id = any (fact_ids)
-      order by f.id
-      for no key update
-    )
-    update memory.facts as f
-    set
-      reference_count = f.reference_count + 1,
-      last_referenced_at = greatest(f.last_referenced_at, as_of)
-    from locked as l
-    where f.tenant_id = v_tenant_id and f.id = l.id;
-  end if;
-  if rule_ids <> '{}' then
-    with locked as (
-      select r.id
-      from memory.rules as r
-      where r.tenant_id = v_tenant_id and r.id = any (rule_ids)
-      order by r.id
-      for no key update
-    )
-    update memory.rules as r
-    set
-      reference_count = r.reference_count + 1,
-      last_referenced_at = greatest(r.last_referenced_at, as_of)
-    from locked as l
-    where r.tenant_id = v_tenant_id and r.id = l.id;
-  end if;
-end;
-$$;
-
-comment on function memory.count_references(uuid[], uuid[], uuid[], timestamptz) is
-'Counts one reference, at as_of, to each of some memories. Bookkeeping: no event.';
-
 create or replace function memory.recall(
   topic text,
   scope text default null,
@@ -153,9 +86,8 @@ create or replace function memory.recall(
 as $$
 declare
   v_memory memory.ranked_memory;
-  v_episodes uuid[] := array[]::uuid[];
-  v_facts uuid[] := array[]::uuid[];
-  v_rules uuid[] := array[]::uuid[];
+  v_types text[] := '{}';
+  v_ids uuid[] := '{}';
 begin
   perform memory.check_write_time('as_of', as_of);
 
@@ -167,17 +99,14 @@ begin
     ) as m
   loop
     return next v_memory;
-    case v_memory.memory_type
-      when 'episode' then v_episodes := v_episodes || v_memory.id;
-      when 'fact' then v_facts := v_facts || v_memory.id;
-      else v_rules := v_rules || v_memory.id;
-    end case;
+    v_types := v_types || v_memory.memory_type;
+    v_ids := v_ids || v_memory.id;
   end loop;
 
   -- Recalling must work on a standby too, where nothing can be counted. A look into the past is no
   -- use of what is known today.
   if current_setting('transaction_read_only') = 'off' and known_at is null and valid_at is null then
-    perform memory.count_references(v_episodes, v_facts, v_rules, as_of);
+    perform memory.count_references(v_types, v_ids, as_of);
   end if;
 end;
 $$;

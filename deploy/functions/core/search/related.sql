@@ -32,7 +32,7 @@ declare
   v_level memory.related_memory[];
 begin
   perform
-    memory.check_word('memory_type', memory_type, '{episode,fact,rule}'),
+    memory.check_word('memory_type', memory_type, memory.memory_type_names()),
     memory.check_number('max_depth', max_depth, 1, 5),
     memory.check_word('direction', direction, '{outgoing,incoming,both}'),
     memory.check_time('as_of', as_of);

@@ -87,7 +87,7 @@ declare
   v_limit integer := memory.check_limit(max_results);
 begin
   perform
-    memory.check_word('memory_type', memory_type, '{episode,fact,rule}'),
+    memory.check_word('memory_type', memory_type, memory.memory_type_names()),
     memory.check_time('as_of', as_of);
   if embedding is null then
     raise exception 'embedding is NULL'
@@ -130,7 +130,7 @@ declare
   v_limit integer := memory.check_limit(max_results);
 begin
   perform
-    memory.check_word('memory_type', memory_type, '{episode,fact,rule}'),
+    memory.check_word('memory_type', memory_type, memory.memory_type_names()),
     memory.check_word('keyword_match', keyword_match, '{any,all}'),
     memory.check_query(query),
     memory.check_time('as_of', as_of);
@@ -172,7 +172,7 @@ declare
   v_limit integer := memory.check_limit(max_results);
 begin
   perform
-    memory.check_word('memory_type', memory_type, '{episode,fact,rule}'),
+    memory.check_word('memory_type', memory_type, memory.memory_type_names()),
     memory.check_word('keyword_match', coalesce(keyword_match, 'any'), '{any,all}'),
     memory.check_query(query),
     memory.check_query_embedding(embedding, embedding_version_id),
@@ -264,7 +264,7 @@ create or replace function memory.read_types(types text[])
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
-  v_all text[] := array['episode', 'fact', 'rule'];
+  v_all text[] := memory.memory_type_names();
 begin
   if types = '{}'
     or array_ndims(types) <> 1
@@ -273,7 +273,9 @@ begin
   then
     raise exception 'unknown memory types: %', left(types::text, 200)
       using errcode = 'PM002',
-        hint = 'Pass some of episode, fact, rule, or nothing for all of them.';
+        hint = format(
+          'Pass some of %s, or nothing for all of them.', array_to_string(v_all, ', ')
+        );
   end if;
   -- Each type once, always in the same order.
   return array(select t.type from unnest(v_all) as t (type) where t.type = any (types));
@@ -289,7 +291,7 @@ create or replace function memory.check_types(types text[])
   immutable
   parallel safe
   return case
-    when types is null then '{episode,fact,rule}'::text[]
+    when types is null then memory.memory_type_names()
     else memory.read_types(types)
   end;
 

@@ -18,23 +18,7 @@ begin
   cross join lateral (values
     (1, n.source_type, n.source_id), (2, n.target_type, n.target_id)
   ) as e (position, memory_type, memory_id)
-  where case e.memory_type
-    when 'episode' then (
-      select true from memory.episodes as m
-      where m.tenant_id = n.tenant_id and m.id = e.memory_id
-      for key share
-    )
-    when 'fact' then (
-      select true from memory.facts as m
-      where m.tenant_id = n.tenant_id and m.id = e.memory_id
-      for key share
-    )
-    when 'rule' then (
-      select true from memory.rules as m
-      where m.tenant_id = n.tenant_id and m.id = e.memory_id
-      for key share
-    )
-  end is null
+  where not memory.memory_exists(n.tenant_id, e.memory_type, e.memory_id)
   order by n.source_type, n.source_id, n.target_type, n.target_id, n.tenant_id, e.position
   limit 1;
   if found then
@@ -47,39 +31,6 @@ $$;
 
 comment on function memory.check_link_ends() is
 'Trigger of a statement: both ends of its links exist in the tenant of the link. Errors: PM001.';
-
--- The key-share lock keeps the end from being deleted before this transaction ends.
-create or replace function memory.memory_exists(
-  tenant_id text,
-  memory_type text,
-  memory_id uuid
-)
-  returns boolean
-  language plpgsql
-  volatile
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-begin
-  case memory_type
-    when 'episode' then
-      perform from memory.episodes as e
-      where e.tenant_id = memory_exists.tenant_id and e.id = memory_id for key share;
-    when 'fact' then
-      perform from memory.facts as f
-      where f.tenant_id = memory_exists.tenant_id and f.id = memory_id for key share;
-    when 'rule' then
-      perform from memory.rules as r
-      where r.tenant_id = memory_exists.tenant_id and r.id = memory_id for key share;
-    else
-      return false;
-  end case;
-  return found;
-end;
-$$;
-
-comment on function memory.memory_exists(text, text, uuid) is
-'Whether an episode, fact or rule exists, locked against deletion until the end of the '
-'transaction.';
 
 create or replace function memory.lower_trust()
   returns trigger
@@ -151,8 +102,8 @@ as $$
 declare
   v_tenant_id text := memory.current_tenant();
 begin
-  perform memory.check_word('source_type', source_type, '{episode,fact,rule}');
-  perform memory.check_word('target_type', target_type, '{episode,fact,rule}');
+  perform memory.check_word('source_type', source_type, memory.memory_type_names());
+  perform memory.check_word('target_type', target_type, memory.memory_type_names());
   perform memory.check_word(
     'relation', relation, '{derived_from,supports,contradicts,supersedes,related_to}'
   );
@@ -189,51 +140,6 @@ comment on function memory.create_link(text, uuid, text, uuid, text) is
 'PM002 invalid argument.';
 grant execute on function memory.create_link to memory_writer;
 
--- A set of one row: its body becomes part of the query that asks for it. A function that returns a
--- value, or pins its search_path, is called for each row.
--- noqa: disable=RF01,RF03
-create or replace function memory.resolved_state(
-  tenant_id text,
-  memory_type text,
-  memory_id uuid,
-  as_of timestamptz
-)
-  returns table (state text)
-  language sql
-  stable
-  rows 1
-  begin atomic
-    select coalesce(
-      case memory_type
-        when 'episode' then (
-          select case when e.expires_at <= as_of then 'expired' else e.lifecycle_state end
-          from memory.episodes as e
-          where e.tenant_id = resolved_state.tenant_id and e.id = memory_id
-        )
-        when 'fact' then (
-          select f.lifecycle_state from memory.facts as f
-          where f.tenant_id = resolved_state.tenant_id and f.id = memory_id
-        )
-        else (
-          select r.lifecycle_state from memory.rules as r
-          where r.tenant_id = resolved_state.tenant_id and r.id = memory_id
-        )
-      end,
-      (
-        select 'expired' from memory.tombstones as t
-        where t.tenant_id = resolved_state.tenant_id
-          and t.memory_type = resolved_state.memory_type
-          and t.memory_id = resolved_state.memory_id
-      )
-    );
-  end;
-
--- noqa: enable=RF01,RF03
-
-comment on function memory.resolved_state(text, text, uuid, timestamptz) is
-'State of the memory at an end of a link: its lifecycle_state, and expired for an episode that '
-'has expired or any memory that left a tombstone.';
-
 create or replace function memory.get_links(
   memory_type text,
   memory_id uuid,
@@ -260,7 +166,7 @@ declare
   v_tenant_id text := memory.current_tenant();
 begin
   perform
-    memory.check_word('memory_type', memory_type, '{episode,fact,rule}'),
+    memory.check_word('memory_type', memory_type, memory.memory_type_names()),
     memory.check_word('direction', direction, '{outgoing,incoming,both}'),
     memory.check_number('max_results', max_results, 1, 10000),
     memory.check_time('as_of', as_of);

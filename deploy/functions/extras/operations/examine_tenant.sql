@@ -111,7 +111,7 @@ begin
     ),
     'select memory.rebuild_vector_indexes(); or mean it, and raise exact_scan_limit.'
   from memory.vector_indexes() as i
-  join unnest(memory.corpus_sizes('{episode,fact,rule}')) as c on c.memory_type = i.memory_type
+  join unnest(memory.corpus_sizes(memory.memory_type_names())) as c on c.memory_type = i.memory_type
   where i.method = 'exact' and c.documents > settings.exact_scan_limit
     and exists (select from memory.active_embedding_version());
 end;

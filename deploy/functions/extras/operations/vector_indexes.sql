@@ -42,7 +42,7 @@ as $$
     t.memory_type || 's_embedding_idx',
     coalesce(a.amname::text, 'exact'),
     i.indisvalid and i.indisready and i.indislive
-  from unnest('{episode,fact,rule}'::text[]) as t (memory_type)
+  from unnest(memory.memory_type_names()) as t (memory_type)
   left join pg_class as c on c.oid = memory.vector_index(t.memory_type)
   left join pg_index as i on i.indexrelid = c.oid
   left join pg_am as a on a.oid = c.relam

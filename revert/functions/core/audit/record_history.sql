@@ -3,10 +3,7 @@
 begin;
 
 drop function memory.delete_history();
-drop function memory.record_entity_changes();
-drop function memory.record_rule_changes();
-drop function memory.record_fact_changes();
-drop function memory.record_episode_changes();
+drop function memory.define_recorder(text);
 drop function memory.start_state();
 drop function memory.next_state_at(timestamp with time zone,timestamp with time zone);
 drop function memory.image_digest(jsonb);

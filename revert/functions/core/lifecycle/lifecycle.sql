@@ -5,6 +5,5 @@ begin;
 drop function memory.get_memory(text,uuid,timestamp with time zone);
 drop function memory.forget_memory(text,uuid,timestamp with time zone);
 drop function memory.confirm_memory(text,uuid,timestamp with time zone);
-drop function memory.check_after_creation(text,text,uuid,timestamp with time zone);
 
 commit;

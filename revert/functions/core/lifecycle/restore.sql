@@ -2,7 +2,9 @@
 
 begin;
 
-drop function memory.restore_fact(text,uuid,timestamp with time zone);
+drop function memory.restore_fact(memory.settings,uuid,timestamp with time zone);
+drop function memory.restore_rule(memory.settings,uuid,timestamp with time zone);
+drop function memory.restore_episode(memory.settings,uuid,timestamp with time zone);
 drop function memory.restore_memory(text,uuid,timestamp with time zone);
 
 commit;

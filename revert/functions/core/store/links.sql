@@ -3,10 +3,8 @@
 begin;
 
 drop function memory.get_links(text,uuid,text,integer,timestamp with time zone);
-drop function memory.resolved_state(text,text,uuid,timestamp with time zone);
 drop function memory.create_link(text,uuid,text,uuid,text);
 drop function memory.lower_trust();
-drop function memory.memory_exists(text,text,uuid);
 drop function memory.check_link_ends();
 
 commit;

@@ -6,9 +6,6 @@ select
   'memory.image_digest(jsonb)'::regprocedure,
   'memory.next_state_at(timestamp with time zone,timestamp with time zone)'::regprocedure,
   'memory.start_state()'::regprocedure,
-  'memory.record_episode_changes()'::regprocedure,
-  'memory.record_fact_changes()'::regprocedure,
-  'memory.record_rule_changes()'::regprocedure,
-  'memory.record_entity_changes()'::regprocedure,
+  'memory.define_recorder(text)'::regprocedure,
   'memory.delete_history()'::regprocedure;
 rollback;

@@ -4,9 +4,6 @@ begin;
 select
   'memory.decayed_state(double precision,double precision,double precision)'::regprocedure,
   'memory.run_decay_sweep(timestamp with time zone)'::regprocedure,
-  'memory.due_facts(memory.settings,timestamp with time zone)'::regprocedure,
-  'memory.sweep_facts(memory.settings,timestamp with time zone)'::regprocedure,
-  'memory.due_rules(memory.settings,timestamp with time zone)'::regprocedure,
-  'memory.sweep_rules(memory.settings,timestamp with time zone)'::regprocedure,
+  'memory.sweep_memories(text,memory.settings,timestamp with time zone)'::regprocedure,
   'memory.run_decay_sweep_all_tenants(timestamp with time zone)'::regprocedure;
 rollback;

@@ -2,7 +2,6 @@
 
 begin;
 select
-  'memory.check_after_creation(text,text,uuid,timestamp with time zone)'::regprocedure,
   'memory.confirm_memory(text,uuid,timestamp with time zone)'::regprocedure,
   'memory.forget_memory(text,uuid,timestamp with time zone)'::regprocedure,
   'memory.get_memory(text,uuid,timestamp with time zone)'::regprocedure;

@@ -3,6 +3,5 @@
 begin;
 select
   'memory.rank_memories(text,text,integer,text[],double precision,double precision,public.vector,uuid,timestamp with time zone,timestamp with time zone,timestamp with time zone)'::regprocedure,
-  'memory.count_references(uuid[],uuid[],uuid[],timestamp with time zone)'::regprocedure,
   'memory.recall(text,text,integer,text[],double precision,double precision,public.vector,uuid,timestamp with time zone,timestamp with time zone,timestamp with time zone)'::regprocedure;
 rollback;

@@ -3,9 +3,7 @@
 begin;
 select
   'memory.check_link_ends()'::regprocedure,
-  'memory.memory_exists(text,text,uuid)'::regprocedure,
   'memory.lower_trust()'::regprocedure,
   'memory.create_link(text,uuid,text,uuid,text)'::regprocedure,
-  'memory.resolved_state(text,text,uuid,timestamp with time zone)'::regprocedure,
   'memory.get_links(text,uuid,text,integer,timestamp with time zone)'::regprocedure;
 rollback;
