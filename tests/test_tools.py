@@ -11,8 +11,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from pymem.errors import InvalidArgumentError
-from pymem.tools import GROUPS, TOOLS, select_tools
+from pymem import Memory
+from pymem.errors import InvalidArgumentError, NotFoundError
+from pymem.tools import GROUPS, TOOLS, answer_call, error_for_agents, select_tools
 from tests.conftest import Database
 from tests.test_mcp_server import call, connected, refused
 
@@ -256,6 +257,84 @@ async def test_errors_say_how_to_go_on(database: Database) -> None:
         unknown = await refused(client, "memory_serach", {"query": "tea"})
         assert unknown["code"] == "PM001"
         assert unknown["hint"].startswith("Did you mean memory_search?")
+
+
+async def test_a_hint_names_only_tools_there_are(database: Database) -> None:
+    rule = str(database.value("select memory.store_rule('Call before nine')"))
+    for _ in range(3):
+        database.query("select memory.mark_harmful(%s, 'It was early')", rule)
+    database.query("select memory.run_rule_hygiene()")
+
+    async with await Memory.connect(database.login("a")) as memory:
+        answer, failed = await answer_call(memory, "memory_mark_harmful", {"rule_id": rule})
+
+    assert failed
+    assert answer["error"]["code"] == "PM003"
+    assert answer["error"]["hint"] == "It is a warning now."
+
+
+@pytest.mark.parametrize(
+    ("hint", "told"),
+    [
+        (
+            "Find rules with memory.search(query, types => '{rule}').",
+            "Find rules with memory_search.",
+        ),
+        ("Find ids with memory.entity_resolve.", "Find ids with entity_resolve."),
+        (
+            "Forget a memory with memory.forget_memory; memory.erase_subject deletes for good.",
+            "Forget a memory with memory_forget.",
+        ),
+        (
+            "Finish it with memory.switch_embedding_version, or memory.cancel_reembedding.",
+            "No tool can change this: go on without it and tell the operator.",
+        ),
+        (
+            "Pass the vector of the query, or use memory.keyword_search.",
+            "Pass the vector of the query, or use memory_search with mode 'keyword'.",
+        ),
+        (
+            "Forget fact 1 first, if this one is right.",
+            "Forget fact 1 first, if this one is right.",
+        ),
+    ],
+)
+def test_a_hint_for_sql_becomes_one_for_agents(hint: str, told: str) -> None:
+    assert error_for_agents(InvalidArgumentError("wrong", hint=hint)).hint == told
+
+
+def test_a_hint_names_no_tool_that_is_switched_off() -> None:
+    error = NotFoundError("none", hint="See who did it in memory.list_events().")
+
+    on = error_for_agents(error, select_tools("all"))
+    off = error_for_agents(error, select_tools("core"))
+
+    assert on.hint == "See who did it in memory_events."
+    assert off.hint == "No tool can change this: go on without it and tell the operator."
+
+
+async def test_a_fact_is_restored_as_its_description_says(database: Database) -> None:
+    paris, rome = (
+        str(database.value("select memory.store_fact('Ada', 'lives in', %s)", city))
+        for city in ("Paris", "Rome")
+    )
+    [restore] = [tool for tool in TOOLS if tool.name == "memory_restore"]
+
+    async with await Memory.connect(database.login("a")) as memory:
+
+        async def answer(name: str, memory_id: str) -> dict[str, Any]:
+            arguments = {"memory_type": "fact", "memory_id": memory_id}
+            told, _ = await answer_call(memory, name, arguments, tools=TOOLS)
+            return told
+
+        refused_ = await answer("memory_restore", paris)
+        await answer("memory_forget", rome)
+        restored = await answer("memory_restore", paris)
+
+    assert "forget that one first with memory_forget" in restore.description
+    assert refused_["error"]["code"] == "PM003"
+    assert f"Forget fact {rome} first" in refused_["error"]["hint"]
+    assert restored["restored"] is True
 
 
 async def test_an_error_carries_the_request_id_however_it_came(database: Database) -> None:

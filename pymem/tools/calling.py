@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -50,7 +50,7 @@ async def answer_call(
     try:
         return await call_tool(memory, name, arguments, tools=tools), False
     except PymemError as error:
-        told = error_for_agents(error)
+        told = error_for_agents(error, tools)
         if told is not error:
             logger.error("%s failed: %s [%s]", name[:100], error, error.code, exc_info=True)
     except Exception:
@@ -152,10 +152,16 @@ def _check_size(arguments: dict[str, Any]) -> None:
 _FAILED = DatabaseError("the memory failed", hint="Go on without it and tell the operator.")
 
 
-def error_for_agents(error: PymemError) -> PymemError:
-    """Return an error as an agent may see it: itself if written for callers, else no internals."""
+def error_for_agents(error: PymemError, tools: Sequence[Tool[Any]] | None = None) -> PymemError:
+    """Return an error as an agent may see it: itself if written for callers, else no internals.
+
+    Args:
+        error: What went wrong.
+        tools: The tools that are switched on; those of the core if left out.
+    """
     if error.code.startswith("PM"):
-        hint = error.hint and _SQL_FUNCTION.sub(_tool_of, error.hint)
+        names = {tool.name for tool in (select_tools() if tools is None else tools)}
+        hint = error.hint and _hint_for_agents(error.hint, names)
         return error if hint == error.hint else type(error)(error.message, hint=hint)
     match error:
         case UnavailableError():
@@ -188,12 +194,42 @@ def error_for_agents(error: PymemError) -> PymemError:
     return _FAILED
 
 
-# Hints of the database name its functions; the tools have the same names with an underscore.
+# Hints of the database name its functions, which an agent can only call as tools.
 _SQL_FUNCTION = re.compile(r"\bmemory\.(\w+)(\([^)]*\))?")
+_TOOLS_OF_FUNCTIONS = {"keyword_search": ("memory_search", "memory_search with mode 'keyword'")}
+_CLAUSE_END = re.compile(r"(?<=[.;])\s+")
 
 
-def _tool_of(function: re.Match[str]) -> str:
-    return function[1] if function[1].startswith("entity_") else f"memory_{function[1]}"
+def _hint_for_agents(hint: str, names: Collection[str]) -> str:
+    """Return a hint with tools for functions, without the clauses whose functions have none."""
+    if _SQL_FUNCTION.search(hint) is None:
+        return hint
+    clauses = [_clause_for_agents(clause, names) for clause in _CLAUSE_END.split(hint)]
+    kept = " ".join(clause for clause in clauses if clause is not None)
+    if not kept:
+        return "No tool can change this: go on without it and tell the operator."
+    return kept[0].upper() + kept[1:].rstrip(".;") + "."
+
+
+def _clause_for_agents(clause: str, names: Collection[str]) -> str | None:
+    for function in _SQL_FUNCTION.finditer(clause):
+        tool = _tool_of(function[1], names)
+        if tool is None:
+            return None
+        clause = clause.replace(function[0], tool)
+    return clause
+
+
+def _tool_of(function: str, names: Collection[str]) -> str | None:
+    """Return what an agent calls for an SQL function, None if no tool does the same."""
+    short = function.removesuffix("_memory").removeprefix("list_")
+    name, call = _TOOLS_OF_FUNCTIONS.get(function, ("", ""))
+    if name in names:
+        return call
+    return next(
+        (tool for tool in (function, f"memory_{function}", f"memory_{short}") if tool in names),
+        None,
+    )
 
 
 _LISTED = 5

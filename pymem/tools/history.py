@@ -20,10 +20,14 @@ _ID = "0d55c9a1-5a3c-4c07-9b0c-3f1f5a2f7c11"
     OneMemory,
     group="history",
     description="Bring back a memory that was forgotten, superseded or has expired, because it is "
-    "right after all. A fact that took its place since is superseded by it.",
+    "right after all. A fact does not come back while another one is active in its place: "
+    "forget that one first with memory_forget.",
     answer="memory_type, id, restored: true.",
     example={"memory_type": "fact", "memory_id": _ID},
-    errors={"PM001": "no memory of this type has this id", "PM003": "it cannot come back"},
+    errors={
+        "PM001": "no memory of this type has this id",
+        "PM003": "another fact has its place, or its entity was merged away",
+    },
     repeats=True,
 )
 async def _restore(memory: Memory, arguments: OneMemory) -> dict[str, Any]:
