@@ -125,13 +125,15 @@ async def story(memory: Memory) -> None:
     facts = {fact["predicate"]: await assistant.store_fact(**fact) for fact in FACTS}
     for rule in RULES:
         await assistant.store_rule(**rule)
-    table = display.table("fact", "permanence", "scope")
-    for fact in FACTS:
-        text = f"[{fact['subject']}] [{fact['predicate']}]: {fact['content']}"
-        table.add_row(
-            display.escape(text), fact.get("permanence", "standard"), fact.get("scope", "global")
-        )
-    console.print(table)
+    rows = [
+        {
+            "fact": f"[{fact['subject']}] [{fact['predicate']}]: {fact['content']}",
+            "permanence": fact.get("permanence", "standard"),
+            "scope": fact.get("scope", "global"),
+        }
+        for fact in FACTS
+    ]
+    console.print(display.tabulate(rows))
 
     heading(
         3,
@@ -152,16 +154,17 @@ async def story(memory: Memory) -> None:
         "The same question in three modes",
         f'"{query}"  No memory holds these words in this order; hybrid search weighs both.',
     )
-    modes_table = display.table("#", "by words", "by meaning", "hybrid", right=("#",))
     modes = ("keyword", "semantic", "hybrid") if embeddings_installed() else ("keyword",) * 3
     lists = [await memory.search(query, mode=mode, max_results=4) for mode in modes]
-    for place in range(4):
-        cells = [
-            display.escape(display.what(found[place])) if place < len(found) else "–"
-            for found in lists
-        ]
-        modes_table.add_row(str(place + 1), *cells)
-    console.print(modes_table)
+    headings = ("by words", "by meaning", "hybrid")
+    rows = [
+        {
+            heading: display.what(found[place]) if place < len(found) else None
+            for heading, found in zip(headings, lists, strict=True)
+        }
+        for place in range(4)
+    ]
+    console.print(display.tabulate(rows, numbered=True))
 
     heading(
         5,
@@ -190,9 +193,6 @@ async def story(memory: Memory) -> None:
         "Confidence decays with time, faster for what is fleeting. Below 0.20 a fact is left out "
         "of recall; confirming it would start its decay anew.",
     )
-    table = display.table(
-        "fact", "permanence", "now", "in 60 days", "", right=("now", "in 60 days")
-    )
     everything = "Mara Ines weather version export"
     then = {
         memory.id: memory
@@ -200,18 +200,18 @@ async def story(memory: Memory) -> None:
             everything, types=["fact"], min_confidence=0, max_results=50, as_of=later
         )
     }
-    for fact in await memory.rank_memories(
-        everything, types=["fact"], min_confidence=0, max_results=50
-    ):
-        left = then[fact.id].effective_confidence
-        table.add_row(
-            display.escape(display.what(fact)),
-            fact.permanence,
-            display.number(fact.effective_confidence, 2),
-            display.number(left, 2),
-            "faded" if left < 0.2 else "",
+    now = await memory.rank_memories(everything, types=["fact"], min_confidence=0, max_results=50)
+    left = {fact.id: then[fact.id].effective_confidence for fact in now}
+    console.print(
+        display.tabulate(
+            now,
+            display.Column("fact", display.what),
+            "permanence",
+            display.Column("now", "effective_confidence", 2),
+            display.Column("in 60 days", lambda fact: left[fact.id], 2),
+            display.Column("", lambda fact: "faded" if left[fact.id] < 0.2 else ""),
         )
-    console.print(table)
+    )
 
     heading(
         8,
@@ -235,7 +235,7 @@ async def story(memory: Memory) -> None:
     )
     done = await worker.run()
     console.print(display.consolidation_runs(done.runs))
-    table = display.table("from the episode", "became", "permanence")
+    rows = []
     for fact in await memory.rank_memories(
         "landlord plumber export dashboards Mara wakes", types=["fact"], max_results=50
     ):
@@ -243,12 +243,15 @@ async def story(memory: Memory) -> None:
             continue
         links = await memory.get_links("fact", fact.id, direction="outgoing")
         sources = [await memory.get_memory("episode", link.target_id) or {} for link in links]
-        table.add_row(
-            display.escape(display.one_line(" / ".join(each["content"] for each in sources), 90)),
-            display.escape(display.what(fact)),
-            fact.permanence,
+        episodes = display.one_line(" / ".join(each["content"] for each in sources), 90)
+        rows.append(
+            {
+                "from the episode": episodes,
+                "became": display.what(fact),
+                "permanence": fact.permanence,
+            }
         )
-    console.print(table)
+    console.print(display.tabulate(rows))
 
     heading(
         10,
@@ -264,7 +267,7 @@ async def story(memory: Memory) -> None:
     await assistant.store_fact(
         "M. Lind", "works at", "Lindgren Analytics", entity_id=work, object_entity_id=office
     )
-    table = display.table("", "whom “lind” may mean", "facts", "around Mara")
+    rows = []
     for moment, change in (
         ("before", None),
         ("merged", assistant.entity_merge(work, home)),
@@ -274,17 +277,20 @@ async def story(memory: Memory) -> None:
             await change
         found = await memory.entity_resolve("lind", entity_type="person")
         near = await memory.entity_neighbors(home)
-        table.add_row(
-            moment,
-            ", ".join(f"{each.canonical_name} ({each.name_match})" for each in found),
-            ", ".join(
-                f"{each.canonical_name}: {each.active_facts}"
-                for each in [await memory.entity_get(home), await memory.entity_get(work)]
-                if each is not None
-            ),
-            ", ".join(f"{each.relation} {each.canonical_name}" for each in near),
+        both = [await memory.entity_get(home), await memory.entity_get(work)]
+        rows.append(
+            {
+                "": moment,
+                "whom “lind” may mean": ", ".join(
+                    f"{each.canonical_name} ({each.name_match})" for each in found
+                ),
+                "facts": ", ".join(
+                    f"{each.canonical_name}: {each.active_facts}" for each in both if each
+                ),
+                "around Mara": ", ".join(f"{each.relation} {each.canonical_name}" for each in near),
+            }
         )
-    console.print(table)
+    console.print(display.tabulate(rows))
 
 
 async def recorded(prompt: str, _: str) -> str:

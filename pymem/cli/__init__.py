@@ -1,27 +1,7 @@
-"""The command ``pymem``."""
+"""The command ``pymem``: ``memories`` lists the commands that are tools, the others are more."""
 
-from pymem.cli import (
-    consolidating,
-    diagnosing,
-    entities,
-    maintaining,
-    managing,
-    reading,
-    serving,
-    storing,
-    tokens,
-)
-from pymem.cli.base import main
+# Importing a module adds its commands.
+from pymem.cli import consolidating, diagnosing, maintaining, memories, serving, tokens, vectors
+from pymem.cli.base import main as main
 
-__all__ = [
-    "consolidating",
-    "diagnosing",
-    "entities",
-    "main",
-    "maintaining",
-    "managing",
-    "reading",
-    "serving",
-    "storing",
-    "tokens",
-]
+del consolidating, diagnosing, maintaining, memories, serving, tokens, vectors

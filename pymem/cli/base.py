@@ -34,6 +34,22 @@ TENANT = "default"
 EXIT_REFUSED = 1
 EXIT_UNAVAILABLE = 3
 
+SECTIONS = {
+    "Store": ("store", "ingest", "embed"),
+    "Find": ("search", "recall", "context", "get", "related", "history", "events", "stats"),
+    "Look after": (
+        *("confirm", "mark", "forget", "restore", "erase", "contradictions"),
+        *("sweep", "cleanup", "hygiene"),
+    ),
+    "Entities": ("entity",),
+    "Consolidate": ("consolidate", "runs", "review", "undo", "requeue"),
+    "Operate": (
+        *("up", "down", "deploy", "mcp", "token", "configure", "doctor", "verify"),
+        *("reindex", "check-vectors", "calibrate"),
+    ),
+}
+"""The commands as `pymem --help` lists them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -66,8 +82,22 @@ class Options:
         return server.url(DATABASE, LOGIN)
 
 
-class _Group(click.Group):
-    """Turns errors of the memory into one line and an exit code."""
+class _Main(click.Group):
+    """Lists commands in sections; prints errors of the memory as one line with an exit code."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for names in SECTIONS.values() for name in names]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        width = max(len(name) for name in self.list_commands(ctx))
+        for title, names in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [
+                        (name.ljust(width), self.commands[name].get_short_help_str(limit=120))
+                        for name in names
+                    ]
+                )
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -80,7 +110,7 @@ class _Group(click.Group):
             ctx.exit(code)
 
 
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Main, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="pymem")
 @click.option(
     "--database-url",
@@ -105,15 +135,7 @@ class _Group(click.Group):
 )
 @click.option("--verbose", is_flag=True, help="Say what happens, on standard error.")
 @click.pass_context
-def main(
-    ctx: click.Context,
-    database_url: str | None,
-    data: Path | None,
-    tenant: str | None,
-    actor: str | None,
-    butler: str | None,
-    verbose: bool,
-) -> None:
+def main(ctx: click.Context, /, *, verbose: bool, **options: Any) -> None:
     """Long-term memory for AI agents, inside PostgreSQL.
 
     Exit codes: 0 done, 1 refused (the message says why), 2 wrong usage, 3 the memory cannot be
@@ -122,94 +144,54 @@ def main(
     logging.basicConfig(
         level=logging.INFO if verbose else logging.WARNING, format="%(levelname)s: %(message)s"
     )
-    ctx.obj = Options(database_url, data, tenant, actor, butler)
+    ctx.obj = Options(**options)
 
 
 pass_options = click.make_pass_decorator(Options)
-as_json = click.option("--json", "json_", is_flag=True, help="Print JSON, for programs.")
-types_option = click.option(
-    "--type",
-    "types",
-    type=click.Choice(["episode", "fact", "rule"]),
-    multiple=True,
-    help="Only this type; may be repeated.",
+
+
+def command(group: click.Group = main, name: str | None = None) -> Callable[[F], click.Command]:
+    """Return a decorator that makes a command with --json; it gets the options and json_."""
+
+    def decorate(function: F) -> click.Command:
+        made = group.command(name)(pass_options(function))
+        made.params.append(JSON)
+        return made
+
+    return decorate
+
+
+def parse_time(text: str) -> datetime:
+    """Return a time; without a zone it is UTC."""
+    try:
+        parsed = datetime.fromisoformat(text)
+    except ValueError:
+        raise click.BadParameter(
+            f"{text!r} is no time such as 2026-03-01 or 2026-03-01T12:00Z"
+        ) from None
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+
+
+def parse_object(option: str, text: str) -> dict[str, Any]:
+    """Return the JSON object that an option holds."""
+    hint = 'Pass an object such as {"source": "email"}.'
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidArgumentError(f"{option} is no JSON: {error}", hint=hint) from error
+    if not isinstance(value, dict):
+        raise InvalidArgumentError(f"{option} is no JSON object", hint=hint)
+    return value
+
+
+AS_OF = click.Option(
+    ["--as-of"], type=parse_time, metavar="TIME", help="As if it were this time (UTC)."
 )
+as_of_option = click.option("--as-of", type=parse_time, metavar="TIME", help=AS_OF.help)
+JSON = click.Option(["--json", "json_"], is_flag=True, help="Print JSON, for programs.")
 
 
-def scope_option(command: F) -> F:
-    """Add the options that say whose memories a command looks at."""
-    command = click.option(
-        "--all-scopes",
-        "scope",
-        flag_value="*",
-        help="Everybody's memories; the same as --scope '*'.",
-    )(command)
-    return click.option(
-        "--scope",
-        help="Only the memories of this agent or role and global ones; default: those of pymem "
-        "--butler, without one everybody's.",
-    )(command)
-
-
-def butler_option(help_: str) -> Callable[[F], F]:
-    """Return what adds an option for the agent that a command cannot do without."""
-
-    def fall_back(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-        if value is None and not ctx.resilient_parsing:
-            value = ctx.obj.butler
-            if value is None:
-                raise click.MissingParameter(ctx=ctx, param=param)
-        return value
-
-    return click.option(
-        "--butler", callback=fall_back, help=f"{help_}; default: that of pymem --butler."
-    )
-
-
-limit_option = click.option("--limit", type=int, default=10, show_default=True)
-min_confidence_option = click.option(
-    "--min-confidence", type=float, help="Leave out what has decayed below it, 0 to 1."
-)
-min_relevance_option = click.option(
-    "--min-relevance",
-    type=float,
-    help="Leave out what fits less than this, 0 to 1; 0 for the nearest there is. Default: only "
-    "what fits, as the settings have it, so that an empty answer means that nothing does.",
-)
-
-
-class _Time(click.ParamType[datetime]):
-    name = "time"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> datetime:
-        if isinstance(value, datetime):
-            return value
-        try:
-            parsed = datetime.fromisoformat(value)
-        except ValueError:
-            self.fail(f"{value!r} is no time such as 2026-03-01 or 2026-03-01T12:00Z", param, ctx)
-        return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
-
-
-as_of_option = click.option("--as-of", type=_Time(), help="As if it were this time (UTC).")
-known_at_option = click.option(
-    "--known-at", type=_Time(), help="What was known at this time, as it would have answered then."
-)
-valid_at_option = click.option(
-    "--valid-at",
-    type=_Time(),
-    help="What held in the world at this time, superseded facts too.",
-)
-
-
-def run(
-    options: Options,
-    work: Callable[[Memory], Awaitable[T]],
-    *,
-    embed: bool = False,
-) -> T:
+def run(options: Options, work: Callable[[Memory], Awaitable[T]], *, embed: bool = False) -> T:
     """Connect, run something on the memory and disconnect."""
     engine = get_embedding_engine() if embed and embeddings_installed() else None
 
@@ -222,61 +204,22 @@ def run(
     return asyncio.run(connected())
 
 
-all_tenants_option = click.option(
-    "--all-tenants",
-    is_flag=True,
-    help="Every tenant, each in a transaction of its own; for a login with memory_gateway.",
-)
+def no_memory(memory_type: str, memory_id: str) -> NotFoundError:
+    """Return the error for an id that is not there."""
+    name = "pymem entity resolve" if memory_type == "entity" else "pymem search"
+    return NotFoundError(f"no {memory_type} has id {memory_id}", hint=f"Find ids with `{name}`.")
 
 
-async def for_tenants(
-    memory: Memory, all_tenants: bool, work: Callable[[Memory], Awaitable[T]]
-) -> list[tuple[str | None, T]]:
-    """Run something for each tenant, or for the one of the login; return the answers."""
-    if not all_tenants:
-        return [(None, await work(memory))]
-    return [
-        (tenant.tenant_id, await work(memory.for_request(tenant_id=tenant.tenant_id)))
-        for tenant in await memory.list_tenants()
-    ]
-
-
-def print_per_tenant(answers: list[tuple[str | None, Any]], json_: bool, **columns: str) -> None:
-    """Print counts as a table or JSON, a line for each tenant and row.
-
-    Args:
-        answers: What for_tenants returned: a row, or a list of rows, for each tenant.
-        json_: Whether to print JSON.
-        columns: Headings by the name of the field.
-    """
-    rows = [
-        ({} if tenant is None else {"tenant": tenant}) | to_json(row)
-        for tenant, answer in answers
-        for row in (answer if isinstance(answer, list) else [answer])
-    ]
+def tell(value: Any, json_: bool, *people: Any) -> None:
+    """Print a result: as JSON for a program, or the texts and tables that people see."""
     if json_:
-        click.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+        click.echo(json.dumps(to_json(value), ensure_ascii=False, indent=2))
         return
-    headings = ({"tenant": "tenant"} if rows and "tenant" in rows[0] else {}) | columns
-    numbers = [
-        heading
-        for field, heading in headings.items()
-        if rows and not isinstance(rows[0][field], str)
-    ]
-    result = display.table(*headings.values(), right=numbers, whole=("anchor",))
-    for row in rows:
-        result.add_row(*(display.escape(str(row[field])) for field in headings))
-    print_table(result)
-
-
-def print_table(value: Any) -> None:
-    """Print something as rich draws it."""
-    display.make_console().print(value)
-
-
-def print_json(value: Any) -> None:
-    """Print a result for a program."""
-    click.echo(json.dumps(to_json(value), ensure_ascii=False, indent=2))
+    for part in people:
+        if isinstance(part, str):
+            click.echo(part)
+        else:
+            display.make_console().print(part)
 
 
 def start_progress(description: str, total: float, unit: str) -> tuple[Progress, Any]:
@@ -291,29 +234,3 @@ def start_progress(description: str, total: float, unit: str) -> tuple[Progress,
         disable=not sys.stderr.isatty(),
     )
     return progress, progress.add_task(description, total=total)
-
-
-def json_object(option: str, text: str | None) -> dict[str, Any] | None:
-    """Return the JSON object that an option holds, None for none."""
-    if text is None:
-        return None
-    hint = 'Pass an object such as {"source": "email"}.'
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidArgumentError(f"{option} is no JSON: {error}", hint=hint) from error
-    if not isinstance(value, dict):
-        raise InvalidArgumentError(f"{option} is no JSON object", hint=hint)
-    return value
-
-
-memory_type_argument = click.argument(
-    "memory_type", type=click.Choice(["episode", "fact", "rule"]), metavar="TYPE"
-)
-memory_id_argument = click.argument("memory_id", metavar="ID")
-
-
-def no_memory(memory_type: str, memory_id: str) -> NotFoundError:
-    """Return the error for an id that is not there."""
-    command = "pymem entity resolve" if memory_type == "entity" else "pymem search"
-    return NotFoundError(f"no {memory_type} has id {memory_id}", hint=f"Find ids with `{command}`.")

@@ -5,21 +5,12 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from pymem import display
-from pymem.cli.base import (
-    EXIT_REFUSED,
-    Options,
-    as_json,
-    main,
-    pass_options,
-    print_json,
-    print_table,
-    run,
-)
+from pymem.cli.base import EXIT_REFUSED, Options, command, run, tell
 from pymem.memory import Memory
 from pymem.models import ConsolidationRun, Proposal
 
@@ -27,7 +18,7 @@ if TYPE_CHECKING:
     from pymem.consolidation.worker import ConsolidationReport
 
 
-@main.command()
+@command()
 @click.option("--butler", help="Only the episodes of this agent.")
 @click.option(
     "--llm",
@@ -41,8 +32,6 @@ if TYPE_CHECKING:
     "--watch/--once", help="Go on, with what is due, until interrupted; or, the default, end then."
 )
 @click.option("--dry-run", is_flag=True, help="Only tell what waits.")
-@as_json
-@pass_options
 def consolidate(
     options: Options,
     butler: str | None,
@@ -82,10 +71,8 @@ def consolidate(
         report = run(options, work)
     except (KeyboardInterrupt, asyncio.CancelledError):
         return
-    if json_:
-        print_json(report)
-    elif spawner is None:
-        print_table(display.due_butlers(report.waiting))
+    if json_ or spawner is None:
+        tell(report, json_, display.tabulate(report.waiting))
     elif not report.runs and not report.errors:
         click.echo("nothing waits")
     for name, error in report.errors.items():
@@ -106,30 +93,21 @@ def _say(done: ConsolidationRun) -> None:
         click.echo(f"  {where}{error['message']}", err=True)
 
 
-@main.command()
+@command()
 @click.option("--butler", help="Only the runs for this agent.")
 @click.option("--limit", type=int, default=20, show_default=True)
-@as_json
-@pass_options
 def runs(options: Options, butler: str | None, limit: int, json_: bool) -> None:
     """Show the runs of consolidation, newest first, and why actions were rejected."""
     found = run(options, lambda memory: memory.list_consolidation_runs(butler, max_results=limit))
-    if json_:
-        print_json(found)
-    elif found:
-        print_table(display.consolidation_runs(found))
-    else:
-        click.echo("no runs")
+    tell(found, json_, display.consolidation_runs(found) if found else "no runs")
 
 
-@main.command()
+@command()
 @click.argument("run_id")
 @click.option("--accept", type=int, multiple=True, help="This number; may be repeated.")
 @click.option("--reject", type=int, multiple=True, help="This number; may be repeated.")
 @click.option("--accept-all", is_flag=True, help="Whatever is left then.")
 @click.option("--reject-all", is_flag=True, help="Whatever is left then.")
-@as_json
-@pass_options
 def review(
     options: Options,
     run_id: str,
@@ -156,38 +134,22 @@ def review(
         return await memory.consolidation_diff(run_id)
 
     proposals = run(options, work)
-    if json_:
-        print_json(proposals)
-    elif proposals:
-        print_table(display.proposals(proposals))
-    else:
-        click.echo("it proposes nothing")
+    columns = ("position", "action", "key", "before", "after", "remark", "status")
+    table = display.tabulate(proposals, *columns)
+    tell(proposals, json_, table if proposals else "no proposals in this run")
 
 
-@main.command()
+@command()
 @click.argument("run_id")
-@as_json
-@pass_options
 def undo(options: Options, run_id: str, json_: bool) -> None:
     """Take back what a run of consolidation brought in, unless something newer depends on it."""
     undone = run(options, lambda memory: memory.undo_consolidation(run_id))
-    if json_:
-        print_json(undone)
-    elif undone:
-        print_table(display.undone(undone))
-    else:
-        click.echo("it brought in nothing")
+    tell(undone, json_, display.tabulate(undone) if undone else "this run created no memories")
 
 
-@main.command()
+@command()
 @click.argument("episode_ids", metavar="[ID]...", nargs=-1)
-@as_json
-@pass_options
 def requeue(options: Options, episode_ids: tuple[str, ...], json_: bool) -> None:
     """Let dead letters, or the episodes with these ids, wait for consolidation anew."""
     count = run(options, lambda memory: memory.requeue_episodes(list(episode_ids) or None))
-    answer: Any = {"requeued": count}
-    if json_:
-        print_json(answer)
-    else:
-        click.echo(f"{count} requeued")
+    tell({"requeued": count}, json_, f"{count} requeued")

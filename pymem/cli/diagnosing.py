@@ -10,20 +10,11 @@ from datetime import datetime
 import click
 
 from pymem import display
-from pymem.cli.base import (
-    EXIT_REFUSED,
-    Options,
-    as_json,
-    as_of_option,
-    main,
-    pass_options,
-    print_json,
-    print_table,
-)
+from pymem.cli.base import EXIT_REFUSED, Options, as_of_option, command, tell
 from pymem.diagnosis import SEVERITIES, diagnose
 
 
-@main.command()
+@command()
 @click.option(
     "--fail-on",
     type=click.Choice(["error", "warning", "never"]),
@@ -32,8 +23,6 @@ from pymem.diagnosis import SEVERITIES, diagnose
     help="End with exit code 1 if anything as bad as this is found.",
 )
 @as_of_option
-@as_json
-@pass_options
 def doctor(options: Options, fail_on: str, as_of: datetime | None, json_: bool) -> None:
     """Look for what is wrong with login, database, schema and memories, and say what to do.
 
@@ -49,11 +38,7 @@ def doctor(options: Options, fail_on: str, as_of: datetime | None, json_: bool) 
         )
     )
     counts = Counter(finding.severity for finding in findings)
-    if json_:
-        print_json(findings)
-    else:
-        print_table(display.findings(findings))
-        click.echo(f"\n{_summary(counts)}")
+    tell(findings, json_, display.findings(findings), f"\n{_summary(counts)}")
     if fail_on != "never" and any(
         counts[severity] for severity in SEVERITIES[: SEVERITIES.index(fail_on) + 1]
     ):

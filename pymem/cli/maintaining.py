@@ -1,65 +1,76 @@
-"""Commands for cron: what has to be done now and then."""
+"""Commands that look after the memory as a whole: jobs for cron, erasure, settings."""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
 from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
-from pymem import display
-from pymem.cli.base import (
-    EXIT_REFUSED,
-    Options,
-    all_tenants_option,
-    as_json,
-    as_of_option,
-    for_tenants,
-    main,
-    pass_options,
-    print_json,
-    print_per_tenant,
-    print_table,
-    run,
-    start_progress,
-)
+from pymem.cli.base import EXIT_REFUSED, Options, as_of_option, command, run, start_progress, tell
+from pymem.config import load_config
+from pymem.display import Column, record, tabulate
 from pymem.maintenance import clean_up_episodes
 from pymem.memory import Memory
-from pymem.models import Cleanup
+from pymem.models import Cleanup, to_json
+
+T = TypeVar("T")
+
+all_tenants_option = click.option(
+    "--all-tenants",
+    is_flag=True,
+    help="Every tenant, each in a transaction of its own; for a login with memory_gateway.",
+)
 
 
-@main.command()
+async def _for_tenants(
+    memory: Memory, all_tenants: bool, work: Callable[[Memory], Awaitable[T]]
+) -> list[tuple[str | None, T]]:
+    """Run something for each tenant, or for the one of the login; return the answers."""
+    if not all_tenants:
+        return [(None, await work(memory))]
+    return [
+        (tenant.tenant_id, await work(memory.for_request(tenant_id=tenant.tenant_id)))
+        for tenant in await memory.list_tenants()
+    ]
+
+
+def _show_per_tenant(
+    answers: list[tuple[str | None, Any]], json_: bool, *columns: str | Column
+) -> None:
+    """Print what _for_tenants returned, a row or a list of rows for each tenant."""
+    rows = [
+        ({} if tenant is None else {"tenant": tenant}) | to_json(row)
+        for tenant, answer in answers
+        for row in (answer if isinstance(answer, list) else [answer])
+    ]
+    first = ["tenant"] if rows and "tenant" in rows[0] else []
+    tell(rows, json_, tabulate(rows, *first, *columns))
+
+
+@command()
 @all_tenants_option
 @as_of_option
-@as_json
-@pass_options
 def sweep(options: Options, all_tenants: bool, as_of: datetime | None, json_: bool) -> None:
     """Let facts and rules fade, recover and expire by their confidence."""
     answers = run(
         options,
-        lambda memory: for_tenants(
+        lambda memory: _for_tenants(
             memory, all_tenants, lambda tenant: tenant.run_decay_sweep(as_of=as_of)
         ),
     )
-    print_per_tenant(
-        answers,
-        json_,
-        memory_type="type",
-        checked="checked",
-        fading="began to fade",
-        expired="expired",
-        recovered="recovered",
-    )
+    columns = ("memory_type", "checked", Column("began to fade", "fading"), "expired", "recovered")
+    _show_per_tenant(answers, json_, *columns)
 
 
-@main.command()
+@command()
 @click.option("--max-entries", type=int, help="How many episodes may remain; default: the setting.")
 @click.option("--batch-size", type=int, help="Episodes deleted in a transaction; default 10000.")
 @all_tenants_option
 @as_of_option
-@as_json
-@pass_options
 def cleanup(
     options: Options,
     max_entries: int | None,
@@ -87,22 +98,20 @@ def cleanup(
         )
 
     with bar:
-        answers = run(options, lambda memory: for_tenants(memory, all_tenants, clean_up))
-    print_per_tenant(
+        answers = run(options, lambda memory: _for_tenants(memory, all_tenants, clean_up))
+    _show_per_tenant(
         answers,
         json_,
-        expired_deleted="expired",
-        capacity_deleted="beyond capacity",
-        remaining="remaining",
+        Column("expired", "expired_deleted"),
+        Column("beyond capacity", "capacity_deleted"),
+        "remaining",
     )
 
 
-@main.command()
+@command()
 @click.option("--revert", "rule_id", help="Make this anti-pattern the rule again that it was.")
 @all_tenants_option
 @as_of_option
-@as_json
-@pass_options
 def hygiene(
     options: Options,
     rule_id: str | None,
@@ -115,44 +124,27 @@ def hygiene(
         if all_tenants:
             raise click.UsageError("--revert is for one tenant")
         maturity = run(options, lambda memory: memory.revert_inversion(rule_id, as_of=as_of))
-        if json_:
-            print_json({"rule_id": rule_id, "maturity": maturity})
-        else:
-            click.echo(f"a rule again, {maturity}")
+        tell({"rule_id": rule_id, "maturity": maturity}, json_, f"a rule again, {maturity}")
         return
 
-    async def tidy(tenant: Memory) -> HygieneReport:
+    async def tidy(tenant: Memory) -> dict[str, Any]:
         rules = await tenant.run_rule_hygiene(as_of=as_of)
         seal = await tenant.seal_events()
-        return HygieneReport(
-            rules.inverted, rules.promoted, seal.sealed, f"{seal.position}:{seal.hash.hex()}"
-        )
+        # The end of the hash chain is the anchor of `pymem verify`.
+        return {
+            "inverted": rules.inverted,
+            "promoted": rules.promoted,
+            "sealed": seal.sealed,
+            "anchor": f"{seal.position}:{seal.hash.hex()}",
+        }
 
-    answers = run(options, lambda memory: for_tenants(memory, all_tenants, tidy))
-    print_per_tenant(
-        answers,
-        json_,
-        inverted="warnings",
-        promoted="promoted",
-        sealed="events sealed",
-        anchor="anchor",
-    )
+    answers = run(options, lambda memory: _for_tenants(memory, all_tenants, tidy))
+    columns = (Column("warnings", "inverted"), "promoted", "sealed", "anchor")
+    _show_per_tenant(answers, json_, *columns)
 
 
-@dataclass(frozen=True, slots=True)
-class HygieneReport:
-    """What hygiene did; anchor: the end of the hash chain, for `pymem verify`."""
-
-    inverted: int
-    promoted: int
-    sealed: int
-    anchor: str
-
-
-@main.command()
+@command()
 @click.option("--anchor", help="What an earlier `pymem hygiene` printed.")
-@as_json
-@pass_options
 def verify(options: Options, anchor: str | None, json_: bool) -> None:
     """Look for whatever contradicts the hash chain of the audit stream.
 
@@ -163,12 +155,7 @@ def verify(options: Options, anchor: str | None, json_: bool) -> None:
         options,
         lambda memory: memory.verify_chain(anchor_position=position, anchor_hash=hash_),
     )
-    if json_:
-        print_json(problems)
-    elif problems:
-        print_table(display.chain_problems(problems))
-    else:
-        click.echo("nothing contradicts the chain")
+    tell(problems, json_, tabulate(problems) if problems else "nothing contradicts the chain")
     if problems:
         sys.exit(EXIT_REFUSED)
 
@@ -183,3 +170,56 @@ def _anchor(text: str | None) -> tuple[int | None, bytes | None]:
         raise click.BadParameter(
             "pass a position and a hash in hexadecimal, such as 12:9f86…", param_hint="--anchor"
         ) from None
+
+
+@command()
+@click.argument("subject")
+@click.option(
+    "--exact", is_flag=True, help="Only facts about the name and their sources, no mere mentions."
+)
+@click.option("--dry-run", is_flag=True, help="Only tell what would be erased.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def erase(
+    options: Options, subject: str, exact: bool, dry_run: bool, yes: bool, json_: bool
+) -> None:
+    """Delete for good what the memory holds about SUBJECT, and prove that nothing remains.
+
+    Exit code 1 if something does: other memories that mention it, with --exact, or what was
+    stored meanwhile.
+    """
+
+    async def work(memory: Memory) -> Any:
+        found = await memory.erase_subject(subject, mentions=not exact, dry_run=True)
+        if dry_run:
+            return found, []
+        if not yes and not json_:
+            tell(found, json_, tabulate(found))
+            click.confirm("Erase this for good?", abort=True)
+        erased = await memory.erase_subject(subject, mentions=not exact)
+        return erased, await memory.verify_erasure(subject)
+
+    erased, columns = run(options, work)
+    remaining = [column for column in columns if column.remaining]
+    result = {"erased": erased, "examined": len(columns), "remaining": remaining}
+    tell(result, json_, tabulate(erased))
+    if not json_:
+        for column in remaining:
+            where = f"{column.table_name}.{column.column_name}"
+            click.echo(f"still in {where}: {column.remaining}", err=True)
+        if not dry_run and not remaining:
+            click.echo(f"nothing remains in {len(columns)} columns of text")
+    if remaining:
+        sys.exit(EXIT_REFUSED)
+
+
+@command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
+def configure(options: Options, file: Path | None, json_: bool) -> None:
+    """Set what [modules.memory] of a butler.toml says; without FILE, show the settings."""
+    changes = load_config(file).settings() if file is not None else {}
+
+    async def work(memory: Memory) -> Any:
+        return await memory.configure(changes) if changes else await memory.current_settings()
+
+    settings = run(options, work)
+    tell(settings, json_, record(settings))

@@ -7,16 +7,7 @@ import asyncio
 import click
 
 from pymem import schema
-from pymem.cli.base import (
-    DATABASE,
-    LOGIN,
-    TENANT,
-    Options,
-    as_json,
-    main,
-    pass_options,
-    print_json,
-)
+from pymem.cli.base import DATABASE, LOGIN, TENANT, Options, command, main, pass_options, tell
 from pymem.database import Request
 from pymem.embedding import embeddings_installed, get_embedding_engine
 from pymem.errors import InvalidArgumentError
@@ -25,9 +16,7 @@ from pymem.memory import Memory
 LOGIN_ROLES = ("memory_writer", "memory_worker", "memory_reader", "memory_admin")
 
 
-@main.command()
-@as_json
-@pass_options
+@command()
 def up(options: Options, json_: bool) -> None:
     """Start the embedded server and print its connection string.
 
@@ -39,10 +28,7 @@ def up(options: Options, json_: bool) -> None:
     schema.deploy(server.url(DATABASE))
     schema.create_login(server.url(DATABASE), LOGIN, TENANT, LOGIN_ROLES)
     url = server.url(DATABASE, LOGIN)
-    if json_:
-        print_json({"database_url": url, "data": str(server.folder), "tenant": TENANT})
-    else:
-        click.echo(url)
+    tell({"database_url": url, "data": str(server.folder), "tenant": TENANT}, json_, url)
 
 
 @main.command()

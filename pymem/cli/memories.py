@@ -1,0 +1,294 @@
+"""The commands that are tools, and the history of a memory."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import Any, get_args
+
+import click
+
+from pymem import display
+from pymem.cli.base import AS_OF, EXIT_REFUSED, Options, command, main, no_memory, run, tell
+from pymem.cli.tool_commands import ToolCommand, Values, add_commands, ids_of, option_of
+from pymem.memory import Memory
+from pymem.models import MarkedRule, RecordedType, to_json
+
+
+@main.group()
+def store() -> None:
+    """Store one memory."""
+
+
+@main.group()
+def mark() -> None:
+    """Say how the application of a rule turned out."""
+
+
+@main.group()
+def entity() -> None:
+    """Make, find and merge entities: who and what facts are about."""
+
+
+# What a command calls where it is more than one function of the memory
+
+
+async def _get(memory: Memory, **values: Any) -> Values | None:
+    found = await memory.get_memory(**values)
+    return None if found is None else {**found, "links": await memory.get_links(**values)}
+
+
+def _show_memory(found: Values) -> list[Any]:
+    links = found["links"]
+    fields = {name: value for name, value in found.items() if name != "links"}
+    return [display.record(fields), *([display.links(links)] if links else [])]
+
+
+async def _recall(memory: Memory, topic: str, *, explain: bool, **values: Any) -> Any:
+    """Return what is recalled and, to explain it, the settings."""
+    if explain:
+        return await memory.recall_explain(topic, **values), await memory.current_settings()
+    rank: Any = memory.rank_memories if "as_of" in values else memory.recall
+    return await rank(topic, **values), None
+
+
+def _check_recall(values: Values) -> None:
+    if values["explain"] and values.keys() & {"known_at", "valid_at"}:
+        raise click.UsageError("--explain is about what is known now")
+
+
+def _check_update(values: Values) -> None:
+    if values["no_aliases"] and "aliases" in values:
+        raise click.UsageError("--no-aliases contradicts --alias")
+    if not values["no_aliases"] and not values.keys() & {"canonical_name", "aliases", "metadata"}:
+        raise click.UsageError(
+            "there is nothing to change: pass --name, --alias, --no-aliases or --metadata"
+        )
+
+
+async def _update(memory: Memory, entity_id: str, *, no_aliases: bool, **changes: Any) -> bool:
+    changes |= {"aliases": []} if no_aliases else {}
+    return await memory.entity_update(entity_id, **changes)
+
+
+async def _resolve(memory: Memory, name: str, **values: Any) -> Any:
+    found = await memory.entity_resolve(name, **values)
+    if not found:
+        wider = "" if values["enable_fuzzy"] else ", --fuzzy"
+        wider += ", no --type" if "entity_type" in values else ""
+        click.echo(
+            f"hint: Try another name{wider}, or make one with `pymem entity create`.", err=True
+        )
+    return found
+
+
+async def _neighbors(memory: Memory, entity_id: str, **values: Any) -> Any:
+    rows = await memory.entity_neighbors(entity_id, **values)
+    if rows:
+        return rows
+    # Around an entity that is unknown or was merged away there is nothing either.
+    lonely = await memory.entity_get(entity_id)
+    if lonely is not None and lonely.merged_into is not None:
+        click.echo(f"hint: It was merged into entity {lonely.merged_into}: use that one.", err=True)
+    return None if lonely is None else rows
+
+
+# What people see
+
+
+def _show_mark(rule: MarkedRule) -> str:
+    return (
+        f"{rule.maturity}, effectiveness {rule.effectiveness_score:.2f} (asymmetric "
+        f"{rule.asymmetric_score:.2f}): applied {rule.applied_count}, helpful "
+        f"{rule.success_count}, harmful {rule.harmful_count}"
+        + ("; due to become a warning" if rule.needs_inversion else "")
+    )
+
+
+def _stored(name: str) -> partial[ToolCommand]:
+    return partial(
+        ToolCommand,
+        f"store {name}",
+        f"memory_store_{name}",
+        embed=True,
+        json=lambda id_, _: {"memory_type": name, "id": id_},
+        show=str,
+    )
+
+
+def _done(name: str, tool: str, word: str) -> partial[ToolCommand]:
+    return partial(
+        ToolCommand,
+        name,
+        tool,
+        json=lambda _, values: ids_of(values) | {word: True},
+        show=lambda _: word,
+    )
+
+
+_MEMORY = ("memory_type", "memory_id")
+_METADATA = option_of("memory_store_fact", "metadata")
+
+COMMANDS = (
+    _stored("episode")(Memory.store_episode, ["content"], [_METADATA]),
+    _stored("fact")(
+        Memory.store_fact,
+        ["subject", "predicate", "content"],
+        note="With --entity it is about that entity, whatever the subject says: it replaces the "
+        "fact of the same entity and predicate.",
+    ),
+    _stored("rule")(Memory.store_rule, ["content"], [_METADATA]),
+    ToolCommand(
+        *("search", "memory_search", Memory.search),
+        positional=["query"],
+        extra=[AS_OF],
+        embed=True,
+        show=display.found,
+    ),
+    ToolCommand(
+        *("recall", "memory_recall", _recall),
+        positional=["topic"],
+        extra=[
+            click.Option(
+                ["--explain"],
+                is_flag=True,
+                help="Show every candidate, the parts of its score, what was dropped.",
+            ),
+            option_of("memory_search", "types"),
+            option_of("memory_search", "min_confidence"),
+            AS_OF,
+        ],
+        note="With --as-of, --known-at, --valid-at or --explain it only looks.",
+        check=_check_recall,
+        embed=True,
+        json=lambda answer, _: answer[0],
+        show=lambda answer: display.explained(*answer) if answer[1] else display.found(answer[0]),
+        empty="nothing recalled",
+    ),
+    ToolCommand(
+        *("context", "memory_context", Memory.context),
+        positional=["trigger_prompt"],
+        extra=[AS_OF],
+        embed=True,
+        json=lambda text, _: {"context": text},
+        show=lambda text: text.removesuffix("\n"),
+    ),
+    ToolCommand(
+        *("get", "memory_get", _get, _MEMORY),
+        note="Its links come along, the oldest thousand.",
+        show=_show_memory,
+    ),
+    ToolCommand(
+        *("related", "memory_related", Memory.related, _MEMORY, [AS_OF]),
+        show=display.related,
+        empty="nothing related",
+    ),
+    ToolCommand(
+        *("contradictions", "memory_contradictions", Memory.contradictions),
+        extra=[AS_OF],
+        show=display.contradictions,
+        empty="no contradictions",
+    ),
+    ToolCommand(
+        *("events", "memory_events", Memory.list_events), show=display.events, empty="no events"
+    ),
+    ToolCommand(*("stats", "memory_stats", Memory.memory_stats), extra=[AS_OF], show=display.stats),
+    _done("forget", "memory_forget", "forgotten")(Memory.forget_memory, _MEMORY),
+    _done("confirm", "memory_confirm", "confirmed")(Memory.confirm_memory, _MEMORY, [AS_OF]),
+    _done("restore", "memory_restore", "restored")(Memory.restore_memory, _MEMORY, [AS_OF]),
+    ToolCommand(
+        *("mark helpful", "memory_mark_helpful", Memory.mark_helpful, ["rule_id"], [AS_OF]),
+        show=_show_mark,
+    ),
+    ToolCommand(
+        *("mark harmful", "memory_mark_harmful", Memory.mark_harmful, ["rule_id"], [AS_OF]),
+        show=_show_mark,
+    ),
+    ToolCommand(
+        *("entity create", "entity_create", Memory.entity_create, ["canonical_name"], [AS_OF]),
+        json=lambda id_, _: {"entity_id": id_},
+        show=str,
+    ),
+    ToolCommand(
+        *("entity show", "entity_get", Memory.entity_get, ["entity_id"]), show=display.record
+    ),
+    _done("entity update", "entity_update", "updated")(
+        _update,
+        ["entity_id"],
+        [
+            click.Option(
+                ["--alias", "aliases"],
+                multiple=True,
+                help="Another name of it; may be repeated. All together replace those there are.",
+            ),
+            click.Option(["--no-aliases"], is_flag=True, help="Leave it no other name."),
+            AS_OF,
+        ],
+        check=_check_update,
+    ),
+    ToolCommand(
+        *("entity resolve", "entity_resolve", _resolve, ["name"]),
+        extra=[option_of("memory_search", "limit", default=20)],
+        show=display.resolved_entities,
+        empty="no entity fits",
+    ),
+    ToolCommand(
+        *("entity merge", "entity_merge", Memory.entity_merge),
+        positional=["source_entity_id", "target_entity_id"],
+        extra=[AS_OF],
+        note="entity_unmerge with SOURCE_ID takes it back.",
+        json=lambda merged, values: ids_of(values) | to_json(merged),
+        show=lambda merged: (
+            f"merged: facts moved {merged.facts_repointed}, superseded {merged.facts_superseded}, "
+            f"of the past {merged.historical_facts_moved}; mentions moved "
+            f"{merged.mentions_repointed}; aliases taken over {merged.aliases_added}"
+        ),
+    ),
+    ToolCommand(
+        *("entity unmerge", "entity_unmerge", Memory.entity_unmerge, ["entity_id"], [AS_OF]),
+        json=lambda unmerged, values: ids_of(values) | to_json(unmerged),
+        show=lambda unmerged: (
+            f"unmerged from {unmerged.target_entity_id}: facts returned {unmerged.facts_returned}, "
+            f"active again {unmerged.facts_reactivated}, kept {unmerged.facts_kept}; mentions "
+            f"returned {unmerged.mentions_returned}; names removed {unmerged.aliases_removed}"
+        ),
+    ),
+    ToolCommand(
+        *("entity neighbors", "entity_neighbors", _neighbors, ["entity_id"]),
+        show=display.neighbors,
+        empty="no neighbors",
+    ),
+)
+"""The commands that are tools."""
+
+OTHERWISE = {
+    "memory_explain": "recall --explain",
+    "memory_fact_history": "history",
+    "memory_run_consolidation": "consolidate",
+    "memory_run_episode_cleanup": "cleanup",
+}
+"""The other tools, and the command that does the same and more."""
+
+add_commands(main, COMMANDS, OTHERWISE)
+
+
+@command()
+@click.argument("memory_type", type=click.Choice(get_args(RecordedType)), metavar="TYPE")
+@click.argument("memory_id", metavar="ID")
+def history(options: Options, memory_type: Any, memory_id: str, json_: bool) -> None:
+    """Show what one memory or entity was at any time: of a fact also the facts it superseded.
+
+    Exit code 1 if its states, its events and its row contradict each other.
+    """
+
+    async def work(memory: Memory) -> Any:
+        chain = await memory.fact_history(memory_id) if memory_type == "fact" else []
+        return chain, await memory.replay_memory(memory_type, memory_id)
+
+    chain, states = run(options, work)
+    if not states:
+        raise no_memory(memory_type, memory_id)
+    tables = [*([display.versions(chain)] if chain else []), display.states(states)]
+    tell({"versions": chain, "states": states}, json_, *tables)
+    if any(state.problem for state in states):
+        sys.exit(EXIT_REFUSED)

@@ -1,0 +1,154 @@
+"""Commands that store files, give memories vectors and build the indexes of those."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from pymem import display
+from pymem.cli.base import EXIT_REFUSED, Options, command, run, start_progress, tell
+from pymem.embedding import Precision, embeddings_installed, get_embedding_engine
+from pymem.ingest import ingest as ingest_file
+from pymem.memory import Memory
+from pymem.models import VectorMethod
+from pymem.worker import EmbeddingWorker
+
+
+@command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--no-embed", is_flag=True, help="Leave the vectors to `pymem embed`.")
+def ingest(options: Options, file: Path, no_embed: bool, json_: bool) -> None:
+    r"""Store episodes from FILE, one JSON object a line; running it again adds nothing.
+
+    \b
+    Each line: {"butler": "...", "content": "...",               required
+                "session_id": "<uuid>", "created_at": "<ISO 8601>",
+                "importance": 0..10, "metadata": {...}, "idempotency_key": "...",
+                "source_class": "user" | "agent" | "tool" | "external"}
+    """
+    embed = not no_embed and embeddings_installed()
+    size = file.stat().st_size if file.is_file() else 0
+
+    async def work(memory: Memory) -> dict[str, Any]:
+        progress, task = start_progress("storing", size, " B")
+        with progress:
+            report = await ingest_file(
+                memory, file, progress=lambda octets: progress.advance(task, octets)
+            )
+        embedded = await _embed_all(memory) if embed else 0
+        return {
+            "stored": report.stored,
+            "known": report.known,
+            "embedded": embedded,
+            "broken": [{"line": line, "reason": reason} for line, reason in report.broken],
+        }
+
+    result = run(options, work)
+    tell(
+        result,
+        json_,
+        f"{result['stored']} stored, {result['known']} already there, "
+        f"{len(result['broken'])} broken; {result['embedded']} embedded",
+    )
+    if not json_:
+        for item in result["broken"]:
+            click.echo(f"line {item['line']}: {item['reason']}", err=True)
+        if not embed:
+            click.echo("Vectors are missing: run `pymem embed`.", err=True)
+    if result["broken"]:
+        sys.exit(EXIT_REFUSED)
+
+
+async def _embed_all(
+    memory: Memory, batch_size: int = 64, precision: Precision | None = None
+) -> int:
+    engine = get_embedding_engine(precision=precision)
+    worker = EmbeddingWorker(memory, engine, batch_size=batch_size)
+    total = sum(backlog.pending for backlog in await memory.embedding_backlog())
+    progress, task = start_progress("embedding", total, "")
+    with progress:
+        return await worker.run_until_empty(lambda count: progress.advance(task, count))
+
+
+@command()
+@click.option("--batch-size", type=click.IntRange(1, 10_000), default=64, show_default=True)
+@click.option("--watch", is_flag=True, help="Go on until interrupted.")
+@click.option(
+    "--precision",
+    type=click.Choice(get_args(Precision)),
+    help="bfloat16: twice as fast on processors that know it; needs torch.",
+)
+def embed(options: Options, batch_size: int, watch: bool, precision: Any, json_: bool) -> None:
+    """Give memories the vectors they lack."""
+
+    async def work(memory: Memory) -> int:
+        count = await _embed_all(memory, batch_size, precision)
+        if watch:
+            await EmbeddingWorker(
+                memory, get_embedding_engine(precision=precision), batch_size=batch_size
+            ).run_forever()
+        return count
+
+    try:
+        count = run(options, work)
+    except KeyboardInterrupt:
+        return
+    tell({"embedded": count}, json_, f"{count} embedded")
+
+
+@command()
+@click.option(
+    "--method",
+    type=click.Choice(get_args(VectorMethod)),
+    default="auto",
+    show_default=True,
+    help="auto: hnsw if a tenant has more vectors than can be compared one by one, else exact.",
+)
+@click.option("--lists", type=int, help="Lists of an IVFFlat index; default: by its size.")
+def reindex(options: Options, method: Any, lists: int | None, json_: bool) -> None:
+    """Choose how vectors are found and build the indexes, those of all tenants.
+
+    Who writes waits meanwhile; docs/operations.md tells how to build beside the traffic.
+    """
+    chosen = run(options, lambda memory: memory.rebuild_vector_indexes(method, lists=lists))
+    tell({"method": chosen}, json_, chosen)
+
+
+@command()
+@click.option("--sample", type=int, help="Vectors to search by; default: 20.")
+@click.option("--depth", type=int, help="Memories to compare of each answer; default: 10.")
+def check_vectors(options: Options, sample: int | None, depth: int | None, json_: bool) -> None:
+    """Compare what vector indexes and searches find with the exact answers."""
+    rows = run(options, lambda memory: memory.check_vector_recall(sample=sample, depth=depth))
+    tell(rows, json_, display.vector_recall(rows))
+
+
+@command()
+@click.option("--sample", type=int, help="Memories to compare with each other; default: 400.")
+def calibrate(options: Options, sample: int | None, json_: bool) -> None:
+    """Measure when two texts are alike for the embedding model, and search by that.
+
+    Worth it once for a model other than all-MiniLM-L6-v2, with some hundred memories of the
+    tenant's own: the likeness of its vectors is read on the scale from unlike, which counts as no
+    relevance, to alike, which counts as all of it.
+    """
+
+    async def work(memory: Memory) -> Any:
+        before = await memory.active_embedding_version()
+        return before, await memory.calibrate_similarity(sample)
+
+    before, after = run(options, work)
+    scales = [
+        {
+            "cosine similarity": name,
+            "unlike": scale.similarity_floor,
+            "alike": scale.similarity_ceiling,
+            "pairs of memories": pairs,
+        }
+        for name, scale, pairs in (("before", before, None), ("measured", after, after.pairs))
+    ]
+    old = {name: getattr(before, name) for name in ("similarity_floor", "similarity_ceiling")}
+    tell({"before": old, "after": after}, json_, display.tabulate(scales))
