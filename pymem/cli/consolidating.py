@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -34,14 +35,14 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Only tell what waits.")
 def consolidate(
     options: Options,
-    butler: str | None,
+    *,
     llm: str | None,
     timeout: float,
-    batch_size: int | None,
     due: bool,
     watch: bool,
     dry_run: bool,
     json_: bool,
+    **episodes: Any,
 ) -> None:
     """Let an LLM turn waiting episodes into facts, rules and confirmations.
 
@@ -57,9 +58,7 @@ def consolidate(
     spawner = None if dry_run or llm is None else command_spawner(llm, timeout=timeout)
 
     async def work(memory: Memory) -> ConsolidationReport:
-        worker = ConsolidationWorker(
-            memory, spawner, model=llm, butler=butler, batch_size=batch_size
-        )
+        worker = ConsolidationWorker(memory, spawner, model=llm, **episodes)
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - asyncio.run makes one
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
@@ -72,7 +71,7 @@ def consolidate(
     except (KeyboardInterrupt, asyncio.CancelledError):
         return
     if json_ or spawner is None:
-        tell(report, json_, display.tabulate(report.waiting))
+        tell(report, json_, display.tabulate(report.waiting) if report.waiting else "nothing waits")
     elif not report.runs and not report.errors:
         click.echo("nothing waits")
     for name, error in report.errors.items():
@@ -111,8 +110,8 @@ def runs(options: Options, butler: str | None, limit: int, json_: bool) -> None:
 def review(
     options: Options,
     run_id: str,
-    accept: tuple[int, ...],
-    reject: tuple[int, ...],
+    accept: Sequence[int],
+    reject: Sequence[int],
     accept_all: bool,
     reject_all: bool,
     json_: bool,

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -17,8 +17,6 @@ from pymem.maintenance import clean_up_episodes
 from pymem.memory import Memory
 from pymem.models import Cleanup, to_json
 
-T = TypeVar("T")
-
 all_tenants_option = click.option(
     "--all-tenants",
     is_flag=True,
@@ -26,29 +24,29 @@ all_tenants_option = click.option(
 )
 
 
-async def _for_tenants(
-    memory: Memory, all_tenants: bool, work: Callable[[Memory], Awaitable[T]]
-) -> list[tuple[str | None, T]]:
-    """Run something for each tenant, or for the one of the login; return the answers."""
-    if not all_tenants:
-        return [(None, await work(memory))]
-    return [
-        (tenant.tenant_id, await work(memory.for_request(tenant_id=tenant.tenant_id)))
-        for tenant in await memory.list_tenants()
-    ]
-
-
-def _show_per_tenant(
-    answers: list[tuple[str | None, Any]], json_: bool, *columns: str | Column
+def _run_per_tenant(
+    options: Options,
+    all_tenants: bool,
+    work: Callable[[Memory], Awaitable[Any]],
+    json_: bool,
+    *columns: str | Column,
 ) -> None:
-    """Print what _for_tenants returned, a row or a list of rows for each tenant."""
+    """Run something for each tenant, or for that of the login; print the row or rows of each."""
+
+    async def work_for_each(memory: Memory) -> list[tuple[dict[str, str], Any]]:
+        if not all_tenants:
+            return [({}, await work(memory))]
+        return [
+            ({"tenant": each.tenant_id}, await work(memory.for_request(tenant_id=each.tenant_id)))
+            for each in await memory.list_tenants()
+        ]
+
     rows = [
-        ({} if tenant is None else {"tenant": tenant}) | to_json(row)
-        for tenant, answer in answers
+        tenant | to_json(row)
+        for tenant, answer in run(options, work_for_each)
         for row in (answer if isinstance(answer, list) else [answer])
     ]
-    first = ["tenant"] if rows and "tenant" in rows[0] else []
-    tell(rows, json_, tabulate(rows, *first, *columns))
+    tell(rows, json_, tabulate(rows, *(["tenant"] if all_tenants else []), *columns))
 
 
 @command()
@@ -56,14 +54,10 @@ def _show_per_tenant(
 @as_of_option
 def sweep(options: Options, all_tenants: bool, as_of: datetime | None, json_: bool) -> None:
     """Let facts and rules fade, recover and expire by their confidence."""
-    answers = run(
-        options,
-        lambda memory: _for_tenants(
-            memory, all_tenants, lambda tenant: tenant.run_decay_sweep(as_of=as_of)
-        ),
-    )
     columns = ("memory_type", "checked", Column("began to fade", "fading"), "expired", "recovered")
-    _show_per_tenant(answers, json_, *columns)
+    _run_per_tenant(
+        options, all_tenants, lambda memory: memory.run_decay_sweep(as_of=as_of), json_, *columns
+    )
 
 
 @command()
@@ -71,14 +65,7 @@ def sweep(options: Options, all_tenants: bool, as_of: datetime | None, json_: bo
 @click.option("--batch-size", type=int, help="Episodes deleted in a transaction; default 10000.")
 @all_tenants_option
 @as_of_option
-def cleanup(
-    options: Options,
-    max_entries: int | None,
-    batch_size: int | None,
-    all_tenants: bool,
-    as_of: datetime | None,
-    json_: bool,
-) -> None:
+def cleanup(options: Options, all_tenants: bool, json_: bool, **limits: Any) -> None:
     """Delete episodes that have expired or are beyond capacity."""
     bar, task = start_progress("deleting", 0, "")
     total = 0
@@ -88,24 +75,13 @@ def cleanup(
         total += deleted
         bar.update(task, completed=total, total=total + due)
 
-    async def clean_up(tenant: Memory) -> Cleanup:
-        return await clean_up_episodes(
-            tenant,
-            max_entries=max_entries,
-            batch_size=batch_size,
-            as_of=as_of,
-            progress=progress,
-        )
+    async def clean_up(memory: Memory) -> Cleanup:
+        return await clean_up_episodes(memory, progress=progress, **limits)
 
+    expired = Column("expired", "expired_deleted")
+    beyond = Column("beyond capacity", "capacity_deleted")
     with bar:
-        answers = run(options, lambda memory: _for_tenants(memory, all_tenants, clean_up))
-    _show_per_tenant(
-        answers,
-        json_,
-        Column("expired", "expired_deleted"),
-        Column("beyond capacity", "capacity_deleted"),
-        "remaining",
-    )
+        _run_per_tenant(options, all_tenants, clean_up, json_, expired, beyond, "remaining")
 
 
 @command()
@@ -113,11 +89,7 @@ def cleanup(
 @all_tenants_option
 @as_of_option
 def hygiene(
-    options: Options,
-    rule_id: str | None,
-    all_tenants: bool,
-    as_of: datetime | None,
-    json_: bool,
+    options: Options, rule_id: str | None, all_tenants: bool, as_of: datetime | None, json_: bool
 ) -> None:
     """Turn harmful rules into warnings, promote those that have come of age, seal new events."""
     if rule_id is not None:
@@ -127,9 +99,9 @@ def hygiene(
         tell({"rule_id": rule_id, "maturity": maturity}, json_, f"a rule again, {maturity}")
         return
 
-    async def tidy(tenant: Memory) -> dict[str, Any]:
-        rules = await tenant.run_rule_hygiene(as_of=as_of)
-        seal = await tenant.seal_events()
+    async def tidy(memory: Memory) -> dict[str, Any]:
+        rules = await memory.run_rule_hygiene(as_of=as_of)
+        seal = await memory.seal_events()
         # The end of the hash chain is the anchor of `pymem verify`.
         return {
             "inverted": rules.inverted,
@@ -138,9 +110,8 @@ def hygiene(
             "anchor": f"{seal.position}:{seal.hash.hex()}",
         }
 
-    answers = run(options, lambda memory: _for_tenants(memory, all_tenants, tidy))
     columns = (Column("warnings", "inverted"), "promoted", "sealed", "anchor")
-    _show_per_tenant(answers, json_, *columns)
+    _run_per_tenant(options, all_tenants, tidy, json_, *columns)
 
 
 @command()
@@ -150,17 +121,16 @@ def verify(options: Options, anchor: str | None, json_: bool) -> None:
 
     Exit code 1 if something does.
     """
-    position, hash_ = _anchor(anchor)
+    position, hash_ = _parse_anchor(anchor)
     problems = run(
-        options,
-        lambda memory: memory.verify_chain(anchor_position=position, anchor_hash=hash_),
+        options, lambda memory: memory.verify_chain(anchor_position=position, anchor_hash=hash_)
     )
     tell(problems, json_, tabulate(problems) if problems else "nothing contradicts the chain")
     if problems:
         sys.exit(EXIT_REFUSED)
 
 
-def _anchor(text: str | None) -> tuple[int | None, bytes | None]:
+def _parse_anchor(text: str | None) -> tuple[int | None, bytes | None]:
     if text is None:
         return None, None
     position, _, digits = text.partition(":")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import click
 
@@ -90,28 +91,18 @@ def deploy(options: Options, login: str | None, login_tenant: str) -> None:
 @click.option("--port", type=int, default=8765, show_default=True, help="http: port; 0: any.")
 @click.option("--path", default="/mcp", show_default=True, help="http: path of the URL.")
 @click.option(
-    "--allowed-host",
+    *("--allowed-host", "allowed_hosts"),
     multiple=True,
     help="http: a name that clients know the server by, besides --host; may be repeated.",
 )
 @click.option(
-    "--allowed-origin",
+    *("--allowed-origin", "allowed_origins"),
     multiple=True,
     help="http: an origin whose web pages may call, such as https://app.example.org; may be "
     "repeated.",
 )
 @pass_options
-def mcp(
-    options: Options,
-    tools: str,
-    transport: str,
-    butler: str | None,
-    host: str,
-    port: int,
-    path: str,
-    allowed_host: tuple[str, ...],
-    allowed_origin: tuple[str, ...],
-) -> None:
+def mcp(options: Options, /, tools: str, transport: str, butler: str | None, **http: Any) -> None:
     """Serve the tools to MCP hosts.
 
     Over HTTP each request carries a token (`pymem token create`), which says its tenant, role and
@@ -130,7 +121,7 @@ def mcp(
         asyncio.run(
             serve_http(
                 options.url(),
-                Listener(host, port, path, allowed_host, allowed_origin),
+                Listener(**http),
                 tools=selected,
                 engine=engine,
                 butler=butler,

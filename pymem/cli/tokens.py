@@ -40,24 +40,14 @@ def token() -> None:
 )
 @click.option("--actor", help="Who acts by it, for the audit; default: the name.")
 @click.option(
-    "--expires",
+    *("--expires", "expires_in"),
     type=_parse_duration,
     metavar="DURATION",
     help="After how long, such as 12h or 4w; default 90d.",
 )
-def create(
-    options: Options,
-    name: str,
-    role: Any,
-    actor: str | None,
-    expires: timedelta | None,
-    json_: bool,
-) -> None:
+def create(options: Options, json_: bool, **wanted: Any) -> None:
     """Make a token and print it: this once, for only its digest is kept."""
-    made = run(
-        options,
-        lambda memory: memory.create_access_token(name, role, actor=actor, expires_in=expires),
-    )
+    made = run(options, lambda memory: memory.create_access_token(**wanted))
     tell(made, json_, made.token)
     if not json_:
         expires_at = display.moment(made.expires_at)

@@ -13,7 +13,7 @@ from pymem.cli.base import EXIT_REFUSED, Options, command, run, start_progress, 
 from pymem.embedding import Precision, embeddings_installed, get_embedding_engine
 from pymem.ingest import ingest as ingest_file
 from pymem.memory import Memory
-from pymem.models import VectorMethod
+from pymem.models import VectorMethod, to_json
 from pymem.worker import EmbeddingWorker
 
 
@@ -47,12 +47,8 @@ def ingest(options: Options, file: Path, no_embed: bool, json_: bool) -> None:
         }
 
     result = run(options, work)
-    tell(
-        result,
-        json_,
-        f"{result['stored']} stored, {result['known']} already there, "
-        f"{len(result['broken'])} broken; {result['embedded']} embedded",
-    )
+    text = "{stored} stored, {known} already there, {} broken; {embedded} embedded"
+    tell(result, json_, text.format(len(result["broken"]), **result))
     if not json_:
         for item in result["broken"]:
             click.echo(f"line {item['line']}: {item['reason']}", err=True)
@@ -141,14 +137,11 @@ def calibrate(options: Options, sample: int | None, json_: bool) -> None:
         return before, await memory.calibrate_similarity(sample)
 
     before, after = run(options, work)
-    scales = [
-        {
-            "cosine similarity": name,
-            "unlike": scale.similarity_floor,
-            "alike": scale.similarity_ceiling,
-            "pairs of memories": pairs,
-        }
-        for name, scale, pairs in (("before", before, None), ("measured", after, after.pairs))
-    ]
-    old = {name: getattr(before, name) for name in ("similarity_floor", "similarity_ceiling")}
-    tell({"before": old, "after": after}, json_, display.tabulate(scales))
+    names = ("similarity_floor", "similarity_ceiling")
+    old = {name: getattr(before, name) for name in names}
+    table = display.tabulate(
+        ({"name": "before", **old, "pairs": None}, {"name": "measured", **to_json(after)}),
+        *(display.Column("cosine similarity", "name"), display.Column("unlike", names[0])),
+        *(display.Column("alike", names[1]), display.Column("pairs of memories", "pairs")),
+    )
+    tell({"before": old, "after": after}, json_, table)
