@@ -213,7 +213,7 @@ def explained(memories: Sequence[models.ExplainedMemory], settings: models.Setti
 
 def _part(score: float | None, rank: int | None, weight: float | None) -> float | str | None:
     """Return a part of the relevance, or the place in its list and the weight there."""
-    return score if score is not None or rank is None else f"{rank}. {weight:.2f}"
+    return score if score is not None or rank is None else f"{rank}. {_cell(weight, 2)}"
 
 
 def _outcome(memory: models.ExplainedMemory) -> Text:

@@ -53,6 +53,8 @@ _METAVARS = {
 
 _TYPES = {"boolean": bool, "integer": int, "number": float, "object": str, "string": str}
 
+_SUMMARY_END = re.compile(r"[:;.](?:\s|$)|, (?:because|for example)\b")
+
 Values = dict[str, Any]
 
 
@@ -157,7 +159,7 @@ class _Command(click.Command):
             params=[*positional, *options, *declared.extra, JSON],
             callback=click.pass_obj(self._run),
             help=translate(f"{tool.description}\n\n{declared.note}"),
-            short_help=re.split(r"[:;.](?:\s|$)", tool.description)[0] + ".",
+            short_help=_SUMMARY_END.split(tool.description)[0] + ".",
         )
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
