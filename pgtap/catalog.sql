@@ -115,6 +115,7 @@ select results_eq(
      ('memory.attach_triggers(text)'),
      ('memory.confirm_memory(text,uuid,timestamp with time zone)'),
      ('memory.define_recorder(text)'), ('memory.define_union_view(name,text[],jsonb)'),
+     ('memory.due_memories(text,memory.settings,timestamp with time zone)'),
      ('memory.forget_memory(text,uuid,timestamp with time zone)'),
      ('memory.get_memory(text,uuid,timestamp with time zone)'),
      ('memory.isolate_table(name)'), ('memory.rebuild_vector_indexes(text,integer)'),

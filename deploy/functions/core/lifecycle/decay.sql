@@ -63,9 +63,67 @@ comment on function memory.run_decay_sweep(timestamptz) is
 'Errors: PM002 invalid time.';
 grant execute on function memory.run_decay_sweep to memory_worker;
 
+create or replace function memory.state_expression(ended_condition text)
+  returns text
+  language sql
+  immutable
+  parallel safe
+  return format(
+    $state$
+      case
+        when %s then 'expired'
+        else memory.decayed_state(
+          memory.effective_confidence(
+            m.confidence, m.decay_rate, coalesce(m.last_confirmed_at, m.created_at), $1
+          ),
+          $2, $3
+        )
+      end
+    $state$,
+    ended_condition
+  );
+
+comment on function memory.state_expression(text) is
+'SQL for the state that a row m should have at $1, by fading_threshold $2 and expiry_threshold $3.';
+
+-- The statements are put together for the table of the type, and so planned each time: tenants
+-- differ in size by orders of magnitude.
+create or replace function memory.due_memories(
+  memory_type text,
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns table (
+    checked bigint,
+    ids uuid[]
+  )
+  language plpgsql
+  stable
+  rows 1
+  set search_path = pg_catalog, memory, public, pg_temp
+  set jit = off -- compiling takes longer than it saves on a million rows
+as $$
+declare
+  v_type memory.memory_types;
+begin
+  select t.* into v_type
+  from memory.memory_types as t
+  where t.memory_type = due_memories.memory_type;
+  return query execute format(
+    'select count(*), array_agg(m.id) filter (where m.lifecycle_state <> %s)
+     from memory.%I as m
+     where m.tenant_id = $4 and %s',
+    memory.state_expression(v_type.ended_condition), v_type.table_name, v_type.decaying_condition
+  )
+  using as_of, settings.fading_threshold, settings.expiry_threshold, settings.tenant_id;
+end;
+$$;
+
+comment on function memory.due_memories(text, memory.settings, timestamptz) is
+'How many memories of a type decay or have ended, and which of them should be in another state.';
+
 -- One pass without locks finds what is due. That is locked in the order of ids and looked at once
--- more: others may have been faster. The statements are put together for the table of the type, and
--- so planned each time: tenants differ in size by orders of magnitude.
+-- more: others may have been faster.
 create or replace function memory.sweep_memories(
   memory_type text,
   settings memory.settings,
@@ -81,12 +139,10 @@ create or replace function memory.sweep_memories(
   volatile
   rows 1
   set search_path = pg_catalog, memory, public, pg_temp
-  set jit = off -- compiling takes longer than it saves on a million rows
 as $$
 declare
   v_tenant_id text := settings.tenant_id;
   v_type memory.memory_types;
-  v_state text;
   v_due uuid[];
   v_fading uuid[];
   v_expired uuid[];
@@ -95,29 +151,8 @@ begin
   select t.* into v_type
   from memory.memory_types as t
   where t.memory_type = sweep_memories.memory_type;
-  v_state := format(
-    $state$
-      case
-        when %1$s then 'expired'
-        else memory.decayed_state(
-          memory.effective_confidence(
-            m.confidence, m.decay_rate, coalesce(m.last_confirmed_at, m.created_at), $1
-          ),
-          $2, $3
-        )
-      end
-    $state$,
-    v_type.ended_condition
-  );
-
-  execute format(
-    'select count(*), array_agg(m.id) filter (where m.lifecycle_state <> %s)
-     from memory.%I as m
-     where m.tenant_id = $4 and %s',
-    v_state, v_type.table_name, v_type.decaying_condition
-  )
-  into checked, v_due
-  using as_of, settings.fading_threshold, settings.expiry_threshold, v_tenant_id;
+  select d.checked, d.ids into checked, v_due
+  from memory.due_memories(memory_type, settings, as_of) as d;
 
   execute format(
     $due$
@@ -134,7 +169,7 @@ begin
       ) as d
       where d.state <> d.lifecycle_state
     $due$,
-    v_state, v_type.table_name, v_type.decaying_condition
+    memory.state_expression(v_type.ended_condition), v_type.table_name, v_type.decaying_condition
   )
   into v_fading, v_expired, v_recovered
   using as_of, settings.fading_threshold, settings.expiry_threshold, v_tenant_id, v_due;

@@ -245,15 +245,18 @@ declare
 begin
   -- Nothing records when a job ran last, so these look for work that it should have done by then.
   -- What was swept since is due as of then, too, as it has aged since, but it is not due now.
-  v_due := (select d.ids from memory.due_facts(settings, v_cutoff) as d)
-    || (select d.ids from memory.due_rules(settings, v_cutoff) as d);
+  v_due := array(
+    select i.id
+    from unnest(memory.decaying_type_names()) as t (memory_type)
+    cross join lateral memory.due_memories(t.memory_type, settings, v_cutoff) as d
+    cross join lateral unnest(d.ids) as i (id)
+  );
   if v_due <> '{}' then
     v_aged := (
       select count(*)
-      from unnest(
-        (select d.ids from memory.due_facts(settings, as_of) as d)
-        || (select d.ids from memory.due_rules(settings, as_of) as d)
-      ) as due_now (id)
+      from unnest(memory.decaying_type_names()) as t (memory_type)
+      cross join lateral memory.due_memories(t.memory_type, settings, as_of) as d
+      cross join lateral unnest(d.ids) as due_now (id)
       join unnest(v_due) as due_then (id) on due_then.id = due_now.id
     );
   end if;

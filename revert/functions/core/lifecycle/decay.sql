@@ -4,6 +4,8 @@ begin;
 
 drop function memory.run_decay_sweep_all_tenants(timestamp with time zone);
 drop function memory.sweep_memories(text,memory.settings,timestamp with time zone);
+drop function memory.due_memories(text,memory.settings,timestamp with time zone);
+drop function memory.state_expression(text);
 drop function memory.run_decay_sweep(timestamp with time zone);
 drop function memory.decayed_state(double precision,double precision,double precision);
 

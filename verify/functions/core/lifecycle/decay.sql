@@ -4,6 +4,8 @@ begin;
 select
   'memory.decayed_state(double precision,double precision,double precision)'::regprocedure,
   'memory.run_decay_sweep(timestamp with time zone)'::regprocedure,
+  'memory.state_expression(text)'::regprocedure,
+  'memory.due_memories(text,memory.settings,timestamp with time zone)'::regprocedure,
   'memory.sweep_memories(text,memory.settings,timestamp with time zone)'::regprocedure,
   'memory.run_decay_sweep_all_tenants(timestamp with time zone)'::regprocedure;
 rollback;
