@@ -5,7 +5,7 @@ python := .venv/bin/python
 export PYMEM_DATA ?= $(if $(filter 0,$(shell id -u)),/var/lib/pymem-checkout,$(CURDIR)/.build/server)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint sql generate docs psql bench plots rework clean
+.PHONY: help demo test lint sql generate docs graph psql bench plots rework clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -34,6 +34,9 @@ generate: .build/environment ## write all files that follow from others
 
 docs: .build/environment ## write docs/tools.md from the declarations of the tools
 	$(python) -m pymem.tools.document > docs/tools.md
+
+graph: .build/environment ## write the ONNX graph of the embedding model
+	$(python) scripts/build_graph.py
 
 psql: .build/environment ## a psql session on the embedded server
 	psql "$$(.venv/bin/pymem up)"

@@ -29,7 +29,8 @@ from pymem import (
 )
 from pymem.embedding import embeddings_installed
 from pymem.embedding.engine import QUERY_CACHE_LENGTH, QUERY_CACHE_SIZE
-from pymem.embedding.onnx_backend import TOKENS_PER_RUN, batches
+from pymem.embedding.onnx_backend import GRAPH, TOKENS_PER_RUN, batches
+from scripts.build_graph import build_graph
 from tests.conftest import Database
 
 TEXTS = [
@@ -88,6 +89,10 @@ def test_both_backends_give_the_same_vectors(onnx: EmbeddingEngine, torch: Embed
     assert differ(torch.embed_batch(TEXTS), one_by_one) < 1e-5
     assert onnx.version == torch.version
     assert onnx.dimensions == torch.dimensions == 384
+
+
+def test_the_packaged_graph_is_the_one_that_the_script_builds() -> None:
+    assert GRAPH.read_bytes() == build_graph().SerializeToString(deterministic=True)
 
 
 def test_a_model_saved_by_a_newer_release_gives_the_same_vectors_too(
@@ -174,6 +179,7 @@ def test_without_any_backend_there_are_no_embeddings(uninstall: Callable[..., No
         ("config.json", {"model_type": "roberta"}, "no BERT"),
         ("config.json", {"hidden_act": "relu"}, "no BERT"),
         ("config.json", {"position_embedding_type": "relative_key"}, "no BERT"),
+        ("config.json", {"num_hidden_layers": 12}, "no BERT of the size of all-MiniLM-L6-v2"),
         ("1_Pooling/config.json", {"pooling_mode_cls_token": True}, "pool by the mean"),
         ("1_Pooling/config.json", {"pooling_mode": "cls"}, "pool by the mean"),
         ("config_sentence_transformers.json", {"default_prompt_name": "query"}, "prompt"),

@@ -14,7 +14,6 @@ from typing import Literal, Protocol, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from pymem.embedding.bert import obstacle
 from pymem.embedding.saved_model import SavedModel
 from pymem.errors import InvalidArgumentError, UnavailableError
 from pymem.sanitize import clean_text
@@ -52,9 +51,9 @@ class EmbeddingEngine:
     Args:
         model: ``sentence-transformers/all-MiniLM-L6-v2`` (384 dimensions), or the path of a folder
             with a saved sentence-transformers model.
-        backend: What runs the model: ``onnx`` (onnxruntime: starts and answers faster), ``torch``
-            (sentence-transformers: any model, and on a GPU), or ``auto``: onnx where it is
-            installed and can run the model, else torch.
+        backend: What runs the model: ``onnx`` (onnxruntime: starts and answers faster; models of
+            the size of all-MiniLM-L6-v2 only), ``torch`` (sentence-transformers: any model, and on
+            a GPU), or ``auto``: onnx where it is installed and can run the model, else torch.
         precision: ``bfloat16`` computes with numbers of half the size: twice as fast for many texts
             on processors that know them, slower on others; the cosine to the vectors of
             ``float32`` is above 0.998. It needs torch, which ``auto`` then means.
@@ -106,7 +105,7 @@ class EmbeddingEngine:
             return self._wanted
         if self.precision == "bfloat16":
             return "torch"
-        if _installed(*_PACKAGES["onnx"]) and not obstacle(SavedModel(self._folder())):
+        if _installed(*_PACKAGES["onnx"]) and not SavedModel(self._folder()).obstacle():
             return "onnx"
         return "torch"
 

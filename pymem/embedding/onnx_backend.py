@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pymem.embedding.bert import obstacle, sentence_graph
-from pymem.embedding.saved_model import SavedModel
+from pymem.embedding.saved_model import ARCHITECTURE, SavedModel
 from pymem.errors import UnavailableError
 
 try:
@@ -25,9 +24,12 @@ except ImportError as error:
 # So many tokens at a time stay in the caches of a core: 64 to 384 are equally fast, more is slower.
 TOKENS_PER_RUN = 256
 
+# Written by scripts/build_graph.py. It names the weights and holds none.
+GRAPH = Path(__file__).with_name("minilm.onnx")
+
 
 class OnnxEncoder:
-    """A saved model, its graph built here and its weights read where they are.
+    """A saved model of the size of all-MiniLM-L6-v2, its weights read where they are.
 
     Args:
         folder: Where the model is saved.
@@ -35,11 +37,11 @@ class OnnxEncoder:
 
     def __init__(self, folder: Path) -> None:
         model = SavedModel(folder)
-        if reason := obstacle(model):
+        if reason := model.obstacle():
             raise UnavailableError(
                 f"onnx cannot run the model in {folder}: {reason}", hint="Use the backend torch."
             )
-        self.dimensions: int = model.config["hidden_size"]
+        self.dimensions: int = ARCHITECTURE["hidden_size"]
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.enable_truncation(model.max_tokens)
         self._tokenizer.no_padding()
@@ -49,12 +51,14 @@ class OnnxEncoder:
         options.intra_op_num_threads = len(os.sched_getaffinity(0))
         # Waiting threads sleep, so that other work on these processors is not slowed down.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.add_session_config_entry(
-            "session.model_external_initializers_file_folder_path", str(model.weights.parent)
-        )
         try:
+            weights = model.weights()
+            self._words = weights.pop("embeddings.word_embeddings.weight")
+            options.add_external_initializers(
+                list(weights), [*map(onnxruntime.OrtValue.ortvalue_from_numpy, weights.values())]
+            )
             self._session = onnxruntime.InferenceSession(
-                sentence_graph(model), options, providers=["CPUExecutionProvider"]
+                GRAPH, options, providers=["CPUExecutionProvider"]
             )
         except Exception as error:  # those of onnxruntime have no base of their own
             raise UnavailableError(
@@ -74,7 +78,8 @@ class OnnxEncoder:
                 length = len(texts_tokens[index])
                 tokens[row, :length] = texts_tokens[index]
                 mask[row, :length] = 1
-            [vectors[batch]] = self._session.run(None, {"tokens": tokens, "mask": mask})
+            inputs = {"tokens": tokens, "mask": mask, "words": self._words}
+            [vectors[batch]] = self._session.run(None, inputs)
         return vectors
 
 

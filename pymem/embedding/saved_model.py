@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import re
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 
-@dataclass(frozen=True, slots=True)
-class Tensor:
-    """Where a weight lies in the file of weights."""
-
-    dtype: str
-    shape: tuple[int, ...]
-    offset: int
-    length: int
+ARCHITECTURE: dict[str, Any] = {
+    "model_type": "bert",
+    "hidden_act": "gelu",
+    "position_embedding_type": "absolute",
+    "hidden_size": 384,
+    "intermediate_size": 1536,
+    "layer_norm_eps": 1e-12,
+    "max_position_embeddings": 512,
+    "num_attention_heads": 12,
+    "num_hidden_layers": 6,
+    "type_vocab_size": 2,
+    "vocab_size": 30522,
+}
+"""The transformer that minilm.onnx computes, in the words of config.json."""
 
 
 class SavedModel:
@@ -33,41 +41,70 @@ class SavedModel:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def json(self, name: str) -> Any:
-        """Return what a file of settings says."""
-        return json.loads((self.folder / name).read_text(encoding="utf-8"))
-
-    @cached_property
-    def config(self) -> dict[str, Any]:
-        """Kind and sizes of the transformer."""
-        config: dict[str, Any] = self.json("config.json")
-        return config
-
-    @cached_property
-    def modules(self) -> dict[str, dict[str, Any]]:
-        """What a text goes through, by kind, such as Transformer or Pooling, and in order."""
-        return {module["type"].rpartition(".")[2]: module for module in self.json("modules.json")}
+    def obstacle(self) -> str | None:
+        """Return why minilm.onnx does not compute this model, None if it does."""
+        try:
+            config, modules = self._json("config.json"), self._json("modules.json")
+            kinds = {module["type"].rpartition(".")[2]: module["path"] for module in modules}
+            pooling = self._json(f"{kinds['Pooling']}/config.json")
+            legacy_modes = {
+                name for name, on in pooling.items() if name.startswith("pooling_mode_") and on
+            }
+            requirements = {
+                "its transformer is no BERT of the size of all-MiniLM-L6-v2": (
+                    {name: config[name] for name in ARCHITECTURE} == ARCHITECTURE
+                ),
+                "it is more than transformer, pooling and normalization": (
+                    list(kinds) == ["Transformer", "Pooling", "Normalize"]
+                ),
+                "it does not pool by the mean": (
+                    pooling.get("pooling_mode", "mean") == "mean"
+                    and legacy_modes <= {"pooling_mode_mean_tokens"}
+                ),
+                "it puts a prompt before texts": (
+                    not self._json("config_sentence_transformers.json").get("default_prompt_name")
+                ),
+                "its weights are not float32": all(
+                    entry["dtype"] == "F32" for entry in self._weights[0].values()
+                ),
+            }
+        except (OSError, ValueError, KeyError) as error:
+            return f"its files cannot be read ({error!r})"
+        return next((reason for reason, holds in requirements.items() if not holds), None)
 
     @property
     def max_tokens(self) -> int:
         """Tokens, the special ones included, after which a text is cut off."""
-        limit = self.json("sentence_bert_config.json").get("max_seq_length")
-        return int(limit or self.json("tokenizer_config.json")["model_max_length"])
+        limit = self._json("sentence_bert_config.json").get("max_seq_length")
+        return int(limit or self._json("tokenizer_config.json")["model_max_length"])
+
+    def weights(self) -> dict[str, NDArray[np.float32]]:
+        """Return the weights by name, mapped into memory."""
+        entries, start = self._weights
+        return {
+            name: np.memmap(
+                self._weights_file,
+                np.float32,
+                mode="r",
+                offset=start + entry["data_offsets"][0],
+                shape=tuple(entry["shape"]),
+            )
+            for name, entry in entries.items()
+        }
 
     @property
-    def weights(self) -> Path:
-        """The file of weights itself, where the folder has a link to it."""
-        return (self.folder / "model.safetensors").resolve()
+    def _weights_file(self) -> Path:
+        return self.folder / "model.safetensors"
 
     @cached_property
-    def tensors(self) -> dict[str, Tensor]:
-        """The weights by name, from the header of their file (format safetensors)."""
-        with self.weights.open("rb") as file:
+    def _weights(self) -> tuple[dict[str, Any], int]:
+        """What the header of the weights (format safetensors) lists, and where it ends."""
+        with self._weights_file.open("rb") as file:
             size = int.from_bytes(file.read(8), "little")
-            header = json.loads(file.read(size))
-        header.pop("__metadata__", None)
-        return {
-            name: Tensor(entry["dtype"], tuple(entry["shape"]), 8 + size + start, end - start)
-            for name, entry in header.items()
-            for start, end in [entry["data_offsets"]]
-        }
+            header: dict[str, Any] = json.loads(file.read(size))
+        # The rest is a pooler that nothing here uses, and numbers that are no weights.
+        used = re.compile(r"(embeddings|encoder)\..*\.(weight|bias)")
+        return {name: entry for name, entry in header.items() if used.fullmatch(name)}, 8 + size
+
+    def _json(self, name: str) -> Any:
+        return json.loads((self.folder / name).read_text(encoding="utf-8"))
