@@ -14,6 +14,7 @@ def to_json(value: Any) -> Any:
 
     A number that is not finite, which JSON does not know, becomes null.
     """
+    # pydantic_core.to_jsonable_python does the same but ends times in UTC with Z, not +00:00.
     if isinstance(value, UUID):
         return str(value)
     if isinstance(value, date):  # datetimes included

@@ -10,6 +10,8 @@ from functools import cache
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core.core_schema import NullableSchema
 
 from pymem.memory import Memory
 from pymem.tools.kinds import Object, is_blank
@@ -105,39 +107,33 @@ class Tool(Generic[A]):
 
 @cache
 def _schema_of(arguments: type[Arguments]) -> dict[str, Any]:
-    schema = arguments.model_json_schema()
-    definitions = schema.pop("$defs", {})
-    tidied: dict[str, Any] = _tidy(schema, definitions)
-    tidied.pop("description", None)
-    properties = tidied["properties"]
+    schema = arguments.model_json_schema(schema_generator=_TidySchema)
+    schema.pop("description", None)
+    properties = schema["properties"]
     properties["request_context"] = properties.pop("request_context")
-    return tidied
+    return schema
 
 
-def _tidy(schema: Any, definitions: dict[str, Any]) -> Any:
-    """Return a schema without what tells a model nothing: titles, references, nulls."""
-    if isinstance(schema, list):
-        return [_tidy(item, definitions) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    schema = dict(schema)
-    if "$ref" in schema:
-        schema = definitions[schema.pop("$ref").rpartition("/")[2]] | schema
-    if "anyOf" in schema:
-        [kind] = [kind for kind in schema.pop("anyOf") if kind != {"type": "null"}]
-        return _tidy(kind | schema, definitions)
-    if schema.get("default", ...) is None:
-        del schema["default"]
-    return {
-        _KEYWORDS.get(key, key): {name: _tidy(value, definitions) for name, value in item.items()}
-        if key == "properties"
-        else _tidy(item, definitions)
-        for key, item in schema.items()
-        if key != "title"
-    }
+class _TidySchema(GenerateJsonSchema):
+    """Leaves out what does not help a model: titles, references, nulls."""
+
+    def generate_inner(self, schema: Any) -> JsonSchemaValue:
+        # Without its name a part is not moved to the definitions.
+        tidied = super().generate_inner({key: schema[key] for key in schema if key != "ref"})
+        return {
+            _KEYWORDS.get(key, key): value
+            for key, value in tidied.items()
+            if key != "title" and (key != "default" or value is not None)
+        }
+
+    def nullable_schema(self, schema: NullableSchema) -> JsonSchemaValue:
+        return self.generate_inner(schema["schema"])
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
 
 
-# What pydantic calls the bounds of a number that something is done to before.
+# What pydantic calls the bounds of a number that a validator runs before.
 _KEYWORDS = {"ge": "minimum", "le": "maximum"}
 
 
