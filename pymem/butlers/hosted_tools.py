@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 from pydantic import Field
-from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
 from pymem.tools import Tool
@@ -28,11 +27,15 @@ def hosted_tool(
         tool: The tool.
         call: Runs a tool by its name with the arguments of a call.
     """
-    fields = tool.arguments.model_fields
+    # pydantic gives a model its signature, without the descriptions.
     described = tool.input_schema()["properties"]
     parameters = [
-        _parameter(name, field, described.get(name, {}).get("description"))
-        for name, field in fields.items()
+        parameter.replace(
+            annotation=Annotated[
+                parameter.annotation, Field(description=described[name].get("description"))
+            ]
+        )
+        for name, parameter in inspect.signature(tool.arguments).parameters.items()
     ]
     # Servers fill in the defaults that they were shown, but what a tool does may depend on whether
     # it was told: it is told only of other values.
@@ -52,17 +55,3 @@ def hosted_tool(
     }
     run.__signature__ = signature  # type: ignore[attr-defined]
     return run
-
-
-def _parameter(name: str, field: FieldInfo, description: str | None) -> inspect.Parameter:
-    annotated: Any = Annotated
-    return inspect.Parameter(
-        name,
-        inspect.Parameter.KEYWORD_ONLY,
-        annotation=annotated[(field.annotation, *field.metadata, Field(description=description))],
-        default=(
-            inspect.Parameter.empty
-            if field.is_required()
-            else field.get_default(call_default_factory=True)
-        ),
-    )
