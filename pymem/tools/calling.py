@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import logging
 import re
 from collections.abc import Collection, Sequence
@@ -25,6 +24,7 @@ from pymem.memory import Memory
 from pymem.sanitize import MAX_JSON_DEPTH, clean_json, clean_text
 from pymem.tools.kinds import Object
 from pymem.tools.selecting import select_tools
+from pymem.tools.suggesting import suggest
 from pymem.tools.tool import RequestContext, Tool
 
 logger = logging.getLogger(__name__)
@@ -110,10 +110,9 @@ def error_answer(error: PymemError, request_id: str | None = None) -> dict[str, 
 
 def _no_tool(name: str, tools: Sequence[Tool[Any]]) -> NotFoundError:
     names = [tool.name for tool in tools]
-    similar = difflib.get_close_matches(name[:100], names, 1)
     return NotFoundError(
         f"no tool is named {clean_text(name[:100])!r}",
-        hint=(f"Did you mean {similar[0]}? " if similar else "") + f"Tools: {', '.join(names)}.",
+        hint=suggest(name[:100], names) + f"Tools: {', '.join(names)}.",
     )
 
 
@@ -264,8 +263,7 @@ def _advice(tool: Tool[Any], problem: ErrorDetails) -> str:
     if name == "tenant_id":
         return f"Leave tenant_id out: the tenant follows from the server. {known}"
     if name not in properties:
-        similar = difflib.get_close_matches(name[:100], properties, 1)
-        return (f"Did you mean {similar[0]}? " if similar else "") + known
+        return suggest(name[:100], properties) + known
     wanted = properties[name]
     values = wanted.get("enum") or wanted.get("items", {}).get("enum")
     choices = f" Valid: {', '.join(values)}." if values else ""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import Any, Literal
 
 from pymem.memory import Memory
 from pymem.models import Scope
+from pymem.tools.suggesting import suggest
 
 _MANY = 1000
 _SHOWN = 20
@@ -46,8 +46,7 @@ async def explain_little(
         return answer | {"hint": "The memory is empty: nothing was stored yet."}
     names = [row.scope for row in scopes]
     if scope not in {None, "*", "global", *names} and len(scopes) < _MANY:
-        similar = difflib.get_close_matches(str(scope), names, 1)
-        guess = f"Did you mean {similar[0]!r}? " if similar else ""
+        guess = suggest(str(scope), names, quoted=True)
         return answer | {
             "hint": f"Nothing has scope {scope!r}. {guess}Pass one of scopes as {argument}, or "
             f"{_WIDER[argument]}.",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import Any
 
 from pymem.errors import InvalidArgumentError
 from pymem.tools.groups import GROUPS
+from pymem.tools.suggesting import suggest
 from pymem.tools.tool import Tool
 
 
@@ -28,10 +28,8 @@ def select_tools(selection: str | Sequence[str] = "core") -> tuple[Tool[Any], ..
     if not names:
         raise InvalidArgumentError("no group of tools is named", hint=valid)
     for name in sorted(names - set(known)):
-        similar = difflib.get_close_matches(name, known, 1)
         raise InvalidArgumentError(
-            f"no group of tools is named {name!r}",
-            hint=(f"Did you mean {similar[0]}? " if similar else "") + valid,
+            f"no group of tools is named {name!r}", hint=suggest(name, known) + valid
         )
     return tuple(
         tool
