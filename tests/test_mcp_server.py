@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
@@ -653,6 +654,41 @@ async def test_bad_input_gets_an_answer_and_the_server_lives(database: Database)
         assert (await call(client, "memory_search", query="x"))["count"] == 0
     for table in ("episodes", "facts", "rules"):
         assert database.value(f"select count(*) from memory.{table}") == 0
+
+
+async def test_a_message_with_half_a_character_is_read_and_one_that_is_no_json_is_answered(
+    database: Database,
+) -> None:
+    start = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "raw", "version": "1"},
+    }
+    search = {"name": "memory_search", "arguments": {"query": "cut \ud83d"}}
+    lines = [
+        json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": start}),
+        json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        "{nonsense",
+        json.dumps({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": search}),
+    ]
+    server = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "pymem.cli", "mcp"),
+        env={**os.environ, "PYMEM_DATABASE_URL": database.login("a"), "PYMEM_NO_EMBEDDINGS": "1"},
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert server.stdin is not None
+    assert server.stdout is not None
+    server.stdin.write("".join(f"{line}\n" for line in lines).encode())
+    async with asyncio.timeout(60):
+        answers = [json.loads(await server.stdout.readline()) for _ in range(3)]
+        server.stdin.close()
+        await server.wait()
+
+    by_id = {answer["id"]: answer for answer in answers}
+    assert by_id[1]["result"]["serverInfo"]["name"] == "pymem"
+    assert by_id[None]["error"]["code"] == -32700
+    assert by_id[2]["result"]["structuredContent"]["count"] == 0
 
 
 @pytest.mark.parametrize(
