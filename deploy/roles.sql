@@ -2,8 +2,8 @@
 
 begin;
 
--- Roles belong to the cluster, so several databases share them: create what is missing, and
--- accept that another deployment may create the same role at the same moment.
+-- Roles are cluster-wide, so several databases share them: create what is missing, and accept that
+-- a concurrent deployment may create the same role.
 do $$
 declare
   v_role text;
@@ -12,11 +12,11 @@ begin
   for v_role, v_comment in
     values
       ('memory_owner', 'owns the schema memory. Never grant it to a login.'),
-      ('memory_search', 'owns ranked retrieval, reads every tenant. Never grant it to a login.'),
+      ('memory_search', 'owns ranked retrieval and reads every tenant. Never grant it to a login.'),
       ('memory_writer', 'an agent or application: stores, recalls, confirms and forgets.'),
       ('memory_worker', 'background work: embeddings, decay, cleanup and hygiene.'),
       ('memory_reader', 'reads without changing anything: search, links, the audit stream.'),
-      ('memory_admin', 'settings of a tenant, change of embedding model, vector indexes.'),
+      ('memory_admin', 'manages settings, embedding model changes and vector indexes of a tenant.'),
       ('memory_gateway', 'a pooled application that names the tenant of each transaction.')
   loop
     continue when exists (select from pg_catalog.pg_roles as r where r.rolname = v_role);
@@ -28,7 +28,8 @@ begin
     end;
   end loop;
 
-  -- A deployer who is no superuser (managed services) creates objects as these roles.
+  -- A deployer that is not a superuser (managed services) needs membership to create objects as
+  -- these roles.
   foreach v_role in array array['memory_owner', 'memory_search', 'memory_gateway'] loop
     continue when pg_catalog.pg_has_role(current_user, v_role, 'usage');
     execute format('grant %I to %I', v_role, current_user);

@@ -4,8 +4,8 @@ begin;
 
 set local role memory_owner;
 
--- memory_search, which owns the functions of ranked retrieval, reads past the policies of tenants;
--- each of those functions names the tenant itself.
+-- memory_search owns the ranked-retrieval functions and reads rows of every tenant; each of those
+-- functions filters by tenant itself.
 do $$
 declare
   v_table name;
@@ -28,8 +28,8 @@ begin
 end;
 $$;
 
--- current_tenant() itself reads tenant_logins, so its policy cannot ask for the tenant. No role but
--- the owner has any privilege on it.
+-- current_tenant() itself reads tenant_logins, so its policy cannot call that function. Only the
+-- owner has privileges on it.
 alter table memory.tenant_logins enable row level security;
 
 alter table memory.tenant_logins force row level security;

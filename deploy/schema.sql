@@ -33,14 +33,14 @@ begin
       using errcode = '0A000',
         hint = 'Install pgvector 0.7 or later, then: alter extension vector update;';
   end if;
-  -- Functions pin their search_path, so they must know where the type lives.
+  -- Functions pin their search_path, so the type must be in a known schema.
   if v_schema <> 'public' then
     raise exception 'the extension vector is installed in schema %', v_schema
       using errcode = '0A000', hint = 'Move it: alter extension vector set schema public;';
   end if;
-  -- For the same reason: a function of anybody there, whose arguments fit better than those of a
-  -- built-in one, would run with the rights of memory_owner. Databases made before PostgreSQL 15
-  -- have it like that.
+  -- For the same reason: a function that anyone creates in public, and that fits a call better than
+  -- the built-in one, would run with the rights of memory_owner. Databases created before
+  -- PostgreSQL 15 allow this.
   if exists (
     select
     from pg_catalog.pg_namespace as n
@@ -49,13 +49,13 @@ begin
   ) then
     raise exception 'everybody may create objects in the schema public'
       using errcode = '0A000',
-        hint = 'Run first: revoke create on schema public from public; '
-          'grant it to those who need it, and to no login that uses pymem.';
+        hint = 'First run: revoke create on schema public from public; '
+          'then grant it only to roles that need it, never to a login that uses pymem.';
   end if;
 end;
 $$;
 
--- Fuzzy resolution of names uses it, and everything else does without.
+-- Only fuzzy name resolution needs pg_trgm; everything else works without it.
 do $$
 begin
   if exists (select from pg_catalog.pg_available_extensions as e where e.name = 'pg_trgm')

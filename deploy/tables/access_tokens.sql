@@ -4,8 +4,8 @@ begin;
 
 set local role memory_owner;
 
--- Tokens are looked up by their digest within the tenant that they name, so the unique key leads
--- with the tenant like every other one.
+-- Tokens are looked up by digest within the tenant that they name, so the unique key starts with
+-- the tenant, like every other one.
 create table memory.access_tokens (
   tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   id uuid not null default gen_random_uuid(),
@@ -23,17 +23,18 @@ create table memory.access_tokens (
 );
 
 comment on table memory.access_tokens is
-'Bearer tokens with which clients reach a tenant''s memory through a server such as pymem mcp. '
-'Rows stay after a token has been revoked or has expired, so that its events can be understood.';
-comment on column memory.access_tokens.name is 'What it is for, such as "laptop"; not unique.';
+'Bearer tokens that give clients access to a tenant''s memory through a server such as pymem mcp. '
+'Rows remain after a token is revoked or expires, so that its audit events stay traceable.';
+comment on column memory.access_tokens.name is 'What it is used for, such as "laptop"; not unique.';
 comment on column memory.access_tokens.token_digest is
-'SHA-256 of the token, which is kept nowhere. A token has 244 random bits, so nobody finds one '
-'from its digest, and a salt or a slow hash would add nothing.';
+'SHA-256 of the token; the token itself is not stored. A token has 244 random bits, so it cannot '
+'be found from its digest, and a salt or a slow hash would add nothing.';
 comment on column memory.access_tokens.role is
-'What its holder may do: that of memory_reader, memory_writer, memory_worker or memory_admin.';
-comment on column memory.access_tokens.actor is 'Who acts by it, for the audit.';
+'What its holder may do: the rights of memory_reader, memory_writer, memory_worker or '
+'memory_admin.';
+comment on column memory.access_tokens.actor is 'The actor recorded on audit events of its holder.';
 comment on column memory.access_tokens.last_used_on is
-'The last day (UTC) on which it was used. A day, so that a token in use writes its row once a '
-'day and not with each request.';
+'The last day (UTC) on which it was used. Only the day, so that a token in use updates its row '
+'once a day and not with each request.';
 
 commit;

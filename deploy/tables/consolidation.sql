@@ -29,7 +29,7 @@ create table memory.consolidation_runs (
   check ((status = 'running') = (finished_at is null))
 );
 
--- One worker at a time for the episodes of a butler.
+-- One worker at a time consolidates the episodes of a butler.
 create unique index consolidation_runs_lease_key
 on memory.consolidation_runs (tenant_id, butler) where status = 'running';
 
@@ -37,22 +37,25 @@ create index consolidation_runs_started_idx
 on memory.consolidation_runs (tenant_id, butler, started_at desc, id);
 
 comment on table memory.consolidation_runs is
-'Who worked on which episodes of a butler, and what came of it. A running one is the lease of its '
-'worker; its id is the token that lets the worker end it.';
+'Which worker consolidated which episodes of a butler, and the result. A running row is the lease '
+'of its worker; its id is the token with which the worker ends it.';
 comment on column memory.consolidation_runs.status is
-'running, done (its episodes are consolidated), undone (taken back), failed (they wait for another '
-'try, or are dead letters) or abandoned (the lease ran out; they were given back).';
+'running, proposed (its actions wait for a review), done (its episodes are consolidated), undone '
+'(reverted), failed (its episodes wait for a retry or are dead letters) or abandoned (the lease '
+'ran out and its episodes were released).';
 comment on column memory.consolidation_runs.episode_ids is 'The batch, oldest first.';
 comment on column memory.consolidation_runs.prompt_version is 'Version of the prompt template.';
-comment on column memory.consolidation_runs.model is 'What answered: a command line or a model.';
+comment on column memory.consolidation_runs.model is
+'What produced the answer: a command line or a model.';
 comment on column memory.consolidation_runs.leased_until is
-'When others may take over, unless the worker ends it first or extends the lease.';
+'When other workers may take over, unless the worker ends the run or extends the lease first.';
 comment on column memory.consolidation_runs.facts_created is
 'New facts, superseding ones included.';
-comment on column memory.consolidation_runs.facts_superseded is 'Facts they superseded.';
+comment on column memory.consolidation_runs.facts_superseded is
+'Facts that the new ones superseded.';
 comment on column memory.consolidation_runs.confirmed is 'Facts and rules confirmed.';
 comment on column memory.consolidation_runs.contradicted is
-'Facts that somebody stated and an episode contradicts: they stand, and are linked.';
+'Stated facts that an episode contradicts: they stay, and are linked.';
 comment on column memory.consolidation_runs.rejected is 'Actions that were not applied.';
 comment on column memory.consolidation_runs.errors is
 'Why actions were rejected: an array of objects with action, position, code and message.';
@@ -75,10 +78,10 @@ create table memory.consolidation_proposals (
 );
 
 comment on table memory.consolidation_proposals is
-'What a run came up with while the setting consolidation_review is on: it waits for somebody to '
-'accept or reject it.';
+'Actions that a run proposed while the setting consolidation_review was on: each waits to be '
+'accepted or rejected.';
 comment on column memory.consolidation_proposals.item is 'The element of the answer.';
 comment on column memory.consolidation_proposals.outcome is
-'What became of it: as memory.apply_action returns, or why it was rejected.';
+'The result: as returned by memory.apply_action, or why it was rejected.';
 
 commit;

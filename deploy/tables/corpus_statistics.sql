@@ -13,11 +13,11 @@ create table memory.corpus_statistics (
 );
 
 comment on table memory.corpus_statistics is
-'How many memories of a type can be found, and how long they are together, as of the last fold: '
-'what BM25 has to know of a tenant. Together with corpus_deltas exact at any time.';
+'How many memories of a type are searchable, and their total length, as of the last fold: the '
+'corpus statistics that BM25 needs. Exact at any time together with corpus_deltas.';
 comment on column memory.corpus_statistics.documents is
-'Memories that are live: neither superseded nor expired nor retracted.';
-comment on column memory.corpus_statistics.terms is 'Sum of the distinct lexemes of each.';
+'Live memories: not superseded, expired or retracted.';
+comment on column memory.corpus_statistics.terms is 'Sum of the distinct lexemes of each memory.';
 
 create table memory.corpus_deltas (
   tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
@@ -29,10 +29,10 @@ create table memory.corpus_deltas (
 );
 
 comment on table memory.corpus_deltas is
-'Changes to corpus_statistics not folded into it yet: stores append here, and so never wait for '
-'each other.';
+'Changes to corpus_statistics that are not folded into it yet. Stores append here, so they never '
+'wait for each other.';
 comment on column memory.corpus_deltas.documents is
-'Memories that became live less those that ended.';
+'Memories that became live minus those that ended.';
 comment on column memory.corpus_deltas.terms is 'The same for their distinct lexemes.';
 
 commit;

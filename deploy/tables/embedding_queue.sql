@@ -20,12 +20,12 @@ on memory.embedding_queue (tenant_id, target, attempts, enqueued_at, memory_type
 
 comment on table memory.embedding_queue is
 'Memories that lack a vector: of the active embedding version after a store without one, of the '
-'version under construction during a change of model. Kept by triggers.';
+'version being built during a change of model. Maintained by triggers.';
 comment on column memory.embedding_queue.target is
 'Status of the embedding version whose vector is missing: active or building.';
 comment on column memory.embedding_queue.claimed_until is
-'A worker has it until then; NULL or past: free.';
-comment on column memory.embedding_queue.attempts is 'How often it was claimed.';
+'A worker has claimed it until then; NULL or past: free.';
+comment on column memory.embedding_queue.attempts is 'How often it has been claimed.';
 
 create table memory.staged_embeddings (
   tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
@@ -44,7 +44,7 @@ create index staged_embeddings_version_idx
 on memory.staged_embeddings (tenant_id, embedding_version_id);
 
 comment on table memory.staged_embeddings is
-'Vectors of the embedding version under construction, until memory.switch_embedding_version '
-'moves them into the memories.';
+'Vectors of the embedding version being built, until memory.switch_embedding_version moves them '
+'into the memories.';
 
 commit;

@@ -31,23 +31,24 @@ create unique index embedding_versions_one_building_key
 on memory.embedding_versions (tenant_id) where status = 'building';
 
 comment on table memory.embedding_versions is
-'Which model made a vector, of which text. Vectors of two versions cannot be compared: those in '
-'the embedding columns are all of the active version, those of a version under construction wait '
-'in staged_embeddings.';
+'Which model produced a vector, and from which text. Vectors of two versions cannot be compared: '
+'the embedding columns hold those of the active version, staged_embeddings those of a version '
+'being built.';
 comment on column memory.embedding_versions.model is
 'Name of the model, such as sentence-transformers/all-MiniLM-L6-v2.';
 comment on column memory.embedding_versions.version is
-'Version of the model: for local models a digest of the weights.';
+'Version of the model; for local models a digest of the weights.';
 comment on column memory.embedding_versions.rendering is
-'What of an episode was embedded; see memory.settings.embedding_rendering.';
+'Which text of an episode is embedded; see memory.settings.embedding_rendering.';
 comment on column memory.embedding_versions.dimensions is
 'Length of the vectors: that of the embedding columns.';
 comment on column memory.embedding_versions.similarity_floor is
-'Cosine similarity at which texts have nothing to do with each other: memory.meaning_score 0. The '
-'default is that of all-MiniLM-L6-v2; memory.calibrate_similarity measures another model.';
+'Cosine similarity at which texts are unrelated: memory.meaning_score 0. The default is for '
+'all-MiniLM-L6-v2; memory.calibrate_similarity measures another model.';
 comment on column memory.embedding_versions.similarity_ceiling is
 'Cosine similarity at which a text says what a query asks for: memory.meaning_score 1.';
 comment on column memory.embedding_versions.status is
-'active: searched. building: being filled in beside it. retired: replaced.';
+'active: searched. building: being filled while the active one is searched. retired: no longer '
+'used.';
 
 commit;

@@ -37,18 +37,17 @@ create index entities_aliases_idx on memory.entities using gin (aliases);
 create index entities_metadata_idx on memory.entities using gin (metadata);
 
 comment on table memory.entities is
-'Who and what facts are about: a stable identity where the same name may mean several people or '
-'things.';
-comment on column memory.entities.canonical_name is 'The one name it goes by.';
+'People, organizations, places and things that facts are about: stable identities where one name '
+'may refer to several.';
+comment on column memory.entities.canonical_name is 'Its main name.';
 comment on column memory.entities.entity_type is 'person, organization, place or other.';
-comment on column memory.entities.aliases is
-'Other names it is known by: at most 1000, and 64 KiB in all.';
+comment on column memory.entities.aliases is 'Its other names: at most 1000, and 64 KiB in total.';
 comment on column memory.entities.metadata is
-'Whatever the caller wants to keep with it; merged_into names the entity it was merged into.';
+'Any data of the caller; merged_into names the entity it was merged into.';
 comment on column memory.entities.lifecycle_state is
-'active, or merged into another; see memory.transitions.';
+'active or merged (into another entity); see memory.transitions.';
 comment on column memory.entities.updated_at is
-'Since when it is called so, on the clock of whoever changed it. What it was before is in '
+'When its current state began, by the clock of the caller (as_of). Earlier states are in '
 'memory.memory_history.';
 
 create table memory.entity_names (
@@ -67,7 +66,7 @@ create index entity_names_entity_idx on memory.entity_names (tenant_id, entity_i
 create index entity_names_terms_idx
 on memory.entity_names using gin (memory.name_terms(tenant_id, name));
 
--- For fuzzy resolution, where the extension is there; without it there is none.
+-- Only fuzzy resolution uses this index; without the extension it does not exist.
 do $$
 begin
   if exists (
@@ -81,9 +80,9 @@ end;
 $$;
 
 comment on table memory.entity_names is
-'Each name of each entity that was not merged away, kept by trigger: what names are looked up in.';
-comment on column memory.entity_names.name is 'The name, by memory.fold_name.';
+'Each name of each entity that was not merged away, maintained by trigger for lookups by name.';
+comment on column memory.entity_names.name is 'The name, folded by memory.fold_name.';
 comment on column memory.entity_names.is_canonical is
-'Whether it is the canonical name; otherwise it is an alias.';
+'Whether it is the canonical name or an alias.';
 
 commit;

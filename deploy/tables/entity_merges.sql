@@ -4,7 +4,7 @@ begin;
 
 set local role memory_owner;
 
--- Ids only: what entities and facts were before is in their history, and goes with it.
+-- Ids only: the earlier states of entities and facts are in their history and are deleted with it.
 
 create table memory.entity_merges (
   tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
@@ -35,20 +35,19 @@ create index entity_merges_source_idx on memory.entity_merges (tenant_id, source
 create index entity_merges_target_idx on memory.entity_merges (tenant_id, target_entity_id);
 
 comment on table memory.entity_merges is
-'Each merge of an entity into another one, and what it changed, in numbers.';
+'Each merge of one entity into another, with the numbers of what it changed.';
 comment on column memory.entity_merges.facts_repointed is
-'Active facts that came to the target without a conflict.';
+'Active facts that moved to the target without a conflict.';
 comment on column memory.entity_merges.facts_superseded is
-'Active facts, of either entity, that gave way to one of the other.';
+'Active facts, of either entity, superseded by one of the other.';
 comment on column memory.entity_merges.historical_facts_moved is
 'Facts of the source that were no longer active.';
-comment on column memory.entity_merges.mentions_repointed is
-'Facts of which the source was the object.';
+comment on column memory.entity_merges.mentions_repointed is 'Facts whose object was the source.';
 comment on column memory.entity_merges.aliases_added is
 'Aliases of the source that the target did not have; its canonical name is not counted.';
 comment on column memory.entity_merges.target_state_at is
-'Since when the target has been called as the merge left it (its updated_at then).';
-comment on column memory.entity_merges.unmerged_at is 'When it was taken back; NULL: it stands.';
+'When the state in which the merge left the target began (its updated_at then).';
+comment on column memory.entity_merges.unmerged_at is 'When it was undone; NULL while it stands.';
 
 create table memory.entity_merge_facts (
   tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
@@ -80,16 +79,17 @@ create index entity_merge_facts_winner_idx
 on memory.entity_merge_facts (tenant_id, winner_id) where winner_id is not null;
 
 comment on table memory.entity_merge_facts is
-'What a merge did to each fact, so that it can be taken back.';
+'What a merge did to each fact, so that it can be undone.';
 comment on column memory.entity_merge_facts.change is
-'moved from the source to the target, superseded by one of the other entity, or object: its '
-'object was the source. A fact of the source that gave way was moved and superseded.';
+'moved from the source to the target, superseded by a fact of the other entity, or object: its '
+'object was the source. A superseded fact of the source is also moved.';
 comment on column memory.entity_merge_facts.state_at is
-'Since when the fact has said what the merge left it saying (its updated_at then).';
+'When the state in which the merge left the fact began (its updated_at then).';
 comment on column memory.entity_merge_facts.winner_id is 'The fact that superseded it.';
 comment on column memory.entity_merge_facts.is_linked is
-'Whether the merge made the supersedes link; there may have been a link before.';
+'Whether the merge created the supersedes link; false if a link existed before.';
 comment on column memory.entity_merge_facts.is_chained is
-'Whether the merge set supersedes_id of the winner; it may have superseded another one before.';
+'Whether the merge set supersedes_id of the winner; false if the winner had superseded another '
+'fact before.';
 
 commit;

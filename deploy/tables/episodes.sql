@@ -43,7 +43,7 @@ create table memory.episodes (
   check (consolidated = (consolidation_status = 'consolidated')),
   constraint episodes_embedding_has_version_check
   check ((embedding is null) = (embedding_version_id is null)),
-  -- The clock of a client may be a day ahead.
+  -- The clock of a client may be up to a day ahead.
   constraint episodes_times_check check (
     least(
       created_at, last_referenced_at, next_consolidation_retry_at, updated_at, expires_at
@@ -53,13 +53,13 @@ create table memory.episodes (
   )
 ) with (fillfactor = 75);
 
--- Out of line and uncompressed: searches read the index below, and a narrow row leaves room for HOT
--- updates of its counters.
+-- Out of line and uncompressed: searches read the index below instead, and a narrow row leaves room
+-- for HOT updates of its counters.
 alter table memory.episodes alter column embedding set storage external;
 
--- No statistics of what texts say, here and in other tables. The planner estimates by those of all
--- tenants, and comparisons of texts are leakproof: with EXPLAIN, whoever may read the column of
--- their own rows could find out letter by letter what others have stored. No function needs them.
+-- No statistics on text columns, here and in other tables. The planner's statistics cover all
+-- tenants, and text comparisons are leakproof: with EXPLAIN, a login that may read the column of
+-- its own rows could find out letter by letter what others have stored. No function needs them.
 alter table memory.episodes alter column content set statistics 0;
 
 create unique index episodes_idempotency_key
@@ -78,15 +78,16 @@ create index episodes_pending_idx
 on memory.episodes (tenant_id, butler, created_at, id)
 where consolidation_status = 'pending' or consolidation_status = 'failed';
 
--- Cleanup reads the oldest of these only.
+-- Cleanup reads only the oldest of these.
 create index episodes_consolidated_idx
 on memory.episodes (tenant_id, created_at, id) where consolidation_status = 'consolidated';
 
 create index episodes_search_idx
 on memory.episodes using gin (memory.search_terms(tenant_id, search_vector));
 
--- Exact semantic search reads this index alone: a tenant's vectors lie side by side in it. It asks
--- for the tenant in collation "C", so that no other index will do (memory.exact_neighbors).
+-- Exact semantic search reads only this index, in which the vectors of a tenant are adjacent. It
+-- compares the tenant in collation "C", so that the planner can use no other index
+-- (memory.exact_neighbors).
 create index episodes_vectors_idx
 on memory.episodes (tenant_id collate "C", created_at, id)
 include (butler, expires_at, embedding) where embedding is not null;
@@ -95,32 +96,31 @@ create index episodes_embedding_version_idx
 on memory.episodes (tenant_id, embedding_version_id) where embedding_version_id is not null;
 
 comment on table memory.episodes is
-'What happened: observations of agent sessions, append-only and short-lived. Consolidation turns '
+'What happened: observations from agent sessions, append-only and short-lived. Consolidation turns '
 'them into facts and rules.';
 comment on column memory.episodes.butler is
-'The agent that observed it; also the scope that filters episodes. Never "*".';
+'The agent that observed it; episodes are filtered by it as by a scope. Never "*".';
 comment on column memory.episodes.session_id is 'The agent session it comes from.';
 comment on column memory.episodes.content is 'The observation, at most 1 MiB. Never changes.';
 comment on column memory.episodes.embedding is
-'Vector of memory.embedding_text by the active embedding version; NULL until the embedding worker '
-'has come by.';
+'Vector of memory.embedding_text by the active embedding version; NULL until embedded.';
 comment on column memory.episodes.search_vector is
-'Lexemes of memory.render_memory, kept by trigger and not as a generated column: a table with a '
-'BEFORE UPDATE trigger recomputes its generated columns on every update, also on a mere bump of '
-'reference_count.';
+'Lexemes of memory.render_memory, maintained by trigger rather than as a generated column: a table '
+'with a BEFORE UPDATE trigger recomputes its generated columns on every update, even if only '
+'reference_count changes.';
 comment on column memory.episodes.text_search_config is
 'Text search configuration of search_vector.';
 comment on column memory.episodes.index_rendering is
-'What search_vector holds: the "content" alone, or that and the day in words ("dated").';
+'What search_vector covers: only the content ("content"), or also the day in words ("dated").';
 comment on column memory.episodes.source_class is
-'Whose word it is: the user''s, the agent''s own, a tool''s answer or external content such as a '
-'web page. What is derived from it is trusted no more.';
+'Whose statement it is: the user''s, the agent''s own, a tool''s answer or external content such '
+'as a web page. What is derived from it is trusted no more than it is.';
 comment on column memory.episodes.importance is 'How much it matters, 0..10.';
-comment on column memory.episodes.reference_count is 'How often recall or get returned it.';
+comment on column memory.episodes.reference_count is 'How often recall or get has returned it.';
 comment on column memory.episodes.consolidated is
 'Whether consolidation is done; follows consolidation_status.';
 comment on column memory.episodes.consolidation_status is
-'pending, consolidated, failed (is due again) or dead_letter.';
+'pending, consolidated, failed (due for a retry) or dead_letter.';
 comment on column memory.episodes.consolidation_attempts is 'Failed attempts to consolidate it.';
 comment on column memory.episodes.retry_count is 'Same as consolidation_attempts.';
 comment on column memory.episodes.last_error is 'Same as last_consolidation_error.';
@@ -128,13 +128,12 @@ comment on column memory.episodes.lifecycle_state is
 'Same as consolidation_status; see memory.transitions.';
 comment on column memory.episodes.created_at is 'When it happened.';
 comment on column memory.episodes.updated_at is
-'Since when the row says what it says, counters aside: on the clock of whoever changed it. What it '
-'said before is in memory.memory_history.';
+'When its current state began, counters aside, by the clock of the caller (as_of). Earlier states '
+'are in memory.memory_history.';
 comment on column memory.episodes.expires_at is
-'From then on it is not found any more, and cleanup may delete it.';
-comment on column memory.episodes.metadata is
-'Whatever the caller wants to keep with it, at most 64 KiB.';
+'When it stops being searchable and cleanup may delete it.';
+comment on column memory.episodes.metadata is 'Any data of the caller, at most 64 KiB.';
 comment on column memory.episodes.idempotency_key is
-'Storing again under the same key returns the first row.';
+'Storing again with the same key returns the first row.';
 
 commit;

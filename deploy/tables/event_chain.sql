@@ -16,12 +16,12 @@ create table memory.event_chain (
 );
 
 comment on table memory.event_chain is
-'Seals of events: each hash covers the digest of its event and the hash before it, so that no '
-'sealed event can be changed, removed or put in between without breaking the chain from there on.';
-comment on column memory.event_chain.position is 'Place in the chain of the tenant, from 1.';
+'Seals of events: each hash covers the digest of its event and the previous hash, so changing, '
+'removing or inserting a sealed event breaks the chain from there on.';
+comment on column memory.event_chain.position is 'Position in the chain of the tenant, from 1.';
 comment on column memory.event_chain.event_digest is 'SHA-256 of the event (memory.event_digest).';
 comment on column memory.event_chain.hash is
-'SHA-256 of the hash before it (nothing for the first one) and the digest of the event.';
+'SHA-256 of the previous hash (empty for the first event) and the digest of the event.';
 
 create table memory.event_chain_heads (
   tenant_id text primary key check (octet_length(tenant_id) <@ int4range '[1,128]'),
@@ -31,9 +31,9 @@ create table memory.event_chain_heads (
 );
 
 comment on table memory.event_chain_heads is
-'The end of each chain. A copy kept elsewhere shows whether a chain was cut off and grown anew.';
-comment on column memory.event_chain_heads.position is 'How many events are sealed.';
+'The end of each chain. A copy kept elsewhere shows whether a chain was cut off and rebuilt.';
+comment on column memory.event_chain_heads.position is 'Number of sealed events.';
 comment on column memory.event_chain_heads.hash is
-'Hash of the last of them; empty before the first.';
+'Hash of the last sealed event; empty before the first.';
 
 commit;

@@ -4,8 +4,8 @@ begin;
 
 set local role memory_owner;
 
--- The checks spell out memory.is_actor and its like: a function in a check is taken apart anew by
--- every statement, which would double the cost of an event.
+-- The checks spell out memory.is_actor and the like: every statement parses a function in a check
+-- again, which would double the cost of an event.
 create table memory.memory_events (
   tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   id uuid not null default gen_random_uuid(),
@@ -24,7 +24,7 @@ create table memory.memory_events (
   primary key (tenant_id, id)
 );
 
--- See memory.episodes: the planner has no statistics of these.
+-- No statistics; see memory.episodes.
 alter table memory.memory_events
 alter column actor set statistics 0,
 alter column login set statistics 0,
@@ -42,23 +42,23 @@ on memory.memory_events (tenant_id, memory_id, created_at desc, seq desc)
 where memory_id is not null;
 
 comment on table memory.memory_events is
-'Append-only audit stream: every mutation and lifecycle transition of every table. Holds ids, '
-'states and names of changed columns, never content, so that erasing content needs no edit here.';
+'Append-only audit stream: every change and lifecycle transition of every table. Contains ids, '
+'states and names of changed columns, never content, so erasing content requires no edit here.';
 comment on column memory.memory_events.seq is
-'Order of the events; rises within a transaction. Gaps are normal (rolled-back transactions).';
+'Order of the events; increases within a transaction. Gaps are normal (rolled-back transactions).';
 comment on column memory.memory_events.event_type is 'What happened, such as fact_superseded.';
 comment on column memory.memory_events.memory_type is
-'episode, fact, rule, entity or access_token; NULL where the event is about none of them.';
+'episode, fact, rule, entity or access_token; NULL for other events.';
 comment on column memory.memory_events.actor is
-'Who acted, as the client said (memory.set_request), else the login.';
+'Who acted, as set by the client (memory.set_request), otherwise the login.';
 comment on column memory.memory_events.login is
-'The database login that acted; a client cannot choose it.';
-comment on column memory.memory_events.request_id is 'Request id the client passed, for tracing.';
-comment on column memory.memory_events.reason is 'Reason code the client or a worker passed.';
+'The database login that acted; a client cannot set it.';
+comment on column memory.memory_events.request_id is 'Request id set by the client, for tracing.';
+comment on column memory.memory_events.reason is 'Reason code set by the client or a worker.';
 comment on column memory.memory_events.payload is
 'Details: {"from", "to"} of a transition, {"changed"} columns of an update, ends and relation of '
 'a link.';
 comment on column memory.memory_events.created_at is
-'Time of the transaction, from the server''s clock only.';
+'Time of the transaction, always from the server''s clock.';
 
 commit;

@@ -64,8 +64,8 @@ create table memory.facts (
   references memory.entities (tenant_id, id) on delete restrict,
   foreign key (tenant_id, object_entity_id)
   references memory.entities (tenant_id, id) on delete restrict,
-  -- No other permanence has a rate. The rates of memory.decay_rate_of, spelled out as briefly as
-  -- can be: every statement that writes takes the text of all checks apart anew.
+  -- Fails for any other permanence, which has no rate. These are the rates of memory.decay_rate_of,
+  -- spelled out briefly: every statement that writes parses the text of all checks again.
   constraint facts_permanence_check check (
     (
       decay_rate = (
@@ -77,7 +77,7 @@ create table memory.facts (
   constraint facts_embedding_has_version_check
   check ((embedding is null) = (embedding_version_id is null)),
   constraint facts_validity_interval_check check (valid_from <= valid_to),
-  -- The clock of a client may be a day ahead.
+  -- The clock of a client may be up to a day ahead.
   constraint facts_times_check check (
     least(
       created_at, last_referenced_at, last_confirmed_at, updated_at, valid_from, valid_to
@@ -87,11 +87,11 @@ create table memory.facts (
   )
 ) with (fillfactor = 75);
 
--- Out of line and uncompressed: searches read the index below, and a narrow row leaves room for HOT
--- updates of its counters.
+-- Out of line and uncompressed: searches read the index below instead, and a narrow row leaves room
+-- for HOT updates of its counters.
 alter table memory.facts alter column embedding set storage external;
 
--- See memory.episodes.
+-- No statistics; see memory.episodes.
 alter table memory.facts
 alter column subject set statistics 0,
 alter column predicate set statistics 0,
@@ -108,8 +108,8 @@ where entity_id is not null and validity = 'active';
 create unique index facts_idempotency_key
 on memory.facts (tenant_id, idempotency_key) where idempotency_key is not null;
 
--- No function searches by it. As a B-tree it would, while there are no statistics, look to the
--- planner like the shortest way to the fact of a key, which is then a scan of all active facts.
+-- No function searches this index. Without statistics, the planner would prefer a B-tree here for
+-- the fact of a key, and then scan all active facts.
 create index facts_scope_active_idx
 on memory.facts using brin (tenant_id, scope, validity) where validity = 'active';
 
@@ -121,8 +121,9 @@ where validity = 'active';
 
 create index facts_tags_idx on memory.facts using gin (tags);
 
--- Exact semantic search reads this index alone: a tenant's vectors lie side by side in it. It asks
--- for the tenant in collation "C", so that no other index will do (memory.exact_neighbors).
+-- Exact semantic search reads only this index, in which the vectors of a tenant are adjacent. It
+-- compares the tenant in collation "C", so that the planner can use no other index
+-- (memory.exact_neighbors).
 create index facts_vectors_idx
 on memory.facts (tenant_id collate "C", created_at, id)
 include (scope, confidence, decay_rate, last_confirmed_at, embedding)
@@ -144,54 +145,55 @@ create index facts_object_entity_idx
 on memory.facts (tenant_id, object_entity_id, created_at, id) where object_entity_id is not null;
 
 comment on table memory.facts is
-'What is known: subject, predicate, content. One active fact per key; a newer one supersedes it.';
+'What is known: subject, predicate, content. One fact per key is active; a newer one supersedes '
+'it.';
 comment on column memory.facts.subject is 'Who or what it is about.';
 comment on column memory.facts.predicate is 'Which property or relation.';
 comment on column memory.facts.content is
-'What is known, at most 1 MiB. Never changes: a correction supersedes.';
+'What is known, at most 1 MiB. Never changes: a correction is a new fact that supersedes it.';
 comment on column memory.facts.embedding is
-'Vector of memory.embedding_text by the active embedding version; NULL until the embedding worker '
-'has come by.';
-comment on column memory.facts.search_vector is 'Lexemes of memory.render_memory, kept by trigger.';
+'Vector of memory.embedding_text by the active embedding version; NULL until embedded.';
+comment on column memory.facts.search_vector is
+'Lexemes of memory.render_memory, maintained by trigger.';
 comment on column memory.facts.text_search_config is 'Text search configuration of search_vector.';
 comment on column memory.facts.importance is 'How much it matters, 0..10.';
 comment on column memory.facts.confidence is
-'How sure it was when last confirmed, 0..1; decays from there.';
-comment on column memory.facts.decay_rate is 'Decay per day, that of the permanence.';
+'Confidence when last confirmed, 0..1; decays from there.';
+comment on column memory.facts.decay_rate is 'Decay per day; follows from permanence.';
 comment on column memory.facts.permanence is
-'How lasting it is: permanent, stable, standard, volatile or ephemeral.';
+'How slowly it decays: permanent, stable, standard, volatile or ephemeral.';
 comment on column memory.facts.source_butler is 'The agent that stored it.';
 comment on column memory.facts.trust is
-'The least trusted source class of what it was derived from; user where it was stated.';
+'The least trusted source class of what it was derived from; user if it was stated.';
 comment on column memory.facts.source_episode_id is
-'The episode it was drawn from; NULL once that is deleted (the derived_from link stays).';
+'The episode it was derived from; NULL after that is deleted (the derived_from link remains).';
 comment on column memory.facts.supersedes_id is 'The fact it replaced.';
 comment on column memory.facts.entity_id is
-'The entity it is about: then the key is (entity_id, scope, predicate).';
+'The entity it is about; if set, the key is (entity_id, scope, predicate).';
 comment on column memory.facts.object_entity_id is
-'The entity that its content names, where it relates two: Ada, works at, Analytical Engines.';
+'The entity that its content names, if it relates two: Ada, works at, Analytical Engines.';
 comment on column memory.facts.validity is
 'active, superseded, expired or retracted. An incoming "forgotten" is stored as retracted, '
 '"fading" as active with metadata.status = fading.';
 comment on column memory.facts.lifecycle_state is
 'active, fading, superseded, expired or retracted; see memory.transitions.';
 comment on column memory.facts.scope is
-'global, or the role it is for, such as a butler; never "*", which stands for all scopes.';
-comment on column memory.facts.reference_count is 'How often recall or get returned it.';
+'global, or the role it is for, such as a butler; never "*", which means all scopes.';
+comment on column memory.facts.reference_count is 'How often recall or get has returned it.';
 comment on column memory.facts.last_confirmed_at is
-'Where its decay starts; storing it is the first confirmation.';
+'When its decay starts; storing counts as the first confirmation.';
 comment on column memory.facts.updated_at is
-'Since when the row says what it says, counters aside: on the clock of whoever changed it. What it '
-'said before is in memory.memory_history.';
+'When its current state began, counters aside, by the clock of the caller (as_of). Earlier states '
+'are in memory.memory_history.';
 comment on column memory.facts.valid_from is
-'Since when it holds in the world; as of its storing, if nobody said otherwise.';
+'When it became true in the world; by default when it was stored.';
 comment on column memory.facts.valid_to is
-'From then on it holds no more; NULL: it still does. Its successor closes it where it begins.';
+'When it stopped being true; NULL while it holds. A successor ends it at its own valid_from.';
 comment on column memory.facts.tags is 'JSON array of labels.';
 comment on column memory.facts.metadata is
-'Whatever the caller wants to keep with it, at most 64 KiB; the key "status" is the lifecycle''s.';
+'Any data of the caller, at most 64 KiB; the key "status" is reserved for the lifecycle.';
 comment on column memory.facts.idempotency_key is
-'Storing again under the same key returns the first row.';
+'Storing again with the same key returns the first row.';
 
 create table memory.fact_keys (
   tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
@@ -202,8 +204,8 @@ create table memory.fact_keys (
 );
 
 comment on table memory.fact_keys is
-'One row per key a fact was ever stored under. Locking it puts concurrent stores of the same key '
-'in a row; locking the old fact would not do, because the winner''s new fact is another row.';
+'One row per key that a fact was ever stored under. Locking it serializes concurrent stores of the '
+'same key; locking the old fact would not, because the winner''s new fact is another row.';
 comment on column memory.fact_keys.anchor is
 'subject:<subject>, or entity:<id> for a fact about an entity.';
 

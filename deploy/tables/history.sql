@@ -21,17 +21,17 @@ create index memory_history_period_idx
 on memory.memory_history (tenant_id, memory_type, known_to);
 
 comment on table memory.memory_history is
-'What memories and entities said before they were changed: an image of each state that ended, from '
-'the moment it began to the moment it ended, half-open. What never changes (content of episodes '
-'and facts) and mere counters are not repeated. Deleted with its memory.';
+'Earlier states of memories and entities: an image of each, from when it began to when it ended, '
+'half-open. Content of episodes and facts, which never changes, and counters are not repeated. '
+'Deleted with the memory.';
 comment on column memory.memory_history.known_from is
-'Since when the memory said so, on the clock of whoever changed it (its updated_at then).';
-comment on column memory.memory_history.known_to is 'When it began to say something else.';
+'When the state began, by the clock of the caller (updated_at of the memory then).';
+comment on column memory.memory_history.known_to is 'When the next state began.';
 comment on column memory.memory_history.recorded_at is
-'Time of the transaction that changed it, from the server''s clock only.';
+'Time of the transaction that changed it, always from the server''s clock.';
 comment on column memory.memory_history.image is
-'Columns of the state and their values, those of memory.image_of; times in UTC.';
+'Columns of the state and their values (memory.image_of); times in UTC.';
 comment on column memory.memory_history.successor_digest is
-'SHA-256 of the image of the state that followed, to tell whether it is still the same.';
+'SHA-256 of the image of the next state, to verify that it is unchanged.';
 
 commit;

@@ -23,13 +23,13 @@ create table memory.memory_links (
 create index memory_links_target_idx
 on memory.memory_links (tenant_id, target_type, target_id, source_type, source_id);
 
--- Few links contradict, and reviewers ask for these alone.
+-- Few links are contradictions, and reviewers query only these.
 create index memory_links_contradicts_idx
 on memory.memory_links (tenant_id, created_at) where relation = 'contradicts';
 
 comment on table memory.memory_links is
-'Provenance: directed edges between memories, at most one per ordered pair. An edge outlives an '
-'episode that is deleted, so there is no foreign key; a trigger checks both ends when it is made.';
+'Provenance: directed edges between memories, at most one per ordered pair. An edge outlives a '
+'deleted episode, so there is no foreign key; a trigger checks both ends when it is created.';
 comment on column memory.memory_links.relation is
 'derived_from, supports, contradicts, supersedes or related_to: what the source is to the target.';
 

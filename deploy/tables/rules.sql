@@ -58,7 +58,8 @@ create table memory.rules (
   metadata jsonb not null default '{}'
   check (
     jsonb_typeof(metadata) = 'object'
-    -- The functions bound what they keep here themselves, so that a mark never fails for size.
+    -- The functions limit these two keys themselves, so that marking a rule never fails because of
+    -- size.
     and octet_length((metadata - '{harmful_reasons,original_content}'::text [])::text) <= 65536
   ),
   idempotency_key text check (octet_length(idempotency_key) <@ int4range '[1,200]'),
@@ -71,7 +72,7 @@ create table memory.rules (
   check (success_count + harmful_count <= applied_count),
   constraint rules_embedding_has_version_check
   check ((embedding is null) = (embedding_version_id is null)),
-  -- The clock of a client may be a day ahead.
+  -- The clock of a client may be up to a day ahead.
   constraint rules_times_check check (
     least(
       created_at, last_applied_at, last_evaluated_at, last_confirmed_at, last_referenced_at,
@@ -84,11 +85,11 @@ create table memory.rules (
   )
 ) with (fillfactor = 75);
 
--- Out of line and uncompressed: searches read the index below, and a narrow row leaves room for HOT
--- updates of its counters.
+-- Out of line and uncompressed: searches read the index below instead, and a narrow row leaves room
+-- for HOT updates of its counters.
 alter table memory.rules alter column embedding set storage external;
 
--- See memory.episodes.
+-- No statistics; see memory.episodes.
 alter table memory.rules alter column content set statistics 0;
 
 create unique index rules_idempotency_key
@@ -102,8 +103,9 @@ where lifecycle_state <> 'retracted';
 
 create index rules_tags_idx on memory.rules using gin (tags);
 
--- Exact semantic search reads this index alone: a tenant's vectors lie side by side in it. It asks
--- for the tenant in collation "C", so that no other index will do (memory.exact_neighbors).
+-- Exact semantic search reads only this index, in which the vectors of a tenant are adjacent. It
+-- compares the tenant in collation "C", so that the planner can use no other index
+-- (memory.exact_neighbors).
 create index rules_vectors_idx
 on memory.rules (tenant_id collate "C", created_at, id)
 include (scope, confidence, decay_rate, last_confirmed_at, embedding)
@@ -117,49 +119,50 @@ on memory.rules (tenant_id, source_episode_id) where source_episode_id is not nu
 
 comment on table memory.rules is
 'What to do: guidance that earns trust by outcomes, from candidate to established to proven, or '
-'ends as a warning.';
+'becomes a warning (anti_pattern).';
 comment on column memory.rules.content is 'The guidance, at most 1 MiB.';
 comment on column memory.rules.embedding is
-'Vector of memory.embedding_text by the active embedding version; NULL until the embedding worker '
-'has come by.';
-comment on column memory.rules.search_vector is 'Lexemes of memory.render_memory, kept by trigger.';
+'Vector of memory.embedding_text by the active embedding version; NULL until embedded.';
+comment on column memory.rules.search_vector is
+'Lexemes of memory.render_memory, maintained by trigger.';
 comment on column memory.rules.text_search_config is 'Text search configuration of search_vector.';
 comment on column memory.rules.scope is
-'global, or the role it is for, such as a butler; never "*", which stands for all scopes.';
+'global, or the role it is for, such as a butler; never "*", which means all scopes.';
 comment on column memory.rules.maturity is 'candidate, established, proven or anti_pattern.';
 comment on column memory.rules.importance is 'How much it matters, 0..10, for the composite score.';
 comment on column memory.rules.confidence is
-'How sure it was when last confirmed, 0..1; decays from there.';
+'Confidence when last confirmed, 0..1; decays from there.';
 comment on column memory.rules.decay_rate is 'Decay per day.';
 comment on column memory.rules.effectiveness_score is
-'How well it has served, 0..1, as of the last mark: by the setting rule_effectiveness, success / '
-'applied after a helpful mark and the asymmetric score after a harmful one, or always the latter.';
+'How well it has worked, 0..1, as of the last mark. Depending on the setting rule_effectiveness: '
+'success / applied after a helpful mark and the asymmetric score after a harmful one, or always '
+'the asymmetric score.';
 comment on column memory.rules.asymmetric_score is
 'success / (success + 4 harmful + 0.01), 0..1: one harm outweighs four successes. Same as '
 'memory.asymmetric_score.';
 comment on column memory.rules.applied_count is
-'Outcomes reported, those that were neither helpful nor harmful included. The counts are kept by '
-'trigger from memory.rule_applications.';
+'Outcomes reported, including neutral ones. A trigger maintains the counts from '
+'memory.rule_applications.';
 comment on column memory.rules.success_count is 'Helpful outcomes reported.';
 comment on column memory.rules.harmful_count is 'Harmful outcomes reported.';
 comment on column memory.rules.trust is
-'The least trusted source class of what it was derived from; user where it was stated.';
+'The least trusted source class of what it was derived from; user if it was stated.';
 comment on column memory.rules.source_episode_id is
-'The episode it was drawn from; NULL once that is deleted (the derived_from link stays).';
+'The episode it was derived from; NULL after that is deleted (the derived_from link remains).';
 comment on column memory.rules.lifecycle_state is
 'active, fading or retracted (forgotten); see memory.transitions.';
 comment on column memory.rules.last_confirmed_at is
-'Where its decay starts; storing it is the first confirmation.';
+'When its decay starts; storing counts as the first confirmation.';
 comment on column memory.rules.updated_at is
-'Since when the row says what it says, counters aside: on the clock of whoever changed it. What it '
-'said before is in memory.memory_history.';
+'When its current state began, counters aside, by the clock of the caller (as_of). Earlier states '
+'are in memory.memory_history.';
 comment on column memory.rules.tags is 'JSON array of labels.';
 comment on column memory.rules.metadata is
-'Whatever the caller wants to keep with it, at most 64 KiB; the keys status, forgotten, '
-'needs_inversion, harmful_reasons (the newest 20), original_content and inverted_from are the '
-'lifecycle''s.';
+'Any data of the caller, at most 64 KiB; the keys status, forgotten, needs_inversion, '
+'harmful_reasons (the newest 20), original_content and inverted_from are reserved for the '
+'lifecycle.';
 comment on column memory.rules.idempotency_key is
-'Storing again under the same key returns the first row.';
+'Storing again with the same key returns the first row.';
 
 create table memory.rule_applications (
   tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
@@ -177,21 +180,21 @@ create table memory.rule_applications (
   foreign key (tenant_id, rule_id) references memory.rules (tenant_id, id) on delete cascade
 );
 
--- See memory.episodes.
+-- No statistics; see memory.episodes.
 alter table memory.rule_applications alter column reason set statistics 0;
 
 create index rule_applications_rule_idx
 on memory.rule_applications (tenant_id, rule_id, created_at desc, id);
 
 comment on table memory.rule_applications is
-'How each application of a rule turned out. Append-only, deleted with its rule; triggers refuse '
-'one of a rule that is forgotten or an anti-pattern, and keep the counts, the effectiveness and '
-'the maturity of the rule.';
+'The outcome of each application of a rule. Append-only, deleted with its rule. Triggers reject '
+'outcomes for a rule that is forgotten or an anti-pattern, and maintain the counts, the '
+'effectiveness and the maturity of the rule.';
 comment on column memory.rule_applications.outcome is
-'helpful, harmful, neutral (counts as applied) or skipped (counts as nothing).';
-comment on column memory.rule_applications.reason is 'Why, in at most 1 KiB.';
+'helpful, harmful, neutral (counts as applied) or skipped (does not count).';
+comment on column memory.rule_applications.reason is 'Why, at most 1 KiB.';
 comment on column memory.rule_applications.context is
-'What the caller tells about the application.';
+'Any data of the caller about the application.';
 comment on column memory.rule_applications.created_at is 'When it happened.';
 
 commit;

@@ -11,8 +11,8 @@ create table memory.tenant_logins (
 );
 
 comment on table memory.tenant_logins is
-'The tenant a database login is bound to. A bound login acts for that tenant whatever settings '
-'it forges.';
+'The tenant that a database login is bound to. A bound login acts for that tenant whatever '
+'settings it forges.';
 comment on column memory.tenant_logins.login is
 'Name of the login role (session_user).';
 

@@ -48,40 +48,40 @@ create table memory.time_words (
   )
 );
 
--- Once in a language, a word names one thing.
+-- Within a language, a word has one meaning.
 create unique index time_words_folded_key
 on memory.time_words (language, folded) where kind not in ('update', 'present');
 
 comment on table memory.time_words is
-'The words by which texts name times (memory.read_period), say that they are news '
-'(memory.tells_update) or ask for the present (memory.asks_present). These functions hold '
-'the words themselves: a change that adds some calls memory.refresh_time_questions and '
+'The words with which texts name times (memory.read_period), announce an update '
+'(memory.tells_update) or ask about the present (memory.asks_present). These functions contain the '
+'words themselves: a change that adds some calls memory.refresh_time_questions and '
 'memory.refresh_time_vocabulary. A text is read in one language, that of most of its words.';
 comment on column memory.time_words.language is 'ISO 639-1: en, de, fr, es.';
 comment on column memory.time_words.word is
-'A word, or several with single spaces between. Of the kinds update and present also a pattern: '
-'"…" stands for up to six words of the same sentence, at the end for one more word; <weekday> and '
-'<month> for every word of that kind and language.';
+'A word, or several separated by single spaces. For the kinds update and present also a pattern: '
+'"…" matches up to six words of the same sentence, at the end one more word; <weekday> and <month> '
+'match every word of that kind and language.';
 comment on column memory.time_words.kind is
-'What the word says. Names of times: month, weekday, day, season, quarter, holiday, unit. Which '
-'one: number, ordinal, part, and relative before, after or around (on either side of) what it is '
-'about, as in last week, la semaine prochaine. How they belong together: ago, since, until, '
-'before, after, from, to, between, and, or, of, in, on, article, every (what recurs names no '
-'time). filler: nothing, it is passed over. common: only which language this is. never: no time, '
-'though a part of it is a word for one; also no update.';
+'What the word means. Names of times: month, weekday, day, season, quarter, holiday, unit. Which '
+'one: number, ordinal, part, and relative before, after or around (on either side of) its noun, as '
+'in last week, la semaine prochaine. Connecting words: ago, since, until, before, after, from, to, '
+'between, and, or, of, in, on, article, every (a recurring time names none). filler: skipped. '
+'common: only identifies the language. never: not a time, although part of it is a word for one; '
+'also not an update.';
 comment on column memory.time_words.value is
 'Month 1..12; weekday 1 (Monday)..7; day: days from today, -2..2; season 1 (spring)..4 (winter); '
 'quarter 1..4; unit: day, week, weekend, month, quarter, year, decade; number: the number, or from '
 'and to of a vague one; ordinal 1..12; relative: units from this one, -2..2, or "past" for those '
 'up to now; part: which of how many, 1/3..3/3 or 1/2, 2/2. holiday: month and day, or easter; then '
-'days added, ~ the weekday looked for from there on, / its days, as in 11-22~4 and easter-2/4. '
-'before: "ago" if the word stands before a count of units, too. in: "the" if the word holds the '
-'article. Empty for other kinds.';
+'days added, ~ the weekday to look for from there, / its length in days, as in 11-22~4 and '
+'easter-2/4. before: "ago" if the word also precedes a count of units. in: "the" if the word '
+'includes the article. Empty for other kinds.';
 comment on column memory.time_words.trust is
-'plain: names a time wherever it stands. weak: also a name or another word, so only beside a day '
-'or year or after words such as in, since, last. verb: as weak, and in lower case only where no '
-'verb can stand.';
-comment on column memory.time_words.folded is 'The word by memory.fold_words: how it is looked up.';
+'plain: names a time wherever it occurs. weak: also a name or another word, so it counts only next '
+'to a day or year or after words such as in, since, last. verb: like weak, and in lower case only '
+'where a verb cannot occur.';
+comment on column memory.time_words.folded is 'The word, folded by memory.fold_words for lookups.';
 
 insert into memory.time_words (language, kind, value, trust, word)
 select w.language, w.kind, w.value, w.trust, u.word

@@ -14,10 +14,10 @@ create table memory.tombstones (
 );
 
 comment on table memory.tombstones is
-'What is left of deleted memories that links name: that they were there, and nothing of their '
+'What remains of deleted memories that links refer to: that they existed, but none of their '
 'content. Links to them resolve as expired.';
 comment on column memory.tombstones.created_at is 'When the memory was created.';
 comment on column memory.tombstones.deleted_at is
-'Time of the transaction that deleted it, from the server''s clock only.';
+'Time of the transaction that deleted it, always from the server''s clock.';
 
 commit;

@@ -4,7 +4,7 @@ begin;
 
 set local role memory_owner;
 
--- Reference data, the same for every tenant, so without a tenant_id.
+-- Reference data, the same for every tenant, so there is no tenant_id.
 create table memory.transitions (
   memory_type text not null check (memory_type = any(memory.recorded_type_names())),
   aspect text not null check (aspect in ('lifecycle_state', 'maturity')),
@@ -16,13 +16,11 @@ create table memory.transitions (
 );
 
 comment on table memory.transitions is
-'Every allowed lifecycle edge. A trigger refuses a change of state that has no row here, and '
-'writes the event of the row that it has.';
+'Every allowed lifecycle transition. A trigger rejects a state change that has no row here, and '
+'writes the event that the row names.';
 comment on column memory.transitions.aspect is 'The column that holds the state.';
-comment on column memory.transitions.from_state is
-'State before; [*] for a row that is being created.';
-comment on column memory.transitions.to_state is
-'State after; [*] for a row that is being deleted.';
+comment on column memory.transitions.from_state is 'State before; [*] for a new row.';
+comment on column memory.transitions.to_state is 'State after; [*] for a deleted row.';
 comment on column memory.transitions.event_type is 'Type of the event in memory_events.';
 
 insert into memory.transitions (memory_type, aspect, from_state, to_state, event_type)

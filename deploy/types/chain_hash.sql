@@ -10,6 +10,7 @@ create aggregate memory.chain_hash(head bytea, digest bytea) (
 );
 
 comment on aggregate memory.chain_hash(bytea, bytea) is
-'The hash of a chain of digests that goes on from a head; in a window, that of each beginning.';
+'The hash of a chain of digests that continues from a head; as a window function, the hash of each '
+'prefix.';
 
 commit;

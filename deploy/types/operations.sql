@@ -13,14 +13,15 @@ create type memory.chain_problem as (
   detail text
 );
 
-comment on type memory.chain_problem is 'What memory.verify_chain has found.';
+comment on type memory.chain_problem is 'A problem that memory.verify_chain found.';
 comment on column memory.chain_problem.problem is
 'guard removed, event changed, event missing, seal changed, seal missing, chain cut off, memory '
 'without event, memory missing or state without event.';
-comment on column memory.chain_problem.position is 'Place in the chain; NULL if it is none of it.';
+comment on column memory.chain_problem.position is
+'Position in the chain; NULL if the problem is not in the chain.';
 
--- What memory.doctor looks at in a database, whoever the tenant is: one function a check. None is
--- granted; they read the catalogue, and numbers of tables only as any login may.
+-- Findings do not depend on the tenant; memory.doctor calls one function per check. None of these
+-- is granted; they read the catalog, and from tables only numbers that any login may read.
 
 create type memory.finding as (
   severity text,
@@ -30,15 +31,16 @@ create type memory.finding as (
   hint text
 );
 
-comment on type memory.finding is 'What memory.doctor has found.';
+comment on type memory.finding is 'A finding of memory.doctor.';
 comment on column memory.finding.severity is
-'error (something is not safe or does not work), warning (work is left undone, or will go wrong), '
-'info (worth knowing) or ok (a check that passed).';
+'error (something is unsafe or broken), warning (work is overdue or something will break), info '
+'(worth knowing) or ok (a check that passed).';
 comment on column memory.finding.check_name is 'The check that found it.';
 comment on column memory.finding.subject is
-'What it is about: a login, table, index, job, setting, butler …; NULL for a check that passed.';
+'What the finding is about: a login, table, index, job, setting, butler and so on; NULL for a '
+'check that passed.';
 comment on column memory.finding.message is
-'What is the matter, in words for a person. The same whatever the time zone.';
+'What is wrong, in plain language. Does not depend on the time zone.';
 comment on column memory.finding.hint is 'What to do next; NULL for a check that passed.';
 
 commit;

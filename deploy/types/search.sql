@@ -11,7 +11,7 @@ create type memory.candidate as (
 );
 
 comment on type memory.candidate is
-'A memory in one ranked list: by similarity or by keyword rank (weight), the greater the better.';
+'A memory in one ranked list, by similarity or keyword rank (weight); higher is better.';
 
 create type memory.word_match as (
   memory_type text,
@@ -22,8 +22,8 @@ create type memory.word_match as (
 );
 
 comment on type memory.word_match is
-'A memory that holds words of a query: its BM25 (weight), and which share that is of what the '
-'words of the query could give, 0..1.';
+'A memory that contains words of a query: its BM25 score (weight), and that score as a share of '
+'the highest that the words of the query can give, 0..1.';
 
 create type memory.ranked_memory as (
   memory_type text,
@@ -63,41 +63,40 @@ create type memory.ranked_memory as (
   score float8
 );
 
-comment on type memory.ranked_memory is
-'A memory that was found, with every part of its score.';
+comment on type memory.ranked_memory is 'A search result with every part of its score.';
 comment on column memory.ranked_memory.scope is 'Scope of a fact or rule, butler of an episode.';
 comment on column memory.ranked_memory.effective_confidence is
 'Confidence after decay, 0..1; 1 for an episode.';
 comment on column memory.ranked_memory.similarity is
 'Cosine similarity to the query, -1..1; NULL without a vector, or if not in the semantic list.';
 comment on column memory.ranked_memory.semantic_rank is
-'Rank in the semantic list from 1; NULL if not in it or where there is none.';
+'Rank in the semantic list, from 1; NULL if not in it or if there is no such list.';
 comment on column memory.ranked_memory.rank is
 'ts_rank or BM25 of the keyword match, from 0; NULL if no word matches.';
 comment on column memory.ranked_memory.keyword_rank is
-'Rank in the keyword list from 1; NULL if not in it or where there is none.';
+'Rank in the keyword list, from 1; NULL if not in it or if there is no such list.';
 comment on column memory.ranked_memory.rrf_score is
-'Reciprocal rank fusion of both ranks; NULL where nothing is fused.';
+'Reciprocal rank fusion of both ranks; NULL if nothing is fused.';
 comment on column memory.ranked_memory.meaning is
-'How well it fits by meaning (memory.meaning_score), 0..1; NULL without a vector.';
+'How well it matches by meaning (memory.meaning_score), 0..1; NULL without a vector.';
 comment on column memory.ranked_memory.words is
-'How well it fits by words (memory.words_score), 0..1; NULL if no word matches.';
+'How well it matches by words (memory.words_score), 0..1; NULL if no word matches.';
 comment on column memory.ranked_memory.neighbor_boost is
-'What the turn before or after it takes of the doubt about its relevance, 0..1.';
+'Share of its missing relevance (1 - relevance) that the turn before or after it adds, 0..1.';
 comment on column memory.ranked_memory.session_boost is
-'What the best of its session take of the doubt about its relevance, 0..1.';
+'Share of its missing relevance that the best matches of its session add, 0..1.';
 comment on column memory.ranked_memory.named_boost is
-'What being named by the query takes of the doubt about its relevance, 0..1.';
+'Share of its missing relevance that being named by the query adds, 0..1.';
 comment on column memory.ranked_memory.time_boost is
-'What being of a time that the query names takes of the doubt about its relevance, 0..1.';
+'Share of its missing relevance that falling in a time named by the query adds, 0..1.';
 comment on column memory.ranked_memory.relevance is
-'How well it fits the query, 0..1, whatever else was found; NULL where only lists are asked for.';
+'How well it matches the query, 0..1, whatever else was found; NULL if only lists are requested.';
 comment on column memory.ranked_memory.recency is 'Recency score, 0..1; NULL outside recall.';
 comment on column memory.ranked_memory.updates_id is
-'The older fact that this one seems to bring up to date, and whose score it takes.';
+'The older fact that this one appears to update, and whose score it takes.';
 comment on column memory.ranked_memory.score is
-'What the answer is ordered by: similarity, rank, rrf_score, relevance or, in recall, the '
-'composite score.';
+'What results are ordered by: similarity, rank, rrf_score, relevance or, in recall, the composite '
+'score.';
 
 create type memory.corpus_size as (
   memory_type text,
@@ -106,7 +105,7 @@ create type memory.corpus_size as (
 );
 
 comment on type memory.corpus_size is
-'How many memories of a type are live, and how many distinct lexemes they have on average.';
+'How many memories of a type are live, and their average number of distinct lexemes.';
 
 create type memory.keyword_query as (
   lexemes text[],
@@ -116,9 +115,9 @@ create type memory.keyword_query as (
 );
 
 comment on type memory.keyword_query is
-'The words of a query, as lexemes and as what a text has to match; keys (memory.hash_terms) of '
-'lexemes one of which, and each of which, a match is filed under: all_terms is NULL where any will '
-'do.';
+'The words of a query, as lexemes and as the tsquery that a text has to match, with index keys '
+'(memory.hash_terms): a match is indexed under at least one of any_terms and under all of '
+'all_terms, which is NULL if any lexeme is enough.';
 
 create type memory.fused_candidate as (
   memory_type text,
@@ -141,12 +140,11 @@ create type memory.fused_candidate as (
   score float8
 );
 
-comment on type memory.fused_candidate is
-'A memory that may be an answer, with the parts of its score.';
+comment on type memory.fused_candidate is 'A possible search result with the parts of its score.';
 comment on column memory.fused_candidate.outcome is
-'Why it is none: "below relevance", or "no match" where nothing has enough evidence; NULL if it '
-'may be one.';
-comment on column memory.fused_candidate.score is 'What a search of the mode orders by.';
+'Why it is not a result: "below relevance", or "no match" if nothing has enough evidence; NULL if '
+'it may be one.';
+comment on column memory.fused_candidate.score is 'What a search in this mode orders by.';
 
 create type memory.explained_memory as (
   position bigint,
@@ -177,10 +175,10 @@ create type memory.explained_memory as (
 );
 
 comment on type memory.explained_memory is
-'A candidate of memory.recall, or what might have been one, and what became of it. The parts are '
-'those of memory.ranked_memory.';
+'A candidate of memory.recall, or a memory that could have been one, and its outcome. The score '
+'parts are those of memory.ranked_memory.';
 comment on column memory.explained_memory.position is
-'Place in the answer from 1; NULL for what is not in it.';
+'Position in the answer, from 1; NULL if it is not in the answer.';
 comment on column memory.explained_memory.outcome is
 'returned; "beyond limit", relevant, but less than those returned; "below relevance", under '
 'min_relevance; "no match", because even the best has too little evidence; or forgotten, '
@@ -203,17 +201,17 @@ create type memory.related_memory as (
 );
 
 comment on type memory.related_memory is
-'A memory that links lead to, and the link over which it was reached first.';
-comment on column memory.related_memory.depth is 'How many links away it is, from 1.';
-comment on column memory.related_memory.state is 'As in get_links; expired for what was deleted.';
+'A memory that links lead to, and the link by which it was first reached.';
+comment on column memory.related_memory.depth is 'Distance in links, from 1.';
+comment on column memory.related_memory.state is 'As in get_links; expired for a deleted memory.';
 comment on column memory.related_memory.scope is
-'Scope of a fact or rule, butler of an episode; NULL, as its text, for what was deleted.';
+'Scope of a fact or rule, butler of an episode; NULL, like its text, for a deleted memory.';
 comment on column memory.related_memory.direction is
 'outgoing if the memory it was reached from is the source of the link, incoming if it is the '
 'target.';
 comment on column memory.related_memory.from_id is
-'The memory it was reached from, one link nearer to where the walk began.';
-comment on column memory.related_memory.linked_at is 'When the link was made.';
+'The memory it was reached from, one link closer to the start.';
+comment on column memory.related_memory.linked_at is 'When the link was created.';
 
 create type memory.context_line as (
   section integer,
@@ -227,7 +225,7 @@ create type memory.context_line as (
 );
 
 comment on type memory.context_line is
-'A line of memory.context while it is put together. room: as memory.count_room, line break '
+'A line of memory.context during assembly. room: as counted by memory.count_room, line break '
 'included.';
 
 grant usage on type

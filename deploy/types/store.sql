@@ -27,8 +27,8 @@ create type memory.fact_to_store as (
 );
 
 comment on type memory.fact_to_store is
-'An element of the argument of store_facts: whitespace collapsed, defaults filled in, with the id '
-'it will have and the anchor of its fact_keys row.';
+'An element of the store_facts argument: whitespace collapsed, defaults filled in, with its new id '
+'and the anchor of its fact_keys row.';
 
 create type memory.entity_neighbor as (
   entity_id uuid,
@@ -43,8 +43,8 @@ create type memory.entity_neighbor as (
 );
 
 comment on type memory.entity_neighbor is
-'An entity near another one: depth steps away, the last of them from via_entity_id by a relation, '
-'told by fact_id; edges is how many edges lead to it from the depth before.';
+'An entity near another one: depth steps away, reached from via_entity_id by the relation that '
+'fact_id states; edges is the number of edges that lead to it from the previous depth.';
 
 create type memory.resolved_entity as (
   entity_id uuid,
@@ -56,7 +56,7 @@ create type memory.resolved_entity as (
 );
 
 comment on type memory.resolved_entity is
-'An entity that a name may mean: how well it fits (score, the higher the better), and by what kind '
-'of match: exact, alias, prefix or fuzzy.';
+'An entity that a name may refer to: its score (higher is better) and the kind of match: exact, '
+'alias, prefix or fuzzy.';
 
 commit;
