@@ -708,11 +708,11 @@ select results_eq(
 );
 select throws_ok(
   $$ select memory.set_request(actor => repeat('x', 129)) $$,
-  'PM002', 'actor is not a name of 1 to 128 octets',
+  'PM002', 'actor is not a name of 1 to 128 bytes',
   'an actor of more than 128 bytes is refused'
 );
 select throws_ok(
-  $$ select memory.set_request(actor => E'a\nb') $$, 'PM002', 'actor is not a name of 1 to 128 octets',
+  $$ select memory.set_request(actor => E'a\nb') $$, 'PM002', 'actor is not a name of 1 to 128 bytes',
   'an actor with a line break is refused'
 );
 select throws_ok(
@@ -736,7 +736,7 @@ select throws_ok(
   'a reason of more than 64 characters is refused'
 );
 select throws_ok(
-  $$ select memory.set_request(actor => '') $$, 'PM002', 'actor is not a name of 1 to 128 octets',
+  $$ select memory.set_request(actor => '') $$, 'PM002', 'actor is not a name of 1 to 128 bytes',
   'an empty actor is refused'
 );
 select results_eq(

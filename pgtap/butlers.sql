@@ -374,7 +374,7 @@ select lives_ok(
   'a butler''s name may have 128 bytes'
 );
 select throws_ok(
-  format($$ select memory.store_episode('a', %L) $$, repeat('b', 129)), 'PM002', 'butler is 129 octets long',
+  format($$ select memory.store_episode('a', %L) $$, repeat('b', 129)), 'PM002', 'butler is 129 bytes long',
   'a butler''s name of 129 bytes is refused'
 );
 select throws_ok(

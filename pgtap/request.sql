@@ -188,7 +188,7 @@ reset session authorization;
 select memory_test.as_tenant('a') \g /dev/null
 set local session authorization request_unbound;
 select throws_ok(
-  $$ select memory.current_tenant() $$, '28000', 'login request_unbound is bound to no tenant',
+  $$ select memory.current_tenant() $$, '28000', 'login request_unbound is not bound to a tenant',
   'a login without a tenant has none, even if the setting names one'
 );
 select throws_ok(
@@ -231,11 +231,11 @@ select is(memory.current_tenant(), 'c', 'a gateway can switch to another tenant'
 select memory.set_request(reason => 'some_reason') \g /dev/null
 select is(memory.current_tenant(), 'c', 'a request without a tenant keeps the tenant named before');
 select throws_ok(
-  $$ select memory.set_request(repeat('t', 129)) $$, 'PM002', 'the tenant name is 129 octets long',
+  $$ select memory.set_request(repeat('t', 129)) $$, 'PM002', 'the tenant name is 129 bytes long',
   'a gateway cannot name a tenant longer than 128 bytes'
 );
 select throws_ok(
-  $$ select memory.set_request(repeat(U&'\00e9', 65)) $$, 'PM002', 'the tenant name is 130 octets long',
+  $$ select memory.set_request(repeat(U&'\00e9', 65)) $$, 'PM002', 'the tenant name is 130 bytes long',
   'the length of a tenant name counts bytes'
 );
 select is(memory.current_tenant(), 'c', 'a refused tenant does not replace the one before');

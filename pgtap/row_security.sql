@@ -379,16 +379,16 @@ reset role;
 set local session authorization row_security_unbound;
 select set_config('memory.tenant_id', 'a', true) \g /dev/null
 select throws_ok(
-  $$ select memory.current_tenant() $$, '28000', 'login row_security_unbound is bound to no tenant',
+  $$ select memory.current_tenant() $$, '28000', 'login row_security_unbound is not bound to a tenant',
   'a login without a tenant that is not a gateway has none, whatever the settings say'
 );
 select throws_ok(
-  $$ select * from memory.search('tea') $$, '28000', 'login row_security_unbound is bound to no tenant',
+  $$ select * from memory.search('tea') $$, '28000', 'login row_security_unbound is not bound to a tenant',
   'a login without a tenant cannot search'
 );
 select throws_ok(
   $$ select memory.set_request(tenant_id => 'a') $$, '28000',
-  'login row_security_unbound is bound to no tenant', 'a login without a tenant cannot name one'
+  'login row_security_unbound is not bound to a tenant', 'a login without a tenant cannot name one'
 );
 
 -- Gateway
@@ -401,7 +401,7 @@ select throws_ok(
 );
 select throws_ok(
   $$ select memory.set_request(tenant_id => repeat('t', 129)) $$,
-  'PM002', 'the tenant name is 129 octets long',
+  'PM002', 'the tenant name is 129 bytes long',
   'a gateway must name a tenant of at most 128 bytes'
 );
 select memory.set_request(tenant_id => 'a') \g /dev/null

@@ -561,7 +561,7 @@ values
   'PM002 | context is not a JSON object | Pass context such as {"source": "email"}.',
   'a rule with a NULL context'),
 (12, format('(%L, context => jsonb_build_object(''k'', repeat(''x'', 65536)))', :'sound_id'),
-  'PM002 | context is 65545 octets long | Pass context of at most 64 KiB.',
+  'PM002 | context is 65545 bytes long | Pass context of at most 64 KiB.',
   'a rule with a context that is too large');
 select is(
   array[
@@ -581,7 +581,7 @@ select is(
     format($$ select memory.mark_harmful(%L, as_of => now() + interval '25 hours') $$, :'sound_id')
   ),
   format(
-    'PM002 | as_of lies in the future: %s | Pass as_of of at most a day ahead; only pure functions look further.',
+    'PM002 | as_of lies in the future: %s | Pass as_of at most a day ahead; only pure functions accept later times.',
     now() + interval '25 hours'
   ),
   'a rule cannot be marked in the future'
@@ -593,7 +593,7 @@ select is(
   ],
   array[
     'PM002 | reason is empty | Pass reason with at least one visible character.',
-    'PM002 | reason is 1025 octets long | Pass reason of at most 1024 octets; split longer text.'
+    'PM002 | reason is 1025 bytes long | Pass reason of at most 1024 bytes; split longer text.'
   ],
   'a reason that is empty or too long is refused'
 );

@@ -485,11 +485,11 @@ select is(
 from (values
   (
     1, 'Mars',
-    $$unknown time_zone: 'Mars': Pass time_zone as a name of the IANA database, such as Europe/Berlin or UTC.$$
+    $$unknown time_zone: 'Mars': Pass time_zone as an IANA time zone name, such as Europe/Berlin or UTC.$$
   ),
   (
     2, null,
-    'unknown time_zone: NULL: Pass time_zone as a name of the IANA database, such as Europe/Berlin or UTC.'
+    'unknown time_zone: NULL: Pass time_zone as an IANA time zone name, such as Europe/Berlin or UTC.'
   )
 ) as z (position, time_zone, refusal)
 order by z.position;

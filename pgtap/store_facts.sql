@@ -471,24 +471,24 @@ values
 ('{"predicate": ""}', 'PM002 predicate of fact 2 is empty'),
 ('{"content": "\n"}', 'PM002 content of fact 2 is empty'),
 ('{"scope": " "}', 'PM002 scope of fact 2 is empty'),
-(jsonb_build_object('subject', repeat('s', 513)), 'PM002 subject of fact 2 is 513 octets long'),
-(jsonb_build_object('predicate', repeat('p', 513)), 'PM002 predicate of fact 2 is 513 octets long'),
-(jsonb_build_object('content', repeat('c', 1048577)), 'PM002 content of fact 2 is 1048577 octets long'),
-(jsonb_build_object('scope', repeat('s', 129)), 'PM002 scope of fact 2 is 129 octets long'),
+(jsonb_build_object('subject', repeat('s', 513)), 'PM002 subject of fact 2 is 513 bytes long'),
+(jsonb_build_object('predicate', repeat('p', 513)), 'PM002 predicate of fact 2 is 513 bytes long'),
+(jsonb_build_object('content', repeat('c', 1048577)), 'PM002 content of fact 2 is 1048577 bytes long'),
+(jsonb_build_object('scope', repeat('s', 129)), 'PM002 scope of fact 2 is 129 bytes long'),
 ('{"importance": 10.5}', 'PM002 importance of fact 2 is 10.5'),
 ('{"confidence": -0.1}', 'PM002 confidence of fact 2 is -0.1'),
 ('{"permanence": "eternal"}', $$PM002 unknown permanence of fact 2: 'eternal'$$),
 ('{"tags": [1]}', 'PM002 tags of fact 2 are not a JSON array of strings'),
 ('{"tags": [["a"]]}', 'PM002 tags of fact 2 are not a JSON array of strings'),
 (
-  jsonb_build_object('tags', array[repeat('t', 16384)]), 'PM002 tags of fact 2 are 16388 octets long'
+  jsonb_build_object('tags', array[repeat('t', 16384)]), 'PM002 tags of fact 2 are 16388 bytes long'
 ),
 ('{"metadata": {"status": "fading"}}', 'PM002 metadata of fact 2 uses a reserved key'),
-(jsonb_build_object('metadata', jsonb_build_object('k', repeat('v', 65536))), 'PM002 metadata of fact 2 is 65545 octets long'),
+(jsonb_build_object('metadata', jsonb_build_object('k', repeat('v', 65536))), 'PM002 metadata of fact 2 is 65545 bytes long'),
 ('{"source_butler": " "}', 'PM002 source_butler of fact 2 is empty'),
-(jsonb_build_object('source_butler', repeat('b', 129)), 'PM002 source_butler of fact 2 is 129 octets long'),
-('{"idempotency_key": ""}', 'PM002 idempotency_key of fact 2 is 0 octets long'),
-(jsonb_build_object('idempotency_key', repeat('k', 201)), 'PM002 idempotency_key of fact 2 is 201 octets long'),
+(jsonb_build_object('source_butler', repeat('b', 129)), 'PM002 source_butler of fact 2 is 129 bytes long'),
+('{"idempotency_key": ""}', 'PM002 idempotency_key of fact 2 is 0 bytes long'),
+(jsonb_build_object('idempotency_key', repeat('k', 201)), 'PM002 idempotency_key of fact 2 is 201 bytes long'),
 ('{"embedding": [1, 2, 3]}', 'PM002 vectors of 3 dimensions of fact 2 do not fit'),
 (
   jsonb_build_object('embedding', array_fill(0, array[384])),
@@ -562,7 +562,7 @@ select is(
 );
 select is(memory_test.refusal(null), 'PM002 facts are not a JSON array', 'a NULL batch is refused');
 select is(
-  memory_test.refusal('[[]]'), 'PM002 fact 1 is no JSON object',
+  memory_test.refusal('[[]]'), 'PM002 fact 1 is not a JSON object',
   'a fact that is not an object is refused'
 );
 select is(

@@ -124,7 +124,7 @@ BROKEN: list[tuple[Any, str]] = [
     ({"butler": "home", "content": "x", "importance": 11}, "importance"),
     ('{"butler": "home", "content": "x", "importance": NaN}', "NaN"),
     ({"butler": "home", "content": "x", "metadata": []}, "metadata"),
-    ({"butler": "home", "content": "x" * (1 << 20) + "x"}, "octets"),
+    ({"butler": "home", "content": "x" * (1 << 20) + "x"}, "bytes"),
     ('{"butler": "home", "content": "' + "x" * (5 << 20) + '"}', "longer than"),
     (b'{"butler": "home", "content": "\xff\xfe"}', "JSON"),
     ('{"butler": "home", "content": "x", "metadata": ' + '{"a":' * 300 + "1" + "}" * 301, ""),

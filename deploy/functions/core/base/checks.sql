@@ -4,10 +4,10 @@ begin;
 
 set local role memory_owner;
 
--- Argument checks shared by the functions that store. Constraints of the tables say the same again;
--- these say it first, with a hint. Each check is an expression, which the planner makes part of the
--- statement that calls it: a call of a function for each argument would take longer than storing
--- the row. What is wrong is told by the function beside it, which is called only then.
+-- Argument checks shared by the functions that store. Table constraints enforce the same rules;
+-- these checks come first and add a hint. Each check is an expression that the planner inlines into
+-- the calling statement, because a function call per argument would take longer than storing the
+-- row. The refuse_ function beside it runs only on failure and raises the error.
 
 create or replace function memory.refuse_text(
   name text,
@@ -25,14 +25,14 @@ begin
     raise exception '% is empty', name
       using errcode = 'PM002', hint = format('Pass %s with at least one visible character.', name);
   end if;
-  raise exception '% is % octets long', name, octet_length(value)
+  raise exception '% is % bytes long', name, octet_length(value)
     using errcode = 'PM002',
-      hint = format('Pass %s of at most %s octets; split longer text.', name, max_octets);
+      hint = format('Pass %s of at most %s bytes; split longer text.', name, max_octets);
 end;
 $$;
 
 comment on function memory.refuse_text(text, text, integer) is
-'Raises what is wrong with an argument of check_text. Errors: PM002.';
+'Raises the error for an argument that fails check_text. Errors: PM002.';
 
 create or replace function memory.check_text(
   name text,
@@ -49,7 +49,7 @@ create or replace function memory.check_text(
   end;
 
 comment on function memory.check_text(text, text, integer) is
-'Refuses an empty or oversized text argument. Errors: PM002.';
+'Rejects an empty or oversized text argument. Errors: PM002.';
 
 create or replace function memory.refuse_scope(
   name text,
@@ -70,7 +70,7 @@ end;
 $$;
 
 comment on function memory.refuse_scope(text, text) is
-'Raises what is wrong with an argument of check_scope. Errors: PM002.';
+'Raises the error for an argument that fails check_scope. Errors: PM002.';
 
 create or replace function memory.check_scope(
   name text,
@@ -83,7 +83,7 @@ create or replace function memory.check_scope(
   return case when memory.is_scope(value) then null else memory.refuse_scope(name, value) end;
 
 comment on function memory.check_scope(text, text) is
-'Refuses the name of a scope or butler that is empty, oversized or "*". Errors: PM002.';
+'Rejects a scope or butler name that is empty, oversized or "*". Errors: PM002.';
 
 create or replace function memory.refuse_number(
   name text,
@@ -104,7 +104,7 @@ end;
 $$;
 
 comment on function memory.refuse_number(text, float8, float8, float8) is
-'Raises what is wrong with an argument of check_number. Errors: PM002.';
+'Raises the error for an argument that fails check_number. Errors: PM002.';
 
 create or replace function memory.check_number(
   name text,
@@ -122,7 +122,7 @@ create or replace function memory.check_number(
   end;
 
 comment on function memory.check_number(text, float8, float8, float8) is
-'Refuses a number outside its range; NaN is outside every range. Errors: PM002.';
+'Rejects a number outside its range; NaN is outside every range. Errors: PM002.';
 
 create or replace function memory.refuse_word(
   name text,
@@ -142,7 +142,7 @@ end;
 $$;
 
 comment on function memory.refuse_word(text, text, text[]) is
-'Raises what is wrong with an argument of check_word. Errors: PM002.';
+'Raises the error for an argument that fails check_word. Errors: PM002.';
 
 create or replace function memory.check_word(
   name text,
@@ -159,7 +159,7 @@ create or replace function memory.check_word(
   end;
 
 comment on function memory.check_word(text, text, text[]) is
-'Refuses a word outside its list; the hint names the list. Errors: PM002.';
+'Rejects a word that is not in its list; the hint shows the list. Errors: PM002.';
 
 create or replace function memory.refuse_tags(
   tags jsonb,
@@ -178,13 +178,13 @@ begin
     raise exception 'tags% are not a JSON array of strings', whose
       using errcode = 'PM002', hint = 'Pass tags such as ["travel", "food"].';
   end if;
-  raise exception 'tags% are % octets long', whose, octet_length(tags::text)
-    using errcode = 'PM002', hint = 'Pass tags of at most 16 KiB in all.';
+  raise exception 'tags% are % bytes long', whose, octet_length(tags::text)
+    using errcode = 'PM002', hint = 'Pass tags of at most 16 KiB in total.';
 end;
 $$;
 
 comment on function memory.refuse_tags(jsonb, text) is
-'Raises what is wrong with an argument of check_tags. Errors: PM002.';
+'Raises the error for an argument that fails check_tags. Errors: PM002.';
 
 create or replace function memory.check_tags(
   tags jsonb,
@@ -203,8 +203,8 @@ create or replace function memory.check_tags(
   end;
 
 comment on function memory.check_tags(jsonb, text) is
-'Refuses tags that are no JSON array of strings of at most 16 KiB; whose, such as " of fact 3", '
-'tells in the message which of several they are. Errors: PM002.';
+'Rejects tags that are not a JSON array of strings of at most 16 KiB. whose, such as " of fact 3", '
+'says in the message which of several tags are meant. Errors: PM002.';
 
 create or replace function memory.refuse_object(
   name text,
@@ -221,13 +221,13 @@ begin
     raise exception '% is not a JSON object', name
       using errcode = 'PM002', hint = format('Pass %s such as {"source": "email"}.', name);
   end if;
-  raise exception '% is % octets long', name, octet_length(value::text)
+  raise exception '% is % bytes long', name, octet_length(value::text)
     using errcode = 'PM002', hint = format('Pass %s of at most 64 KiB.', name);
 end;
 $$;
 
 comment on function memory.refuse_object(text, jsonb) is
-'Raises what is wrong with an argument of check_object. Errors: PM002.';
+'Raises the error for an argument that fails check_object. Errors: PM002.';
 
 create or replace function memory.check_object(
   name text,
@@ -243,7 +243,7 @@ create or replace function memory.check_object(
   end;
 
 comment on function memory.check_object(text, jsonb) is
-'Refuses JSON that is no object of at most 64 KiB. Errors: PM002.';
+'Rejects JSON that is not an object of at most 64 KiB. Errors: PM002.';
 
 create or replace function memory.refuse_metadata(
   metadata jsonb,
@@ -268,7 +268,7 @@ end;
 $$;
 
 comment on function memory.refuse_metadata(jsonb, text[], text) is
-'Raises what is wrong with an argument of check_metadata. Errors: PM002.';
+'Raises the error for an argument that fails check_metadata. Errors: PM002.';
 
 create or replace function memory.check_metadata(
   metadata jsonb,
@@ -288,7 +288,7 @@ create or replace function memory.check_metadata(
   end;
 
 comment on function memory.check_metadata(jsonb, text[], text) is
-'Refuses metadata that is no JSON object of at most 64 KiB or uses a reserved key; whose as in '
+'Rejects metadata that is not a JSON object of at most 64 KiB or uses a reserved key; whose as in '
 'check_tags. Errors: PM002.';
 
 create or replace function memory.refuse_time(
@@ -308,7 +308,7 @@ end;
 $$;
 
 comment on function memory.refuse_time(text, timestamptz) is
-'Raises what is wrong with an argument of check_time. Errors: PM002.';
+'Raises the error for an argument that fails check_time. Errors: PM002.';
 
 create or replace function memory.check_time(
   name text,
@@ -324,7 +324,7 @@ create or replace function memory.check_time(
   end;
 
 comment on function memory.check_time(text, timestamptz) is
-'Refuses a NULL or infinite time. Errors: PM002.';
+'Rejects a NULL or infinite time. Errors: PM002.';
 
 create or replace function memory.refuse_write_time(
   name text,
@@ -340,12 +340,12 @@ begin
   perform memory.check_time(name, value);
   raise exception '% lies in the future: %', name, value
     using errcode = 'PM002',
-      hint = format('Pass %s of at most a day ahead; only pure functions look further.', name);
+      hint = format('Pass %s at most a day ahead; only pure functions accept later times.', name);
 end;
 $$;
 
 comment on function memory.refuse_write_time(text, timestamptz) is
-'Raises what is wrong with an argument of check_write_time. Errors: PM002.';
+'Raises the error for an argument that fails check_write_time. Errors: PM002.';
 
 create or replace function memory.check_write_time(
   name text,
@@ -361,7 +361,7 @@ create or replace function memory.check_write_time(
   end;
 
 comment on function memory.check_write_time(text, timestamptz) is
-'Refuses a time that cannot be stored: NULL, infinite or more than a day ahead. Errors: PM002.';
+'Rejects a time that cannot be stored: NULL, infinite or more than a day ahead. Errors: PM002.';
 
 create or replace function memory.refuse_interval(
   valid_from timestamptz,
@@ -379,12 +379,12 @@ begin
   perform memory.check_time('valid_to' || whose, valid_to);
   raise exception 'valid_to% lies before valid_from: % < %', whose, valid_to, valid_from
     using errcode = 'PM002',
-      hint = 'Leave valid_to out while the fact holds; name valid_from where it ended before.';
+      hint = 'Omit valid_to while the fact holds; if it ended in the past, pass valid_from too.';
 end;
 $$;
 
 comment on function memory.refuse_interval(timestamptz, timestamptz, text) is
-'Raises what is wrong with an argument of check_interval. Errors: PM002.';
+'Raises the error for an argument that fails check_interval. Errors: PM002.';
 
 create or replace function memory.check_interval(
   valid_from timestamptz,
@@ -403,7 +403,7 @@ create or replace function memory.check_interval(
   end;
 
 comment on function memory.check_interval(timestamptz, timestamptz, text) is
-'Refuses an interval that is not finite or ends before it begins; an open end (NULL) is fine. '
+'Rejects an interval that is not finite or ends before it begins; an open end (NULL) is valid. '
 'Errors: PM002.';
 
 create or replace function memory.check_elements(
@@ -422,7 +422,7 @@ declare
 begin
   if jsonb_typeof(elements) is distinct from 'array' then
     raise exception '%s are not a JSON array', name
-      using errcode = 'PM002', hint = format('Pass an array of objects, one a %s.', name);
+      using errcode = 'PM002', hint = format('Pass an array of objects, one per %s.', name);
   end if;
 
   select a.ordinal, k.key, k.value, types ->> k.key as type into v_bad
@@ -445,7 +445,7 @@ begin
     return;
   end if;
   if v_bad.key is null then
-    raise exception '% % is no JSON object', name, v_bad.ordinal
+    raise exception '% % is not a JSON object', name, v_bad.ordinal
       using errcode = 'PM002', hint = format('Pass each %s as an object.', name);
   end if;
   if v_bad.type is null then
@@ -465,9 +465,9 @@ end;
 $$;
 
 comment on function memory.check_elements(text, jsonb, jsonb) is
-'Refuses a batch that is no JSON array of objects, or in which a key is unknown or a value of '
-'another type than types says: string, number, array, object or uuid (a string); null is fine. '
-'The message tells which element it is, counted from 1. Errors: PM002.';
+'Rejects a batch that is not a JSON array of objects, or that has an unknown key or a value of '
+'another type than types says: string, number, array, object or uuid (a string); null is valid. '
+'The message gives the number of the element, from 1. Errors: PM002.';
 
 create or replace function memory.refuse_idempotency_key(
   idempotency_key text,
@@ -480,13 +480,13 @@ create or replace function memory.refuse_idempotency_key(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  raise exception 'idempotency_key% is % octets long', whose, octet_length(idempotency_key)
-    using errcode = 'PM002', hint = 'Pass an idempotency_key of 1 to 200 octets, or none.';
+  raise exception 'idempotency_key% is % bytes long', whose, octet_length(idempotency_key)
+    using errcode = 'PM002', hint = 'Pass an idempotency_key of 1 to 200 bytes, or none.';
 end;
 $$;
 
 comment on function memory.refuse_idempotency_key(text, text) is
-'Raises what is wrong with an argument of check_idempotency_key. Errors: PM002.';
+'Raises the error for an argument that fails check_idempotency_key. Errors: PM002.';
 
 create or replace function memory.check_idempotency_key(
   idempotency_key text,
@@ -502,7 +502,7 @@ create or replace function memory.check_idempotency_key(
   end;
 
 comment on function memory.check_idempotency_key(text, text) is
-'Refuses an empty or oversized idempotency key; NULL is fine; whose as in check_tags. Errors: '
+'Rejects an empty or oversized idempotency key; NULL is valid; whose as in check_tags. Errors: '
 'PM002.';
 
 create or replace function memory.refuse_reused_key(idempotency_key text)
@@ -519,7 +519,7 @@ end;
 $$;
 
 comment on function memory.refuse_reused_key(text) is
-'Raises PM004: an idempotency key came back with other content.';
+'Raises PM004: an idempotency key was reused with other content.';
 
 create or replace function memory.check_source(
   tenant_id text,
@@ -546,7 +546,7 @@ end;
 $$;
 
 comment on function memory.check_source(text, text, uuid) is
-'Refuses what cannot be the name of a source butler, or a source episode that does not exist. '
-'Errors: PM002, PM001.';
+'Rejects an invalid name of a source butler, or a source episode that does not exist. Errors: '
+'PM002, PM001.';
 
 commit;

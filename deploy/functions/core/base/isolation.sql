@@ -6,7 +6,7 @@ set local role memory_owner;
 
 -- The tenant policy is RESTRICTIVE: no policy added later can widen what these roles and their
 -- members see. Any other role sees nothing, unless an operator gives it a policy of its own. The
--- sub-select makes it one call of current_tenant() for a query instead of one for a row.
+-- sub-select makes PostgreSQL call current_tenant() once per query instead of once per row.
 create or replace function memory.isolate_table(table_name name)
   returns void
   language plpgsql
@@ -29,14 +29,14 @@ begin
      using (true) with check (true)',
     table_name
   );
-  -- Default privileges do not cover the row types of tables. Whoever may use one can make a table
-  -- of that type, and so keep ours from being altered.
+  -- Default privileges do not cover the row types of tables. A role that may use such a type can
+  -- create a table of that type, which keeps ours from being altered.
   execute format('revoke usage on type memory.%I from public', table_name);
 end;
 $$;
 
 comment on function memory.isolate_table(name) is
-'Lets each tenant see only its own rows of a table of the schema that has a column tenant_id. A '
+'Restricts each tenant to its own rows of a table of the schema that has a column tenant_id. A '
 'change that adds a table calls it.';
 
 commit;

@@ -4,8 +4,7 @@ begin;
 
 set local role memory_owner;
 
--- The names of an entity, as memory.entity_resolve compares them: what is searched by index, and
--- what two entities may share.
+-- Entity names as memory.entity_resolve compares them: searched by index, and not unique.
 create or replace function memory.fold_name(name text)
   returns text
   language sql
@@ -13,7 +12,7 @@ create or replace function memory.fold_name(name text)
   parallel safe
   return case
     when octet_length(name) = length(name) then lower(memory.collapse_whitespace(name))
-    -- Of marks alone folding leaves nothing.
+    -- Folding removes all of a name that consists only of marks.
     else coalesce(
       nullif(
         memory.collapse_whitespace(translate(
@@ -26,8 +25,8 @@ create or replace function memory.fold_name(name text)
   end;
 
 comment on function memory.fold_name(text) is
-'A name folded (memory.fold_text) and in lower case, each run of whitespace one space, curly '
-'apostrophes and other hyphens those of ASCII: equal for names that differ in nothing else.';
+'A name folded (memory.fold_text), in lower case, with whitespace collapsed, and with curly '
+'apostrophes and other hyphens as in ASCII. Names that differ only in these are equal.';
 grant execute on function memory.fold_name to memory_search;
 
 create or replace function memory.name_terms(
@@ -50,8 +49,8 @@ as $$
 $$;
 
 comment on function memory.name_terms(text, text) is
-'Keys of the runs of three characters in a name (memory.hash_terms); none for a shorter one. '
-'Whatever contains a text has all keys of the text.';
+'Keys of all runs of three characters in a name (memory.hash_terms); none for a shorter name. A '
+'text that contains another one has all of its keys.';
 grant execute on function memory.name_terms to memory_search;
 
 commit;

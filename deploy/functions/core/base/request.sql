@@ -25,9 +25,9 @@ begin
   end if;
 
   if not pg_has_role(session_user, 'memory_gateway', 'member') then
-    raise exception 'login % is bound to no tenant', session_user
+    raise exception 'login % is not bound to a tenant', session_user
       using errcode = '28000',
-        hint = 'An administrator binds it to one with sql/grant_login.sql.';
+        hint = 'An administrator can bind it with sql/grant_login.sql.';
   end if;
 
   -- A transaction-local setting reads as '' after the transaction, not as NULL.
@@ -38,22 +38,22 @@ begin
         hint = 'Call memory.set_request(tenant_id => ...) first, in the same transaction.';
   end if;
   if octet_length(v_tenant_id) > 128 then
-    raise exception 'the tenant name is % octets long', octet_length(v_tenant_id)
-      using errcode = 'PM002', hint = 'Use a tenant name of at most 128 octets.';
+    raise exception 'the tenant name is % bytes long', octet_length(v_tenant_id)
+      using errcode = 'PM002', hint = 'Use a tenant name of at most 128 bytes.';
   end if;
   return v_tenant_id;
 end;
 $$;
 
 comment on function memory.current_tenant() is
-'The tenant of this transaction: that of the bound login, else the one a member of '
+'The tenant of this transaction: that of a bound login, otherwise the one that a member of '
 'memory_gateway named with set_request. Errors: 28000 no tenant.';
 grant execute on function memory.current_tenant
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 
--- Anybody can set memory.actor and the like without set_request, so what is malformed there counts
--- as not set: the audit stream holds nothing that these do not allow, and no butler has a name that
--- no scope can have.
+-- Any session can set memory.actor and the like without set_request, so malformed values count as
+-- not set: the audit stream holds nothing that these functions reject, and a butler always has a
+-- valid scope name.
 
 create or replace function memory.is_actor(actor text)
   returns boolean
@@ -63,7 +63,7 @@ create or replace function memory.is_actor(actor text)
   return octet_length(actor) <= 128 and actor ~ '^[^[:cntrl:]]+$';
 
 comment on function memory.is_actor(text) is
-'Whether a text may name an actor: 1 to 128 octets without control characters.';
+'Whether a text is a valid name of an actor: 1 to 128 bytes without control characters.';
 grant execute on function memory.is_actor
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
@@ -75,7 +75,7 @@ create or replace function memory.is_request_id(request_id text)
   return request_id ~ '^[A-Za-z0-9_.:/+=@-]{1,128}$';
 
 comment on function memory.is_request_id(text) is
-'Whether a text is a request id: 1 to 128 characters out of A-Z a-z 0-9 _ . : / + = @ -';
+'Whether a text is a valid request id: 1 to 128 characters from A-Z a-z 0-9 _ . : / + = @ -';
 grant execute on function memory.is_request_id
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
@@ -87,8 +87,8 @@ create or replace function memory.is_reason(reason text)
   return reason ~ '^[a-z0-9_.:-]{1,64}$';
 
 comment on function memory.is_reason(text) is
-'Whether a text is a reason code: 1 to 64 characters out of a-z 0-9 _ . : - A reason stays in '
-'the audit stream for ever, so it cannot hold personal content.';
+'Whether a text is a valid reason code: 1 to 64 characters from a-z 0-9 _ . : - A reason stays in '
+'the audit stream forever, so this form keeps personal content out.';
 grant execute on function memory.is_reason
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
@@ -100,8 +100,8 @@ create or replace function memory.is_scope(scope text)
   return octet_length(scope) <= 128 and not memory.is_blank(scope) and scope <> '*';
 
 comment on function memory.is_scope(text) is
-'Whether a text may name a scope or a butler: 1 to 128 octets with a visible character, and not '
-'"*", which stands for all scopes where memories are read.';
+'Whether a text is a valid name of a scope or butler: 1 to 128 bytes with a visible character, and '
+'not "*", which means all scopes when memories are read.';
 grant execute on function memory.is_scope
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
@@ -118,8 +118,8 @@ create or replace function memory.current_actor()
   end;
 
 comment on function memory.current_actor() is
-'Who acts in this transaction, as the client says (set_request), else the login. Kept on audit '
-'events.';
+'Who acts in this transaction, as set by the client (set_request), otherwise the login. Recorded '
+'on audit events.';
 grant execute on function memory.current_actor
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
@@ -134,7 +134,7 @@ create or replace function memory.current_request_id()
   end;
 
 comment on function memory.current_request_id() is
-'The request id of this transaction (set_request) or NULL. Kept on audit events.';
+'The request id of this transaction (set_request) or NULL. Recorded on audit events.';
 grant execute on function memory.current_request_id
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
@@ -149,7 +149,7 @@ create or replace function memory.current_reason()
   end;
 
 comment on function memory.current_reason() is
-'The reason code of this transaction (set_request) or NULL. Kept on audit events.';
+'The reason code of this transaction (set_request) or NULL. Recorded on audit events.';
 grant execute on function memory.current_reason
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
@@ -164,7 +164,7 @@ create or replace function memory.current_butler()
   end;
 
 comment on function memory.current_butler() is
-'The butler of this transaction (set_request) or NULL: the agent whose memory it is about.';
+'The butler of this transaction (set_request) or NULL: the agent whose memory is in use.';
 grant execute on function memory.current_butler
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
@@ -179,12 +179,13 @@ create or replace function memory.visible_scope(scope text default null)
   end;
 
 comment on function memory.visible_scope(text) is
-'The scope in which a function that reads looks: the one named; all of the tenant (NULL) for "*"; '
-'that of memory.current_butler where none is named, and so all of them where there is no butler.';
+'The scope that a reading function searches: the named one, or NULL, which means all scopes of the '
+'tenant, for "*". By default that of memory.current_butler, and all scopes without a butler.';
 grant execute on function memory.visible_scope
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
--- All settings are transaction-local, so a pooled connection cannot carry them to the next request.
+-- All settings are transaction-local, so a pooled connection cannot carry them into the next
+-- request.
 create or replace function memory.set_request(
   tenant_id text default null,
   actor text default null,
@@ -202,24 +203,24 @@ declare
   v_butler text := memory.collapse_whitespace(butler);
 begin
   if not memory.is_actor(actor) then
-    raise exception 'actor is not a name of 1 to 128 octets'
+    raise exception 'actor is not a name of 1 to 128 bytes'
       using errcode = 'PM002', hint = 'Pass a short name such as "assistant" or "user:42".';
   elsif not memory.is_request_id(request_id) then
     raise exception 'request_id is not an identifier'
-      using errcode = 'PM002', hint = 'Use 1 to 128 characters out of A-Z a-z 0-9 _ . : / + = @ -';
+      using errcode = 'PM002', hint = 'Use 1 to 128 characters from A-Z a-z 0-9 _ . : / + = @ -';
   elsif not memory.is_reason(reason) then
     raise exception 'reason is not a reason code'
       using errcode = 'PM002',
-        hint = 'Use 1 to 64 characters out of a-z 0-9 _ . : - such as "user_request".';
+        hint = 'Use 1 to 64 characters from a-z 0-9 _ . : - such as "user_request".';
   elsif not memory.is_scope(v_butler) then
     raise exception 'butler is not the name of an agent'
       using errcode = 'PM002',
-        hint = 'Pass a name of 1 to 128 octets such as "home"; for all scopes leave it out.';
+        hint = 'Pass a name of 1 to 128 bytes such as "home"; for all scopes, omit it.';
   end if;
 
   if tenant_id is not null then
     v_named := set_config('memory.tenant_id', tenant_id, true);
-    -- A bound login may repeat its own tenant, never name another.
+    -- A bound login may repeat its own tenant, but not name another.
     if v_named <> memory.current_tenant() then
       perform memory.require_tenant(tenant_id);
     end if;
@@ -235,10 +236,10 @@ end;
 $$;
 
 comment on function memory.set_request(text, text, text, text, text) is
-'Names tenant, actor, request id, reason code and butler for the rest of this transaction; NULL '
-'leaves a value as it is. The butler is the agent whose memory it is about: what is read without a '
-'scope is its own and global (memory.visible_scope). Errors: PM002 malformed value, PM005 another '
-'tenant than that of the login, 28000 no tenant.';
+'Sets tenant, actor, request id, reason code and butler for the rest of this transaction; NULL '
+'leaves a value unchanged. The butler is the agent whose memory is in use: reads without a scope '
+'cover its own scope and global (memory.visible_scope). Errors: PM002 malformed value, PM005 a '
+'tenant other than that of the login, 28000 no tenant.';
 grant execute on function memory.set_request
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
@@ -251,14 +252,13 @@ as $$
 begin
   if tenant_id is distinct from memory.current_tenant() then
     raise exception 'tenant % is not the tenant of this request', quote_nullable(tenant_id)
-      using errcode = 'PM005', hint = 'Leave tenant_id out: it follows from the login.';
+      using errcode = 'PM005', hint = 'Omit tenant_id: it follows from the login.';
   end if;
 end;
 $$;
 
 comment on function memory.require_tenant(text) is
-'Refuses a tenant named in an argument unless it is the tenant of this transaction. Errors: '
-'PM005, 28000.';
+'Rejects a tenant argument that is not the tenant of this transaction. Errors: PM005, 28000.';
 grant execute on function memory.require_tenant
 to memory_writer, memory_worker, memory_reader, memory_admin;
 

@@ -4,8 +4,8 @@ begin;
 
 set local role memory_owner;
 
--- All pure: the time is an argument. Bodies are parsed here, so they need no search_path, and short
--- enough that the planner inlines them.
+-- All functions are pure: the time is an argument. Their bodies are parsed here, so they need no
+-- search_path, and are short enough for the planner to inline.
 
 create or replace function memory.days_between(
   earlier timestamptz,
@@ -21,7 +21,7 @@ create or replace function memory.days_between(
   end;
 
 comment on function memory.days_between(timestamptz, timestamptz) is
-'Days from earlier to later, fractions included; 0 when later comes first. NULL for a NULL.';
+'Days from earlier to later, including fractions; 0 if later comes first. NULL for a NULL.';
 grant execute on function memory.days_between
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 
@@ -45,8 +45,8 @@ create or replace function memory.effective_confidence(
 
 comment on function memory.effective_confidence(float8, float8, timestamptz, timestamptz) is
 'Confidence after decay: confidence * exp(-decay_rate * days since last_confirmed_at) (the '
-'forgetting curve of Ebbinghaus). 0 when never confirmed; undiminished when decay_rate is 0 or '
-'the confirmation lies ahead. Range 0..confidence.';
+'forgetting curve of Ebbinghaus). 0 if never confirmed; no decay if decay_rate is 0 or the '
+'confirmation is in the future. Range 0..confidence.';
 grant execute on function memory.effective_confidence
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 
@@ -67,8 +67,7 @@ create or replace function memory.recency_score(
   end;
 
 comment on function memory.recency_score(timestamptz, float8, timestamptz) is
-'Recency: halves every half_life_days since the last reference; 0 when never referenced. Range '
-'0..1.';
+'Recency: halves every half_life_days since the last reference; 0 if never referenced. Range 0..1.';
 grant execute on function memory.recency_score
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 
@@ -102,8 +101,8 @@ create or replace function memory.relevance_score(
   return least(1.0, rrf_score * (k + 1) / 2.0);
 
 comment on function memory.relevance_score(float8, integer) is
-'RRF score over its maximum 2/(k + 1), which two first ranks reach: the relevance of the ranking '
-'"specified". Range 0..1.';
+'RRF score divided by its maximum 2/(k + 1), which a first rank in both lists gives: the relevance '
+'of the ranking "specified". Range 0..1.';
 grant execute on function memory.relevance_score
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 
@@ -116,14 +115,14 @@ create or replace function memory.meaning_score(
   language sql
   immutable
   parallel safe
-  -- least and greatest pass over a NULL.
+  -- least and greatest ignore a NULL.
   return case when similarity is not null then least(1.0, greatest(
     0.0, (similarity - similarity_floor) / (similarity_ceiling - similarity_floor)
   )) end;
 
 comment on function memory.meaning_score(float8, float8, float8) is
-'How well two texts agree in meaning, whatever else there is: their cosine similarity on the '
-'scale of its model (memory.embedding_versions), cut at both ends. Range 0..1; NULL for NULL.';
+'How well two texts agree in meaning, independent of other texts: their cosine similarity on the '
+'scale of the model (memory.embedding_versions), clamped to 0..1. NULL for NULL.';
 grant execute on function memory.meaning_score to memory_search;
 
 create or replace function memory.words_score(
@@ -139,11 +138,11 @@ create or replace function memory.words_score(
   end;
 
 comment on function memory.words_score(float8, float8) is
-'How well a text answers a query by its words, whatever else there is: its share of the BM25 that '
-'the words of the query could give, from 0.08, which a chance word among several reaches, to 0.68, '
-'which few right answers exceed (measured on questions about conversations and about everyday '
-'facts, docs/performance.md). Where there is nothing but words to go by, chance is 0: any word is '
-'better than none. Range 0..1; NULL for NULL.';
+'How well a text answers a query by words, independent of other texts: its share of the highest '
+'BM25 score that the words of the query can give, scaled from 0.08, which one chance word of '
+'several reaches, to 0.68, which few right answers exceed (measured on questions about '
+'conversations and about everyday facts, docs/performance.md). If words are the only evidence, '
+'chance is 0: any match is better than none. Range 0..1; NULL for NULL.';
 grant execute on function memory.words_score to memory_search;
 
 create or replace function memory.weigh_evidence(
@@ -162,9 +161,9 @@ create or replace function memory.weigh_evidence(
   end;
 
 comment on function memory.weigh_evidence(float8, float8, float8, float8) is
-'How well a memory fits by meaning and words together, a noisy or: what one leaves to doubt, the '
-'other may still settle, each up to its weight. Where there is no meaning to go by (NULL), words '
-'are the whole scale; words NULL: no word matches. All of 0..1.';
+'How well a memory matches by meaning and words together: a noisy or, in which either one adds to '
+'the other, up to its weight. If meaning is NULL, words alone count; if words is NULL, no word '
+'matches. All of 0..1.';
 grant execute on function memory.weigh_evidence to memory_search;
 
 create or replace function memory.required_evidence(
@@ -178,9 +177,9 @@ create or replace function memory.required_evidence(
   return least(1.0, min_evidence * (1 + 1.1 * log(least(250.0::float8, greatest(1, documents)))));
 
 comment on function memory.required_evidence(float8, bigint) is
-'What the evidence of the best of so many memories has to reach: the more memories, the better '
-'the best of them fits by chance. min_evidence for one, 2.1 times that for ten, 3.6 times for 250 '
-'and more, where more would cost right answers (measured, docs/performance.md). Range 0..1.';
+'The evidence that the best of so many memories must reach: the more memories, the better the best '
+'one matches by chance. min_evidence for one, 2.1 times that for ten, 3.6 times for 250 and more; '
+'a further increase would cost right answers (measured, docs/performance.md). Range 0..1.';
 grant execute on function memory.required_evidence to memory_search;
 
 create or replace function memory.required_relevance(
@@ -197,8 +196,8 @@ create or replace function memory.required_relevance(
   );
 
 comment on function memory.required_relevance(float8, float8, float8) is
-'What a memory has to reach beside the best: where that has barely the evidence it needs, 0.7 of '
-'it, and the less the surer the best is, down to min_relevance. All of 0..1.';
+'The relevance that a memory must reach next to the best one: 0.7 of the best if the best has just '
+'enough evidence, and less the stronger the best is, down to min_relevance. All of 0..1.';
 grant execute on function memory.required_relevance to memory_search;
 
 create or replace function memory.composite_score(
@@ -230,10 +229,10 @@ create or replace function memory.composite_score(
 comment on function memory.composite_score(
   float8, float8, float8, float8, float8, float8, float8, float8, float8
 ) is
-'What recall orders by: 0.4 relevance + 0.3 importance/10 + 0.2 recency + 0.1 effective '
-'confidence, with the weights of the settings. Relevance, recency and confidence in 0..1, '
-'importance in 0..10. With a sharpness above 1 relevance weighs so many times more, and the sum is '
-'brought back to the scale of the weights.';
+'The score that recall orders by: 0.4 relevance + 0.3 importance/10 + 0.2 recency + 0.1 effective '
+'confidence, with the weights of the settings. Relevance, recency and confidence are in 0..1, '
+'importance in 0..10. A sharpness above 1 multiplies the weight of relevance; the sum is then '
+'scaled back to the total of the weights.';
 grant execute on function memory.composite_score
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 

@@ -2,15 +2,14 @@
 
 begin;
 
--- Row security hides the other tenants from memory_owner too, so their names are read by
--- memory_search.
+-- Row security hides the other tenants from memory_owner too, so memory_search reads their names.
 
 set local role memory_owner;
 grant usage, create on schema memory to memory_search;
 set local role memory_search;
 
--- Each step of a recursion finds the next tenant in the primary key: as many index probes as there
--- are tenants, however much they store.
+-- Each recursion step finds the next tenant in the primary key: one index probe per tenant, however
+-- much it stores.
 create or replace function memory.tenants_with_memories()
   returns setof text
   language plpgsql
@@ -71,7 +70,7 @@ begin
     raise exception 'login % may not act for all tenants', session_user
       using errcode = 'PM005',
         hint = 'Call the function for one tenant, or use a login that names tenants '
-          '(memory_gateway).';
+          '(a member of memory_gateway).';
   end if;
   return query
   select t.tenant_id from memory.tenants_with_memories() as t (tenant_id) order by t.tenant_id;
@@ -80,7 +79,7 @@ $$;
 
 comment on function memory.list_tenants() is
 'Every tenant that has memories, for a worker that names the tenant of each transaction. Errors: '
-'PM005 a login of one tenant.';
+'PM005 the login may not act for all tenants.';
 grant execute on function memory.list_tenants to memory_worker;
 
 commit;

@@ -23,7 +23,7 @@ begin
     return content;
   end if;
   v_octets := convert_to(content, 'UTF8');
-  -- The octets of a codepoint after its first all have the form 10xxxxxx.
+  -- The bytes of a codepoint after the first have the form 10xxxxxx.
   while v_length > 0 and get_byte(v_octets, v_length) & 192 = 128 loop
     v_length := v_length - 1;
   end loop;
@@ -32,18 +32,18 @@ end;
 $$;
 
 comment on function memory.truncate_utf8(text, integer) is
-'Cuts a text to at most max_octets octets of UTF-8, never inside a codepoint.';
+'Truncates a text to at most max_octets bytes of UTF-8, never inside a codepoint.';
 grant execute on function memory.truncate_utf8
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 
--- The class names every Unicode space itself, so that the result does not depend on the locale.
+-- The class lists every Unicode space, so the result does not depend on the locale.
 create or replace function memory.collapse_whitespace(content text)
   returns text
   language sql
   immutable
   parallel safe
   return case
-    -- Most texts have nothing to collapse, and to find that out takes a third of the time.
+    -- Most texts have nothing to collapse, and this test takes a third of the time.
     when content collate "C"
       ~ '[\t-\r\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]|  |^ | $'
     then btrim(regexp_replace(
@@ -82,8 +82,9 @@ create or replace function memory.preprocess_text(content text)
   return rtrim(memory.truncate_utf8(memory.collapse_whitespace(content), 1048576), ' ');
 
 comment on function memory.preprocess_text(text) is
-'Prepares stored text for indexing: whitespace collapsed, ends stripped, cut to 1 MiB (1,048,576 '
-'octets) between codepoints. A PostgreSQL text holds no NUL; clients strip it before sending.';
+'Prepares stored text for indexing: collapses whitespace, strips the ends, truncates to 1 MiB '
+'(1,048,576 bytes) between codepoints. A PostgreSQL text cannot contain NUL; clients strip it '
+'before sending.';
 grant execute on function memory.preprocess_text
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
@@ -95,8 +96,8 @@ create or replace function memory.preprocess_search_query(query text)
   return coalesce(memory.collapse_whitespace(query), '');
 
 comment on function memory.preprocess_search_query(text) is
-'Prepares a search query: whitespace collapsed, ends stripped, never cut. NULL gives an empty '
-'text.';
+'Prepares a search query: collapses whitespace, strips the ends, never truncates. NULL gives an '
+'empty text.';
 grant execute on function memory.preprocess_search_query
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 
@@ -113,7 +114,7 @@ create or replace function memory.date_in_words(at timestamptz)
     || ' ' || date_part('year', at at time zone 'UTC');
 
 comment on function memory.date_in_words(timestamptz) is
-'The day of a time as people write it, in English and in UTC: 8 May 2023.';
+'The date of a time in English words, in UTC: 8 May 2023.';
 grant execute on function memory.date_in_words
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
@@ -132,7 +133,7 @@ create or replace function memory.end_of_text(
   end;
 
 comment on function memory.end_of_text(text, integer) is
-'The last words of a text, at most max_characters of it; a word longer than that is cut.';
+'The last words of a text, at most max_characters long; a longer word is cut.';
 grant execute on function memory.end_of_text
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
@@ -169,16 +170,16 @@ create or replace function memory.render_memory(
 
 comment on function memory.render_memory(text, text, text, text, timestamptz, text) is
 'The text of a memory that is indexed for keyword search or embedded. Fact: "subject predicate '
-'content", underscores of the predicate as spaces. Rule: its content. Episode: its content, if '
-'given followed by the day it happened, "(8 May 2023)", and the end of the previous turn of its '
-'session (last, so that a long one does not push the content out of a model''s window). At most '
-'256 KiB, because to_tsvector refuses more than 1 MiB of lexemes and positions, and text can '
-'grow threefold on its way there (what grows more is cut by memory.index_words).';
+'content", with spaces for the underscores of the predicate. Rule: its content. Episode: its '
+'content, then, if given, the day it happened, "(8 May 2023)", and the end of the previous turn of '
+'its session (last, so that a long one does not push the content out of a model''s window). At '
+'most 256 KiB, because to_tsvector rejects more than 1 MiB of lexemes and positions, and text can '
+'triple on its way there (memory.index_words truncates text that grows more).';
 grant execute on function memory.render_memory
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
--- The functions for text that is not all ASCII name characters by codepoint, so that what they do
--- does not depend on the locale.
+-- Functions for non-ASCII text list characters by codepoint, so their results do not depend on the
+-- locale.
 
 create or replace function memory.fold_text(content text)
   returns text
@@ -186,9 +187,9 @@ create or replace function memory.fold_text(content text)
   immutable
   parallel safe
   return case
-    -- Plain ASCII, as most texts are; to find that out costs next to nothing.
+    -- Most texts are plain ASCII, and this test costs next to nothing.
     when octet_length(content) = length(content) then content
-    -- Nor does folding change dashes, curly quotes, Han and emoji.
+    -- Folding does not change dashes, curly quotes, Han and emoji either.
     when content collate "C"
       !~ '[^\x01-\x7f\u2012-\u2016\u2018-\u2023\u3001\u3002\u4e00-\u9fff\U0001f300-\U0001faff]'
     then content
@@ -197,8 +198,8 @@ create or replace function memory.fold_text(content text)
         replace(replace(replace(replace(replace(replace(replace(replace(
           regexp_replace(
             normalize(content, nfkd) collate "C",
-            -- Marks of Latin, Greek and Cyrillic letters, but for those that make й, ў and ї, and
-            -- signs that show nothing.
+            -- Marks of Latin, Greek and Cyrillic letters, except those that form й, ў and ї, and
+            -- invisible characters.
             '(?<![\u0418\u0438\u0423\u0443])\u0306|(?<![\u0406\u0456])\u0308'
             '|[\u0300-\u0305\u0307\u0309-\u036f\u0483-\u0487\u1ab0-\u1aff\u1dc0-\u1dff'
             '\ufe20-\ufe2f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069'
@@ -215,11 +216,12 @@ create or replace function memory.fold_text(content text)
   end;
 
 comment on function memory.fold_text(text) is
-'A text without what writers leave out or write in several ways: composed and compatible forms '
-'alike (Unicode NFKC: decomposed letters, full width, ligatures), no accents on Latin, Greek and '
-'Cyrillic letters (é as e, ё as е; but й, ў and ї are letters of their own), ß as ss, æ as ae, œ '
-'as oe, þ as th, ø as o, đ and ð as d, ł as l, ħ as h, ŧ as t, ı as i, ς as σ. Marks of other '
-'scripts carry meaning and stay. Case is kept. Folding twice changes nothing.';
+'A text without the differences that writers ignore or write in several ways: composed and '
+'compatible forms become equal (Unicode NFKC: decomposed letters, full width, ligatures), Latin, '
+'Greek and Cyrillic letters lose their accents (é as e, ё as е; but й, ў and ї are letters of '
+'their own), ß as ss, æ as ae, œ as oe, þ as th, ø as o, đ and ð as d, ł as l, ħ as h, ŧ as t, ı '
+'as i, ς as σ. Marks of other scripts carry meaning and stay. Case is kept. Folding twice changes '
+'nothing.';
 grant execute on function memory.fold_text
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 
@@ -242,7 +244,7 @@ declare
     || '\u0e01-\u0e30\u0e32\u0e33\u0e40-\u0e46\u0e81-\u0eb0\u0eb2\u0eb3\u0ebd-\u0ec6'
     || '\u0edc-\u0edf\u1000-\u102a\u103f\u1050-\u1055\u105a-\u105d\u1061\u1065\u1066'
     || '\u106e-\u1070\u1075-\u1081\u108e\u1780-\u17b3\u17d7\u17dc';
-  -- What is written above, below or around a letter belongs to it.
+  -- Marks above, below or around a letter belong to it.
   v_marks text := '\u3099\u309a\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc'
     || '\u0ec8-\u0ece\u102b-\u103e\u1056-\u1059\u105e-\u1060\u1062-\u1064\u1067-\u106d'
     || '\u1071-\u1074\u1082-\u108d\u108f\u17b4-\u17d3\u17dd';
@@ -257,7 +259,7 @@ begin
   v_runs := regexp_replace(
     content collate "C", '[' || v_letters || v_marks || ']+', ' \& ', 'g'
   );
-  -- A character written twice, with a space between, ends a pair and begins the next.
+  -- A character that is written twice, with a space between, ends one pair and begins the next.
   if not with_single then
     return regexp_replace(v_runs collate "C", v_after || v_character || v_before, '\1 \1', 'g');
   end if;
@@ -269,10 +271,10 @@ end;
 $$;
 
 comment on function memory.pair_characters(text, boolean) is
-'Cuts each run of a script whose words no spaces part (Chinese, Japanese, Thai, Lao, Myanmar, '
-'Khmer), and of Korean, whose words carry particles, into pairs of neighboring characters, apart '
-'from what is around it: 小狗叫 becomes 小狗 狗叫, and with_single 小 小狗 狗 狗叫 叫. A character '
-'has its marks with it; one that stands alone stays. The argument is in NFKC.';
+'Splits text in scripts without spaces between words (Chinese, Japanese, Thai, Lao, Myanmar, '
+'Khmer), and in Korean, whose words carry particles, into pairs of neighboring characters, '
+'separated from the text around them: 小狗叫 becomes 小狗 狗叫, and with_single 小 小狗 狗 狗叫 叫. A character '
+'keeps its marks; a single character stays as it is. The argument is in NFKC.';
 grant execute on function memory.pair_characters to memory_search;
 
 create or replace function memory.reads_accents(text_search_config text)
@@ -283,8 +285,8 @@ create or replace function memory.reads_accents(text_search_config text)
   return text_search_config not in ('english', 'simple');
 
 comment on function memory.reads_accents(text) is
-'Whether dictionaries of a text search configuration may tell é from e, in stop words or endings: '
-'of all but those of which it is known that they do not.';
+'Whether the dictionaries of a text search configuration may distinguish é from e, in stop words '
+'or endings: true for all except those known not to.';
 grant execute on function memory.reads_accents to memory_search;
 
 create or replace function memory.prepare_words(
@@ -305,20 +307,20 @@ begin
   if octet_length(content) = length(content) then
     return content;
   end if;
-  -- NFKC would make letters, digits or full stops of ™, №, fractions, ellipses and their like: they
-  -- are spaces. Some locales make ς of the last Σ of a word.
+  -- NFKC would turn ™, №, fractions, ellipses and the like into letters, digits or periods; they
+  -- become spaces instead. Some locales turn the last Σ of a word into ς.
   v_text := regexp_replace(
     replace(content, 'Σ', 'σ') collate "C",
     '[\u00bc-\u00be\u2024-\u2026\u2116\u2120-\u2122\u2150-\u215f\u2189]', ' ', 'g'
   );
-  -- No dictionary knows signs that show nothing, and marks that no letter took in.
+  -- Dictionaries know neither invisible characters nor marks that did not combine with a letter.
   v_text := regexp_replace(
     normalize(v_text, nfkc) collate "C",
     '[\u0300-\u036f\u0483-\u0487\u1ab0-\u1aff\u1dc0-\u1dff\ufe20-\ufe2f\u00ad\u061c\u200b'
     '\u200e\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]',
     '', 'g'
   );
-  -- Another parser than that of PostgreSQL may find words where there are no spaces.
+  -- A parser other than the built-in one may find words without spaces by itself.
   if exists (
     select
     from pg_ts_config as c
@@ -333,8 +335,8 @@ end;
 $$;
 
 comment on function memory.prepare_words(text, text, boolean) is
-'A text as a text search configuration is to read it: in NFKC, its accents in place, and runs of '
-'scripts without spaces cut by memory.pair_characters.';
+'A text prepared for a text search configuration: in NFKC, with its accents, and with scripts '
+'without spaces split by memory.pair_characters.';
 grant execute on function memory.prepare_words to memory_search;
 
 create or replace function memory.fold_vector(search_vector tsvector)
@@ -342,12 +344,12 @@ create or replace function memory.fold_vector(search_vector tsvector)
   language sql
   immutable
   parallel safe
-  -- In NFKC nothing of its notation, such as a quote, comes or goes by folding.
+  -- In NFKC, folding neither adds nor removes syntax such as quotes.
   return memory.fold_text(search_vector::text)::tsvector;
 
 comment on function memory.fold_vector(tsvector) is
-'A search vector with its lexemes, which are in NFKC, folded (memory.fold_text): those that become '
-'equal are one.';
+'A search vector with its lexemes, which are in NFKC, folded (memory.fold_text); lexemes that '
+'become equal are merged.';
 grant execute on function memory.fold_vector to memory_search;
 
 create or replace function memory.accented_words(
@@ -379,8 +381,8 @@ as $$
 $$;
 
 comment on function memory.accented_words(text, text) is
-'Of each word of a text (memory.prepare_words) that folding changes: its lexemes, folded, and '
-'those of the folded word; none where it is a stop word.';
+'For each word of a text (memory.prepare_words) that folding changes: its lexemes, folded, and '
+'those of the folded word; empty for a stop word.';
 grant execute on function memory.accented_words to memory_search;
 
 create or replace function memory.read_words(
@@ -402,7 +404,7 @@ begin
   if v_folded = words and not v_reads_accents then
     return v_vector;
   end if;
-  -- Some dictionaries end stems of plain words with an accent.
+  -- Some dictionaries give plain words a stem with an accent at the end.
   v_vector := memory.fold_vector(v_vector);
   if v_folded = words then
     return v_vector;
@@ -430,11 +432,11 @@ end;
 $$;
 
 comment on function memory.read_words(text, text) is
-'The lexemes of a text (memory.prepare_words), folded (memory.fold_text). Where dictionaries read '
-'accents, a word with an accent gives the folded lexeme of the word, and that of the folded word, '
-'as someone writes it who has no accents; neither if it is a stop word. Elsewhere (see '
-'memory.reads_accents) it gives that of the folded word, or its own if only the folded word is a '
-'stop word.';
+'The lexemes of a text (memory.prepare_words), folded (memory.fold_text). If the dictionaries read '
+'accents (memory.reads_accents), a word with an accent gives the folded lexeme of the word and '
+'that of the folded word, which matches text typed without accents; neither if it is a stop word. '
+'Otherwise it gives the lexeme of the folded word, or its own if only the folded word is a stop '
+'word.';
 grant execute on function memory.read_words to memory_search;
 
 create or replace function memory.index_words(
@@ -450,7 +452,7 @@ as $$
 declare
   v_words text := memory.prepare_words(text_search_config, rendered, true);
 begin
-  -- Only of a long text more lexemes may come than a search vector can hold.
+  -- Only a long text can give more lexemes than a search vector can hold.
   while octet_length(v_words) > 131072 loop
     begin
       return memory.read_words(text_search_config, v_words);
@@ -463,9 +465,9 @@ end;
 $$;
 
 comment on function memory.index_words(text, text) is
-'The search vector of any text: memory.read_words of it, and of as much of its beginning as a '
-'search vector holds. Each character of a script without spaces is in it by itself, too, so that a '
-'query for one finds it.';
+'The search vector of any text: memory.read_words of the text, truncated if a search vector cannot '
+'hold it all. Each character of a script without spaces is also indexed by itself, so that a query '
+'for one finds it.';
 
 create or replace function memory.to_search_vector(
   text_search_config text,
@@ -482,9 +484,8 @@ create or replace function memory.to_search_vector(
   end;
 
 comment on function memory.to_search_vector(text, text) is
-'The search vector of a rendered text under the named text search configuration, its lexemes '
-'folded (memory.read_words). A text that is cheap to name, such as a variable, makes this a part '
-'of the statement that calls it.';
+'The search vector of a rendered text under the named text search configuration, with folded '
+'lexemes (memory.read_words). The planner inlines it if the argument is cheap, such as a variable.';
 
 create or replace function memory.hash_terms(
   tenant_id text,
@@ -501,9 +502,8 @@ as $$
 $$;
 
 comment on function memory.hash_terms(text, text[]) is
-'One 64-bit key per lexeme, seeded with the tenant: the keys of two tenants never meet in an '
-'index, so a search costs what its own tenant stored. A collision costs a recheck, never a wrong '
-'answer.';
+'One 64-bit key per lexeme, seeded with the tenant: tenants do not share keys in an index, so a '
+'search costs what its own tenant stored. A collision costs a recheck, never a wrong answer.';
 grant execute on function memory.hash_terms to memory_search;
 
 create or replace function memory.search_terms(
@@ -520,7 +520,7 @@ as $$
 $$;
 
 comment on function memory.search_terms(text, tsvector) is
-'The keys under which the GIN indexes file a search vector: hash_terms of its lexemes.';
+'The keys under which GIN indexes store a search vector: hash_terms of its lexemes.';
 grant execute on function memory.search_terms to memory_search;
 
 create or replace function memory.query_vector(
@@ -540,8 +540,8 @@ create or replace function memory.query_vector(
   end;
 
 comment on function memory.query_vector(text, text) is
-'The lexemes that a query asks for, as memory.to_search_vector makes those of a text; of a script '
-'without spaces the pairs of characters, and single ones only where they stand alone. NULL for no '
+'The lexemes of a query, made as memory.to_search_vector makes those of a text; in scripts without '
+'spaces the pairs of characters, and single ones only where they stand alone. NULL for a NULL '
 'query.';
 grant execute on function memory.query_vector to memory_search;
 
@@ -557,7 +557,7 @@ create or replace function memory.query_lexemes(
   set client_min_messages = warning -- no NOTICE about words too long to index
 as $$
   select array(
-    -- Whatever whitespace there is, it separates words.
+    -- Any whitespace separates words.
     select t.lexeme
     from unnest(memory.query_vector(text_search_config, query)) as t
     order by t.positions[1], t.lexeme
@@ -565,7 +565,7 @@ as $$
 $$;
 
 comment on function memory.query_lexemes(text, text) is
-'The distinct lexemes of free text in order of appearance; no stop words.';
+'The distinct lexemes of free text in order of appearance, without stop words.';
 grant execute on function memory.query_lexemes to memory_search;
 
 create or replace function memory.any_lexeme(lexemes text[])
@@ -582,7 +582,7 @@ as $$
 $$;
 
 comment on function memory.any_lexeme(text[]) is
-'The tsquery that matches a text with any of the lexemes; NULL for none.';
+'The tsquery that matches a text with any of the lexemes; NULL for no lexemes.';
 grant execute on function memory.any_lexeme to memory_search;
 
 create or replace function memory.every_word(
@@ -598,7 +598,7 @@ create or replace function memory.every_word(
 as $$
 declare
   v_reads_accents boolean := memory.reads_accents(text_search_config);
-  -- PostgreSQL reads a query word within word: of one much longer it would exhaust the stack.
+  -- PostgreSQL parses a query recursively: a much longer one would exhaust the stack.
   v_words text := memory.truncate_utf8(
     memory.prepare_words(text_search_config, query, false), 65536
   );
@@ -619,7 +619,7 @@ begin
     order by a.lexemes, a.folded_lexemes
   loop
     if not v_reads_accents and v_word.folded_lexemes = '{}' then
-      -- A word within an address or a path is none by itself.
+      -- A word within an address or a path is not a word by itself.
       if v_word.lexemes <@ v_lexemes then
         v_query := v_query && memory.any_lexeme(v_word.lexemes);
       end if;
@@ -635,9 +635,9 @@ end;
 $$;
 
 comment on function memory.every_word(text, text) is
-'The tsquery that matches a text with every word of a query, as plainto_tsquery, but of the '
-'lexemes of memory.query_vector. Of a word that gives two either will do. Of a script without '
-'spaces at most 64 KiB count, cut into pairs.';
+'The tsquery that matches a text with every word of a query, like plainto_tsquery, but with the '
+'lexemes of memory.query_vector. If a word gives two, either one matches. Only the first 64 KiB of '
+'the prepared query (memory.prepare_words) count.';
 grant execute on function memory.every_word to memory_search;
 
 commit;

@@ -4,7 +4,8 @@ begin;
 
 set local role memory_owner;
 
--- There is no way to ask but to try: pg_timezone_names reads every file of the time zone database.
+-- The only cheap test is to use the zone: pg_timezone_names reads every file of the time zone
+-- database.
 create or replace function memory.is_time_zone(time_zone text)
   returns boolean
   language plpgsql
@@ -12,7 +13,8 @@ create or replace function memory.is_time_zone(time_zone text)
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  -- PostgreSQL takes more for a zone: "UTC+3", which is three hours west, or "PST", without summer.
+  -- PostgreSQL also accepts "UTC+3", which is three hours west, and "PST", which has no daylight
+  -- saving time.
   if time_zone ~ '^(?!posix/)([A-Za-z_]+(/[A-Za-z_-]+){1,2}|Etc/GMT[+-](1[0-4]|[0-9])|UTC|GMT)$' then
     perform timestamp '2000-01-01' at time zone time_zone;
     return true;
@@ -24,8 +26,8 @@ end;
 $$;
 
 comment on function memory.is_time_zone(text) is
-'Whether a text is the name of a time zone in the IANA database, with its area, such as '
-'Europe/Berlin, or UTC or GMT. False for NULL.';
+'Whether a text is the IANA name of a time zone, with its area, such as Europe/Berlin, or UTC or '
+'GMT. False for NULL.';
 
 create or replace function memory.refuse_time_zone(
   name text,
@@ -39,12 +41,12 @@ as $$
 begin
   raise exception 'unknown %: %', name, quote_nullable(left(value, 100))
     using errcode = 'PM002',
-      hint = format('Pass %s as a name of the IANA database, such as Europe/Berlin or UTC.', name);
+      hint = format('Pass %s as an IANA time zone name, such as Europe/Berlin or UTC.', name);
 end;
 $$;
 
 comment on function memory.refuse_time_zone(text, text) is
-'Raises what is wrong with an argument of check_time_zone. Errors: PM002.';
+'Raises the error for an argument that fails check_time_zone. Errors: PM002.';
 
 create or replace function memory.check_time_zone(
   name text,
@@ -59,6 +61,6 @@ create or replace function memory.check_time_zone(
   end;
 
 comment on function memory.check_time_zone(text, text) is
-'Refuses what is no name of a time zone (memory.is_time_zone). Errors: PM002.';
+'Rejects a text that is not the name of a time zone (memory.is_time_zone). Errors: PM002.';
 
 commit;

@@ -12,7 +12,7 @@ create or replace function memory.version()
   return '0.1.0';
 
 comment on function memory.version() is
-'The pymem release this schema is of.';
+'The pymem release of this schema.';
 grant execute on function memory.version
 to memory_writer, memory_worker, memory_reader, memory_admin;
 

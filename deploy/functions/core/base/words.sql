@@ -18,7 +18,7 @@ create or replace function memory.fold_words(words text)
 
 comment on function memory.fold_words(text) is
 'Words in lower case without accents, with a space for each apostrophe and hyphen: equal for '
-'"Août" and "aout", for "New Year''s Eve" and "new year s eve".';
+'"Août" and "aout", and for "New Year''s Eve" and "new year s eve".';
 grant execute on function memory.fold_words
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 
@@ -44,8 +44,8 @@ create or replace function memory.words_of(content text)
   );
 
 comment on function memory.words_of(text) is
-'The words of a text in their order, folded (memory.fold_words): letters of ASCII and digits, and '
-'periods, each of which is a word; any other letter separates words. There may be empty words.';
+'The words of a text in order, folded (memory.fold_words): runs of ASCII letters and digits. Each '
+'period is a word of its own; all other characters separate words. Some words may be empty.';
 grant execute on function memory.words_of
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 
