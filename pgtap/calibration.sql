@@ -14,11 +14,11 @@ select results_eq(
 );
 select throws_ok(
   $$ select memory.start_reembedding('next', '1', similarity_floor => 0.7, similarity_ceiling => 0.7) $$,
-  'PM002', 'a scale from 0.7 to 0.7 is none', 'a scale whose ends are equal is refused'
+  'PM002', 'a similarity scale from 0.7 to 0.7 is invalid', 'a scale whose ends are equal is refused'
 );
 select throws_ok(
   $$ select memory.start_reembedding('next', '1', similarity_floor => 0.9) $$,
-  'PM002', 'a scale from 0.9 to 0.75 is none', 'an omitted end of a scale has its default'
+  'PM002', 'a similarity scale from 0.9 to 0.75 is invalid', 'an omitted end of a scale has its default'
 );
 select throws_ok(
   $$ select memory.start_reembedding('next', '1', similarity_floor => -2) $$,

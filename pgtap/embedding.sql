@@ -117,12 +117,12 @@ select is(
 );
 select throws_ok(
   $$ select memory.register_embedding_version('other', '1') $$,
-  'PM004', 'the vectors of this memory are of model model version 1, not of other version 1',
+  'PM004', 'the stored vectors are from model model version 1, not from other version 1',
   'a second model is refused'
 );
 select throws_ok(
   $$ select memory.register_embedding_version('model', '2') $$,
-  'PM004', 'the vectors of this memory are of model model version 1, not of model version 2',
+  'PM004', 'the stored vectors are from model model version 1, not from model version 2',
   'another version of the model is refused'
 );
 select is(
@@ -172,7 +172,7 @@ select is(
 );
 select throws_ok(
   format($$ select memory.check_embedding_version(%L) $$, :'foreign_version_id'),
-  'PM004', 'the embedding is not of the active version, model model version 1',
+  'PM004', 'the embedding is not from the active version, model model version 1',
   'a vector of another version is refused'
 );
 select is(

@@ -15,7 +15,7 @@ select is(memory_test.events_of(:'ada'), '{entity_created}', 'creating an entity
 select is_empty($$ select * from memory.entity_get(gen_random_uuid()) $$, 'an unknown entity has no row');
 select throws_ok(
   $$ select memory.entity_create('Ada Lovelace', 'person') $$, 'PM004',
-  format('person ''Ada Lovelace'' exists already: entity %s', :'ada'),
+  format('person ''Ada Lovelace'' already exists: entity %s', :'ada'),
   'a second entity with the same name and type is refused'
 );
 select lives_ok(
@@ -40,7 +40,7 @@ select throws_ok(
 );
 select throws_ok(
   $$ select memory.entity_create('Bob', 'person', aliases => array_fill('x'::text, array[1001])) $$,
-  'PM002', 'there are 1001 aliases of 2001 octets', 'more than a thousand aliases are refused'
+  'PM002', 'there are 1001 aliases of 2001 bytes in total', 'more than a thousand aliases are refused'
 );
 select throws_ok(
   $$ select memory.entity_create('Bob', 'person', metadata => '{"merged_into": "x"}') $$,
@@ -78,7 +78,7 @@ select ok(
 select memory.entity_create('Bob', 'person') as bob \gset
 select throws_ok(
   format($$ select memory.entity_update(%L, 'Ada King') $$, :'bob'), 'PM004',
-  format('person ''Ada King'' exists already: entity %s', :'ada'),
+  format('person ''Ada King'' already exists: entity %s', :'ada'),
   'a name that another entity has is refused'
 );
 select throws_ok(

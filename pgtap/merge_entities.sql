@@ -146,7 +146,7 @@ select results_eq(
 );
 select throws_ok(
   format('select memory.entity_merge(%L, %L)', :'bob', :'ada'), 'PM004',
-  format('entity %s was merged into %s already', :'bob', :'robert'),
+  format('entity %s was already merged into %s', :'bob', :'robert'),
   'a merged entity cannot be merged again'
 );
 select throws_ok(

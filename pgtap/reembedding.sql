@@ -127,7 +127,7 @@ select memory_test.as_tenant('a') \g /dev/null
 
 select throws_ok(
   $$ select memory.start_reembedding('model', '1') $$,
-  'PM004', 'model model version 1 is active already, with rendering previous_dated',
+  'PM004', 'model model version 1 is already active, with rendering previous_dated',
   're-embedding with the active model is refused'
 );
 select results_eq(

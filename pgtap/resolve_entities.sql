@@ -222,7 +222,7 @@ select is(
 );
 select throws_ok(
   $$ select memory.entity_resolve('a', context_hints => '{"domain_scores": {"Anna": 1}}') $$, 'PM002',
-  'context_hints hold the unfit key ''domain_scores''', 'domain_scores must be keyed by id'
+  'context_hints have an invalid key or value: ''domain_scores''', 'domain_scores must be keyed by id'
 );
 select throws_ok(
   $$ select memory.entity_resolve('a', context_hints => '{"domain_scores": {"00000000-0000-0000-0000-0000000000a5": "x"}}') $$, 'PM002',
@@ -230,7 +230,7 @@ select throws_ok(
 );
 select throws_ok(
   $$ select memory.entity_resolve('a', context_hints => '{"tenant_id": "b"}') $$, 'PM002',
-  'context_hints hold the unfit key ''tenant_id''', 'unknown hints are refused'
+  'context_hints have an invalid key or value: ''tenant_id''', 'unknown hints are refused'
 );
 
 -- Which entities are found

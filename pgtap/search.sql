@@ -1496,7 +1496,7 @@ order by f.position, v.position;
 select memory.start_reembedding('model', '2') as building_version_id \gset
 select throws_ok(
   format('select * from %s', replace(f.call, '%', quote_literal(v.id))), 'PM004',
-  'the embedding is not of the active version, model model version 1',
+  'the embedding is not from the active version, model model version 1',
   format('%s with a vector of %s is refused', split_part(f.call, '(', 1), v.what)
 )
 from (values

@@ -223,7 +223,7 @@ def test_entities_are_merged_and_unmerged(pymem: Run, database: Database) -> Non
     assert f"lifecycle_state merged merged_into {robert}" in shown
     assert names == ["Bobby", "Bob"]
     assert [(row["entity_id"], row["name_match"]) for row in found] == [(robert, "alias")]
-    assert f"was merged into {robert} already [PM004]" in twice.stderr
+    assert f"was already merged into {robert} [PM004]" in twice.stderr
     assert f"was merged into {robert} [PM003]" in changed.stderr
     assert "hint: Change the entity it was merged into." in changed.stderr
     assert around.stdout == "no neighbors\n"
@@ -303,8 +303,8 @@ def test_a_name_is_taken_once(pymem: Run) -> None:
     for done in (created, renamed):
         assert done.stdout == ""
         assert done.stderr == (
-            f"error: person 'Ada' exists already: entity {ada} [PM004]\n"
-            "hint: Use this entity, or tell the two apart by another canonical_name.\n"
+            f"error: person 'Ada' already exists: entity {ada} [PM004]\n"
+            "hint: Use this entity, or choose another canonical_name to tell the two apart.\n"
         )
 
 

@@ -370,7 +370,7 @@ async def test_a_store_that_names_its_version_cannot_slip_past_a_switch(database
         "select memory.set_embedding('fact', %s, %s::vector, %s)", claimed_id, str([1.0] * 384), new
     )
     assert database.value("select memory.switch_embedding_version()") == new
-    with pytest.raises(psycopg.Error, match="not of the active version"):
+    with pytest.raises(psycopg.Error, match="not from the active version"):
         database.query(
             "select memory.store_fact('user', 'likes', 'tea', embedding => %s::vector, embedding_version_id => %s)",
             str([1.0] * 384),

@@ -33,8 +33,8 @@ begin
         hint = 'Call memory.register_embedding_version(model, version) first.';
   end if;
 
-  -- Facts and rules, each about something else, if there are ten; turns of talk are all alike. Their
-  -- ids are random, so the first by id are a sample, and always the same.
+  -- Facts and rules, which have distinct topics, if there are ten; turns of a conversation are all
+  -- alike. Ids are random, so the first ones by id are a sample, and always the same.
   v_ids := array(
     select m.id
     from memory.searchable_memories as m
@@ -45,7 +45,7 @@ begin
   if cardinality(v_ids) < 10 then
     raise exception 'only % memories have a vector', cardinality(v_ids)
       using errcode = 'PM004',
-        hint = 'Store and embed ten memories or more, or pass the scale to '
+        hint = 'Store and embed at least ten memories, or pass the scale to '
           'memory.register_embedding_version.';
   end if;
 
@@ -85,12 +85,12 @@ end;
 $$;
 
 comment on function memory.calibrate_similarity(integer) is
-'Measures the scale of the active embedding model''s similarities on the tenant''s own memories, '
-'keeps it with the embedding version, and returns it with the number of pairs compared. The floor '
-'is where a quarter of all pairs of facts and rules lie below (of pairs of episodes, which talk '
-'about the same things, a twentieth); the ceiling lies 0.74 of the way from there to 1: what '
-'all-MiniLM-L6-v2 gives with its own scale, 0.05 to 0.75. sample_size: memories compared with each '
-'other, 10..2000. Errors: PM002, PM004 no model, or too few memories with a vector.';
+'Measures the similarity scale of the active embedding model on the tenant''s own memories, stores '
+'it with the embedding version, and returns it with the number of pairs compared. A quarter of all '
+'pairs of facts and rules lies below the floor (of pairs with episodes, which share their topics, '
+'a twentieth); the ceiling is 0.74 of the way from there to 1. For all-MiniLM-L6-v2 this gives its '
+'own scale, 0.05 to 0.75. sample_size: memories compared with each other, 10..2000. Errors: PM002, '
+'PM004 no model, or too few memories with a vector.';
 grant execute on function memory.calibrate_similarity to memory_admin;
 
 commit;

@@ -18,14 +18,14 @@ begin
   if dimensions is distinct from 384 then
     raise exception 'vectors of % dimensions% do not fit', coalesce(dimensions::text, 'NULL'), whose
       using errcode = 'PM002',
-        hint = 'The columns hold 384 dimensions; docs/operations.md tells how to change that.';
+        hint = 'The columns hold 384 dimensions; docs/operations.md says how to change that.';
   end if;
 end;
 $$;
 
 comment on function memory.check_dimensions(integer, text) is
-'Refuses a vector length other than that of the embedding columns; whose as in check_tags. '
-'Errors: PM002.';
+'Rejects a vector length other than that of the embedding columns; whose as in check_tags. Errors: '
+'PM002.';
 
 create or replace function memory.refuse_embedding(
   embedding vector,
@@ -41,15 +41,15 @@ begin
   if vector_dims(embedding) is distinct from 384 then
     perform memory.check_dimensions(vector_dims(embedding), whose);
   end if;
-  -- A zero or huge vector has no cosine: it gives NaN, and NaN would top every ranking.
+  -- A zero or huge vector has no cosine: the result is NaN, which would top every ranking.
   raise exception 'the norm of the embedding% is %', whose, vector_norm(embedding)
     using errcode = 'PM002',
-      hint = 'Pass the vector of a text: its norm lies between 1e-6 and 1e6.';
+      hint = 'Pass the vector of a text; its norm must be between 1e-6 and 1e6.';
 end;
 $$;
 
 comment on function memory.refuse_embedding(vector, text) is
-'Raises what is wrong with an argument of check_embedding. Errors: PM002.';
+'Raises the error for an argument that fails check_embedding. Errors: PM002.';
 
 create or replace function memory.check_embedding(
   embedding vector,
@@ -67,7 +67,7 @@ create or replace function memory.check_embedding(
   end;
 
 comment on function memory.check_embedding(vector, text) is
-'Refuses a vector of the wrong length or without a direction; whose as in check_tags. Errors: '
+'Rejects a vector of the wrong length or without a direction; whose as in check_tags. Errors: '
 'PM002.';
 
 create or replace function memory.active_embedding_version()
@@ -97,8 +97,8 @@ end;
 $$;
 
 comment on function memory.active_embedding_version() is
-'The version of the vectors that are searched, and the scale of its similarities '
-'(memory.meaning_score); no row before any was registered.';
+'The version whose vectors are searched, and the scale of its similarities (memory.meaning_score); '
+'no row before a version is registered.';
 grant execute on function memory.active_embedding_version
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
@@ -130,8 +130,8 @@ end;
 $$;
 
 comment on function memory.current_embedding_versions() is
-'The versions vectors are made of, as memory.active_embedding_version: the active one, then the '
-'one under construction, as far as there are such.';
+'The versions for which vectors are made, with the columns of memory.active_embedding_version: the '
+'active one, then the one being built, if they exist.';
 grant execute on function memory.current_embedding_versions
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
@@ -152,18 +152,18 @@ begin
         hint = 'Call memory.register_embedding_version(model, version) first.';
   end if;
   if embedding_version_id <> v_active.id then
-    raise exception 'the embedding is not of the active version, model % version %',
+    raise exception 'the embedding is not from the active version, model % version %',
       v_active.model, v_active.version
       using errcode = 'PM004',
-        hint = 'Embed with that model, or leave the embedding out for the embedding worker.';
+        hint = 'Embed with that model, or omit the embedding: the embedding worker adds it.';
   end if;
   return v_active.id;
 end;
 $$;
 
 comment on function memory.check_embedding_version(uuid) is
-'The id of the active embedding version, after checking that a given one (NULL: not checked) is '
-'it. Errors: PM004 another version is active or none is registered.';
+'Returns the id of the active embedding version and rejects a given id (NULL: not checked) that '
+'differs. Errors: PM004 another version is active or none is registered.';
 
 create or replace function memory.lock_embedding_version(
   tenant_id text,
@@ -183,8 +183,8 @@ begin
     return null;
   end if;
   perform memory.check_embedding(embedding);
-  -- Waits for a switch that is running, and then finds no row, as this one's status has changed;
-  -- the next statement sees what it did.
+  -- Waits for a running switch, then finds no row, because the status of this version has changed;
+  -- the second attempt sees the new version.
   for i in 1 .. 2 loop
     select v.id into v_active_id
     from memory.embedding_versions as v
@@ -200,8 +200,8 @@ end;
 $$;
 
 comment on function memory.lock_embedding_version(text, vector, uuid) is
-'The version of a vector that is about to be stored: the active one, which stays active until '
-'the end of the transaction; NULL for no vector. Errors: PM002 malformed vector, PM004 vector of '
+'The version of a vector that is about to be stored: the active one, which stays active until the '
+'end of the transaction; NULL for no vector. Errors: PM002 malformed vector, PM004 vector of '
 'another version.';
 
 create or replace function memory.check_similarity_scale(
@@ -218,7 +218,7 @@ begin
   perform memory.check_number('similarity_floor', coalesce(similarity_floor, 0), -1, 1);
   perform memory.check_number('similarity_ceiling', coalesce(similarity_ceiling, 0), -1, 1);
   if coalesce(similarity_ceiling, 0.75) < coalesce(similarity_floor, 0.05) + 0.01 then
-    raise exception 'a scale from % to % is none',
+    raise exception 'a similarity scale from % to % is invalid',
       coalesce(similarity_floor, 0.05), coalesce(similarity_ceiling, 0.75)
       using errcode = 'PM002',
         hint = 'Pass a similarity_ceiling at least 0.01 above similarity_floor.';
@@ -227,8 +227,8 @@ end;
 $$;
 
 comment on function memory.check_similarity_scale(float8, float8) is
-'Refuses a scale of similarities that leaves no room between its ends; NULL stands for the '
-'default. Errors: PM002.';
+'Rejects a scale of similarities whose ends are not at least 0.01 apart; NULL means the default. '
+'Errors: PM002.';
 
 create or replace function memory.register_embedding_version(
   model text,
@@ -278,7 +278,7 @@ begin
     if found then
       return v_id;
     end if;
-    -- Whoever comes second in a race finds the winner's row below.
+    -- The loser of a race finds the winner's row below.
     insert into memory.embedding_versions
       (
         tenant_id, model, version, rendering, dimensions, similarity_floor, similarity_ceiling,
@@ -301,7 +301,7 @@ begin
   limit 1;
   if not found then
     select v.* into v_active from memory.active_embedding_version() as v;
-    raise exception 'the vectors of this memory are of model % version %, not of % version %',
+    raise exception 'the stored vectors are from model % version %, not from % version %',
       v_active.model, v_active.version,
       register_embedding_version.model, register_embedding_version.version
       using errcode = 'PM004',
@@ -312,11 +312,11 @@ end;
 $$;
 
 comment on function memory.register_embedding_version(text, text, integer, float8, float8) is
-'Returns the id of the version of an embedding model, active or under construction; the first '
-'one a tenant registers becomes the active one, with the rendering of the settings. '
-'similarity_floor, similarity_ceiling: the scale of its cosine similarities '
-'(memory.meaning_score; NULL: that of all-MiniLM-L6-v2), for a version that is new. Errors: PM004 '
-'another model is active, PM002 dimensions other than 384 or a scale that is none.';
+'Returns the id of the version of an embedding model, active or being built; the first one that a '
+'tenant registers becomes active, with the rendering of the settings. similarity_floor, '
+'similarity_ceiling: the scale of its cosine similarities (memory.meaning_score; NULL: that of '
+'all-MiniLM-L6-v2), for a new version only. Errors: PM004 another model is active, PM002 '
+'dimensions other than 384 or an invalid scale.';
 grant execute on function memory.register_embedding_version
 to memory_writer, memory_worker, memory_admin;
 
@@ -359,7 +359,7 @@ $$;
 comment on function memory.render_for_embedding(
   text, text, text, text, text, text, text, uuid, timestamptz, uuid
 ) is
-'The text of a memory to embed under a rendering. id: NULL for one that is not stored yet.';
+'The text of a memory to embed under a rendering. id: NULL if it is not stored yet.';
 
 create or replace function memory.embedding_text(
   memory_type text,
@@ -396,9 +396,9 @@ $$;
 comment on function memory.embedding_text(
   text, text, text, text, text, uuid, timestamptz, timestamptz
 ) is
-'What to embed of a memory that is about to be stored, by the rendering of the active embedding '
-'version: of an episode as a rule the content, the day and the end of its session''s previous '
-'turn. Errors: PM002.';
+'The text to embed for a memory that is about to be stored, by the rendering of the active '
+'embedding version; for an episode usually the content, the day and the end of the previous turn '
+'of its session. Errors: PM002.';
 grant execute on function memory.embedding_text to memory_writer, memory_worker, memory_admin;
 
 create or replace function memory.claim_unembedded(
@@ -428,7 +428,7 @@ begin
   perform memory.check_write_time('as_of', as_of);
   if lease is null or lease <= interval '0' or lease > interval '1 day' then
     raise exception 'lease is %', coalesce(lease::text, 'NULL')
-      using errcode = 'PM002', hint = 'Pass a lease of more than nothing and at most a day.';
+      using errcode = 'PM002', hint = 'Pass a lease of more than zero and at most one day.';
   end if;
   if embedding_version_id is not null then
     v_target := memory.embedding_version_status(embedding_version_id);
@@ -478,9 +478,9 @@ end;
 $$;
 
 comment on function memory.claim_unembedded(uuid, integer, interval, timestamptz) is
-'Hands out memories that lack a vector of a version (default: the active one) with the text to '
-'embed. They are this worker''s until the lease ends; those tried least come first. Errors: '
-'PM001 unknown version, PM002, PM004 a retired version.';
+'Claims memories that lack a vector of a version (default: the active one) and returns the text to '
+'embed. They belong to this worker until the lease ends; those with the fewest attempts come '
+'first. Errors: PM001 unknown version, PM002, PM004 a retired version.';
 grant execute on function memory.claim_unembedded to memory_worker;
 
 create or replace function memory.embedding_version_status(embedding_version_id uuid)
@@ -493,7 +493,7 @@ as $$
 declare
   v_status text;
 begin
-  -- The lock keeps the version from being switched while its vector is written.
+  -- The lock prevents a switch of the version while its vector is written.
   select v.status into v_status
   from memory.embedding_versions as v
   where v.tenant_id = memory.current_tenant() and v.id = embedding_version_id
@@ -512,8 +512,8 @@ end;
 $$;
 
 comment on function memory.embedding_version_status(uuid) is
-'active or building, locked until the end of the transaction. Errors: PM001 unknown, PM004 '
-'retired.';
+'active or building; the version is locked until the end of the transaction. Errors: PM001 '
+'unknown, PM004 retired.';
 
 create or replace function memory.set_embedding(
   memory_type text,
@@ -544,7 +544,7 @@ begin
   end if;
   perform memory.check_embedding(embedding);
 
-  -- The lock keeps the text, and the vector, from changing meanwhile.
+  -- The lock keeps text and vector unchanged meanwhile.
   if memory_type = 'rule' and text_md5 is not null then
     perform from memory.rules as r
     where r.tenant_id = v_tenant_id and r.id = memory_id
@@ -597,11 +597,11 @@ end;
 $$;
 
 comment on function memory.set_embedding(text, uuid, vector, uuid, text) is
-'Gives a memory its vector of a version (default: the active one) and takes it off the queue. A '
-'vector of the version under construction waits beside the active one until the switch. text_md5 '
-'is the MD5 of the text it was made of: if a rule has another text by now, nothing is stored, '
-'and it stays on the queue. Returns false then, and when the memory is gone. Errors: PM002 '
-'malformed vector, PM001 unknown or PM004 retired version.';
+'Stores the vector of a memory for a version (default: the active one) and removes the memory from '
+'the queue. A vector of the version being built waits beside the active one until the switch. '
+'text_md5 is the MD5 of the embedded text: if the text of a rule has changed since, nothing is '
+'stored and the rule stays in the queue. Returns false in that case, and if the memory no longer '
+'exists. Errors: PM002 malformed vector, PM001 unknown or PM004 retired version.';
 grant execute on function memory.set_embedding to memory_worker;
 
 create or replace function memory.embedding_backlog(as_of timestamptz default now())
@@ -636,8 +636,8 @@ end;
 $$;
 
 comment on function memory.embedding_backlog(timestamptz) is
-'How many memories wait for a vector, per current embedding version: pending in all, claimed by '
-'a worker at as_of, and since when the oldest waits. The version is NULL before any was '
+'How many memories wait for a vector, per current embedding version: pending in total, claimed by '
+'a worker at as_of, and since when the oldest one waits. The version is NULL before one is '
 'registered.';
 grant execute on function memory.embedding_backlog to memory_writer, memory_worker, memory_admin;
 

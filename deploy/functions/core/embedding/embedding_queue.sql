@@ -18,7 +18,7 @@ begin
     from new_rows as n
     where n.embedding is null;
   end if;
-  -- The lock makes a switch or the end of a change of model wait for this transaction.
+  -- The lock makes the switch or cancellation of a model change wait for this transaction.
   for v_tenant_id in
     select v.tenant_id
     from memory.embedding_versions as v
@@ -36,7 +36,7 @@ end;
 $$;
 
 comment on function memory.enqueue_embedding() is
-'Trigger of a statement: queues new memories for the vectors they lack. Argument: their type.';
+'Statement trigger: queues new memories for the vectors they lack. Argument: their type.';
 
 create or replace function memory.forget_embedding()
   returns trigger
@@ -56,7 +56,7 @@ end;
 $$;
 
 comment on function memory.forget_embedding() is
-'Trigger: a deleted memory needs no vector any more. Argument: its type.';
+'Trigger: removes a deleted memory from the queue, and its staged vector. Argument: its type.';
 
 create or replace function memory.requeue_embedding()
   returns trigger
@@ -87,7 +87,7 @@ end;
 $$;
 
 comment on function memory.requeue_embedding() is
-'Trigger: queues a memory whose text has changed for new vectors, whoever was embedding the old '
-'text. Argument: its type.';
+'Trigger: queues a memory whose text has changed for new vectors, even if a worker is embedding '
+'the old text. Argument: its type.';
 
 commit;

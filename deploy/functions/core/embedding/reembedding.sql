@@ -44,8 +44,8 @@ end;
 $$;
 
 comment on function memory.enqueue_missing_embeddings(text, uuid) is
-'Queues every memory of a tenant that has no vector of the version under construction; returns '
-'how many wait.';
+'Queues every memory of a tenant that lacks a vector of the version being built; returns how many '
+'are waiting.';
 
 create or replace function memory.start_reembedding(
   model text,
@@ -71,7 +71,7 @@ begin
   perform memory.check_dimensions(dimensions);
   perform memory.check_similarity_scale(similarity_floor, similarity_ceiling);
 
-  -- One start at a time; stores, which hold key-share locks, go on.
+  -- One start at a time; stores, which hold key-share locks, continue.
   perform from memory.embedding_versions as v
   where v.tenant_id = v_tenant_id
   order by v.id
@@ -108,10 +108,10 @@ begin
   where v.status = 'retired'
   returning v.* into v_version;
   if v_version.id is null then
-    raise exception 'model % version % is active already, with rendering %',
+    raise exception 'model % version % is already active, with rendering %',
       start_reembedding.model, start_reembedding.version, v_settings.embedding_rendering
       using errcode = 'PM004',
-        hint = 'Name another model or version, or configure another embedding_rendering first.';
+        hint = 'Pass another model or version, or configure another embedding_rendering first.';
   end if;
   perform memory.enqueue_missing_embeddings(v_tenant_id, v_version.id);
   return v_version.id;
@@ -119,12 +119,12 @@ end;
 $$;
 
 comment on function memory.start_reembedding(text, text, integer, float8, float8) is
-'Begins a change of the embedding model or of what is embedded (the setting '
-'embedding_rendering): every memory is queued for the new version, whose vectors '
-'wait beside the old ones; searches go on with the old version. Returns the id of the new '
-'version; calling it again for the same version queues only what is missing. similarity_floor, '
-'similarity_ceiling: as in memory.register_embedding_version. Errors: PM004 '
-'another change is under way or the version is active already, PM002 dimensions other than 384.';
+'Starts a change of the embedding model or of the text that is embedded (the setting '
+'embedding_rendering): queues every memory for the new version, whose vectors wait beside the old '
+'ones while searches use the old version. Returns the id of the new version; calling it again for '
+'the same version queues only what is missing. similarity_floor, similarity_ceiling: as in '
+'memory.register_embedding_version. Errors: PM004 another change is under way or the version is '
+'already active, PM002 dimensions other than 384.';
 grant execute on function memory.start_reembedding to memory_admin;
 
 create or replace function memory.cancel_reembedding()
@@ -138,7 +138,7 @@ as $$
 declare
   v_tenant_id text := memory.current_tenant();
 begin
-  -- Waits for vectors of this version that are just being stored, so that none stays behind.
+  -- Waits for concurrent stores of vectors of this version, so that none stays behind.
   perform from memory.embedding_versions as v
   where v.tenant_id = v_tenant_id and v.status = 'building'
   for update;
@@ -154,11 +154,11 @@ end;
 $$;
 
 comment on function memory.cancel_reembedding() is
-'Ends a change of embedding model and discards its vectors. Returns whether one was under way.';
+'Cancels a change of embedding model and discards its vectors. Returns whether one was under way.';
 grant execute on function memory.cancel_reembedding to memory_admin;
 
--- Stores hold a key-share lock on the version of their vector until they commit, so after the two
--- FOR UPDATE locks every vector of the old version is visible here, and none can follow.
+-- Stores hold a key-share lock on the version of their vector until they commit. After the two FOR
+-- UPDATE locks, every vector of the old version is visible here, and no more can follow.
 create or replace function memory.switch_embedding_version()
   returns uuid
   language plpgsql
@@ -178,7 +178,7 @@ begin
     raise exception 'the switch cannot run in a % transaction',
       current_setting('transaction_isolation')
       using errcode = 'PM002',
-        hint = 'Run it at READ COMMITTED, where it sees every store it waited for.';
+        hint = 'Run it at READ COMMITTED, so that it sees every store it waited for.';
   end if;
 
   perform from memory.embedding_versions as v
@@ -242,7 +242,8 @@ begin
     and s.memory_type = 'rule'
     and r.tenant_id = v_tenant_id and r.id = s.memory_id;
 
-  -- What got its vector here waits no more; what has none yet waits for one of the new version.
+  -- Memories that got their vector here leave the queue; the others wait for one of the new
+  -- version.
   delete from memory.embedding_queue as q
   using memory.staged_embeddings as s
   where q.tenant_id = v_tenant_id and q.target = 'active'
@@ -261,8 +262,8 @@ end;
 $$;
 
 comment on function memory.switch_embedding_version() is
-'Ends a change of embedding model in one transaction: the new vectors replace the old ones and '
-'the new version becomes the active one. Returns its id. Errors: PM004 no change is under way or '
+'Completes a change of embedding model in one transaction: the new vectors replace the old ones '
+'and the new version becomes active. Returns its id. Errors: PM004 no change is under way or '
 'memories still lack their new vector, PM002 not at READ COMMITTED.';
 grant execute on function memory.switch_embedding_version to memory_admin;
 

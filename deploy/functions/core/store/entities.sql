@@ -12,16 +12,16 @@ create or replace function memory.read_aliases(aliases text[])
 as $$
 begin
   if aliases is null or array_ndims(aliases) > 1 then
-    raise exception 'aliases are no list of names'
+    raise exception 'aliases are not a list of names'
       using errcode = 'PM002', hint = 'Pass all aliases as a list, {} for none.';
   end if;
   perform memory.check_text('alias ' || a.place, memory.collapse_whitespace(a.alias), 512)
   from unnest(aliases) with ordinality as a (alias, place)
   order by a.place;
   if cardinality(aliases) > 1000 or octet_length(array_to_string(aliases, ' ')) > 65536 then
-    raise exception 'there are % aliases of % octets',
+    raise exception 'there are % aliases of % bytes in total',
       cardinality(aliases), octet_length(array_to_string(aliases, ' '))
-      using errcode = 'PM002', hint = 'Pass at most 1000 aliases, of 64 KiB in all.';
+      using errcode = 'PM002', hint = 'Pass at most 1000 aliases, of 64 KiB in total.';
   end if;
   return array(
     select n.alias
@@ -37,8 +37,8 @@ end;
 $$;
 
 comment on function memory.read_aliases(text[]) is
-'Aliases with their whitespace collapsed, each once whatever its case and accents '
-'(memory.fold_name), in their order. Errors: PM002.';
+'Aliases with whitespace collapsed, without duplicates whatever their case and accents '
+'(memory.fold_name), in order. Errors: PM002.';
 
 create or replace function memory.refuse_name(
   tenant_id text,
@@ -58,12 +58,12 @@ begin
   from memory.entities as e
   where e.tenant_id = refuse_name.tenant_id and e.canonical_name = refuse_name.canonical_name
     and e.entity_type = refuse_name.entity_type;
-  raise exception '% % exists already: entity %',
+  raise exception '% % already exists: entity %',
     entity_type, quote_literal(canonical_name), v_taken.id
     using errcode = 'PM004',
       hint = coalesce(
         'It was merged into entity ' || v_taken.merged_into || ': use that one.',
-        'Use this entity, or tell the two apart by another canonical_name.'
+        'Use this entity, or choose another canonical_name to tell the two apart.'
       );
 end;
 $$;
@@ -119,10 +119,11 @@ end;
 $$;
 
 comment on function memory.entity_create(text, text, text, text[], jsonb, timestamptz) is
-'Makes an entity, a person, organization, place or other, and returns its id. Whitespace in names '
-'is collapsed; an alias counts once, whatever its case and accents, but canonical names that '
-'differ in them are two. tenant_id, if given, must be that of the request. Errors: PM002 invalid '
-'argument, PM004 this name and type exist (the message tells the entity), PM005 another tenant.';
+'Creates an entity, a person, organization, place or other, and returns its id. Whitespace in '
+'names is collapsed. Aliases that differ only in case or accents count as one; canonical names '
+'that differ in them are distinct. tenant_id, if given, must be that of the request. Errors: PM002 '
+'invalid argument, PM004 this name and type exist (the message names the entity), PM005 another '
+'tenant.';
 grant execute on function memory.entity_create to memory_writer;
 
 create or replace function memory.entity_get(entity_id uuid)
@@ -181,8 +182,8 @@ end;
 $$;
 
 comment on function memory.entity_get(uuid) is
-'An entity, and how many active facts are about it. Of one that was merged away merged_into names '
-'the entity that stands for it now, however often that was merged in turn. No row for an unknown '
+'An entity, and how many active facts are about it. For an entity that was merged away, '
+'merged_into is the entity that replaces it now, across all further merges. No row for an unknown '
 'id.';
 grant execute on function memory.entity_get to memory_writer, memory_reader, memory_admin;
 
@@ -231,7 +232,7 @@ begin
       using errcode = 'PM003', hint = 'Change the entity it was merged into.';
   end if;
   perform memory.check_object(
-    'metadata with what was there', v_entity.metadata || coalesce(entity_update.metadata, '{}')
+    'merged metadata', v_entity.metadata || coalesce(entity_update.metadata, '{}')
   );
 
   begin
@@ -250,9 +251,9 @@ end;
 $$;
 
 comment on function memory.entity_update(uuid, text, text[], jsonb, timestamptz) is
-'Changes an entity; NULL leaves as it is. canonical_name is replaced, aliases are replaced as a '
-'whole, the keys of metadata are merged into those there are. Returns whether there is such an '
-'entity. Errors: PM002 invalid argument, PM003 it was merged away, PM004 another entity has this '
+'Changes an entity; NULL leaves a value unchanged. canonical_name and the list of aliases are '
+'replaced; the keys of metadata are merged into the existing ones. Returns whether the entity '
+'exists. Errors: PM002 invalid argument, PM003 it was merged away, PM004 another entity has this '
 'name and type.';
 grant execute on function memory.entity_update to memory_writer;
 

@@ -50,8 +50,8 @@ as $$
 $$;
 
 comment on function memory.edges_of_entities(text, uuid[]) is
-'What leads from some entities to others: active facts of which one is the subject and another the '
-'object, and links between active facts of two.';
+'Edges from the given entities to others: active facts with one as the subject and another as the '
+'object, and links between active facts about two entities.';
 
 create or replace function memory.entity_neighbors(
   entity_id uuid,
@@ -61,7 +61,7 @@ create or replace function memory.entity_neighbors(
   returns setof memory.entity_neighbor
   language plpgsql
   stable
-  rows 50
+rows 50 -- the default of max_results; the planner would assume 1000
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
@@ -77,8 +77,8 @@ begin
     memory.check_number('max_depth', max_depth, 1, 5),
     memory.check_number('max_results', max_results, 1, 1000);
 
-  -- One depth after the other: an entity is met once, where it is nearest, so that circles end and
-  -- no more is walked than is returned.
+  -- Breadth first: an entity is visited once, at its smallest depth, so that cycles end and no more
+  -- is visited than is returned.
   for v_depth in 1..max_depth loop
     v_next := '{}';
     for v_neighbor in
@@ -107,12 +107,12 @@ end;
 $$;
 
 comment on function memory.entity_neighbors(uuid, integer, integer) is
-'Entities around one: those that an active fact of it names as its object (outgoing) or that name '
-'it (incoming), with the predicate as relation, and those of facts that are linked to its facts, '
-'with the relation of the link; then their neighbors, up to max_depth (1..5) steps away. Each is '
-'met once, at its smallest depth, with the newest edge that leads there, from via_entity_id, and '
-'the number of edges from that depth; the nearest first, then those with most and newest edges. '
-'At most max_results (1..1000). No row for an unknown id. Errors: PM002.';
+'Entities around one: those that an active fact about it names as its object (outgoing) or that '
+'name it (incoming), with the predicate as the relation, and those of facts that are linked to its '
+'facts, with the relation of the link; then their neighbors, up to max_depth (1..5) steps away. '
+'Each entity is returned once, at its smallest depth, with the newest edge that leads there, from '
+'via_entity_id, and the number of edges from that depth; the nearest first, then those with the '
+'most and newest edges. At most max_results (1..1000). No row for an unknown id. Errors: PM002.';
 grant execute on function memory.entity_neighbors to memory_writer, memory_reader, memory_admin;
 
 commit;

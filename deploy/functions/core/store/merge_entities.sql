@@ -18,8 +18,8 @@ as $$
 declare
   v_missing uuid;
 begin
-  -- By id, whoever is source and whoever target: so merges cannot deadlock. FOR UPDATE also waits
-  -- for stores of facts about them, and lets none begin.
+  -- In order of id, whichever is the source, so that merges cannot deadlock. FOR UPDATE waits for
+  -- stores of facts about these entities and blocks new ones.
   perform
   from memory.entities as e
   where e.tenant_id = lock_entity_pair.tenant_id and e.id in (first_id, second_id)
@@ -42,7 +42,7 @@ end;
 $$;
 
 comment on function memory.lock_entity_pair(text, uuid, uuid) is
-'Locks two entities, in the order of their ids. Errors: PM001 no such entity.';
+'Locks two entities in order of id. Errors: PM001 no such entity.';
 
 create or replace function memory.entity_merge(
   source_entity_id uuid,
@@ -71,7 +71,7 @@ declare
   v_merged record;
   v_new_aliases text[];
   v_moved uuid[]; -- facts about the source
-  v_objects uuid[]; -- facts of which it is the object
+  v_objects uuid[]; -- facts whose object is the source
   v_losers uuid[];
   v_winners uuid[];
 begin
@@ -100,7 +100,7 @@ begin
   order by m.place
   limit 1;
   if found then
-    raise exception 'entity % was merged into % already', v_merged.id, v_merged.merged_into
+    raise exception 'entity % was already merged into %', v_merged.id, v_merged.merged_into
       using errcode = 'PM004', hint = 'Merge the entity it was merged into, or unmerge it first.';
   end if;
 
@@ -122,7 +122,7 @@ begin
   end if;
   perform
     memory.read_aliases(v_target.aliases || v_new_aliases),
-    memory.check_object('metadata of both together', v_source.metadata || v_target.metadata);
+    memory.check_object('merged metadata', v_source.metadata || v_target.metadata);
 
   perform
   from memory.facts as f
@@ -144,7 +144,8 @@ begin
     where f.tenant_id = v_tenant_id and f.object_entity_id = source_entity_id
     order by f.id
   );
-  -- Of two active facts of one key the surer one stays, that of the target if they are equal.
+  -- Of two active facts of one key, the one with the higher confidence stays, on a tie that of the
+  -- target.
   select
     coalesce(array_agg(case when w.is_source then t.id else s.id end order by s.id), '{}'),
     coalesce(array_agg(case when w.is_source then s.id else t.id end order by s.id), '{}')
@@ -184,7 +185,7 @@ begin
   )
   returning m.id into merge_id;
 
-  -- The losers first, so that the keys of the target are free for the others.
+  -- Losers first, to free the keys of the target for the others.
   update memory.facts as f
   set
     validity = 'superseded',
@@ -246,7 +247,7 @@ begin
   order by u.winner_id, u.loser_id
   on conflict (tenant_id, source_type, source_id, target_type, target_id) do nothing;
 
-  -- Last, because its event tells what the merge has done.
+  -- Last, because its event reports what the merge did.
   update memory.entities as e
   set
     metadata = e.metadata || jsonb_build_object('merged_into', entity_merge.target_entity_id),
@@ -257,14 +258,14 @@ end;
 $$;
 
 comment on function memory.entity_merge(uuid, uuid, timestamptz) is
-'Merges an entity, the source, into another one, the target: they were the same all along. All '
-'facts about the source become facts about the target, and so do facts of which it is the object. '
-'Of two active facts with the same scope and predicate the one with the higher confidence stays, '
-'that of the target if they are equal, and supersedes the other. The target gets the names and '
-'metadata of the source, its own metadata winning; the source stays as a tombstone. Returns what '
-'changed, in numbers (memory.entity_merges). Merges of the same entities wait for each other, '
-'whichever way round. Errors: PM001 no such entity, PM002 the same one twice, or too many names or '
-'metadata together, PM004 one of them was merged away already.';
+'Merges an entity, the source, into another one, the target, because both are the same. Facts '
+'about the source become facts about the target, and facts whose object is the source get the '
+'target as their object. Of two active facts with the same scope and predicate, the one with the '
+'higher confidence, on a tie that of the target, stays and supersedes the other. The target gets '
+'the names and metadata of the source but keeps its own values; the source stays as a tombstone. '
+'Returns the numbers of what changed (memory.entity_merges). Merges of the same entities wait for '
+'each other, in either direction. Errors: PM001 no such entity, PM002 the same entity twice, or '
+'too many names or too much metadata together, PM004 one of them was already merged away.';
 grant execute on function memory.entity_merge to memory_writer;
 
 create or replace function memory.entity_unmerge(
@@ -297,7 +298,7 @@ declare
   v_restored uuid[];
 begin
   perform memory.check_write_time('as_of', as_of);
-  -- Which the target is follows from the merge; that it still is, from a look after the lock.
+  -- The merge says which entity is the target; a second look, after the lock, whether it still is.
   select m.* into v_merge
   from memory.entity_merges as m
   where m.tenant_id = v_tenant_id and m.source_entity_id = entity_unmerge.entity_id
@@ -326,7 +327,7 @@ begin
   end if;
   if as_of < v_merge.merged_at then
     raise exception 'as_of lies before the merge: %', as_of
-      using errcode = 'PM002', hint = format('Pass a time from %s on.', v_merge.merged_at);
+      using errcode = 'PM002', hint = format('Pass %s or a later time.', v_merge.merged_at);
   end if;
 
   perform
@@ -342,8 +343,9 @@ begin
   order by f.id
   for no key update;
 
-  -- What came with the merge goes back. Of what gave way, first that of the source, then that of
-  -- the target, because their keys are free only then; either only if nothing happened to it since.
+  -- Facts that the merge moved go back. Of the superseded facts, first those of the source become
+  -- active, then those of the target, because their keys are free only then; both only if nothing
+  -- has happened to them since.
   with going as (
     select
       c.fact_id,
@@ -436,7 +438,7 @@ begin
   from memory.memory_history as h
   where h.tenant_id = v_tenant_id and h.memory_type = 'entity' and h.memory_id = v_target.id
     and h.known_to = v_merge.target_state_at;
-  -- Names that the target had by then are its own.
+  -- Names that the target had before the merge stay.
   v_names := array(
     select memory.fold_name(n.name)
     from unnest(v_source.aliases || v_source.canonical_name::text) as n (name)
@@ -482,12 +484,12 @@ end;
 $$;
 
 comment on function memory.entity_unmerge(uuid, timestamptz) is
-'Takes a merge back: the entity, its source, is one of its own again. Facts that it brought along '
-'return to it (facts_returned), as does what has it as object; facts that gave way are active '
-'again and say what they said before, unless something happened to them or their key since '
-'(facts_kept); names and metadata that the target had only from it are removed there. What was '
-'stored about the target since stays with the target. Errors: PM001 no such entity, PM002 a time '
-'before the merge, PM004 it is not merged, or its target was merged away in turn.';
+'Undoes a merge: its source becomes an entity of its own again. Facts that the merge moved return '
+'to it (facts_returned), as do facts whose object it was. Superseded facts become active again '
+'with their earlier values, unless they or their key have changed since (facts_kept). The target '
+'loses the names and metadata that it had only from the source, and keeps what was stored about it '
+'since. Errors: PM001 no such entity, PM002 a time before the merge, PM004 it is not merged, or '
+'its target was merged away as well.';
 grant execute on function memory.entity_unmerge to memory_writer;
 
 commit;

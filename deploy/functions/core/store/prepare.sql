@@ -4,25 +4,26 @@ begin;
 
 set local role memory_owner;
 
--- Not a CHECK: those are evaluated at every update, so counting a reference would fetch the vector.
+-- Not a CHECK constraint: every update evaluates those, so counting a reference would fetch the
+-- vector.
 create or replace function memory.check_vector()
   returns trigger
   language plpgsql
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  -- A zero or huge vector has no cosine: it gives NaN, and NaN would top every ranking.
+  -- A zero or huge vector has no cosine: the result is NaN, which would top every ranking.
   if vector_norm(new.embedding) not between 1e-6 and 1e6 then
     raise exception 'the norm of the embedding is %', vector_norm(new.embedding)
       using errcode = 'PM002',
-        hint = 'Pass the vector of a text: its norm lies between 1e-6 and 1e6.';
+        hint = 'Pass the vector of a text; its norm must be between 1e-6 and 1e6.';
   end if;
   return new;
 end;
 $$;
 
 comment on function memory.check_vector() is
-'Trigger: refuses a vector without a direction.';
+'Trigger: rejects a vector without a direction.';
 
 create or replace function memory.least_trust(
   one text,
@@ -40,8 +41,8 @@ create or replace function memory.least_trust(
   end;
 
 comment on function memory.least_trust(text, text) is
-'The less trusted of two source classes, from the least: external, tool, agent, user. NULL for '
-'other counts as user.';
+'The less trusted of two source classes; from the least trusted: external, tool, agent, user. NULL '
+'for other counts as user.';
 
 create or replace function memory.prepare_episode()
   returns trigger
@@ -66,7 +67,7 @@ begin
         using errcode = 'PM006',
           hint = 'Store another episode, and forget this one if it is wrong.';
     end if;
-    -- Either of the two may be set; consolidation_status is the truth.
+    -- Callers may set either column; consolidation_status is authoritative.
     if new.consolidation_status is not distinct from old.consolidation_status
       and new.consolidated and not old.consolidated
     then
@@ -95,8 +96,8 @@ end;
 $$;
 
 comment on function memory.prepare_episode() is
-'Trigger: keeps content as it was stored, the two consolidation columns equal and the search '
-'vector true.';
+'Trigger: keeps content unchanged, the two consolidation columns consistent and the search vector '
+'up to date.';
 
 create or replace function memory.prepare_entity()
   returns trigger
@@ -107,7 +108,7 @@ begin
   if (
     (new.tenant_id, new.id, new.created_at) is distinct from (old.tenant_id, old.id, old.created_at)
   ) then
-    raise exception 'entity % keeps its identity', old.id
+    raise exception 'the identity of entity % cannot change', old.id
       using errcode = 'PM006', hint = 'Create another entity, and merge this one into it.';
   end if;
   return new;
@@ -115,9 +116,9 @@ end;
 $$;
 
 comment on function memory.prepare_entity() is
-'Trigger: keeps the identity of an entity as created.';
+'Trigger: keeps the identity of an entity unchanged.';
 
--- Statement triggers: an import of many entities writes their names at once.
+-- A statement trigger: an import of many entities writes their names at once.
 create or replace function memory.write_names()
   returns trigger
   language plpgsql
@@ -145,7 +146,7 @@ end;
 $$;
 
 comment on function memory.write_names() is
-'Trigger of a statement on entities: keeps memory.entity_names.';
+'Statement trigger on entities: maintains memory.entity_names.';
 
 create or replace function memory.prepare_fact()
   returns trigger
@@ -203,8 +204,8 @@ end;
 $$;
 
 comment on function memory.prepare_fact() is
-'Trigger: maps the legacy validities, fills the times of imports, closes the interval in which a '
-'superseded fact held, keeps content as it was stored and the search vector true.';
+'Trigger: maps the legacy validities, fills in the times of imports, closes the validity interval '
+'of a superseded fact, keeps content unchanged and the search vector up to date.';
 
 create or replace function memory.prepare_rule()
   returns trigger
@@ -231,7 +232,7 @@ begin
   elsif (
     (new.tenant_id, new.id, new.created_at) is distinct from (old.tenant_id, old.id, old.created_at)
   ) then
-    raise exception 'rule % keeps its identity', old.id
+    raise exception 'the identity of rule % cannot change', old.id
       using errcode = 'PM006', hint = 'Store another rule, and forget this one.';
   end if;
 
@@ -253,7 +254,7 @@ end;
 $$;
 
 comment on function memory.prepare_rule() is
-'Trigger: fills the times of imports, keeps the identity as stored and the search '
-'vector true, and takes a rule with a new text its vector.';
+'Trigger: fills in the times of imports, keeps the identity unchanged and the search vector up to '
+'date, and clears the embedding when the content changes.';
 
 commit;

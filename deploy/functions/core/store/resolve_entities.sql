@@ -6,8 +6,8 @@ set local role memory_owner;
 grant create on schema memory to memory_search;
 set local role memory_search;
 
--- No function of a name is leakproof, so that row security would keep its indexes from being used:
--- like ranked retrieval this reads past it, and names the tenant itself.
+-- Name functions are not leakproof, so row security would prevent the use of their indexes: like
+-- ranked retrieval, this function reads rows of every tenant and filters by tenant itself.
 create or replace function memory.find_names(
   tenant_id text,
   name text,
@@ -28,7 +28,7 @@ as $$
 #variable_conflict use_column
 declare
   v_name text collate "C" := memory.fold_name(find_names.name);
-  v_beyond text collate "C" := v_name || U&'\+10FFFF'; -- after all names that begin with it
+  v_beyond text collate "C" := v_name || U&'\+10FFFF'; -- after all names with this prefix
   v_starting uuid[];
   v_containing uuid[];
   v_threshold text := current_setting('pg_trgm.similarity_threshold', true);
@@ -41,7 +41,7 @@ begin
   order by n.is_canonical desc, n.entity_id
   limit max_entities;
 
-  -- Whole sets of names are never sorted: the order of the index ends these after max_entities.
+  -- No sort over all names: in index order, these scans end after max_entities.
   v_starting := array(
     select n.entity_id
     from memory.entity_names as n
@@ -87,7 +87,8 @@ begin
     return;
   end if;
 
-  -- The index of similar names is one for all tenants: a small one is read as a whole sooner.
+  -- The trigram index covers all tenants, so for up to 2000 names a scan of the tenant's names is
+  -- faster.
   if not exists (
     select from memory.entity_names as n
     where n.tenant_id = find_names.tenant_id
@@ -101,7 +102,7 @@ begin
       from memory.entity_names as n
       where n.tenant_id = find_names.tenant_id
         and (find_names.entity_type is null or n.entity_type = find_names.entity_type)
-      offset 0
+offset 0 -- no flattening: the similarity is computed only once per name
     ) as s
     where s.similarity >= 0.3
     order by s.similarity desc, s.name, s.entity_id
@@ -109,7 +110,7 @@ begin
     return;
   end if;
 
-  -- Whatever the session has set; that nothing is set means 0.3 to the extension.
+  -- Overrides what the session has set; if nothing is set, the extension uses 0.3.
   if v_threshold <> '0.3' then
     perform set_config('pg_trgm.similarity_threshold', '0.3', true);
   end if;
@@ -132,8 +133,9 @@ $$;
 comment on function memory.find_names(text, text, text, boolean, integer) is
 'Entities of a tenant by name, as memory.fold_name compares it: exact, the canonical name; alias; '
 'prefix, the beginning or a part of a name; fuzzy, a trigram similarity of at least 0.3 (pg_trgm), '
-'if it is wanted, the name has more than two characters and the extension is there. Of each kind '
-'at most max_entities, the first by name or the most similar; an entity may come more than once.';
+'if it is requested, the name has more than two characters and the extension is installed. Of each '
+'kind at most max_entities, the first by name or the most similar; an entity may appear more than '
+'once.';
 grant execute on function memory.find_names to memory_owner;
 
 set local role memory_owner;
@@ -169,18 +171,18 @@ begin
   order by k.key
   limit 1;
   if found then
-    raise exception 'context_hints hold the unfit key %', quote_literal(left(v_bad, 100))
+    raise exception 'context_hints have an invalid key or value: %', quote_literal(left(v_bad, 100))
       using errcode = 'PM002',
         hint = 'Pass {"topic": "text", "mentioned_with": ["name"], "domain_scores": {"<entity '
-          || 'id>": 5}}, or some of these; scores lie within a million.';
+          || 'id>": 5}}, or some of these; scores are at most a million, positive or negative.';
   end if;
   return jsonb_strip_nulls(context_hints);
 end;
 $$;
 
 comment on function memory.read_hints(jsonb) is
-'The hints of entity_resolve: topic (text), mentioned_with (text or array of texts), domain_scores '
-'(entity id to number). Errors: PM002 anything else.';
+'The hints of entity_resolve, checked: topic (text), mentioned_with (text or array of texts), '
+'domain_scores (entity id to number). Errors: PM002 anything else.';
 
 create or replace function memory.hint_overlap(
   tenant_id text,
@@ -199,7 +201,7 @@ as $$
     e.entity_id,
     max(s.shared::float8 / (f.terms + cardinality(hint_overlap.terms) - s.shared))
   from unnest(entity_ids) as e (entity_id)
-  -- 500 facts in all, so that no entity, however much is known of it, makes the others wait.
+  -- 500 facts in total, so that the time is bounded however many facts there are about an entity.
   cross join lateral (
     select n.search_vector, length(n.search_vector) as terms
     from (
@@ -232,10 +234,10 @@ as $$
 $$;
 
 comment on function memory.hint_overlap(text, uuid[], text[]) is
-'How near the facts about entities are to some terms (lexemes), 0..1: the greatest Jaccard '
-'coefficient of the terms and those of an active fact of which the entity is subject or object. '
-'Of all entities together the newest 500 facts are read, as many of each. Entities without '
-'overlap have no row.';
+'How close the facts about entities are to some terms (lexemes), 0..1: the highest Jaccard '
+'coefficient of the terms and those of an active fact whose subject or object is the entity. Reads '
+'the newest 500 facts of all entities together, equally many of each. Entities without overlap '
+'have no row.';
 
 create or replace function memory.entity_resolve(
   name text,
@@ -275,7 +277,7 @@ begin
   end if;
   perform memory.check_number('max_results', max_results, 1, 1000);
 
-  -- More than are returned: they come in the order of their names, and are ranked by score.
+  -- More candidates than are returned: they come in order of name, and are then ranked by score.
   select array_agg(n.entity_id order by n.entity_id), array_agg(n.name_match order by n.entity_id)
   into v_ids, v_matches
   from (
@@ -288,7 +290,7 @@ begin
         greatest(100, max_results)
       ) as c
       union all
-      -- However many others fit.
+      -- Entities with a domain score, however many others match.
       select d.entity_id, 'prefix'
       from unnest(v_scored) as d (entity_id)
       join memory.entity_names as c on c.tenant_id = v_tenant_id and c.entity_id = d.entity_id
@@ -334,13 +336,13 @@ end;
 $$;
 
 comment on function memory.entity_resolve(text, text, text, jsonb, boolean, integer) is
-'Entities that a name may mean, the best first; none if no name fits, and none is made. By the '
-'best kind of match (memory.find_names) an entity scores exact 100, alias 80, prefix 50, fuzzy 20. '
-'context_hints add to it: topic and mentioned_with up to 20, 20 times memory.hint_overlap of their '
-'words; domain_scores what they hold for its id. Scores have four decimals; equal ones come by '
-'canonical name, then id. Entities that were merged away are found by the names they left to their '
-'target. Of more than 100 of one kind the first by name are ranked. Errors: PM002, PM005 another '
-'tenant.';
+'Entities that a name may refer to, the best first; none if no name matches, and none is created. '
+'By its best kind of match (memory.find_names), an entity scores exact 100, alias 80, prefix 50, '
+'fuzzy 20. context_hints add to the score: topic and mentioned_with up to 20, 20 times '
+'memory.hint_overlap of their words; domain_scores the value for its id. Scores have four '
+'decimals; ties are ordered by canonical name, then id. The names of a merged entity lead to its '
+'target. If more than 100 of one kind match, only the first by name are ranked. Errors: PM002, '
+'PM005 another tenant.';
 grant execute on function memory.entity_resolve to memory_writer, memory_reader, memory_admin;
 
 commit;

@@ -79,11 +79,12 @@ $$;
 comment on function memory.store_episode(
   text, text, uuid, float8, jsonb, vector, uuid, text, timestamptz, text, timestamptz
 ) is
-'Stores an observation of an agent (butler) and returns its id. source_class says whose word it '
-'is: user, agent, tool or external. It happened at created_at (default as_of), is found for '
-'episode_ttl_days from as_of, and waits for consolidation. Without an embedding it is found by '
-'keyword at once and by meaning after the embedding worker has come by. The same idempotency_key '
-'again returns the first id. Errors: PM002 invalid argument, PM004 key used for another episode.';
+'Stores an observation of an agent (butler) and returns its id. source_class says whose statement '
+'it is: user, agent, tool or external. It happened at created_at (default as_of), is searchable '
+'for episode_ttl_days from as_of, and waits for consolidation. Without an embedding it is found by '
+'keyword at once, and by meaning once the embedding worker has embedded it. Storing again with the '
+'same idempotency_key returns the first id. Errors: PM002 invalid argument, PM004 key used for '
+'another episode.';
 grant execute on function memory.store_episode to memory_writer;
 
 create or replace function memory.read_episodes(
@@ -129,8 +130,7 @@ as $$
 $$;
 
 comment on function memory.read_episodes(jsonb, timestamptz) is
-'The elements of the argument of store_episodes as rows, numbered from 1, with the defaults '
-'filled in.';
+'The elements of the store_episodes argument as rows, numbered from 1, with defaults filled in.';
 
 create or replace function memory.store_episodes(
   episodes jsonb,
@@ -174,9 +174,9 @@ begin
     memory.check_write_time('created_at of episode ' || e.ordinal, e.created_at)
   from memory.read_episodes(episodes, as_of) as e;
 
-  -- Ascending, so that turns of a session at the same time keep their order.
+  -- Ascending ids, so that turns of a session at the same time keep their order.
   v_ids := array(select gen_random_uuid() as id from jsonb_array_elements(episodes) order by id);
-  -- Inserted in the order of their keys, so that two batches with common keys cannot deadlock.
+  -- Inserted in key order, so that two batches with common keys cannot deadlock.
   insert into memory.episodes (
     tenant_id, id, butler, session_id, content, source_class, importance, metadata,
     text_search_config, index_rendering, idempotency_key, created_at, expires_at
@@ -212,11 +212,11 @@ end;
 $$;
 
 comment on function memory.store_episodes(jsonb, timestamptz) is
-'Stores many episodes at once, or none: an array of objects with content, butler and, if wanted, '
-'session_id, importance, metadata, idempotency_key, created_at and source_class. Returns, in their '
-'order, the id of each and whether it is new; one whose idempotency_key is known keeps its first '
-'id. Their vectors are the embedding worker''s work. Errors: PM002 invalid argument (the message '
-'tells which), PM004 key used for another episode.';
+'Stores many episodes, all or none: an array of objects with content, butler and, optionally, '
+'session_id, importance, metadata, idempotency_key, created_at and source_class. Returns for each, '
+'in order, its id and whether it is new; an episode with a known idempotency_key keeps its first '
+'id. The embedding worker adds their vectors. Errors: PM002 invalid argument (the message says '
+'which episode), PM004 key used for another episode.';
 grant execute on function memory.store_episodes to memory_writer;
 
 commit;

@@ -68,7 +68,7 @@ begin
     );
   end if;
 
-  -- One store of a key at a time: the next one waits here, and then sees this one's fact.
+  -- One store per key at a time: the next one waits here and then sees the fact of this one.
   insert into memory.fact_keys as k (tenant_id, scope, anchor, predicate)
   values (
     v_tenant_id, v_scope, coalesce('entity:' || store_fact.entity_id, 'subject:' || v_subject),
@@ -97,7 +97,7 @@ begin
     end if;
   end if;
 
-  -- What held only until now takes the place of nothing that holds.
+  -- A fact whose validity has already ended supersedes nothing.
   if store_fact.valid_to <= as_of then
     v_validity := 'superseded';
   elsif store_fact.entity_id is null then
@@ -164,11 +164,11 @@ comment on function memory.store_fact(
   timestamptz, timestamptz, uuid, timestamptz
 ) is
 'Stores what is known and returns its id. An active fact of the same key, (scope, subject, '
-'predicate) or (entity_id, scope, predicate), is superseded in the same transaction, and linked. '
-'permanence sets how fast it decays: permanent, stable, standard, volatile, ephemeral. The same '
-'idempotency_key again returns the first id. Concurrent stores of one key wait for each other. '
-'Errors: PM002 invalid argument, PM001 unknown entity or source episode, PM003 entity merged '
-'away, PM004 key used for another fact.';
+'predicate) or (entity_id, scope, predicate), is superseded and linked in the same transaction. '
+'permanence sets how fast it decays: permanent, stable, standard, volatile, ephemeral. Storing '
+'again with the same idempotency_key returns the first id. Concurrent stores of one key wait for '
+'each other. Errors: PM002 invalid argument, PM001 unknown entity or source episode, PM003 entity '
+'merged away, PM004 key used for another fact.';
 grant execute on function memory.store_fact to memory_writer;
 
 create or replace function memory.read_facts(
@@ -244,8 +244,8 @@ end;
 $$;
 
 comment on function memory.read_facts(jsonb, timestamptz) is
-'The elements of the argument of store_facts, with new ids that rise in their order. Errors: '
-'PM002 not such an array.';
+'The elements of the store_facts argument, with new ids in ascending order. Errors: PM002 not such '
+'an array.';
 
 create or replace function memory.check_facts(facts memory.fact_to_store[])
   returns void
@@ -280,7 +280,7 @@ end;
 $$;
 
 comment on function memory.check_facts(memory.fact_to_store[]) is
-'Refuses arguments that store_fact would refuse; the message tells which fact. Errors: PM002.';
+'Rejects arguments that store_fact would reject; the message says which fact. Errors: PM002.';
 
 create or replace function memory.store_facts(
   facts jsonb,
@@ -304,16 +304,16 @@ declare
   v_text_search_config text := memory.text_search_config_of(v_tenant_id);
   v_facts memory.fact_to_store[] := memory.read_facts(facts, as_of);
   v_version_id uuid;
-  v_ids uuid[]; -- under which each is stored, its own or that of its idempotency key
-  v_active_ids uuid[]; -- what each finds under its key
-  v_superseded_ids uuid[]; -- what each supersedes, perhaps another one of these
+  v_ids uuid[]; -- the id of each: its own or that of its idempotency key
+  v_active_ids uuid[]; -- the active fact that each finds under its key
+  v_superseded_ids uuid[]; -- what each supersedes, perhaps another fact of the batch
   v_reused text;
 begin
   perform memory.check_facts(v_facts);
   perform memory.check_write_time('as_of', as_of);
 
-  -- What store_fact locks, in the same order, and each kind in the order of its keys: so neither
-  -- two batches nor a batch and single stores can deadlock.
+  -- The same locks in the same order as store_fact, and each kind in key order, so that batches and
+  -- single stores cannot deadlock.
   v_version_id := memory.lock_embedding_version(
     v_tenant_id,
     (select f.embedding from unnest(v_facts) as f where f.embedding is not null limit 1),
@@ -338,7 +338,7 @@ begin
     v_tenant_id, array(select f.source_episode_id from unnest(v_facts) as f order by f.id), 'fact'
   );
 
-  -- An idempotency key stands for the first fact it came with, here or earlier.
+  -- An idempotency key identifies the first fact it came with, in this batch or earlier.
   v_ids := array(
     select coalesce(
       k.id,
@@ -396,7 +396,8 @@ begin
   ) as s on s.active_id = a.id
   where f.tenant_id = v_tenant_id and f.id = a.id;
 
-  -- The one before it with the same key, else what was active, unless that was forgotten meanwhile.
+  -- The previous fact of the batch with the same key, otherwise the active fact, unless that was
+  -- forgotten meanwhile.
   v_superseded_ids := array(
     select case
       when v_ids[f.ordinality] = f.id and (f.valid_to <= as_of) is not true
@@ -487,14 +488,14 @@ end;
 $$;
 
 comment on function memory.store_facts(jsonb, uuid, timestamptz) is
-'Stores many facts at once, or none, as store_fact would one after the other: an array of objects '
-'with subject, predicate, content and, if wanted, importance, permanence, scope, tags, entity_id, '
+'Stores many facts, all or none, as store_fact would one by one: an array of objects with subject, '
+'predicate, content and, optionally, importance, permanence, scope, tags, entity_id, '
 'object_entity_id, confidence, source_butler, source_episode_id, metadata, embedding (an array of '
-'numbers, of the version embedding_version_id), idempotency_key, valid_from and valid_to. One '
-'supersedes another one of its key that comes before it. Returns, in their order, the id of each, '
-'whether it is new, and what it superseded; one whose idempotency_key is known keeps its first id. '
-'Its events come in three groups: the facts that were there are superseded, the new ones follow '
-'each other, their links are created. Errors: as store_fact; the message tells which fact.';
+'numbers, of the version embedding_version_id), idempotency_key, valid_from and valid_to. A fact '
+'supersedes an earlier one of the batch with the same key. Returns for each, in order, its id, '
+'whether it is new, and what it superseded; a fact with a known idempotency_key keeps its first '
+'id. Events come in three groups: existing facts are superseded, new facts are created one after '
+'the other, their links are created. Errors: as store_fact; the message says which fact.';
 grant execute on function memory.store_facts to memory_writer;
 
 create or replace function memory.lock_fact_key(
@@ -540,8 +541,8 @@ end;
 $$;
 
 comment on function memory.lock_fact_key(text, text, text, uuid, text) is
-'Keeps a key of facts from getting another active fact until the end of the transaction; returns '
-'the id of the one that it has, NULL for none. (store_fact does the same within itself.)';
+'Prevents another active fact of a key until the end of the transaction; returns the id of the '
+'active one, NULL for none. (store_fact takes the same lock itself.)';
 
 -- The key-share lock conflicts with a merge of an entity, which locks it FOR UPDATE; the state is
 -- read after the lock.
@@ -587,9 +588,9 @@ end;
 $$;
 
 comment on function memory.lock_entities(text, uuid[], text) is
-'Keeps entities from being merged or deleted until the end of the transaction; NULL is fine. With '
-'a name such as "fact" the message tells which of several it is about, each having two of the '
-'entities. Errors: PM001 unknown entity, PM003 merged away.';
+'Prevents a merge or deletion of entities until the end of the transaction; NULL is valid. With a '
+'name such as "fact", the message says which of several is meant; each has two of the entities. '
+'Errors: PM001 unknown entity, PM003 merged away.';
 
 create or replace function memory.lock_sources(
   tenant_id text,
@@ -628,7 +629,7 @@ end;
 $$;
 
 comment on function memory.lock_sources(text, uuid[], text) is
-'Keeps the source episodes of several memories from being deleted until the end of the '
-'transaction; NULL is fine. Errors: PM001 unknown episode; the message tells of which memory.';
+'Prevents deletion of the source episodes of several memories until the end of the transaction; '
+'NULL is valid. Errors: PM001 unknown episode; the message says of which memory.';
 
 commit;

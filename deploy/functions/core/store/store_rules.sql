@@ -87,9 +87,9 @@ $$;
 comment on function memory.store_rule(
   text, text, jsonb, float8, float8, text, uuid, jsonb, vector, uuid, text, timestamptz
 ) is
-'Stores guidance and returns its id. A rule starts as a candidate with confidence 0.5 and decay '
-'0.01 a day. The same idempotency_key again returns the first id. Errors: PM002 invalid '
-'argument, PM001 unknown source episode, PM004 key used for another rule.';
+'Stores guidance and returns its id. A rule starts as a candidate, by default with confidence 0.5, '
+'and decays by 0.01 a day. Storing again with the same idempotency_key returns the first id. '
+'Errors: PM002 invalid argument, PM001 unknown source episode, PM004 key used for another rule.';
 grant execute on function memory.store_rule to memory_writer;
 
 commit;
