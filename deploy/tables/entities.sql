@@ -52,6 +52,7 @@ comment on column memory.entities.updated_at is
 
 create table memory.entity_names (
   tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
+  -- In collation "C", a search by prefix is a range of the index.
   name text collate "C" not null check (name <> ''),
   entity_id uuid not null,
   entity_type varchar not null,

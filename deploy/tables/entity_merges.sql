@@ -35,7 +35,7 @@ create index entity_merges_source_idx on memory.entity_merges (tenant_id, source
 create index entity_merges_target_idx on memory.entity_merges (tenant_id, target_entity_id);
 
 comment on table memory.entity_merges is
-'Each merge of one entity into another, with the numbers of what it changed.';
+'Each merge of one entity into another, with counts of what it changed.';
 comment on column memory.entity_merges.facts_repointed is
 'Active facts that moved to the target without a conflict.';
 comment on column memory.entity_merges.facts_superseded is

@@ -114,7 +114,7 @@ comment on column memory.episodes.index_rendering is
 'What search_vector covers: only the content ("content"), or also the day in words ("dated").';
 comment on column memory.episodes.source_class is
 'Whose statement it is: the user''s, the agent''s own, a tool''s answer or external content such '
-'as a web page. What is derived from it is trusted no more than it is.';
+'as a web page. Memories derived from it are trusted no more than it.';
 comment on column memory.episodes.importance is 'How much it matters, 0..10.';
 comment on column memory.episodes.reference_count is 'How often recall or get has returned it.';
 comment on column memory.episodes.consolidated is

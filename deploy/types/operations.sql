@@ -21,7 +21,7 @@ comment on column memory.chain_problem.position is
 'Position in the chain; NULL if the problem is not in the chain.';
 
 -- Findings do not depend on the tenant; memory.doctor calls one function per check. None of these
--- is granted; they read the catalog, and from tables only numbers that any login may read.
+-- is granted; they read the catalog and only those table statistics that any login may read.
 
 create type memory.finding as (
   severity text,

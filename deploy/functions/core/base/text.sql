@@ -404,7 +404,7 @@ begin
   if v_folded = words and not v_reads_accents then
     return v_vector;
   end if;
-  -- Some dictionaries give plain words a stem with an accent at the end.
+  -- Some dictionaries give unaccented words a stem that ends with an accent.
   v_vector := memory.fold_vector(v_vector);
   if v_folded = words then
     return v_vector;

@@ -544,7 +544,7 @@ begin
   end if;
   perform memory.check_embedding(embedding);
 
-  -- The lock keeps text and vector unchanged meanwhile.
+  -- The lock prevents concurrent changes of the text and the vector.
   if memory_type = 'rule' and text_md5 is not null then
     perform from memory.rules as r
     where r.tenant_id = v_tenant_id and r.id = memory_id

@@ -61,7 +61,7 @@ create or replace function memory.entity_neighbors(
   returns setof memory.entity_neighbor
   language plpgsql
   stable
-rows 50 -- the default of max_results; the planner would assume 1000
+  rows 50 -- the default of max_results; the planner would assume 1000
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
 as $$

@@ -144,8 +144,8 @@ begin
     where f.tenant_id = v_tenant_id and f.object_entity_id = source_entity_id
     order by f.id
   );
-  -- Of two active facts of one key, the one with the higher confidence stays, on a tie that of the
-  -- target.
+  -- Of two active facts of one key, the one with the higher confidence stays; the target wins a
+  -- tie.
   select
     coalesce(array_agg(case when w.is_source then t.id else s.id end order by s.id), '{}'),
     coalesce(array_agg(case when w.is_source then s.id else t.id end order by s.id), '{}')
@@ -261,11 +261,11 @@ comment on function memory.entity_merge(uuid, uuid, timestamptz) is
 'Merges an entity, the source, into another one, the target, because both are the same. Facts '
 'about the source become facts about the target, and facts whose object is the source get the '
 'target as their object. Of two active facts with the same scope and predicate, the one with the '
-'higher confidence, on a tie that of the target, stays and supersedes the other. The target gets '
-'the names and metadata of the source but keeps its own values; the source stays as a tombstone. '
-'Returns the numbers of what changed (memory.entity_merges). Merges of the same entities wait for '
-'each other, in either direction. Errors: PM001 no such entity, PM002 the same entity twice, or '
-'too many names or too much metadata together, PM004 one of them was already merged away.';
+'higher confidence stays and supersedes the other; the target wins a tie. The target gets the '
+'names and metadata of the source but keeps its own values; the source stays as a tombstone. '
+'Returns counts of what changed (memory.entity_merges). Merges of the same entities wait for each '
+'other, in either direction. Errors: PM001 no such entity, PM002 the same entity twice, or too '
+'many names or too much metadata together, PM004 one of them was already merged away.';
 grant execute on function memory.entity_merge to memory_writer;
 
 create or replace function memory.entity_unmerge(
@@ -298,7 +298,7 @@ declare
   v_restored uuid[];
 begin
   perform memory.check_write_time('as_of', as_of);
-  -- The merge says which entity is the target; a second look, after the lock, whether it still is.
+  -- The merge row names the target to lock; the second read, after the lock, confirms it.
   select m.* into v_merge
   from memory.entity_merges as m
   where m.tenant_id = v_tenant_id and m.source_entity_id = entity_unmerge.entity_id

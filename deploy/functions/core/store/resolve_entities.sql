@@ -102,7 +102,7 @@ begin
       from memory.entity_names as n
       where n.tenant_id = find_names.tenant_id
         and (find_names.entity_type is null or n.entity_type = find_names.entity_type)
-offset 0 -- no flattening: the similarity is computed only once per name
+      offset 0 -- no flattening: the similarity is computed only once per name
     ) as s
     where s.similarity >= 0.3
     order by s.similarity desc, s.name, s.entity_id
@@ -250,7 +250,7 @@ create or replace function memory.entity_resolve(
   returns setof memory.resolved_entity
   language plpgsql
   stable
-  rows 20
+  rows 20 -- the default of max_results; the planner would assume 1000
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
@@ -290,7 +290,7 @@ begin
         greatest(100, max_results)
       ) as c
       union all
-      -- Entities with a domain score, however many others match.
+      -- Entities with a domain score are candidates however many others match.
       select d.entity_id, 'prefix'
       from unnest(v_scored) as d (entity_id)
       join memory.entity_names as c on c.tenant_id = v_tenant_id and c.entity_id = d.entity_id

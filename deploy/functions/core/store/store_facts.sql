@@ -68,7 +68,8 @@ begin
     );
   end if;
 
-  -- One store per key at a time: the next one waits here and then sees the fact of this one.
+  -- One store per key at a time: the no-op update locks the row, so the next store waits here and
+  -- then sees this fact.
   insert into memory.fact_keys as k (tenant_id, scope, anchor, predicate)
   values (
     v_tenant_id, v_scope, coalesce('entity:' || store_fact.entity_id, 'subject:' || v_subject),
@@ -397,7 +398,7 @@ begin
   where f.tenant_id = v_tenant_id and f.id = a.id;
 
   -- The previous fact of the batch with the same key, otherwise the active fact, unless that was
-  -- forgotten meanwhile.
+  -- forgotten in the meantime.
   v_superseded_ids := array(
     select case
       when v_ids[f.ordinality] = f.id and (f.valid_to <= as_of) is not true
