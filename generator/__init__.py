@@ -1,1 +1,1 @@
-"""Writes the files that follow from others: from the plan, and from the catalogue of the schema."""
+"""Writes the files that follow from others: the plan, the catalogue of the schema, the tools."""

@@ -54,32 +54,44 @@ class Object:
     version: str
 
 
-def generate(root: Path, url: str) -> dict[Path, str]:
-    """Return the revert and verify scripts of a checkout by path.
+@dataclass(frozen=True, slots=True)
+class Deployed:
+    """What deploying the changes of a plan one by one has shown.
+
+    Attributes:
+        origin: The change that made each object, by its oid as text.
+        scripts: The text of each revert and verify script, by its path below the checkout.
+    """
+
+    origin: dict[str, str]
+    scripts: dict[str, str]
+
+
+def deploy_changes(root: Path, connection: psycopg.Connection[Any]) -> Deployed:
+    """Deploy the changes of a checkout, and return what each of them added.
 
     Args:
         root: The checkout.
-        url: Connection string of a superuser for an empty database, which is left with the schema.
+        connection: Of a superuser, to a database without the schema, and in autocommit mode.
     """
-    changes = read_plan((root / "sqitch.plan").read_text(encoding="utf-8"))
-    scripts: dict[Path, str] = {}
+    deployed = Deployed({}, {})
     released: dict[str, Change] = {}
-    with psycopg.connect(url, autocommit=True) as connection:
-        before: list[Object] = []
-        for change in changes:
-            script = (root / change.script()).read_text(encoding="utf-8")
-            connection.execute(("begin;\n" + without_transaction(script) + "commit;").encode())
-            after = _objects(connection)
-            if change.is_latest and change.name.startswith(FOLDERS):
-                oids = {found.oid for found in before}
-                touched = [found for found in after if found not in before]
-                made = [found for found in touched if found.oid not in oids]
-                revert = _revert(change, touched, made, released.get(change.name))
-                scripts[root / change.script("revert")] = "\n".join(revert)
-                scripts[root / change.script("verify")] = "\n".join(_verify(change, touched))
-            released[change.name] = change
-            before = after
-    return scripts
+    before: list[Object] = []
+    for change in read_plan((root / "sqitch.plan").read_text(encoding="utf-8")):
+        script = (root / change.script()).read_text(encoding="utf-8")
+        connection.execute(("begin;\n" + without_transaction(script) + "commit;").encode())
+        after = _objects(connection)
+        oids = {found.oid for found in before}
+        touched = [found for found in after if found not in before]
+        made = [found for found in touched if found.oid not in oids]
+        deployed.origin.update({str(found.oid): change.name for found in made})
+        if change.is_latest and change.name.startswith(FOLDERS):
+            revert = _revert(change, touched, made, released.get(change.name))
+            deployed.scripts[change.script("revert")] = "\n".join(revert)
+            deployed.scripts[change.script("verify")] = "\n".join(_verify(change, touched))
+        released[change.name] = change
+        before = after
+    return deployed
 
 
 def _objects(connection: psycopg.Connection[Any]) -> list[Object]:

@@ -120,14 +120,15 @@ select results_eq(
      ('memory.get_memory(text,uuid,timestamp with time zone)'),
      ('memory.isolate_table(name)'), ('memory.rebuild_vector_indexes(text,integer)'),
      ('memory.refresh_expected_indexes()'), ('memory.refresh_memory_functions()'),
+     ('memory.refresh_setting_defaults()'),
      ('memory.refresh_time_questions()'), ('memory.refresh_time_vocabulary()'),
      ('memory.refresh_type_names()'), ('memory.replay_memory(text,uuid)'),
      ('memory.restore_memory(text,uuid,timestamp with time zone)'),
      ('memory.sweep_memories(text,memory.settings,timestamp with time zone)'),
      ('memory.tenants_with_memories()'),
-     ('memory.verify_erasure(text)') $$,
-  'only functions that define schema objects, name the table of a type, or look into every column '
-  'build SQL from strings'
+     ('memory.verify_erasure(text)'), ('memory.write_settings(memory.settings)') $$,
+  'only functions that define schema objects, name the table of a type, or know the columns of a '
+  'table build SQL from strings'
 );
 select is_empty(
   $$ select f.name, m.word

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(67);
+select plan(74);
 
 -- The error code of a statement, or none. The statement is undone.
 create function memory_test.code_of(statement text)
@@ -625,6 +625,56 @@ select throws_ok(
 select throws_ok(
   $$ select memory.configure('{"rrf_k": 10}') $$, '28000', null,
   'settings cannot be configured without a tenant'
+);
+
+-- Where the defaults come from
+
+select memory_test.as_tenant('a') \g /dev/null
+select is(
+  memory_test.hint_of('{"rrf_k": 0}'),
+  'a setting is out of its range: new row for relation "settings" violates check constraint '
+  '"settings_rrf_k_check": CHECK (((rrf_k >= 1) AND (rrf_k <= 10000)))',
+  'the hint of a value out of range is the range'
+);
+select is(
+  memory_test.hint_of('{"rrf_k": "many"}'),
+  'a setting is out of its range: invalid input syntax for type integer: "many": '
+  'Pass a value of the type of the column of memory.settings.',
+  'the hint of a value of another type names the column'
+);
+-- In steps: some servers add no column with a default to a table whose row parsed bodies read.
+alter table memory.settings add column greeting text check (greeting in ('hi', 'hello'));
+alter table memory.settings alter column greeting set default 'hi';
+update memory.settings set greeting = default;
+alter table memory.settings
+alter column greeting set not null,
+drop column bm25_b,
+alter column rrf_k set default 61;
+select memory.refresh_setting_defaults() \g /dev/null
+select is(
+  to_jsonb(memory.setting_defaults()) - (
+    select array_agg(a.attname::text) from pg_attribute as a
+    where a.attrelid = 'memory.settings'::regclass and a.attname not in ('greeting', 'rrf_k')
+  ),
+  '{"greeting": "hi", "rrf_k": 61}',
+  'after a refresh the defaults are those of the columns, of a new one too'
+);
+select ok(
+  not to_jsonb(memory.setting_defaults()) ? 'bm25_b', 'and a dropped column is left out'
+);
+select is(
+  (memory.current_settings()).greeting, 'hi', 'a tenant with a row has the default of a new column'
+);
+select memory.write_settings(
+  jsonb_populate_record(memory.current_settings(), '{"greeting": "hello"}')
+) \g /dev/null
+select is((memory.current_settings()).greeting, 'hello', 'and can be given another value');
+select is(
+  (
+    select p.provolatile::text || p.proparallel::text || pg_get_userbyid(p.proowner)
+    from pg_proc as p where p.oid = 'memory.setting_defaults()'::regprocedure
+  ),
+  'ismemory_owner', 'the refreshed function is immutable, as the first one was'
 );
 
 select * from finish();

@@ -4,7 +4,8 @@ The memory itself, its rules and its ranking are functions of the schema ``memor
 computes embeddings, calls those functions and offers them as tools.
 """
 
-from pymem.config import MemoryModuleConfig, RetrievalConfig, load_config
+from pymem.config import MemoryModuleConfig, load_config
+from pymem.config_sections import RetrievalConfig
 from pymem.database import Database, Request
 from pymem.embedding import EmbeddingEngine, get_embedding_engine
 from pymem.errors import (

@@ -26,6 +26,7 @@ from psycopg.rows import AsyncRowFactory, args_row, scalar_row
 from psycopg.types.json import Jsonb, set_json_loads
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
+from pymem.catalog import JSON_ARGUMENTS, VECTOR_ARGUMENTS
 from pymem.errors import RETRYABLE, InvalidArgumentError, translate
 from pymem.sanitize import clean_json, clean_text, dump_json
 
@@ -346,11 +347,6 @@ def _request_parameters(request: Request) -> dict[str, Any]:
     return {f"{_REQUEST_PREFIX}{name}": getattr(request, name) for name in _REQUEST_FIELDS}
 
 
-_JSON_ARGUMENTS = frozenset(
-    {"context", "context_hints", "episodes", "facts", "metadata", "output", "settings", "tags"}
-)
-
-
 def _parameters(arguments: dict[str, Any]) -> dict[str, Any]:
     return {name: _argument(name, value) for name, value in arguments.items() if value is not None}
 
@@ -361,9 +357,9 @@ def _argument(name: str, value: Any) -> Any:
     Numbers and ids go as text, so that the server reads them as the type of the parameter and an
     overflow or a typing error is reported as such, not as an unknown function.
     """
-    if name in _JSON_ARGUMENTS:
+    if name in JSON_ARGUMENTS:
         return Jsonb(clean_json(name, value), dumps=dump_json)
-    if name == "embedding":
+    if name in VECTOR_ARGUMENTS:
         return Vector(value)
     if isinstance(value, str):
         return clean_text(value)

@@ -112,6 +112,22 @@ def server() -> Iterator[Server]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+def copy_checkout(folder: Path) -> Path:
+    """Copy the working tree, without what git ignores, and return the copy."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for name in listed.stdout.split("\0"):
+        if name and (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    return folder
+
+
 def sqitch(server: Server, database: str, *arguments: str, checkout: Path = ROOT) -> str:
     """Run sqitch of a checkout on a database and return its output."""
     target = conninfo.conninfo_to_dict(server.url(database))

@@ -8,8 +8,6 @@ import pytest
 from pydantic import ValidationError
 
 from pymem import InvalidArgumentError, MemoryModuleConfig, RetrievalConfig, load_config
-from pymem.config import _SETTINGS
-from tests.conftest import Database
 
 
 def write(folder: Path, text: str) -> Path:
@@ -66,20 +64,6 @@ def test_what_the_file_says_is_what_is_set(tmp_path: Path) -> None:
         "episode_ttl_days": 14,
         "vector_index_schedule": "0 3 * * sun",
     }
-
-
-def test_every_setting_can_be_configured_and_has_the_default_of_the_database(
-    database: Database,
-) -> None:
-    defaults = database.value("select to_jsonb(memory.default_settings('a'))")
-    config = MemoryModuleConfig()
-
-    for path, setting in _SETTINGS.items():
-        value: object = config
-        for part in path.split("."):
-            value = getattr(value, part)
-        assert value == defaults[setting], path
-    assert set(_SETTINGS.values()) == set(defaults) - {"tenant_id"}
 
 
 @pytest.mark.parametrize(

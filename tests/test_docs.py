@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from pymem import EmbeddingEngine, Memory, get_embedding_engine
-from pymem.config import _SETTINGS
 from pymem.tools.document import document
 from tests.conftest import ROOT, Database
 
@@ -43,18 +42,6 @@ def test_the_state_diagrams_draw_the_declared_transitions(database: Database) ->
     assert sorted(drawn) == sorted(declared)
     # Nothing in the diagrams but edges.
     assert len(drawn) == text.count(" --> ")
-
-
-def test_every_setting_is_documented_with_its_default(database: Database) -> None:
-    text = (ROOT / "docs" / "configuration.md").read_text()
-    documented = re.findall(r"^\| `(\w+)` \| `([\w.]+)` \| ([^|]+) \|", text, re.M)
-
-    settings = database.value("select to_jsonb(memory.setting_defaults()) - 'tenant_id'")
-    paths = {setting: path for path, setting in _SETTINGS.items()}
-    assert sorted(documented) == sorted(
-        (name, paths[name], value if isinstance(value, str) else json.dumps(value))
-        for name, value in settings.items()
-    )
 
 
 README = (ROOT / "README.md").read_text()

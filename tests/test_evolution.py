@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import psycopg
 import pytest
 
-from generator.changes import generate
+from generator.changes import deploy_changes
 from pymem import UnavailableError, __version__, schema
 from pymem.bundles import write_bundles
-from tests.conftest import ROOT, Database, Server, fresh_database, sqitch
+from tests.conftest import Database, Server, copy_checkout, fresh_database, sqitch
 from tests.test_install import dump
 
 NEXT = "99.0.0"
@@ -50,19 +50,7 @@ def make(checkout: Path, *arguments: str) -> None:
 @pytest.fixture(scope="module")
 def checkout(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the repository in which the next release was made by the book."""
-    copy = tmp_path_factory.mktemp("evolution") / "pymem"
-    tracked = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    for name in filter(None, tracked.stdout.split("\0")):
-        if (ROOT / name).is_file():
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, copy / name)
-
+    copy = copy_checkout(tmp_path_factory.mktemp("evolution") / "pymem")
     environment = {"SQITCH_FULLNAME": "pymem tests", "SQITCH_EMAIL": "tests@pymem.invalid"}
 
     def plan(*arguments: str) -> None:
@@ -116,9 +104,12 @@ def checkout(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (copy / "verify/tables/facts_add_language.sql").write_text(
         "begin;\nselect language from memory.facts where false;\nrollback;\n"
     )
-    with fresh_database(server) as scratch:
-        for path, text in generate(copy, scratch.superuser_url).items():
-            path.write_text(text)
+    with (
+        fresh_database(server) as scratch,
+        psycopg.connect(scratch.superuser_url, autocommit=True) as connection,
+    ):
+        for name, text in deploy_changes(copy, connection).scripts.items():
+            (copy / name).write_text(text)
     return copy
 
 

@@ -4,98 +4,122 @@ begin;
 
 set local role memory_owner;
 
--- No column defaults: memory.setting_defaults() is the one place that knows them, also for a tenant
--- that has no row yet.
+-- A setting is declared here and nowhere else: type, default, range (CHECK) and meaning (comment).
+-- memory.refresh_setting_defaults() makes a constant of the defaults for tenants without a row;
+-- make generate writes the client's row, the sections of butler.toml and the documentation.
 create table memory.settings (
   tenant_id text primary key check (octet_length(tenant_id) <@ int4range '[1,128]'),
 
-  retrieval_mode text not null check (retrieval_mode in ('hybrid', 'semantic', 'keyword')),
-  retrieval_limit integer not null check (retrieval_limit between 1 and 1000),
-  candidate_pool integer not null check (candidate_pool between 1 and 10000),
-  min_confidence float8 not null check (min_confidence between 0 and 1),
-  ranking text not null check (ranking in ('calibrated', 'specified')),
-  min_relevance float8 not null check (min_relevance between 0 and 1),
-  min_evidence float8 not null check (min_evidence between 0 and 1),
-  meaning_weight float8 not null check (meaning_weight between 0 and 1),
-  words_weight float8 not null check (words_weight between 0 and 1),
-  episode_meaning_weight float8 not null check (episode_meaning_weight between 0 and 1),
-  episode_words_weight float8 not null check (episode_words_weight between 0 and 1),
-  relevance_sharpness float8 not null check (relevance_sharpness between 1 and 1000),
-  weight_relevance float8 not null check (weight_relevance between 0 and 1),
-  weight_importance float8 not null check (weight_importance between 0 and 1),
-  weight_recency float8 not null check (weight_recency between 0 and 1),
-  weight_confidence float8 not null check (weight_confidence between 0 and 1),
-  rrf_k integer not null check (rrf_k between 1 and 10000),
-  keyword_match text not null check (keyword_match in ('any', 'all')),
-  bm25_k1 float8 not null check (bm25_k1 between 0 and 10),
-  bm25_b float8 not null check (bm25_b between 0 and 1),
-  boost_neighbors float8 not null check (boost_neighbors between 0 and 1),
-  boost_session float8 not null check (boost_session between 0 and 1),
-  boost_named float8 not null check (boost_named between 0 and 1),
-  boost_time float8 not null check (boost_time between 0 and 1),
-  updates_first boolean not null,
-  time_zone text not null check (time_zone <> ''),
-  text_search_config text not null check (text_search_config <> ''),
-  index_rendering text not null check (index_rendering in ('content', 'dated')),
-  embedding_rendering text not null
+  retrieval_mode text not null default 'hybrid'
+  check (retrieval_mode in ('hybrid', 'semantic', 'keyword')),
+  retrieval_limit integer not null default 20 check (retrieval_limit between 1 and 1000),
+  candidate_pool integer not null default 100 check (candidate_pool between 1 and 10000),
+  min_confidence float8 not null default 0.2 check (min_confidence between 0 and 1),
+  ranking text not null default 'calibrated' check (ranking in ('calibrated', 'specified')),
+  min_relevance float8 not null default 0.06 check (min_relevance between 0 and 1),
+  min_evidence float8 not null default 0.06 check (min_evidence between 0 and 1),
+  meaning_weight float8 not null default 0.8 check (meaning_weight between 0 and 1),
+  words_weight float8 not null default 0.2 check (words_weight between 0 and 1),
+  episode_meaning_weight float8 not null default 0.5
+  check (episode_meaning_weight between 0 and 1),
+  episode_words_weight float8 not null default 0.95 check (episode_words_weight between 0 and 1),
+  relevance_sharpness float8 not null default 40 check (relevance_sharpness between 1 and 1000),
+  weight_relevance float8 not null default 0.4 check (weight_relevance between 0 and 1),
+  weight_importance float8 not null default 0.3 check (weight_importance between 0 and 1),
+  weight_recency float8 not null default 0.2 check (weight_recency between 0 and 1),
+  weight_confidence float8 not null default 0.1 check (weight_confidence between 0 and 1),
+  rrf_k integer not null default 60 check (rrf_k between 1 and 10000),
+  keyword_match text not null default 'any' check (keyword_match in ('any', 'all')),
+  bm25_k1 float8 not null default 0.5 check (bm25_k1 between 0 and 10),
+  bm25_b float8 not null default 0.4 check (bm25_b between 0 and 1),
+  boost_neighbors float8 not null default 0.4 check (boost_neighbors between 0 and 1),
+  boost_session float8 not null default 0.4 check (boost_session between 0 and 1),
+  boost_named float8 not null default 0.1 check (boost_named between 0 and 1),
+  boost_time float8 not null default 0.3 check (boost_time between 0 and 1),
+  updates_first boolean not null default true,
+  time_zone text not null default 'UTC' check (time_zone <> ''),
+  text_search_config text not null default 'english' check (text_search_config <> ''),
+  index_rendering text not null default 'dated' check (index_rendering in ('content', 'dated')),
+  embedding_rendering text not null default 'previous_dated'
   check (embedding_rendering in ('content', 'dated', 'previous', 'previous_dated')),
-  recency_half_life_days float8 not null check (recency_half_life_days between 0.001 and 100000),
-  recency_null text not null check (recency_null in ('zero', 'created_at')),
-  exact_scan_limit integer not null check (exact_scan_limit >= 0),
-  vector_index_schedule text not null check (memory.is_schedule(vector_index_schedule)),
-  corpus_statistics_schedule text not null check (memory.is_schedule(corpus_statistics_schedule)),
+  recency_half_life_days float8 not null default 7
+  check (recency_half_life_days between 0.001 and 100000),
+  recency_null text not null default 'zero' check (recency_null in ('zero', 'created_at')),
+  exact_scan_limit integer not null default 10000 check (exact_scan_limit >= 0),
+  vector_index_schedule text not null default 'off'
+  check (memory.is_schedule(vector_index_schedule)),
+  corpus_statistics_schedule text not null default '30 3 * * *'
+  check (memory.is_schedule(corpus_statistics_schedule)),
 
-  fading_threshold float8 not null check (fading_threshold between 0 and 1),
-  expiry_threshold float8 not null check (expiry_threshold between 0 and 1),
-  episode_ttl_days float8 not null check (episode_ttl_days between 0.001 and 100000),
-  decay_sweep_schedule text not null check (memory.is_schedule(decay_sweep_schedule)),
-  episode_cleanup_schedule text not null check (memory.is_schedule(episode_cleanup_schedule)),
-  rule_hygiene_schedule text not null check (memory.is_schedule(rule_hygiene_schedule)),
-  event_seal_schedule text not null check (memory.is_schedule(event_seal_schedule)),
+  fading_threshold float8 not null default 0.2 check (fading_threshold between 0 and 1),
+  expiry_threshold float8 not null default 0.05 check (expiry_threshold between 0 and 1),
+  episode_ttl_days float8 not null default 7 check (episode_ttl_days between 0.001 and 100000),
+  decay_sweep_schedule text not null default '0 3 * * *'
+  check (memory.is_schedule(decay_sweep_schedule)),
+  episode_cleanup_schedule text not null default '10 3 * * *'
+  check (memory.is_schedule(episode_cleanup_schedule)),
+  rule_hygiene_schedule text not null default '20 3 * * *'
+  check (memory.is_schedule(rule_hygiene_schedule)),
+  event_seal_schedule text not null default '40 * * * *'
+  check (memory.is_schedule(event_seal_schedule)),
 
-  context_token_budget integer not null check (context_token_budget between 5 and 1000000),
-  context_chars_per_token float8 not null check (context_chars_per_token between 0.5 and 4),
-  context_token_estimate text not null
+  context_token_budget integer not null default 3000
+  check (context_token_budget between 5 and 1000000),
+  context_chars_per_token float8 not null default 4
+  check (context_chars_per_token between 0.5 and 4),
+  context_token_estimate text not null default 'octets'
   check (context_token_estimate in ('octets', 'characters')),
-  context_facts_share float8 not null check (context_facts_share between 0 and 1),
-  context_rules_share float8 not null check (context_rules_share between 0 and 1),
-  context_warnings_share float8 not null check (context_warnings_share between 0 and 1),
-  context_episodes_share float8 not null check (context_episodes_share between 0 and 1),
-  context_confidence text not null check (context_confidence in ('effective', 'base')),
-  context_counts_references boolean not null,
-  context_recent_episodes boolean not null,
+  context_facts_share float8 not null default 0.6 check (context_facts_share between 0 and 1),
+  context_rules_share float8 not null default 0.25 check (context_rules_share between 0 and 1),
+  context_warnings_share float8 not null default 0.05
+  check (context_warnings_share between 0 and 1),
+  context_episodes_share float8 not null default 0.1
+  check (context_episodes_share between 0 and 1),
+  context_confidence text not null default 'effective'
+  check (context_confidence in ('effective', 'base')),
+  context_counts_references boolean not null default false,
+  context_recent_episodes boolean not null default false,
 
-  episode_max_entries integer not null check (episode_max_entries between 0 and 1000000000),
-  episode_pending_grace_days float8 not null
+  episode_max_entries integer not null default 10000
+  check (episode_max_entries between 0 and 1000000000),
+  episode_pending_grace_days float8 not null default 0
   check (episode_pending_grace_days between 0 and 100000),
 
-  consolidation_interval_hours float8 not null
+  consolidation_interval_hours float8 not null default 6
   check (consolidation_interval_hours between 0 and 100000),
-  consolidation_episode_threshold integer not null
+  consolidation_episode_threshold integer not null default 100
   check (consolidation_episode_threshold between 1 and 1000000),
-  consolidation_batch_size integer not null check (consolidation_batch_size between 1 and 10000),
-  consolidation_lease_minutes float8 not null
+  consolidation_batch_size integer not null default 50
+  check (consolidation_batch_size between 1 and 10000),
+  consolidation_lease_minutes float8 not null default 15
   check (consolidation_lease_minutes between 0.1 and 10080),
-  consolidation_max_attempts integer not null check (consolidation_max_attempts between 1 and 1000),
-  consolidation_max_permanence text not null
+  consolidation_max_attempts integer not null default 5
+  check (consolidation_max_attempts between 1 and 1000),
+  consolidation_max_permanence text not null default 'stable'
   check (
     consolidation_max_permanence
     in ('ephemeral', 'volatile', 'standard', 'stable', 'permanent')
   ),
-  consolidation_review boolean not null,
-  consolidation_max_confidence float8 not null check (consolidation_max_confidence between 0 and 1),
+  consolidation_review boolean not null default false,
+  consolidation_max_confidence float8 not null default 0.8
+  check (consolidation_max_confidence between 0 and 1),
 
-  rule_effectiveness text not null check (rule_effectiveness in ('by_outcome', 'asymmetric')),
-  rule_helpful_confirms boolean not null,
-  rule_established_successes integer not null
+  rule_effectiveness text not null default 'by_outcome'
+  check (rule_effectiveness in ('by_outcome', 'asymmetric')),
+  rule_helpful_confirms boolean not null default false,
+  rule_established_successes integer not null default 5
   check (rule_established_successes between 1 and 1000000),
-  rule_established_effectiveness float8 not null
+  rule_established_effectiveness float8 not null default 0.6
   check (rule_established_effectiveness between 0 and 1),
-  rule_proven_successes integer not null check (rule_proven_successes between 1 and 1000000),
-  rule_proven_effectiveness float8 not null check (rule_proven_effectiveness between 0 and 1),
-  rule_proven_age_days float8 not null check (rule_proven_age_days between 0 and 100000),
-  rule_inversion_harms integer not null check (rule_inversion_harms between 1 and 1000000),
-  rule_inversion_effectiveness float8 not null
+  rule_proven_successes integer not null default 15
+  check (rule_proven_successes between 1 and 1000000),
+  rule_proven_effectiveness float8 not null default 0.8
+  check (rule_proven_effectiveness between 0 and 1),
+  rule_proven_age_days float8 not null default 30
+  check (rule_proven_age_days between 0 and 100000),
+  rule_inversion_harms integer not null default 3
+  check (rule_inversion_harms between 1 and 1000000),
+  rule_inversion_effectiveness float8 not null default 0.3
   check (rule_inversion_effectiveness between 0 and 1),
 
   constraint settings_weights_not_all_zero check (
@@ -116,28 +140,28 @@ comment on column memory.settings.retrieval_limit is
 comment on column memory.settings.candidate_pool is
 'How many episodes, by meaning and words, recall considers: the boosts choose among them.';
 comment on column memory.settings.min_confidence is
-'Effective confidence below which recall and context leave a memory out. Range 0..1.';
+'Effective confidence below which recall and context leave a memory out.';
 comment on column memory.settings.ranking is
 'How search, recall and context rank: "calibrated", by a relevance on an absolute scale, or '
 '"specified", by the literal formulas of reciprocal rank fusion (k = 60, lists as deep as the '
 'answer, every word required, no floor, no boosts).';
 comment on column memory.settings.min_relevance is
-'Relevance below which search, recall and context leave a memory out. Range 0..1.';
+'Relevance below which search, recall and context leave a memory out.';
 comment on column memory.settings.min_evidence is
 'How much the best memory''s meaning and words must come to before anything is returned; '
-'memory.required_evidence says how it grows with the number of memories. Range 0..1.';
+'memory.required_evidence says how it grows with the number of memories.';
 comment on column memory.settings.meaning_weight is
-'Relevance that meaning alone can give a fact or rule. Range 0..1.';
+'Relevance that meaning alone can give a fact or rule.';
 comment on column memory.settings.words_weight is
-'Relevance that words alone can give a fact or rule that has a vector. Range 0..1.';
+'Relevance that words alone can give a fact or rule that has a vector.';
 comment on column memory.settings.episode_meaning_weight is
-'Relevance that meaning alone can give an episode. Range 0..1.';
+'Relevance that meaning alone can give an episode.';
 comment on column memory.settings.episode_words_weight is
-'Relevance that words alone can give an episode that has a vector. Range 0..1.';
+'Relevance that words alone can give an episode that has a vector.';
 comment on column memory.settings.relevance_sharpness is
 'How many times more relevance counts in the composite score than its weight says: 1 is the plain '
 'weighted sum; the default lets importance, recency and confidence decide only among memories that '
-'fit about equally. Range 1..1000.';
+'fit about equally.';
 comment on column memory.settings.weight_relevance is 'Weight of relevance in the composite score.';
 comment on column memory.settings.weight_importance is
 'Weight of importance / 10 in the composite score.';
@@ -150,20 +174,20 @@ comment on column memory.settings.keyword_match is
 'Keyword side of search, recall, context and hybrid_search: "any" word of the query, or "all" '
 'words.';
 comment on column memory.settings.bm25_k1 is
-'How much a word that occurs again adds, 0..10 (k1 of BM25).';
+'How much a word that occurs again adds (k1 of BM25).';
 comment on column memory.settings.bm25_b is
-'How much a long text is held against it, 0..1 (b of BM25).';
+'How much a long text is held against it (b of BM25).';
 comment on column memory.settings.boost_neighbors is
-'Relevance that a perfectly relevant turn gives the turns before and after it, 0..1; 0: off.';
+'Relevance that a perfectly relevant turn gives the turns before and after it; 0: off.';
 comment on column memory.settings.boost_session is
-'Relevance that three perfectly relevant episodes give all of their session, 0..1; 0: off.';
+'Relevance that three perfectly relevant episodes give all of their session; 0: off.';
 comment on column memory.settings.boost_named is
 'Relevance that a memory gains if the query names its speaker (metadata.speaker of an episode), '
-'subject or entity (of a fact), 0..1; 0: off.';
+'subject or entity (of a fact); 0: off.';
 comment on column memory.settings.boost_time is
 'Relevance that an episode gains if it is of a time that the query names (memory.read_period), and '
 'a fact or rule in proportion to how it fits; so does a fact that tells news (memory.tells_update) '
-'if the query asks for the present (memory.asks_present). 0..1; 0: off.';
+'if the query asks for the present (memory.asks_present); 0: off.';
 comment on column memory.settings.updates_first is
 'Whether recall and context put a fact that says it is news (memory.tells_update) before the older '
 'facts that it resembles.';
@@ -171,9 +195,11 @@ comment on column memory.settings.time_zone is
 'Time zone in which a query''s "yesterday" or "on 3 May" is read: an IANA name that the server '
 'knows, such as Europe/Berlin.';
 comment on column memory.settings.text_search_config is
-'Text search configuration (language) under which texts are indexed and queries are read.';
+'Text search configuration (language) under which texts are indexed and queries are read. A call '
+'of memory.configure that names it indexes the tenant''s texts again.';
 comment on column memory.settings.index_rendering is
-'What the text index holds of an episode: its "content", or that and its day in words ("dated").';
+'What the text index holds of an episode: its "content", or that and its day in words ("dated"). '
+'A call of memory.configure that names it indexes the tenant''s texts again.';
 comment on column memory.settings.embedding_rendering is
 'What is embedded of an episode: its "content", that and its day in words ("dated"), the content '
 'and the end of the session''s previous turn ("previous"), or all three ("previous_dated"). '
@@ -185,23 +211,29 @@ comment on column memory.settings.exact_scan_limit is
 'Up to so many memories of a type, semantic search compares all of them even if an approximate '
 'index exists.';
 comment on column memory.settings.vector_index_schedule is
-'When the job rebuild_vector_indexes is due, in the form of memory.is_schedule.';
+'When the job rebuild_vector_indexes is due: five fields as in crontab(5), or "off" '
+'(memory.is_schedule).';
 comment on column memory.settings.corpus_statistics_schedule is
-'When the job fold_corpus_statistics is due, in the form of memory.is_schedule.';
+'When the job fold_corpus_statistics is due: five fields as in crontab(5), or "off" '
+'(memory.is_schedule).';
 comment on column memory.settings.fading_threshold is
-'Effective confidence below which a memory fades; confirming it above clears the mark. Range 0..1.';
+'Effective confidence below which a memory fades; confirming it above clears the mark.';
 comment on column memory.settings.expiry_threshold is
-'Effective confidence below which a fact expires and a rule is forgotten. Range 0..1.';
+'Effective confidence below which a fact expires and a rule is forgotten.';
 comment on column memory.settings.episode_ttl_days is
 'Days an episode lives unless its store says otherwise.';
 comment on column memory.settings.decay_sweep_schedule is
-'When the job run_decay_sweep is due, in the form of memory.is_schedule.';
+'When the job run_decay_sweep is due: five fields as in crontab(5), or "off" '
+'(memory.is_schedule).';
 comment on column memory.settings.episode_cleanup_schedule is
-'When the job run_episode_cleanup is due, in the form of memory.is_schedule.';
+'When the job run_episode_cleanup is due: five fields as in crontab(5), or "off" '
+'(memory.is_schedule).';
 comment on column memory.settings.rule_hygiene_schedule is
-'When the job run_rule_hygiene is due, in the form of memory.is_schedule.';
+'When the job run_rule_hygiene is due: five fields as in crontab(5), or "off" '
+'(memory.is_schedule).';
 comment on column memory.settings.event_seal_schedule is
-'When the job seal_events is due, in the form of memory.is_schedule.';
+'When the job seal_events is due: five fields as in crontab(5), or "off" '
+'(memory.is_schedule).';
 comment on column memory.settings.context_token_budget is
 'Tokens of memory.context when a call names none.';
 comment on column memory.settings.context_chars_per_token is
@@ -245,7 +277,7 @@ comment on column memory.settings.consolidation_review is
 'Whether what consolidation came up with waits for somebody to accept it '
 '(memory.accept_proposals).';
 comment on column memory.settings.consolidation_max_confidence is
-'The confidence that a fact may have at most which consolidation inferred. Range 0..1.';
+'The confidence that a fact may have at most which consolidation inferred.';
 comment on column memory.settings.rule_effectiveness is
 'Effectiveness of a rule after a mark: "by_outcome", the share of successes after a helpful mark '
 'and the asymmetric score after a harmful one, or always the "asymmetric" score.';
@@ -255,17 +287,17 @@ comment on column memory.settings.rule_established_successes is
 'Successes from which a candidate may become established.';
 comment on column memory.settings.rule_established_effectiveness is
 'Effectiveness from which a candidate may become established, and below which a harmful mark '
-'makes an established rule a candidate again. Range 0..1.';
+'makes an established rule a candidate again.';
 comment on column memory.settings.rule_proven_successes is
 'Successes from which an established rule may become proven.';
 comment on column memory.settings.rule_proven_effectiveness is
 'Effectiveness from which an established rule may become proven, and below which a harmful mark '
-'makes a proven rule merely established. Range 0..1.';
+'makes a proven rule merely established.';
 comment on column memory.settings.rule_proven_age_days is
 'Age from which an established rule may become proven, days.';
 comment on column memory.settings.rule_inversion_harms is
 'Harmful outcomes from which a rule is due to become a warning.';
 comment on column memory.settings.rule_inversion_effectiveness is
-'Effectiveness below which such a rule is due to become a warning. Range 0..1.';
+'Effectiveness below which such a rule is due to become a warning.';
 
 commit;

@@ -89,12 +89,16 @@ class Calls:
         copy._versions = self._versions
         return copy
 
-    async def require_tenant(self, tenant_id: str) -> None:
-        """Refuse a tenant named by a caller unless it is the one these calls act for."""
-        await self._value("require_tenant", tenant_id=tenant_id)
-
     async def _value(self, function: str, /, **arguments: Any) -> Any:
         return await self._database.value(self._request, function, **arguments)
 
     async def _rows(self, row: type[Row], function: str, /, **arguments: Any) -> list[Row]:
         return await self._database.rows(self._request, row, function, **arguments)
+
+    async def _row(self, row: type[Row], function: str, /, **arguments: Any) -> Row:
+        [found] = await self._rows(row, function, **arguments)
+        return found
+
+    async def _row_or_none(self, row: type[Row], function: str, /, **arguments: Any) -> Row | None:
+        found = await self._rows(row, function, **arguments)
+        return found[0] if found else None

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
 from uuid import UUID
 
+import numpy as np
+import numpy.typing as npt
+
 from pymem.errors import ConflictError
-from pymem.memory.embeddings import Embedding, EmbeddingMethods
+from pymem.memory.calls import Calls
+from pymem.models import EmbeddingVersion, MemoryType
 
 logger = logging.getLogger(__name__)
+
+Embedding = Sequence[float] | npt.NDArray[np.floating[Any]]
 
 Answer = TypeVar("Answer")
 
 
-class Vectors(EmbeddingMethods):
+class Vectors(Calls):
     """What the methods that store and search need to embed here, if there is an engine."""
 
     async def _with_vector(
@@ -58,7 +64,7 @@ class Vectors(EmbeddingMethods):
             version = await asyncio.to_thread(lambda engine: engine.version, self._engine)
             if self._database.read_only:
                 # There is nothing to search by vector before somebody has registered the model.
-                active = await self.active_embedding_version()
+                active = await self._active_version()
                 if active is None or (active.model, active.version) != (
                     self._engine.model,
                     version,
@@ -67,8 +73,10 @@ class Vectors(EmbeddingMethods):
                 self._versions[tenant_id] = active.id
                 return active.id
             try:
-                version_id = await self.register_embedding_version(self._engine.model, version)
-                active = await self.active_embedding_version()
+                version_id = await self._value(
+                    "register_embedding_version", model=self._engine.model, version=version
+                )
+                active = await self._active_version()
             except ConflictError as error:
                 logger.warning("searching by keyword, storing without vectors: %s", error)
                 active = None
@@ -76,3 +84,42 @@ class Vectors(EmbeddingMethods):
                 version_id if active is not None and active.id == version_id else None
             )
         return self._versions[tenant_id]
+
+    async def _active_version(self) -> EmbeddingVersion | None:
+        return await self._row_or_none(EmbeddingVersion, "active_embedding_version")
+
+    async def _store(
+        self,
+        memory_type: MemoryType,
+        embedding: Embedding | None,
+        embedding_version_id: UUID | str | None,
+        /,
+        **arguments: Any,
+    ) -> UUID:
+        embedded_here = False
+        if embedding is None and (version_id := await self._version_id()) is not None:
+            names = ("subject", "predicate", "butler", "session_id", "created_at", "as_of")
+            text = await self._value(
+                "embedding_text",
+                memory_type=memory_type,
+                content=arguments["content"],
+                **{name: arguments.get(name) for name in names},
+            )
+            embedding, embedding_version_id = await self._embed(text), version_id
+            embedded_here = True
+        function = f"store_{memory_type}"
+        try:
+            result: UUID = await self._value(
+                function,
+                embedding=embedding,
+                embedding_version_id=embedding_version_id,
+                **arguments,
+            )
+        except ConflictError:
+            if not embedded_here:
+                raise
+            # Perhaps the embedding version was switched meanwhile: then nothing is lost, the
+            # embedding worker makes the vector. Any other conflict is raised again here.
+            self._versions.pop(self._request.tenant_id, None)
+            result = await self._value(function, **arguments)
+        return result

@@ -9,5 +9,6 @@ drop function memory.text_search_config_of(text);
 drop function memory.current_settings();
 drop function memory.default_settings(text);
 drop function memory.setting_defaults();
+drop function memory.refresh_setting_defaults();
 
 commit;

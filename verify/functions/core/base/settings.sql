@@ -2,6 +2,7 @@
 
 begin;
 select
+  'memory.refresh_setting_defaults()'::regprocedure,
   'memory.setting_defaults()'::regprocedure,
   'memory.default_settings(text)'::regprocedure,
   'memory.current_settings()'::regprocedure,

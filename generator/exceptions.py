@@ -1,0 +1,214 @@
+"""What the catalogue does not say, or says otherwise than Python does: kept short, by hand.
+
+A new function needs an entry only where the rules in generator/client.py do not fit it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# Functions
+
+NO_METHOD = {
+    # The client names the request itself.
+    *("set_request", "current_tenant", "current_actor"),
+    *("current_request_id", "current_reason", "current_butler"),
+}
+"""Functions without a method. Immutable ones, the formulas, have none either."""
+
+POSITIONAL = {
+    "accept_proposals": "positions",
+    "calibrate_similarity": "sample_size",
+    "claim_episodes": "butler",
+    "entity_neighbors": "max_depth max_results",
+    "list_consolidation_runs": "butler",
+    "mark_harmful": "reason",
+    "rebuild_vector_indexes": "method",
+    "reject_proposals": "positions",
+    "requeue_episodes": "episode_ids",
+    "visible_scope": "scope",
+}
+"""Arguments with a default that may be passed by position: others only by name."""
+
+ARGUMENT_TYPES = {"permanence": "str", "relations": "Sequence[Relation]", "tags": "list[str]"}
+
+QUERY_ARGUMENTS = ("query", "topic", "trigger_prompt")
+"""The text that is embedded here for a function that takes its embedding."""
+
+# What functions return
+
+RESULT_TYPES = {
+    "consolidation_context": "dict[str, list[dict[str, Any]]]",
+    "get_memory": "dict[str, Any] | None",
+    "visible_scope": "str | None",
+}
+
+ONE_ROW = {"calibrate_similarity", "create_access_token", "create_link", "current_login"}
+"""Functions that return exactly one row, though they do not say ROWS 1."""
+
+ONE_ROW_OR_NONE = {
+    *("active_embedding_version", "authenticate_token", "entity_get", "get_chain_head"),
+}
+
+ROW_NAMES = {
+    "active_embedding_version": "EmbeddingVersion",
+    "authenticate_token": "TokenHolder",
+    "calibrate_similarity": "SimilarityScale",
+    "check_indexes": "IndexProblem",
+    "check_vector_recall": "VectorRecall",
+    "claim_episodes": "ClaimedEpisode",
+    "claim_unembedded": "Unembedded",
+    "consolidation_diff": "Proposal",
+    "consolidation_due": "DueButler",
+    "consolidation_runs": "ConsolidationRun",
+    "contradictions": "Contradiction",
+    "create_access_token": "NewAccessToken",
+    "create_link": "StoredLink",
+    "current_embedding_versions": "EmbeddingVersion",
+    "current_login": "Login",
+    "embedding_backlog": "EmbeddingBacklog",
+    "entity_get": "Entity",
+    "entity_merge": "Merge",
+    "entity_neighbor": "Neighbor",
+    "entity_unmerge": "Unmerge",
+    "erase_subject": "Erasure",
+    "fact_history": "FactVersion",
+    "fail_consolidation": "FailedBatch",
+    "get_chain_head": "ChainHead",
+    "get_links": "Link",
+    "list_access_tokens": "AccessToken",
+    "list_scopes": "Scope",
+    "list_tenants": "Tenant",
+    "mark_harmful": "MarkedRule",
+    "mark_helpful": "MarkedRule",
+    "memory_events": "Event",
+    "replay_memory": "MemoryState",
+    "run_decay_sweep": "Sweep",
+    "run_decay_sweep_all_tenants": "TenantSweep",
+    "run_episode_cleanup": "Cleanup",
+    "run_rule_hygiene": "Hygiene",
+    "seal_events": "Seal",
+    "store_episodes": "StoredEpisode",
+    "store_facts": "StoredFact",
+    "undo_consolidation": "Undone",
+    "vector_index_statements": "IndexStatement",
+    "verify_erasure": "Remainder",
+}
+"""Class of a row, by the type that the function returns or, if it lists columns, by the function.
+
+Others are named like the type or function, in camel case.
+"""
+
+NULLABLE = {
+    "AccessToken": "revoked_at last_used_on",
+    "ChainProblem": "position event_id memory_type memory_id",
+    "ClaimedEpisode": "session_id",
+    "EmbeddingBacklog": "embedding_version_id model version oldest_at",
+    "Entity": "merged_into",
+    "ExplainedMemory": "position subject predicate similarity semantic_rank rank keyword_rank "
+    "rrf_score meaning words neighbor_boost session_boost named_boost time_boost relevance "
+    "updates_id score",
+    "FactVersion": "valid_to known_to supersedes_id source_butler source_episode_id actor reason",
+    "Finding": "subject hint",
+    "Login": "tenant_id",
+    "MemoryState": "position known_to event_type actor image problem",
+    "Neighbor": "fact_id",
+    "Proposal": "memory_id key before after",
+    "RankedMemory": "subject predicate permanence maturity effectiveness_score entity_id "
+    "session_id last_confirmed_at last_referenced_at similarity semantic_rank rank keyword_rank "
+    "rrf_score meaning words neighbor_boost session_boost named_boost time_boost relevance recency "
+    "updates_id",
+    "RelatedMemory": "scope subject predicate content",
+    "StoredFact": "superseded_id",
+    "VectorRecall": "is_valid index_overlap worst_index_overlap short_index_answers search_overlap "
+    "worst_search_overlap exact_ms index_ms search_ms",
+}
+"""Columns that may be NULL. Rows of tables follow the table's NOT NULL instead."""
+
+NEVER_NULL = {"Event": "actor"}
+"""Columns of tables that a trigger fills in."""
+
+LEFT_OUT = {"ConsolidationRun": "tenant_id", "Event": "tenant_id"}
+"""Columns that are not fields of a row."""
+
+FIELD_TYPES = {"errors": "list[dict[str, Any]]", "role": "TokenRole", "tags": "list[str]"}
+
+SECRET_FIELDS = {("NewAccessToken", "token")}
+"""Fields that repr() leaves out."""
+
+MUTABLE_ROWS = {"RankedMemory"}
+"""Rows that are not frozen: that would double the time it takes to make the ten of an answer."""
+
+WORDS = {
+    "MemoryType": "memory_links.source_type",
+    "RecordedType": "memory_history.memory_type",
+    "Mode": "settings.retrieval_mode",
+    "SourceClass": "episodes.source_class",
+    "KeywordMatch": "settings.keyword_match",
+    "VectorMethod": "rebuild_vector_indexes(method)",
+    "Direction": "related(direction)",
+    "EntityType": "entities.entity_type",
+    "Relation": "memory_links.relation",
+    "TokenRole": "access_tokens.role",
+}
+"""Names of lists of words, and where each is declared: a column's CHECK or a check of an argument.
+
+An argument has the first of these types that holds all words it may be.
+"""
+
+# Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section of butler.toml, for the settings with a prefix or suffix.
+
+    Attributes:
+        path: Below ``[modules.memory]``.
+        name: Its class.
+        subject: What its settings are about.
+        prefix: That of its settings, which their names in the section leave out.
+        suffix: Likewise.
+    """
+
+    path: str
+    name: str
+    subject: str
+    prefix: str = ""
+    suffix: str = ""
+
+
+SECTIONS = (
+    Section("schedules", "SchedulesConfig", "when periodic jobs are due", suffix="_schedule"),
+    Section(
+        "retrieval.score_weights",
+        "ScoreWeights",
+        "weights of the parts of the composite score",
+        prefix="weight_",
+    ),
+    Section("context", "ContextConfig", "how the budget is shared", prefix="context_"),
+    Section("episodes", "EpisodesConfig", "how long episodes live", prefix="episode_"),
+    Section("confidence", "ConfidenceConfig", "thresholds of decay", prefix="confidence_"),
+    Section("rules", "RulesConfig", "how rules earn and lose trust", prefix="rule_"),
+    Section(
+        "consolidation",
+        "ConsolidationConfig",
+        "when and how episodes become facts and rules",
+        prefix="consolidation_",
+    ),
+    Section("retrieval", "RetrievalConfig", "search, recall and context"),
+)
+"""A setting belongs to the first section that fits its name."""
+
+SETTING_PATHS = {
+    "context_token_budget": "retrieval.context_token_budget",
+    "episode_meaning_weight": "retrieval.episode_meaning_weight",
+    "episode_ttl_days": "episodes.default_ttl_days",
+    "episode_words_weight": "retrieval.episode_words_weight",
+    "expiry_threshold": "confidence.expiry_threshold",
+    "fading_threshold": "confidence.fading_threshold",
+    "retrieval_limit": "retrieval.default_limit",
+    "retrieval_mode": "retrieval.default_mode",
+    "vector_index_schedule": "schedules.vector_indexes",
+}
+"""Settings whose place in butler.toml does not follow from their name."""

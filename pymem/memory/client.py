@@ -1,0 +1,210 @@
+"""The client: the functions of the schema, and those that need preparation here."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+
+from pymem.errors import InvalidArgumentError
+from pymem.memory.functions import Functions
+from pymem.memory.vectors import Embedding
+from pymem.models import MemoryType, Mode, RankedMemory, StoredEpisode, StoredFact
+
+
+class Memory(Functions):
+    """A tenant's memory.
+
+    Where no scope is named, searches, recall and statistics look at what the butler of the request
+    sees: its own memories and global ones. The scope ``*`` stands for everything of the tenant, as
+    does none where the request names no butler.
+
+    Arguments that are left out (None) take the defaults of the SQL functions. Docstrings are the
+    comments of the SQL functions: their NULL is None here, and their Errors come as PymemError.
+
+    With an engine, texts and queries are embedded here on their way to the database. Without one,
+    memories are stored without a vector, for the embedding worker, and search works by keyword.
+
+    Args:
+        database: An open database.
+        engine: Makes vectors; None for a client that computes none.
+        request: On whose behalf calls are made.
+
+    Raises:
+        PymemError: Each method raises its subclasses; docs/errors.md lists the codes.
+    """
+
+    async def store_episodes(
+        self, episodes: Sequence[dict[str, Any]], *, as_of: datetime | None = None
+    ) -> list[StoredEpisode]:
+        """Store many episodes at once, or none; their vectors are the embedding worker's work.
+
+        Args:
+            episodes: Objects with content, butler and, if wanted, session_id, importance,
+                metadata, idempotency_key, created_at (ISO 8601) and source_class.
+            as_of: When they are stored.
+        """
+        return await self._rows(
+            StoredEpisode,
+            "store_episodes",
+            episodes=[_as_json(episode) for episode in episodes],
+            as_of=as_of,
+        )
+
+    async def store_facts(
+        self,
+        facts: Sequence[dict[str, Any]],
+        *,
+        embedding_version_id: UUID | None = None,
+        as_of: datetime | None = None,
+    ) -> list[StoredFact]:
+        """Store many facts at once, or none; vectors they lack are the embedding worker's work.
+
+        Args:
+            facts: Objects with subject, predicate, content and, if wanted, importance, permanence,
+                scope, tags, entity_id, object_entity_id, confidence, source_butler,
+                source_episode_id, metadata, embedding, idempotency_key, valid_from and valid_to
+                (ISO 8601).
+            embedding_version_id: The version of the embeddings.
+            as_of: When they are stored.
+        """
+        return await self._rows(
+            StoredFact,
+            "store_facts",
+            facts=[_as_json(fact) for fact in facts],
+            embedding_version_id=embedding_version_id,
+            as_of=as_of,
+        )
+
+    async def semantic_search(
+        self,
+        memory_type: MemoryType,
+        query: str | None = None,
+        *,
+        embedding: Embedding | None = None,
+        scope: str | None = None,
+        max_results: int | None = None,
+        as_of: datetime | None = None,
+    ) -> list[RankedMemory]:
+        """Return the memories of one type nearest in meaning to a query or its vector."""
+
+        async def search(**vector: Any) -> list[RankedMemory]:
+            if vector["embedding"] is None:
+                raise InvalidArgumentError(
+                    "semantic search needs a vector",
+                    hint="Connect with an engine of the active embedding version, "
+                    "or pass embedding.",
+                )
+            return await self._rows(
+                RankedMemory,
+                "semantic_search",
+                memory_type=memory_type,
+                scope=scope,
+                max_results=max_results,
+                as_of=as_of,
+                **vector,
+            )
+
+        return await self._with_vector(search, query, embedding)
+
+    async def search(
+        self,
+        query: str,
+        *,
+        types: Sequence[str] | None = None,
+        scope: str | None = None,
+        mode: Mode | None = None,
+        max_results: int | None = None,
+        min_confidence: float | None = None,
+        min_relevance: float | None = None,
+        embedding: Embedding | None = None,
+        as_of: datetime | None = None,
+    ) -> list[RankedMemory]:
+        """Search several types and return the best of all."""
+        search = partial(
+            self._rows,
+            RankedMemory,
+            "search",
+            query=query,
+            types=types,
+            scope=scope,
+            mode=mode,
+            max_results=max_results,
+            min_confidence=min_confidence,
+            min_relevance=min_relevance,
+            as_of=as_of,
+        )
+        return await self._with_vector(search, None if mode == "keyword" else query, embedding)
+
+    async def read_period(
+        self, query: str, time_zone: str, *, as_of: datetime | None = None
+    ) -> list[tuple[datetime | None, datetime | None]]:
+        """Return the times that a text names, each from and to; None where it has no end."""
+        period = await self._value("read_period", query=query, time_zone=time_zone, as_of=as_of)
+        return [(part.lower, part.upper) for part in period or ()]
+
+    async def set_embedding(
+        self,
+        memory_type: MemoryType,
+        memory_id: UUID | str,
+        embedding: Embedding,
+        *,
+        embedding_version_id: UUID | None = None,
+        text: str | None = None,
+    ) -> bool:
+        """Give a memory its vector; False if it is gone or has another text by now."""
+        result: bool = await self._value(
+            "set_embedding",
+            memory_type=memory_type,
+            memory_id=memory_id,
+            embedding=embedding,
+            embedding_version_id=embedding_version_id,
+            text_md5=_md5(text),
+        )
+        return result
+
+    async def set_embeddings(
+        self,
+        memories: Sequence[tuple[str, UUID]],
+        embeddings: Sequence[Embedding],
+        *,
+        embedding_version_id: UUID,
+        texts: Sequence[str] | None = None,
+    ) -> list[bool]:
+        """Give several memories their vectors, made of texts, in one transaction."""
+        made_of: Sequence[str | None] = texts if texts is not None else [None] * len(memories)
+        return await self._database.values(
+            self._request,
+            "set_embedding",
+            [
+                {
+                    "memory_type": memory_type,
+                    "memory_id": memory_id,
+                    "embedding": embedding,
+                    "embedding_version_id": embedding_version_id,
+                    "text_md5": _md5(text),
+                }
+                for (memory_type, memory_id), embedding, text in zip(
+                    memories, embeddings, made_of, strict=True
+                )
+            ],
+        )
+
+
+def _as_json(element: Any) -> Any:
+    """Return an element of a batch with its ids as texts and its vector as a list of numbers."""
+    if not isinstance(element, dict):
+        return element
+    changed = {key: str(value) for key, value in element.items() if isinstance(value, UUID)}
+    if element.get("embedding") is not None:
+        changed["embedding"] = np.asarray(element["embedding"], dtype=float).tolist()
+    return element | changed
+
+
+def _md5(text: str | None) -> str | None:
+    return None if text is None else hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
