@@ -44,6 +44,100 @@ def test_the_state_diagrams_draw_the_declared_transitions(database: Database) ->
     assert len(drawn) == text.count(" --> ")
 
 
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text()
+
+
+def section(heading: str) -> str:
+    [text] = re.findall(rf"^#+ {heading}\n(.*?)(?=^#|\Z)", ARCHITECTURE, re.M | re.S)
+    return str(text)
+
+
+def test_the_triggers_of_a_fact_are_documented_in_the_order_in_which_they_fire(
+    database: Database,
+) -> None:
+    documented = re.findall(
+        r"^\| (\w+) \| ([A-Z ]+) \| `(\w+)` \| `(\w+)` \|", section("What fires on a fact"), re.M
+    )
+
+    assert documented == database.query(
+        """select e.name, w.name, t.tgname::text, p.proname::text
+           from pg_trigger as t
+           join pg_proc as p on p.oid = t.tgfoid
+           join (
+             values (1, 4, 'stored'), (2, 16, 'updated'), (3, 8, 'deleted'), (4, 32, 'truncated')
+           ) as e (position, bit, name) on t.tgtype & e.bit > 0
+           join (
+             values
+               (1, 2, 'BEFORE STATEMENT'), (2, 3, 'BEFORE ROW'), (3, 1, 'AFTER ROW'),
+               (4, 0, 'AFTER STATEMENT')
+           ) as w (position, bits, name) on t.tgtype & 3 = w.bits
+           where t.tgrelid = 'memory.facts'::regclass and not t.tgisinternal
+           order by e.position, w.position, t.tgname"""
+    )
+
+
+def test_the_architecture_names_every_table(database: Database) -> None:
+    rows = re.findall(r"^\| [a-z ]+ \| ((?:`\w+`(?:, )?)+) \|", section("Tables"), re.M)
+
+    tables = database.query(
+        "select relname::text from pg_class "
+        "where relnamespace = 'memory'::regnamespace and relkind = 'r'"
+    )
+    assert sorted(re.findall(r"`(\w+)`", "".join(rows))) == sorted(name for (name,) in tables)
+
+
+@pytest.mark.parametrize(
+    "heading", ["A query through recall", "The content of a fact through store_fact"]
+)
+def test_the_walks_through_a_call_name_what_is_called_in_order(
+    database: Database, heading: str
+) -> None:
+    functions = {
+        name: (rights, source)
+        for name, rights, source in database.query(
+            """select p.proname::text,
+                 case when p.prosecdef then pg_get_userbyid(p.proowner)::text else 'caller' end,
+                 pg_get_functiondef(p.oid)
+               from pg_proc as p
+               where p.pronamespace = 'memory'::regnamespace and p.prokind = 'f'"""
+        )
+    }
+    [walk] = re.findall(r"```text\n(.*?)```", section(heading), re.S)
+    path: list[str] = []
+    called: dict[str, list[str]] = {}
+    for line in walk.splitlines():
+        found = re.match(r"([│├└─ ]*)(\w+)( into| facts)? +(\S+)", line)
+        assert found is not None, line
+        branch, name, is_statement, rights = found.groups()
+        path[len(branch) // 3 :] = ["" if is_statement else name]
+        if is_statement:
+            continue
+        assert rights == functions[name][0], line
+        if len(path) > 1 and path[-2]:
+            called.setdefault(path[-2], []).append(name)
+
+    assert called
+    for caller, names in called.items():
+        source = functions[caller][1]
+        places = [re.search(rf"memory\.{name}\(", source) for name in names]
+        assert None not in places, (caller, names)
+        starts = [place.start() for place in places if place]
+        assert starts == sorted(starts), (caller, names)
+
+
+def test_the_core_does_without_the_extras() -> None:
+    folder = ROOT / "deploy" / "functions"
+    extras = {
+        name
+        for path in folder.glob("extras/**/*.sql")
+        for name in re.findall(r"^create or replace function memory\.(\w+)", path.read_text(), re.M)
+    }
+    assert extras
+    for path in folder.glob("core/**/*.sql"):
+        code = re.sub(r"^comment on .*?;$", "", path.read_text(), flags=re.M | re.S)
+        assert not extras & set(re.findall(r"memory\.(\w+)\(", code)), path
+
+
 README = (ROOT / "README.md").read_text()
 BLOCK = re.compile(r"^```sql\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.M | re.S)
 END_OF_BLOCK = "-- end of block --\n"

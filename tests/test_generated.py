@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import copy_checkout
+from tests.conftest import ROOT, copy_checkout
 
 FUNCTION = """
 create or replace function memory.list_subjects(
