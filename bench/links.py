@@ -82,7 +82,7 @@ with recursive walk (id, depth) as (
 select distinct id from walk
 """
 
-WALK = "select * from memory.related('fact', %(start)s, {depth}, max_results => {room})"
+WALK = "select * from memory.list_related('fact', %(start)s, {depth}, max_results => {room})"
 
 LINKS_OF = "select * from memory.get_links('fact', %(start)s, max_results => {room})"
 
@@ -100,12 +100,12 @@ CALLS = [
     ("related: dense, 5 links, all", "dense", False, WALK.format(depth=5, room=1000)),
     ("recursive query: 5 links", "sparse", False, RECURSIVE),
     ("recursive query: dense, 5 links", "dense", False, RECURSIVE),
-    ("contradictions: first 50", "sparse", False, "select * from memory.contradictions()"),
+    ("contradictions: first 50", "sparse", False, "select * from memory.list_contradictions()"),
     (
         "contradictions: all there are",
         "sparse",
         False,
-        "select * from memory.contradictions(max_results => 1000)",
+        "select * from memory.list_contradictions(max_results => 1000)",
     ),
 ]
 

@@ -3,7 +3,7 @@
 One large tenant and many small ones share the tables. Each memory type holds another kind of
 vectors: rules those of texts, each a mixture of the embeddings of three lines of a file; facts
 clusters of random directions; episodes random directions, in which no index finds any structure.
-The figures are those of memory.check_vector_recall for the large tenant.
+The figures are those of memory.measure_index_recall for the large tenant.
 
     python bench/vector_indexes.py --texts episodes.jsonl [--big 50000] [--folder DIR] [--json FILE]
 """
@@ -83,9 +83,9 @@ def load(
 
 
 def check(superuser: psycopg.Connection[Any], sample: int) -> dict[str, dict[str, Any]]:
-    """Return what memory.check_vector_recall says of the large tenant."""
+    """Return what memory.measure_index_recall says of the large tenant."""
     superuser.execute("select set_config('memory.tenant_id', 'big', false)")
-    cursor = superuser.execute("select * from memory.check_vector_recall(%s)", (sample,))
+    cursor = superuser.execute("select * from memory.measure_index_recall(%s)", (sample,))
     names = [column.name for column in cursor.description or ()]
     return {row[0]: dict(zip(names, row, strict=True)) for row in cursor.fetchall()}
 

@@ -38,7 +38,7 @@ QUERY_ARGUMENTS = ("query", "topic", "trigger_prompt")
 # What functions return
 
 RESULT_TYPES = {
-    "consolidation_context": "dict[str, list[dict[str, Any]]]",
+    "get_consolidation_context": "dict[str, list[dict[str, Any]]]",
     "get_memory": "dict[str, Any] | None",
     "visible_scope": "str | None",
 }
@@ -55,13 +55,13 @@ ROW_NAMES = {
     "authenticate_token": "TokenHolder",
     "calibrate_similarity": "SimilarityScale",
     "check_indexes": "IndexProblem",
-    "check_vector_recall": "VectorRecall",
+    "measure_index_recall": "VectorRecall",
     "claim_episodes": "ClaimedEpisode",
-    "claim_unembedded": "Unembedded",
-    "consolidation_diff": "Proposal",
-    "consolidation_due": "DueButler",
+    "claim_embedding_jobs": "Unembedded",
+    "preview_proposals": "Proposal",
+    "list_due_consolidations": "DueButler",
     "consolidation_runs": "ConsolidationRun",
-    "contradictions": "Contradiction",
+    "list_contradictions": "Contradiction",
     "create_access_token": "NewAccessToken",
     "create_link": "StoredLink",
     "current_embedding_versions": "EmbeddingVersion",
@@ -105,9 +105,9 @@ NULLABLE = {
     "ClaimedEpisode": "session_id",
     "EmbeddingBacklog": "embedding_version_id model version oldest_at",
     "Entity": "merged_into",
-    "ExplainedMemory": "position subject predicate similarity semantic_rank rank keyword_rank "
-    "rrf_score meaning words neighbor_boost session_boost named_boost time_boost relevance "
-    "updates_id score",
+    "ExplainedMemory": "position subject predicate similarity semantic_rank keyword_score "
+    "keyword_rank rrf_score meaning words neighbor_boost session_boost named_boost time_boost "
+    "relevance updates_id score",
     "FactVersion": "valid_to known_to supersedes_id source_butler source_episode_id actor reason",
     "Finding": "subject hint",
     "Login": "tenant_id",
@@ -115,9 +115,9 @@ NULLABLE = {
     "Neighbor": "fact_id",
     "Proposal": "memory_id key before after",
     "RankedMemory": "subject predicate permanence maturity effectiveness_score entity_id "
-    "session_id last_confirmed_at last_referenced_at similarity semantic_rank rank keyword_rank "
-    "rrf_score meaning words neighbor_boost session_boost named_boost time_boost relevance recency "
-    "updates_id",
+    "session_id last_confirmed_at last_referenced_at similarity semantic_rank keyword_score "
+    "keyword_rank rrf_score meaning words neighbor_boost session_boost named_boost time_boost "
+    "relevance recency updates_id",
     "RelatedMemory": "scope subject predicate content",
     "StoredFact": "superseded_id",
     "VectorRecall": "is_valid index_overlap worst_index_overlap short_index_answers search_overlap "
@@ -146,7 +146,7 @@ WORDS = {
     "SourceClass": "episodes.source_class",
     "KeywordMatch": "settings.keyword_match",
     "VectorMethod": "rebuild_vector_indexes(method)",
-    "Direction": "related(direction)",
+    "Direction": "list_related(direction)",
     "EntityType": "entities.entity_type",
     "Relation": "memory_links.relation",
     "TokenRole": "access_tokens.role",

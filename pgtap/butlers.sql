@@ -240,7 +240,7 @@ create function memory_test.contradicted(scope text default null)
   language sql
   return array(
     select replace(c.source_content, '[tea] ', '')
-    from memory.contradictions(scope, as_of => '2026-01-02Z') as c
+    from memory.list_contradictions(scope, as_of => '2026-01-02Z') as c
     order by 1
   );
 select memory.set_request(butler => 'home') \g /dev/null

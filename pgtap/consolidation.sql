@@ -141,13 +141,13 @@ select is(
 -- What is due
 
 select results_eq(
-  $$ select d.butler, d.waiting, d.is_running, d.is_due from memory.consolidation_due('2026-01-02T00:15:30Z') as d $$,
+  $$ select d.butler, d.waiting, d.is_running, d.is_due from memory.list_due_consolidations('2026-01-02T00:15:30Z') as d $$,
   $$ values ('home', 5::bigint, true, false), ('work', 1, true, false) $$,
   'a butler with an unfinished run is not due'
 );
 select memory.store_episode('n' || n, 'new', as_of => '2026-01-03Z') from generate_series(1, 3) as n \g /dev/null
 select is(
-  (select d.is_due from memory.consolidation_due('2026-01-03Z') as d where d.butler = 'new'), true,
+  (select d.is_due from memory.list_due_consolidations('2026-01-03Z') as d where d.butler = 'new'), true,
   'a butler that never had a run is due'
 );
 
@@ -320,17 +320,17 @@ select is_empty(
   'an episode consolidated without actions cannot be claimed again'
 );
 select results_eq(
-  $$ select d.butler, d.is_due from memory.consolidation_due('2026-01-04T01:00Z') as d where d.butler = 'home' $$,
+  $$ select d.butler, d.is_due from memory.list_due_consolidations('2026-01-04T01:00Z') as d where d.butler = 'home' $$,
   $$ values ('home', false) $$, 'a butler is not due right after a run'
 );
 select is(
-  (select d.is_due from memory.consolidation_due('2026-01-04T07:00Z') as d where d.butler = 'home'), true,
+  (select d.is_due from memory.list_due_consolidations('2026-01-04T07:00Z') as d where d.butler = 'home'), true,
   'a butler is due again after six hours'
 );
 select memory.configure('{"consolidation_episode_threshold": 2}') \g /dev/null
 select memory.store_episode('more ' || n, 'home', as_of => '2026-01-04T01:00Z') from generate_series(1, 2) as n \g /dev/null
 select is(
-  (select d.is_due from memory.consolidation_due('2026-01-04T01:30Z') as d where d.butler = 'home'), true,
+  (select d.is_due from memory.list_due_consolidations('2026-01-04T01:30Z') as d where d.butler = 'home'), true,
   'a butler is due again when enough episodes wait'
 );
 
@@ -448,7 +448,7 @@ select is_empty(
   'the episodes of a proposed run cannot be claimed'
 );
 select results_eq(
-  format($$ select d.position, d.action, d.memory_type, d.key, d.before, d.after, d.remark from memory.consolidation_diff(%L) as d $$, :'review_run'),
+  format($$ select d.position, d.action, d.memory_type, d.key, d.before, d.after, d.remark from memory.preview_proposals(%L) as d $$, :'review_run'),
   $$ values
      (1::bigint, 'new_fact', 'fact', '[Eve] [age]', '30', '31', 'was stated: would be marked as contradicted'),
      (2, 'new_fact', 'fact', '[Eve] [cat]', null, 'Tom', 'new'),
@@ -457,7 +457,7 @@ select results_eq(
      (5, 'new_rule', 'rule', null, null, 'Be quick', 'new'),
      (6, 'confirmation', 'rule', null, 'Be kind', null, 'would be confirmed'),
      (7, 'confirmation', 'fact', null, null, null, 'there is no such memory') $$,
-  'consolidation_diff shows what each proposal would do'
+  'preview_proposals shows what each proposal would do'
 );
 select results_eq(
   format($$ select r.status, r.rejected from memory.reject_proposals(%L, '{5}') as r $$, :'review_run'),
@@ -472,11 +472,11 @@ select results_eq(
   $$ values ('done', 1, 1, 2, 3) $$, 'a run is done when its last proposals are accepted'
 );
 select results_eq(
-  format($$ select d.position, d.status, d.remark from memory.consolidation_diff(%L) as d where d.position in (1, 2, 3, 5) $$, :'review_run'),
+  format($$ select d.position, d.status, d.remark from memory.preview_proposals(%L) as d where d.position in (1, 2, 3, 5) $$, :'review_run'),
   $$ values
      (1::bigint, 'accepted', 'contradicted'), (2, 'accepted', 'fact created'), (3, 'rejected', 'subject is empty'),
      (5, 'rejected', 'rejected in review') $$,
-  'consolidation_diff shows what became of each proposal'
+  'preview_proposals shows what became of each proposal'
 );
 select results_eq(
   format($$ select r.status, r.facts_created from memory.accept_proposals(%L) as r $$, :'review_run'), $$ values ('done', 1) $$,
@@ -495,7 +495,7 @@ select throws_ok(
   'the proposals of an unknown run cannot be rejected'
 );
 select is_empty(
-  $$ select * from memory.consolidation_diff(gen_random_uuid()) $$, 'an unknown run has no diff'
+  $$ select * from memory.preview_proposals(gen_random_uuid()) $$, 'an unknown run has no diff'
 );
 select memory.configure('{"consolidation_review": false}') \g /dev/null
 
@@ -552,24 +552,24 @@ select throws_ok(
 -- The context for the prompt
 
 select results_eq(
-  $$ select f ->> 'content' from jsonb_array_elements(memory.consolidation_context('home') -> 'facts') as f order by 1 $$,
+  $$ select f ->> 'content' from jsonb_array_elements(memory.get_consolidation_context('home') -> 'facts') as f order by 1 $$,
   $$ values ('38'), ('40'), ('Kim'), ('Paris'), ('c'), ('tea') $$,
-  'consolidation_context has the facts of the butler'
+  'get_consolidation_context has the facts of the butler'
 );
 select is(
-  jsonb_array_length(memory.consolidation_context('home', 2, 1) -> 'facts'), 2,
-  'consolidation_context has at most as many facts as asked for'
+  jsonb_array_length(memory.get_consolidation_context('home', 2, 1) -> 'facts'), 2,
+  'get_consolidation_context has at most as many facts as asked for'
 );
 select is(
-  jsonb_array_length(memory.consolidation_context('home', 2, 1) -> 'rules'), 1,
-  'consolidation_context has at most as many rules as asked for'
+  jsonb_array_length(memory.get_consolidation_context('home', 2, 1) -> 'rules'), 1,
+  'get_consolidation_context has at most as many rules as asked for'
 );
 
-select is(memory.release_episodes(:'new_run'), false, 'a run that has ended cannot be released');
+select is(memory.release_run(:'new_run'), false, 'a run that has ended cannot be released');
 select memory.store_episode('again', 'new', as_of => '2026-01-05Z') \g /dev/null
 select run_id as released_run from memory.claim_episodes('new', as_of => '2026-01-05Z') \gset
 select is(
-  memory.release_episodes(:'released_run', '2026-01-05Z'), true, 'an unfinished run can be released'
+  memory.release_run(:'released_run', '2026-01-05Z'), true, 'an unfinished run can be released'
 );
 select results_eq(
   $$ select c.content from memory.claim_episodes('new', as_of => '2026-01-05Z') as c $$, $$ values ('again') $$,

@@ -13,7 +13,7 @@ create function memory_test.pairs(
   stable
 as $$
   select format('%s: %s | %s', c.kind, c.source_content, c.target_content)
-  from memory.contradictions(scope, max_results, as_of) with ordinality as c
+  from memory.list_contradictions(scope, max_results, as_of) with ordinality as c
   order by c.ordinality
 $$;
 
@@ -33,7 +33,7 @@ create function memory_test.a_fact(
   );
 
 select is_empty(
-  $$ select * from memory.contradictions() $$, 'an empty memory has no contradictions'
+  $$ select * from memory.list_contradictions() $$, 'an empty memory has no contradictions'
 );
 
 -- Links that contradict
@@ -66,7 +66,7 @@ select results_eq(
     $$ select c.kind, c.source_type, c.source_id, c.source_content, round(c.source_confidence::numeric, 3),
          c.source_created_at, c.target_type, c.target_id, c.target_content,
          round(c.target_confidence::numeric, 3), c.target_created_at, c.since
-       from memory.contradictions(as_of => '2026-01-10Z') as c where c.source_type = 'episode' $$
+       from memory.list_contradictions(as_of => '2026-01-10Z') as c where c.source_type = 'episode' $$
   ),
   format(
     $$ values (
@@ -154,7 +154,7 @@ select results_eq(
   format(
     $$ select c.kind, c.source_type, c.source_id, c.source_content, c.source_created_at, c.target_type,
          c.target_id, c.target_content, c.target_created_at, c.since
-       from memory.contradictions(as_of => '2026-01-10Z') as c $$
+       from memory.list_contradictions(as_of => '2026-01-10Z') as c $$
   ),
   format(
     $$ values ('near_duplicate', 'fact', %L::uuid, '[User] [Favorite-Color]: blue', '2026-01-02Z'::timestamptz,
@@ -176,11 +176,11 @@ select results_eq(
 );
 select memory_test.a_fact('user', 'FAVORITE_COLOR', 'brown', as_of => '2026-01-04Z') \g /dev/null
 select is(
-  (select count(distinct c.source_id) from memory.contradictions() as c), 1::bigint,
+  (select count(distinct c.source_id) from memory.list_contradictions() as c), 1::bigint,
   'of two equally new near duplicates one is paired with the others'
 );
 select is(
-  (select c.source_id from memory.contradictions() as c limit 1),
+  (select c.source_id from memory.list_contradictions() as c limit 1),
   (select min(f.id::text)::uuid from memory.facts as f where f.tenant_id = 'c' and f.created_at = '2026-01-04Z'),
   'of two equally new near duplicates the one with the lower id is paired with the others'
 );
@@ -190,7 +190,7 @@ select results_eq(
   'values (1), (2), (3), (4)',
   'a smaller max_results returns the beginning of the same list of near duplicates'
 );
-select memory.forget_memory('fact', c.target_id) from memory.contradictions() as c \g /dev/null
+select memory.forget_memory('fact', c.target_id) from memory.list_contradictions() as c \g /dev/null
 select is_empty(
   $$ select memory_test.pairs() $$, 'forgetting all but one of several near duplicates settles them'
 );
@@ -276,24 +276,24 @@ from (values
   ('episode', :'global_episode_id')
 ) as k (source_type, source_id) \g /dev/null
 select is(
-  (select count(*) from memory.contradictions() as c), 4::bigint,
+  (select count(*) from memory.list_contradictions() as c), 4::bigint,
   'without a scope all contradictions are shown'
 );
 select set_eq(
-  $$ select c.source_id from memory.contradictions('home') as c $$,
+  $$ select c.source_id from memory.list_contradictions('home') as c $$,
   format('values (%L::uuid), (%L)', :'home_id', :'home_episode_id'),
   'a scope shows a contradiction if it sees both sides'
 );
 select set_eq(
-  $$ select c.source_id from memory.contradictions('work') as c $$, format('values (%L::uuid)', :'work_id'),
+  $$ select c.source_id from memory.list_contradictions('work') as c $$, format('values (%L::uuid)', :'work_id'),
   'another scope shows its own contradictions'
 );
 select is_empty(
-  $$ select * from memory.contradictions('elsewhere') $$,
+  $$ select * from memory.list_contradictions('elsewhere') $$,
   'a scope that sees only one side of each contradiction shows no contradictions'
 );
 select results_eq(
-  $$ select c.source_type, c.source_id from memory.contradictions() as c $$,
+  $$ select c.source_type, c.source_id from memory.list_contradictions() as c $$,
   $$ select l.source_type, l.source_id from memory.memory_links as l
      where l.tenant_id = 'f' order by 1, 2 $$,
   'contradictions linked at the same time are ordered by type and id'
@@ -303,18 +303,18 @@ select results_eq(
 
 select memory.store_fact('ada', 'Likes', 'milk') \g /dev/null
 select is(
-  (select array_agg(c.kind order by c.ordinality) from memory.contradictions() with ordinality as c),
+  (select array_agg(c.kind order by c.ordinality) from memory.list_contradictions() with ordinality as c),
   '{contradicts,contradicts,contradicts,contradicts,near_duplicate}'::text[],
   'contradicting links come before near duplicates'
 );
 select is(
-  (select count(*) from memory.contradictions(max_results => 4) as c), 4::bigint,
+  (select count(*) from memory.list_contradictions(max_results => 4) as c), 4::bigint,
   'max_results limits the number of pairs'
 );
 select memory_test.a_fact('number ' || n, p.predicate)
 from generate_series(1, 1001) as n, (values ('is'), ('Is')) as p (predicate) \g /dev/null
 select is(
-  (select count(*) from memory.contradictions(max_results => 5000) as c), 1000::bigint,
+  (select count(*) from memory.list_contradictions(max_results => 5000) as c), 1000::bigint,
   'a list has at most a thousand pairs'
 );
 select is(
@@ -428,22 +428,22 @@ select is(
 
 select memory_test.as_tenant('g') \g /dev/null
 select is_empty(
-  $$ select * from memory.contradictions() $$, 'a tenant does not see the contradictions of others'
+  $$ select * from memory.list_contradictions() $$, 'a tenant does not see the contradictions of others'
 );
 select throws_ok(
-  $$ select * from memory.contradictions('') $$, 'PM002', 'scope is empty', 'an empty scope is refused'
+  $$ select * from memory.list_contradictions('') $$, 'PM002', 'scope is empty', 'an empty scope is refused'
 );
 select throws_ok(
-  $$ select * from memory.contradictions(max_results => 0) $$, 'PM002', 'max_results is 0',
+  $$ select * from memory.list_contradictions(max_results => 0) $$, 'PM002', 'max_results is 0',
   'a max_results of 0 is refused'
 );
 select throws_ok(
-  $$ select * from memory.contradictions(as_of => null) $$, 'PM002', 'as_of is NULL',
+  $$ select * from memory.list_contradictions(as_of => null) $$, 'PM002', 'as_of is NULL',
   'a NULL time is refused'
 );
 select memory_test.as_tenant('') \g /dev/null
 select throws_ok(
-  $$ select * from memory.contradictions() $$, '28000', null,
+  $$ select * from memory.list_contradictions() $$, '28000', null,
   'listing contradictions without a tenant is refused'
 );
 

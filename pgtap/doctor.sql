@@ -12,7 +12,7 @@ create function memory_test.found(
   stable
   return array(
     select format('%s %s: %s', d.severity, d.subject, d.message)
-    from memory.doctor(as_of => found.as_of) with ordinality as d
+    from memory.diagnose(as_of => found.as_of) with ordinality as d
     where d.check_name = found.check_name
     order by d.ordinality
   );
@@ -26,7 +26,7 @@ declare
   v_hint text;
 begin
   for v_hint in
-    select d.hint from memory.doctor() as d where d.check_name = follow.check_name
+    select d.hint from memory.diagnose() as d where d.check_name = follow.check_name
   loop
     execute replace(regexp_replace(v_hint, '^[^:]*: ', ''), ' concurrently', '');
   end loop;
@@ -58,10 +58,10 @@ select memory.store_fact('Ada', 'likes', 'tea', embedding => memory_test.axis(1)
 select memory.store_rule('Offer tea', embedding => memory_test.axis(1)) as rule \gset
 set session authorization doctor_writer;
 select is_empty(
-  'select * from memory.doctor()', 'an ordinary login of a healthy memory has no findings'
+  'select * from memory.diagnose()', 'an ordinary login of a healthy memory has no findings'
 );
 select results_eq(
-  'select d.severity, d.check_name, d.subject, d.hint from memory.doctor(true) as d',
+  'select d.severity, d.check_name, d.subject, d.hint from memory.diagnose(true) as d',
   $$ select 'ok', c.name, null::text, null::text
      from unnest(
        '{login,server,row_security,guards,privileges,indexes,statistics,embeddings,consolidation,jobs,settings,tokens}'
@@ -71,13 +71,13 @@ select results_eq(
   'every check reports ok on request'
 );
 select is(
-  (select d.message from memory.doctor(true) as d where d.check_name = 'login'),
+  (select d.message from memory.diagnose(true) as d where d.check_name = 'login'),
   $$doctor_writer acts for tenant 'a', and is held by row security$$,
   'the login check says who acts for which tenant'
 );
 reset session authorization;
 select is_empty(
-  $$ select d.* from memory.doctor(as_of => now() + interval '50 minutes') as d where d.check_name <> 'login' $$,
+  $$ select d.* from memory.diagnose(as_of => now() + interval '50 minutes') as d where d.check_name <> 'login' $$,
   'memories that have just been stored may wait a while'
 );
 
@@ -90,7 +90,7 @@ select is(
 );
 select memory_test.as_tenant('') \g /dev/null
 select is(
-  array(select d.check_name from memory.doctor(true) as d where d.severity = 'ok'),
+  array(select d.check_name from memory.diagnose(true) as d where d.severity = 'ok'),
   '{server,row_security,guards,privileges,indexes,statistics}',
   'without a tenant only the database is checked'
 );
@@ -143,21 +143,21 @@ select is(
   'a login that is a member of the owner roles is an error'
 );
 set session authorization doctor_reader;
-select is_empty('select * from memory.doctor()', 'a reader may call doctor');
+select is_empty('select * from memory.diagnose()', 'a reader may call doctor');
 set session authorization doctor_worker;
-select is_empty('select * from memory.doctor()', 'a worker may call doctor');
+select is_empty('select * from memory.diagnose()', 'a worker may call doctor');
 set session authorization doctor_admin;
-select is_empty('select * from memory.doctor()', 'an administrator may call doctor');
+select is_empty('select * from memory.diagnose()', 'an administrator may call doctor');
 reset session authorization;
 select volatility_is(
-  'memory', 'doctor', array['boolean', 'timestamp with time zone'], 'stable',
+  'memory', 'diagnose', array['boolean', 'timestamp with time zone'], 'stable',
   'doctor is stable: it only reads'
 );
 select throws_ok(
-  $$ select memory.doctor(as_of => null) $$, 'PM002', null, 'doctor refuses a NULL time'
+  $$ select memory.diagnose(as_of => null) $$, 'PM002', null, 'doctor refuses a NULL time'
 );
 select throws_ok(
-  $$ select memory.doctor(as_of => 'infinity') $$, 'PM002', null, 'doctor refuses an infinite time'
+  $$ select memory.diagnose(as_of => 'infinity') $$, 'PM002', null, 'doctor refuses an infinite time'
 );
 
 -- The server
@@ -282,7 +282,7 @@ select is(
   'a role that may create objects in schema public is an error, unless it is an owner'
 );
 select is(
-  (select d.hint from memory.doctor() as d where d.check_name = 'privileges' limit 1),
+  (select d.hint from memory.diagnose() as d where d.check_name = 'privileges' limit 1),
   'revoke create on schema public from public cascade;',
   'the hint revokes the privilege to create objects in schema public'
 );
@@ -301,7 +301,7 @@ select is(
 );
 set session authorization doctor_owner;
 select is(
-  array(select d.subject from memory.doctor() as d where d.check_name = 'login'),
+  array(select d.subject from memory.diagnose() as d where d.check_name = 'login'),
   '{memory_owner,memory_search}',
   'an owner of schema public that also owns the memory is not reported twice'
 );
@@ -336,7 +336,7 @@ select is(
 );
 reset session authorization;
 select is(
-  array(select d.hint from memory.doctor() as d where d.check_name = 'privileges'),
+  array(select d.hint from memory.diagnose() as d where d.check_name = 'privileges'),
   array['As owner of the schema: select memory.unbind_login(''doctor_gone'');'],
   'the owner of the schema is warned of every dropped login, with a hint'
 );
@@ -448,7 +448,7 @@ select is(
   'a memory without a vector after five attempts is a warning'
 );
 select is(
-  (select array_agg(memory.set_embedding(c.memory_type, c.memory_id, memory_test.axis(1))) from memory.claim_unembedded() as c),
+  (select array_agg(memory.set_embedding(c.memory_type, c.memory_id, memory_test.axis(1))) from memory.claim_embedding_jobs() as c),
   '{t}', 'every waiting memory can be given its vector'
 );
 select is(
@@ -481,7 +481,7 @@ select is(
   array['warning building: every memory has its vector of model model, and searches use the old ones'],
   'a change of the embedding model that is ready but not completed is a warning'
 );
-select memory.switch_embedding_version() \g /dev/null
+select memory.activate_embedding_version() \g /dev/null
 select is(
   memory_test.found('embeddings', memory_test.later(9)), '{}',
   'embeddings have no findings after a change of the model'
@@ -648,7 +648,7 @@ select is(
 );
 select memory.configure('{"event_seal_schedule": "off"}') \g /dev/null
 select matches(
-  (select d.severity || ' ' || d.hint from memory.doctor(as_of => memory_test.later(2)) as d where d.check_name = 'jobs'),
+  (select d.severity || ' ' || d.hint from memory.diagnose(as_of => memory_test.later(2)) as d where d.check_name = 'jobs'),
   '^info select memory.seal_events\(\); .* "off"', 'unsealed events are an info if sealing is off'
 );
 update memory.event_chain_heads as h set sealed_at = now() where h.tenant_id = 'j';
@@ -861,11 +861,11 @@ select is(
 select memory_test.as_tenant('n') \g /dev/null
 select memory.register_embedding_version('model', '1') \g /dev/null
 select is_empty(
-  $$ select d.* from memory.doctor(as_of => memory_test.later(30)) as d where d.check_name not in ('login', 'jobs') $$,
+  $$ select d.* from memory.diagnose(as_of => memory_test.later(30)) as d where d.check_name not in ('login', 'jobs') $$,
   'a tenant has no findings about the memories of other tenants'
 );
 select is(
-  (select array_agg(d.subject) from memory.doctor(as_of => memory_test.later(30)) as d where d.check_name = 'jobs'),
+  (select array_agg(d.subject) from memory.diagnose(as_of => memory_test.later(30)) as d where d.check_name = 'jobs'),
   '{seal_events}', 'a tenant has findings about its own events'
 );
 select memory.configure(
@@ -873,7 +873,7 @@ select memory.configure(
 ) \g /dev/null
 drop index memory.facts_tags_idx;
 select results_eq(
-  $$ select d.severity, d.check_name, d.subject from memory.doctor(true) as d
+  $$ select d.severity, d.check_name, d.subject from memory.diagnose(true) as d
      where d.check_name in ('indexes', 'statistics', 'jobs', 'settings') $$,
   $$ values
      ('error', 'settings', 'context_token_budget'), ('warning', 'indexes', 'facts_tags_idx'),

@@ -58,7 +58,7 @@ select ok(
   'a memory stored without a vector needs no model'
 );
 select throws_ok(
-  $$ select memory.claim_unembedded('00000000-0000-0000-0000-000000000001') $$,
+  $$ select memory.claim_embedding_jobs('00000000-0000-0000-0000-000000000001') $$,
   'PM001', 'no embedding version has id 00000000-0000-0000-0000-000000000001',
   'nothing can be claimed for a version that does not exist'
 );
@@ -252,47 +252,47 @@ select is(
   'a memory stored with a vector is not queued'
 );
 
--- claim_unembedded: what it refuses
+-- claim_embedding_jobs: what it refuses
 
 select throws_ok(
-  $$ select memory.claim_unembedded(batch_size => 0) $$, 'PM002', null,
+  $$ select memory.claim_embedding_jobs(batch_size => 0) $$, 'PM002', null,
   'a claim with a batch size of 0 is refused'
 );
 select throws_ok(
-  $$ select memory.claim_unembedded(batch_size => 10001) $$, 'PM002', null,
+  $$ select memory.claim_embedding_jobs(batch_size => 10001) $$, 'PM002', null,
   'a claim with a batch size of more than 10000 is refused'
 );
 select throws_ok(
-  $$ select memory.claim_unembedded(batch_size => null) $$, 'PM002', null,
+  $$ select memory.claim_embedding_jobs(batch_size => null) $$, 'PM002', null,
   'a claim with a NULL batch size is refused'
 );
 select throws_ok(
-  $$ select memory.claim_unembedded(lease => null) $$, 'PM002', 'lease is NULL', 'a NULL lease is refused'
+  $$ select memory.claim_embedding_jobs(lease => null) $$, 'PM002', 'lease is NULL', 'a NULL lease is refused'
 );
 select throws_ok(
-  $$ select memory.claim_unembedded(lease => '0') $$, 'PM002', null, 'a lease of no time is refused'
+  $$ select memory.claim_embedding_jobs(lease => '0') $$, 'PM002', null, 'a lease of no time is refused'
 );
 select throws_ok(
-  $$ select memory.claim_unembedded(lease => '-1 minute') $$, 'PM002', null, 'a negative lease is refused'
+  $$ select memory.claim_embedding_jobs(lease => '-1 minute') $$, 'PM002', null, 'a negative lease is refused'
 );
 select throws_ok(
-  $$ select memory.claim_unembedded(lease => '24:00:01') $$, 'PM002', null,
+  $$ select memory.claim_embedding_jobs(lease => '24:00:01') $$, 'PM002', null,
   'a lease of more than a day is refused'
 );
 select throws_ok(
-  $$ select memory.claim_unembedded(as_of => null) $$, 'PM002', null,
+  $$ select memory.claim_embedding_jobs(as_of => null) $$, 'PM002', null,
   'a claim at a NULL time is refused'
 );
 select throws_ok(
-  $$ select memory.claim_unembedded(as_of => 'infinity') $$, 'PM002', null,
+  $$ select memory.claim_embedding_jobs(as_of => 'infinity') $$, 'PM002', null,
   'a claim at an infinite time is refused'
 );
 select is(
-  memory_test.code_of($$ select memory.claim_unembedded(as_of => now() + interval '2 days') $$), 'PM002',
+  memory_test.code_of($$ select memory.claim_embedding_jobs(as_of => now() + interval '2 days') $$), 'PM002',
   'a claim at a future time is refused'
 );
 select throws_ok(
-  format($$ select memory.claim_unembedded(%L) $$, :'foreign_version_id'), 'PM001', null,
+  format($$ select memory.claim_embedding_jobs(%L) $$, :'foreign_version_id'), 'PM001', null,
   'a claim for the version of another tenant is refused'
 );
 select is(
@@ -300,7 +300,7 @@ select is(
   'a refused claim claims nothing'
 );
 
--- claim_unembedded: order, batches and leases
+-- claim_embedding_jobs: order, batches and leases
 
 update memory.embedding_queue as q set enqueued_at = '2026-01-01T00:00Z' where q.memory_id = :'rule_id';
 update memory.embedding_queue as q set enqueued_at = '2026-01-01T00:01Z' where q.memory_id = :'fact_id';
@@ -308,7 +308,7 @@ update memory.embedding_queue as q set enqueued_at = '2026-01-01T00:02Z' where q
 update memory.embedding_queue as q set enqueued_at = '2026-01-01T00:03Z' where q.memory_id = :'early_id';
 select results_eq(
   $$ select c.memory_type, c.memory_id, c.content
-     from memory.claim_unembedded(batch_size => 2, as_of => '2026-01-02T00:00Z') as c $$,
+     from memory.claim_embedding_jobs(batch_size => 2, as_of => '2026-01-02T00:00Z') as c $$,
   format(
     $$ values ('rule', %L::uuid, 'Ask first'), ('fact', %L, 'user likes tea') $$, :'rule_id', :'fact_id'
   ),
@@ -322,7 +322,7 @@ select results_eq(
 );
 select results_eq(
   $$ select c.memory_id, c.content
-     from memory.claim_unembedded(null, 2, '10 minutes', '2026-01-02T00:01Z') as c $$,
+     from memory.claim_embedding_jobs(null, 2, '10 minutes', '2026-01-02T00:01Z') as c $$,
   format(
     $$ values (%1$L::uuid, 'Met Ada (%3$s)'), (%2$L, 'Early (%3$s)') $$,
     :'episode_id', :'early_id', memory.date_in_words(now())
@@ -330,7 +330,7 @@ select results_eq(
   'a second worker claims other memories'
 );
 select is_empty(
-  $$ select c.memory_id from memory.claim_unembedded(as_of => '2026-01-02T00:04:59Z') as c $$,
+  $$ select c.memory_id from memory.claim_embedding_jobs(as_of => '2026-01-02T00:04:59Z') as c $$,
   'nothing can be claimed while everything is claimed'
 );
 select results_eq(
@@ -345,17 +345,17 @@ select results_eq(
 );
 select memory.store_fact('user', 'plays', 'chess') as late_id \gset
 select results_eq(
-  $$ select c.memory_id from memory.claim_unembedded(batch_size => 1, as_of => '2026-01-02T00:05Z') as c $$,
+  $$ select c.memory_id from memory.claim_embedding_jobs(batch_size => 1, as_of => '2026-01-02T00:05Z') as c $$,
   format($$ values (%L::uuid) $$, :'late_id'),
   'a memory that was never tried is claimed before older ones that were'
 );
 select results_eq(
-  $$ select c.memory_id from memory.claim_unembedded(as_of => '2026-01-02T00:05Z') as c $$,
+  $$ select c.memory_id from memory.claim_embedding_jobs(as_of => '2026-01-02T00:05Z') as c $$,
   format($$ values (%L::uuid), (%L) $$, :'rule_id', :'fact_id'),
   'memories can be claimed again after their lease ends'
 );
 select results_eq(
-  $$ select c.memory_id from memory.claim_unembedded(lease => '1 day', as_of => '2026-01-02T01:00Z') as c $$,
+  $$ select c.memory_id from memory.claim_embedding_jobs(lease => '1 day', as_of => '2026-01-02T01:00Z') as c $$,
   format(
     $$ values (%L::uuid), (%L), (%L), (%L), (%L) $$,
     :'episode_id', :'early_id', :'late_id', :'rule_id', :'fact_id'
@@ -372,23 +372,23 @@ select results_eq(
 select memory_test.as_tenant('busy') \g /dev/null
 select memory.store_episode('Note ' || i, 'home') from generate_series(1, 40) as i \g /dev/null
 select is(
-  (select count(*) from memory.claim_unembedded(as_of => '2026-01-02Z') as c), 32::bigint,
+  (select count(*) from memory.claim_embedding_jobs(as_of => '2026-01-02Z') as c), 32::bigint,
   'a claim takes 32 of a long queue by default'
 );
 select is(
-  (select count(*) from memory.claim_unembedded(batch_size => 10000, as_of => '2026-01-02Z') as c), 8::bigint,
+  (select count(*) from memory.claim_embedding_jobs(batch_size => 10000, as_of => '2026-01-02Z') as c), 8::bigint,
   'the next claim takes the rest of a long queue'
 );
 select memory_test.as_tenant('b') \g /dev/null
 select results_eq(
-  $$ select c.memory_id, c.content from memory.claim_unembedded(as_of => '2026-01-02Z') as c $$,
+  $$ select c.memory_id, c.content from memory.claim_embedding_jobs(as_of => '2026-01-02Z') as c $$,
   format($$ values (%L::uuid, 'foreign fact of b') $$, :'foreign_id'),
   'a worker claims memories of its own tenant only'
 );
 select memory_test.as_tenant('a') \g /dev/null
 select memory.store_episode(repeat('x', 300000), 'home') as long_id \gset
 select is(
-  (select octet_length(c.content) from memory.claim_unembedded(:'version_id', as_of => '2026-01-02Z') as c),
+  (select octet_length(c.content) from memory.claim_embedding_jobs(:'version_id', as_of => '2026-01-02Z') as c),
   262144, 'only the first 256 KiB of a long text are embedded'
 );
 
@@ -448,7 +448,7 @@ select throws_ok(
   'a vector of a retired version is refused'
 );
 select throws_ok(
-  format($$ select memory.claim_unembedded(%L) $$, :'retired_version_id'), 'PM004', null,
+  format($$ select memory.claim_embedding_jobs(%L) $$, :'retired_version_id'), 'PM004', null,
   'nothing can be claimed for a retired version'
 );
 select is(
@@ -671,7 +671,7 @@ select throws_ok(
   'embedding_text refuses an unknown memory type'
 );
 select results_eq(
-  $$ select c.content from memory.claim_unembedded() as c where c.memory_type = 'episode' order by 1 $$,
+  $$ select c.content from memory.claim_embedding_jobs() as c where c.memory_type = 'episode' order by 1 $$,
   $$ values
      ('first (8 May 2023)'), ('of another (8 May 2023)'), ('second (8 May 2023) first'),
      ('third (8 May 2023) second'), ('without session (8 May 2023)') $$,

@@ -42,13 +42,13 @@ select results_eq(
 );
 select results_eq(
   $$ select
-       x.memory_type, x.id, x.scope, x.subject, x.predicate, x.content, x.similarity, x.semantic_rank, x.rank,
+       x.memory_type, x.id, x.scope, x.subject, x.predicate, x.content, x.similarity, x.semantic_rank, x.keyword_score,
        x.keyword_rank, x.rrf_score, x.meaning, x.words, x.neighbor_boost, x.session_boost, x.named_boost,
        x.time_boost, x.updates_id, x.relevance, x.importance,
        x.recency, x.effective_confidence, x.score
      from memory_test.explained as x where x.position is not null $$,
   $$ select
-       m.memory_type, m.id, m.scope, m.subject, m.predicate, m.content, m.similarity, m.semantic_rank, m.rank,
+       m.memory_type, m.id, m.scope, m.subject, m.predicate, m.content, m.similarity, m.semantic_rank, m.keyword_score,
        m.keyword_rank, m.rrf_score, m.meaning, m.words, m.neighbor_boost, m.session_boost, m.named_boost,
        m.time_boost, m.updates_id, m.relevance, m.importance,
        m.recency, m.effective_confidence, m.score
@@ -66,7 +66,7 @@ order by x.position;
 select is((select x.recency from memory_test.explained as x where x.position = 1), 0.5::float8,
   'recency is shown as it counts in the score');
 select results_eq(
-  $$ select round(x.similarity::numeric, 2), x.rank > 0, x.semantic_rank, x.score, x.effective_confidence
+  $$ select round(x.similarity::numeric, 2), x.keyword_score > 0, x.semantic_rank, x.score, x.effective_confidence
      from memory_test.explained as x where x.subject = 'faint' $$,
   $$ values (0.98, true, null::bigint, null::float8, 0.1::float8) $$,
   'a dropped memory shows what is known of it, and no rank'
@@ -107,7 +107,7 @@ select results_eq(
   'recall_explain shows the boosts'
 );
 select results_eq(
-  $$ select x.subject, x.rank is not null, num_nulls(x.keyword_rank, x.words, x.relevance, x.score)
+  $$ select x.subject, x.keyword_score is not null, num_nulls(x.keyword_rank, x.words, x.relevance, x.score)
      from memory_test.explained as x where x.outcome = 'superseded' $$,
   $$ values ('superseded', true, 4) $$,
   'a dropped memory shows the rank of its words and no relevance'

@@ -167,7 +167,7 @@ select results_eq(
   $$ values ('active', 0, null::timestamptz) $$, 'an inverted rule waits for a new vector'
 );
 select results_eq(
-  format($$ select c.content from memory.claim_unembedded() as c where c.memory_id = %L $$, :'bad_id'),
+  format($$ select c.content from memory.claim_embedding_jobs() as c where c.memory_id = %L $$, :'bad_id'),
   format($$ select r.content from memory.rules as r where r.id = %L $$, :'bad_id'),
   'a worker claims the new text of an inverted rule'
 );
@@ -178,7 +178,7 @@ select is(
 );
 select memory.start_reembedding('model', '2') as building_id \gset
 select memory.set_embedding('rule', :'bad_id', memory_test.axis(3), :'building_id') \g /dev/null
-select memory.claim_unembedded(lease => '1 hour') \g /dev/null
+select memory.claim_embedding_jobs(lease => '1 hour') \g /dev/null
 update memory.rules as r set content = 'Do not call' where r.id = :'bad_id';
 select results_eq(
   format(
@@ -193,7 +193,7 @@ select is_empty(
   format($$ select s.* from memory.staged_embeddings as s where s.memory_id = %L $$, :'bad_id'),
   'changing the text of a rule deletes the staged vector of the old text'
 );
-select memory.claim_unembedded(lease => '1 hour') \g /dev/null
+select memory.claim_embedding_jobs(lease => '1 hour') \g /dev/null
 update memory.rules as r set content = 'Do not call at all' where r.id = :'bad_id';
 select results_eq(
   format(

@@ -14,8 +14,8 @@ values
 -- everybody who works with a memory
 (
   '{memory_admin,memory_reader,memory_worker,memory_writer}',
-  '{current_login,authenticate_token,set_request,require_tenant,current_actor,current_request_id,current_reason,current_butler,visible_scope,version,doctor,is_actor,
-    is_request_id,is_reason,is_scope,is_blank}'
+  '{current_login,authenticate_token,set_request,require_tenant,current_actor,current_request_id,current_reason,current_butler,visible_scope,version,diagnose,is_actor,
+    is_request_id,is_reason_code,is_scope,is_blank}'
 ),
 (
   '{memory_admin,memory_reader,memory_search,memory_worker,memory_writer}',
@@ -32,7 +32,7 @@ values
     relevance_score,composite_score,fold_words,words_of,tells_update,asks_present,read_period}'
 ),
 -- the audit stream and provenance
-('{memory_admin,memory_reader,memory_writer}', '{list_events,get_links,related,contradictions,
+('{memory_admin,memory_reader,memory_writer}', '{list_events,get_links,list_related,list_contradictions,
   fact_history,replay_memory,memory_stats,list_scopes,
   entity_get,entity_resolve,entity_neighbors}'),
 ('{memory_admin,memory_reader,memory_worker}', '{get_chain_head,verify_chain}'),
@@ -50,10 +50,10 @@ values
 ('{memory_worker}', '{list_tenants,run_decay_sweep,run_decay_sweep_all_tenants,run_episode_cleanup,
   run_rule_hygiene,seal_events}'),
 ('{memory_admin}', '{revert_inversion,erase_subject,verify_erasure,accept_proposals,reject_proposals}'),
-('{memory_worker}', '{consolidation_due,claim_episodes,extend_lease,release_episodes,consolidation_context,apply_consolidation,
+('{memory_worker}', '{list_due_consolidations,claim_episodes,extend_lease,release_run,get_consolidation_context,apply_consolidation,
   fail_consolidation}'),
 ('{memory_admin,memory_worker}', '{requeue_episodes,undo_consolidation}'),
-('{memory_admin,memory_reader,memory_worker}', '{list_consolidation_runs,consolidation_diff}'),
+('{memory_admin,memory_reader,memory_worker}', '{list_consolidation_runs,preview_proposals}'),
 ('{memory_owner}', '{tenants_with_memories}'),
 
 -- embeddings
@@ -62,13 +62,13 @@ values
   '{register_embedding_version,embedding_text,embedding_backlog}'
 ),
 ('{memory_admin,memory_reader,memory_worker,memory_writer}', '{active_embedding_version,current_embedding_versions}'),
-('{memory_worker}', '{claim_unembedded,set_embedding,fold_corpus_statistics,recount_corpus_statistics}'),
+('{memory_worker}', '{claim_embedding_jobs,set_embedding,fold_corpus_statistics,recount_corpus_statistics}'),
 -- administration of a tenant
 ('{memory_admin}', '{create_access_token,list_access_tokens,revoke_access_token}'),
 (
   '{memory_admin}',
-  '{configure,default_settings,calibrate_similarity,start_reembedding,cancel_reembedding,switch_embedding_version,
-    rebuild_vector_indexes,vector_index_statements,check_vector_recall,check_indexes}'
+  '{configure,default_settings,calibrate_similarity,start_reembedding,cancel_reembedding,activate_embedding_version,
+    rebuild_vector_indexes,vector_index_statements,measure_index_recall,check_indexes}'
 ),
 -- shared between the two owners
 ('{memory_search}', '{pair_characters,reads_accents,prepare_words,fold_vector,accented_words,read_words,query_vector,query_lexemes,

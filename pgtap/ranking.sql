@@ -47,7 +47,7 @@ create function memory_test.by_bm25(
   returns table (scope text, weight numeric)
   language sql
 begin atomic
-  select m.scope, round(m.rank::numeric, 10)
+  select m.scope, round(m.keyword_score::numeric, 10)
   from memory.search(
     by_bm25.query, mode => 'keyword', scope => by_bm25.scope, min_relevance => 0, as_of => '2026-01-05Z'
   ) as m;
@@ -103,7 +103,7 @@ select results_eq(
 );
 select memory.configure('{"bm25_k1": 0.5, "bm25_b": 0.4}') \g /dev/null
 select results_eq(
-  format($$ select m.scope, round(m.rank::numeric, 10) from %s as m $$, c.call),
+  format($$ select m.scope, round(m.keyword_score::numeric, 10) from %s as m $$, c.call),
   $$ values ('twice', memory_test.bm25(2, 3, 2)), ('green', memory_test.bm25(1, 2, 2)) $$,
   c.what || ' weighs words by BM25'
 )

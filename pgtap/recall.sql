@@ -53,7 +53,7 @@ select results_eq(
   'memories are ordered by the composite score of relevance, importance, recency and confidence'
 );
 select results_eq(
-  $$ select m.predicate, round(m.similarity::numeric, 5), m.rank, m.rrf_score
+  $$ select m.predicate, round(m.similarity::numeric, 5), m.keyword_score, m.rrf_score
      from memory.rank_memories(
        'tea', types => '{fact}', embedding => memory_test.axis(1), as_of => '2026-01-11Z'
      ) as m $$,

@@ -18,7 +18,7 @@ end;
 $$;
 
 select memory.start_reembedding('model', '1') \g /dev/null
-select memory_test.error_of($$ select memory.switch_embedding_version() $$) as repeatable_read \gset
+select memory_test.error_of($$ select memory.activate_embedding_version() $$) as repeatable_read \gset
 rollback;
 
 begin;
@@ -75,7 +75,7 @@ select is(
   'canceling returns false when no re-embedding is in progress'
 );
 select throws_ok(
-  $$ select memory.switch_embedding_version() $$, 'PM004', 'no re-embedding is under way',
+  $$ select memory.activate_embedding_version() $$, 'PM004', 'no re-embedding is under way',
   'switching is refused when no re-embedding is in progress'
 );
 select throws_ok(
@@ -198,14 +198,14 @@ select is_empty(
 -- Two versions
 
 select throws_ok(
-  $$ select memory.switch_embedding_version() $$,
+  $$ select memory.activate_embedding_version() $$,
   'PM004', '4 memories have no vector of the new version yet',
   'the switch is refused while active memories lack their new vector'
 );
 select results_eq(
   format(
     $$ select c.memory_type, c.memory_id, c.content
-       from memory.claim_unembedded(%L, as_of => '2026-01-01Z') as c order by c.memory_type, c.content $$,
+       from memory.claim_embedding_jobs(%L, as_of => '2026-01-01Z') as c order by c.memory_type, c.content $$,
     :'new_id'
   ),
   format(
@@ -217,7 +217,7 @@ select results_eq(
   'a worker of the new model claims the memories without its vector'
 );
 select results_eq(
-  format($$ select c.memory_id from memory.claim_unembedded(%L, as_of => '2026-01-01Z') as c $$, :'old_id'),
+  format($$ select c.memory_id from memory.claim_embedding_jobs(%L, as_of => '2026-01-01Z') as c $$, :'old_id'),
   format($$ values (%L::uuid) $$, :'waiting_id'),
   'a worker of the old model can claim a memory that the other worker has claimed'
 );
@@ -320,7 +320,7 @@ select results_eq(
 );
 select results_eq(
   format(
-    $$ select c.memory_id from memory.claim_unembedded(%L, 2, as_of => '2026-01-01Z') as c $$, :'old_id'
+    $$ select c.memory_id from memory.claim_embedding_jobs(%L, 2, as_of => '2026-01-01Z') as c $$, :'old_id'
   ),
   format($$ values (%L::uuid), (%L) $$, :'during_id', :'during_rule_id'),
   'a worker of the old model gets as many memories as it requests'
@@ -360,7 +360,7 @@ select memory.set_embedding('episode', :'episode_id', memory_test.axis(11), :'ne
 select memory.set_embedding('rule', :'rule_id', memory_test.axis(13), :'new_id') \g /dev/null
 select memory.set_embedding('fact', :'during_embedded_id', memory_test.axis(15), :'new_id') \g /dev/null
 select throws_ok(
-  $$ select memory.switch_embedding_version() $$,
+  $$ select memory.activate_embedding_version() $$,
   'PM004', '1 memories have no vector of the new version yet',
   'a single memory without its new vector blocks the switch'
 );
@@ -378,7 +378,7 @@ select is(
   :'waiting_id' = any (memory_test.waiting('building')), false,
   'a memory with its new vector is no longer queued for it'
 );
-select memory.switch_embedding_version() as switched_id \gset
+select memory.activate_embedding_version() as switched_id \gset
 select is(
   :'switched_id'::uuid, :'new_id'::uuid,
   'the switch returns the new version when no vector is missing'
@@ -475,7 +475,7 @@ select throws_ok(
   'PM004', null, 'a worker of the old model cannot set a vector after the switch'
 );
 select throws_ok(
-  format($$ select memory.claim_unembedded(%L) $$, :'old_id'), 'PM004', null,
+  format($$ select memory.claim_embedding_jobs(%L) $$, :'old_id'), 'PM004', null,
   'a worker of the old model cannot claim a memory after the switch'
 );
 select throws_ok(
@@ -488,7 +488,7 @@ select is(
   'a queued memory gets its vector from the new version after the switch'
 );
 select throws_ok(
-  $$ select memory.switch_embedding_version() $$, 'PM004', 'no re-embedding is under way',
+  $$ select memory.activate_embedding_version() $$, 'PM004', 'no re-embedding is under way',
   'switching again is refused'
 );
 
@@ -569,7 +569,7 @@ select is_empty(
   'starting a re-embedding does not activate a version'
 );
 select memory.set_embedding('fact', :'first_id', memory_test.axis(1), :'first_version_id') \g /dev/null
-select memory.switch_embedding_version() \g /dev/null
+select memory.activate_embedding_version() \g /dev/null
 select results_eq(
   $$ select * from memory_test.found(memory_test.axis(1)) $$, $$ values ('tea', 1.000000) $$,
   'a tenant without an active version can switch to its first one'
@@ -594,7 +594,7 @@ insert into memory.staged_embeddings (tenant_id, memory_type, memory_id, embeddi
 values ('e', 'fact', :'left_id', :'left_version_id', memory_test.axis(2));
 select memory.start_reembedding('model', '3') \g /dev/null
 select throws_ok(
-  $$ select memory.switch_embedding_version() $$,
+  $$ select memory.activate_embedding_version() $$,
   'PM004', '1 memories have no vector of the new version yet',
   'a staged vector of a canceled version does not count as one of the new version'
 );

@@ -50,7 +50,7 @@ as $$
     )
   )
   from memory.searchable_memories as s
-  cross join memory.related(
+  cross join memory.list_related(
     s.memory_type, s.id, max_depth, relations, direction, max_results
   ) with ordinality as r
   left join memory.searchable_memories as f
@@ -79,8 +79,8 @@ select results_eq(
   'a memory is related to the memories it is linked with in either direction, oldest link first'
 );
 select results_eq(
-  format($$ select * from memory.related('fact', %L) $$, memory_test.id_of('a')),
-  format($$ select * from memory.related('fact', %L, 1, null, 'both', 50, now()) $$, memory_test.id_of('a')),
+  format($$ select * from memory.list_related('fact', %L) $$, memory_test.id_of('a')),
+  format($$ select * from memory.list_related('fact', %L, 1, null, 'both', 50, now()) $$, memory_test.id_of('a')),
   'the defaults are one link, any relation, both directions, fifty results and now'
 );
 select results_eq(
@@ -106,7 +106,7 @@ select results_eq(
   format(
     $$ select r.depth, r.memory_type, r.id, r.state, r.scope, r.subject, r.predicate, r.content, r.relation,
          r.direction, r.from_type, r.from_id, r.linked_at
-       from memory.related('fact', %L) as r where r.memory_type <> 'episode' and r.relation <> 'contradicts' $$,
+       from memory.list_related('fact', %L) as r where r.memory_type <> 'episode' and r.relation <> 'contradicts' $$,
     memory_test.id_of('a')
   ),
   format(
@@ -120,7 +120,7 @@ select results_eq(
   'each row holds the memory, the link that reached it, its direction and its start'
 );
 select is(
-  (select r.scope from memory.related('fact', memory_test.id_of('a')) as r where r.memory_type = 'episode'),
+  (select r.scope from memory.list_related('fact', memory_test.id_of('a')) as r where r.memory_type = 'episode'),
   'home', 'the scope of an episode is its butler'
 );
 
@@ -203,11 +203,11 @@ select results_eq(
 );
 select results_eq(
   format(
-    $$ select r.memory_type, r.id from memory.related('fact', %L, 5) as r where r.depth = 1 $$,
+    $$ select r.memory_type, r.id from memory.list_related('fact', %L, 5) as r where r.depth = 1 $$,
     memory_test.id_of('a')
   ),
   format(
-    $$ select r.memory_type, r.id from memory.related('fact', %L) as r order by 1, 2 $$, memory_test.id_of('a')
+    $$ select r.memory_type, r.id from memory.list_related('fact', %L) as r order by 1, 2 $$, memory_test.id_of('a')
   ),
   'memories linked at the same time are ordered by type and id'
 );
@@ -242,12 +242,12 @@ select memory_test.link('number 1', 'related_to', 'number ' || n)
 from generate_series(2, 1010) as n \g /dev/null
 select results_eq(
   $$ select count(*), max(r.content) filter (where r.ordinality = 1000)
-     from memory.related('fact', memory_test.id_of('number 1'), max_results => 5000) with ordinality as r $$,
+     from memory.list_related('fact', memory_test.id_of('number 1'), max_results => 5000) with ordinality as r $$,
   $$ values (1000::bigint, 'number 1001') $$,
   'an answer holds at most a thousand memories'
 );
 select is(
-  (select count(*) from memory.related('fact', memory_test.id_of('number 2'), 2, max_results => 1000) as r
+  (select count(*) from memory.list_related('fact', memory_test.id_of('number 2'), 2, max_results => 1000) as r
    where r.depth = 2),
   999::bigint, 'an answer over several levels holds at most a thousand memories'
 );
@@ -260,7 +260,7 @@ select memory.forget_memory('fact', memory_test.id_of('d')) \g /dev/null
 select memory.store_fact('letter', 'f', 'new f') \g /dev/null
 select results_eq(
   format(
-    $$ select r.content, r.state from memory.related('fact', %L, 2) as r
+    $$ select r.content, r.state from memory.list_related('fact', %L, 2) as r
        where r.content in ('advice', 'b', 'd', 'e', 'f', 'new f', 'talk') order by 1 $$,
     memory_test.id_of('a')
   ),
@@ -272,7 +272,7 @@ select results_eq(
 select is(
   (
     select r.state
-    from memory.related('fact', memory_test.id_of('a'), as_of => now() + interval '8 days') as r
+    from memory.list_related('fact', memory_test.id_of('a'), as_of => now() + interval '8 days') as r
     where r.content = 'talk'
   ),
   'expired', 'an episode that has expired as of the requested time is returned as expired'
@@ -283,7 +283,7 @@ delete from memory.episodes as e where e.id = :'talk_id';
 select results_eq(
   format(
     $$ select r.depth, r.memory_type, r.id, r.state, r.scope, r.content, r.relation, r.direction, r.from_id
-       from memory.related('fact', %L, 2, '{derived_from}') as r $$,
+       from memory.list_related('fact', %L, 2, '{derived_from}') as r $$,
     memory_test.id_of('a')
   ),
   format(
@@ -295,12 +295,12 @@ select results_eq(
   'a deleted episode is returned as expired, with its links but without its content'
 );
 select set_eq(
-  format($$ select r.content from memory.related('episode', %L) as r $$, :'talk_id'), $$ values ('a'), ('g') $$,
+  format($$ select r.content from memory.list_related('episode', %L) as r $$, :'talk_id'), $$ values ('a'), ('g') $$,
   'a walk may start at a deleted episode'
 );
 select results_eq(
   format(
-    $$ select r.memory_type, r.id, r.state from memory.related('fact', %L) as r order by 1, 2 $$,
+    $$ select r.memory_type, r.id, r.state from memory.list_related('fact', %L) as r order by 1, 2 $$,
     memory_test.id_of('a')
   ),
   format(
@@ -319,15 +319,15 @@ select results_eq(
 -- Empty answers and other tenants
 
 select is_empty(
-  $$ select * from memory.related('fact', '00000000-0000-0000-0000-0000000000ff', 5) $$,
+  $$ select * from memory.list_related('fact', '00000000-0000-0000-0000-0000000000ff', 5) $$,
   'an unknown memory is related to nothing'
 );
 select is_empty(
-  $$ select * from memory.related('fact', null) $$,
+  $$ select * from memory.list_related('fact', null) $$,
   'a NULL memory is related to nothing'
 );
 select is_empty(
-  format($$ select * from memory.related('rule', %L) $$, memory_test.id_of('a')),
+  format($$ select * from memory.list_related('rule', %L) $$, memory_test.id_of('a')),
   'a memory under another type is related to nothing'
 );
 select is(
@@ -344,7 +344,7 @@ select is_empty(
 );
 select memory_test.as_tenant('b') \g /dev/null
 select results_eq(
-  format($$ select r.content, r.depth from memory.related('fact', %L, 5) as r $$, memory_test.id_of('b')),
+  format($$ select r.content, r.depth from memory.list_related('fact', %L, 5) as r $$, memory_test.id_of('b')),
   $$ values ('foreign c', 1) $$,
   'another tenant sees only its own memories'
 );
@@ -353,48 +353,48 @@ select memory_test.as_tenant('a') \g /dev/null
 -- Refused
 
 select throws_ok(
-  format($$ select * from memory.related('thing', %L) $$, :'talk_id'), 'PM002', $$unknown memory_type: 'thing'$$,
+  format($$ select * from memory.list_related('thing', %L) $$, :'talk_id'), 'PM002', $$unknown memory_type: 'thing'$$,
   'an unknown type is refused'
 );
 select throws_ok(
-  format($$ select * from memory.related('episode', %L, 0) $$, :'talk_id'), 'PM002', 'max_depth is 0',
+  format($$ select * from memory.list_related('episode', %L, 0) $$, :'talk_id'), 'PM002', 'max_depth is 0',
   'a walk of 0 links is refused'
 );
 select throws_ok(
-  format($$ select * from memory.related('episode', %L, 6) $$, :'talk_id'), 'PM002', 'max_depth is 6',
+  format($$ select * from memory.list_related('episode', %L, 6) $$, :'talk_id'), 'PM002', 'max_depth is 6',
   'a walk of 6 links is refused'
 );
 select throws_ok(
-  format($$ select * from memory.related('episode', %L, null) $$, :'talk_id'), 'PM002', 'max_depth is NULL',
+  format($$ select * from memory.list_related('episode', %L, null) $$, :'talk_id'), 'PM002', 'max_depth is NULL',
   'a walk of NULL links is refused'
 );
 select throws_ok(
-  format($$ select * from memory.related('episode', %L, relations => '{supports,likes}') $$, :'talk_id'),
+  format($$ select * from memory.list_related('episode', %L, relations => '{supports,likes}') $$, :'talk_id'),
   'PM002', 'unknown relations: {supports,likes}', 'an unknown relation is refused'
 );
 select throws_ok(
-  format($$ select * from memory.related('episode', %L, relations => '{null}') $$, :'talk_id'),
+  format($$ select * from memory.list_related('episode', %L, relations => '{null}') $$, :'talk_id'),
   'PM002', 'unknown relations: {NULL}', 'a NULL relation is refused'
 );
 select throws_ok(
-  format($$ select * from memory.related('episode', %L, relations => '{}') $$, :'talk_id'),
+  format($$ select * from memory.list_related('episode', %L, relations => '{}') $$, :'talk_id'),
   'PM002', 'unknown relations: {}', 'an empty list of relations is refused'
 );
 select throws_ok(
-  format($$ select * from memory.related('episode', %L, direction => 'sideways') $$, :'talk_id'),
+  format($$ select * from memory.list_related('episode', %L, direction => 'sideways') $$, :'talk_id'),
   'PM002', $$unknown direction: 'sideways'$$, 'an unknown direction is refused'
 );
 select throws_ok(
-  format($$ select * from memory.related('episode', %L, max_results => 0) $$, :'talk_id'),
+  format($$ select * from memory.list_related('episode', %L, max_results => 0) $$, :'talk_id'),
   'PM002', 'max_results is 0', 'max_results of 0 is refused'
 );
 select throws_ok(
-  format($$ select * from memory.related('episode', %L, as_of => 'infinity') $$, :'talk_id'),
+  format($$ select * from memory.list_related('episode', %L, as_of => 'infinity') $$, :'talk_id'),
   'PM002', 'as_of is infinity', 'an infinite time is refused'
 );
 select memory_test.as_tenant('') \g /dev/null
 select throws_ok(
-  format($$ select * from memory.related('episode', %L) $$, :'talk_id'), '28000', null,
+  format($$ select * from memory.list_related('episode', %L) $$, :'talk_id'), '28000', null,
   'nothing is returned without a tenant'
 );
 

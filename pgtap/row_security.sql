@@ -205,7 +205,7 @@ values
   :'version_of_b', :'version_of_a'
 ),
 ($$select count(*) from memory.list_events(%L)$$, :'fact_of_b', :'fact_of_a'),
-($$select * from memory.claim_unembedded(%L)$$, :'building_of_b', :'building_of_a'),
+($$select * from memory.claim_embedding_jobs(%L)$$, :'building_of_b', :'building_of_a'),
 ($$select memory.revoke_access_token(%L)$$, :'token_of_b', :'token_of_a'),
 ($$select t.role from memory.authenticate_token(%L) as t$$, :'digest_of_b', :'digest_of_a'),
 ($$select memory.set_embedding('episode', %L, memory_test.axis(2))$$, :'episode_of_b', :'episode_of_a'),
@@ -303,7 +303,7 @@ from (values
   ),
   (8, 'embedding_backlog', $$select b.status, b.pending from memory.embedding_backlog() as b$$,
     '(active,1) / (building,3)'),
-  (9, 'claim_unembedded', $$select c.content from memory.claim_unembedded() as c$$, '("Ada eats cake b")'),
+  (9, 'claim_embedding_jobs', $$select c.content from memory.claim_embedding_jobs() as c$$, '("Ada eats cake b")'),
   (10, 'active_embedding_version', $$select count(*) from memory.active_embedding_version()$$, '(1)'),
   (11, 'list_events', $$select distinct e.tenant_id from memory.list_events() as e$$, '(b)'),
   (12, 'current_settings', $$select s.tenant_id from memory.current_settings() as s$$, '(b)')
@@ -334,7 +334,7 @@ select memory.configure('{"retrieval_limit": 3, "text_search_config": "simple"}'
 select memory.set_embedding('episode', :'episode_of_b', memory_test.axis(3), :'building_of_b') \g /dev/null
 select memory.set_embedding('rule', :'rule_of_b', memory_test.axis(3), :'building_of_b') \g /dev/null
 select memory.set_embedding('fact', :'fact_of_b', memory_test.axis(3), :'building_of_b') \g /dev/null
-select memory.switch_embedding_version() as switched \gset
+select memory.activate_embedding_version() as switched \gset
 select is(
   :'switched'::uuid, :'building_of_b'::uuid,
   'switching the embedding model affects only the own tenant'

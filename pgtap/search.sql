@@ -162,7 +162,7 @@ from unnest('{episode,fact,rule}'::text[]) as t (type);
 -- that holds a word.
 create function memory_test.weighed(number integer, query text, exact_scan_limit integer)
   returns table (
-    memory_type text, name text, similarity float8, rank float8, meaning float8, words numeric,
+    memory_type text, name text, similarity float8, keyword_score float8, meaning float8, words numeric,
     relevance numeric
   )
   language plpgsql
@@ -175,7 +175,7 @@ begin
   );
   return query
   select
-    m.memory_type, coalesce(m.predicate, m.content), m.similarity, m.rank, m.meaning,
+    m.memory_type, coalesce(m.predicate, m.content), m.similarity, m.keyword_score, m.meaning,
     round(m.words::numeric, 9), round(m.relevance::numeric, 9)
   from memory_test.vectors as v
   cross join lateral memory.search(
@@ -204,7 +204,7 @@ select results_eq(
 select results_eq(
   $$ select w.memory_type, w.name, w.words > 0, w.similarity is null, w.meaning is null
      from memory_test.weighed_by_index as w
-     where w.number = 500 and w.rank is not null order by 1, 2 $$,
+     where w.number = 500 and w.keyword_score is not null order by 1, 2 $$,
   $$ values
      ('fact', '777', true, false, false), ('fact', 'plain', true, true, true),
      ('rule', '1613', true, false, false) $$,
@@ -283,7 +283,7 @@ from (values
 
 select results_eq(
   $$ select m.memory_type, m.content, round(m.similarity::numeric, 5), m.semantic_rank,
-       m.score = m.similarity, m.rank, m.keyword_rank
+       m.score = m.similarity, m.keyword_score, m.keyword_rank
      from memory.semantic_search('fact', memory_test.axis(1)) as m $$,
   $$ values
      ('fact', 'near', 0.90000, 1::bigint, true, null::float8, null::bigint),
@@ -501,7 +501,7 @@ create function memory_test.found(query text, keyword_match text default 'all')
     from memory.keyword_search('rule', query, keyword_match => keyword_match, as_of => '2026-01-07Z') as m
   ), ' ');
 select results_eq(
-  $$ select m.scope, m.rank, m.keyword_rank, m.score, m.similarity, m.semantic_rank
+  $$ select m.scope, m.keyword_score, m.keyword_rank, m.score, m.similarity, m.semantic_rank
      from memory.keyword_search('rule', 'fox') as m $$,
   $$ select v.scope, ts_rank(to_tsvector('english', v.content), 'fox')::float8, v.position::bigint,
        ts_rank(to_tsvector('english', v.content), 'fox')::float8, null::float8, null::bigint
@@ -514,7 +514,7 @@ select results_eq(
 );
 select ok(
   (
-    select max(m.rank) > min(m.rank) and count(distinct m.rank) = 2
+    select max(m.keyword_score) > min(m.keyword_score) and count(distinct m.keyword_score) = 2
     from memory.keyword_search('rule', 'fox') as m
   ),
   'the ranks of the example differ only where the words do'
@@ -704,7 +704,7 @@ from memory_test.rankings as r
 order by r.position;
 select results_eq(
   format(
-    $$ select m.scope, m.rrf_score = m.score, round(m.similarity::numeric, 5), m.rank is null
+    $$ select m.scope, m.rrf_score = m.score, round(m.similarity::numeric, 5), m.keyword_score is null
        from memory_test.hybrid(%L, 'tea', memory_test.axis(1), max_results => 5) as m $$,
     r.name
   ),
@@ -772,7 +772,7 @@ select is_empty(
 from memory_test.rankings as r
 order by r.position;
 select results_eq(
-  format($$ select m.scope, m.rank from memory_test.hybrid(%L, 'tea') as m $$, r.name),
+  format($$ select m.scope, m.keyword_score from memory_test.hybrid(%L, 'tea') as m $$, r.name),
   $$ values
      ('words', ts_rank(to_tsvector('english', 'tea tea tea tea'), 'tea')::float8),
      ('both again', ts_rank(to_tsvector('english', 'tea and tea'), 'tea')::float8),
@@ -782,7 +782,7 @@ select results_eq(
 from memory_test.rankings as r
 order by r.position;
 select results_eq(
-  $$ select m.scope, m.rank from memory.keyword_search('rule', 'tea') as m $$,
+  $$ select m.scope, m.keyword_score from memory.keyword_search('rule', 'tea') as m $$,
   $$ values
      ('words', ts_rank(to_tsvector('english', 'tea tea tea tea'), 'tea')::float8),
      ('both again', ts_rank(to_tsvector('english', 'tea and tea'), 'tea')::float8),

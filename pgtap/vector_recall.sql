@@ -20,7 +20,7 @@ select
   r.memory_type, r.method, r.is_valid, r.is_used, r.memories, r.queries,
   r.index_overlap, r.worst_index_overlap, r.short_index_answers,
   r.search_overlap, r.worst_search_overlap, r.short_searches, r.exact_ms, r.index_ms, r.search_ms
-from memory.check_vector_recall() as r;
+from memory.measure_index_recall() as r;
 
 -- An IVFFlat index built on an empty table has arbitrary lists. Of 200 lists, a search reads 40; of
 -- 20, as in the index of rules, all.
@@ -92,7 +92,7 @@ select results_eq(
 );
 select ok(
   f.exact_ms > 0 and f.index_ms > 0 and f.search_ms > 0,
-  'check_vector_recall returns the time of each method'
+  'measure_index_recall returns the time of each method'
 ) from memory_test.facts as f;
 
 -- The actual answers of the raw index, compared by hand
@@ -126,17 +126,17 @@ select is(
   'the overlap is the share of the ten nearest that the index finds'
 );
 select results_eq(
-  $$ select r.memory_type, r.index_overlap, r.search_overlap from memory.check_vector_recall() as r $$,
-  $$ select r.memory_type, r.index_overlap, r.search_overlap from memory.check_vector_recall() as r $$,
-  'check_vector_recall returns the same overlaps again'
+  $$ select r.memory_type, r.index_overlap, r.search_overlap from memory.measure_index_recall() as r $$,
+  $$ select r.memory_type, r.index_overlap, r.search_overlap from memory.measure_index_recall() as r $$,
+  'measure_index_recall returns the same overlaps again'
 );
 select results_eq(
-  $$ select r.queries from memory.check_vector_recall(sample => 3) as r $$,
+  $$ select r.queries from memory.measure_index_recall(sample => 3) as r $$,
   $$ values (0::bigint), (3), (3) $$, 'the sample is as large as requested'
 );
 select results_eq(
   $$ select r.queries, r.short_index_answers > 0, r.search_overlap, r.short_searches
-     from memory.check_vector_recall(sample => 1000, depth => 501) as r where r.memory_type = 'fact' $$,
+     from memory.measure_index_recall(sample => 1000, depth => 501) as r where r.memory_type = 'fact' $$,
   $$ values (500::bigint, true, 1.0::float8, 0::bigint) $$,
   'the sample is limited to the memories, and an answer with all of them is not short'
 );
@@ -168,7 +168,7 @@ select results_eq(
   $$ select r.memory_type, r.is_valid, r.is_used, r.memories, r.queries from memory_test.recall as r $$,
   $$ values
      ('episode', true, false, 0::bigint, 0::bigint), ('fact', true, false, 0, 0), ('rule', true, false, 0, 0) $$,
-  'check_vector_recall counts only memories of its tenant'
+  'measure_index_recall counts only memories of its tenant'
 );
 
 -- Where search uses the index, it misses the same memories.
@@ -228,13 +228,13 @@ select memory.rebuild_vector_indexes('hnsw') \g /dev/null
 select memory_test.as_tenant('c');
 select results_eq(
   $$ select r.memories, r.index_overlap, r.short_index_answers
-     from memory.check_vector_recall(as_of => '2026-01-02Z') as r where r.memory_type = 'episode' $$,
+     from memory.measure_index_recall(as_of => '2026-01-02Z') as r where r.memory_type = 'episode' $$,
   $$ values (60::bigint, 1.0::float8, 0::bigint) $$,
   'any of several equally near memories counts as found'
 );
 select results_eq(
   $$ select r.memories, r.queries
-     from memory.check_vector_recall(100, as_of => '2026-02-01Z') as r where r.memory_type = 'episode' $$,
+     from memory.measure_index_recall(100, as_of => '2026-02-01Z') as r where r.memory_type = 'episode' $$,
   $$ values (30::bigint, 30::bigint) $$,
   'expired episodes are not counted'
 );
@@ -242,8 +242,8 @@ select results_eq(
 -- Refused arguments
 
 select throws_ok(
-  format('select * from memory.check_vector_recall(%s)', c.arguments), 'PM002', c.message,
-  format('check_vector_recall(%s) is refused', c.arguments)
+  format('select * from memory.measure_index_recall(%s)', c.arguments), 'PM002', c.message,
+  format('measure_index_recall(%s) is refused', c.arguments)
 )
 from (values
   (1, 'sample => 0', 'sample is 0'),
@@ -341,12 +341,12 @@ select memory_test.a_login('vector_recall_writer', 'a', 'memory_writer, memory_w
 select memory_test.share_results();
 set local session authorization vector_recall_admin;
 select is(
-  (select r.memories from memory.check_vector_recall() as r where r.memory_type = 'rule'), 500::bigint,
+  (select r.memories from memory.measure_index_recall() as r where r.memory_type = 'rule'), 500::bigint,
   'an administrator checks recall without privileges on the tables'
 );
 set local session authorization vector_recall_writer;
 select throws_ok(
-  'select * from memory.check_vector_recall()', '42501', null, 'other roles cannot check recall'
+  'select * from memory.measure_index_recall()', '42501', null, 'other roles cannot check recall'
 );
 set local session authorization default;
 

@@ -50,7 +50,7 @@ async def diagnose(
     found.append(schema)
     if schema.severity == "ok":
         async with await Memory.connect(url, request=request, max_size=1) as memory:
-            found += await memory.doctor(passed=True, as_of=as_of)
+            found += await memory.diagnose(passed=True, as_of=as_of)
             found += await _examine_engine(memory)
     return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
 

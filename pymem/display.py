@@ -200,7 +200,7 @@ def explained(memories: Sequence[models.ExplainedMemory], settings: models.Setti
         "score",
         Column("relev.", "relevance", 2),
         Column("meaning", lambda row: _part(row.meaning, row.semantic_rank, row.similarity), 2),
-        Column("words", lambda row: _part(row.words, row.keyword_rank, row.rank), 2),
+        Column("words", lambda row: _part(row.words, row.keyword_rank, row.keyword_score), 2),
         Column("import.", "importance", 0),
         Column("recency", "recency", 2),
         Column("conf.", "effective_confidence", 2),

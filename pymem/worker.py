@@ -44,7 +44,7 @@ class EmbeddingWorker:
         return 0
 
     async def _embed_batch(self, version_id: UUID) -> int:
-        claimed = await self._memory.claim_unembedded(
+        claimed = await self._memory.claim_embedding_jobs(
             embedding_version_id=version_id, batch_size=self._batch_size
         )
         if not claimed:

@@ -62,10 +62,10 @@ get_chain_head()
 verify_chain(anchor_position => :position, anchor_hash => :hash)
 
 list_scopes()
-related('fact', memory_id => :fact)
-related('rule', memory_id => :rule, max_depth => 3, direction => 'outgoing')
-contradictions()
-contradictions(scope => :scope)
+list_related('fact', memory_id => :fact)
+list_related('rule', memory_id => :rule, max_depth => 3, direction => 'outgoing')
+list_contradictions()
+list_contradictions(scope => :scope)
 
 # Entities
 entity_create(canonical_name => :name, entity_type => 'person')
@@ -146,8 +146,8 @@ active_embedding_version()
 current_embedding_versions()
 embedding_text('episode', content => :content, subject => :subject, predicate => :predicate, butler => :butler, session_id => :session)
 embedding_backlog()
-claim_unembedded()
-claim_unembedded(embedding_version_id => :building)
+claim_embedding_jobs()
+claim_embedding_jobs(embedding_version_id => :building)
 set_embedding('episode', memory_id => :episode, embedding => :vector)
 set_embedding('fact', memory_id => :fact, embedding => :vector, embedding_version_id => :active)
 set_embedding('fact', memory_id => :fact, embedding => :vector, embedding_version_id => :building)
@@ -157,18 +157,18 @@ store_fact('x', 'is', 'y', embedding => :vector); calibrate_similarity(sample_si
 start_reembedding(model => :model, version => :version)
 start_reembedding(model => :model, version => :next_version)
 cancel_reembedding()
-switch_embedding_version()
-check_vector_recall()
+activate_embedding_version()
+measure_index_recall()
 fold_corpus_statistics()
 
 # Consolidation
-consolidation_due()
+list_due_consolidations()
 claim_episodes()
 claim_episodes(butler => :butler)
 store_episode('coffee', butler => :busy_butler); claim_episodes(butler => :busy_butler)
 extend_lease(run_id => :running)
-release_episodes(run_id => :running)
-consolidation_context(butler => :butler)
+release_run(run_id => :running)
+get_consolidation_context(butler => :butler)
 apply_consolidation(run_id => :running, output => '{"new_facts": []}', model => :model)
 apply_consolidation(run_id => :running, output => jsonb_build_object('confirmations', jsonb_build_array(:fact), 'updated_facts', jsonb_build_array(jsonb_build_object('target_id', :fact, 'content', 'coffee'))))
 apply_consolidation(run_id => :done, output => '{}')
@@ -177,7 +177,7 @@ requeue_episodes(episode_ids => array[:failed]::uuid[])
 requeue_episodes()
 undo_consolidation(run_id => :done)
 undo_consolidation(run_id => :reviewed)
-consolidation_diff(run_id => :reviewed)
+preview_proposals(run_id => :reviewed)
 accept_proposals(run_id => :reviewed)
 reject_proposals(run_id => :reviewed)
 list_consolidation_runs()
@@ -195,8 +195,8 @@ configure('{"retrieval_limit": 3}')
 list_access_tokens()
 revoke_access_token(token_id => :token)
 authenticate_token(token_digest => :token_digest)
-doctor()
-doctor(passed => true)
+diagnose()
+diagnose(passed => true)
 """
 
 # Calls that answer every tenant the same.
@@ -230,7 +230,7 @@ DELAYS_ALL = "rebuild_vector_indexes"
 # Pure functions: immutable, with the rights of the caller, of nothing but their arguments.
 FORMULAS = """
 asks_present asymmetric_score collapse_whitespace composite_score date_in_words days_between decay_rate_of
-decayed_state effective_confidence end_of_text fold_text fold_words is_actor is_blank is_reason is_request_id
+decayed_state effective_confidence end_of_text fold_text fold_words is_actor is_blank is_reason_code is_request_id
 is_scope preprocess_search_query preprocess_text recency_score relevance_score render_memory rrf_score
 tells_update truncate_utf8 version words_of
 """

@@ -395,7 +395,7 @@ async def test_a_vector_of_a_text_that_changed_meanwhile_is_not_stored(
 ) -> None:
     version = await memory.register_embedding_version("model", "1")
     rule = await memory.store_rule("Call before nine")
-    [claimed] = await memory.claim_unembedded()
+    [claimed] = await memory.claim_embedding_jobs()
     for _ in range(3):
         await memory.mark_harmful(rule)
     await memory.run_rule_hygiene()
@@ -403,12 +403,12 @@ async def test_a_vector_of_a_text_that_changed_meanwhile_is_not_stored(
     late = await memory.set_embeddings(
         [("rule", rule)], [[1.0] * 384], embedding_version_id=version, texts=[claimed.content]
     )
-    [again] = await memory.claim_unembedded()
+    [again] = await memory.claim_embedding_jobs()
     fresh = await memory.set_embedding("rule", rule, [1.0] * 384, text=again.content)
 
     assert (late, fresh) == ([False], True)
     assert again.content.startswith("ANTI-PATTERN: Do NOT Call before nine.")
-    assert await memory.claim_unembedded() == []
+    assert await memory.claim_embedding_jobs() == []
     assert database.value("select embedding is not null from memory.rules")
 
 

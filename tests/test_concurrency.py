@@ -270,7 +270,7 @@ async def test_workers_claim_every_memory_once(database: Database) -> None:
 
     async def claim(memory: Memory, _: int) -> list[tuple[str, UUID]]:
         claimed = []
-        while batch := await memory.claim_unembedded(batch_size=7):
+        while batch := await memory.claim_embedding_jobs(batch_size=7):
             claimed += [(found.memory_type, found.memory_id) for found in batch]
             await memory.set_embeddings(
                 [(found.memory_type, found.memory_id) for found in batch],
@@ -312,14 +312,14 @@ async def test_a_switch_of_the_model_leaves_no_vector_of_the_old_one(database: D
         version = await memory.start_reembedding("new", "1")
         for _ in range(200):
             await memory.start_reembedding("new", "1")
-            while batch := await memory.claim_unembedded(embedding_version_id=version):
+            while batch := await memory.claim_embedding_jobs(embedding_version_id=version):
                 await memory.set_embeddings(
                     [(found.memory_type, found.memory_id) for found in batch],
                     [new] * len(batch),
                     embedding_version_id=version,
                 )
             try:
-                await memory.switch_embedding_version()
+                await memory.activate_embedding_version()
             except ConflictError:
                 continue
             return
@@ -357,19 +357,19 @@ async def test_a_store_that_names_its_version_cannot_slip_past_a_switch(database
         )
         switching.execute("set lock_timeout = '200ms'")
         with pytest.raises(psycopg.errors.LockNotAvailable):
-            switching.execute("select memory.switch_embedding_version()")
+            switching.execute("select memory.activate_embedding_version()")
         storing.commit()
         with pytest.raises(psycopg.Error, match="1 memories have no vector"):
-            switching.execute("select memory.switch_embedding_version()")
+            switching.execute("select memory.activate_embedding_version()")
 
     [(claimed_type, claimed_id)] = database.query(
-        "select memory_type, memory_id from memory.claim_unembedded(%s)", new
+        "select memory_type, memory_id from memory.claim_embedding_jobs(%s)", new
     )
     assert claimed_type == "fact"
     database.query(
         "select memory.set_embedding('fact', %s, %s::vector, %s)", claimed_id, str([1.0] * 384), new
     )
-    assert database.value("select memory.switch_embedding_version()") == new
+    assert database.value("select memory.activate_embedding_version()") == new
     with pytest.raises(psycopg.Error, match="not from the active version"):
         database.query(
             "select memory.store_fact('user', 'likes', 'tea', embedding => %s::vector, embedding_version_id => %s)",
@@ -385,7 +385,7 @@ async def test_the_switch_is_refused_where_it_could_not_see_what_it_waited_for(
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.execute("select set_config('memory.tenant_id', 'a', true)")
         with pytest.raises(psycopg.Error, match="repeatable read") as raised:
-            connection.execute("select memory.switch_embedding_version()")
+            connection.execute("select memory.activate_embedding_version()")
         assert raised.value.sqlstate == "PM002"
 
 

@@ -217,8 +217,8 @@ def test_dead_rows_that_nobody_vacuums(database: Database) -> None:
 async def test_the_client_has_the_doctor_too(database: Database) -> None:
     database.query("create extension if not exists pg_trgm with schema public")
     async with await Memory.connect(database.login("a")) as memory:
-        assert await memory.doctor() == []
-        [passed] = [f for f in await memory.doctor(passed=True) if f.check_name == "guards"]
+        assert await memory.diagnose() == []
+        [passed] = [f for f in await memory.diagnose(passed=True) if f.check_name == "guards"]
 
     assert passed == Finding("ok", "guards", None, "nothing can be written past the audit", None)
 

@@ -150,9 +150,9 @@ async def test_what_a_dead_worker_held_comes_back_when_its_lease_ends(database: 
         rule = await memory.store_rule("Walk the dog")
         now = datetime.now(UTC)
 
-        claimed = await memory.claim_unembedded(lease=timedelta(minutes=5), as_of=now)
-        again = await memory.claim_unembedded(as_of=now + timedelta(minutes=4))
-        later = await memory.claim_unembedded(as_of=now + timedelta(minutes=6))
+        claimed = await memory.claim_embedding_jobs(lease=timedelta(minutes=5), as_of=now)
+        again = await memory.claim_embedding_jobs(as_of=now + timedelta(minutes=4))
+        later = await memory.claim_embedding_jobs(as_of=now + timedelta(minutes=6))
 
         assert [found.memory_id for found in claimed] == [rule]
         assert again == []
@@ -193,7 +193,7 @@ async def test_the_whole_memory_moves_to_another_model(
         during = await memory.store_fact("user", "car", "an estate")
         found_during = await memory.search("Which animal?", mode="semantic")
         embedded = await EmbeddingWorker(memory, other).run_until_empty()
-        assert await memory.switch_embedding_version() == new
+        assert await memory.activate_embedding_version() == new
 
         assert embedded == 2
         assert found_during[0].content == "a dog"
@@ -266,7 +266,7 @@ async def test_the_same_model_embeds_anew_under_another_rendering(
             "content",
         ]
         assert await EmbeddingWorker(memory, engine).run_until_empty() == 1
-        await memory.switch_embedding_version()
+        await memory.activate_embedding_version()
 
         [found] = await memory.semantic_search("episode", "At the sea.")
         assert found.similarity == pytest.approx(1, abs=1e-5)

@@ -200,13 +200,15 @@ async def test_a_walk_along_links(memory: Memory) -> None:
     coffee = await memory.store_fact("user", "likes", "coffee")
     await memory.create_link("rule", rule, "fact", fact, "derived_from")
 
-    [near] = await memory.related("rule", rule)
-    both = await memory.related("rule", rule, max_depth=2, relations=["derived_from", "supersedes"])
+    [near] = await memory.list_related("rule", rule)
+    both = await memory.list_related(
+        "rule", rule, max_depth=2, relations=["derived_from", "supersedes"]
+    )
 
     assert (near.id, near.content, near.state, near.from_id) == (fact, "tea", "superseded", rule)
     assert (near.depth, near.relation, near.direction) == (1, "derived_from", "outgoing")
     assert [(found.depth, found.id) for found in both] == [(1, fact), (2, coffee)]
-    assert not await memory.related("rule", rule, max_depth=2, direction="incoming")
+    assert not await memory.list_related("rule", rule, max_depth=2, direction="incoming")
 
 
 async def test_contradictions(memory: Memory) -> None:
@@ -215,14 +217,16 @@ async def test_contradictions(memory: Memory) -> None:
     await memory.create_link("rule", rule, "fact", tea, "contradicts")
     coffee = await memory.store_fact("User", "Likes", "coffee", confidence=0.5)
 
-    linked, alike = await memory.contradictions()
+    linked, alike = await memory.list_contradictions()
 
     assert (linked.kind, linked.source_id, linked.target_id) == ("contradicts", rule, tea)
     assert (alike.kind, alike.source_id, alike.target_id) == ("near_duplicate", coffee, tea)
     assert alike.source_content == "[User] [Likes]: coffee"
     assert alike.source_confidence == pytest.approx(0.5)
-    assert [found.kind for found in await memory.contradictions(scope="work")] == ["near_duplicate"]
-    assert len(await memory.contradictions(max_results=1)) == 1
+    assert [found.kind for found in await memory.list_contradictions(scope="work")] == [
+        "near_duplicate"
+    ]
+    assert len(await memory.list_contradictions(max_results=1)) == 1
 
 
 async def test_links(memory: Memory) -> None:
@@ -437,14 +441,14 @@ async def test_a_store_survives_a_switch_of_the_model(
 ) -> None:
     await embedding_memory.store_fact("user", "pet", "a small dog")
     version = await embedding_memory.start_reembedding("another-model", "1")
-    for claimed in await embedding_memory.claim_unembedded(embedding_version_id=version):
+    for claimed in await embedding_memory.claim_embedding_jobs(embedding_version_id=version):
         await embedding_memory.set_embedding(
             claimed.memory_type,  # type: ignore[arg-type]
             claimed.memory_id,
             [1.0] * 384,
             embedding_version_id=version,
         )
-    await embedding_memory.switch_embedding_version()
+    await embedding_memory.activate_embedding_version()
 
     fact = await embedding_memory.store_fact("user", "plant", "a cactus")
 
@@ -590,7 +594,7 @@ async def test_vector_indexes_are_rebuilt_and_checked(
         await memory.store_rule(f"rule {number}", embedding=vector)
 
     assert await memory.rebuild_vector_indexes("hnsw") == "hnsw"
-    [_, _, rule] = await memory.check_vector_recall(sample=7, depth=5)
+    [_, _, rule] = await memory.measure_index_recall(sample=7, depth=5)
 
     assert (rule.memory_type, rule.method, rule.is_valid, rule.is_used) == (
         *("rule", "hnsw", True, False),

@@ -202,9 +202,9 @@ BAD_CALLS: list[tuple[str, dict[str, Any]]] = [
     ("get_links", {"memory_type": "fact", "memory_id": uuid4(), "as_of": NAIVE}),
     ("register_embedding_version", {"model": "", "version": "1"}),
     ("register_embedding_version", {"model": "m", "version": "1", "dimensions": 768}),
-    ("claim_unembedded", {"batch_size": 0}),
-    ("claim_unembedded", {"lease": timedelta(0)}),
-    ("claim_unembedded", {"lease": timedelta(days=400)}),
+    ("claim_embedding_jobs", {"batch_size": 0}),
+    ("claim_embedding_jobs", {"lease": timedelta(0)}),
+    ("claim_embedding_jobs", {"lease": timedelta(days=400)}),
     (
         "set_embedding",
         {
@@ -224,9 +224,9 @@ BAD_CALLS: list[tuple[str, dict[str, Any]]] = [
     ("rebuild_vector_indexes", {"method": "ivfflat", "lists": 0}),
     ("rebuild_vector_indexes", {"method": "ivfflat", "lists": 10**12}),
     ("vector_index_statements", {"method": "auto"}),
-    ("check_vector_recall", {"sample": 0}),
-    ("check_vector_recall", {"depth": 10**6}),
-    ("check_vector_recall", {"as_of": NAIVE}),
+    ("measure_index_recall", {"sample": 0}),
+    ("measure_index_recall", {"depth": 10**6}),
+    ("measure_index_recall", {"as_of": NAIVE}),
 ]
 
 
@@ -288,7 +288,7 @@ async def test_an_id_of_another_tenant_is_answered_like_a_random_one(
         answers: list[Any] = [
             await memory.get_memory("rule", identifier),
             await memory.get_links("rule", identifier),
-            await memory.related("rule", identifier),
+            await memory.list_related("rule", identifier),
             await memory.list_events(memory_id=identifier),
             await memory.confirm_memory("rule", identifier),
             await memory.forget_memory("rule", identifier),

@@ -286,7 +286,7 @@ async def test_a_hint_names_only_tools_there_are(database: Database) -> None:
             "Forget a memory with memory_forget.",
         ),
         (
-            "Finish it with memory.switch_embedding_version, or memory.cancel_reembedding.",
+            "Finish it with memory.activate_embedding_version, or memory.cancel_reembedding.",
             "No tool can change this: go on without it and tell the operator.",
         ),
         (

@@ -44,7 +44,7 @@ create index staged_embeddings_version_idx
 on memory.staged_embeddings (tenant_id, embedding_version_id);
 
 comment on table memory.staged_embeddings is
-'Vectors of the embedding version being built, until memory.switch_embedding_version moves them '
+'Vectors of the embedding version being built, until memory.activate_embedding_version moves them '
 'into the memories.';
 
 commit;

@@ -20,7 +20,7 @@ comment on column memory.chain_problem.problem is
 comment on column memory.chain_problem.position is
 'Position in the chain; NULL if the problem is not in the chain.';
 
--- Findings do not depend on the tenant; memory.doctor calls one function per check. None of these
+-- Findings do not depend on the tenant; memory.diagnose calls one function per check. None of these
 -- is granted; they read the catalog and only those table statistics that any login may read.
 
 create type memory.finding as (
@@ -31,7 +31,7 @@ create type memory.finding as (
   hint text
 );
 
-comment on type memory.finding is 'A finding of memory.doctor.';
+comment on type memory.finding is 'A finding of memory.diagnose.';
 comment on column memory.finding.severity is
 'error (something is unsafe or broken), warning (work is overdue or something will break), info '
 '(worth knowing) or ok (a check that passed).';

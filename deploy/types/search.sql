@@ -48,7 +48,7 @@ create type memory.ranked_memory as (
   reference_count integer,
   similarity float8,
   semantic_rank bigint,
-  rank float8,
+  keyword_score float8,
   keyword_rank bigint,
   rrf_score float8,
   meaning float8,
@@ -71,7 +71,7 @@ comment on column memory.ranked_memory.similarity is
 'Cosine similarity to the query, -1..1; NULL without a vector, or if not in the semantic list.';
 comment on column memory.ranked_memory.semantic_rank is
 'Rank in the semantic list, from 1; NULL if not in it or if there is no such list.';
-comment on column memory.ranked_memory.rank is
+comment on column memory.ranked_memory.keyword_score is
 'ts_rank or BM25 of the keyword match, from 0; NULL if no word matches.';
 comment on column memory.ranked_memory.keyword_rank is
 'Rank in the keyword list, from 1; NULL if not in it or if there is no such list.';
@@ -95,7 +95,7 @@ comment on column memory.ranked_memory.recency is 'Recency score, 0..1; NULL out
 comment on column memory.ranked_memory.updates_id is
 'The older fact that this one appears to update, and whose score it takes.';
 comment on column memory.ranked_memory.score is
-'What results are ordered by: similarity, rank, rrf_score, relevance or, in recall, the composite '
+'What results are ordered by: similarity, keyword_score, rrf_score, relevance or, in recall, the composite '
 'score.';
 
 create type memory.corpus_size as (
@@ -126,7 +126,7 @@ create type memory.fused_candidate as (
   created_at timestamptz,
   similarity float8,
   semantic_rank bigint,
-  rank float8,
+  keyword_score float8,
   keyword_rank bigint,
   rrf_score float8,
   meaning float8,
@@ -157,7 +157,7 @@ create type memory.explained_memory as (
   content text,
   similarity float8,
   semantic_rank bigint,
-  rank float8,
+  keyword_score float8,
   keyword_rank bigint,
   rrf_score float8,
   meaning float8,

@@ -130,7 +130,7 @@ def review(
             await memory.reject_proposals(run_id)
         if accept_all:
             await memory.accept_proposals(run_id)
-        return await memory.consolidation_diff(run_id)
+        return await memory.preview_proposals(run_id)
 
     proposals = run(options, work)
     columns = ("position", "action", "key", "before", "after", "remark", "status")

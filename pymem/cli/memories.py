@@ -179,12 +179,12 @@ COMMANDS = (
         show=_show_memory,
     ),
     ToolCommand(
-        *("related", "memory_related", Memory.related, _MEMORY, [AS_OF]),
+        *("related", "memory_related", Memory.list_related, _MEMORY, [AS_OF]),
         show=display.related,
         empty="nothing related",
     ),
     ToolCommand(
-        *("contradictions", "memory_contradictions", Memory.contradictions),
+        *("contradictions", "memory_contradictions", Memory.list_contradictions),
         extra=[AS_OF],
         show=display.contradictions,
         empty="no contradictions",

@@ -118,7 +118,7 @@ def reindex(options: Options, method: Any, lists: int | None, json_: bool) -> No
 @click.option("--depth", type=int, help="Memories to compare of each answer; default: 10.")
 def check_vectors(options: Options, sample: int | None, depth: int | None, json_: bool) -> None:
     """Compare what vector indexes and searches find with the exact answers."""
-    rows = run(options, lambda memory: memory.check_vector_recall(sample=sample, depth=depth))
+    rows = run(options, lambda memory: memory.measure_index_recall(sample=sample, depth=depth))
     tell(rows, json_, display.vector_recall(rows))
 
 

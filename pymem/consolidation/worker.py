@@ -94,7 +94,7 @@ class ConsolidationWorker:
         report = ConsolidationReport(
             [
                 due
-                for due in await self._memory.consolidation_due()
+                for due in await self._memory.list_due_consolidations()
                 if self._butler in (None, due.butler)
             ]
         )
@@ -132,7 +132,7 @@ class ConsolidationWorker:
         except asyncio.CancelledError:
             # Told to stop: nothing is applied, and others need not wait for the lease to end.
             with suppress(PymemError):
-                await self._memory.release_episodes(run_id)
+                await self._memory.release_run(run_id)
             raise
         finally:
             heart.cancel()
@@ -158,7 +158,7 @@ class ConsolidationWorker:
     async def _ask(self, episodes: list[ClaimedEpisode]) -> str:
         assert self._spawner is not None  # noqa: S101 - as above
         butler = episodes[0].episode_butler
-        known = await self._memory.consolidation_context(butler)
+        known = await self._memory.get_consolidation_context(butler)
         prompt = build_prompt(
             butler,
             [

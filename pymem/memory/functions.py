@@ -598,7 +598,7 @@ class Functions(Vectors):
         )
         return result
 
-    async def claim_unembedded(
+    async def claim_embedding_jobs(
         self,
         *,
         embedding_version_id: UUID | str | None = None,
@@ -614,7 +614,7 @@ class Functions(Vectors):
         """
         return await self._rows(
             Unembedded,
-            "claim_unembedded",
+            "claim_embedding_jobs",
             embedding_version_id=embedding_version_id,
             batch_size=batch_size,
             lease=lease,
@@ -666,14 +666,14 @@ class Functions(Vectors):
         result: bool = await self._value("cancel_reembedding")
         return result
 
-    async def switch_embedding_version(self) -> UUID:
+    async def activate_embedding_version(self) -> UUID:
         """Completes a change of embedding model in one transaction: the new vectors replace the old
         ones and the new version becomes active. Returns its id.
 
         Errors: PM004 no change is under way or memories still lack their new vector, PM002 not at
         READ COMMITTED.
         """
-        result: UUID = await self._value("switch_embedding_version")
+        result: UUID = await self._value("activate_embedding_version")
         return result
 
     # functions/core/embedding/calibration
@@ -867,8 +867,8 @@ class Functions(Vectors):
         """Why memory.recall returns what it returns: its answer, in order, with every part of the
         scores; then the other candidates, most relevant first, and why they are not in it; then
         what is not considered at all though it might fit: forgotten, superseded, expired, of
-        another scope or below confidence (rank: ts_rank). Arguments as memory.recall; only looks.
-        Reads all of the tenant's memories of the types.
+        another scope or below confidence (keyword_score: ts_rank). Arguments as memory.recall; only
+        looks. Reads all of the tenant's memories of the types.
 
         Errors: PM002, PM004.
         """
@@ -888,7 +888,7 @@ class Functions(Vectors):
 
     # functions/core/search/related
 
-    async def related(
+    async def list_related(
         self,
         memory_type: MemoryType,
         memory_id: UUID | str,
@@ -911,7 +911,7 @@ class Functions(Vectors):
         """
         return await self._rows(
             RelatedMemory,
-            "related",
+            "list_related",
             memory_type=memory_type,
             memory_id=memory_id,
             max_depth=max_depth,
@@ -923,7 +923,7 @@ class Functions(Vectors):
 
     # functions/core/search/contradictions
 
-    async def contradictions(
+    async def list_contradictions(
         self,
         *,
         scope: str | None = None,
@@ -941,7 +941,7 @@ class Functions(Vectors):
         Errors: PM002.
         """
         return await self._rows(
-            Contradiction, "contradictions", scope=scope, max_results=max_results, as_of=as_of
+            Contradiction, "list_contradictions", scope=scope, max_results=max_results, as_of=as_of
         )
 
     # functions/core/search/context
@@ -1205,14 +1205,14 @@ class Functions(Vectors):
 
     # functions/extras/consolidation/consolidation
 
-    async def consolidation_due(self, *, as_of: datetime | None = None) -> list[DueButler]:
+    async def list_due_consolidations(self, *, as_of: datetime | None = None) -> list[DueButler]:
         """Which butlers have episodes that wait for consolidation, and whether it is due: when
         consolidation_episode_threshold of them wait, or consolidation_interval_hours have passed
         since the last run began (or there was none), and nobody is at it.
 
         Errors: PM002.
         """
-        return await self._rows(DueButler, "consolidation_due", as_of=as_of)
+        return await self._rows(DueButler, "list_due_consolidations", as_of=as_of)
 
     async def claim_episodes(
         self,
@@ -1251,13 +1251,13 @@ class Functions(Vectors):
         )
         return result
 
-    async def release_episodes(self, run_id: UUID | str, *, as_of: datetime | None = None) -> bool:
+    async def release_run(self, run_id: UUID | str, *, as_of: datetime | None = None) -> bool:
         """Gives the episodes of a run back at once, as if never claimed: for a worker that is told
         to stop. False: the run has ended already.
 
         Errors: PM001, PM002.
         """
-        result: bool = await self._value("release_episodes", run_id=run_id, as_of=as_of)
+        result: bool = await self._value("release_run", run_id=run_id, as_of=as_of)
         return result
 
     async def fail_consolidation(
@@ -1295,7 +1295,7 @@ class Functions(Vectors):
         result: int = await self._value("requeue_episodes", episode_ids=episode_ids, as_of=as_of)
         return result
 
-    async def consolidation_context(
+    async def get_consolidation_context(
         self, butler: str, *, max_facts: int | None = None, max_rules: int | None = None
     ) -> dict[str, list[dict[str, Any]]]:
         """What a butler knows already, newest first, for the prompt: {"facts": […], "rules": […]}
@@ -1304,7 +1304,7 @@ class Functions(Vectors):
         Errors: PM002.
         """
         result: dict[str, list[dict[str, Any]]] = await self._value(
-            "consolidation_context", butler=butler, max_facts=max_facts, max_rules=max_rules
+            "get_consolidation_context", butler=butler, max_facts=max_facts, max_rules=max_rules
         )
         return result
 
@@ -1374,12 +1374,12 @@ class Functions(Vectors):
 
     # functions/extras/consolidation/review_consolidation
 
-    async def consolidation_diff(self, run_id: UUID | str) -> list[Proposal]:
+    async def preview_proposals(self, run_id: UUID | str) -> list[Proposal]:
         """What the proposals of a run would change: the fact or rule concerned, its text before and
         after, and what would become of it, or has. No rows for an unknown run or one without
         proposals.
         """
-        return await self._rows(Proposal, "consolidation_diff", run_id=run_id)
+        return await self._rows(Proposal, "preview_proposals", run_id=run_id)
 
     async def accept_proposals(
         self,
@@ -1575,7 +1575,7 @@ class Functions(Vectors):
         result: str = await self._value("rebuild_vector_indexes", method=method, lists=lists)
         return result
 
-    async def check_vector_recall(
+    async def measure_index_recall(
         self, *, sample: int | None = None, depth: int | None = None, as_of: datetime | None = None
     ) -> list[VectorRecall]:
         """What approximate indexes do to the answers of this tenant, a row for each memory type:
@@ -1591,7 +1591,7 @@ class Functions(Vectors):
         Errors: PM002.
         """
         return await self._rows(
-            VectorRecall, "check_vector_recall", sample=sample, depth=depth, as_of=as_of
+            VectorRecall, "measure_index_recall", sample=sample, depth=depth, as_of=as_of
         )
 
     # functions/extras/operations/indexes
@@ -1605,9 +1605,9 @@ class Functions(Vectors):
         """
         return await self._rows(IndexProblem, "check_indexes")
 
-    # functions/extras/operations/doctor
+    # functions/extras/operations/diagnose
 
-    async def doctor(
+    async def diagnose(
         self, *, passed: bool | None = None, as_of: datetime | None = None
     ) -> list[Finding]:
         """What is wrong with the login of this session, the database and the memories of the
@@ -1618,4 +1618,4 @@ class Functions(Vectors):
 
         Errors: PM002 invalid time.
         """
-        return await self._rows(Finding, "doctor", passed=passed, as_of=as_of)
+        return await self._rows(Finding, "diagnose", passed=passed, as_of=as_of)

@@ -121,7 +121,7 @@ class ConsolidationRun:
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A row that memory.contradictions returns."""
+    """A row that memory.list_contradictions returns."""
 
     kind: str
     source_type: str
@@ -139,7 +139,7 @@ class Contradiction:
 
 @dataclass(frozen=True, slots=True)
 class DueButler:
-    """A row that memory.consolidation_due returns."""
+    """A row that memory.list_due_consolidations returns."""
 
     butler: str
     waiting: int
@@ -256,7 +256,7 @@ class ExplainedMemory:
     content: str
     similarity: float | None
     semantic_rank: int | None
-    rank: float | None
+    keyword_score: float | None
     keyword_rank: int | None
     rrf_score: float | None
     meaning: float | None
@@ -305,7 +305,7 @@ class FailedBatch:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A finding of memory.doctor.
+    """A finding of memory.diagnose.
 
     Attributes:
         severity: error (something is unsafe or broken), warning (work is overdue or something will
@@ -439,7 +439,7 @@ class NewAccessToken:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A row that memory.consolidation_diff returns."""
+    """A row that memory.preview_proposals returns."""
 
     position: int
     action: str
@@ -463,7 +463,7 @@ class RankedMemory:
             semantic list.
         semantic_rank: Rank in the semantic list, from 1; NULL if not in it or if there is no such
             list.
-        rank: ts_rank or BM25 of the keyword match, from 0; NULL if no word matches.
+        keyword_score: ts_rank or BM25 of the keyword match, from 0; NULL if no word matches.
         keyword_rank: Rank in the keyword list, from 1; NULL if not in it or if there is no such
             list.
         rrf_score: Reciprocal rank fusion of both ranks; NULL if nothing is fused.
@@ -480,8 +480,8 @@ class RankedMemory:
             are requested.
         recency: Recency score, 0..1; NULL outside recall.
         updates_id: The older fact that this one appears to update, and whose score it takes.
-        score: What results are ordered by: similarity, rank, rrf_score, relevance or, in recall,
-            the composite score.
+        score: What results are ordered by: similarity, keyword_score, rrf_score, relevance or, in
+            recall, the composite score.
     """
 
     memory_type: str
@@ -506,7 +506,7 @@ class RankedMemory:
     reference_count: int
     similarity: float | None
     semantic_rank: int | None
-    rank: float | None
+    keyword_score: float | None
     keyword_rank: int | None
     rrf_score: float | None
     meaning: float | None
@@ -883,7 +883,7 @@ class Undone:
 
 @dataclass(frozen=True, slots=True)
 class Unembedded:
-    """A row that memory.claim_unembedded returns."""
+    """A row that memory.claim_embedding_jobs returns."""
 
     memory_type: str
     memory_id: UUID
@@ -905,7 +905,7 @@ class Unmerge:
 
 @dataclass(frozen=True, slots=True)
 class VectorRecall:
-    """A row that memory.check_vector_recall returns."""
+    """A row that memory.measure_index_recall returns."""
 
     memory_type: str
     method: str

@@ -37,7 +37,7 @@ class _Related(OneMemory):
     reads_only=True,
 )
 async def _related(memory: Memory, arguments: _Related) -> dict[str, Any]:
-    found = await memory.related(
+    found = await memory.list_related(
         arguments.memory_type,
         arguments.memory_id,
         max_depth=arguments.max_depth,
@@ -66,7 +66,7 @@ class _Contradictions(Arguments):
     reads_only=True,
 )
 async def _contradictions(memory: Memory, arguments: _Contradictions) -> dict[str, Any]:
-    found = await memory.contradictions(scope=arguments.scope, max_results=arguments.limit)
+    found = await memory.list_contradictions(scope=arguments.scope, max_results=arguments.limit)
     return {"results": to_json(found), "count": len(found)}
 
 

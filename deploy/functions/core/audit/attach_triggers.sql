@@ -61,8 +61,8 @@ begin
         for each statement execute function memory.count_texts(%2$L)'),
       (v_type.is_searched, 'count_changed_text after update of %7$s on %1$s
         for each row execute function memory.count_changed_text(%2$L)'),
-      (v_type.is_searched, 'bury after delete on %1$s referencing old table as old_rows
-        for each statement execute function memory.bury_memories(%2$L)')
+      (v_type.is_searched, 'create_tombstones after delete on %1$s referencing old table as old_rows
+        for each statement execute function memory.create_tombstones(%2$L)')
     ) as d (is_wanted, trigger)
     where d.is_wanted
     order by d.trigger

@@ -79,17 +79,17 @@ comment on function memory.is_request_id(text) is
 grant execute on function memory.is_request_id
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
-create or replace function memory.is_reason(reason text)
+create or replace function memory.is_reason_code(reason text)
   returns boolean
   language sql
   immutable
   parallel safe
   return reason ~ '^[a-z0-9_.:-]{1,64}$';
 
-comment on function memory.is_reason(text) is
+comment on function memory.is_reason_code(text) is
 'Whether a text is a valid reason code: 1 to 64 characters from a-z 0-9 _ . : - A reason stays in '
 'the audit stream forever, so this form keeps personal content out.';
-grant execute on function memory.is_reason
+grant execute on function memory.is_reason_code
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
 create or replace function memory.is_scope(scope text)
@@ -144,7 +144,7 @@ create or replace function memory.current_reason()
   stable
   parallel safe
   return case
-    when memory.is_reason(current_setting('memory.reason', true))
+    when memory.is_reason_code(current_setting('memory.reason', true))
     then current_setting('memory.reason', true)
   end;
 
@@ -208,7 +208,7 @@ begin
   elsif not memory.is_request_id(request_id) then
     raise exception 'request_id is not an identifier'
       using errcode = 'PM002', hint = 'Use 1 to 128 characters from A-Z a-z 0-9 _ . : / + = @ -';
-  elsif not memory.is_reason(reason) then
+  elsif not memory.is_reason_code(reason) then
     raise exception 'reason is not a reason code'
       using errcode = 'PM002',
         hint = 'Use 1 to 64 characters from a-z 0-9 _ . : - such as "user_request".';

@@ -401,7 +401,7 @@ comment on function memory.embedding_text(
 'of its session. Errors: PM002.';
 grant execute on function memory.embedding_text to memory_writer, memory_worker, memory_admin;
 
-create or replace function memory.claim_unembedded(
+create or replace function memory.claim_embedding_jobs(
   embedding_version_id uuid default null,
   batch_size integer default 32,
   lease interval default '5 minutes',
@@ -446,7 +446,7 @@ begin
       and q.target = v_target
       and (q.claimed_until is null or q.claimed_until <= as_of)
     order by q.attempts, q.enqueued_at, q.memory_type, q.memory_id
-    limit claim_unembedded.batch_size
+    limit claim_embedding_jobs.batch_size
     for update skip locked
   ),
   claimed as (
@@ -477,11 +477,11 @@ begin
 end;
 $$;
 
-comment on function memory.claim_unembedded(uuid, integer, interval, timestamptz) is
+comment on function memory.claim_embedding_jobs(uuid, integer, interval, timestamptz) is
 'Claims memories that lack a vector of a version (default: the active one) and returns the text to '
 'embed. They belong to this worker until the lease ends; those with the fewest attempts come '
 'first. Errors: PM001 unknown version, PM002, PM004 a retired version.';
-grant execute on function memory.claim_unembedded to memory_worker;
+grant execute on function memory.claim_embedding_jobs to memory_worker;
 
 create or replace function memory.embedding_version_status(embedding_version_id uuid)
   returns text
@@ -540,7 +540,7 @@ begin
   perform memory.check_word('memory_type', memory_type, memory.memory_type_names());
   if embedding is null then
     raise exception 'embedding is NULL'
-      using errcode = 'PM002', hint = 'Pass the vector of the text that claim_unembedded returned.';
+      using errcode = 'PM002', hint = 'Pass the vector of the text that claim_embedding_jobs returned.';
   end if;
   perform memory.check_embedding(embedding);
 

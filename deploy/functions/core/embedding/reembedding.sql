@@ -91,7 +91,7 @@ begin
     raise exception 're-embedding with model % version % (rendering %) is under way',
       v_version.model, v_version.version, v_version.rendering
       using errcode = 'PM004',
-        hint = 'Finish it with memory.switch_embedding_version, or memory.cancel_reembedding.';
+        hint = 'Finish it with memory.activate_embedding_version, or memory.cancel_reembedding.';
   end if;
 
   insert into memory.embedding_versions as v
@@ -159,7 +159,7 @@ grant execute on function memory.cancel_reembedding to memory_admin;
 
 -- Stores hold a key-share lock on the version of their vector until they commit. After the two FOR
 -- UPDATE locks, every vector of the old version is visible here, and no more can follow.
-create or replace function memory.switch_embedding_version()
+create or replace function memory.activate_embedding_version()
   returns uuid
   language plpgsql
   volatile
@@ -261,10 +261,10 @@ begin
 end;
 $$;
 
-comment on function memory.switch_embedding_version() is
+comment on function memory.activate_embedding_version() is
 'Completes a change of embedding model in one transaction: the new vectors replace the old ones '
 'and the new version becomes active. Returns its id. Errors: PM004 no change is under way or '
 'memories still lack their new vector, PM002 not at READ COMMITTED.';
-grant execute on function memory.switch_embedding_version to memory_admin;
+grant execute on function memory.activate_embedding_version to memory_admin;
 
 commit;

@@ -4,7 +4,7 @@ begin;
 
 set local role memory_owner;
 
-create or replace function memory.mentions(
+create or replace function memory.mentions_any(
   body text,
   names text[]
 )
@@ -16,7 +16,7 @@ create or replace function memory.mentions(
     select from unnest(names) as n (name) where position(n.name in memory.normalize_name(body)) > 0
   );
 
-comment on function memory.mentions(text, text[]) is
+comment on function memory.mentions_any(text, text[]) is
 'Whether a text holds one of some names (memory.normalize_name) as whole words, whatever case and '
 'accents.';
 
@@ -76,7 +76,7 @@ create or replace function memory.is_key_of(
     when key.anchor like 'entity:%' then substr(key.anchor, 8)::uuid = any (entity_ids)
     else memory.normalize_name(substr(key.anchor, 9)) = any (names)
   end
-  or mentions and memory.mentions(
+  or mentions and memory.mentions_any(
     concat_ws(' | ', key.anchor, key.predicate, key.scope), names
   );
 
@@ -122,7 +122,7 @@ begin
       from memory.entities as e
       where e.tenant_id = v_tenant_id
         and case
-          when erase_subject.mentions then memory.mentions(e.canonical_name, v_names)
+          when erase_subject.mentions then memory.mentions_any(e.canonical_name, v_names)
           else memory.normalize_name(e.canonical_name) = any (v_names)
         end
       union
@@ -145,7 +145,7 @@ begin
     where f.tenant_id = v_tenant_id
       and (
         f.id = any (v_about)
-        or erase_subject.mentions and memory.mentions(
+        or erase_subject.mentions and memory.mentions_any(
           concat_ws(
             ' | ', f.subject, f.predicate, f.content, f.tags::text, f.metadata::text, f.scope,
             f.source_butler
@@ -172,7 +172,7 @@ begin
           from memory.facts as f
           where f.tenant_id = v_tenant_id and f.id = any (v_about)
         )
-        or erase_subject.mentions and memory.mentions(
+        or erase_subject.mentions and memory.mentions_any(
           concat_ws(
             ' | ', e.content, e.metadata::text, e.last_consolidation_error, e.butler
           ),
@@ -185,7 +185,7 @@ begin
     from memory.rules as r
     where r.tenant_id = v_tenant_id
       and erase_subject.mentions
-      and memory.mentions(
+      and memory.mentions_any(
         concat_ws(
           ' | ', r.content, r.tags::text, r.metadata::text, r.scope, r.source_butler
         ),
@@ -199,7 +199,7 @@ begin
       and (
         a.rule_id = any (v_rules)
         or erase_subject.mentions
-        and memory.mentions(concat_ws(' | ', a.reason, a.context::text), v_names)
+        and memory.mentions_any(concat_ws(' | ', a.reason, a.context::text), v_names)
       )
   );
   -- Their vectors were made of the end of the turn before, too.
@@ -221,7 +221,7 @@ begin
   where h.tenant_id = v_tenant_id
     and (
       h.memory_id = any (v_facts || v_episodes || v_rules || v_entities)
-      or erase_subject.mentions and memory.mentions(h.image::text, v_names)
+      or erase_subject.mentions and memory.mentions_any(h.image::text, v_names)
     );
   select count(*) into v_keys
   from memory.fact_keys as k
@@ -229,16 +229,16 @@ begin
   select count(*) into v_cleared
   from memory.entities as e
   where e.tenant_id = v_tenant_id and e.id <> all (v_entities) and erase_subject.mentions
-    and memory.mentions(concat_ws(' | ', e.metadata::text, e.aliases::text), v_names);
+    and memory.mentions_any(concat_ws(' | ', e.metadata::text, e.aliases::text), v_names);
   select
     (
       select count(*) from memory.consolidation_proposals as p
       where p.tenant_id = v_tenant_id
-        and memory.mentions(concat_ws(' | ', p.item::text, p.outcome), v_names)
+        and memory.mentions_any(concat_ws(' | ', p.item::text, p.outcome), v_names)
     )
     + (
       select count(*) from memory.consolidation_runs as r
-      where r.tenant_id = v_tenant_id and memory.mentions(r.errors::text, v_names)
+      where r.tenant_id = v_tenant_id and memory.mentions_any(r.errors::text, v_names)
     )
   into v_traces
   where erase_subject.mentions;
@@ -278,26 +278,26 @@ begin
     if erase_subject.mentions then
       delete from memory.consolidation_proposals as p
       where p.tenant_id = v_tenant_id
-        and memory.mentions(concat_ws(' | ', p.item::text, p.outcome), v_names);
+        and memory.mentions_any(concat_ws(' | ', p.item::text, p.outcome), v_names);
       update memory.consolidation_runs as r
       set errors = '[]'
-      where r.tenant_id = v_tenant_id and memory.mentions(r.errors::text, v_names);
+      where r.tenant_id = v_tenant_id and memory.mentions_any(r.errors::text, v_names);
       update memory.entities as e
       set
         metadata = case
-          when memory.mentions(e.metadata::text, v_names) then '{}' else e.metadata
+          when memory.mentions_any(e.metadata::text, v_names) then '{}' else e.metadata
         end,
         aliases = array(
           select a.alias
           from unnest(e.aliases) with ordinality as a (alias, place)
-          where not memory.mentions(a.alias, v_names)
+          where not memory.mentions_any(a.alias, v_names)
           order by a.place
         )
       where e.tenant_id = v_tenant_id
-        and memory.mentions(concat_ws(' | ', e.metadata::text, e.aliases::text), v_names);
+        and memory.mentions_any(concat_ws(' | ', e.metadata::text, e.aliases::text), v_names);
       -- After what changes entities, because that leaves their images.
       delete from memory.memory_history as h
-      where h.tenant_id = v_tenant_id and memory.mentions(h.image::text, v_names);
+      where h.tenant_id = v_tenant_id and memory.mentions_any(h.image::text, v_names);
     end if;
 
     delete from memory.staged_embeddings as s
@@ -403,7 +403,7 @@ begin
   loop
     execute format(
       'select count(*) from memory.%I as t '
-      'where t.tenant_id = $1 and memory.mentions(t.%I::text, $2)',
+      'where t.tenant_id = $1 and memory.mentions_any(t.%I::text, $2)',
       table_name, column_name
     )
     into remaining

@@ -4,7 +4,7 @@ begin;
 
 set local role memory_owner;
 
-create or replace function memory.bury_memories()
+create or replace function memory.create_tombstones()
   returns trigger
   language plpgsql
   set search_path = pg_catalog, memory, public, pg_temp
@@ -25,7 +25,7 @@ begin
 end;
 $$;
 
-comment on function memory.bury_memories() is
+comment on function memory.create_tombstones() is
 'Trigger: leaves a tombstone for each deleted memory that a link names. Argument: its type.';
 
 commit;

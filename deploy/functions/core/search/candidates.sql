@@ -114,12 +114,12 @@ create or replace function memory.fuse_lists(
   rows 50
 begin atomic
   select
-    t.memory_type, t.type_position, l.id, l.created_at, l.similarity, l.semantic_rank, l.rank,
+    t.memory_type, t.type_position, l.id, l.created_at, l.similarity, l.semantic_rank, l.keyword_score,
     l.keyword_rank, r.rrf_score, null::float8, null::float8, null::float8, null::float8,
     null::float8, null::float8,
     case when mode = 'hybrid' then memory.relevance_score(r.rrf_score, rrf_k) end,
     null::text,
-    case mode when 'semantic' then l.similarity when 'keyword' then l.rank else r.rrf_score end
+    case mode when 'semantic' then l.similarity when 'keyword' then l.keyword_score else r.rrf_score end
   from unnest(memory_types) with ordinality as t (memory_type, type_position)
   cross join lateral (
     select
@@ -127,7 +127,7 @@ begin atomic
       coalesce(s.created_at, k.created_at) as created_at,
       s.weight as similarity,
       s.place as semantic_rank,
-      k.weight as rank,
+      k.weight as keyword_score,
       k.place as keyword_rank
     from memory.nearest_neighbors(
       t.memory_type, case when mode <> 'keyword' then embedding end, fuse_lists.scope, depth,
@@ -379,7 +379,7 @@ begin
         coalesce(n.id, b.id) as id,
         coalesce(n.created_at, b.created_at) as created_at,
         n.similarity,
-        b.weight as rank,
+        b.weight as keyword_score,
         memory.meaning_score(n.similarity, v_floor, v_ceiling) as meaning,
         case
           when n.similarity is null then memory.words_score(b.share, 0)
@@ -407,7 +407,7 @@ begin
     )
     select row(
       w.memory_type, array_position(memory_types, w.memory_type), w.id, w.created_at,
-      w.similarity, null, w.rank, null, null, w.meaning, w.words, null, null, null, null,
+      w.similarity, null, w.keyword_score, null, null, w.meaning, w.words, null, null, null, null,
       w.relevance, null, null
     )::memory.fused_candidate
     from (
@@ -451,7 +451,7 @@ create or replace function memory.judge_candidates(
   rows 50
 begin atomic
   select
-    d.memory_type, d.type_position, d.id, d.created_at, d.similarity, d.semantic_rank, d.rank,
+    d.memory_type, d.type_position, d.id, d.created_at, d.similarity, d.semantic_rank, d.keyword_score,
     d.keyword_rank, d.rrf_score, d.meaning, d.words, d.by_neighbors, d.by_session, d.by_name,
     d.by_time, r.relevance,
     case
@@ -494,7 +494,7 @@ begin atomic
     left join lateral (
       select
         case when c.memory_type = 'episode' then s.metadata ->> 'speaker' end as speaker,
-        case when c.rank is not null then s.subject end as subject,
+        case when c.keyword_score is not null then s.subject end as subject,
         s.entity_id,
         s.valid_from,
         asks_present and c.memory_type = 'fact' and memory.tells_update(s.content) as is_news
@@ -502,7 +502,7 @@ begin atomic
       where s.tenant_id = (settings).tenant_id and s.memory_type = c.memory_type and s.id = c.id
         -- A fact whose subject is named holds words of the query; its entity may have more names.
         and (
-          c.rank is not null or c.memory_type = 'episode' or period is not null or asks_present
+          c.keyword_score is not null or c.memory_type = 'episode' or period is not null or asks_present
           or exists (select from memory.entities as e where e.tenant_id = (settings).tenant_id)
         )
       offset 0
@@ -608,7 +608,7 @@ begin
   if listed or v_specified then
     return query
     select
-      f.memory_type, f.type_position, f.id, f.created_at, f.similarity, f.semantic_rank, f.rank,
+      f.memory_type, f.type_position, f.id, f.created_at, f.similarity, f.semantic_rank, f.keyword_score,
       f.keyword_rank, f.rrf_score, f.meaning, f.words, f.neighbor_boost, f.session_boost,
       f.named_boost, f.time_boost, f.relevance,
       case when f.relevance < list_candidates.min_relevance then 'below relevance' end, f.score
@@ -690,7 +690,7 @@ begin
       m.memory_type, m.id, m.scope, m.subject, m.predicate, m.content, m.importance, m.confidence,
       p.effective_confidence, m.permanence, m.maturity, m.effectiveness_score, m.entity_id,
       m.session_id, m.tags, m.metadata, m.created_at, m.last_confirmed_at, m.last_referenced_at,
-      m.reference_count, c.type_position, c.similarity, c.semantic_rank, c.rank, c.keyword_rank,
+      m.reference_count, c.type_position, c.similarity, c.semantic_rank, c.keyword_score, c.keyword_rank,
       c.rrf_score, c.meaning, c.words, c.neighbor_boost, c.session_boost, c.named_boost,
       c.time_boost, c.relevance, p.recency,
       case
@@ -771,7 +771,7 @@ begin
     s.memory_type, s.id, s.scope, s.subject, s.predicate, s.content, s.importance, s.confidence,
     s.effective_confidence, s.permanence, s.maturity, s.effectiveness_score, s.entity_id,
     s.session_id, s.tags, s.metadata, s.created_at, s.last_confirmed_at, s.last_referenced_at,
-    s.reference_count, s.similarity, s.semantic_rank, s.rank, s.keyword_rank, s.rrf_score,
+    s.reference_count, s.similarity, s.semantic_rank, s.keyword_score, s.keyword_rank, s.rrf_score,
     s.meaning, s.words, s.neighbor_boost, s.session_boost, s.named_boost, s.time_boost,
     s.relevance, s.recency, u.updates_id, coalesce(u.score, s.score) as score
   from scored as s

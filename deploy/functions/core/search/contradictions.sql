@@ -4,7 +4,7 @@ begin;
 
 set local role memory_owner;
 
-create or replace function memory.loose_key(name text)
+create or replace function memory.normalize_key(name text)
   returns text
   language sql
   immutable
@@ -12,7 +12,7 @@ create or replace function memory.loose_key(name text)
   parallel safe
   return lower(translate(normalize(name, nfkc), ' _-', '')) collate "C";
 
-comment on function memory.loose_key(text) is
+comment on function memory.normalize_key(text) is
 'A subject or predicate without what is easily written another way: case, spaces, underscores, '
 'hyphens, Unicode compositions. favorite_color, "Favorite color" and favoriteColor have the same.';
 
@@ -34,8 +34,8 @@ as $$
   with keys as (
     select
       f.scope, f.subject, null::uuid as entity_id, f.predicate,
-      memory.loose_key(f.subject) as anchor_key,
-      memory.loose_key(f.predicate) as predicate_key
+      memory.normalize_key(f.subject) as anchor_key,
+      memory.normalize_key(f.predicate) as predicate_key
     from memory.facts as f
     where f.tenant_id = near_duplicates.tenant_id
       and f.entity_id is null and f.validity = 'active'
@@ -44,7 +44,7 @@ as $$
     -- With its hyphens an id is the key of no subject.
     select
       f.scope, null, f.entity_id, f.predicate, f.entity_id::text collate "C",
-      memory.loose_key(f.predicate)
+      memory.normalize_key(f.predicate)
     from memory.facts as f
     where f.tenant_id = near_duplicates.tenant_id
       and f.entity_id is not null and f.validity = 'active'
@@ -86,7 +86,7 @@ $$;
 
 comment on function memory.near_duplicates(text, text) is
 'Active facts of one scope and one entity, or of one scope and subject, whose keys differ only as '
-'loose_key lets them: each beside the newest of its kind, which would have superseded it under '
+'normalize_key lets them: each beside the newest of its kind, which would have superseded it under '
 'the same key. scope: of it and of global only; NULL for all.';
 
 -- The limit keeps this a look-up. Planners would rather read all memories of a tenant, because row
@@ -179,7 +179,7 @@ comment on function memory.list_contradicted(text, uuid[], timestamptz) is
 'Which of some memories a contradicts link joins with one that still says otherwise '
 '(memory.live_memory).';
 
-create or replace function memory.contradictions(
+create or replace function memory.list_contradictions(
   scope text default null,
   max_results integer default 50,
   as_of timestamptz default now()
@@ -261,7 +261,7 @@ begin
 end;
 $$;
 
-comment on function memory.contradictions(text, integer, timestamptz) is
+comment on function memory.list_contradictions(text, integer, timestamptz) is
 'Pairs of memories of which one may have to go, for a person to review: kind contradicts, the ends '
 'of such a link, and near_duplicate, active facts of one scope and one entity or subject whose '
 'keys differ in case, spaces, underscores or hyphens only, so that neither superseded the other: '
@@ -269,6 +269,6 @@ comment on function memory.contradictions(text, integer, timestamptz) is
 'confidence is that of as_of, 0..1. since: when they were linked, or the newer one was created. '
 'Links first, then near duplicates, the latest first; at most max_results, which is at most 1000. '
 'scope: as in memory.semantic_search. Errors: PM002.';
-grant execute on function memory.contradictions to memory_writer, memory_reader, memory_admin;
+grant execute on function memory.list_contradictions to memory_writer, memory_reader, memory_admin;
 
 commit;

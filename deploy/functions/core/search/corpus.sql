@@ -51,7 +51,7 @@ comment on function memory.fold_corpus_deltas(text) is
 'Moves the deltas of a tenant into its statistics. The caller has locked the row of its episodes, '
 'which stands for all three.';
 
-create or replace function memory.try_fold(tenant_id text)
+create or replace function memory.maybe_fold_deltas(tenant_id text)
   returns void
   language plpgsql
   volatile
@@ -64,12 +64,12 @@ begin
     return;
   end if;
   if not exists (
-    select from memory.corpus_statistics as s where s.tenant_id = try_fold.tenant_id
+    select from memory.corpus_statistics as s where s.tenant_id = maybe_fold_deltas.tenant_id
   ) then
     perform memory.start_corpus_statistics(tenant_id);
   end if;
   perform from memory.corpus_statistics as s
-  where s.tenant_id = try_fold.tenant_id and s.memory_type = 'episode'
+  where s.tenant_id = maybe_fold_deltas.tenant_id and s.memory_type = 'episode'
   for update skip locked;
   if found then
     perform memory.fold_corpus_deltas(tenant_id);
@@ -77,7 +77,7 @@ begin
 end;
 $$;
 
-comment on function memory.try_fold(text) is
+comment on function memory.maybe_fold_deltas(text) is
 'Folds the deltas of a tenant, unless somebody else is at it. Waits for nobody, but for another '
 'first fold of the tenant.';
 
@@ -102,7 +102,7 @@ begin
     returning d.tenant_id, d.id
   loop
     if v_delta.id % 128 = 0 then
-      perform memory.try_fold(v_delta.tenant_id);
+      perform memory.maybe_fold_deltas(v_delta.tenant_id);
     end if;
   end loop;
   return null;
@@ -130,7 +130,7 @@ begin
     values (new.tenant_id, tg_argv[0], v_documents, v_terms)
     returning d.id into v_delta_id;
     if v_delta_id % 128 = 0 then
-      perform memory.try_fold(new.tenant_id);
+      perform memory.maybe_fold_deltas(new.tenant_id);
     end if;
   end if;
   return null;

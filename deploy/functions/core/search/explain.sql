@@ -23,7 +23,7 @@ create or replace function memory.find_dropped(
     id uuid,
     outcome text,
     similarity float8,
-    rank float8
+    keyword_score float8
   )
   language plpgsql
   stable
@@ -59,7 +59,7 @@ begin
       end as outcome,
       1 - (m.embedding <=> find_dropped.embedding) as similarity,
       case when m.search_vector @@ v_query then ts_rank(m.search_vector, v_query)::float8 end
-      as rank
+      as keyword_score
     from memory.searchable_memories as m
     where m.tenant_id = settings.tenant_id
       and m.memory_type = any (find_dropped.memory_types)
@@ -71,15 +71,15 @@ begin
         partition by j.memory_type order by j.similarity desc nulls last, j.created_at desc, j.id
       ) as semantic_rank,
       row_number() over (
-        partition by j.memory_type order by j.rank desc nulls last, j.created_at desc, j.id
+        partition by j.memory_type order by j.keyword_score desc nulls last, j.created_at desc, j.id
       ) as keyword_rank
     from judged as j
     where j.outcome is not null
   )
-  select p.memory_type, p.id, p.outcome, p.similarity, p.rank
+  select p.memory_type, p.id, p.outcome, p.similarity, p.keyword_score
   from placed as p
   where p.similarity is not null and p.semantic_rank <= depth
-    or p.rank is not null and p.keyword_rank <= depth;
+    or p.keyword_score is not null and p.keyword_rank <= depth;
 end;
 $$;
 
@@ -151,7 +151,7 @@ begin
       case when v_settings.ranking = 'specified' then v_limit else greatest(2 * v_limit, 20) end,
       v_min_confidence, v_settings, as_of
     ) as d
-    where d.rank is not null
+    where d.keyword_score is not null
       or d.similarity >= (
         select case when count(*) = v_limit then min(r.similarity) else '-infinity' end
         from returned as r
@@ -160,24 +160,24 @@ begin
   outcomes as (
     select
       r.ordinality as place, 'returned' as outcome, r.memory_type, r.id, r.similarity,
-      r.semantic_rank, r.rank, r.keyword_rank, r.rrf_score, r.meaning, r.words, r.neighbor_boost,
+      r.semantic_rank, r.keyword_score, r.keyword_rank, r.rrf_score, r.meaning, r.words, r.neighbor_boost,
       r.session_boost, r.named_boost, r.time_boost, r.relevance, r.updates_id, r.score
     from returned as r
     union all
     select
       null, coalesce(c.outcome, 'beyond limit'), c.memory_type, c.id, c.similarity,
-      c.semantic_rank, c.rank, c.keyword_rank, c.rrf_score, c.meaning, c.words, c.neighbor_boost,
+      c.semantic_rank, c.keyword_score, c.keyword_rank, c.rrf_score, c.meaning, c.words, c.neighbor_boost,
       c.session_boost, c.named_boost, c.time_boost, c.relevance, null, null
     from rest as c
     union all
     select
-      null, d.outcome, d.memory_type, d.id, d.similarity, null, d.rank, null, null, null, null,
+      null, d.outcome, d.memory_type, d.id, d.similarity, null, d.keyword_score, null, null, null, null,
       null, null, null, null, null, null, null
     from dropped as d
   )
   select
     o.place, o.outcome, o.memory_type, o.id, m.scope, m.subject, m.predicate, m.content,
-    o.similarity, o.semantic_rank, o.rank, o.keyword_rank, o.rrf_score, o.meaning, o.words,
+    o.similarity, o.semantic_rank, o.keyword_score, o.keyword_rank, o.rrf_score, o.meaning, o.words,
     o.neighbor_boost, o.session_boost, o.named_boost, o.time_boost, o.relevance, m.importance,
     memory.recency_score(
       case
@@ -196,7 +196,7 @@ begin
   order by
     o.place,
     array_position(array['beyond limit', 'below relevance', 'no match'], o.outcome), o.outcome,
-    o.relevance desc nulls last, o.similarity desc nulls last, o.rank desc nulls last,
+    o.relevance desc nulls last, o.similarity desc nulls last, o.keyword_score desc nulls last,
     o.memory_type, o.id;
 end;
 $$;
@@ -207,7 +207,7 @@ comment on function memory.recall_explain(
 'Why memory.recall returns what it returns: its answer, in order, with every part of the scores; '
 'then the other candidates, most relevant first, and why they are not in it; then what is not '
 'considered at all though it might fit: forgotten, superseded, expired, of another scope or below '
-'confidence (rank: ts_rank). Arguments as memory.recall; only looks. Reads all of the tenant''s '
+'confidence (keyword_score: ts_rank). Arguments as memory.recall; only looks. Reads all of the tenant''s '
 'memories of the types. Errors: PM002, PM004.';
 grant execute on function memory.recall_explain to memory_writer, memory_reader;
 

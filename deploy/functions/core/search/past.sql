@@ -174,7 +174,7 @@ begin
         when v_specified
         then case when m.id is not null then ts_rank(k.search_vector, v_words.condition)::float8 end
         else m.weight
-      end as rank,
+      end as keyword_score,
       e.*
     from known as k
     left join matches as m on m.memory_type = k.memory_type and m.id = k.id
@@ -196,8 +196,8 @@ begin
       case when w.similarity is not null then row_number() over (
         partition by w.memory_type order by w.similarity desc nulls last, w.created_at desc, w.id
       ) end as semantic_rank,
-      case when w.rank is not null then row_number() over (
-        partition by w.memory_type order by w.rank desc nulls last, w.created_at desc, w.id
+      case when w.keyword_score is not null then row_number() over (
+        partition by w.memory_type order by w.keyword_score desc nulls last, w.created_at desc, w.id
       ) end as keyword_rank,
       memory.weigh_evidence(w.meaning, w.words, s.meaning_weight, s.words_weight) as fit,
       max(memory.weigh_evidence(w.meaning, w.words, s.meaning_weight, settings.words_weight))
@@ -263,7 +263,7 @@ begin
     s.reference_count,
     case when not v_specified or s.semantic_rank <= max_results then s.similarity end,
     case when v_specified and s.semantic_rank <= max_results then s.semantic_rank end,
-    case when not v_specified or s.keyword_rank <= max_results then s.rank end,
+    case when not v_specified or s.keyword_rank <= max_results then s.keyword_score end,
     case when v_specified and s.keyword_rank <= max_results then s.keyword_rank end,
     s.rrf_score, case when not v_specified then s.meaning end,
     case when not v_specified then s.words end, null::float8, null::float8, null::float8, null::float8,

@@ -7,7 +7,7 @@ set local role memory_owner;
 -- Breadth first, a statement for each level, which knows all memories that were met before. What
 -- recursive queries know is those of the last level: on a dense graph they meet the same memories
 -- on every level again, and they cannot stop when there are enough.
-create or replace function memory.related(
+create or replace function memory.list_related(
   memory_type text,
   memory_id uuid,
   max_depth integer default 1,
@@ -110,7 +110,7 @@ begin
 end;
 $$;
 
-comment on function memory.related(text, uuid, integer, text[], text, integer, timestamptz) is
+comment on function memory.list_related(text, uuid, integer, text[], text, integer, timestamptz) is
 'The memories that links lead to from this one, over at most max_depth links (1..5), each once, '
 'over its shortest way: nearest first, then by the time of the link, type and id; of several links '
 'to it from there the oldest. direction: outgoing follows links from source to target, incoming '
@@ -118,6 +118,6 @@ comment on function memory.related(text, uuid, integer, text[], text, integer, t
 'in any state, and through deleted ones, of which no text is left; states are as of as_of. At most '
 'max_results, which is at most 1000; it looks no further once it has them, and reads the links of '
 'each memory once at most. No rows for an unknown id. Errors: PM002.';
-grant execute on function memory.related to memory_writer, memory_reader, memory_admin;
+grant execute on function memory.list_related to memory_writer, memory_reader, memory_admin;
 
 commit;

@@ -33,7 +33,7 @@ comment on function memory.due_episodes(text, text, timestamptz) is
 'The episodes of a butler, or of all, that wait for consolidation: pending ones, and failed ones '
 'whose retry time has come. Expired ones are left to cleanup.';
 
-create or replace function memory.consolidation_due(as_of timestamptz default now())
+create or replace function memory.list_due_consolidations(as_of timestamptz default now())
   returns table (
     butler text,
     waiting bigint,
@@ -77,11 +77,11 @@ begin
 end;
 $$;
 
-comment on function memory.consolidation_due(timestamptz) is
+comment on function memory.list_due_consolidations(timestamptz) is
 'Which butlers have episodes that wait for consolidation, and whether it is due: when '
 'consolidation_episode_threshold of them wait, or consolidation_interval_hours have passed since '
 'the last run began (or there was none), and nobody is at it. Errors: PM002.';
-grant execute on function memory.consolidation_due to memory_worker;
+grant execute on function memory.list_due_consolidations to memory_worker;
 
 create or replace function memory.claim_episodes(
   butler text default null,
@@ -256,7 +256,7 @@ comment on function memory.extend_lease(uuid, interval, timestamptz) is
 'the lease was lost.';
 grant execute on function memory.extend_lease to memory_worker;
 
-create or replace function memory.release_episodes(
+create or replace function memory.release_run(
   run_id uuid,
   as_of timestamptz default now()
 )
@@ -269,7 +269,7 @@ as $$
 #variable_conflict use_column
 declare
   v_tenant_id text := memory.current_tenant();
-  v_run memory.consolidation_runs := memory.lock_run(v_tenant_id, release_episodes.run_id);
+  v_run memory.consolidation_runs := memory.lock_run(v_tenant_id, release_run.run_id);
 begin
   perform memory.check_write_time('as_of', as_of);
   update memory.consolidation_runs as r
@@ -279,10 +279,10 @@ begin
 end;
 $$;
 
-comment on function memory.release_episodes(uuid, timestamptz) is
+comment on function memory.release_run(uuid, timestamptz) is
 'Gives the episodes of a run back at once, as if never claimed: for a worker that is told to stop. '
 'False: the run has ended already. Errors: PM001, PM002.';
-grant execute on function memory.release_episodes to memory_worker;
+grant execute on function memory.release_run to memory_worker;
 
 create or replace function memory.fail_consolidation(
   run_id uuid,
@@ -413,7 +413,7 @@ comment on function memory.requeue_episodes(uuid[], timestamptz) is
 'named, or all dead letters. Returns how many. Errors: PM002.';
 grant execute on function memory.requeue_episodes to memory_worker, memory_admin;
 
-create or replace function memory.consolidation_context(
+create or replace function memory.get_consolidation_context(
   butler text,
   max_facts integer default 100,
   max_rules integer default 50
@@ -441,8 +441,8 @@ begin
         from memory.facts as f
         where f.tenant_id = v_tenant_id and f.validity = 'active'
           and (
-            f.source_butler = consolidation_context.butler
-            or f.scope in ('global', consolidation_context.butler)
+            f.source_butler = get_consolidation_context.butler
+            or f.scope in ('global', get_consolidation_context.butler)
           )
         order by f.created_at desc, f.id
         limit max_facts
@@ -456,8 +456,8 @@ begin
         from memory.rules as r
         where r.tenant_id = v_tenant_id and r.lifecycle_state <> 'retracted'
           and (
-            r.source_butler = consolidation_context.butler
-            or r.scope in ('global', consolidation_context.butler)
+            r.source_butler = get_consolidation_context.butler
+            or r.scope in ('global', get_consolidation_context.butler)
           )
         order by r.created_at desc, r.id
         limit max_rules
@@ -467,9 +467,9 @@ begin
 end;
 $$;
 
-comment on function memory.consolidation_context(text, integer, integer) is
+comment on function memory.get_consolidation_context(text, integer, integer) is
 'What a butler knows already, newest first, for the prompt: {"facts": […], "rules": […]} of its '
 'own, of its scope and of global. Errors: PM002.';
-grant execute on function memory.consolidation_context to memory_worker;
+grant execute on function memory.get_consolidation_context to memory_worker;
 
 commit;

@@ -4,7 +4,7 @@ begin;
 
 set local role memory_owner;
 
-create or replace function memory.consolidation_diff(run_id uuid)
+create or replace function memory.preview_proposals(run_id uuid)
   returns table (
     "position" bigint, -- noqa: RF06
     action text,
@@ -77,15 +77,15 @@ begin
             = lower(memory.collapse_whitespace(p.item ->> 'content'))
         else false
       end
-  where p.tenant_id = v_tenant_id and p.run_id = consolidation_diff.run_id
+  where p.tenant_id = v_tenant_id and p.run_id = preview_proposals.run_id
   order by p.position;
 end;
 $$;
 
-comment on function memory.consolidation_diff(uuid) is
+comment on function memory.preview_proposals(uuid) is
 'What the proposals of a run would change: the fact or rule concerned, its text before and after, '
 'and what would become of it, or has. No rows for an unknown run or one without proposals.';
-grant execute on function memory.consolidation_diff to memory_worker, memory_reader, memory_admin;
+grant execute on function memory.preview_proposals to memory_worker, memory_reader, memory_admin;
 
 create or replace function memory.accept_proposals(
   run_id uuid,

@@ -4,7 +4,7 @@ begin;
 
 set local role memory_owner;
 
--- What memory.doctor looks at for a tenant: one function a check, none of them granted. Strict:
+-- What memory.diagnose looks at for a tenant: one function a check, none of them granted. Strict:
 -- where there is no tenant, there are no settings, and they find nothing.
 
 create or replace function memory.examine_embeddings(
@@ -47,7 +47,7 @@ begin
       b.status = 'building' and b.pending = 0,
       'warning',
       format('every memory has its vector of model %s, and searches use the old ones', b.model),
-      'select memory.switch_embedding_version(); or give up: select memory.cancel_reembedding();'
+      'select memory.activate_embedding_version(); or give up: select memory.cancel_reembedding();'
     ),
     (
       b.status = 'building' and b.pending > 0
@@ -67,7 +67,7 @@ begin
       format(
         'a change to model %s is under way: %s to go', b.model, memory.counted(b.pending, 'memory')
       ),
-      'Switch when it is done: select memory.switch_embedding_version();'
+      'Switch when it is done: select memory.activate_embedding_version();'
     )
   ) as f (is_so, severity, message, hint)
   where f.is_so;
@@ -145,7 +145,7 @@ begin
       'Let a consolidation worker run (docs/consolidation.md). Episodes are stored for %s days.',
       settings.episode_ttl_days
     )
-  from memory.consolidation_due(as_of - interval '1 day') as d
+  from memory.list_due_consolidations(as_of - interval '1 day') as d
   where d.is_due and d.oldest_at < as_of - interval '1 day'
   having count(*) > 0;
 
@@ -213,7 +213,7 @@ begin
       'proposed in %s, and neither accepted nor rejected for up to %s',
       memory.counted(count(*), 'run'), memory.age_in_words(min(r.finished_at), as_of)
     ),
-    'See memory.consolidation_diff; memory.accept_proposals and memory.reject_proposals.'
+    'See memory.preview_proposals; memory.accept_proposals and memory.reject_proposals.'
   from memory.consolidation_runs as r
   where r.tenant_id = settings.tenant_id
     and r.status = 'proposed'

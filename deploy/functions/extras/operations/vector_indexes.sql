@@ -236,7 +236,7 @@ comment on function memory.time_neighbors(text, text, vector, integer, timestamp
 'find them: by comparing all ("exact"), by the approximate index ("index") or as users search '
 '("search").';
 
-create or replace function memory.check_vector_recall(
+create or replace function memory.measure_index_recall(
   sample integer default 20,
   depth integer default 10,
   as_of timestamptz default now()
@@ -357,7 +357,7 @@ begin
 end;
 $$;
 
-comment on function memory.check_vector_recall(integer, integer, timestamptz) is
+comment on function memory.measure_index_recall(integer, integer, timestamptz) is
 'What approximate indexes do to the answers of this tenant, a row for each memory type: searches '
 'the depth (1..1000) nearest memories of a sample (1..1000) of its own vectors, drawn by hash, '
 'always the same. method, is_valid: of the index; is_used: whether searches of this tenant use it, '
@@ -367,6 +367,6 @@ comment on function memory.check_vector_recall(integer, integer, timestamptz) is
 'short_searches: answers with fewer memories than there are, up to depth; the latter is always 0. '
 'exact_ms, index_ms, search_ms: median milliseconds of comparing all, of the raw index and of what '
 'users call. Errors: PM002.';
-grant execute on function memory.check_vector_recall to memory_admin;
+grant execute on function memory.measure_index_recall to memory_admin;
 
 commit;

@@ -10,7 +10,7 @@ drop function memory.current_reason();
 drop function memory.current_request_id();
 drop function memory.current_actor();
 drop function memory.is_scope(text);
-drop function memory.is_reason(text);
+drop function memory.is_reason_code(text);
 drop function memory.is_request_id(text);
 drop function memory.is_actor(text);
 drop function memory.current_tenant();

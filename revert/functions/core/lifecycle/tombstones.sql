@@ -2,6 +2,6 @@
 
 begin;
 
-drop function memory.bury_memories();
+drop function memory.create_tombstones();
 
 commit;

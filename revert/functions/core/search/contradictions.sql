@@ -2,10 +2,10 @@
 
 begin;
 
-drop function memory.contradictions(text,integer,timestamp with time zone);
+drop function memory.list_contradictions(text,integer,timestamp with time zone);
 drop function memory.list_contradicted(text,uuid[],timestamp with time zone);
 drop function memory.live_memory(text,text,uuid,text,timestamp with time zone);
 drop function memory.near_duplicates(text,text);
-drop function memory.loose_key(text);
+drop function memory.normalize_key(text);
 
 commit;

@@ -8,7 +8,7 @@ drop function memory.lock_corpus_statistics();
 drop function memory.corpus_sizes(text[]);
 drop function memory.count_changed_text();
 drop function memory.count_texts();
-drop function memory.try_fold(text);
+drop function memory.maybe_fold_deltas(text);
 drop function memory.fold_corpus_deltas(text);
 drop function memory.start_corpus_statistics(text);
 

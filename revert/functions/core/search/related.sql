@@ -2,6 +2,6 @@
 
 begin;
 
-drop function memory.related(text,uuid,integer,text[],text,integer,timestamp with time zone);
+drop function memory.list_related(text,uuid,integer,text[],text,integer,timestamp with time zone);
 
 commit;

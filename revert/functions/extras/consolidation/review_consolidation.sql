@@ -5,6 +5,6 @@ begin;
 drop function memory.close_review(text,uuid);
 drop function memory.reject_proposals(uuid,bigint[]);
 drop function memory.accept_proposals(uuid,bigint[],timestamp with time zone);
-drop function memory.consolidation_diff(uuid);
+drop function memory.preview_proposals(uuid);
 
 commit;

@@ -2,7 +2,7 @@
 
 begin;
 
-drop function memory.check_vector_recall(integer,integer,timestamp with time zone);
+drop function memory.measure_index_recall(integer,integer,timestamp with time zone);
 drop function memory.time_neighbors(text,text,public.vector,integer,timestamp with time zone);
 drop function memory.rebuild_vector_indexes(text,integer);
 drop function memory.vector_index_statements(text,integer);

@@ -5,7 +5,7 @@ select
   'memory.current_tenant()'::regprocedure,
   'memory.is_actor(text)'::regprocedure,
   'memory.is_request_id(text)'::regprocedure,
-  'memory.is_reason(text)'::regprocedure,
+  'memory.is_reason_code(text)'::regprocedure,
   'memory.is_scope(text)'::regprocedure,
   'memory.current_actor()'::regprocedure,
   'memory.current_request_id()'::regprocedure,

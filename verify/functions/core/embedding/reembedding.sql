@@ -5,5 +5,5 @@ select
   'memory.enqueue_missing_embeddings(text,uuid)'::regprocedure,
   'memory.start_reembedding(text,text,integer,double precision,double precision)'::regprocedure,
   'memory.cancel_reembedding()'::regprocedure,
-  'memory.switch_embedding_version()'::regprocedure;
+  'memory.activate_embedding_version()'::regprocedure;
 rollback;

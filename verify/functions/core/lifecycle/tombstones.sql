@@ -2,5 +2,5 @@
 
 begin;
 select
-  'memory.bury_memories()'::regprocedure;
+  'memory.create_tombstones()'::regprocedure;
 rollback;

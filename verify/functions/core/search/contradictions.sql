@@ -2,9 +2,9 @@
 
 begin;
 select
-  'memory.loose_key(text)'::regprocedure,
+  'memory.normalize_key(text)'::regprocedure,
   'memory.near_duplicates(text,text)'::regprocedure,
   'memory.live_memory(text,text,uuid,text,timestamp with time zone)'::regprocedure,
   'memory.list_contradicted(text,uuid[],timestamp with time zone)'::regprocedure,
-  'memory.contradictions(text,integer,timestamp with time zone)'::regprocedure;
+  'memory.list_contradictions(text,integer,timestamp with time zone)'::regprocedure;
 rollback;

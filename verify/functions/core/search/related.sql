@@ -2,5 +2,5 @@
 
 begin;
 select
-  'memory.related(text,uuid,integer,text[],text,integer,timestamp with time zone)'::regprocedure;
+  'memory.list_related(text,uuid,integer,text[],text,integer,timestamp with time zone)'::regprocedure;
 rollback;

@@ -2,7 +2,7 @@
 
 begin;
 select
-  'memory.consolidation_diff(uuid)'::regprocedure,
+  'memory.preview_proposals(uuid)'::regprocedure,
   'memory.accept_proposals(uuid,bigint[],timestamp with time zone)'::regprocedure,
   'memory.reject_proposals(uuid,bigint[])'::regprocedure,
   'memory.close_review(text,uuid)'::regprocedure;

@@ -8,5 +8,5 @@ select
   'memory.vector_index_statements(text,integer)'::regprocedure,
   'memory.rebuild_vector_indexes(text,integer)'::regprocedure,
   'memory.time_neighbors(text,text,public.vector,integer,timestamp with time zone)'::regprocedure,
-  'memory.check_vector_recall(integer,integer,timestamp with time zone)'::regprocedure;
+  'memory.measure_index_recall(integer,integer,timestamp with time zone)'::regprocedure;
 rollback;

@@ -1,10 +1,10 @@
--- Deploy pymem:functions/extras/operations/doctor to pg
+-- Deploy pymem:functions/extras/operations/diagnose to pg
 
 begin;
 
 set local role memory_owner;
 
--- A new check is a row here, a function examine_… and a line of memory.doctor.
+-- A new check is a row here, a function examine_… and a line of memory.diagnose.
 create or replace function memory.all_checks(tenant_id text)
   returns table (
     check_name text,
@@ -44,10 +44,10 @@ end;
 $$;
 
 comment on function memory.all_checks(text) is
-'The checks of memory.doctor in their order: whether they are about a tenant rather than the '
+'The checks of memory.diagnose in their order: whether they are about a tenant rather than the '
 'database, and what it means that they found nothing.';
 
-create or replace function memory.doctor(
+create or replace function memory.diagnose(
   passed boolean default false,
   as_of timestamptz default now()
 )
@@ -119,13 +119,13 @@ begin
 end;
 $$;
 
-comment on function memory.doctor(boolean, timestamptz) is
+comment on function memory.diagnose(boolean, timestamptz) is
 'What is wrong with the login of this session, the database and the memories of the tenant, the '
 'worst first; no row if nothing is. With passed, also a row of severity ok for each check that '
 'found nothing. Without a tenant, as for a superuser who names none, the database is examined, '
 'and a finding says that no more was. Reads only, and nothing of other tenants. Errors: PM002 '
 'invalid time.';
-grant execute on function memory.doctor
+grant execute on function memory.diagnose
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
 commit;

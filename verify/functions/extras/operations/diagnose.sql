@@ -1,0 +1,7 @@
+-- Verify pymem:functions/extras/operations/diagnose on pg
+
+begin;
+select
+  'memory.all_checks(text)'::regprocedure,
+  'memory.diagnose(boolean,timestamp with time zone)'::regprocedure;
+rollback;
