@@ -62,7 +62,7 @@ select is(
 );
 select throws_ok(
   format($$ select memory.apply_consolidation(%L, '{}', as_of => '2026-01-02T00:16Z') $$, :'home_run'), 'PM003',
-  format('consolidation run %s is abandoned and not yours any more', :'home_run'),
+  format('consolidation run %s is abandoned and no longer yours', :'home_run'),
   'an abandoned run cannot be applied'
 );
 select throws_ok(

@@ -85,7 +85,7 @@ select is_empty(
 
 select is(
   memory_test.found('login'),
-  array[format('error %1$s: the login %1$I is a superuser, whom row security does not hold', session_user)],
+  array[format('error %1$s: the login %1$I is a superuser, which bypasses row security', session_user)],
   'a superuser is an error'
 );
 select memory_test.as_tenant('') \g /dev/null
@@ -96,7 +96,7 @@ select is(
 );
 select matches(
   array_to_string(memory_test.found('login'), '; '),
-  'warning \w+: no tenant is named, so that only the database was examined',
+  'warning \w+: no tenant is set, so only the database was checked',
   'a superuser without a tenant is warned that no memories were checked'
 );
 select memory_test.as_tenant('a') \g /dev/null
@@ -106,39 +106,39 @@ select is(memory_test.found('login'), '{}', 'a gateway that names a tenant has n
 select set_config('memory.tenant_id', '', true) \g /dev/null
 select is(
   memory_test.found('login'),
-  array['warning doctor_gateway: no tenant is named, so that only the database was examined, and no memories'],
+  array['warning doctor_gateway: no tenant is set, so only the database was checked, not the memories'],
   'a gateway without a tenant is warned that no memories were checked'
 );
 set session authorization doctor_unbound;
 select is(
   memory_test.found('login'),
-  array['error doctor_unbound: the login doctor_unbound is bound to no tenant, so that every call is refused'],
+  array['error doctor_unbound: the login doctor_unbound is not bound to a tenant, so every call is refused'],
   'a login bound to no tenant is an error'
 );
 set session authorization doctor_both;
 select is(
   memory_test.found('login'),
-  array['info memory_gateway: the login doctor_both is bound to tenant ''a'', so that its role memory_gateway is of no effect'],
+  array['info memory_gateway: the login doctor_both is bound to tenant ''a'', so its role memory_gateway has no effect'],
   'the gateway role of a bound login is an info'
 );
 set session authorization doctor_bypass;
 select is(
   memory_test.found('login'),
-  array['error doctor_bypass: the login doctor_bypass has BYPASSRLS: row security does not hold it'],
+  array['error doctor_bypass: the login doctor_bypass has BYPASSRLS and bypasses row security'],
   'a login with BYPASSRLS is an error'
 );
 set session authorization doctor_deputy;
 select is(
   memory_test.found('login'),
-  array['error doctor_chief: the login doctor_deputy may become doctor_chief, whom row security does not hold'],
+  array['error doctor_chief: the login doctor_deputy can become doctor_chief, which bypasses row security'],
   'a login that may become a superuser is an error'
 );
 set session authorization doctor_owner;
 select is(
   memory_test.found('login'),
   array[
-    'error memory_owner: the login doctor_owner is a member of memory_owner, which may change tables and switch the audit off',
-    'error memory_search: the login doctor_owner is a member of memory_search, which reads the memories of every tenant'
+    'error memory_owner: the login doctor_owner is a member of memory_owner, which can change tables and turn off the audit',
+    'error memory_search: the login doctor_owner is a member of memory_search, which can read the memories of every tenant'
   ],
   'a login that is a member of the owner roles is an error'
 );
@@ -173,7 +173,7 @@ select is(
   memory_test.found('server'),
   array[
     'error vector: pgvector 0.6.2 is too old for pymem',
-    'info vector: of pgvector, 0.6.2 is installed and ' || :'vector_version' || ' is there'
+    'info vector: pgvector 0.6.2 is installed, and ' || :'vector_version' || ' is available'
   ],
   'a pgvector version that is too old is an error'
 );
@@ -181,14 +181,14 @@ update pg_extension as e set extversion = :'vector_version' where e.extname = 'v
 alter extension vector set schema memory_test;
 select is(
   memory_test.found('server'),
-  array['error vector: the extension vector is in schema memory_test, where functions do not look'],
+  array['error vector: the extension vector is in schema memory_test, which functions do not search'],
   'pgvector outside of the search path is an error'
 );
 select memory_test.follow('server') \g /dev/null
 drop extension pg_trgm cascade;
 select is(
   memory_test.found('server'),
-  array['info pg_trgm: the extension pg_trgm is not in schema public: no entity is found by a similar name'],
+  array['info pg_trgm: the extension pg_trgm is not in schema public: entities are not found by similar names'],
   'a missing pg_trgm is an info'
 );
 select memory_test.follow('server') \g /dev/null
@@ -230,9 +230,9 @@ set local session_replication_role = replica;
 select is(
   memory_test.found('guards'),
   array[
-    'error session_replication_role: triggers do not fire in this session: what it writes leaves no event, nor a vector to make',
+    'error session_replication_role: triggers do not fire in this session: its writes leave no event and queue no embedding',
     'error triggers: the trigger audit_created of memory.facts is disabled',
-    'error triggers: the trigger refuse_change of memory.memory_events does not fire always'
+    'error triggers: the trigger refuse_change of memory.memory_events is not set to ENABLE ALWAYS'
   ],
   'disabled triggers are errors'
 );
@@ -250,9 +250,9 @@ alter table memory.notes enable row level security, force row level security;
 select is(
   memory_test.found('privileges'),
   array[
-    'error memory_writer: the role memory_writer may log in, or has a power over the cluster',
-    'error public: everybody may use memory.facts, memory.write_event()',
-    format('warning %1$s: the role %1$s owns, and so runs as or may change, memory.notes', current_user)
+    'error memory_writer: the role memory_writer can log in or has cluster-wide rights',
+    'error public: everyone can use memory.facts, memory.write_event()',
+    format('warning %1$s: the role %1$s owns, and so can change or runs, memory.notes', current_user)
   ],
   'roles, owners and privileges that are not as deployed are found'
 );
@@ -275,9 +275,9 @@ grant create on schema public to doctor_stranger;
 select is(
   memory_test.found('privileges'),
   array[
-    'error schema public: everybody may create objects in the schema public, where functions look, and so run code as memory_owner',
-    'error schema public: the role doctor_stranger may create objects in the schema public, where functions look, and so run code as memory_owner',
-    'error schema public: the role doctor_writer may create objects in the schema public, where functions look, and so run code as memory_owner'
+    'error schema public: everyone can create objects in the schema public, which functions search, and so run code as memory_owner',
+    'error schema public: the role doctor_stranger can create objects in the schema public, which functions search, and so run code as memory_owner',
+    'error schema public: the role doctor_writer can create objects in the schema public, which functions search, and so run code as memory_owner'
   ],
   'a role that may create objects in schema public is an error, unless it is an owner'
 );
@@ -296,7 +296,7 @@ alter schema public owner to doctor_writer;
 set session authorization doctor_writer;
 select is(
   memory_test.found('login'),
-  array['error schema public: the login doctor_writer owns the schema public, where functions look: what it creates there may run as memory_owner'],
+  array['error schema public: the login doctor_writer owns the schema public, which functions search: what it creates there may run as memory_owner'],
   'a login that owns schema public is an error'
 );
 set session authorization doctor_owner;
@@ -315,7 +315,7 @@ drop role doctor_gone;
 set session authorization doctor_reader;
 select is(
   memory_test.found('privileges'),
-  array['warning doctor_gone: the login doctor_gone of tenant ''a'' is gone, and its binding is not: the next login of that name has the tenant'],
+  array['warning doctor_gone: the login doctor_gone of tenant ''a'' was dropped but is still bound: the next login of that name gets the tenant'],
   'a tenant is warned of its own dropped login'
 );
 set session authorization doctor_gateway;
@@ -358,7 +358,7 @@ select set_eq(
   $$ select e.severity, e.message, e.hint from memory.examine_privileges('a', 150012) as e $$,
   $$ select
        'warning',
-       format('the role %s has CREATEROLE, and so may grant itself memory_owner before PostgreSQL 16', r) as message,
+       format('the role %s has CREATEROLE and, before PostgreSQL 16, can grant itself memory_owner', r) as message,
        format('Upgrade PostgreSQL, or: alter role %s nocreaterole;', r) as hint
      from unnest('{doctor_granter,doctor_granters}'::text[]) as r $$,
   'on PostgreSQL 15 a login that has CREATEROLE, or may gain it, is a warning'
@@ -396,9 +396,9 @@ create table memory.notes as select repeat('x', 200) as note from generate_serie
 select is(
   memory_test.found('statistics'),
   array[
-    'warning memory.notes: the table is large and was never analyzed, so that plans are guesses',
+    'warning memory.notes: the table is large and was never analyzed, so plans are guesses',
     'warning memory.rules: autovacuum is off for this table',
-    'warning track_counts: autovacuum is off: dead rows stay, and plans are made by old statistics'
+    'warning track_counts: autovacuum is off: dead rows accumulate, and plans rely on old statistics'
   ],
   'tables that are not vacuumed or analyzed are warnings'
 );
@@ -421,13 +421,13 @@ select memory_test.as_tenant('e') \g /dev/null
 select memory.store_episode('Tea was drunk', 'home') \g /dev/null
 select is(
   memory_test.found('embeddings'),
-  array['warning active: no embedding model is registered, so that 1 memory can be found by words only'],
+  array['warning active: no embedding model is registered, so 1 memory can be found by words only'],
   'a memory without an embedding model is a warning'
 );
 select memory.configure('{"retrieval_mode": "keyword"}') \g /dev/null
 select is(
   memory_test.found('embeddings'),
-  array['info active: no embedding model is registered, so that 1 memory can be found by words only'],
+  array['info active: no embedding model is registered, so 1 memory can be found by words only'],
   'a memory without an embedding model is an info if retrieval is by words only'
 );
 select memory.configure('{"retrieval_mode": "hybrid"}') \g /dev/null
@@ -444,7 +444,7 @@ select is(
 update memory.embedding_queue as q set attempts = 5 where q.tenant_id = 'e';
 select is(
   memory_test.found('embeddings'),
-  array['warning active: given to embedding workers five times and more, and without a vector still: 1 memory'],
+  array['warning active: claimed by embedding workers five times or more, still without a vector: 1 memory'],
   'a memory without a vector after five attempts is a warning'
 );
 select is(
@@ -459,18 +459,18 @@ select is(
 select memory.configure('{"embedding_rendering": "content"}') \g /dev/null
 select is(
   memory_test.found('embeddings'),
-  array['info embedding_rendering: episodes are to be embedded as "content", and their vectors are made of "previous_dated"'],
+  array['info embedding_rendering: episodes should be embedded as "content", but their vectors are made from "previous_dated"'],
   'a rendering that differs from that of the vectors is an info'
 );
 select memory_test.follow('embeddings') \g /dev/null
 select is(
   memory_test.found('embeddings'),
-  array['info building: a change to model model is under way: 1 memory to go'],
+  array['info building: a change to model model is in progress: 1 memory to go'],
   'a change of the embedding model is an info'
 );
 select is(
   memory_test.found('embeddings', memory_test.later(3)),
-  array['warning building: the change to model model stands still: 1 memory without its vector, for up to 3 days'],
+  array['warning building: the change to model model is stalled: 1 memory without a vector, for up to 3 days'],
   'a change of the embedding model without progress is a warning'
 );
 select v.id as building from memory.current_embedding_versions() as v where v.status = 'building' \gset
@@ -478,7 +478,7 @@ select memory.set_embedding('episode', e.id, memory_test.axis(1), :'building')
 from memory.episodes as e where e.tenant_id = 'e' \g /dev/null
 select is(
   memory_test.found('embeddings'),
-  array['warning building: every memory has its vector of model model, and searches use the old ones'],
+  array['warning building: every memory has a vector of model model, but searches use the old ones'],
   'a change of the embedding model that is ready but not completed is a warning'
 );
 select memory.activate_embedding_version() \g /dev/null
@@ -490,7 +490,7 @@ select is(
 select memory.configure('{"exact_scan_limit": 0}') \g /dev/null
 select is(
   memory_test.found('embeddings'),
-  array['warning episode: searches compare all of 1 episode: more than exact_scan_limit (0)'],
+  array['warning episode: searches compare the vectors of 1 episode, more than exact_scan_limit (0)'],
   'vectors beyond exact_scan_limit without an index are a warning'
 );
 select memory.rebuild_vector_indexes('hnsw') \g /dev/null
@@ -516,13 +516,13 @@ select is(
 );
 select is(
   memory_test.found('consolidation', memory_test.later(1.0 / 12)),
-  array['warning home: the lease of a run ended 105 minutes ago: its worker died, and nobody has come since'],
+  array['warning home: the lease of a run ended 105 minutes ago: its worker died, and no other has run since'],
   'a lease that ended long ago is a warning'
 );
 select memory.fail_consolidation(:'run', 'no answer') \g /dev/null
 select is(
   memory_test.found('consolidation'),
-  array['info failed: failed, and waiting for another try: 3 episodes'],
+  array['info failed: failed and waiting for a retry: 3 episodes'],
   'a failed run is an info'
 );
 select memory.configure('{"consolidation_max_attempts": 1}') \g /dev/null
@@ -534,7 +534,7 @@ select is(
   array[
     'warning dead_letter: given up after 1 attempt: 6 episodes',
     'warning runs: the last three runs have failed',
-    'info failed: failed, and waiting for another try: 3 episodes'
+    'info failed: failed and waiting for a retry: 3 episodes'
   ],
   'dead letters and repeated failures are warnings'
 );
@@ -546,14 +546,14 @@ select memory.apply_consolidation(
 ) \g /dev/null
 select is(
   memory_test.found('consolidation', memory_test.later(1.0 / 50)),
-  array['info failed: failed, and waiting for another try: 3 episodes'],
+  array['info failed: failed and waiting for a retry: 3 episodes'],
   'one good run ends the warning about failed runs, and proposals may wait'
 );
 update memory.episodes as e set consolidation_status = 'consolidated'
 where e.tenant_id = 'c' and e.consolidation_status <> 'consolidated';
 select is(
   memory_test.found('consolidation', memory_test.later(8)),
-  array['warning review: proposed in 1 run, and neither accepted nor rejected for up to 8 days'],
+  array['warning review: proposed in 1 run, neither accepted nor rejected for up to 8 days'],
   'proposals that wait for more than a week are a warning'
 );
 select memory.reject_proposals(:'run') \g /dev/null
@@ -572,12 +572,12 @@ select memory.seal_events() \g /dev/null
 select is(memory_test.found('jobs', memory_test.later(1)), '{}', 'a decay sweep may be a day late');
 select is(
   memory_test.found('jobs', memory_test.later(3)),
-  array['warning run_decay_sweep: not in the state that their confidence has had for two days: 1 memory'],
+  array['warning run_decay_sweep: overdue for a decay sweep for two days: 1 memory'],
   'a decay sweep that is three days late is a warning'
 );
 select is(
   memory_test.found('jobs', memory_test.later(19)),
-  array['warning run_decay_sweep: not in the state that their confidence has had for two days: 2 memories'],
+  array['warning run_decay_sweep: overdue for a decay sweep for two days: 2 memories'],
   'facts and rules both count toward a late decay sweep'
 );
 update memory.facts as f set metadata = '{"status": "fading"}' where f.tenant_id = 'j';
@@ -589,7 +589,7 @@ select is(
 update memory.facts as f set metadata = '{}', valid_to = now() + interval '1 hour' where f.tenant_id = 'j';
 select is(
   memory_test.found('jobs', memory_test.later(3)),
-  array['warning run_decay_sweep: not in the state that their confidence has had for two days: 1 memory'],
+  array['warning run_decay_sweep: overdue for a decay sweep for two days: 1 memory'],
   'a fact past its valid_to that has not expired is a warning'
 );
 select memory.forget_memory('fact', f.id) from memory.facts as f where f.tenant_id = 'j' \g /dev/null
@@ -597,7 +597,7 @@ select memory.forget_memory('fact', f.id) from memory.facts as f where f.tenant_
 select memory.mark_harmful(:'rule') from generate_series(1, 3) \g /dev/null
 select is(
   memory_test.found('jobs', memory_test.later(3)),
-  array['warning run_rule_hygiene: due for two days to become a warning, or proven: 1 rule'],
+  array['warning run_rule_hygiene: overdue for inversion or promotion for two days: 1 rule'],
   'a harmful rule that is not inverted is a warning'
 );
 update memory.rules as r
@@ -610,7 +610,7 @@ select is(
 );
 select is(
   memory_test.found('jobs', memory_test.later(33)),
-  array['warning run_rule_hygiene: due for two days to become a warning, or proven: 1 rule'],
+  array['warning run_rule_hygiene: overdue for inversion or promotion for two days: 1 rule'],
   'a rule that is due to become proven and is not promoted is a warning'
 );
 select memory.forget_memory('rule', :'rule') \g /dev/null
@@ -622,7 +622,7 @@ select is(
 );
 select is(
   memory_test.found('jobs', memory_test.later(10)),
-  array['warning run_episode_cleanup: expired more than two days ago, and not deleted: 1 episode'],
+  array['warning run_episode_cleanup: expired more than two days ago but not deleted: 1 episode'],
   'an expired episode that is not deleted is a warning'
 );
 select memory.configure('{"episode_pending_grace_days": 3}') \g /dev/null
@@ -643,7 +643,7 @@ select is(
 );
 select is(
   memory_test.found('jobs', memory_test.later(2)),
-  array['warning seal_events: the oldest event without a seal is of 2 days ago'],
+  array['warning seal_events: the oldest event without a seal is 2 days old'],
   'events that wait for their seal for days are a warning'
 );
 select memory.configure('{"event_seal_schedule": "off"}') \g /dev/null
@@ -658,7 +658,7 @@ insert into memory.corpus_deltas (tenant_id, memory_type, documents, terms)
 select 'j', 'fact', 0, 0 from generate_series(1, 1001);
 select is(
   memory_test.found('jobs'),
-  array['warning fold_corpus_statistics: not folded into the statistics of the corpus: 1,001 changes'],
+  array['warning fold_corpus_statistics: not folded into the corpus statistics: 1,001 changes'],
   'many changes that are not folded are a warning'
 );
 select memory.fold_corpus_statistics() \g /dev/null
@@ -692,7 +692,7 @@ select is(
 )
 from (
   values
-  ('{"weight_relevance": 0}'::jsonb, 'warning weight_relevance: recall ranks without regard to what was asked'),
+  ('{"weight_relevance": 0}'::jsonb, 'warning weight_relevance: recall ranks without regard to the query'),
   (
     '{"expiry_threshold": 0.3}',
     'warning expiry_threshold: nothing fades before it expires: expiry_threshold is 0.3, fading_threshold 0.2'
@@ -700,40 +700,40 @@ from (
   ('{"expiry_threshold": 0, "fading_threshold": 0, "min_confidence": 0}', ''),
   (
     '{"min_confidence": 0.4}',
-    'info min_confidence: what decays below 0.4 is found no more, long before it fades (below 0.2)'
+    'info min_confidence: memories below a confidence of 0.4 are no longer found, long before they fade (below 0.2)'
   ),
   (
     '{"min_confidence": 0.6}',
-    'warning min_confidence: new rules, of confidence 0.5, are left out of recall and context: min_confidence is 0.6; '
-    'info min_confidence: what decays below 0.6 is found no more, long before it fades (below 0.2)'
+    'warning min_confidence: new rules, with confidence 0.5, are left out of recall and context: min_confidence is 0.6; '
+    'info min_confidence: memories below a confidence of 0.6 are no longer found, long before they fade (below 0.2)'
   ),
   (
     '{"fading_threshold": 0.6}',
-    'warning fading_threshold: new rules, of confidence 0.5, fade at the next sweep: fading_threshold is 0.6'
+    'warning fading_threshold: new rules, with confidence 0.5, fade at the next sweep: fading_threshold is 0.6'
   ),
   (
     '{"consolidation_max_confidence": 0.1}',
-    'warning consolidation_max_confidence: facts that consolidation infers, of confidence 0.1 at most, fade at once or are '
+    'warning consolidation_max_confidence: facts inferred by consolidation, with confidence 0.1 at most, fade at once or are '
     'not found'
   ),
   (
     '{"episode_ttl_days": 0.125}',
-    'warning episode_ttl_days: episodes expire after 0.125 days, and consolidation is due every 6 hours'
+    'warning episode_ttl_days: episodes expire after 0.125 days, but consolidation is due every 6 hours'
   ),
   (
     '{"rule_proven_successes": 3}',
-    'warning rule_proven_successes: to be proven takes fewer successes (3) than to be established (5)'
+    'warning rule_proven_successes: proven requires fewer successes (3) than established (5)'
   ),
   (
     '{"rule_proven_effectiveness": 0.5}',
-    'warning rule_proven_effectiveness: to be proven takes less effectiveness (0.5) than to be established (0.6)'
+    'warning rule_proven_effectiveness: proven requires less effectiveness (0.5) than established (0.6)'
   ),
   (
     '{"rule_inversion_effectiveness": 0.7}',
-    'warning rule_inversion_effectiveness: rules turn into warnings at an effectiveness (below 0.7) that makes others '
+    'warning rule_inversion_effectiveness: rules become anti-patterns at an effectiveness (below 0.7) that makes others '
     'established (from 0.6)'
   ),
-  ('{"context_token_budget": 24}', 'warning context_token_budget: memory.context has room for hardly more than its heading: 96 characters'),
+  ('{"context_token_budget": 24}', 'warning context_token_budget: memory.context has room for little more than its heading: 96 characters'),
   ('{"context_token_budget": 25}', ''),
   (
     '{"context_token_budget": 5, "context_chars_per_token": 3}',
@@ -741,29 +741,29 @@ from (
   ),
   (
     '{"context_facts_share": 0, "context_rules_share": 0, "context_warnings_share": 0, "context_episodes_share": 0}',
-    'info context_facts_share: no section of memory.context has a share, so that facts may take all of it'
+    'info context_facts_share: no section of memory.context has a share, so facts may take all of it'
   ),
   ('{"ranking": "specified"}', ''),
   ('{"rrf_k": 30, "keyword_match": "all", "min_relevance": 0.2, "min_evidence": 0.2}', ''),
   (
     '{"ranking": "specified", "rrf_k": 30}',
-    'info ranking: rrf_k, keyword_match, min_relevance and min_evidence are of no effect while ranking is "specified"'
+    'info ranking: rrf_k, keyword_match, min_relevance and min_evidence have no effect while ranking is "specified"'
   ),
   (
     '{"ranking": "specified", "keyword_match": "all"}',
-    'info ranking: rrf_k, keyword_match, min_relevance and min_evidence are of no effect while ranking is "specified"'
+    'info ranking: rrf_k, keyword_match, min_relevance and min_evidence have no effect while ranking is "specified"'
   ),
   (
     '{"ranking": "specified", "min_relevance": 0.2}',
-    'info ranking: rrf_k, keyword_match, min_relevance and min_evidence are of no effect while ranking is "specified"'
+    'info ranking: rrf_k, keyword_match, min_relevance and min_evidence have no effect while ranking is "specified"'
   ),
   (
     '{"ranking": "specified", "min_evidence": 0.2}',
-    'info ranking: rrf_k, keyword_match, min_relevance and min_evidence are of no effect while ranking is "specified"'
+    'info ranking: rrf_k, keyword_match, min_relevance and min_evidence have no effect while ranking is "specified"'
   ),
   (
     '{"retrieval_mode": "semantic"}',
-    'error retrieval_mode: searches are refused: retrieval_mode is "semantic", and no embedding model is registered'
+    'error retrieval_mode: searches are refused: retrieval_mode is "semantic", but no embedding model is registered'
   )
 ) as c (settings, found);
 select throws_ok(
@@ -775,7 +775,7 @@ select memory.store_rule('Offer tea') \g /dev/null
 update memory.rules as r set text_search_config = 'german' where r.tenant_id = 's';
 select is(
   memory_test.found('settings'),
-  array['warning text_search_config: indexed in another language than searches are read in (english): 1 memory'],
+  array['warning text_search_config: indexed in another language than that of searches (english): 1 memory'],
   'a memory indexed in a language other than that of searches is a warning'
 );
 select memory_test.follow('settings') \g /dev/null
@@ -784,8 +784,8 @@ update memory.settings as s set text_search_config = 'klingon' where s.tenant_id
 select is(
   memory_test.found('settings'),
   array[
-    'error text_search_config: stores and searches are refused: there is no text search configuration ''klingon''',
-    'warning text_search_config: indexed in another language than searches are read in (klingon): 1 memory'
+    'error text_search_config: stores and searches are refused: no text search configuration is named ''klingon''',
+    'warning text_search_config: indexed in another language than that of searches (klingon): 1 memory'
   ],
   'a text search configuration that does not exist is an error'
 );
@@ -810,7 +810,7 @@ select is(
 );
 select is(
   memory_test.found('tokens', memory_test.later(76)),
-  array['warning laptop: the token ''laptop'' of role writer is in use, and expires in 14 days'],
+  array['warning laptop: the token ''laptop'' of role writer is in use and expires in 14 days'],
   'a token in use that expires within 14 days is a warning'
 );
 select is(
@@ -848,7 +848,7 @@ select is(
 );
 select is(
   memory_test.found('tokens', memory_test.later(366)),
-  array['info office: the token ''office'' of role admin was made 366 days ago'],
+  array['info office: the token ''office'' of role admin was created 366 days ago'],
   'a token of role admin that is more than a year old is an info'
 );
 select memory.revoke_access_token(:'admin_token') \g /dev/null

@@ -244,7 +244,7 @@ alter table memory.facts enable trigger record_changes;
 alter table memory.memory_events enable trigger refuse_change;
 select results_eq(
   $$ select p.detail from memory.verify_chain() as p $$,
-  $$ values ('the trigger refuse_change of memory.memory_events does not fire always') $$,
+  $$ values ('the trigger refuse_change of memory.memory_events is not set to ENABLE ALWAYS') $$,
   'verify_chain finds a trigger that does not always fire'
 );
 alter table memory.memory_events enable always trigger refuse_change;

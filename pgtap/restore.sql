@@ -9,7 +9,7 @@ select memory.store_fact('Ada', 'lives in', 'Rome', as_of => '2026-02-01Z') as r
 
 select throws_ok(
   format($$ select memory.restore_memory('fact', %L) $$, :'paris'), 'PM003',
-  format('fact %s cannot be restored: fact %s has its place', :'paris', :'rome'),
+  format('fact %s cannot be restored: fact %s is active under its key', :'paris', :'rome'),
   'restoring a superseded fact fails while its successor is active'
 );
 select ok(

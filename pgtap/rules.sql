@@ -538,11 +538,11 @@ values
   'PM001 | no rule has id <id> | Find rules with memory.search(query, types => ''{rule}'').',
   'a rule of another tenant'),
 (5, format('(%L)', :'forgotten_id'),
-  'PM003 | rule <id> is forgotten and cannot be marked | Store it anew if it holds after all.',
+  'PM003 | rule <id> is forgotten and cannot be marked | Store it again if it is right after all.',
   'a forgotten rule'),
 (6, format('(%L)', :'warning_id'),
-  'PM003 | rule <id> is an anti-pattern and cannot be marked | It is a warning now; '
-  'memory.revert_inversion(rule_id) makes it a rule again.',
+  'PM003 | rule <id> is an anti-pattern and cannot be marked | '
+  'Turn it back into a rule with memory.revert_inversion(rule_id).',
   'an anti-pattern'),
 (7, format('(%L, as_of => ''2025-12-31Z'')', :'sound_id'),
   format(

@@ -1442,7 +1442,7 @@ select throws_ok(
 );
 select throws_ok(
   format('select * from %s', replace(f.call, '%', $$repeat('x', 65537)$$)),
-  'PM002', 'the query is 65537 octets long',
+  'PM002', 'the query is 65537 bytes long',
   format('%s with a query longer than 64 KiB is refused', split_part(f.call, '(', 1))
 )
 from (values

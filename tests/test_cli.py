@@ -206,7 +206,7 @@ def test_a_fact_is_forgotten_restored_and_its_history_told(pymem: Run) -> None:
     told = parsed(pymem("history", "fact", paris, "--json"))
     table = pymem("history", "fact", rome).stdout
 
-    assert "has its place [PM003]" in refused.stderr
+    assert "is active under its key [PM003]" in refused.stderr
     assert f"Forget fact {rome} first" in refused.stderr
     assert (restored, confirmed) == ("restored\n", "confirmed\n")
     assert "hint: Find ids" in unknown.stderr

@@ -66,7 +66,7 @@ def test_a_healthy_memory_is_told_what_was_checked(database: Database) -> None:
     for name in CHECKS:
         assert name.replace("_", " ") in text
     assert "nothing is wrong" in text
-    assert "pymem_test_a acts for tenant 'a', and is held by row security" in text
+    assert "pymem_test_a acts for tenant 'a' and is subject to row security" in text
     assert worst(rows, "error", "warning", "info") == [("info", "engine")]
     assert sorted(row["check_name"] for row in rows) == sorted(CHECKS)
     assert {row["severity"]: set(row) for row in rows}["ok"] == {
@@ -119,7 +119,7 @@ def test_a_superuser_hears_about_the_database(database: Database) -> None:
     rows = found(database.superuser_url, code=1)
 
     assert worst(rows) == [("error", "login"), ("warning", "login")]
-    assert "no tenant is named" in rows[1]["message"]
+    assert "no tenant is set" in rows[1]["message"]
     checked = {row["check_name"] for row in rows}
     assert {"guards", "indexes"} <= checked
     assert not {"embeddings", "jobs", "settings"} & checked
@@ -220,7 +220,7 @@ async def test_the_client_has_the_doctor_too(database: Database) -> None:
         assert await memory.diagnose() == []
         [passed] = [f for f in await memory.diagnose(passed=True) if f.check_name == "guards"]
 
-    assert passed == Finding("ok", "guards", None, "nothing can be written past the audit", None)
+    assert passed == Finding("ok", "guards", None, "nothing can bypass the audit", None)
 
 
 @pytest.fixture(scope="module")

@@ -95,8 +95,8 @@ comment on column memory.ranked_memory.recency is 'Recency score, 0..1; NULL out
 comment on column memory.ranked_memory.updates_id is
 'The older fact that this one appears to update, and whose score it takes.';
 comment on column memory.ranked_memory.score is
-'What results are ordered by: similarity, keyword_score, rrf_score, relevance or, in recall, the composite '
-'score.';
+'What results are ordered by: similarity, keyword_score, rrf_score, relevance or, in recall, the '
+'composite score.';
 
 create type memory.corpus_size as (
   memory_type text,

@@ -693,8 +693,8 @@ class Functions(Vectors):
     # functions/core/search/corpus
 
     async def fold_corpus_statistics(self) -> int:
-        """Folds the changes that stores noted into the statistics of the corpus; returns how many
-        there were. Stores do so by themselves now and then: this is for a sweep that leaves none.
+        """Folds the deltas that stores have recorded into the corpus statistics; returns how many
+        there were. Every 128th store also folds: this function leaves none.
 
         Errors: PM002 not at READ COMMITTED.
         """
@@ -702,8 +702,8 @@ class Functions(Vectors):
         return result
 
     async def recount_corpus_statistics(self) -> bool:
-        """Counts the corpus anew; returns whether the statistics were off, as they can only be
-        where somebody changed memories past the triggers.
+        """Recounts the corpus; returns whether the statistics were wrong, which happens only if
+        memories were changed without the triggers.
 
         Errors: PM002 not at READ COMMITTED.
         """
@@ -722,11 +722,10 @@ class Functions(Vectors):
         keyword_match: KeywordMatch | None = None,
         as_of: datetime | None = None,
     ) -> list[RankedMemory]:
-        """The live memories of one type that hold the words of the query, by ts_rank, best first.
-
-        keyword_match "all": every word (plainto_tsquery); "any": at least one. Words are folded,
-        those of scripts without spaces cut into pairs of characters (memory.to_search_vector). An
-        empty query finds nothing.
+        """The live memories of one type that contain the words of the query, by ts_rank, best
+        first. keyword_match "all": every word (plainto_tsquery); "any": at least one. Words are
+        folded; scripts without spaces are split into pairs of characters (memory.to_search_vector).
+        An empty query finds nothing.
 
         Errors: PM002.
         """
@@ -752,13 +751,13 @@ class Functions(Vectors):
         keyword_match: KeywordMatch | None = None,
         as_of: datetime | None = None,
     ) -> list[RankedMemory]:
-        """The live memories of one type nearest in meaning and in words: reciprocal rank fusion of
-        the semantic and the keyword list, each max_results deep; a memory in one list only ranks
-        one below the end of the other. keyword_match "any": the keyword list holds any word of the
-        query, "all": every word; NULL: as the setting keyword_match says, or every word with the
-        ranking "specified". Without an embedding only words count.
+        """The live memories of one type closest in meaning and words: reciprocal rank fusion of the
+        semantic and the keyword list, each max_results long; a memory in only one list ranks one
+        below the end of the other. keyword_match "any": the keyword list contains matches of any
+        word of the query, "all": of every word; NULL: the setting keyword_match, or every word with
+        the ranking "specified". Without an embedding only words count.
 
-        Errors: PM002, PM004 vector of another embedding version.
+        Errors: PM002, PM004 vector from another embedding version.
         """
         call = partial(
             self._rows,
@@ -789,8 +788,8 @@ class Functions(Vectors):
         valid_at: datetime | None = None,
         as_of: datetime | None = None,
     ) -> list[RankedMemory]:
-        """What memory.recall would return, without counting it as a reference: changes nothing, may
-        look at any time (as_of), and gives the same rows for the same data, arguments and time.
+        """What memory.recall would return, without counting references: changes nothing, accepts
+        any as_of, and returns the same rows for the same data, arguments and time.
 
         Errors: PM002, PM004.
         """
@@ -824,15 +823,15 @@ class Functions(Vectors):
         valid_at: datetime | None = None,
         as_of: datetime | None = None,
     ) -> list[RankedMemory]:
-        """The memories that matter for a topic, best first: the max_results most relevant, in the
-        order of the composite score of relevance, importance, recency and effective confidence, of
-        which relevance decides unless two fit about equally. Counts as a reference to what it
-        returns; the rows show the state before. known_at: the answer that the memories of then
-        would have given then. valid_at: among the facts that hold then in the world, superseded
-        ones included. Both look, and count nothing. scope, types, min_confidence, min_relevance: as
-        in memory.search.
+        """The memories that matter for a topic, best first: the max_results most relevant, ordered
+        by the composite score of relevance, importance, recency and effective confidence, in which
+        relevance decides unless two are about equally relevant. Counts a reference to each memory
+        it returns; the rows show the state before. known_at: the answer of the memories as known
+        then. valid_at: uses the facts valid in the world then, superseded ones included. With
+        either, nothing is counted. scope, types, min_confidence, min_relevance: as in
+        memory.search.
 
-        Errors: PM002, PM004 vector of another embedding version.
+        Errors: PM002, PM004 vector from another embedding version.
         """
         call = partial(
             self._rows,
@@ -867,8 +866,8 @@ class Functions(Vectors):
         """Why memory.recall returns what it returns: its answer, in order, with every part of the
         scores; then the other candidates, most relevant first, and why they are not in it; then
         what is not considered at all though it might fit: forgotten, superseded, expired, of
-        another scope or below confidence (keyword_score: ts_rank). Arguments as memory.recall; only
-        looks. Reads all of the tenant's memories of the types.
+        another scope or below confidence (keyword_score: ts_rank). Arguments as memory.recall;
+        changes nothing. Reads all of the tenant's memories of the types.
 
         Errors: PM002, PM004.
         """
@@ -957,16 +956,16 @@ class Functions(Vectors):
         embedding: Embedding | None = None,
         as_of: datetime | None = None,
     ) -> str:
-        """Memory as text for a prompt, at most token_budget tokens (NULL: the setting) as
-        memory.count_room estimates them: facts by score, rules by maturity and score, anti-patterns
-        as warnings, on request (NULL: as the setting says) the newest episodes of the butler. The
-        butler is the scope; facts and rules below min_relevance are left out as in memory.search.
-        Each memory is one line, so stored text cannot forge a section; a long one is shortened, and
-        one that does not fit is passed over. A fact at odds with another memory says so. The same
-        data, arguments and as_of give the same text, byte for byte. Of a prompt beyond 64 KiB the
-        first 64 KiB count.
+        """Memory as text for a prompt, at most token_budget tokens (NULL: the setting) as estimated
+        by memory.count_room: facts by score, rules by maturity and score, anti-patterns as
+        warnings, and with include_recent_episodes (NULL: the setting) the newest episodes of the
+        butler. The butler is the scope; facts and rules below min_relevance are left out as in
+        memory.search. Each memory is one line, so stored text cannot forge a section; a long one is
+        shortened, and one that does not fit is skipped. A fact that contradicts another memory is
+        marked. The same data, arguments and as_of give the same text, byte for byte. Only the first
+        64 KiB of a prompt count.
 
-        Errors: PM002 budget without room for the heading or invalid argument, PM004 vector of
+        Errors: PM002 budget without room for the heading or invalid argument, PM004 vector from
         another embedding version.
         """
         call = partial(
@@ -987,9 +986,10 @@ class Functions(Vectors):
     async def list_scopes(
         self, *, max_results: int | None = None, as_of: datetime | None = None
     ) -> list[Scope]:
-        """The scopes that hold something a search could find, and how much of each type: those with
-        most of it first. The scope of an episode is its butler. Fading memories count, whatever the
-        floor of a search leaves out.
+        """The scopes with searchable memories and how many of each type, largest first.
+
+        The scope of an episode is its butler. Fading memories count, even those below the
+        min_confidence of a search.
 
         Errors: PM002.
         """
@@ -1044,13 +1044,13 @@ class Functions(Vectors):
     async def restore_memory(
         self, memory_type: MemoryType, memory_id: UUID | str, *, as_of: datetime | None = None
     ) -> bool:
-        """Brings a memory back: a fact that was retracted, superseded or has expired, if no other
-        fact is active under its key; a forgotten rule; an episode that has expired, for another
-        term. Counts as a confirmation, or the next sweep might take it away again. Returns true,
-        also if it was there all the time; false means there is none with this id.
+        """Restores a memory: a fact that was retracted, superseded or has expired, if no other fact
+        is active under its key; a forgotten rule; an episode that has expired, for another full
+        term. Counts as a confirmation, so that the next decay sweep does not remove it again.
+        Returns true, even if there was nothing to restore, and false if no memory has this id.
 
         Errors: PM002 invalid argument, PM003 the key of the fact is taken, or its entity was merged
-        away.
+        into another.
         """
         result: bool = await self._value(
             "restore_memory", memory_type=memory_type, memory_id=memory_id, as_of=as_of
@@ -1066,10 +1066,10 @@ class Functions(Vectors):
         context: dict[str, Any] | None = None,
         as_of: datetime | None = None,
     ) -> MarkedRule:
-        """Says that a rule was applied and helped: counts it, sets its effectiveness to success /
-        applied, and may promote it by one step: to established after 5 successes with 0.6, to
-        proven after 15 with 0.8 at an age of 30 days (settings). context is a JSON object kept with
-        the application. Returns how the rule stands.
+        """Records that a rule was applied and helped: counts it, sets its effectiveness to success
+        / applied, and may promote it by one step: to established after 5 successes with 0.6, to
+        proven after 15 with 0.8 at an age of 30 days (settings). context is a JSON object stored
+        with the application. Returns the updated rule.
 
         Errors: PM001 no such rule, PM002 invalid argument or a time before its creation, PM003
         forgotten or an anti-pattern.
@@ -1086,11 +1086,12 @@ class Functions(Vectors):
         context: dict[str, Any] | None = None,
         as_of: datetime | None = None,
     ) -> MarkedRule:
-        """Says that a rule was applied and did harm: counts it, sets its effectiveness to success /
-        (success + 4 harmful + 0.01), and demotes it by one step if that is below what the step
-        needs. The reason (at most 1 KiB) joins metadata.harmful_reasons, which keeps the newest 20.
-        From 3 harms with an effectiveness below 0.3 (settings) on, the rule is due to become a
-        warning (memory.run_rule_hygiene). Returns how the rule stands.
+        """Records that a rule was applied and did harm: counts it, sets its effectiveness to
+        success / (success + 4 harmful + 0.01), and demotes it by one step if that is below the
+        minimum of its maturity. The reason (at most 1 KiB) is added to metadata.harmful_reasons,
+        which keeps the newest 20. After 3 harmful marks with an effectiveness below 0.3 (settings)
+        the next memory.run_rule_hygiene turns the rule into an anti-pattern. Returns the updated
+        rule.
 
         Errors: PM001 no such rule, PM002 invalid argument or a time before its creation, PM003
         forgotten or an anti-pattern.
@@ -1102,13 +1103,13 @@ class Functions(Vectors):
     # functions/core/lifecycle/decay
 
     async def run_decay_sweep(self, *, as_of: datetime | None = None) -> list[Sweep]:
-        """Brings the states of all facts and rules that decay up to date with their effective
-        confidence at as_of: below fading_threshold (0.2) they fade, at or above it they recover,
-        below expiry_threshold (0.05) a fact expires and a rule is forgotten. A fact whose valid_to
-        has come expires too. Permanent ones and anti-patterns stay as they are. Only rows whose
-        state changes are written, so a second run, also one at the same time, changes nothing more.
-        Returns for facts and for rules how many were checked, and how many it let fade, expire (be
-        forgotten) and recover.
+        """Updates the states of all decaying facts and rules by their effective confidence at
+        as_of: below fading_threshold (0.2) they fade, at or above it they recover, below
+        expiry_threshold (0.05) a fact expires and a rule is forgotten. A fact whose valid_to has
+        passed also expires. Permanent memories and anti-patterns do not change. Writes only rows
+        whose state changes, so a second run, even a concurrent one, changes nothing more. Returns
+        for facts and for rules how many were checked, faded, expired (rules: forgotten) and
+        recovered.
 
         Errors: PM002 invalid time.
         """
@@ -1117,10 +1118,10 @@ class Functions(Vectors):
     async def run_decay_sweep_all_tenants(
         self, *, as_of: datetime | None = None
     ) -> list[TenantSweep]:
-        """memory.run_decay_sweep for every tenant, in one transaction; for a worker that may name
-        tenants.
+        """memory.run_decay_sweep for every tenant, in one transaction; for a worker that may set
+        the tenant.
 
-        Errors: PM005 a login of one tenant, PM002 invalid time.
+        Errors: PM005 a login bound to one tenant, PM002 invalid time.
         """
         return await self._rows(TenantSweep, "run_decay_sweep_all_tenants", as_of=as_of)
 
@@ -1134,11 +1135,11 @@ class Functions(Vectors):
         as_of: datetime | None = None,
     ) -> Cleanup:
         """Deletes episodes that expired before as_of; then, beyond max_entries (default: the
-        setting episode_max_entries, 10000), the oldest consolidated ones. What is not consolidated
-        is never deleted for capacity. What was drawn from a deleted episode keeps its link, which
-        resolves as expired. One call deletes at most batch_size episodes and returns how many of
-        either kind, how many remain, and how many more are due: call it again, in a transaction of
-        its own, while any are.
+        setting episode_max_entries, 10000), the oldest consolidated ones. Never deletes
+        unconsolidated episodes for capacity. Memories drawn from a deleted episode keep their link,
+        which resolves as expired. One call deletes at most batch_size episodes and returns how many
+        of each kind, how many remain, and how many more are due: call it again, in a new
+        transaction, until none are due.
 
         Errors: PM002 invalid argument.
         """
@@ -1153,19 +1154,19 @@ class Functions(Vectors):
     # functions/core/lifecycle/hygiene
 
     async def run_rule_hygiene(self, *, as_of: datetime | None = None) -> Hygiene:
-        """Does what harm and time have made due: turns rules with metadata.needs_inversion into
-        anti-patterns, whose text warns of them, and promotes established rules that have proven
-        themselves and reached the age for it. An anti-pattern does not decay; its text waits for a
-        new vector; what it was is kept in metadata.original_content and inverted_from, for
-        memory.revert_inversion. Returns how many of either. A second run changes nothing more.
+        """Inverts harmful rules and promotes proven ones: turns rules with metadata.needs_inversion
+        into anti-patterns, whose content warns against them, and promotes established rules whose
+        effectiveness and age suffice. An anti-pattern does not decay; its new content waits to be
+        embedded; the previous rule is kept in metadata.original_content and inverted_from, for
+        memory.revert_inversion. Returns how many of each. A second run changes nothing more.
 
         Errors: PM002 invalid time.
         """
         return await self._row(Hygiene, "run_rule_hygiene", as_of=as_of)
 
     async def revert_inversion(self, rule_id: UUID | str, *, as_of: datetime | None = None) -> str:
-        """Makes an anti-pattern the rule again that it was: text, maturity, permanence and decay,
-        which starts at as_of, as this counts as a confirmation. Its counts stay, so the next
+        """Turns an anti-pattern back into the rule it was: content, maturity, permanence and decay,
+        which starts at as_of because this counts as a confirmation. Its counts stay, so the next
         harmful mark may flag it again. Returns its maturity.
 
         Errors: PM001 no such rule, PM002 invalid time, PM003 forgotten or not inverted.
@@ -1178,14 +1179,14 @@ class Functions(Vectors):
     async def erase_subject(
         self, subject: str, *, mentions: bool | None = None, dry_run: bool | None = None
     ) -> list[Erasure]:
-        """Deletes what the memory holds about someone or something, in one transaction and for
-        good: facts about the name or an entity that goes by it, the episodes they were drawn from,
-        the entity, and, with mentions (the default), every memory whose text, tags or metadata hold
-        one of its names as whole words; with their vectors, history, applications and keys. Vectors
-        made of a deleted turn are made anew. Links and tombstones stay, without content; events
-        hold none. Returns what was erased, or with dry_run would be. What is stored meanwhile is
-        not covered: ask memory.verify_erasure. The bytes leave the disk with VACUUM, and backups
-        when they are given up.
+        """Deletes what the memory contains about a person or thing, in one transaction and
+        permanently: facts about the name or an entity with that name, the episodes they were drawn
+        from, the entity, and, with mentions (the default), every memory whose text, tags or
+        metadata contain one of its names as whole words; with their vectors, history, applications
+        and keys. Turns that follow a deleted turn are embedded again. Links and tombstones stay,
+        without content; events contain none. Returns what was erased, or with dry_run would be.
+        Does not cover what is stored at the same time: call memory.verify_erasure afterwards.
+        VACUUM removes the bytes from disk; backups keep them until they are deleted.
 
         Errors: PM002.
         """
@@ -1194,9 +1195,9 @@ class Functions(Vectors):
         )
 
     async def verify_erasure(self, subject: str) -> list[Remainder]:
-        """Looks for a name, and the names of entities that go by it, in every column of text or
-        JSON of every table of the tenant, and returns how many rows of each still hold it. Who
-        acted, in the audit stream, and whose an access token is, is no content and stays. Reads
+        """Searches every text and JSON column of all tables of the tenant for a name, and the names
+        of entities with that name, and returns how many rows of each column still contain one. The
+        actors in the audit stream and the owners of access tokens are not content and stay. Reads
         everything.
 
         Errors: PM002.
@@ -1222,11 +1223,11 @@ class Functions(Vectors):
         lease: timedelta | None = None,
         as_of: datetime | None = None,
     ) -> list[ClaimedEpisode]:
-        """Gives one worker the oldest episodes of one butler that wait for consolidation, in the
-        order of created_at and id, and the run that stands for its lease: until it ends the run
-        (apply_consolidation, fail_consolidation) or the lease runs out, nobody else gets episodes
-        of this butler. Without butler: of the one whose oldest waits longest. No rows: nothing
-        waits, or others are at it.
+        """Claims for one worker the oldest episodes of one butler that wait for consolidation,
+        ordered by created_at and id, with the run that holds the lease: until the worker ends the
+        run (apply_consolidation, fail_consolidation) or the lease expires, no other worker gets
+        episodes of this butler. butler NULL: the one whose oldest episode has waited longest. No
+        rows: nothing waits, or other workers hold the leases.
 
         Errors: PM002.
         """
@@ -1242,7 +1243,7 @@ class Functions(Vectors):
     async def extend_lease(
         self, run_id: UUID | str, *, lease: timedelta | None = None, as_of: datetime | None = None
     ) -> datetime:
-        """Keeps the lease of a run for longer; returns until when.
+        """Extends the lease of a run; returns when it ends.
 
         Errors: PM001 unknown run, PM002, PM003 the lease was lost.
         """
@@ -1269,8 +1270,8 @@ class Functions(Vectors):
         model: str | None = None,
         as_of: datetime | None = None,
     ) -> FailedBatch:
-        """Ends a run in which nothing was applied: its episodes wait 2^attempts minutes for another
-        try, and become dead letters after consolidation_max_attempts. Returns how many of either.
+        """Ends a run without applying anything: its episodes are retried after 2^attempts minutes,
+        and become dead letters after consolidation_max_attempts. Returns how many of each.
 
         Errors: PM001 unknown run, PM002, PM003 the lease was lost.
         """
@@ -1287,8 +1288,8 @@ class Functions(Vectors):
     async def requeue_episodes(
         self, episode_ids: Sequence[UUID | str] | None = None, *, as_of: datetime | None = None
     ) -> int:
-        """Lets failed episodes and dead letters wait for consolidation anew, as if never tried:
-        those named, or all dead letters. Returns how many.
+        """Makes failed episodes and dead letters pending again, as if never tried: the given ones,
+        or all dead letters. Returns how many.
 
         Errors: PM002.
         """
@@ -1319,15 +1320,15 @@ class Functions(Vectors):
         model: str | None = None,
         as_of: datetime | None = None,
     ) -> ConsolidationRun:
-        """Applies what was made of a batch, an object with the arrays new_facts, updated_facts,
-        new_rules and confirmations, each element in a subtransaction of its own, and ends the run:
-        its episodes are consolidated, unless every action was rejected (then as
-        fail_consolidation). Returns the run, with counts and the reasons of what was rejected. With
-        the setting consolidation_review the elements wait for memory.accept_proposals. Calling it
-        again changes nothing.
+        """Applies the result of a batch, an object with the arrays new_facts, updated_facts,
+        new_rules and confirmations, each element in its own subtransaction, and ends the run: its
+        episodes are consolidated, unless every action was rejected (then as fail_consolidation).
+        Returns the run, with counts and the reasons for rejections. With the setting
+        consolidation_review the elements wait for memory.accept_proposals. Calling it again changes
+        nothing.
 
-        Errors: PM001 unknown run, PM002 no object, PM003 the lease was lost; locks and the like
-        undo all.
+        Errors: PM001 unknown run, PM002 not an object, PM003 the lease was lost; errors such as
+        lock timeouts roll back everything.
         """
         return await self._row(
             ConsolidationRun,
@@ -1346,7 +1347,7 @@ class Functions(Vectors):
         max_results: int | None = None,
         run_id: UUID | str | None = None,
     ) -> list[ConsolidationRun]:
-        """The runs of consolidation, newest first: of one butler or of all, or one of them.
+        """The consolidation runs, newest first: of one butler or all, or a single run.
 
         Errors: PM002.
         """
@@ -1363,10 +1364,10 @@ class Functions(Vectors):
     async def undo_consolidation(
         self, run_id: UUID | str, *, as_of: datetime | None = None
     ) -> list[Undone]:
-        """Takes back what a run brought in, unless something newer depends on it: facts and rules
-        that have been superseded, confirmed, applied or forgotten since stay as they are. What a
-        fact had superseded is restored. Confirmations stay. Its episodes stay consolidated. Returns
-        what became of each. A second call finds nothing more to do.
+        """Reverts what a run stored, unless something newer depends on it: facts and rules that
+        have since been superseded, confirmed, applied or forgotten stay as they are. Restores the
+        facts that its facts superseded. Confirmations stay, and its episodes stay consolidated.
+        Returns the outcome for each memory. A second call has nothing left to do.
 
         Errors: PM001 unknown run, PM002, PM003 the run is not done.
         """
@@ -1388,9 +1389,8 @@ class Functions(Vectors):
         *,
         as_of: datetime | None = None,
     ) -> ConsolidationRun:
-        """Applies proposals of a run, those at these positions or all that are left, as
-        apply_consolidation would have. Returns the run, which is done when nothing is proposed any
-        more.
+        """Applies proposals of a run, those at the given positions or all remaining ones, as
+        apply_consolidation would have. Returns the run, which is done once no proposals remain.
 
         Errors: PM001 unknown run, PM002.
         """
@@ -1401,9 +1401,9 @@ class Functions(Vectors):
     async def reject_proposals(
         self, run_id: UUID | str, positions: Sequence[int] | None = None
     ) -> ConsolidationRun:
-        """Rejects proposals of a run, those at these positions or all that are left.
+        """Rejects proposals of a run, those at the given positions or all remaining ones.
 
-        Returns the run, which is done when nothing is proposed any more.
+        Returns the run, which is done once no proposals remain.
 
         Errors: PM001 unknown run.
         """
@@ -1414,8 +1414,8 @@ class Functions(Vectors):
     # functions/extras/operations/logins
 
     async def current_login(self) -> Login:
-        """What the login of this session may: the tenant it is bound to, or whether it names
-        tenants as a gateway (neither: it can do nothing), and which roles of a client it may take
+        """The rights of the login of this session: the tenant it is bound to, or whether it sets
+        tenants as a gateway (with neither, it can do nothing), and which client roles it may take
         with SET ROLE.
         """
         return await self._row(Login, "current_login")
@@ -1431,9 +1431,9 @@ class Functions(Vectors):
         expires_in: timedelta | None = None,
         as_of: datetime | None = None,
     ) -> NewAccessToken:
-        """Makes a bearer token for the tenant and returns it: this once, for only its digest is
-        kept. role: reader, writer (also stores), worker (also maintenance) or admin; actor: who
-        acts by it, for the audit (NULL: the name); expires_in: at most 10 years.
+        """Creates a bearer token for the tenant and returns it, only this once: only its digest is
+        stored. role: reader, writer (can also store), worker (also maintenance) or admin; actor:
+        who acts with it, for the audit (NULL: the name); expires_in: at most 10 years.
 
         Errors: PM002.
         """
@@ -1459,9 +1459,9 @@ class Functions(Vectors):
     async def revoke_access_token(
         self, token_id: UUID | str, *, as_of: datetime | None = None
     ) -> bool:
-        """Ends an access token: from the commit on it is refused.
+        """Revokes an access token: it is refused once this commits.
 
-        Revoking it again changes nothing. Returns whether there is such a token.
+        Revoking it again changes nothing. Returns whether the token exists.
 
         Errors: PM002.
         """
@@ -1471,10 +1471,10 @@ class Functions(Vectors):
     async def authenticate_token(
         self, token_digest: bytes, *, as_of: datetime | None = None
     ) -> TokenHolder | None:
-        """Whose token has this SHA-256, within the tenant of this transaction; no row for one that
-        is unknown, expired or revoked. For servers: a token is pymem_<tenant in
-        hexadecimal>_<secret>; name that tenant with set_request in the same transaction. It is
-        given the digest so that no token reaches the server's log. Remembers the day of use.
+        """The access token with this SHA-256 digest, within the current tenant; no row if it is
+        unknown, expired or revoked. For servers: a token is pymem_<tenant in hexadecimal>_<secret>;
+        set that tenant with set_request in the same transaction. Takes the digest so that no token
+        appears in the server log. Records the day of use.
 
         Errors: PM002.
         """
@@ -1485,8 +1485,8 @@ class Functions(Vectors):
     # functions/extras/operations/event_chain
 
     async def seal_events(self, *, max_events: int | None = None) -> Seal:
-        """Seals what has happened since the last seal: appends each new event, at most max_events,
-        to the hash chain of the tenant. Outside of the transactions that write events, which so
+        """Seals the events since the last seal: appends each new event, at most max_events, to the
+        hash chain of the tenant. Runs apart from the transactions that write events, so that these
         never wait for each other. Returns how many were sealed, and the end of the chain: keep a
         copy elsewhere, for memory.verify_chain.
 
@@ -1507,12 +1507,11 @@ class Functions(Vectors):
         anchor_hash: bytes | None = None,
         max_results: int | None = None,
     ) -> list[ChainProblem]:
-        """What contradicts the hash chain of the tenant, the first place in it first: events or
-        seals that were changed, removed or put in between, a chain that was cut off, rules and
-        triggers that let somebody write past the audit, and memories whose rows and events
-        disagree. No rows: nothing. With an anchor, what memory.seal_events returned and was kept
-        elsewhere, also a chain that was made anew is found. Events since the last seal are not
-        covered by it.
+        """What contradicts the hash chain of the tenant, ordered by position: events or seals that
+        were changed, removed or inserted, a chain that was cut off, rules and triggers that allow
+        writes to bypass the audit, and memories whose rows and events disagree. No rows: no
+        problems. With an anchor, a result of memory.seal_events that was kept elsewhere, this also
+        detects a rebuilt chain. Events since the last seal are not covered.
 
         Errors: PM002.
         """
@@ -1529,12 +1528,12 @@ class Functions(Vectors):
     async def memory_stats(
         self, *, scope: str | None = None, as_of: datetime | None = None
     ) -> dict[str, Any]:
-        """How much the tenant holds, as a JSON object: episodes (total, unconsolidated,
-        backlog_age_hours of the oldest that waits or null, consolidated, failed, dead_letter;
-        expired ones are counted in these too), facts by state (active excludes fading), rules by
-        maturity (forgotten ones apart), embeddings pending. scope: facts and rules of it and of
-        global only, "*": all, NULL: as memory.visible_scope says; episodes are counted whatever the
-        scope.
+        """How much the tenant stores, as a JSON object: episodes (total, unconsolidated,
+        backlog_age_hours: the age of the oldest unconsolidated one or null, consolidated, failed,
+        dead_letter; these include expired ones), facts by state (active excludes fading), rules by
+        maturity (forgotten ones separately), embeddings pending. scope: only facts and rules of
+        this scope and of global, "*": all, NULL: as in memory.visible_scope; episodes are counted
+        in every scope.
 
         Errors: PM002.
         """
@@ -1547,9 +1546,9 @@ class Functions(Vectors):
         self, method: VectorMethod, *, lists: int | None = None
     ) -> list[IndexStatement]:
         r"""The statements that drop the approximate indexes and build those of a method (exact,
-        ivfflat or hnsw; lists: see memory.rebuild_vector_indexes), one a row. Run by the owner in
-        psql with \gexec, readers and writers go on beside them, and searches compare all vectors
-        until an index is valid.
+        ivfflat or hnsw; lists: see memory.rebuild_vector_indexes), one per row. If the owner runs
+        them in psql with \gexec, they do not block readers and writers; searches compare all
+        vectors until an index is valid.
 
         Errors: PM002.
         """
@@ -1560,15 +1559,16 @@ class Functions(Vectors):
     async def rebuild_vector_indexes(
         self, method: VectorMethod | None = None, *, lists: int | None = None
     ) -> str:
-        """Chooses how semantic search finds vectors and builds what it needs; returns the method.
+        """Sets how semantic search finds vectors, and builds the indexes; returns the method.
 
         exact: compares all vectors of the tenant, perfect recall, best up to exact_scan_limit.
-        hnsw: an approximate index for tenants beyond that. ivfflat: one that splits the vectors
-        into lists (1..32768; default a thousandth of their number, beyond a million its root, but
-        at least 20), of which searches read a fifth, at least 20. auto: hnsw if any tenant is that
-        large, else exact. All or nothing: an interrupted build leaves the indexes as they were.
-        Meanwhile writers wait, and memory.recall, which counts; where an index is replaced, every
-        search waits: see memory.vector_index_statements.
+        hnsw: an approximate index for larger tenants. ivfflat: an approximate index that splits the
+        vectors into lists (1..32768; default: a thousandth of their number, above a million its
+        square root, but at least 20), of which a search reads a fifth, at least 20. auto: hnsw if
+        any tenant is that large, else exact. All or nothing: an interrupted build leaves the
+        indexes as they were. Until it ends, writers wait, and so does memory.recall, which counts
+        references; if an index is replaced, every search waits: memory.vector_index_statements
+        avoids this.
 
         Errors: PM002.
         """
@@ -1597,11 +1597,12 @@ class Functions(Vectors):
     # functions/extras/operations/indexes
 
     async def check_indexes(self) -> list[IndexProblem]:
-        r"""What is wrong with the indexes of the schema; no row if nothing is.
+        r"""Problems with the indexes of the schema; no rows if there are none.
 
-        problem: missing, or invalid (a build was interrupted). Of the approximate indexes, either
-        all types have one or none. repair: the statement that helps, for the owner of the schema to
-        run outside of a transaction, such as by \gexec in psql; most let readers and writers go on.
+        problem: missing, or invalid (a build was interrupted). Either all types have an approximate
+        index, or none. repair: the statement that fixes it, for the owner of the schema to run
+        outside a transaction, for example with \gexec in psql; most do not block readers and
+        writers.
         """
         return await self._rows(IndexProblem, "check_indexes")
 

@@ -35,7 +35,7 @@ begin
     memory.check_number('batch_size', batch_size, 1, 100000),
     memory.check_write_time('as_of', as_of);
 
-  -- Never waits: an episode that a fact is just being drawn from is left for the next run.
+  -- Skips locked rows: an episode that a fact is being drawn from is left for the next run.
   select coalesce(array_agg(x.id), '{}') into v_expired
   from (
     select e.id
@@ -50,8 +50,8 @@ begin
     for update skip locked
   ) as x;
 
-  -- Counted and chosen in one statement, and only then locked: two cleanups at once choose the same
-  -- episodes, so that together they delete no more than one would.
+  -- Counts and selects in one statement and locks afterwards: two concurrent cleanups select the
+  -- same episodes, so together they delete no more than one would.
   select coalesce(array_agg(x.id), '{}') into v_surplus
   from (
     select e.id
@@ -78,7 +78,7 @@ begin
   ) as x;
   v_ids := v_expired || v_surplus;
 
-  -- The foreign keys of what was drawn from them are emptied below, in whatever order.
+  -- Locked in id order, because the delete below clears their foreign keys in any order.
   perform from memory.facts as f
   where f.tenant_id = v_tenant_id and f.source_episode_id = any (v_ids)
   order by f.id
@@ -87,7 +87,7 @@ begin
   where r.tenant_id = v_tenant_id and r.source_episode_id = any (v_ids)
   order by r.id
   for no key update;
-  -- An import may have named its source without a link; the link is what stays.
+  -- An import may have set a source without a link; only the link outlives the episode.
   insert into memory.memory_links
     (tenant_id, source_type, source_id, target_type, target_id, relation)
   select v_tenant_id, s.source_type, s.id, 'episode', s.source_episode_id, 'derived_from'
@@ -129,11 +129,11 @@ $$;
 
 comment on function memory.run_episode_cleanup(integer, integer, timestamptz) is
 'Deletes episodes that expired before as_of; then, beyond max_entries (default: the setting '
-'episode_max_entries, 10000), the oldest consolidated ones. What is not consolidated is never '
-'deleted for capacity. What was drawn from a deleted episode keeps its link, which resolves as '
-'expired. One call deletes at most batch_size episodes and returns how many of either kind, how '
-'many remain, and how many more are due: call it again, in a transaction of its own, while any '
-'are. Errors: PM002 invalid argument.';
+'episode_max_entries, 10000), the oldest consolidated ones. Never deletes unconsolidated episodes '
+'for capacity. Memories drawn from a deleted episode keep their link, which resolves as expired. '
+'One call deletes at most batch_size episodes and returns how many of each kind, how many remain, '
+'and how many more are due: call it again, in a new transaction, until none are due. Errors: PM002 '
+'invalid argument.';
 grant execute on function memory.run_episode_cleanup to memory_worker;
 
 commit;

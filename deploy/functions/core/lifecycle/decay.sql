@@ -13,7 +13,8 @@ create or replace function memory.decayed_state(
   language sql
   immutable
   parallel safe
-  -- Short for two comparisons, and so inlined although its argument is dear.
+  -- width_bucket evaluates its argument once, so this can be inlined although the argument is
+  -- expensive.
   return (array['expired', 'fading', 'active'])[
     1 + width_bucket(
       effective_confidence,
@@ -22,8 +23,8 @@ create or replace function memory.decayed_state(
   ];
 
 comment on function memory.decayed_state(float8, float8, float8) is
-'What an effective confidence makes of a live memory: below expiry_threshold expired, else below '
-'fading_threshold fading, else active.';
+'The state of a live memory by its effective confidence: below expiry_threshold expired, else '
+'below fading_threshold fading, else active.';
 grant execute on function memory.decayed_state
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
@@ -54,13 +55,12 @@ end;
 $$;
 
 comment on function memory.run_decay_sweep(timestamptz) is
-'Brings the states of all facts and rules that decay up to date with their effective confidence at '
-'as_of: below fading_threshold (0.2) they fade, at or above it they recover, below '
-'expiry_threshold (0.05) a fact expires and a rule is forgotten. A fact whose valid_to has come '
-'expires too. Permanent ones and anti-patterns stay as they are. Only rows whose state changes are '
-'written, so a second run, also one at the same time, changes nothing more. Returns for facts and '
-'for rules how many were checked, and how many it let fade, expire (be forgotten) and recover. '
-'Errors: PM002 invalid time.';
+'Updates the states of all decaying facts and rules by their effective confidence at as_of: below '
+'fading_threshold (0.2) they fade, at or above it they recover, below expiry_threshold (0.05) a '
+'fact expires and a rule is forgotten. A fact whose valid_to has passed also expires. Permanent '
+'memories and anti-patterns do not change. Writes only rows whose state changes, so a second run, '
+'even a concurrent one, changes nothing more. Returns for facts and for rules how many were '
+'checked, faded, expired (rules: forgotten) and recovered. Errors: PM002 invalid time.';
 grant execute on function memory.run_decay_sweep to memory_worker;
 
 create or replace function memory.state_expression(ended_condition text)
@@ -232,8 +232,8 @@ end;
 $$;
 
 comment on function memory.run_decay_sweep_all_tenants(timestamptz) is
-'memory.run_decay_sweep for every tenant, in one transaction; for a worker that may name tenants. '
-'Errors: PM005 a login of one tenant, PM002 invalid time.';
+'memory.run_decay_sweep for every tenant, in one transaction; for a worker that may set the '
+'tenant. Errors: PM005 a login bound to one tenant, PM002 invalid time.';
 grant execute on function memory.run_decay_sweep_all_tenants to memory_worker;
 
 commit;

@@ -35,7 +35,7 @@ declare
 begin
   perform memory.check_text('subject', names_of_subject.subject, 512);
   if btrim(v_name) = '' then
-    raise exception 'subject % holds no letter or digit', quote_literal(names_of_subject.subject)
+    raise exception 'subject % contains no letter or digit', quote_literal(names_of_subject.subject)
       using errcode = 'PM002', hint = 'Pass the name of a person or thing.';
   end if;
   return array(
@@ -59,7 +59,7 @@ end;
 $$;
 
 comment on function memory.names_of_subject(text, text) is
-'A name and all names of the entities that go by it, normalized. Errors: PM002.';
+'A name and all names of the entities with that name or alias, normalized. Errors: PM002.';
 
 create or replace function memory.is_key_of(
   key memory.fact_keys,
@@ -83,7 +83,8 @@ create or replace function memory.is_key_of(
 -- noqa: enable=RF01,LT06
 
 comment on function memory.is_key_of(memory.fact_keys, text[], uuid[], boolean) is
-'Whether a key of facts names a subject: one of its names or entities.';
+'Whether a fact key belongs to a subject: to one of its names or entities; with mentions, also '
+'whether it contains one of the names.';
 
 create or replace function memory.erase_subject(
   subject text,
@@ -104,7 +105,7 @@ declare
   v_tenant_id text := memory.current_tenant();
   v_names text[] := memory.names_of_subject(v_tenant_id, erase_subject.subject);
   v_entities uuid[];
-  v_about uuid[]; -- facts about the subject, not such that only mention it
+  v_about uuid[]; -- facts about the subject, without those that only mention it
   v_facts uuid[];
   v_episodes uuid[];
   v_rules uuid[];
@@ -115,7 +116,7 @@ declare
   v_cleared bigint;
   v_traces bigint;
 begin
-  -- With those that were merged into them.
+  -- Including the entities merged into them.
   v_entities := array(
     with recursive meant as (
       select e.id
@@ -154,7 +155,7 @@ begin
         )
       )
   );
-  -- What a fact about the subject was drawn from says the same.
+  -- The source of a fact about the subject is also about the subject.
   v_episodes := array(
     select e.id
     from memory.episodes as e
@@ -202,7 +203,7 @@ begin
         and memory.mentions_any(concat_ws(' | ', a.reason, a.context::text), v_names)
       )
   );
-  -- Their vectors were made of the end of the turn before, too.
+  -- The embedding of a turn also covers the end of the previous turn.
   v_next_turns := array(
     select n.id
     from memory.episodes as e
@@ -351,14 +352,14 @@ end;
 $$;
 
 comment on function memory.erase_subject(text, boolean, boolean) is
-'Deletes what the memory holds about someone or something, in one transaction and for good: facts '
-'about the name or an entity that goes by it, the episodes they were drawn from, the entity, and, '
-'with mentions (the default), every memory whose text, tags or metadata hold one of its names as '
-'whole words; with their vectors, history, applications and keys. Vectors made of a deleted turn '
-'are made anew. Links and tombstones stay, without content; events hold none. Returns what was '
-'erased, or with dry_run would be. What is stored meanwhile is not covered: ask '
-'memory.verify_erasure. The bytes leave the disk with VACUUM, and backups when they are given up. '
-'Errors: PM002.';
+'Deletes what the memory contains about a person or thing, in one transaction and permanently: '
+'facts about the name or an entity with that name, the episodes they were drawn from, the entity, '
+'and, with mentions (the default), every memory whose text, tags or metadata contain one of its '
+'names as whole words; with their vectors, history, applications and keys. Turns that follow a '
+'deleted turn are embedded again. Links and tombstones stay, without content; events contain none. '
+'Returns what was erased, or with dry_run would be. Does not cover what is stored at the same '
+'time: call memory.verify_erasure afterwards. VACUUM removes the bytes from disk; backups keep '
+'them until they are deleted. Errors: PM002.';
 grant execute on function memory.erase_subject to memory_admin;
 
 create or replace function memory.verify_erasure(subject text)
@@ -377,7 +378,7 @@ declare
   v_tenant_id text := memory.current_tenant();
   v_names text[] := memory.names_of_subject(v_tenant_id, verify_erasure.subject);
 begin
-  -- Of the catalog, so that no table or column can be forgotten.
+  -- Read from the catalog, so that no table or column is missed.
   for table_name, column_name in
     select c.relname::text, a.attname::text
     from pg_class as c
@@ -393,7 +394,7 @@ begin
         select from pg_attribute as t
         where t.attrelid = c.oid and t.attname = 'tenant_id' and t.attnum > 0
       )
-      -- The tenant itself, and who did what: not content.
+      -- The tenant and who did what are not content.
       and a.attname <> 'tenant_id'
       and (c.relname, a.attname) not in (
         ('memory_events', 'actor'), ('memory_events', 'request_id'), ('memory_events', 'reason'),
@@ -414,10 +415,10 @@ end;
 $$;
 
 comment on function memory.verify_erasure(text) is
-'Looks for a name, and the names of entities that go by it, in every column of text or JSON of '
-'every table of the tenant, and returns how many rows of each still hold it. Who acted, in the '
-'audit stream, and whose an access token is, is no content and stays. Reads everything. Errors: '
-'PM002.';
+'Searches every text and JSON column of all tables of the tenant for a name, and the names of '
+'entities with that name, and returns how many rows of each column still contain one. The actors '
+'in the audit stream and the owners of access tokens are not content and stay. Reads everything. '
+'Errors: PM002.';
 grant execute on function memory.verify_erasure to memory_admin;
 
 commit;

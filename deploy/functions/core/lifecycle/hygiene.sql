@@ -34,8 +34,8 @@ end;
 $$;
 
 comment on function memory.inverted_content(text, jsonb) is
-'The text of a rule that turned into a warning: what not to do, and why. reasons is a JSON array '
-'of texts, at most 512 KiB. A text that would exceed 1 MiB is cut.';
+'The content of a rule turned into an anti-pattern: what not to do, and why. reasons is a JSON '
+'array of texts, at most 512 KiB. Content that would exceed 1 MiB is truncated.';
 
 create or replace function memory.run_rule_hygiene(as_of timestamptz default now())
   returns table (
@@ -102,11 +102,11 @@ end;
 $$;
 
 comment on function memory.run_rule_hygiene(timestamptz) is
-'Does what harm and time have made due: turns rules with metadata.needs_inversion into '
-'anti-patterns, whose text warns of them, and promotes established rules that have proven '
-'themselves and reached the age for it. An anti-pattern does not decay; its text waits for a new '
-'vector; what it was is kept in metadata.original_content and inverted_from, for '
-'memory.revert_inversion. Returns how many of either. A second run changes nothing more. Errors: '
+'Inverts harmful rules and promotes proven ones: turns rules with metadata.needs_inversion into '
+'anti-patterns, whose content warns against them, and promotes established rules whose '
+'effectiveness and age suffice. An anti-pattern does not decay; its new content waits to be '
+'embedded; the previous rule is kept in metadata.original_content and inverted_from, for '
+'memory.revert_inversion. Returns how many of each. A second run changes nothing more. Errors: '
 'PM002 invalid time.';
 grant execute on function memory.run_rule_hygiene to memory_worker;
 
@@ -136,14 +136,14 @@ begin
   end if;
   if v_rule.lifecycle_state = 'retracted' then
     raise exception 'rule % is forgotten', revert_inversion.rule_id
-      using errcode = 'PM003', hint = 'Store it anew if it holds after all.';
+      using errcode = 'PM003', hint = 'Store it again if it is right after all.';
   end if;
   if v_rule.maturity <> 'anti_pattern'
     or not v_rule.metadata ?& '{original_content,inverted_from}'
   then
     raise exception 'rule % was not inverted', revert_inversion.rule_id
       using errcode = 'PM003',
-        hint = 'Only an anti-pattern that memory.run_rule_hygiene made can be made a rule again.';
+        hint = 'Only an anti-pattern created by memory.run_rule_hygiene can be reverted to a rule.';
   end if;
   perform memory.check_after_creation(v_tenant_id, 'rule', revert_inversion.rule_id, as_of);
 
@@ -162,9 +162,9 @@ end;
 $$;
 
 comment on function memory.revert_inversion(uuid, timestamptz) is
-'Makes an anti-pattern the rule again that it was: text, maturity, permanence and decay, which '
-'starts at as_of, as this counts as a confirmation. Its counts stay, so the next harmful mark may '
-'flag it again. Returns its maturity. Errors: PM001 no such rule, PM002 invalid time, PM003 '
+'Turns an anti-pattern back into the rule it was: content, maturity, permanence and decay, which '
+'starts at as_of because this counts as a confirmation. Its counts stay, so the next harmful mark '
+'may flag it again. Returns its maturity. Errors: PM001 no such rule, PM002 invalid time, PM003 '
 'forgotten or not inverted.';
 grant execute on function memory.revert_inversion to memory_admin;
 

@@ -35,11 +35,11 @@ end;
 $$;
 
 comment on function memory.restore_memory(text, uuid, timestamptz) is
-'Brings a memory back: a fact that was retracted, superseded or has expired, if no other fact is '
-'active under its key; a forgotten rule; an episode that has expired, for another term. Counts as '
-'a confirmation, or the next sweep might take it away again. Returns true, also if it was there '
-'all the time; false means there is none with this id. Errors: PM002 invalid argument, PM003 the '
-'key of the fact is taken, or its entity was merged away.';
+'Restores a memory: a fact that was retracted, superseded or has expired, if no other fact is '
+'active under its key; a forgotten rule; an episode that has expired, for another full term. '
+'Counts as a confirmation, so that the next decay sweep does not remove it again. Returns true, '
+'even if there was nothing to restore, and false if no memory has this id. Errors: PM002 invalid '
+'argument, PM003 the key of the fact is taken, or its entity was merged into another.';
 grant execute on function memory.restore_memory to memory_writer;
 
 create or replace function memory.restore_episode(
@@ -97,7 +97,8 @@ declare
   v_fact record;
   v_other uuid;
 begin
-  -- Its key, once written, stays; locks come in the order of memory.store_fact.
+  -- Only a merge changes the key of a fact, which lock_entities refuses. Locks are taken in the
+  -- order of memory.store_fact.
   select f.subject, f.predicate, f.scope, f.entity_id into v_fact
   from memory.facts as f
   where f.tenant_id = settings.tenant_id and f.id = fact_id;
@@ -106,9 +107,9 @@ begin
     settings.tenant_id, v_fact.scope, v_fact.subject, v_fact.entity_id, v_fact.predicate
   );
   if v_other <> fact_id then
-    raise exception 'fact % cannot be restored: fact % has its place', fact_id, v_other
+    raise exception 'fact % cannot be restored: fact % is active under its key', fact_id, v_other
       using errcode = 'PM003',
-        hint = format('Forget fact %s first, if this one is right after all.', v_other);
+        hint = format('Forget fact %s first if this one is right after all.', v_other);
   end if;
 
   update memory.facts as f

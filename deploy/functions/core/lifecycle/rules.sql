@@ -12,7 +12,7 @@ as $$
 declare
   v_rule record;
 begin
-  -- The lock comes first, so that marks of one rule are counted one after another.
+  -- Locks the rule first, so that concurrent marks of a rule are counted one after another.
   select r.lifecycle_state, r.maturity into v_rule
   from memory.rules as r
   where r.tenant_id = new.tenant_id and r.id = new.rule_id
@@ -23,12 +23,12 @@ begin
   end if;
   if v_rule.lifecycle_state = 'retracted' then
     raise exception 'rule % is forgotten and cannot be marked', new.rule_id
-      using errcode = 'PM003', hint = 'Store it anew if it holds after all.';
+      using errcode = 'PM003', hint = 'Store it again if it is right after all.';
   end if;
   if v_rule.maturity = 'anti_pattern' then
     raise exception 'rule % is an anti-pattern and cannot be marked', new.rule_id
       using errcode = 'PM003',
-        hint = 'It is a warning now; memory.revert_inversion(rule_id) makes it a rule again.';
+        hint = 'Turn it back into a rule with memory.revert_inversion(rule_id).';
   end if;
   perform memory.check_after_creation(new.tenant_id, 'rule', new.rule_id, new.created_at);
   return new;
@@ -36,8 +36,9 @@ end;
 $$;
 
 comment on function memory.check_application() is
-'Trigger: only a live rule that is no warning can be applied, and not before it was created. '
-'Errors: PM001 no such rule, PM002 before its creation, PM003 forgotten or an anti-pattern.';
+'Trigger: only a live rule that is not an anti-pattern can be applied, and not before it was '
+'created. Errors: PM001 no such rule, PM002 before its creation, PM003 forgotten or an '
+'anti-pattern.';
 
 create or replace function memory.count_application()
   returns trigger
@@ -125,9 +126,9 @@ end;
 $$;
 
 comment on function memory.count_application() is
-'Trigger: counts an application with its rule, works out the effectiveness anew, and moves the '
-'maturity by at most one step. Harm that outweighs flags the rule (metadata.needs_inversion) for '
-'memory.run_rule_hygiene; a helpful mark that lifts it again takes the flag back.';
+'Trigger: counts an application of a rule, updates the effectiveness and moves the maturity by at '
+'most one step. If harm prevails, flags the rule (metadata.needs_inversion) for '
+'memory.run_rule_hygiene; removes the flag once a helpful mark raises the effectiveness enough.';
 
 create or replace function memory.promoted_maturity(
   settings memory.settings,
@@ -157,8 +158,8 @@ create or replace function memory.promoted_maturity(
 comment on function memory.promoted_maturity(
   memory.settings, text, bigint, float8, timestamptz, timestamptz
 ) is
-'The maturity after one step up, if a rule has earned it: established after 5 successes with an '
-'effectiveness of 0.6, proven after 15 with 0.8 at an age of 30 days, or what the settings say.';
+'The maturity after at most one promotion: established after 5 successes with an effectiveness of '
+'0.6, proven after 15 with 0.8 at an age of 30 days; these are the defaults of the settings.';
 
 create or replace function memory.demoted_maturity(
   settings memory.settings,
@@ -179,8 +180,8 @@ create or replace function memory.demoted_maturity(
   end;
 
 comment on function memory.demoted_maturity(memory.settings, text, float8) is
-'The maturity after a harmful mark: one step down where the effectiveness is below what that '
-'step needs.';
+'The maturity after a harmful mark: one step down if the effectiveness is below the minimum of the '
+'current maturity.';
 
 create or replace function memory.mark_rule(
   rule_id uuid,
@@ -229,7 +230,7 @@ $$;
 
 comment on function memory.mark_rule(uuid, text, text, jsonb, timestamptz) is
 'Records an application of a rule; the triggers of memory.rule_applications do the rest. Returns '
-'how the rule stands then. Errors: PM001, PM002, PM003.';
+'the updated rule. Errors: PM001, PM002, PM003.';
 
 create or replace function memory.mark_helpful(
   rule_id uuid,
@@ -256,11 +257,11 @@ as $$
 $$;
 
 comment on function memory.mark_helpful(uuid, jsonb, timestamptz) is
-'Says that a rule was applied and helped: counts it, sets its effectiveness to success / applied, '
-'and may promote it by one step: to established after 5 successes with 0.6, to proven after 15 '
-'with 0.8 at an age of 30 days (settings). context is a JSON object kept with the application. '
-'Returns how the rule stands. Errors: PM001 no such rule, PM002 invalid argument or a time before '
-'its creation, PM003 forgotten or an anti-pattern.';
+'Records that a rule was applied and helped: counts it, sets its effectiveness to success / '
+'applied, and may promote it by one step: to established after 5 successes with 0.6, to proven '
+'after 15 with 0.8 at an age of 30 days (settings). context is a JSON object stored with the '
+'application. Returns the updated rule. Errors: PM001 no such rule, PM002 invalid argument or a '
+'time before its creation, PM003 forgotten or an anti-pattern.';
 grant execute on function memory.mark_helpful to memory_writer;
 
 create or replace function memory.mark_harmful(
@@ -289,12 +290,13 @@ as $$
 $$;
 
 comment on function memory.mark_harmful(uuid, text, jsonb, timestamptz) is
-'Says that a rule was applied and did harm: counts it, sets its effectiveness to success / '
-'(success + 4 harmful + 0.01), and demotes it by one step if that is below what the step needs. '
-'The reason (at most 1 KiB) joins metadata.harmful_reasons, which keeps the newest 20. From 3 '
-'harms with an effectiveness below 0.3 (settings) on, the rule is due to become a warning '
-'(memory.run_rule_hygiene). Returns how the rule stands. Errors: PM001 no such rule, PM002 '
-'invalid argument or a time before its creation, PM003 forgotten or an anti-pattern.';
+'Records that a rule was applied and did harm: counts it, sets its effectiveness to success / '
+'(success + 4 harmful + 0.01), and demotes it by one step if that is below the minimum of its '
+'maturity. The reason (at most 1 KiB) is added to metadata.harmful_reasons, which keeps the newest '
+'20. After 3 harmful marks with an effectiveness below 0.3 (settings) the next '
+'memory.run_rule_hygiene turns the rule into an anti-pattern. Returns the updated rule. Errors: '
+'PM001 no such rule, PM002 invalid argument or a time before its creation, PM003 forgotten or an '
+'anti-pattern.';
 grant execute on function memory.mark_harmful to memory_writer;
 
 commit;

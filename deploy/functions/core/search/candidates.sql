@@ -2,12 +2,12 @@
 
 begin;
 
--- The functions of this file belong to memory_search: see neighbors.sql. find_memories sets
--- plan_cache_mode and jit for those that it calls.
+-- memory_search owns the functions in this file: see neighbors.sql. find_memories sets
+-- plan_cache_mode and jit for the functions it calls.
 --
--- There are two roads to an answer. fuse_lists reads a ranked list by meaning and one by words and
--- fuses them by rank: semantic_search, keyword_search, hybrid_search and the ranking "specified".
--- weigh_memories gives each memory a relevance of its own: search, recall and context.
+-- There are two retrieval paths. fuse_lists reads a semantic and a keyword list and fuses them by
+-- rank: semantic_search, keyword_search, hybrid_search and the ranking "specified". weigh_memories
+-- scores the relevance of each memory directly: search, recall and context.
 
 set local role memory_owner;
 
@@ -28,10 +28,10 @@ create or replace function memory.normalize_name(name text)
   )) || ' ';
 
 comment on function memory.normalize_name(text) is
-'A name or a text as folded (memory.fold_text), lower-case words between single spaces, so that '
-'position() finds whole words. Of a script without spaces each pair of neighboring characters is '
-'one (memory.pair_characters): a name of two characters is found within a text, one of a single '
-'character where it stands alone.';
+'Folds a name or a text (memory.fold_text) into lowercase words between single spaces, so that '
+'position() matches whole words only. In scripts without spaces each pair of adjacent characters '
+'counts as a word (memory.pair_characters): a two-character name matches anywhere in a text, a '
+'one-character name only where it stands alone.';
 grant execute on function memory.normalize_name to memory_search;
 
 grant create on schema memory to memory_search;
@@ -57,7 +57,7 @@ begin
   if v_vector = '' then
     return null;
   end if;
-  -- A whole prompt as a query must not visit every posting: its first 64 distinct words.
+  -- A query may be a whole prompt: only its first 64 distinct words are looked up.
   v_query.lexemes := case
     when length(v_vector) <= 64 then tsvector_to_array(v_vector)
     else (memory.query_lexemes(settings.text_search_config, query))[:64]
@@ -71,7 +71,7 @@ begin
     else
       v_query.condition := memory.every_word(settings.text_search_config, query);
     end if;
-    -- Where there are alternatives for a word, not every lexeme need occur.
+    -- If a word has alternatives, not every lexeme is required.
     v_query.all_terms := case
       when v_plain and v_query.condition::text !~ '\|' then v_query.any_terms
       else memory.hash_terms(
@@ -91,10 +91,11 @@ end;
 $$;
 
 comment on function memory.read_query(text, text, memory.settings) is
-'A query as keyword search asks it: any or all of its words. NULL without a word to ask for.';
+'Parses a query for keyword search, which matches any or all of its words. NULL if the query has '
+'no searchable word.';
 grant execute on function memory.read_query to memory_owner;
 
--- Written so that the planner makes it part of the query that calls it.
+-- begin atomic instead of SET search_path, so that the planner inlines the function.
 -- noqa: disable=AL03,AM03,AM09,RF01,RF02,RF03,ST05,ST06,ST09
 create or replace function memory.fuse_lists(
   memory_types text[],
@@ -111,15 +112,19 @@ create or replace function memory.fuse_lists(
   returns setof memory.fused_candidate
   language sql
   stable
-  rows 50
+  rows 50 -- the default estimate of 1000 rows leads to worse joins
 begin atomic
   select
-    t.memory_type, t.type_position, l.id, l.created_at, l.similarity, l.semantic_rank, l.keyword_score,
-    l.keyword_rank, r.rrf_score, null::float8, null::float8, null::float8, null::float8,
+    t.memory_type, t.type_position, l.id, l.created_at, l.similarity, l.semantic_rank,
+    l.keyword_score, l.keyword_rank, r.rrf_score, null::float8, null::float8, null::float8, null::float8,
     null::float8, null::float8,
     case when mode = 'hybrid' then memory.relevance_score(r.rrf_score, rrf_k) end,
     null::text,
-    case mode when 'semantic' then l.similarity when 'keyword' then l.keyword_score else r.rrf_score end
+    case mode
+      when 'semantic' then l.similarity
+      when 'keyword' then l.keyword_score
+      else r.rrf_score
+    end
   from unnest(memory_types) with ordinality as t (memory_type, type_position)
   cross join lateral (
     select
@@ -147,7 +152,7 @@ begin atomic
     select case when mode = 'hybrid' then
       memory.rrf_score(l.semantic_rank, l.keyword_rank, depth + 1, rrf_k)
     end as rrf_score
-    limit 1 -- a value, not an expression: with it relevance_score is part of this query
+    limit 1 -- makes this a computed value, so that relevance_score can be inlined
   ) as r;
 end;
 
@@ -157,8 +162,8 @@ comment on function memory.fuse_lists(
   text[], text, memory.keyword_query, vector, text, integer, float8, integer, memory.settings,
   timestamptz
 ) is
-'Reads the semantic and the keyword list of each type, depth deep, and fuses them by their ranks, '
-'in no order.';
+'Reads up to depth entries of the semantic and the keyword list of each type and fuses them by '
+'rank; unordered.';
 
 create or replace function memory.near_by_index(
   memory_types text[],
@@ -178,7 +183,7 @@ create or replace function memory.near_by_index(
   )
   language plpgsql
   stable
-  rows 50
+  rows 50 -- the default estimate of 1000 rows leads to worse joins
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
@@ -205,8 +210,8 @@ $$;
 comment on function memory.near_by_index(
   text[], vector, memory.word_match[], text, integer, float8, integer, timestamptz
 ) is
-'The similarity of those memories that an approximate index finds, depth of each type, and of '
-'those that match by words; NULL for one of these without a vector.';
+'The similarities of the memories that an approximate index finds, up to depth per type, and of '
+'the memories that match by words; NULL for a word match without a vector.';
 
 create or replace function memory.boost_episodes(
   candidates memory.fused_candidate[],
@@ -220,7 +225,7 @@ create or replace function memory.boost_episodes(
   )
   language plpgsql
   stable
-  rows 50
+  rows 50 -- the default estimate of 1000 rows leads to worse joins
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
@@ -272,15 +277,16 @@ end;
 $$;
 
 comment on function memory.boost_episodes(memory.fused_candidate[], memory.settings) is
-'What sessions lend to those candidates that are turns of one: the better of the turns before and '
-'after it, as far as these are candidates, and the mean of the three best of its session.';
+'Boosts for candidates that are turns of a session. by_neighbors: from the more relevant of the '
+'turns before and after it, if they are candidates. by_session: from the three most relevant '
+'candidates of its session, their sum divided by three.';
 
 create or replace function memory.weigh_memories(
   memory_types text[],
   words memory.keyword_query,
   embedding vector,
   scope text,
-  max_results integer,
+  depth integer,
   min_confidence float8,
   corpus memory.corpus_size[],
   settings memory.settings,
@@ -291,15 +297,15 @@ create or replace function memory.weigh_memories(
   stable
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
-  set plan_cache_mode = force_generic_plan -- planning would cost more than searching
+  set plan_cache_mode = force_generic_plan -- planning costs more than it saves
   set enable_seqscan = off -- vectors are read from their covering index: see exact_neighbors
   set enable_bitmapscan = off
-  set jit = off
+  set jit = off -- compiling costs even more
 as $$
 #variable_conflict use_column
 declare
   v_tenant_id text := settings.tenant_id;
-  -- Fields of a record are dear to read for each row.
+  -- Variables, because reading fields of a record for each row is expensive.
   v_meaning_weight float8 := settings.meaning_weight;
   v_words_weight float8 := settings.words_weight;
   v_episode_meaning_weight float8 := settings.episode_meaning_weight;
@@ -307,13 +313,12 @@ declare
   v_approximate text[] := array[]::text[];
   v_floor float8;
   v_ceiling float8;
-  v_depth integer := greatest(2 * max_results, 20);
-  v_pool integer := v_depth;
+  v_pool integer := depth;
 begin
   if exists (
     select from unnest(corpus) as c where c.memory_type = 'episode' and c.documents > 0
   ) then
-    v_pool := greatest(v_depth, settings.candidate_pool);
+    v_pool := greatest(depth, settings.candidate_pool);
   end if;
   if embedding is not null then
     select v.similarity_floor, v.similarity_ceiling into v_floor, v_ceiling
@@ -327,7 +332,7 @@ begin
     );
   end if;
 
-  -- The most relevant by meaning and words: of the episodes more, for the boosts to choose from.
+  -- The most relevant by meaning and words, with extra episodes for the boosts to choose from.
   return array(
     with matching as materialized (
       select b.*
@@ -371,7 +376,7 @@ begin
         as_of
       ) as i
       where v_approximate <> '{}'
-      offset 0 -- so that each similarity is computed once
+      offset 0 -- computes each similarity only once
     ),
     scored as (
       select
@@ -388,7 +393,7 @@ begin
       from near as n
       full join matching as b on b.memory_type = n.memory_type and b.id = n.id
       where n.id is not null or b.memory_type <> all (v_approximate)
-      offset 0 -- so that each score is computed once
+      offset 0 -- computes each score only once
     ),
     weighed as (
       select
@@ -420,7 +425,7 @@ begin
         ) as position
       from weighed as w
     ) as w
-    where w.position <= v_depth or w.memory_type = 'episode'
+    where w.position <= depth or w.memory_type = 'episode'
   );
 end;
 $$;
@@ -429,12 +434,12 @@ comment on function memory.weigh_memories(
   text[], memory.keyword_query, vector, text, integer, float8, memory.corpus_size[],
   memory.settings, timestamptz
 ) is
-'The memories of some types that fit a query best by meaning and words, at least twice max_results'
-' of them if there are, and more of episodes (candidate_pool), in no order. relevance: a noisy or '
-'of both by the weights of the settings, or of words alone where there is no vector. corpus: '
-'memory.corpus_sizes of the types.';
+'The memories of the given types that match a query best by meaning and words: up to depth facts '
+'and rules, and more episodes for the boosts to choose from (setting candidate_pool); unordered. '
+'relevance: a noisy-or of both, weighted by the settings, or of words alone for a memory without a '
+'vector. corpus: memory.corpus_sizes of the types.';
 
--- Written so that the planner makes it part of the query that calls it.
+-- begin atomic instead of SET search_path, so that the planner inlines the function.
 -- noqa: disable=AL03,AM03,AM09,RF01,RF02,RF03,ST05,ST06,ST09
 create or replace function memory.judge_candidates(
   candidates memory.fused_candidate[],
@@ -448,11 +453,11 @@ create or replace function memory.judge_candidates(
   returns setof memory.fused_candidate
   language sql
   stable
-  rows 50
+  rows 50 -- the default estimate of 1000 rows leads to worse joins
 begin atomic
   select
-    d.memory_type, d.type_position, d.id, d.created_at, d.similarity, d.semantic_rank, d.keyword_score,
-    d.keyword_rank, d.rrf_score, d.meaning, d.words, d.by_neighbors, d.by_session, d.by_name,
+    d.memory_type, d.type_position, d.id, d.created_at, d.similarity, d.semantic_rank,
+    d.keyword_score, d.keyword_rank, d.rrf_score, d.meaning, d.words, d.by_neighbors, d.by_session, d.by_name,
     d.by_time, r.relevance,
     case
       when d.best_evidence < judge_candidates.required_evidence then 'no match'
@@ -473,12 +478,12 @@ begin atomic
       n.by_name,
       case
         when c.memory_type = 'episode' and period @> c.created_at then (settings).boost_time
-        -- What happened then is an answer by itself; what was told then, or is news, is not.
+        -- Its time alone can make an episode an answer; a fact or rule must also be relevant.
         when m.is_news or period @> coalesce(m.valid_from, c.created_at)
         then (settings).boost_time * least(1.0, 2 * c.relevance)
         else 0
       end as by_time,
-      -- Words count no more here than they do for a fact: talk resembles talk.
+      -- Words weigh no more here than for facts, because conversations share many words.
       max(
         1 - (1 - n.by_name) * (
           1 - memory.weigh_evidence(
@@ -500,12 +505,13 @@ begin atomic
         asks_present and c.memory_type = 'fact' and memory.tells_update(s.content) as is_news
       from memory.searchable_memories as s
       where s.tenant_id = (settings).tenant_id and s.memory_type = c.memory_type and s.id = c.id
-        -- A fact whose subject is named holds words of the query; its entity may have more names.
+        -- A fact whose subject is named contains words of the query; its entity may have other
+        -- names.
         and (
           c.keyword_score is not null or c.memory_type = 'episode' or period is not null or asks_present
           or exists (select from memory.entities as e where e.tenant_id = (settings).tenant_id)
         )
-      offset 0
+      offset 0 -- keeps this a look-up of one memory
     ) as m on true
     cross join lateral (
       select
@@ -529,16 +535,16 @@ begin atomic
           else 0
         end as by_name
       from (values (1)) as one (row)
-      offset 0 -- so that it is computed once
+      offset 0 -- computes the boost only once
     ) as n
     left join (
       select e.*
       from memory.boost_episodes(candidates, settings) as e
       where (settings).boost_neighbors + (settings).boost_session > 0
         and exists (select from unnest(candidates) as i where i.memory_type = 'episode')
-      offset 0 -- or it is called for nothing
+      offset 0 -- without it the function runs even if its result is not needed
     ) as b on b.id = c.id
-    offset 0 -- so that each is computed once
+    offset 0 -- computes each boost only once
   ) as d
   cross join lateral (
     select
@@ -553,13 +559,13 @@ end;
 comment on function memory.judge_candidates(
   memory.fused_candidate[], text, tstzmultirange, boolean, float8, float8, memory.settings
 ) is
-'What boosts candidates that were weighed, each as a noisy or with its relevance: an episode the '
-'turn before or after it and its session; a memory that it is about somebody (names: the query as '
-'memory.normalize_name gives it) or of a time (period) that the query names; a fact that it tells '
-'news, if the query asks for the present. Facts and rules gain less by time the less they fit. '
-'And which of them are no answer, with relevance below min_relevance (NULL: '
-'memory.required_relevance), or all of them, where the best has less than required_evidence by '
-'meaning, words and name.';
+'Adds boosts to weighed candidates, each combined with the relevance as a noisy-or: for an '
+'episode, the adjacent turns and its session; for any memory, a person (names: the query after '
+'memory.normalize_name) or a time (period) that the query mentions; for a fact, that it reports '
+'news, if the query asks about the present. The less relevant a fact or rule is, the smaller its '
+'time boost. outcome: "no match" for all if even the best has less than required_evidence by '
+'meaning, words and name; "below relevance" if the relevance is below min_relevance (NULL: '
+'memory.required_relevance).';
 
 create or replace function memory.list_candidates(
   memory_types text[],
@@ -567,7 +573,7 @@ create or replace function memory.list_candidates(
   query text,
   embedding vector,
   scope text,
-  max_results integer,
+  depth integer,
   min_confidence float8,
   min_relevance float8,
   keyword_match text,
@@ -578,11 +584,11 @@ create or replace function memory.list_candidates(
   returns setof memory.fused_candidate
   language plpgsql
   stable
-  rows 50
+  rows 50 -- the default estimate of 1000 rows leads to worse joins
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
-  set plan_cache_mode = force_generic_plan -- planning would cost more than searching
-  set jit = off -- and compiling more still
+  set plan_cache_mode = force_generic_plan -- planning costs more than it saves
+  set jit = off -- compiling costs even more
 as $$
 #variable_conflict use_column
 declare
@@ -613,7 +619,7 @@ begin
       f.named_boost, f.time_boost, f.relevance,
       case when f.relevance < list_candidates.min_relevance then 'below relevance' end, f.score
     from memory.fuse_lists(
-      memory_types, mode, v_words, list_candidates.embedding, list_candidates.scope, max_results,
+      memory_types, mode, v_words, list_candidates.embedding, list_candidates.scope, depth,
       list_candidates.min_confidence, case when v_specified then 60 else settings.rrf_k end,
       settings, as_of
     ) as f;
@@ -629,10 +635,10 @@ begin
     into v_required
     from unnest(v_corpus) as c;
   end if;
-  -- Kept, because the planner inlines judge_candidates and would weigh for each use of the argument.
+  -- A variable, because judge_candidates is inlined and evaluates its argument at each use.
   v_candidates := memory.weigh_memories(
     memory_types, v_words, case when mode <> 'keyword' then list_candidates.embedding end,
-    list_candidates.scope, max_results, list_candidates.min_confidence, v_corpus, settings, as_of
+    list_candidates.scope, depth, list_candidates.min_confidence, v_corpus, settings, as_of
   );
   v_names := memory.normalize_name(list_candidates.query);
   return query
@@ -648,10 +654,10 @@ comment on function memory.list_candidates(
   text[], text, text, vector, text, integer, float8, float8, text, boolean, memory.settings,
   timestamptz
 ) is
-'The memories that may be an answer to a query, in no order, and those that are none, with their '
-'outcome: those weighed by relevance, or, if listed or if the settings say so (ranking '
-'"specified"), those of the lists by meaning and words, max_results deep. keyword_match: NULL for '
-'what goes with the ranking.';
+'The candidates for a query, unordered, with an outcome for those that are not part of the answer: '
+'weighed by relevance or, if listed or with the ranking "specified", read from the semantic and '
+'keyword lists. depth: entries of each list, or candidates as in memory.weigh_memories. '
+'keyword_match: NULL means the default of the ranking.';
 grant execute on function memory.list_candidates to memory_owner;
 
 create or replace function memory.find_memories(
@@ -672,15 +678,16 @@ create or replace function memory.find_memories(
   returns setof memory.ranked_memory
   language plpgsql
   stable
-  rows 50
+  rows 50 -- the default estimate of 1000 rows leads to worse joins
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
-  set plan_cache_mode = force_generic_plan -- planning would cost more than searching
-  set jit = off -- and compiling more still
+  set plan_cache_mode = force_generic_plan -- planning costs more than it saves
+  set jit = off -- compiling costs even more
 as $$
 #variable_conflict use_column
 declare
   v_listed boolean := listed or settings.ranking = 'specified';
+  v_depth integer := case when v_listed then max_results else greatest(2 * max_results, 20) end;
   v_sharpness float8 := case when v_listed then 1 else settings.relevance_sharpness end;
   v_updates_first boolean := composite and not v_listed and settings.updates_first;
 begin
@@ -708,21 +715,21 @@ begin
       select l.*
       from memory.list_candidates(
         memory_types, mode, find_memories.query, find_memories.embedding, find_memories.scope,
-        max_results, find_memories.min_confidence, find_memories.min_relevance,
+        v_depth, find_memories.min_confidence, find_memories.min_relevance,
         find_memories.keyword_match, listed, settings, as_of
       ) as l
       where l.outcome is null
       order by
         l.score desc, l.semantic_rank, case when not v_listed then l.similarity end desc nulls last,
         l.created_at desc, l.type_position, l.id
-      -- The composite score orders all that the lists hold.
+      -- With lists, the composite score orders every entry.
       limit case when not (v_listed and composite) then max_results end
     ) as c
     cross join lateral (
       select s.*
       from memory.searchable_memories as s
       where s.tenant_id = settings.tenant_id and s.memory_type = c.memory_type and s.id = c.id
-      offset 0
+      offset 0 -- keeps this a look-up of one memory
     ) as m
     cross join lateral (
       select
@@ -741,11 +748,12 @@ begin
             as_of
           )
         end as recency
-      offset 0
+      offset 0 -- computes both only once
     ) as p
   ),
-  -- A fact that says it is news goes before the older facts it resembles, unless it fits far worse:
-  -- what is told anew is rarely told in the same words, so nothing superseded what it replaces.
+  -- A fact that reports news ranks above the older facts it resembles, unless it fits far worse.
+  -- News is rarely stored under the key of the fact it replaces, so the older fact is not
+  -- superseded.
   updates as (
     select
       a.id,
@@ -762,7 +770,7 @@ begin
           else (n.embedding <=> o.embedding) <= 0.5
         end
       where v_updates_first
-      offset 0 -- what tells an update is dear to find out
+      offset 0 -- tells_update is expensive: runs it only for these rows
     ) as a
     where memory.tells_update(a.content)
     group by a.id
@@ -788,9 +796,9 @@ comment on function memory.find_memories(
   text[], text, text, vector, text, integer, float8, float8, text, boolean, boolean,
   memory.settings, timestamptz
 ) is
-'The best memories for a query with all parts of their scores, best first, of those of '
-'memory.list_candidates: by relevance or the score of the lists. composite: in the order of the '
-'composite score, the max_results most relevant, or all that the lists hold.';
+'The best max_results of memory.list_candidates with all parts of their scores, best first: by '
+'relevance or list score. composite: takes the max_results most relevant, or all entries of the '
+'lists, and orders them by composite score.';
 grant execute on function memory.find_memories to memory_owner;
 
 set local role memory_owner;

@@ -4,7 +4,7 @@ begin;
 
 set local role memory_owner;
 
--- What an LLM reads must not be able to forge a heading, another list item or a control sequence.
+-- Stored text in a prompt must not forge a heading, a list item or a control sequence.
 create or replace function memory.one_line(content text)
   returns text
   language sql
@@ -22,8 +22,8 @@ create or replace function memory.one_line(content text)
   );
 
 comment on function memory.one_line(text) is
-'A text as part of one Markdown line: whitespace, line breaks, control, direction and tag '
-'characters become single spaces, and a leading mark-up character is escaped.';
+'Makes a text safe for one Markdown line: whitespace, line breaks and control, direction and tag '
+'characters collapse into single spaces, and a leading markup character is escaped.';
 
 create or replace function memory.count_room(
   content text,
@@ -39,10 +39,10 @@ create or replace function memory.count_room(
   end;
 
 comment on function memory.count_room(text, text) is
-'The room a text takes in a context, in characters of plain English, four of which are a token. '
-'token_estimate "octets": a character of two octets (accents, Greek, Cyrillic) counts as 2.5, one '
-'of three (Chinese, Japanese, Thai) as 4, a token of its own, as tokenizers of language models '
-'have it on average; "characters": each as one.';
+'The room a text takes in a context, in characters of plain English, four to a token. '
+'token_estimate "octets": a character of two bytes (accents, Greek, Cyrillic) counts as 2.5 and '
+'one of three bytes (Chinese, Japanese, Thai) as 4, a whole token, the average of LLM tokenizers; '
+'"characters": each counts as 1.';
 
 create or replace function memory.shorten_text(
   content text,
@@ -69,7 +69,7 @@ begin
     )::integer));
   end loop;
   v_whole_words := regexp_replace(v_content, '\s+\S*$', '');
-  -- Where there are no spaces, nor in a text of one long word, it is cut where it is.
+  -- Cut between words unless that loses much, as in text without spaces.
   if length(v_whole_words) > 0.7 * length(v_content) then
     v_content := v_whole_words;
   end if;
@@ -78,8 +78,9 @@ end;
 $$;
 
 comment on function memory.shorten_text(text, integer, text) is
-'A text, or its beginning and an ellipsis, in whole words where that costs little, that takes at '
-'most so much room (memory.count_room); for less room than the ellipsis takes, the ellipsis.';
+'A text, shortened if it takes more than the given room (memory.count_room): its beginning and an '
+'ellipsis, cut between words if that loses little. If room is too small for an ellipsis, the '
+'ellipsis alone.';
 
 create or replace function memory.context(
   trigger_prompt text,
@@ -127,11 +128,12 @@ begin
   perform memory.check_number('min_relevance', coalesce(context.min_relevance, 0), 0, 1);
   perform memory.check_time('as_of', as_of);
   if v_room < length(v_title) then
-    raise exception 'a token_budget of % has no room for the heading', token_budget
+    raise exception 'a token_budget of % leaves no room for the heading', token_budget
       using errcode = 'PM002', hint = 'Pass a token_budget of 5 or more.';
   end if;
   v_left := v_room - length(v_title);
-  -- One essay must not be all there is: a line takes a quarter of the room, or a few sentences.
+  -- One long memory must not fill the context: a line takes at most a quarter of the room, or 400
+  -- characters if that is more.
   v_longest := greatest(v_left / 4, 400);
 
   v_lines := array(
@@ -212,9 +214,9 @@ begin
     order by l.section, l.position
   );
 
-  -- First each section takes what fits into its share and what the sections before it left over;
-  -- then the sections take from the rest in the same order; and what is left after that is for the
-  -- beginnings of lines that did not fit. What does not fit is passed over, and ends nothing.
+  -- Pass 1: each section fills its share and what the sections before it left over. Pass 2: the
+  -- sections fill the remaining room in the same order. Pass 3: lines that did not fit are
+  -- shortened to fit what is left. A line that does not fit is skipped, and the next one is tried.
   for v_pass in 1 .. 3 loop
     v_free := case v_pass when 1 then 0 else v_left end;
     v_section := 0;
@@ -286,15 +288,15 @@ $$;
 comment on function memory.context(
   text, text, integer, boolean, float8, vector, uuid, timestamptz
 ) is
-'Memory as text for a prompt, at most token_budget tokens (NULL: the setting) as '
-'memory.count_room estimates them: facts by score, rules by maturity and score, anti-patterns as '
-'warnings, on request (NULL: as the setting says) the newest episodes of the butler. The butler is '
+'Memory as text for a prompt, at most token_budget tokens (NULL: the setting) as estimated by '
+'memory.count_room: facts by score, rules by maturity and score, anti-patterns as warnings, and '
+'with include_recent_episodes (NULL: the setting) the newest episodes of the butler. The butler is '
 'the scope; facts and rules below min_relevance are left out as in memory.search. Each memory is '
 'one line, so stored text cannot forge a section; a long one is shortened, and one that does not '
-'fit is passed over. A fact at odds with another memory says so. The same data, arguments and '
-'as_of give the same text, byte for byte. Of a prompt beyond 64 KiB the first 64 KiB count. '
-'Errors: PM002 budget without room for the heading or invalid argument, PM004 vector of another '
-'embedding version.';
+'fit is skipped. A fact that contradicts another memory is marked. The same data, arguments and '
+'as_of give the same text, byte for byte. Only the first 64 KiB of a prompt count. Errors: PM002 '
+'budget without room for the heading or invalid argument, PM004 vector from another embedding '
+'version.';
 grant execute on function memory.context to memory_writer, memory_reader;
 
 commit;

@@ -16,9 +16,9 @@ comment on function memory.normalize_key(text) is
 'A subject or predicate without what is easily written another way: case, spaces, underscores, '
 'hyphens, Unicode compositions. favorite_color, "Favorite color" and favoriteColor have the same.';
 
--- An index on these keys would cost every store of a fact, and this is asked now and then. So it
--- computes them all, from the unique indexes alone, and reads the facts of those only that come up
--- more than once: about half a second for 100,000 active facts of a tenant.
+-- An index on these keys would slow down every store of a fact for a rare query. So this computes
+-- all keys from the unique indexes alone and reads only the facts whose key occurs more than once:
+-- about half a second for 100,000 active facts of a tenant.
 create or replace function memory.near_duplicates(
   tenant_id text,
   scope text
@@ -41,7 +41,7 @@ as $$
       and f.entity_id is null and f.validity = 'active'
       and (near_duplicates.scope is null or f.scope in ('global', near_duplicates.scope))
     union all
-    -- With its hyphens an id is the key of no subject.
+    -- An id contains hyphens, so it never equals the key of a subject.
     select
       f.scope, null, f.entity_id, f.predicate, f.entity_id::text collate "C",
       memory.normalize_key(f.predicate)
@@ -89,8 +89,8 @@ comment on function memory.near_duplicates(text, text) is
 'normalize_key lets them: each beside the newest of its kind, which would have superseded it under '
 'the same key. scope: of it and of global only; NULL for all.';
 
--- The limit keeps this a look-up. Planners would rather read all memories of a tenant, because row
--- security asks for the tenant again and seems to leave few.
+-- limit 1 keeps this a look-up. Without it the planner reads all memories of a tenant: it
+-- underestimates them, because row security repeats the condition on the tenant.
 -- noqa: disable=AM09,RF01,RF03
 create or replace function memory.live_memory(
   tenant_id text,
@@ -122,7 +122,7 @@ begin atomic
     and m.id = live_memory.memory_id
     and m.is_live
     and (m.expires_at is null or m.expires_at > as_of)
-    -- A warning says the opposite of the rule that was linked.
+    -- An anti-pattern says the opposite of the rule that was linked.
     and m.maturity is distinct from 'anti_pattern'
     and (
       live_memory.scope is null or m.scope = live_memory.scope
@@ -134,9 +134,9 @@ end;
 -- noqa: enable=AM09,RF01,RF03
 
 comment on function memory.live_memory(text, text, uuid, text, timestamptz) is
-'What a memory says, if it can be at odds with another one: an active fact, a rule that is neither '
-'forgotten nor a warning, an episode that has not expired. confidence: after decay, 0..1; 1 for an '
-'episode. scope: as in near_duplicates; of an episode the butler.';
+'The content of a memory if it can contradict another one: an active fact, a rule that is neither '
+'forgotten nor an anti-pattern, an episode that has not expired. confidence: after decay, 0..1; 1 '
+'for an episode. scope: as in near_duplicates; for an episode, its butler.';
 
 create or replace function memory.list_contradicted(
   memory_type text,
@@ -176,7 +176,7 @@ end;
 $$;
 
 comment on function memory.list_contradicted(text, uuid[], timestamptz) is
-'Which of some memories a contradicts link joins with one that still says otherwise '
+'Those of the given memories that a contradicts link connects with a memory that still stands '
 '(memory.live_memory).';
 
 create or replace function memory.list_contradictions(
@@ -228,7 +228,7 @@ begin
   ) as t
   where l.tenant_id = v_tenant_id
     and l.relation = 'contradicts'
-    -- Two that contradict each other are one pair, as it was linked first.
+    -- Links in both directions are one pair: only the older link is listed.
     and not exists (
       select from memory.memory_links as b
       where b.tenant_id = v_tenant_id

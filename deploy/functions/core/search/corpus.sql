@@ -17,7 +17,7 @@ as $$
 $$;
 
 comment on function memory.start_corpus_statistics(text) is
-'Gives a tenant its rows of statistics, if it has none.';
+'Creates the statistics rows of a tenant if they do not exist.';
 
 create or replace function memory.fold_corpus_deltas(tenant_id text)
   returns void
@@ -37,7 +37,7 @@ begin
     from folded as f
     group by f.memory_type
   )
-  -- Where somebody changed memories past the triggers, a store must not fail for it.
+  -- Memories changed without the triggers must not make a store fail, hence greatest.
   update memory.corpus_statistics as s
   set
     documents = greatest(0, s.documents + t.documents),
@@ -48,8 +48,8 @@ end;
 $$;
 
 comment on function memory.fold_corpus_deltas(text) is
-'Moves the deltas of a tenant into its statistics. The caller has locked the row of its episodes, '
-'which stands for all three.';
+'Adds the deltas of a tenant to its statistics and deletes them. The caller holds the lock on the '
+'row for episodes, which stands for all three.';
 
 create or replace function memory.maybe_fold_deltas(tenant_id text)
   returns void
@@ -58,8 +58,8 @@ create or replace function memory.maybe_fold_deltas(tenant_id text)
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  -- Unless somebody else is at it; and a snapshot from before another fold could not. A row is
-  -- locked for that: only the functions can, while an advisory lock is anybody's to hold.
+  -- Folding needs a snapshot taken after the previous fold, hence READ COMMITTED. The lock is on a
+  -- row, which only these functions can lock: anyone could hold an advisory lock.
   if current_setting('transaction_isolation') <> 'read committed' then
     return;
   end if;
@@ -81,8 +81,7 @@ comment on function memory.maybe_fold_deltas(text) is
 'Folds the deltas of a tenant, unless somebody else is at it. Waits for nobody, but for another '
 'first fold of the tenant.';
 
--- Now and then whoever comes by folds. All three tables call the states of memories that are found
--- no more the same.
+-- Every 128th insert folds the deltas. All three tables use the same names for unsearchable states.
 
 create or replace function memory.count_texts()
   returns trigger
@@ -110,8 +109,8 @@ end;
 $$;
 
 comment on function memory.count_texts() is
-'Trigger of a statement: stored or deleted memories, the transition table texts, change the '
-'statistics of the corpus. Argument: their type.';
+'Statement trigger: stored or deleted memories, the transition table texts, change the corpus '
+'statistics. Argument: their type.';
 
 create or replace function memory.count_changed_text()
   returns trigger
@@ -138,8 +137,8 @@ end;
 $$;
 
 comment on function memory.count_changed_text() is
-'Trigger: a memory whose text is indexed anew, or that is found no more or again, changes the '
-'statistics of the corpus. Argument: its type.';
+'Row trigger: a memory whose text is indexed again, or that becomes unsearchable or searchable '
+'again, changes the corpus statistics. Argument: its type.';
 
 create or replace function memory.corpus_sizes(memory_types text[])
   returns memory.corpus_size[]
@@ -175,7 +174,7 @@ end;
 $$;
 
 comment on function memory.corpus_sizes(text[]) is
-'The size of the corpus of each type, in the order of the types: exact, whether folded or not.';
+'The size of the corpus of each type, in the order of the types: exact, with or without folding.';
 grant execute on function memory.corpus_sizes to memory_search;
 
 create or replace function memory.lock_corpus_statistics()
@@ -202,8 +201,9 @@ end;
 $$;
 
 comment on function memory.lock_corpus_statistics() is
-'Waits for whoever folds the deltas of the current tenant, and keeps others from it until the end '
-'of the transaction. Returns the tenant. Errors: PM002 not at READ COMMITTED.';
+'Waits for a session that is folding the deltas of the current tenant, and keeps others from '
+'folding until the end of the transaction. Returns the tenant. Errors: PM002 not at READ '
+'COMMITTED.';
 
 create or replace function memory.fold_corpus_statistics()
   returns bigint
@@ -223,9 +223,9 @@ end;
 $$;
 
 comment on function memory.fold_corpus_statistics() is
-'Folds the changes that stores noted into the statistics of the corpus; returns how many there '
-'were. Stores do so by themselves now and then: this is for a sweep that leaves none. Errors: '
-'PM002 not at READ COMMITTED.';
+'Folds the deltas that stores have recorded into the corpus statistics; returns how many there '
+'were. Every 128th store also folds: this function leaves none. Errors: PM002 not at READ '
+'COMMITTED.';
 grant execute on function memory.fold_corpus_statistics to memory_worker;
 
 create or replace function memory.recount_corpus_statistics()
@@ -239,7 +239,7 @@ declare
   v_tenant_id text := memory.lock_corpus_statistics();
 begin
   perform memory.fold_corpus_deltas(v_tenant_id);
-  -- Counts and deltas of one snapshot: a store that commits later keeps its delta.
+  -- Counts and deltas come from one snapshot: a store that commits later keeps its delta.
   with counted as (
     select m.memory_type, count(*) as documents, sum(length(m.search_vector)) as terms
     from memory.searchable_memories as m
@@ -261,8 +261,8 @@ end;
 $$;
 
 comment on function memory.recount_corpus_statistics() is
-'Counts the corpus anew; returns whether the statistics were off, as they can only be where '
-'somebody changed memories past the triggers. Errors: PM002 not at READ COMMITTED.';
+'Recounts the corpus; returns whether the statistics were wrong, which happens only if memories '
+'were changed without the triggers. Errors: PM002 not at READ COMMITTED.';
 grant execute on function memory.recount_corpus_statistics to memory_worker;
 
 commit;

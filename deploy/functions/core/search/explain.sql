@@ -2,7 +2,7 @@
 
 begin;
 
--- memory.find_dropped belongs to memory_search: see neighbors.sql.
+-- memory_search owns memory.find_dropped: see neighbors.sql.
 
 set local role memory_owner;
 grant create on schema memory to memory_search;
@@ -27,7 +27,7 @@ create or replace function memory.find_dropped(
   )
   language plpgsql
   stable
-  rows 50
+  rows 50 -- the default estimate of 1000 rows leads to worse joins
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
@@ -86,9 +86,9 @@ $$;
 comment on function memory.find_dropped(
   text[], text, vector, text, integer, float8, memory.settings, timestamptz
 ) is
-'The memories that either list would most likely hold if they were not forgotten, superseded, '
-'expired, of another scope or too faint, in no order. Reads all of the tenant: a diagnosis, not '
-'a search.';
+'The best matches by meaning and by words, up to depth each per type, among the memories that '
+'search excludes: forgotten, superseded, expired, of another scope or below confidence; unordered. '
+'Reads every memory of the tenant: for diagnosis, not for searching.';
 grant execute on function memory.find_dropped to memory_owner;
 
 set local role memory_owner;
@@ -118,6 +118,9 @@ declare
   v_min_confidence float8 := coalesce(recall_explain.min_confidence, v_settings.min_confidence);
   v_scope text := memory.visible_scope(scope);
   v_limit integer := memory.check_limit(max_results);
+  v_depth integer := case
+    when v_settings.ranking = 'specified' then v_limit else greatest(2 * v_limit, 20)
+  end;
 begin
   perform memory.check_number('min_confidence', v_min_confidence, 0, 1);
   perform memory.check_number('min_relevance', coalesce(recall_explain.min_relevance, 0), 0, 1);
@@ -136,20 +139,19 @@ begin
   rest as materialized (
     select c.*
     from memory.list_candidates(
-      v_types, 'hybrid', topic, recall_explain.embedding, v_scope, v_limit, v_min_confidence,
+      v_types, 'hybrid', topic, recall_explain.embedding, v_scope, v_depth, v_min_confidence,
       recall_explain.min_relevance, null, false, v_settings, as_of
     ) as c
     where not exists (
       select from returned as r where r.memory_type = c.memory_type and r.id = c.id
     )
   ),
-  -- What is dropped and fits less than all that is returned would not be there anyway.
+  -- A dropped memory that fits worse than every returned one would not be returned anyway.
   dropped as (
     select d.*
     from memory.find_dropped(
-      v_types, topic, recall_explain.embedding, v_scope,
-      case when v_settings.ranking = 'specified' then v_limit else greatest(2 * v_limit, 20) end,
-      v_min_confidence, v_settings, as_of
+      v_types, topic, recall_explain.embedding, v_scope, v_depth, v_min_confidence,
+      v_settings, as_of
     ) as d
     where d.keyword_score is not null
       or d.similarity >= (
@@ -207,8 +209,8 @@ comment on function memory.recall_explain(
 'Why memory.recall returns what it returns: its answer, in order, with every part of the scores; '
 'then the other candidates, most relevant first, and why they are not in it; then what is not '
 'considered at all though it might fit: forgotten, superseded, expired, of another scope or below '
-'confidence (keyword_score: ts_rank). Arguments as memory.recall; only looks. Reads all of the tenant''s '
-'memories of the types. Errors: PM002, PM004.';
+'confidence (keyword_score: ts_rank). Arguments as memory.recall; changes nothing. Reads all of the '
+'tenant''s memories of the types. Errors: PM002, PM004.';
 grant execute on function memory.recall_explain to memory_writer, memory_reader;
 
 commit;

@@ -2,7 +2,7 @@
 
 begin;
 
--- The functions of this file belong to memory_search: see neighbors.sql.
+-- memory_search owns the functions in this file that read memories: see neighbors.sql.
 
 set local role memory_owner;
 
@@ -19,9 +19,9 @@ create or replace function memory.term_frequency(
   );
 
 comment on function memory.term_frequency(tsvector, tsquery) is
-'How often a text holds the one lexeme of a query, up to 255 times. With equal weights ts_rank of '
-'n occurrences is (1 + 1/4 + ... + 1/n^2) / (pi^2/6); what is missing from 1 is 1/(n + 1/2), to '
-'the nearest n.';
+'How often a text contains the single lexeme of a query, up to 255 times. With equal weights '
+'ts_rank of n occurrences is (1 + 1/4 + ... + 1/n^2) / (pi^2/6), which falls short of 1 by about '
+'1/(n + 1/2) / (pi^2/6); n is rounded.';
 grant execute on function memory.term_frequency to memory_search;
 
 create or replace function memory.one_lexeme(lexeme text)
@@ -34,7 +34,7 @@ create or replace function memory.one_lexeme(lexeme text)
   )::tsquery;
 
 comment on function memory.one_lexeme(text) is
-'The tsquery that matches a text with the lexeme.';
+'A tsquery that matches texts containing the lexeme.';
 grant execute on function memory.one_lexeme to memory_search;
 
 create or replace function memory.inverse_document_frequency(
@@ -50,8 +50,8 @@ create or replace function memory.inverse_document_frequency(
   );
 
 comment on function memory.inverse_document_frequency(bigint, bigint) is
-'How much a word tells that some of all documents hold: ln(1 + (N - n + 0.5)/(n + 0.5)), the form '
-'of BM25 that is never negative.';
+'How distinctive a word is that n of N documents contain: ln(1 + (N - n + 0.5)/(n + 0.5)), the '
+'form of BM25 that is never negative.';
 grant execute on function memory.inverse_document_frequency to memory_search;
 
 create or replace function memory.saturate_frequency(
@@ -67,8 +67,8 @@ create or replace function memory.saturate_frequency(
   return frequency * (k1 + 1) / (frequency + k1 * (1 - b + b * relative_length));
 
 comment on function memory.saturate_frequency(float8, float8, float8, float8) is
-'What a word that occurs so often counts in BM25, 0..k1 + 1: the more it occurs the less each time '
-'adds, and in a text longer than the average (relative_length above 1) it counts less.';
+'The factor of a word''s frequency in BM25, 0..k1 + 1: each further occurrence adds less, and the '
+'word counts less in a text longer than average (relative_length above 1).';
 grant execute on function memory.saturate_frequency to memory_search;
 
 grant create on schema memory to memory_search;
@@ -85,12 +85,12 @@ create or replace function memory.bm25_matches(
   returns setof memory.word_match
   language plpgsql
   stable
-  rows 50 -- or the planner joins the answers as if they were thousands
+  rows 50 -- the default estimate of 1000 rows leads to worse joins
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
-  set plan_cache_mode = force_generic_plan -- planning would cost more than searching
-  set enable_bitmapscan = on -- whatever the caller does without
-  set jit = off -- and compiling more still
+  set plan_cache_mode = force_generic_plan -- planning costs more than it saves
+  set enable_bitmapscan = on -- weigh_memories turns it off
+  set jit = off -- compiling costs even more
 as $$
 #variable_conflict use_column
 declare
@@ -103,7 +103,7 @@ declare
   v_any bigint[] := words.any_terms;
   v_condition tsquery := case when words.all_terms is not null then words.condition end;
   v_memory_types text[] := array(select c.memory_type from unnest(corpus) as c);
-  -- Fields of a record are dear to read for each row.
+  -- Variables, because reading fields of a record for each row is expensive.
   v_k1 float8 := settings.bm25_k1;
   v_b float8 := settings.bm25_b;
 begin
@@ -127,11 +127,12 @@ begin
       ) as is_eligible
     from memory.searchable_memories as m
     where m.is_live
-      -- The keys are the tenant's own: in a collation of no index, this only makes sure of it.
+      -- The hashed terms already belong to the tenant; this only makes sure of it, in a collation
+      -- that keeps other indexes out of the plan.
       and m.tenant_id collate "POSIX" = v_tenant_id
       and m.memory_type = any (v_memory_types)
       and memory.search_terms(m.tenant_id, m.search_vector) && v_any
-    offset 0
+    offset 0 -- computes is_eligible only once per memory
   ),
   occurrences as (
     select
@@ -141,7 +142,7 @@ begin
       count(*) over (partition by m.type_position, t.position) as documents
     from matching as m
     join unnest(v_terms) with ordinality as t (term, position) on m.search_vector @@ t.term
-    offset 0
+    offset 0 -- computes each frequency only once
   ),
   weighed as (
     select
@@ -152,10 +153,10 @@ begin
     from occurrences as o
     join unnest(corpus) with ordinality as c (type, documents, average_terms, position)
       on c.position = o.type_position
-    offset 0 -- so that each is computed once
+    offset 0 -- computes each weight only once
   ),
-  -- Of n occurrences of a word each stands for 1/n of it; the words that nothing holds make up the
-  -- rest of the query.
+  -- If n memories contain a word, each of their rows contributes 1/n of its weight; words that no
+  -- memory contains make up the rest of the query.
   possible as (
     select
       w.*,
@@ -179,12 +180,13 @@ $$;
 comment on function memory.bm25_matches(
   memory.corpus_size[], memory.keyword_query, memory.settings, text, float8, timestamptz
 ) is
-'The live memories of some types that hold lexemes of a query, with their BM25 (Robertson and '
-'Zaragoza, 2009), in no order: for each lexeme inverse_document_frequency, by how many of the '
-'tenant''s live memories of the type hold it, times saturate_frequency; and its share of what all '
-'lexemes could give, each at k1 + 1. Of words that are all required, only what holds all of them.';
+'The live memories of the given types that contain lexemes of a query, unordered, with their BM25 '
+'score (Robertson and Zaragoza, 2009): for each lexeme inverse_document_frequency, counted over '
+'the tenant''s live memories of the type, times saturate_frequency; and its share of the highest '
+'possible score, each lexeme at k1 + 1. If all words are required, only memories that contain all '
+'of them.';
 
--- Written so that the planner makes it part of the query that calls it.
+-- begin atomic instead of SET search_path, so that the planner inlines the function.
 -- noqa: disable=RF01,RF03,AM03,ST06
 create or replace function memory.keyword_matches(
   tenant_id text,
@@ -193,14 +195,14 @@ create or replace function memory.keyword_matches(
   any_terms bigint[],
   all_terms bigint[],
   scope text,
-  max_results integer,
+  depth integer,
   min_confidence float8,
   as_of timestamptz
 )
   returns setof memory.candidate
   language sql
   stable
-  rows 50
+  rows 50 -- the default estimate of 1000 rows leads to worse joins
 begin atomic
   select m.id, ts_rank(m.search_vector, keyword_matches.query)::float8 as weight, m.created_at
   from memory.searchable_memories as m
@@ -209,7 +211,7 @@ begin atomic
     and m.memory_type = keyword_matches.memory_type
     and memory.search_terms(m.tenant_id, m.search_vector) && any_terms
     and memory.search_terms(m.tenant_id, m.search_vector) @> coalesce(all_terms, '{}')
-    -- Whoever holds one of the terms matches a query for any of them.
+    -- With all_terms NULL any term is a match, so the condition need not be checked.
     and (all_terms is null or m.search_vector @@ keyword_matches.query)
     and (m.expires_at is null or m.expires_at > as_of)
     and (
@@ -222,7 +224,7 @@ begin atomic
         >= keyword_matches.min_confidence
     )
   order by weight desc, m.created_at desc, m.id
-  limit max_results;
+  limit depth;
 end;
 
 -- noqa: enable=RF01,RF03,AM03,ST06
@@ -230,9 +232,9 @@ end;
 comment on function memory.keyword_matches(
   text, text, tsquery, bigint[], bigint[], text, integer, float8, timestamptz
 ) is
-'The live memories of one type that match a query, by ts_rank. any_terms, all_terms: keys '
-'(hash_terms) of lexemes one of which, and each of which, a match is filed under; all_terms NULL: '
-'the query is for any of them.';
+'The depth live memories of one type that match a query best, by ts_rank. any_terms, all_terms: '
+'hashed lexemes (hash_terms); a match contains at least one of any_terms and each of all_terms. '
+'all_terms NULL: any term is enough.';
 
 set local role memory_owner;
 revoke create on schema memory from memory_search;

@@ -2,9 +2,9 @@
 
 begin;
 
--- The functions of this file belong to memory_search, whose row policy lets it see every tenant:
--- under a tenant policy the operators they need, which are not leakproof, could use no index. So
--- each query here names the tenant for each table itself.
+-- memory_search owns the functions in this file. Its row policy shows it every tenant: under a
+-- tenant policy the operators used here, which are not leakproof, cannot use an index. So each
+-- query must filter each table by tenant itself.
 
 set local role memory_owner;
 grant usage, create on schema memory to memory_search;
@@ -14,29 +14,29 @@ create or replace function memory.exact_neighbors(
   memory_type text,
   embedding vector,
   scope text,
-  max_results integer,
+  depth integer,
   min_confidence float8,
   as_of timestamptz
 )
   returns setof memory.candidate
   language plpgsql
   stable
-  rows 50 -- or the planner joins the answers as if they were thousands
+  rows 50 -- the default estimate of 1000 rows leads to worse joins
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
-  set plan_cache_mode = force_generic_plan -- planning would cost more than searching
-  set enable_seqscan = off
+  set plan_cache_mode = force_generic_plan -- planning costs more than it saves
+  set enable_seqscan = off -- forces the covering index: see below
   set enable_bitmapscan = off
-  set jit = off -- and compiling more still
+  set jit = off -- compiling costs even more
 as $$
 declare
   v_tenant_id text := memory.current_tenant();
 begin
-  -- The order is an expression that no vector index serves, and the collation leaves the covering
-  -- index only: this reads the tenant's vectors out of it. Another index looks cheaper to the planner
-  -- once recall has counted references (the pages are not all-visible then), but would have to fetch
-  -- each vector from where it is stored out of line. (One statement over the view of all types would
-  -- do, and take a sixth longer.)
+  -- No vector index can serve this ORDER BY expression, and the collation rules out every index but
+  -- the covering one, from which this reads the tenant's vectors. Other indexes look cheaper to the
+  -- planner once recall has counted references (pages are then no longer all-visible), but with
+  -- them each vector is fetched from out-of-line storage. (A single statement over the view of all
+  -- types takes a sixth longer.)
   if memory_type = 'fact' then
     return query
     select f.id, 1 - (f.embedding <=> exact_neighbors.embedding) as weight, f.created_at
@@ -51,7 +51,7 @@ begin
           >= exact_neighbors.min_confidence
       )
     order by weight desc, f.created_at desc, f.id
-    limit max_results;
+    limit depth;
   elsif memory_type = 'rule' then
     return query
     select r.id, 1 - (r.embedding <=> exact_neighbors.embedding) as weight, r.created_at
@@ -66,7 +66,7 @@ begin
           >= exact_neighbors.min_confidence
       )
     order by weight desc, r.created_at desc, r.id
-    limit max_results;
+    limit depth;
   else
     return query
     select e.id, 1 - (e.embedding <=> exact_neighbors.embedding) as weight, e.created_at
@@ -76,13 +76,14 @@ begin
       and (e.expires_at is null or e.expires_at > as_of)
       and (exact_neighbors.scope is null or e.butler = exact_neighbors.scope)
     order by weight desc, e.created_at desc, e.id
-    limit max_results;
+    limit depth;
   end if;
 end;
 $$;
 
 comment on function memory.exact_neighbors(text, vector, text, integer, float8, timestamptz) is
-'The live memories of one type nearest to a vector by cosine similarity, compared one by one.';
+'The depth live memories of one type nearest to a vector by cosine similarity, found by comparing '
+'each vector.';
 grant execute on function memory.exact_neighbors to memory_owner;
 
 create or replace function memory.vector_index(memory_type text)
@@ -99,18 +100,18 @@ create or replace function memory.approximate_neighbors(
   memory_type text,
   embedding vector,
   scope text,
-  max_results integer,
+  depth integer,
   min_confidence float8,
   as_of timestamptz
 )
   returns setof memory.candidate
   language plpgsql
   stable
-  rows 50 -- or the planner joins the answers as if they were thousands
+  rows 50 -- the default estimate of 1000 rows leads to worse joins
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
-  set plan_cache_mode = force_custom_plan -- only the branch of one type can use its index
-  set enable_sort = off -- whoever calls this knows that the index pays
+  set plan_cache_mode = force_custom_plan -- an index is used only if the type is a constant
+  set enable_sort = off -- forces the index: the caller knows that it pays off
   set jit = off
 as $$
 declare
@@ -120,14 +121,14 @@ declare
   v_ef_search text;
   v_probes text;
 begin
-  perform vector_dims(embedding); -- loads pgvector, so that its settings are there
+  perform vector_dims(embedding); -- loads pgvector, which defines the settings below
   v_iterative_scan := current_setting('hnsw.iterative_scan', true);
   v_ef_search := current_setting('hnsw.ef_search');
   v_probes := current_setting('ivfflat.probes');
 
-  -- What found at least 0.97 of the ten nearest among 50,000 clustered vectors. Filters apply after
-  -- the index, so HNSW (pgvector 0.8) reads on until the limit is filled. Of 20 lists, IVFFlat reads
-  -- all. Where an operator has set more, that counts.
+  -- These values found at least 0.97 of the ten nearest among 50,000 clustered vectors. Filters
+  -- apply after the index, so HNSW (pgvector 0.8) keeps reading until the limit is reached. IVFFlat
+  -- reads up to 20 lists in full. Higher values set by an operator are kept.
   if v_iterative_scan is not null then
     perform set_config('hnsw.iterative_scan', 'relaxed_order', true);
   end if;
@@ -157,7 +158,7 @@ begin
           >= approximate_neighbors.min_confidence
       )
     order by m.embedding <=> approximate_neighbors.embedding
-    limit max_results
+    limit depth
   )
   select n.id, n.weight, n.created_at
   from nearest as n
@@ -174,7 +175,7 @@ $$;
 comment on function memory.approximate_neighbors(
   text, vector, text, integer, float8, timestamptz
 ) is
-'The same through an HNSW or IVFFlat index, which may miss some and may come back short.';
+'The same through an HNSW or IVFFlat index: may miss some and may return fewer than depth.';
 grant execute on function memory.approximate_neighbors to memory_owner;
 
 create or replace function memory.use_approximate_index(
@@ -205,14 +206,14 @@ begin
         and m.tenant_id collate "C" = v_tenant_id
         and m.memory_type = use_approximate_index.memory_type
         and m.embedding is not null
-      limit exact_scan_limit + 1
+      limit exact_scan_limit + 1 -- enough to decide
     ) as counted
   );
 end;
 $$;
 
 comment on function memory.use_approximate_index(text, integer) is
-'Whether semantic search of a type should use an approximate index: there is a valid one '
+'Whether semantic search of a type should use an approximate index: a valid one exists '
 '(memory.rebuild_vector_indexes) and the tenant has more vectors than exact_scan_limit.';
 grant execute on function memory.use_approximate_index to memory_owner;
 
@@ -220,7 +221,7 @@ create or replace function memory.nearest_neighbors(
   memory_type text,
   embedding vector,
   scope text,
-  max_results integer,
+  depth integer,
   min_confidence float8,
   exact_scan_limit integer,
   as_of timestamptz
@@ -228,7 +229,7 @@ create or replace function memory.nearest_neighbors(
   returns setof memory.candidate
   language plpgsql
   stable
-  rows 50 -- or the planner joins the answers as if they were thousands
+  rows 50 -- the default estimate of 1000 rows leads to worse joins
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
@@ -244,19 +245,19 @@ begin
     v_neighbors := array(
       select a
       from memory.approximate_neighbors(
-        memory_type, embedding, scope, max_results, min_confidence, as_of
+        memory_type, embedding, scope, depth, min_confidence, as_of
       ) as a
     );
-    if cardinality(v_neighbors) >= max_results then
+    if cardinality(v_neighbors) >= depth then
       return query select n.* from unnest(v_neighbors) as n;
       return;
     end if;
-    -- Came back short: only the exact answer tells whether there is more.
+    -- Too few: only an exact scan shows whether there are more.
   end if;
   return query
   select n.*
   from memory.exact_neighbors(
-    memory_type, embedding, scope, max_results, min_confidence, as_of
+    memory_type, embedding, scope, depth, min_confidence, as_of
   ) as n;
 end;
 $$;
@@ -264,11 +265,11 @@ $$;
 comment on function memory.nearest_neighbors(
   text, vector, text, integer, float8, integer, timestamptz
 ) is
-'The live memories of one type nearest to a vector: never fewer than there are, up to '
-'max_results, whatever the index. None for no vector.';
+'The depth live memories of one type nearest to a vector, or all if there are fewer, whichever '
+'index exists. No rows if embedding is NULL.';
 grant execute on function memory.nearest_neighbors to memory_owner;
 
--- The one query across tenants: it tells a number and no tenant's name.
+-- The only query across tenants: it returns a number, not the name of a tenant.
 create or replace function memory.largest_tenant_size()
   returns bigint
   language sql
@@ -286,7 +287,7 @@ as $$
 $$;
 
 comment on function memory.largest_tenant_size() is
-'The most vectors any tenant has of one type.';
+'The largest number of vectors of one type that any tenant has.';
 grant execute on function memory.largest_tenant_size to memory_owner;
 
 set local role memory_owner;

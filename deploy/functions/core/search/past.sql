@@ -4,7 +4,7 @@ begin;
 
 set local role memory_owner;
 
--- Written so that the planner makes it part of the query that calls it.
+-- begin atomic instead of SET search_path, so that the planner inlines the function.
 -- noqa: disable=AM04,AM05,LT06,RF01,RF02,RF03,ST09
 create or replace function memory.memories_at(
   tenant_id text,
@@ -35,8 +35,9 @@ end;
 -- noqa: enable=AM04,AM05,LT06,RF01,RF02,RF03,ST09
 
 comment on function memory.memories_at(text, text[], timestamptz) is
-'The memories of some types as they were at a time, dead ones included: rows that have not changed '
-'since, and images of those that have. is_live, vectors and counters are those of today.';
+'The memories of the given types as they were at known_at, including those no longer live: current '
+'rows that have not changed since, and history images of those that have. is_live, vectors and '
+'counters are the current ones.';
 
 create or replace function memory.find_memories_at(
   memory_types text[],
@@ -93,7 +94,7 @@ begin
     ) as m
     join unnest(memory_types) with ordinality as t (type, position) on t.type = m.memory_type
     cross join lateral (
-      -- What was superseded is as sure as it was then.
+      -- A superseded fact keeps the confidence it had when it was superseded.
       select memory.effective_confidence(
         m.confidence, m.decay_rate, m.last_confirmed_at,
         case m.lifecycle_state when 'superseded' then least(m.updated_at, v_now) else v_now end
@@ -107,7 +108,7 @@ begin
           or m.scope = 'global' and m.memory_type <> 'episode'
         )
         and c.effective_confidence >= find_memories_at.min_confidence as is_eligible
-      offset 0
+      offset 0 -- computes is_eligible only once
     ) as e
     where case m.memory_type
         when 'episode' then true
@@ -299,9 +300,9 @@ comment on function memory.find_memories_at(
   text[], text, vector, text, integer, float8, float8, memory.settings, timestamptz, timestamptz,
   timestamptz
 ) is
-'What memory.find_memories would have found at known_at, among what held in the world at valid_at: '
-'with valid_at also superseded facts, and only those facts that hold then. The same relevance and '
-'composite score, but boosts, updates and indexes do not look into the past: it compares all of '
-'the tenant''s memories of the types, and weighs words by how many of these hold them.';
+'What memory.find_memories would have found at known_at. With valid_at, only the facts that were '
+'valid in the world then, superseded ones included. Relevance and composite score are computed the '
+'same way, but boosts, updates and indexes do not apply to the past: this compares all of the '
+'tenant''s memories of the types, and weighs words by how many of these contain them.';
 
 commit;

@@ -4,11 +4,11 @@ begin;
 
 set local role memory_owner;
 
--- A text is read in four steps. read_time_words turns its words into letters by the vocabulary, one
--- a word; from there on the language matters in few places. read_times finds the times among the
--- letters: "the 8th of May" is aOoM, of which OoM is one, y. place_times finds out which days they
--- mean, and which are none. read_period reads what is said of these days: "since May" is Cy.
--- They get along with few regular expressions, because a session keeps no more than 32 compiled.
+-- A text is parsed in four steps. read_time_words turns each word into a letter by the vocabulary;
+-- after that the language rarely matters. read_times finds the times among the letters: "the 8th of
+-- May" is aOoM, where OoM is a time, y. place_times resolves them to days and drops what is not a
+-- time. read_period applies the words around them: "since May" is Cy. There are few regular
+-- expressions, because a session caches only 32.
 
 create or replace function memory.day_of(
   year integer,
@@ -26,7 +26,7 @@ create or replace function memory.day_of(
   end;
 
 comment on function memory.day_of(integer, integer, integer) is
-'The day of a year (1..9999), a month and a day; NULL if there is none, as for 31 February.';
+'The date of a year (1..9999), month and day; NULL if it does not exist, such as February 31.';
 
 create or replace function memory.holiday_of(
   holiday text,
@@ -48,7 +48,7 @@ as $$
     from (
       select
         case
-          -- Carter's rule, good from 1900 to 2099.
+          -- Carter's algorithm for Easter, valid from 1900 to 2099.
           when holiday like 'easter%'
           then make_date(year, 3, 1) + e.d + 6 - (year + year / 4 + e.d + 1) % 7
           else memory.day_of(year, left(holiday, 2)::integer, substr(holiday, 4, 2)::integer)
@@ -63,7 +63,8 @@ as $$
 $$;
 
 comment on function memory.holiday_of(text, integer) is
-'The days of a holiday, as memory.time_words describes it, in a year. Easter from 1900 to 2099.';
+'The days of a holiday in a year; the holiday in the notation of memory.time_words. Easter from '
+'1900 to 2099.';
 
 create or replace function memory.unit_length(unit text)
   returns interval
@@ -81,7 +82,7 @@ create or replace function memory.unit_length(unit text)
   end;
 
 comment on function memory.unit_length(text) is
-'How long a unit of memory.time_words is; of a weekend: how far it is to the next.';
+'The length of a unit of memory.time_words; for a weekend, the distance to the next one.';
 
 create or replace function memory.unit_days(
   unit text,
@@ -108,8 +109,8 @@ end;
 $$;
 
 comment on function memory.unit_days(text, integer, date) is
-'The days of the calendar unit (of memory.time_words) that lies a number of units from the one of '
-'today; weeks begin on Monday, and a weekend is that of its week.';
+'The days of a calendar unit (of memory.time_words), distance units away from the current one; '
+'weeks begin on Monday, and a weekend belongs to the week it ends.';
 
 create or replace function memory.days_in_year(
   what text,
@@ -146,9 +147,9 @@ end;
 $$;
 
 comment on function memory.days_in_year(text, text, integer) is
-'The days of what recurs every year, in a year. what: date (which: month and day, "5-8"), month '
-'(1..12), season (1..4; meteorological, of the north; winter begins in December), quarter (1..4), '
-'holiday (as in memory.time_words). NULL if there are none.';
+'The days of a yearly recurring time in a year. what: date (which: month and day, "5-8"), month '
+'(1..12), season (1..4; meteorological, northern hemisphere; winter begins in December), quarter '
+'(1..4), holiday (as in memory.time_words). NULL if there are none.';
 
 create or replace function memory.last_occurrence(
   what text,
@@ -170,7 +171,7 @@ begin
     v_day := day - (date_part('isodow', day)::integer - which::integer + 7) % 7;
     return daterange(v_day, v_day + 1);
   end if;
-  -- There may be eight years between one 29 February and the next.
+  -- There can be eight years between one February 29 and the next.
   for v_past in 0 .. 8 loop
     v_days := memory.days_in_year(what, which, v_year - v_past);
     if lower(v_days) <= day then
@@ -182,8 +183,8 @@ end;
 $$;
 
 comment on function memory.last_occurrence(text, text, date) is
-'The last of what recurs that has begun on a day: a weekday (which: 1..7) or what recurs every '
-'year (memory.days_in_year). NULL if there is none.';
+'The last occurrence of a recurring time that began on or before a day: a weekday (which: 1..7) or '
+'a yearly recurring time (memory.days_in_year). NULL if there is none.';
 
 create or replace function memory.first_occurrence(
   what text,
@@ -216,7 +217,8 @@ end;
 $$;
 
 comment on function memory.first_occurrence(text, text, date) is
-'The first of what recurs (as in memory.last_occurrence) that does not begin before a day.';
+'The first occurrence of a recurring time (as in memory.last_occurrence) that begins on or after a '
+'day. NULL if there is none.';
 
 create or replace function memory.nearest_days(
   what text,
@@ -252,10 +254,10 @@ end;
 $$;
 
 comment on function memory.nearest_days(text, text, text, date) is
-'Which one of what recurs (as in memory.last_occurrence) is meant today: the last that has begun, '
-'or with relative (as in memory.time_words) -1 or past the last that is over, -2 the one before, '
-'1 the first that is to begin, 2 the one after, 0 that of this year, for a weekday of this week. '
-'NULL if there is none.';
+'The occurrence of a recurring time (as in memory.last_occurrence) that is meant today: the last '
+'that has begun or, with relative (as in memory.time_words), -1 or past: the last that is over, '
+'-2: the one before, 1: the next to begin, 2: the one after, 0: that of this year, or week for a '
+'weekday. NULL if there is none.';
 
 create or replace function memory.part_of_days(
   days daterange,
@@ -294,8 +296,8 @@ end;
 $$;
 
 comment on function memory.part_of_days(daterange, text) is
-'A part of some days, 1/3 for the first of three and so on: of several months in whole months '
-'where that comes out even. Of fewer than three days: all.';
+'A part of a range of days, such as 1/3 for the first third: whole months if several months divide '
+'evenly. A range of fewer than three days is returned whole.';
 
 create or replace function memory.nth_days(
   days daterange,
@@ -331,8 +333,8 @@ end;
 $$;
 
 comment on function memory.nth_days(daterange, integer, text, text) is
-'The first (1), second (2) or last (-1) weekday, weekend or other unit of some days; weeks are '
-'counted from their first day. NULL if there is none.';
+'The first (1), second (2) or last (-1) weekday, weekend or other unit within a range of days; '
+'weeks are counted from its first day. NULL if there is none.';
 
 create or replace function memory.read_number(
   word text,
@@ -409,12 +411,11 @@ end;
 $$;
 
 comment on function memory.read_number(text, text) is
-'The reading (as in memory.time_vocabulary) of a word in lower case that begins with a digit: N '
-'the number of a day, O an ordinal one, G from and to, J another number of up to three digits, Y a '
-'year (1500..2099), E a decade, F days by themselves: the days from 2000-01-01 to the first, and '
-'how many. F are 2023-05-08, 2023/5/8, 2023-05, 2019-2021, 8.5.2023 and 5/8/2023, 5-8-2023 or '
-'5/8/23, which name the month first in English if there is such a day, and the day first in other '
-'languages. x for any other.';
+'The reading (as in memory.time_vocabulary) of a lowercase word that begins with a digit: N a day '
+'of the month, O an ordinal, G a range of days, J another number of up to three digits, Y a year '
+'(1500..2099), E a decade, F full dates: the days from 2000-01-01 to the first, and how many. F '
+'are 2023-05-08, 2023/5/8, 2023-05, 2019-2021, 8.5.2023 and 5/8/2023, 5-8-2023 or 5/8/23, with the '
+'month first in English if that day exists, else the day first. x for anything else.';
 
 create or replace function memory.read_time_words(query text)
   returns table (
@@ -425,7 +426,7 @@ create or replace function memory.read_time_words(query text)
   language plpgsql
   immutable
   set search_path = pg_catalog, memory, public, pg_temp
-  set plan_cache_mode = force_generic_plan -- planning would cost more than reading
+  set plan_cache_mode = force_generic_plan -- cheaper than planning
 as $$
 declare
   v_vocabulary constant jsonb := memory.time_vocabulary();
@@ -440,7 +441,7 @@ declare
   v_at integer := 1;
 begin
   if length(query) > 1000 then
-    -- A word that is cut may be another one.
+    -- The last word may be cut off and read as another one.
     v_text := coalesce(substring(v_text from '^(.*)\s'), '');
   end if;
   if octet_length(v_text) > length(v_text) then
@@ -450,7 +451,7 @@ begin
     );
   end if;
   v_text := translate(replace(v_text, '0''s', '0s'), E'\t\n\x0b\f\r''', '      ');
-  -- Apart: mid-May, 8-May, 8.Mai, and whatever is no part of a word or number.
+  -- Separates mid-May, 8-May, 8.Mai, and characters that are not part of a word or number.
   v_text := regexp_replace(
     regexp_replace(
       v_text collate "C", '([0-9])[.-](?=[A-Za-z])|([A-Za-z])-(?=[A-Za-z0-9])', '\1\2 ', 'g'
@@ -500,7 +501,7 @@ begin
         when v_word = ',' then 'c'
         when v_word = '-' then 'D'
         when v_word = '&' then '&'
-        -- Of an ordinal number.
+        -- As in 8. Mai.
         when v_word = '.' and language = 'de' and right(letters, 1) = 'N' then '_'
         when ascii(v_word) < 95 or ascii(v_word) in (96, 123, 124, 125, 126) then 's'
         when ascii(v_spelled[v_at]) between 65 and 90 then 'X'
@@ -525,10 +526,10 @@ $$;
 
 comment on function memory.read_time_words(text) is
 'The words, numbers and punctuation of the first 1,000 characters of a text as readings (of '
-'memory.time_vocabulary and memory.read_number; D a dash, c a comma, s other punctuation, X a word '
-'with a capital), fillers left out, and the letters with which they begin as one text. A month '
-'that might be a verb is read as weak if it has a capital. language: that of most of the different '
-'words that are known, English if it is as good as others.';
+'memory.time_vocabulary and memory.read_number; D a dash, c a comma, s other punctuation, X a '
+'capitalized word), without fillers, and their first letters as one text. A capitalized month that '
+'may be a verb is read as weak. language: that of most of the distinct known words; English wins '
+'ties.';
 
 create or replace function memory.read_times(
   language text,
@@ -545,7 +546,7 @@ create or replace function memory.read_times(
   language plpgsql
   immutable
   set search_path = pg_catalog, memory, public, pg_temp
-  set plan_cache_mode = force_generic_plan -- planning would cost more than reading
+  set plan_cache_mode = force_generic_plan -- cheaper than planning
 as $$
 declare
   v_match text;
@@ -576,12 +577,12 @@ begin
     select m.found[1]
     from regexp_matches(
       letters,
-      -- The longest that fits. 3 May, 3 and 7 May, 3-7 May; the first of May; May 3, May 3-7.
+      -- The longest match wins. 3 May, 3 and 7 May, 3-7 May; the first of May; May 3, May 3-7.
       '((?:[Wwd][ca]*)?(?:[NO](?:[tDI&|][ua]*[NO])?|G)o?[Mnm]|zo[Mnm]|zM'
       '|(?:[Wwd][ca]*)?[Mnm]a?(?:[NO](?:[Dt][NO])?|G)(?!U)'
       -- The past 3 days; since 3 days; 3 days ago; the last week of something.
       '|[RQC]+[NJZ]U|[NJZ]QU|[NJZ]U[QrA]|[AV][NJZ]U|[zORQ][UWwd](?=o[aRQ]*[MnmSgHKYFETU])'
-      -- Last week, last May, the week before last; the year 2023; nothing.
+      -- Last week, last May, the week before last; the year 2023; other words.
       '|[RQ]+[UMnmSgHKWwd]|[UMnmSgHKWwd](?:[Qr]|[BL]R(?![NJZUMnmSgHKWwd]))|Ua?Y'
       '|[xXsoijutfbv&|DBLIca]+|.)',
       'g'
@@ -590,7 +591,7 @@ begin
   loop
     v_which := substr(readings[v_at], 2);
     if translate(v_match, 'UMnmSgHKWwdTEFYNOGJZzRQrP', '') = v_match then
-      -- Words that are no times.
+      -- Words that are not times.
       items := items || v_match;
       whats := whats || array_fill(null::text, array[length(v_match)]);
       whichs := whichs || array_fill(null::text, array[length(v_match)]);
@@ -689,7 +690,7 @@ begin
           else v_relative
         end;
         v_days := case
-          -- The last day, the next day: of something else.
+          -- The last day, the next day: these are days of something else.
           when v_unit = 'day' and v_relative not in ('0', 'past') then null
           when v_unit <> 'weekend' and (
             v_relative = 'past' or language = 'en' and v_relative = '-1' and right(items, 1) = 'a'
@@ -741,11 +742,11 @@ end;
 $$;
 
 comment on function memory.read_times(text, text, text[], date) is
-'The times among the letters of memory.read_time_words: a letter for each time or other word, and '
-'what there is to know of each. p: days. What recurs (memory.last_occurrence; what, which): y '
-'every year, n the same if it is weak, m if it may be a verb, e and g seasons, k weekdays, w and d'
-' weak ones. Y a year. h: which one (1.., -1 the last) of the units, or of the weekday after a '
-'space, in what follows. Other letters as before.';
+'The times among the letters of memory.read_time_words: a letter for each time or other word, with '
+'its details. p: days. Recurring times (memory.last_occurrence; what, which): y yearly, n weak, m '
+'possibly a verb, e and g seasons, k weekdays, w and d weak ones. Y a year. h: the number (1.., -1 '
+'the last) of a unit, or of a weekday after a space, within the time that follows. Other letters '
+'as before.';
 
 create or replace function memory.join_times(
   gap text,
@@ -781,7 +782,7 @@ create or replace function memory.place_times(
   language plpgsql
   immutable
   set search_path = pg_catalog, memory, public, pg_temp
-  set plan_cache_mode = force_generic_plan -- planning would cost more than reading
+  set plan_cache_mode = force_generic_plan -- cheaper than planning
 as $$
 declare
   v_times integer[];
@@ -810,8 +811,8 @@ begin
     limit 16
   );
 
-  -- A year, or week, that is said beside what recurs says which one is meant: May 2023, last week
-  -- on Friday. The one becomes p, the other and what is between them periods.
+  -- A year or week next to a recurring time selects its occurrence: May 2023, last week on Friday.
+  -- The recurring time becomes p, the other one and what is between them dots.
   for v_number in 1 .. cardinality(v_times) - 1 loop
     v_from := v_times[v_number];
     v_to := v_times[v_number + 1];
@@ -822,7 +823,7 @@ begin
       when v_item in ('.', 'x') or translate(v_gap, 'oijuac', '') <> '' then null
       when v_item not in ('p', 'Y') and v_next_item in ('p', 'Y') then v_from
       when v_item in ('p', 'Y') and v_next_item not in ('p', 'Y')
-        -- That has a year of its own.
+        -- Unless it has its own year.
         and left(ltrim(substr(items_placed, v_to + 1), 'oc'), 1) not in ('p', 'Y')
       then v_to
     end;
@@ -841,7 +842,7 @@ begin
         );
         items_placed := overlay(items_placed placing 'p' from v_position for 1);
       elsif v_position = v_from and v_next_item = 'Y' and translate(v_gap, 'oc', '') = '' then
-        -- 29 February 2023.
+        -- February 29, 2023.
         items_placed := overlay(items_placed placing 'x' from v_from for 1);
         items_placed := overlay(items_placed placing 'x' from v_to for 1);
       end if;
@@ -854,7 +855,7 @@ begin
     order by t.number
   );
 
-  -- "From November to February 2023": the year that follows is that of the time before, too.
+  -- "From November to February 2023": the first time is the last one before the second.
   for v_number in reverse cardinality(v_times) - 1 .. 1 loop
     v_from := v_times[v_number];
     v_to := v_times[v_number + 1];
@@ -872,13 +873,13 @@ begin
     end if;
   end loop;
 
-  -- What is left is a time if the words around it say so, and then the nearest one: q.
+  -- Other times count only if the words around them say so. They mean the nearest: q.
   for v_number in 1 .. cardinality(v_times) loop
     v_to := v_times[v_number];
     v_item := substr(items_placed, v_to, 1);
     v_before := rtrim(left(items_placed, v_to - 1), '.');
     v_is_article := right(v_before, 1) = 'a';
-    -- A blank is no item.
+    -- A space stands for no item.
     v_near := right(' ' || rtrim(v_before, '.a'), 1);
     v_after := substr(items_placed, v_to + 1) || ' ';
     v_is_joined := false;
@@ -902,7 +903,7 @@ begin
             strpos('uf', v_near) > 0 or strpos(' scDYtI&|', left(v_after, 1)) > 0
           )
           or v_near = 'P' and (v_item = 'n' or strpos(' sc', left(v_after, 1)) > 0)
-          -- The end of April, the events of May; but the name of the other one: a friend of April.
+          -- The end of April, the events of May; but a person in: a friend of April.
           or v_near = 'o' and (v_item = 'm' or rtrim(v_before, '.a') ~ '([PUzNOWh]|a[xX])o$')
         when v_item in ('e', 'g') then
           v_is_joined
@@ -919,7 +920,7 @@ begin
             or strpos('ijCIBVLbfP', v_near) > 0
             or v_near = 'o' and strpos(' sc', left(v_after, 1)) > 0
             or left(v_after, 2) in ('tY', 'DY')
-            -- In German a year needs no other word, but a noun after it may be what it counts.
+            -- German years need no preposition, but before a noun one may be a count.
             or language = 'de' and left(v_after, 1) not in ('X', 'U')
           )
         else true
@@ -948,7 +949,7 @@ begin
       end;
     end if;
 
-    -- Early May, the first week of May, the week of 8 May.
+    -- Early May, the first week of May, the week of May 8.
     if v_item in ('p', 'q') then
       v_before := rtrim(v_before, '.oafD');
       v_position := length(v_before);
@@ -980,8 +981,8 @@ end;
 $$;
 
 comment on function memory.place_times(text, text, text[], text[], daterange[], date) is
-'The days that the first 16 times of memory.read_times mean today. Their letters become p, for '
-'days that are certain, and q, for the nearest of what recurs; x for what turned out to be none.';
+'Resolves the first 16 times of memory.read_times to days, as of today. Their letters become p for '
+'certain days, q for the nearest occurrence, and x for what turns out not to be a time.';
 
 create or replace function memory.read_period(
   query text,
@@ -993,7 +994,7 @@ create or replace function memory.read_period(
   immutable
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
-  set plan_cache_mode = force_generic_plan -- planning would cost more than reading
+  set plan_cache_mode = force_generic_plan -- cheaper than planning
 as $$
 declare
   v_today date;
@@ -1097,10 +1098,10 @@ end;
 $$;
 
 comment on function memory.read_period(text, text, timestamptz) is
-'The times that the first 1,000 characters of a text name, such as "last week" or "on 3 May", as '
-'they are understood at as_of in a time zone (a name of the IANA database): half-open ranges from '
-'midnight to midnight; NULL if it names none. What has no year, such as May or Monday, is the last '
-'that has begun. Raises nothing for any text. Errors: PM002.';
+'The times that the first 1,000 characters of a text name, such as "last week" or "on May 3", as '
+'understood at as_of in a time zone (an IANA name): half-open ranges from midnight to midnight; '
+'NULL if there are none. A time without a year, such as May or Monday, means the last one that has '
+'begun. Errors: PM002 invalid time zone or as_of; none for any text.';
 grant execute on function memory.read_period
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 

@@ -60,9 +60,8 @@ $$;
 comment on function memory.rank_memories(
   text, text, integer, text[], float8, float8, vector, uuid, timestamptz, timestamptz, timestamptz
 ) is
-'What memory.recall would return, without counting it as a reference: changes nothing, may look '
-'at any time (as_of), and gives the same rows for the same data, arguments and time. Errors: '
-'PM002, PM004.';
+'What memory.recall would return, without counting references: changes nothing, accepts any as_of, '
+'and returns the same rows for the same data, arguments and time. Errors: PM002, PM004.';
 grant execute on function memory.rank_memories to memory_writer, memory_reader;
 
 create or replace function memory.recall(
@@ -103,8 +102,8 @@ begin
     v_ids := v_ids || v_memory.id;
   end loop;
 
-  -- Recalling must work on a standby too, where nothing can be counted. A look into the past is no
-  -- use of what is known today.
+  -- Recall must also work on a standby, where nothing can be counted. A query about the past does
+  -- not use the memories of today.
   if current_setting('transaction_read_only') = 'off' and known_at is null and valid_at is null then
     perform memory.count_references(v_types, v_ids, as_of);
   end if;
@@ -114,13 +113,13 @@ $$;
 comment on function memory.recall(
   text, text, integer, text[], float8, float8, vector, uuid, timestamptz, timestamptz, timestamptz
 ) is
-'The memories that matter for a topic, best first: the max_results most relevant, in the order of '
-'the composite score of relevance, importance, recency and effective confidence, of which '
-'relevance decides unless two fit about equally. Counts as a reference to what it returns; the '
-'rows show the state before. known_at: the answer that the memories of then would have given '
-'then. valid_at: among the facts that hold then in the world, superseded ones included. Both '
-'look, and count nothing. scope, types, min_confidence, min_relevance: as in memory.search. '
-'Errors: PM002, PM004 vector of another embedding version.';
+'The memories that matter for a topic, best first: the max_results most relevant, ordered by the '
+'composite score of relevance, importance, recency and effective confidence, in which relevance '
+'decides unless two are about equally relevant. Counts a reference to each memory it returns; the '
+'rows show the state before. known_at: the answer of the memories as known then. valid_at: uses '
+'the facts valid in the world then, superseded ones included. With either, nothing is counted. '
+'scope, types, min_confidence, min_relevance: as in memory.search. Errors: PM002, PM004 vector '
+'from another embedding version.';
 grant execute on function memory.recall to memory_writer;
 
 commit;

@@ -40,7 +40,7 @@ begin
     raise exception 'unknown relations: %', left(relations::text, 200)
       using errcode = 'PM002',
         hint = format(
-          'Pass some of %s, or nothing for all of them.', array_to_string(v_relations, ', ')
+          'Pass any of %s, or omit relations to follow all.', array_to_string(v_relations, ', ')
         );
   end if;
 
@@ -98,7 +98,7 @@ begin
     s.scope, s.subject, s.predicate, s.content,
     m.relation, m.direction, m.from_type, m.from_id, m.linked_at
   from unnest(v_met) with ordinality as m
-  -- The limit keeps this a look-up: planners would rather read all memories of the tenant.
+  -- limit 1 keeps this a look-up: without it the planner reads all memories of the tenant.
   left join lateral (
     select x.*
     from memory.searchable_memories as x

@@ -42,9 +42,9 @@ end;
 $$;
 
 comment on function memory.list_scopes(integer, timestamptz) is
-'The scopes that hold something a search could find, and how much of each type: those with most of '
-'it first. The scope of an episode is its butler. Fading memories count, whatever the floor of a '
-'search leaves out. Errors: PM002.';
+'The scopes with searchable memories and how many of each type, largest first. The scope of an '
+'episode is its butler. Fading memories count, even those below the min_confidence of a search. '
+'Errors: PM002.';
 grant execute on function memory.list_scopes to memory_writer, memory_reader, memory_admin;
 
 commit;

@@ -13,12 +13,13 @@ create or replace function memory.refuse_limit(max_results integer)
 as $$
 begin
   raise exception 'max_results is %', coalesce(max_results::text, 'NULL')
-    using errcode = 'PM002', hint = 'Pass max_results of 1 or more; answers hold at most 1000.';
+    using errcode = 'PM002',
+      hint = 'Pass a max_results of 1 or more; an answer has at most 1000 rows.';
 end;
 $$;
 
 comment on function memory.refuse_limit(integer) is
-'Raises what is wrong with an argument of check_limit. Errors: PM002.';
+'Raises the error of check_limit. Errors: PM002.';
 
 create or replace function memory.check_limit(max_results integer)
   returns integer
@@ -31,7 +32,7 @@ create or replace function memory.check_limit(max_results integer)
   end;
 
 comment on function memory.check_limit(integer) is
-'Refuses a limit below 1 and caps it at 1000. Errors: PM002.';
+'Refuses a max_results below 1 and caps it at 1000. Errors: PM002.';
 
 create or replace function memory.compare_query_version(
   embedding vector,
@@ -49,7 +50,7 @@ end;
 $$;
 
 comment on function memory.compare_query_version(vector, uuid) is
-'What check_query_embedding does with a vector that names its version. Errors: PM002, PM004.';
+'The part of check_query_embedding for a vector that names its version. Errors: PM002, PM004.';
 
 create or replace function memory.check_query_embedding(
   embedding vector,
@@ -65,8 +66,8 @@ create or replace function memory.check_query_embedding(
   end;
 
 comment on function memory.check_query_embedding(vector, uuid) is
-'Refuses a malformed query vector, or one of another embedding version than the active one. '
-'Errors: PM002, PM004.';
+'Refuses a malformed query vector, or one from an embedding version that is not active. Errors: '
+'PM002, PM004.';
 
 create or replace function memory.semantic_search(
   memory_type text,
@@ -105,10 +106,10 @@ end;
 $$;
 
 comment on function memory.semantic_search(text, vector, text, integer, uuid, timestamptz) is
-'The live memories of one type nearest in meaning: by cosine similarity to the query''s vector, '
-'best first. scope: facts and rules of it and of global, episodes of that butler; "*": all; NULL: '
-'that of the butler of the request, all without one (memory.visible_scope). Errors: PM002, PM004 '
-'vector of another embedding version.';
+'The live memories of one type closest in meaning: by cosine similarity to the query vector, best '
+'first. scope: finds the facts and rules of this scope and of global, and the episodes of this '
+'butler; "*": everything; NULL: the scope of the request''s butler, or everything if there is no '
+'butler (memory.visible_scope). Errors: PM002, PM004 vector from another embedding version.';
 grant execute on function memory.semantic_search to memory_writer, memory_reader;
 
 create or replace function memory.keyword_search(
@@ -145,10 +146,10 @@ end;
 $$;
 
 comment on function memory.keyword_search(text, text, text, integer, text, timestamptz) is
-'The live memories of one type that hold the words of the query, by ts_rank, best first. '
-'keyword_match "all": every word (plainto_tsquery); "any": at least one. Words are folded, those '
-'of scripts without spaces cut into pairs of characters (memory.to_search_vector). An empty query '
-'finds nothing. Errors: PM002.';
+'The live memories of one type that contain the words of the query, by ts_rank, best first. '
+'keyword_match "all": every word (plainto_tsquery); "any": at least one. Words are folded; scripts '
+'without spaces are split into pairs of characters (memory.to_search_vector). An empty query finds '
+'nothing. Errors: PM002.';
 grant execute on function memory.keyword_search to memory_writer, memory_reader;
 
 create or replace function memory.hybrid_search(
@@ -190,11 +191,12 @@ $$;
 comment on function memory.hybrid_search(
   text, text, vector, text, integer, text, uuid, timestamptz
 ) is
-'The live memories of one type nearest in meaning and in words: reciprocal rank fusion of the '
-'semantic and the keyword list, each max_results deep; a memory in one list only ranks one below '
-'the end of the other. keyword_match "any": the keyword list holds any word of the query, "all": '
-'every word; NULL: as the setting keyword_match says, or every word with the ranking "specified". '
-'Without an embedding only words count. Errors: PM002, PM004 vector of another embedding version.';
+'The live memories of one type closest in meaning and words: reciprocal rank fusion of the '
+'semantic and the keyword list, each max_results long; a memory in only one list ranks one below '
+'the end of the other. keyword_match "any": the keyword list contains matches of any word of the '
+'query, "all": of every word; NULL: the setting keyword_match, or every word with the ranking '
+'"specified". Without an embedding only words count. Errors: PM002, PM004 vector from another '
+'embedding version.';
 grant execute on function memory.hybrid_search to memory_writer, memory_reader;
 
 create or replace function memory.search(
@@ -248,12 +250,12 @@ $$;
 comment on function memory.search(
   text, text[], text, text, integer, float8, float8, vector, uuid, timestamptz
 ) is
-'Searches several types (NULL: episode, fact, rule) and returns the most relevant of all. mode: '
-'hybrid, semantic (by meaning alone) or keyword (by words alone; NULL: the setting). Facts and '
-'rules whose effective confidence at as_of is below min_confidence (NULL: the setting) are left '
-'out; so are memories whose relevance is below min_relevance (NULL: the setting, and nothing is '
-'found where even the best has too little evidence): the answer may be empty. scope: as in '
-'memory.semantic_search. Errors: PM002, PM004 vector of another embedding version.';
+'Searches several types (NULL: episode, fact, rule) and returns the most relevant memories of all. '
+'mode: hybrid, semantic (by meaning alone) or keyword (by words alone); NULL: the setting. Leaves '
+'out facts and rules whose effective confidence at as_of is below min_confidence (NULL: the '
+'setting) and memories whose relevance is below min_relevance (NULL: the setting, and nothing is '
+'found if even the best has too little evidence): the answer may be empty. scope: as in '
+'memory.semantic_search. Errors: PM002, PM004 vector from another embedding version.';
 grant execute on function memory.search to memory_writer, memory_reader;
 
 create or replace function memory.read_types(types text[])
@@ -277,13 +279,14 @@ begin
           'Pass some of %s, or nothing for all of them.', array_to_string(v_all, ', ')
         );
   end if;
-  -- Each type once, always in the same order.
+  -- Without duplicates, in a fixed order.
   return array(select t.type from unnest(v_all) as t (type) where t.type = any (types));
 end;
 $$;
 
 comment on function memory.read_types(text[]) is
-'Each memory type that an argument of check_types names, in their fixed order. Errors: PM002.';
+'The memory types that an argument of check_types names, without duplicates, in a fixed order. '
+'Errors: PM002.';
 
 create or replace function memory.check_types(types text[])
   returns text[]
@@ -296,8 +299,8 @@ create or replace function memory.check_types(types text[])
   end;
 
 comment on function memory.check_types(text[]) is
-'The memory types to search, in their fixed order: NULL means all. Errors: PM002 unknown or no '
-'type.';
+'The memory types to search, in a fixed order; NULL means all. Errors: PM002 unknown type or empty '
+'array.';
 
 create or replace function memory.refuse_query(query text)
   returns void
@@ -307,13 +310,13 @@ create or replace function memory.refuse_query(query text)
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  raise exception 'the query is % octets long', octet_length(query)
+  raise exception 'the query is % bytes long', octet_length(query)
     using errcode = 'PM002', hint = 'Pass a query of at most 64 KiB.';
 end;
 $$;
 
 comment on function memory.refuse_query(text) is
-'Raises what is wrong with an argument of check_query. Errors: PM002.';
+'Raises the error of check_query. Errors: PM002.';
 
 create or replace function memory.check_query(query text)
   returns void
@@ -326,6 +329,6 @@ create or replace function memory.check_query(query text)
   end;
 
 comment on function memory.check_query(text) is
-'Refuses an oversized query. Errors: PM002.';
+'Refuses a query over 64 KiB. Errors: PM002.';
 
 commit;

@@ -4,11 +4,11 @@ begin;
 
 set local role memory_owner;
 
--- Every search asks these functions, so they hold the vocabulary in the form in which it is asked
--- for, made from the rows of memory.time_words. Whether a text holds any of the words is looked up
--- in the keys of a JSON object, in a tenth of the time that a regular expression of as many words
--- takes; only a text that does is looked at closer. Phrases with gaps, and those that other words
--- around them take the sense from, are dear to look for: their fixed parts are looked for first.
+-- Every search calls the functions generated here, so the vocabulary of memory.time_words is
+-- compiled into them. Whether a text contains any of the words is a look-up in the keys of a JSON
+-- object, which takes a tenth of the time of a regular expression with as many words; only texts
+-- that do are read more closely. Phrases with gaps, and phrases whose meaning depends on the words
+-- around them, are expensive to match: their fixed parts are matched first.
 create or replace function memory.refresh_time_questions()
   returns void
   language plpgsql
@@ -68,7 +68,7 @@ begin
       filter (where p.is_phrase) || ') ' as fixed_parts
     from phrases as p
     cross join lateral (
-      -- Whoever holds a phrase holds its longest word.
+      -- A text that contains a phrase contains its longest word.
       select u.word
       from unnest(string_to_array(p.parts, ' ')) as u (word)
       order by length(u.word) desc, u.word
@@ -106,8 +106,8 @@ end;
 $$;
 
 comment on function memory.refresh_time_questions() is
-'Makes memory.tells_update and memory.asks_present ask for the words of memory.time_words. A '
-'change that adds or removes words calls it.';
+'Regenerates memory.tells_update and memory.asks_present from memory.time_words. Call it in each '
+'change that adds or removes words.';
 
 create or replace function memory.refresh_time_vocabulary()
   returns void
@@ -119,7 +119,7 @@ declare
   v_keys jsonb;
   v_vocabulary jsonb;
 begin
-  -- The shortest words for a unit are other words elsewhere, and seldom alone.
+  -- The shortest words for a unit mean something else in other languages, and rarely stand alone.
   select jsonb_object_agg(k.word, null) into v_keys
   from memory.time_words as w
   cross join lateral (
@@ -174,7 +174,7 @@ begin
     ) as k (kind, trust, letter)
       on k.kind = w.kind and k.trust = w.trust
     union all
-    -- How many words the longest of what begins with this one has.
+    -- The number of words of the longest phrase that begins with this word.
     select
       split_part(w.folded, ' ', 1), '+', max(cardinality(string_to_array(w.folded, ' ')))::text
     from memory.time_words as w
@@ -201,8 +201,8 @@ end;
 $$;
 
 comment on function memory.refresh_time_vocabulary() is
-'Makes memory.may_name_time and memory.time_vocabulary hold the words of memory.time_words. A '
-'change that adds or removes words calls it.';
+'Regenerates memory.may_name_time and memory.time_vocabulary from memory.time_words. Call it in '
+'each change that adds or removes words.';
 
 do $$
 begin
@@ -212,27 +212,27 @@ end;
 $$;
 
 comment on function memory.tells_update(text) is
-'Whether a text says that it is news that replaces what was known: holds, within its first 4,000 '
-'characters, a word of the kind update of memory.time_words, such as "no longer" or "from now on", '
-'as whole words in any case. False for NULL.';
+'Whether a text says that it is news that replaces earlier knowledge: its first 4,000 characters '
+'contain a word of the kind update of memory.time_words, such as "no longer" or "from now on", as '
+'whole words in any case. False for NULL.';
 grant execute on function memory.tells_update
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 comment on function memory.asks_present(text) is
-'Whether a question asks for the present state: holds, within its first 1,000 characters, a word '
-'of the kind present of memory.time_words, such as "currently" or "these days", as whole words in '
-'any case. False for NULL.';
+'Whether a question asks about the present: its first 1,000 characters contain a word of the kind '
+'present of memory.time_words, such as "currently" or "these days", as whole words in any case. '
+'False for NULL.';
 grant execute on function memory.asks_present
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 comment on function memory.may_name_time(text) is
-'Whether the first 1,000 characters of a text hold a word or a number by which texts name times, '
-'or a word of such an expression: what memory.read_period asks before it looks closer. False for '
-'NULL.';
+'Whether the first 1,000 characters of a text contain a word or number that a time expression may '
+'consist of: memory.read_period checks this before it parses the text. False for NULL.';
 comment on function memory.time_vocabulary() is
 'The words of memory.time_words that name times, folded (memory.fold_words): {word: {language: '
-'reading, "+": the most words of what begins with it}}. A reading is a letter for the kind and the '
-'value: M5 is a month, n and m one that is weak or a verb, W (d) a weekday, T a day, S (g) a '
-'season, K quarter, H holiday, U unit, Z number, z ordinal, R (r, Q) relative before (after, '
-'around), P part, v every, A ago, C since, I until, B before (V ago, too), L after, f from, t to, '
-'b between, & and, | or, o of, i in (j in the), u on, a article, _ filler, x another word.';
+'reading, "+": the number of words of the longest phrase that begins with it}}. A reading is a '
+'letter for the kind and the value: M5 is a month, n and m one that is weak or a verb, W (d) a '
+'weekday, T a day, S (g) a season, K quarter, H holiday, U unit, Z number, z ordinal, R (r, Q) '
+'relative before (after, around), P part, v every, A ago, C since, I until, B before (V ago, too), '
+'L after, f from, t to, b between, & and, | or, o of, i in (j in the), u on, a article, _ filler, '
+'x another word.';
 
 commit;

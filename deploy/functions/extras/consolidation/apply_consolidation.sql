@@ -32,7 +32,7 @@ as $$
 $$;
 
 comment on function memory.consolidation_key(memory.consolidation_runs, text, text[]) is
-'Idempotency key of an action: the same one drawn from the same episodes has the same key.';
+'The idempotency key of an action: the same action drawn from the same episodes has the same key.';
 
 create or replace function memory.read_evidence(
   run memory.consolidation_runs,
@@ -56,8 +56,8 @@ begin
   order by e.place
   limit 1;
   if found then
-    raise exception 'evidence % is no episode of this batch', quote_nullable(v_foreign)
-      using errcode = 'PM002', hint = 'Name ids of the episodes in the prompt, or none.';
+    raise exception 'evidence % is not an episode of this batch', quote_nullable(v_foreign)
+      using errcode = 'PM002', hint = 'Pass ids of episodes in the prompt, or leave evidence out.';
   end if;
   v_evidence := array(
     select distinct on (e.id) e.id::uuid
@@ -69,8 +69,8 @@ end;
 $$;
 
 comment on function memory.read_evidence(memory.consolidation_runs, jsonb) is
-'The episodes an action was drawn from: those that it names, else the whole batch. Errors: PM002 '
-'one that is not of the batch.';
+'The episodes an action was drawn from: those it names, or else the whole batch. Errors: PM002 an '
+'episode outside the batch.';
 
 create or replace function memory.link_evidence(
   tenant_id text,
@@ -101,7 +101,7 @@ $$;
 comment on function memory.link_evidence(text, text, uuid, uuid[], text) is
 'Links a memory to the episodes it was derived from, or episodes to the memory they contradict.';
 
--- What a client stored was stated; what consolidation inferred says so and may be replaced by it.
+-- What a client stored is stated. What consolidation inferred is marked, and it may supersede it.
 create or replace function memory.is_inferred(metadata jsonb)
   returns boolean
   language sql
@@ -110,7 +110,8 @@ create or replace function memory.is_inferred(metadata jsonb)
   return metadata ? 'consolidation_run';
 
 comment on function memory.is_inferred(jsonb) is
-'Whether a memory was inferred by consolidation (metadata.consolidation_run), not stated.';
+'Whether consolidation inferred a memory (metadata.consolidation_run) rather than a client stating '
+'it.';
 
 create or replace function memory.apply_fact(
   run memory.consolidation_runs,
@@ -152,7 +153,8 @@ begin
     memory.check_text('scope', v_scope, 128),
     memory.check_text('content', v_content, 1048576);
   if v_scope not in ('global', run.butler) and target.id is null then
-    raise exception 'scope % is not of butler %', quote_literal(v_scope), quote_literal(run.butler)
+    raise exception 'scope % does not belong to butler %',
+      quote_literal(v_scope), quote_literal(run.butler)
       using errcode = 'PM002', hint = 'Leave scope out, or pass global.';
   end if;
 
@@ -164,7 +166,7 @@ begin
       select f.validity from memory.facts as f
       where f.tenant_id = run.tenant_id and f.id = target.id
     )
-      using errcode = 'PM003', hint = 'Store what holds now as a new fact.';
+      using errcode = 'PM003', hint = 'Store the current content as a new fact.';
   end if;
 
   if v_active_id is not null then
@@ -222,11 +224,11 @@ $$;
 comment on function memory.apply_fact(
   memory.consolidation_runs, memory.settings, jsonb, memory.facts, timestamptz
 ) is
-'Stores a fact that was inferred, at most as lasting and sure as the settings allow. What is '
-'active under its key is confirmed if it says the same, superseded if it was inferred too, from '
-'sources that are trusted no more than these, and stands if somebody stated it: then the episodes '
-'are linked as contradicting it. Returns what happened. Errors: as store_fact, PM002 foreign '
-'evidence or scope.';
+'Stores an inferred fact, with the permanence and confidence limited by the settings. An active '
+'fact under its key is confirmed if it says the same; superseded if it was also inferred, from '
+'sources that are not more trusted; and kept otherwise, for example if a client stated it: then '
+'the episodes are linked as contradicting it. Returns what happened. Errors: as store_fact, PM002 '
+'evidence or scope of another butler.';
 
 create or replace function memory.apply_action(
   run memory.consolidation_runs,
@@ -266,7 +268,7 @@ begin
         and (f.source_butler = run.butler or f.scope in ('global', run.butler));
       if not found then
         raise exception 'no fact has id %', item ->> 'target_id'
-          using errcode = 'PM001', hint = 'Name a fact that the prompt shows.';
+          using errcode = 'PM001', hint = 'Pass the id of a fact in the prompt.';
       end if;
       return memory.apply_fact(run, settings, item, v_target, as_of);
 
@@ -316,7 +318,7 @@ begin
         return 'confirmed';
       end if;
       raise exception 'no fact or rule has id %', item #>> '{}'
-        using errcode = 'PM001', hint = 'Name a fact or rule that the prompt shows.';
+        using errcode = 'PM001', hint = 'Pass the id of a fact or rule in the prompt.';
   end case;
 end;
 $$;
@@ -324,8 +326,8 @@ $$;
 comment on function memory.apply_action(
   memory.consolidation_runs, memory.settings, text, jsonb, timestamptz
 ) is
-'Does one thing that consolidation came up with; only what the prompt of the butler may show can '
-'be changed. Returns what happened. Errors: those of its kind.';
+'Applies one action of a consolidation; it can only change what the prompt of the butler may '
+'contain. Returns what happened. Errors: those of the action.';
 
 create or replace function memory.try_action(
   run memory.consolidation_runs,
@@ -344,8 +346,8 @@ as $$
 begin
   outcome := memory.apply_action(run, settings, action, item, as_of);
 exception
-  -- What is wrong with this one; a lost connection, a lock or a full disk is nobody's fault and
-  -- undoes all.
+  -- Errors of the action itself. Others, such as a lost connection, a lock or a full disk, roll
+  -- back the whole call.
   when others then
     if sqlstate !~ '^(22|23|PM)' then
       raise;
@@ -360,8 +362,8 @@ $$;
 comment on function memory.try_action(
   memory.consolidation_runs, memory.settings, text, bigint, jsonb, timestamptz
 ) is
-'memory.apply_action in a subtransaction: what happened, or "rejected" and why. Errors: those that '
-'are not the fault of the action.';
+'memory.apply_action in a subtransaction: returns what happened, or "rejected" and why. Errors: '
+'those that the action did not cause.';
 
 create or replace function memory.read_actions(output jsonb)
   returns table (
@@ -385,8 +387,8 @@ as $$
 $$;
 
 comment on function memory.read_actions(jsonb) is
-'The elements of the four lists of an answer, in the order in which they are applied; place counts '
-'in each list from 1.';
+'The elements of the four lists of an answer, in the order in which they are applied; place is the '
+'position in each list, from 1.';
 
 create or replace function memory.count_outcomes(
   tenant_id text,
@@ -415,7 +417,7 @@ as $$
 $$;
 
 comment on function memory.count_outcomes(text, uuid, text[], jsonb) is
-'Adds what became of actions to the counts of their run.';
+'Adds the outcomes of actions to the counts of their run.';
 
 create or replace function memory.apply_consolidation(
   run_id uuid,
@@ -447,7 +449,7 @@ begin
     memory.check_object('output', output),
     memory.check_write_time('as_of', as_of);
   if v_run.status in ('proposed', 'done', 'undone') then
-    -- A repeated call: the first one did it all.
+    -- A repeated call: the first one applied everything.
     return next v_run;
     return;
   elsif v_run.status <> 'running' then
@@ -516,12 +518,12 @@ end;
 $$;
 
 comment on function memory.apply_consolidation(uuid, jsonb, text, text, timestamptz) is
-'Applies what was made of a batch, an object with the arrays new_facts, updated_facts, new_rules '
-'and confirmations, each element in a subtransaction of its own, and ends the run: its episodes '
-'are consolidated, unless every action was rejected (then as fail_consolidation). Returns the run, '
-'with counts and the reasons of what was rejected. With the setting consolidation_review the '
-'elements wait for memory.accept_proposals. Calling it again changes nothing. Errors: PM001 '
-'unknown run, PM002 no object, PM003 the lease was lost; locks and the like undo all.';
+'Applies the result of a batch, an object with the arrays new_facts, updated_facts, new_rules and '
+'confirmations, each element in its own subtransaction, and ends the run: its episodes are '
+'consolidated, unless every action was rejected (then as fail_consolidation). Returns the run, '
+'with counts and the reasons for rejections. With the setting consolidation_review the elements '
+'wait for memory.accept_proposals. Calling it again changes nothing. Errors: PM001 unknown run, '
+'PM002 not an object, PM003 the lease was lost; errors such as lock timeouts roll back everything.';
 grant execute on function memory.apply_consolidation to memory_worker;
 
 create or replace function memory.list_consolidation_runs(
@@ -552,7 +554,7 @@ end;
 $$;
 
 comment on function memory.list_consolidation_runs(text, integer, uuid) is
-'The runs of consolidation, newest first: of one butler or of all, or one of them. Errors: PM002.';
+'The consolidation runs, newest first: of one butler or all, or a single run. Errors: PM002.';
 grant execute on function memory.list_consolidation_runs
 to memory_worker, memory_reader, memory_admin;
 

@@ -4,7 +4,7 @@ begin;
 
 set local role memory_owner;
 
--- Written so that the planner makes it part of the query that calls it.
+-- begin atomic instead of SET search_path, so that the planner inlines the function.
 -- noqa: disable=AM04,RF01,RF03
 create or replace function memory.due_episodes(
   tenant_id text,
@@ -30,8 +30,8 @@ end;
 -- noqa: enable=AM04,RF01,RF03
 
 comment on function memory.due_episodes(text, text, timestamptz) is
-'The episodes of a butler, or of all, that wait for consolidation: pending ones, and failed ones '
-'whose retry time has come. Expired ones are left to cleanup.';
+'The episodes of a butler (NULL: of all) that are due for consolidation: pending ones, and failed '
+'ones whose retry time has passed. Expired ones are left to the cleanup.';
 
 create or replace function memory.list_due_consolidations(as_of timestamptz default now())
   returns table (
@@ -143,7 +143,7 @@ begin
     returning r.id into v_run_id;
     continue when v_run_id is null;
 
-    -- Only now: whoever had the lease until a moment ago may have ended their work.
+    -- Selected after taking the lease, because its previous holder may just have finished.
     v_ids := array(
       select e.id
       from memory.due_episodes(v_tenant_id, v_butler, as_of) as e
@@ -171,11 +171,11 @@ end;
 $$;
 
 comment on function memory.claim_episodes(text, integer, interval, timestamptz) is
-'Gives one worker the oldest episodes of one butler that wait for consolidation, in the order of '
-'created_at and id, and the run that stands for its lease: until it ends the run (apply_'
-'consolidation, fail_consolidation) or the lease runs out, nobody else gets episodes of this '
-'butler. Without butler: of the one whose oldest waits longest. No rows: nothing waits, or others '
-'are at it. Errors: PM002.';
+'Claims for one worker the oldest episodes of one butler that wait for consolidation, ordered by '
+'created_at and id, with the run that holds the lease: until the worker ends the run '
+'(apply_consolidation, fail_consolidation) or the lease expires, no other worker gets episodes of '
+'this butler. butler NULL: the one whose oldest episode has waited longest. No rows: nothing '
+'waits, or other workers hold the leases. Errors: PM002.';
 grant execute on function memory.claim_episodes to memory_worker;
 
 create or replace function memory.lock_run(
@@ -202,7 +202,8 @@ begin
 end;
 $$;
 
-comment on function memory.lock_run(text, uuid) is 'A run, locked. Errors: PM001.';
+comment on function memory.lock_run(text, uuid) is
+'Locks a run and returns it. Errors: PM001.';
 
 create or replace function memory.refuse_lost_lease(run memory.consolidation_runs)
   returns void
@@ -211,13 +212,13 @@ create or replace function memory.refuse_lost_lease(run memory.consolidation_run
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  raise exception 'consolidation run % is % and not yours any more', run.id, run.status
-    using errcode = 'PM003', hint = 'Discard this result and claim episodes anew.';
+  raise exception 'consolidation run % is % and no longer yours', run.id, run.status
+    using errcode = 'PM003', hint = 'Discard this result and claim episodes again.';
 end;
 $$;
 
 comment on function memory.refuse_lost_lease(memory.consolidation_runs) is
-'Raises PM003: the run has ended, or its lease ran out and was taken.';
+'Raises PM003: the run has ended, or its lease expired and was taken over.';
 
 create or replace function memory.extend_lease(
   run_id uuid,
@@ -252,8 +253,8 @@ end;
 $$;
 
 comment on function memory.extend_lease(uuid, interval, timestamptz) is
-'Keeps the lease of a run for longer; returns until when. Errors: PM001 unknown run, PM002, PM003 '
-'the lease was lost.';
+'Extends the lease of a run; returns when it ends. Errors: PM001 unknown run, PM002, PM003 the '
+'lease was lost.';
 grant execute on function memory.extend_lease to memory_worker;
 
 create or replace function memory.release_run(
@@ -361,9 +362,9 @@ end;
 $$;
 
 comment on function memory.fail_consolidation(uuid, text, text, text, timestamptz) is
-'Ends a run in which nothing was applied: its episodes wait 2^attempts minutes for another try, '
-'and become dead letters after consolidation_max_attempts. Returns how many of either. Errors: '
-'PM001 unknown run, PM002, PM003 the lease was lost.';
+'Ends a run without applying anything: its episodes are retried after 2^attempts minutes, and '
+'become dead letters after consolidation_max_attempts. Returns how many of each. Errors: PM001 '
+'unknown run, PM002, PM003 the lease was lost.';
 grant execute on function memory.fail_consolidation to memory_worker;
 
 create or replace function memory.requeue_episodes(
@@ -409,8 +410,8 @@ end;
 $$;
 
 comment on function memory.requeue_episodes(uuid[], timestamptz) is
-'Lets failed episodes and dead letters wait for consolidation anew, as if never tried: those '
-'named, or all dead letters. Returns how many. Errors: PM002.';
+'Makes failed episodes and dead letters pending again, as if never tried: the given ones, or all '
+'dead letters. Returns how many. Errors: PM002.';
 grant execute on function memory.requeue_episodes to memory_worker, memory_admin;
 
 create or replace function memory.get_consolidation_context(

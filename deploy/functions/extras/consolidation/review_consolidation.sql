@@ -41,7 +41,7 @@ begin
       p.outcome,
       case
         when p.action in ('updated_fact', 'confirmation') and f.id is null and r.id is null
-        then 'there is no such memory'
+        then 'no memory has this id'
         when p.action = 'confirmation' then 'would be confirmed'
         when f.validity <> 'active' then 'is ' || f.validity
         when lower(memory.collapse_whitespace(coalesce(f.content, r.content)))
@@ -135,9 +135,9 @@ end;
 $$;
 
 comment on function memory.accept_proposals(uuid, bigint[], timestamptz) is
-'Applies proposals of a run, those at these positions or all that are left, as apply_consolidation '
-'would have. Returns the run, which is done when nothing is proposed any more. Errors: PM001 '
-'unknown run, PM002.';
+'Applies proposals of a run, those at the given positions or all remaining ones, as '
+'apply_consolidation would have. Returns the run, which is done once no proposals remain. Errors: '
+'PM001 unknown run, PM002.';
 grant execute on function memory.accept_proposals to memory_admin;
 
 create or replace function memory.reject_proposals(
@@ -170,8 +170,8 @@ end;
 $$;
 
 comment on function memory.reject_proposals(uuid, bigint[]) is
-'Rejects proposals of a run, those at these positions or all that are left. Returns the run, which '
-'is done when nothing is proposed any more. Errors: PM001 unknown run.';
+'Rejects proposals of a run, those at the given positions or all remaining ones. Returns the run, '
+'which is done once no proposals remain. Errors: PM001 unknown run.';
 grant execute on function memory.reject_proposals to memory_admin;
 
 create or replace function memory.close_review(
@@ -201,6 +201,6 @@ end;
 $$;
 
 comment on function memory.close_review(text, uuid) is
-'A run, done if nothing of it is proposed any more.';
+'Sets a proposed run to done if no proposals remain, and returns the run.';
 
 commit;

@@ -87,11 +87,11 @@ end;
 $$;
 
 comment on function memory.undo_consolidation(uuid, timestamptz) is
-'Takes back what a run brought in, unless something newer depends on it: facts and rules that have '
-'been superseded, confirmed, applied or forgotten since stay as they are. What a fact had '
-'superseded is restored. Confirmations stay. Its episodes stay consolidated. Returns what became '
-'of each. A second call finds nothing more to do. Errors: PM001 unknown run, PM002, PM003 the run '
-'is not done.';
+'Reverts what a run stored, unless something newer depends on it: facts and rules that have since '
+'been superseded, confirmed, applied or forgotten stay as they are. Restores the facts that its '
+'facts superseded. Confirmations stay, and its episodes stay consolidated. Returns the outcome for '
+'each memory. A second call has nothing left to do. Errors: PM001 unknown run, PM002, PM003 the '
+'run is not done.';
 grant execute on function memory.undo_consolidation to memory_worker, memory_admin;
 
 commit;

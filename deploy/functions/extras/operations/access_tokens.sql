@@ -25,8 +25,8 @@ as $$
 declare
   v_tenant_id text := memory.current_tenant();
   v_actor text := coalesce(create_access_token.actor, create_access_token.name);
-  -- The tenant in hexadecimal, so that whoever is shown the token knows in which tenant to look it
-  -- up; then two random uuids, which the server draws from its strong source: 244 random bits.
+  -- The tenant in hexadecimal, which says where to look up the token, then two UUIDs from the
+  -- strong random source of the server: 244 random bits.
   v_token text := concat(
     'pymem_', encode(convert_to(v_tenant_id, 'UTF8'), 'hex'), '_',
     replace(concat(gen_random_uuid(), gen_random_uuid()), '-', '')
@@ -35,7 +35,7 @@ begin
   perform memory.check_text('name', create_access_token.name, 128);
   perform memory.check_word('role', create_access_token.role, '{reader,writer,worker,admin}');
   if not memory.is_actor(create_access_token.name) or not memory.is_actor(v_actor) then
-    raise exception 'name and actor are not names of 1 to 128 octets without control characters'
+    raise exception 'name and actor must be 1 to 128 bytes long, without control characters'
       using errcode = 'PM002', hint = 'Pass short names such as "laptop" and "assistant".';
   end if;
   perform memory.check_write_time('as_of', as_of);
@@ -58,9 +58,9 @@ end;
 $$;
 
 comment on function memory.create_access_token(text, text, text, interval, timestamptz) is
-'Makes a bearer token for the tenant and returns it: this once, for only its digest is kept. role: '
-'reader, writer (also stores), worker (also maintenance) or admin; actor: who acts by it, for the '
-'audit (NULL: the name); expires_in: at most 10 years. Errors: PM002.';
+'Creates a bearer token for the tenant and returns it, only this once: only its digest is stored. '
+'role: reader, writer (can also store), worker (also maintenance) or admin; actor: who acts with '
+'it, for the audit (NULL: the name); expires_in: at most 10 years. Errors: PM002.';
 grant execute on function memory.create_access_token to memory_admin;
 
 create or replace function memory.list_access_tokens(as_of timestamptz default now())
@@ -135,12 +135,12 @@ end;
 $$;
 
 comment on function memory.revoke_access_token(uuid, timestamptz) is
-'Ends an access token: from the commit on it is refused. Revoking it again changes nothing. '
-'Returns whether there is such a token. Errors: PM002.';
+'Revokes an access token: it is refused once this commits. Revoking it again changes nothing. '
+'Returns whether the token exists. Errors: PM002.';
 grant execute on function memory.revoke_access_token to memory_admin;
 
--- Looking a digest up needs no comparison in constant time: how far it matches a stored one tells
--- nothing about a token that would match all of it.
+-- Digests need no constant-time comparison: how much of a stored digest matches reveals nothing
+-- about a token with that digest.
 create or replace function memory.authenticate_token(
   token_digest bytea,
   as_of timestamptz default now()
@@ -164,7 +164,7 @@ declare
   v_token memory.access_tokens;
 begin
   perform memory.check_time('as_of', as_of);
-  -- Revoked is revoked, whatever the time.
+  -- A revoked token is refused at any as_of.
   select t.* into v_token
   from memory.access_tokens as t
   where t.tenant_id = v_tenant_id
@@ -175,7 +175,7 @@ begin
     return;
   end if;
 
-  -- No request waits for another one, or for a transaction that revokes.
+  -- skip locked: a request never waits for another one or for a revocation.
   if coalesce(v_token.last_used_on, '-infinity') < v_today
     and current_setting('transaction_read_only') = 'off'
   then
@@ -196,10 +196,10 @@ end;
 $$;
 
 comment on function memory.authenticate_token(bytea, timestamptz) is
-'Whose token has this SHA-256, within the tenant of this transaction; no row for one that is '
-'unknown, expired or revoked. For servers: a token is pymem_<tenant in hexadecimal>_<secret>; name '
-'that tenant with set_request in the same transaction. It is given the digest so that no token '
-'reaches the server''s log. Remembers the day of use. Errors: PM002.';
+'The access token with this SHA-256 digest, within the current tenant; no row if it is unknown, '
+'expired or revoked. For servers: a token is pymem_<tenant in hexadecimal>_<secret>; set that '
+'tenant with set_request in the same transaction. Takes the digest so that no token appears in the '
+'server log. Records the day of use. Errors: PM002.';
 grant execute on function memory.authenticate_token
 to memory_writer, memory_worker, memory_reader, memory_admin;
 

@@ -19,7 +19,7 @@ begin
   return query values
   (
     'login', false,
-    format('%I acts for tenant %L, and is held by row security', session_user, tenant_id)
+    format('%I acts for tenant %L and is subject to row security', session_user, tenant_id)
   ),
   (
     'server', false,
@@ -30,14 +30,14 @@ begin
       memory.version()
     )
   ),
-  ('row_security', false, 'every table keeps the tenants apart'),
-  ('guards', false, 'nothing can be written past the audit'),
+  ('row_security', false, 'every table separates the tenants'),
+  ('guards', false, 'nothing can bypass the audit'),
   ('privileges', false, 'roles, owners and privileges are as deployed'),
-  ('indexes', false, 'every index is there and valid'),
-  ('statistics', false, 'autovacuum looks after every table'),
-  ('embeddings', true, 'no memory waits long for its vector'),
-  ('consolidation', true, 'no episode waits long for consolidation'),
-  ('jobs', true, 'the periodic jobs have left nothing undone'),
+  ('indexes', false, 'every index exists and is valid'),
+  ('statistics', false, 'autovacuum maintains every table'),
+  ('embeddings', true, 'no memory has waited long for its embedding'),
+  ('consolidation', true, 'no episode has waited long for consolidation'),
+  ('jobs', true, 'the periodic jobs are up to date'),
   ('settings', true, 'no setting contradicts another'),
   ('tokens', true, 'no access token in use expires soon');
 end;
@@ -66,7 +66,7 @@ begin
     v_settings := memory.current_settings();
   exception
     when invalid_authorization_specification then
-      null; -- No tenant: examine_login says so, and the checks that need one find nothing.
+      null; -- No tenant: examine_login reports it, and the checks that need one find nothing.
   end;
 
   return query

@@ -16,6 +16,7 @@ create or replace function memory.append_digest(
   return sha256(coalesce(hash, head) || digest);
 
 comment on function memory.append_digest(bytea, bytea, bytea) is
-'The next hash of a chain: SHA-256 of the hash before it, or else the head, and a digest.';
+'The next hash of a chain: SHA-256 of the previous hash, or of the head if there is none, and a '
+'digest.';
 
 commit;

@@ -19,7 +19,7 @@ create or replace function memory.event_digest(event memory.memory_events)
   ));
 
 comment on function memory.event_digest(memory.memory_events) is
-'SHA-256 of all columns of an event, written as a JSON array; the time in seconds since 1970.';
+'SHA-256 of all columns of an event as a JSON array; the time in seconds since 1970.';
 
 create or replace function memory.seal_events(max_events integer default 1000000)
   returns table (
@@ -43,7 +43,7 @@ begin
   insert into memory.event_chain_heads as h (tenant_id, position, hash, sealed_at)
   values (v_tenant_id, 0, '', now())
   on conflict (tenant_id) do nothing;
-  -- One at a time for a tenant; what another one has sealed meanwhile is visible below.
+  -- One session at a time per tenant; what another one has just sealed is visible below.
   select h.* into v_head
   from memory.event_chain_heads as h
   where h.tenant_id = v_tenant_id
@@ -92,10 +92,10 @@ end;
 $$;
 
 comment on function memory.seal_events(integer) is
-'Seals what has happened since the last seal: appends each new event, at most max_events, to the '
-'hash chain of the tenant. Outside of the transactions that write events, which so never wait for '
-'each other. Returns how many were sealed, and the end of the chain: keep a copy elsewhere, for '
-'memory.verify_chain. Errors: PM002.';
+'Seals the events since the last seal: appends each new event, at most max_events, to the hash '
+'chain of the tenant. Runs apart from the transactions that write events, so that these never wait '
+'for each other. Returns how many were sealed, and the end of the chain: keep a copy elsewhere, '
+'for memory.verify_chain. Errors: PM002.';
 grant execute on function memory.seal_events to memory_worker;
 
 create or replace function memory.get_chain_head()
@@ -146,7 +146,7 @@ as $$
   union all
   select
     'guard removed', null, null, null, null,
-    format('the trigger %I of memory.%I does not fire always', g.trigger, g.relation)
+    format('the trigger %I of memory.%I is not set to ENABLE ALWAYS', g.trigger, g.relation)
   from (values
     ('memory_events', 'refuse_change'),
     ('memory_events', 'refuse_truncate'),
@@ -163,8 +163,8 @@ as $$
 $$;
 
 comment on function memory.check_guards() is
-'What an owner or superuser may have changed about the tables to write past the audit: rewrite '
-'rules, and triggers that are disabled or gone.';
+'Changes by an owner or superuser that allow writes to bypass the audit: rewrite rules, and '
+'triggers that are disabled or dropped.';
 
 create or replace function memory.check_seals(tenant_id text)
   returns setof memory.chain_problem
@@ -176,10 +176,10 @@ as $$
   select
     p.problem, c.position, c.event_id, c.memory_type, c.memory_id,
     case p.problem
-      when 'event missing' then 'the sealed event is not there any more'
-      when 'event changed' then 'the event is not the one that was sealed'
-      when 'seal missing' then format('the seals from %s on', c.expected_position)
-      else 'the hash does not follow from the one before it'
+      when 'event missing' then 'the sealed event no longer exists'
+      when 'event changed' then 'the event differs from the sealed one'
+      when 'seal missing' then format('seals are missing from position %s on', c.expected_position)
+      else 'the hash does not follow from the previous one'
     end
   from (
     select
@@ -214,14 +214,14 @@ as $$
     )
   union all
   select
-    'chain cut off', s.position, s.event_id, null, null, 'seals lie beyond the end of the chain'
+    'chain cut off', s.position, s.event_id, null, null, 'seals exist beyond the end of the chain'
   from memory.event_chain as s
   left join memory.event_chain_heads as h on h.tenant_id = s.tenant_id
   where s.tenant_id = check_seals.tenant_id and s.position = coalesce(h.position, 0) + 1;
 $$;
 
 comment on function memory.check_seals(text) is
-'Where the chain of a tenant, its events and its end contradict each other.';
+'Contradictions between the hash chain of a tenant, its events and its end.';
 
 create or replace function memory.check_event_coverage(tenant_id text)
   returns setof memory.chain_problem
@@ -243,7 +243,7 @@ as $$
     select 'entity', n.id, n.lifecycle_state
     from memory.entities as n where n.tenant_id = check_event_coverage.tenant_id
   ),
-  -- The last event of each memory that tells of its state.
+  -- The last event of each memory that records its state.
   told as (
     select distinct on (e.memory_id)
       e.memory_type, e.memory_id, e.id as event_id, e.payload ->> 'to' as state
@@ -265,9 +265,11 @@ as $$
     end,
     null::bigint, t.event_id, coalesce(m.memory_type, t.memory_type), coalesce(m.id, t.memory_id),
     case
-      when t.memory_id is null then 'no event tells of its creation'
-      when m.id is null then format('the last event left it %s', t.state)
-      else format('it is %s, and the last event left it %s', m.lifecycle_state, t.state)
+      when t.memory_id is null then 'no event records its creation'
+      when m.id is null then format('the last event records the state %s', t.state)
+      else format(
+        'its state is %s, but the last event records %s', m.lifecycle_state, t.state
+      )
     end
   from memories as m
   full join told as t on t.memory_id = m.id and t.memory_type = m.memory_type
@@ -277,7 +279,7 @@ as $$
 $$;
 
 comment on function memory.check_event_coverage(text) is
-'Memories of which the events tell nothing, or something else than their rows.';
+'Memories without events, and memories whose rows and events disagree.';
 
 create or replace function memory.verify_chain(
   anchor_position bigint default null,
@@ -296,7 +298,7 @@ declare
 begin
   perform memory.check_number('max_results', max_results, 1, 10000);
   if (anchor_position is null) <> (anchor_hash is null) then
-    raise exception 'an anchor is a position and a hash'
+    raise exception 'an anchor needs a position and a hash'
       using errcode = 'PM002', hint = 'Pass both, as memory.seal_events returned them.';
   end if;
 
@@ -307,7 +309,7 @@ begin
     union all
     select
       'chain cut off', anchor_position, null, null, null,
-      'the chain does not hold the hash that was kept elsewhere'
+      'the chain does not contain the hash of the anchor'
     where anchor_position is not null and not exists (
       select from memory.event_chain as s
       where s.tenant_id = v_tenant_id and s.position = anchor_position and s.hash = anchor_hash
@@ -323,11 +325,11 @@ end;
 $$;
 
 comment on function memory.verify_chain(bigint, bytea, integer) is
-'What contradicts the hash chain of the tenant, the first place in it first: events or seals that '
-'were changed, removed or put in between, a chain that was cut off, rules and triggers that let '
-'somebody write past the audit, and memories whose rows and events disagree. No rows: nothing. '
-'With an anchor, what memory.seal_events returned and was kept elsewhere, also a chain that was '
-'made anew is found. Events since the last seal are not covered by it. Errors: PM002.';
+'What contradicts the hash chain of the tenant, ordered by position: events or seals that were '
+'changed, removed or inserted, a chain that was cut off, rules and triggers that allow writes to '
+'bypass the audit, and memories whose rows and events disagree. No rows: no problems. With an '
+'anchor, a result of memory.seal_events that was kept elsewhere, this also detects a rebuilt '
+'chain. Events since the last seal are not covered. Errors: PM002.';
 grant execute on function memory.verify_chain to memory_worker, memory_reader, memory_admin;
 
 commit;

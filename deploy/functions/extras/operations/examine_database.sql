@@ -16,7 +16,7 @@ create or replace function memory.enumerate(names text[])
     end;
 
 comment on function memory.enumerate(text[]) is
-'The first three of a list of names, and how many there are besides.';
+'The first three of a list of names, and how many more there are.';
 
 create or replace function memory.counted(
   number bigint,
@@ -52,7 +52,7 @@ create or replace function memory.age_in_words(
   end;
 
 comment on function memory.age_in_words(timestamptz, timestamptz) is
-'How long ago something was, such as "3 days" or "20 minutes": whole units, rounded down.';
+'How long ago a time was, such as "3 days" or "20 minutes": whole units, rounded down.';
 
 create or replace function memory.examine_login(tenant_id text)
   returns setof memory.finding
@@ -67,20 +67,20 @@ declare
   v_is_superuser boolean := (select r.rolsuper from pg_roles as r where r.rolname = session_user);
   v_is_gateway boolean := pg_has_role(session_user, 'memory_gateway', 'member');
 begin
-  -- Whom row security does not hold; a superuser counts as a member of every role.
+  -- Roles that bypass row security; a superuser counts as a member of every role.
   return query
   select
     'error', 'login', r.rolname::text,
     case
       when r.rolname <> session_user
       then format(
-        'the login %I may become %I, whom row security does not hold', session_user, r.rolname
+        'the login %I can become %I, which bypasses row security', session_user, r.rolname
       )
       when r.rolsuper
-      then format('the login %I is a superuser, whom row security does not hold', session_user)
-      else format('the login %I has BYPASSRLS: row security does not hold it', session_user)
+      then format('the login %I is a superuser, which bypasses row security', session_user)
+      else format('the login %I has BYPASSRLS and bypasses row security', session_user)
     end,
-    'Deploy and repair with it, and connect applications as a login of their own '
+    'Use it only to deploy and repair; give applications a login of their own '
     '(sql/grant_login.sql).'
   from pg_roles as r
   where (r.rolsuper or r.rolbypassrls)
@@ -93,11 +93,11 @@ begin
   select
     'error', 'login', o.role,
     format('the login %I is a member of %s, which %s', session_user, o.role, o.power),
-    'Deploy and repair with it, and connect applications as a login of their own '
+    'Use it only to deploy and repair; give applications a login of their own '
     '(sql/grant_login.sql).'
   from (values
-    ('memory_owner', 'may change tables and switch the audit off'),
-    ('memory_search', 'reads the memories of every tenant')
+    ('memory_owner', 'can change tables and turn off the audit'),
+    ('memory_search', 'can read the memories of every tenant')
   ) as o (role, power)
   where not v_is_superuser and pg_has_role(session_user, o.role, 'member');
 
@@ -105,11 +105,11 @@ begin
   select
     'error', 'login', 'schema public',
     format(
-      'the login %I owns the schema public, where functions look: what it creates there may run as '
-      'memory_owner',
+      'the login %I owns the schema public, which functions search: what it creates there may run '
+      'as memory_owner',
       session_user
     ),
-    'Deploy and repair with it, and connect applications as a login of their own '
+    'Use it only to deploy and repair; give applications a login of their own '
     '(sql/grant_login.sql).'
   from pg_namespace as n
   where n.nspname = 'public'
@@ -121,13 +121,13 @@ begin
     case when v_is_gateway then 'warning' else 'error' end, 'login', session_user::text,
     case
       when v_is_gateway
-      then 'no tenant is named, so that only the database was examined, and no memories'
-      else format('the login %I is bound to no tenant, so that every call is refused', session_user)
+      then 'no tenant is set, so only the database was checked, not the memories'
+      else format('the login %I is not bound to a tenant, so every call is refused', session_user)
     end,
     case
       when v_is_gateway
       then 'Call memory.set_request(tenant_id => ...) first, in the same transaction.'
-      else 'An administrator binds it to one with sql/grant_login.sql.'
+      else 'Ask an administrator to bind it to one with sql/grant_login.sql.'
     end
   where examine_login.tenant_id is null;
 
@@ -135,16 +135,17 @@ begin
   select
     'info', 'login', 'memory_gateway',
     format(
-      'the login %I is bound to tenant %s, so that its role memory_gateway is of no effect',
+      'the login %I is bound to tenant %s, so its role memory_gateway has no effect',
       session_user, quote_literal(v_bound_to)
     ),
-    'Revoke the role, or let the login name tenants: memory.unbind_login.'
+    'Revoke the role, or unbind the login to let it set tenants: memory.unbind_login.'
   where v_bound_to is not null and v_is_gateway and not v_is_superuser;
 end;
 $$;
 
 comment on function memory.examine_login(text) is
-'What is unsafe about the login of this session, or keeps it from its tenant (NULL: it has none).';
+'Problems with the login of this session: too many rights, or no access to a tenant (tenant_id '
+'NULL: it has none).';
 
 create or replace function memory.examine_server(server_version_num integer)
   returns setof memory.finding
@@ -177,13 +178,13 @@ begin
     (
       n.nspname <> 'public',
       'error',
-      format('the extension vector is in schema %I, where functions do not look', n.nspname),
+      format('the extension vector is in schema %I, which functions do not search', n.nspname),
       'Move it: alter extension vector set schema public;'
     ),
     (
       a.default_version <> e.extversion,
       'info',
-      format('of pgvector, %s is installed and %s is there', e.extversion, a.default_version),
+      format('pgvector %s is installed, and %s is available', e.extversion, a.default_version),
       'Update it: alter extension vector update;'
     )
   ) as p (is_so, severity, message, hint)
@@ -192,8 +193,8 @@ begin
   return query
   select
     'info', 'server', 'pg_trgm',
-    'the extension pg_trgm is not in schema public: no entity is found by a similar name',
-    'If similar names matter: create extension pg_trgm with schema public;'
+    'the extension pg_trgm is not in schema public: entities are not found by similar names',
+    'If similar names should be found: create extension pg_trgm with schema public;'
   where not exists (
     select from pg_extension as e
     where e.extname = 'pg_trgm' and e.extnamespace = 'public'::regnamespace
@@ -202,7 +203,7 @@ end;
 $$;
 
 comment on function memory.examine_server(integer) is
-'What is wrong with the release of PostgreSQL (as of server_version_num) and its extensions.';
+'Problems with the version of PostgreSQL (server_version_num) and its extensions.';
 
 create or replace function memory.examine_row_security()
   returns setof memory.finding
@@ -223,7 +224,7 @@ as $$
   where c.relnamespace = 'memory'::regnamespace and c.relkind in ('r', 'p')
     and not (c.relrowsecurity and c.relforcerowsecurity)
   union all
-  -- tenant_logins, which tells the tenant, is its owner's alone.
+  -- Except tenant_logins: only its owner may read it, and it determines the tenant.
   select
     'error', 'row_security', format('memory.%I', c.relname),
     'no policy restricts a tenant to its own rows',
@@ -252,7 +253,7 @@ as $$
 $$;
 
 comment on function memory.examine_row_security() is
-'Tables that do not keep the tenants apart any more.';
+'Tables that no longer separate the tenants.';
 
 create or replace function memory.examine_guards()
   returns setof memory.finding
@@ -262,19 +263,19 @@ create or replace function memory.examine_guards()
 as $$
   select
     'error', 'guards', 'triggers', g.detail,
-    'Whatever was written meanwhile left no event: look at it (memory.verify_chain), then make the '
-    'trigger again as deploy/ has it, or drop the rule.'
+    'What was written in the meantime left no event: review it (memory.verify_chain), then '
+    'recreate the trigger as in deploy/, or drop the rule.'
   from memory.check_guards() as g
   union all
   select
     'error', 'guards', 'session_replication_role',
-    'triggers do not fire in this session: what it writes leaves no event, nor a vector to make',
-    'reset session_replication_role; and see pg_db_role_setting for who set it.'
+    'triggers do not fire in this session: its writes leave no event and queue no embedding',
+    'reset session_replication_role; and see in pg_db_role_setting where it is set.'
   where current_setting('session_replication_role') = 'replica';
 $$;
 
 comment on function memory.examine_guards() is
-'What lets somebody write past the audit: see memory.check_guards.';
+'What allows writes to bypass the audit: see memory.check_guards.';
 
 create or replace function memory.examine_privileges(
   tenant_id text,
@@ -289,7 +290,7 @@ begin
   return query
   select
     'error', 'privileges', r.rolname::text,
-    format('the role %I may log in, or has a power over the cluster', r.rolname),
+    format('the role %I can log in or has cluster-wide rights', r.rolname),
     format('alter role %I nologin nosuperuser nobypassrls nocreaterole;', r.rolname)
   from pg_roles as r
   where r.rolname in (
@@ -318,8 +319,8 @@ begin
   )
   select
     'error', 'privileges', 'public',
-    format('everybody may use %s', memory.enumerate(array_agg(o.name order by o.name))),
-    'Revoke it from public, and grant again what deploy/privileges.sql does.'
+    format('everyone can use %s', memory.enumerate(array_agg(o.name order by o.name))),
+    'Revoke it from public, and repeat the grants in deploy/privileges.sql.'
   from objects as o
   where exists (select from aclexplode(o.acl) as a where a.grantee = 0)
   having count(*) > 0
@@ -327,23 +328,23 @@ begin
   select
     'warning', 'privileges', o.owner::regrole::text,
     format(
-      'the role %s owns, and so runs as or may change, %s',
+      'the role %s owns, and so can change or runs, %s',
       o.owner::regrole, memory.enumerate(array_agg(o.name order by o.name))
     ),
-    'Keep additions in a schema of their own, or give them to memory_owner.'
+    'Keep additions in a separate schema, or make memory_owner their owner.'
   from objects as o
   where o.owner not in ('memory_owner'::regrole, 'memory_search'::regrole)
   group by o.owner;
 
-  -- Functions find the extensions there, and whatever else is there. Its owner is not looked at
-  -- here, since in most databases that is who deploys.
+  -- Functions find the extensions in schema public, and everything else in it. Its owner is not
+  -- checked here, because in most databases that is the deployer.
   return query
   select distinct
     'error', 'privileges', 'schema public',
     format(
-      '%s may create objects in the schema public, where functions look, and so run code as '
+      '%s can create objects in the schema public, which functions search, and so run code as '
       'memory_owner',
-      case when a.grantee = 0 then 'everybody' else format('the role %s', a.grantee::regrole) end
+      case when a.grantee = 0 then 'everyone' else format('the role %s', a.grantee::regrole) end
     ),
     format(
       'revoke create on schema public from %s cascade;',
@@ -354,12 +355,12 @@ begin
   where n.nspname = 'public' and a.privilege_type = 'CREATE' and a.grantee <> n.nspowner
     and (a.grantee = 0 or not pg_has_role(a.grantee, 'memory_owner', 'member'));
 
-  -- A tenant learns of its own logins only.
+  -- A tenant sees only its own logins.
   return query
   select
     'warning', 'privileges', l.login::text,
     format(
-      'the login %I of tenant %L is gone, and its binding is not: the next login of that name has '
+      'the login %I of tenant %L was dropped but is still bound: the next login of that name gets '
       'the tenant',
       l.login, l.tenant_id
     ),
@@ -375,7 +376,7 @@ begin
   select
     'warning', 'privileges', r.rolname::text,
     format(
-      'the role %I has CREATEROLE, and so may grant itself memory_owner before PostgreSQL 16',
+      'the role %I has CREATEROLE and, before PostgreSQL 16, can grant itself memory_owner',
       r.rolname
     ),
     format('Upgrade PostgreSQL, or: alter role %I nocreaterole;', r.rolname)
@@ -391,9 +392,9 @@ end;
 $$;
 
 comment on function memory.examine_privileges(text, integer) is
-'Whether the roles, owners and privileges are those of the deployment, as a restore may lose them, '
-'and who could get those of the owner: by the schema public, or (as of server_version_num) by '
-'CREATEROLE. Also bindings of logins that are gone: those of the tenant, or all for the owner.';
+'Roles, owners and privileges that differ from the deployment, for example after a restore, and '
+'roles that could gain those of the owner: through schema public or, by server_version_num, '
+'CREATEROLE. Also bindings of dropped logins: those of the tenant, or all for the owner.';
 
 create or replace function memory.examine_indexes()
   returns setof memory.finding
@@ -402,10 +403,10 @@ create or replace function memory.examine_indexes()
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
   select
-    -- One that is unique guards what no other one does.
+    -- Without a unique index nothing enforces its key.
     case when i.repair ~* '^(create unique|alter table)' then 'error' else 'warning' end,
     'indexes', i.index_name, format('the index is %s', i.problem),
-    format('As owner of the schema, outside of a transaction: %s;', i.repair)
+    format('As owner of the schema, outside a transaction: %s;', i.repair)
   from memory.check_indexes() as i;
 $$;
 
@@ -419,7 +420,7 @@ create or replace function memory.examine_statistics()
 as $$
   select
     'warning', 'statistics', s.name,
-    'autovacuum is off: dead rows stay, and plans are made by old statistics',
+    'autovacuum is off: dead rows accumulate, and plans rely on old statistics',
     format('Set %s = on in postgresql.conf.', s.name)
   from unnest('{autovacuum,track_counts}'::text[]) as s (name)
   where current_setting(s.name) = 'off'
@@ -437,7 +438,7 @@ as $$
   union all
   select
     'warning', 'statistics', format('memory.%I', c.relname),
-    'the table is large and was never analyzed, so that plans are guesses',
+    'the table is large and was never analyzed, so plans are guesses',
     format('As owner of the schema: analyze memory.%I;', c.relname)
   from pg_class as c
   where c.relnamespace = 'memory'::regnamespace and c.relkind = 'r'
@@ -457,6 +458,6 @@ as $$
 $$;
 
 comment on function memory.examine_statistics() is
-'Tables that autovacuum does not look after.';
+'Tables that autovacuum does not maintain.';
 
 commit;

@@ -27,10 +27,10 @@ begin
       b.status = 'active' and b.embedding_version_id is null,
       case settings.retrieval_mode when 'keyword' then 'info' else 'warning' end,
       format(
-        'no embedding model is registered, so that %s can be found by words only',
+        'no embedding model is registered, so %s can be found by words only',
         memory.counted(b.pending, 'memory')
       ),
-      'Let an embedding worker run (docs/operations.md), or mean it: '
+      'Run an embedding worker (docs/operations.md), or, if keyword-only search is intended: '
       'select memory.configure(''{"retrieval_mode": "keyword"}'');'
     ),
     (
@@ -41,7 +41,7 @@ begin
         'waiting for a vector of model %s: %s, for up to %s',
         b.model, memory.counted(b.pending, 'memory'), memory.age_in_words(b.oldest_at, as_of)
       ),
-      'Let an embedding worker of that model run (docs/operations.md).'
+      'Run an embedding worker with that model (docs/operations.md).'
     ),
     (
       b.status = 'building' and b.pending = 0,
@@ -54,10 +54,10 @@ begin
       and b.claimed = 0 and b.oldest_at < as_of - interval '1 day',
       'warning',
       format(
-        'the change to model %s stands still: %s without its vector, for up to %s',
+        'the change to model %s is stalled: %s without a vector, for up to %s',
         b.model, memory.counted(b.pending, 'memory'), memory.age_in_words(b.oldest_at, as_of)
       ),
-      'Let an embedding worker of that model run (docs/operations.md), or give up: '
+      'Run an embedding worker with that model (docs/operations.md), or cancel: '
       'select memory.cancel_reembedding();'
     ),
     (
@@ -65,7 +65,8 @@ begin
       and not (b.claimed = 0 and b.oldest_at < as_of - interval '1 day'),
       'info',
       format(
-        'a change to model %s is under way: %s to go', b.model, memory.counted(b.pending, 'memory')
+        'a change to model %s is in progress: %s to go',
+        b.model, memory.counted(b.pending, 'memory')
       ),
       'Switch when it is done: select memory.activate_embedding_version();'
     )
@@ -76,10 +77,10 @@ begin
   select
     'warning', 'embeddings', q.target,
     format(
-      'given to embedding workers five times and more, and without a vector still: %s',
+      'claimed by embedding workers five times or more, still without a vector: %s',
       memory.counted(count(*), 'memory')
     ),
-    'See the log of the worker; memory.embedding_queue tells which they are.'
+    'See the log of the worker; memory.embedding_queue lists the memories.'
   from memory.embedding_queue as q
   where q.tenant_id = settings.tenant_id
     and q.target in ('active', 'building')
@@ -91,10 +92,10 @@ begin
   select
     'info', 'embeddings', 'embedding_rendering',
     format(
-      'episodes are to be embedded as "%s", and their vectors are made of "%s"',
+      'episodes should be embedded as "%s", but their vectors are made from "%s"',
       settings.embedding_rendering, v.rendering
     ),
-    format('Make them anew: select memory.start_reembedding(%L, %L);', v.model, v.version)
+    format('Embed them again: select memory.start_reembedding(%L, %L);', v.model, v.version)
   from memory.active_embedding_version() as v
   where v.rendering <> settings.embedding_rendering
     and not exists (
@@ -106,10 +107,10 @@ begin
   select
     'warning', 'embeddings', i.memory_type,
     format(
-      'searches compare all of %s: more than exact_scan_limit (%s)',
+      'searches compare the vectors of %s, more than exact_scan_limit (%s)',
       memory.counted(c.documents, i.memory_type), settings.exact_scan_limit
     ),
-    'select memory.rebuild_vector_indexes(); or mean it, and raise exact_scan_limit.'
+    'select memory.rebuild_vector_indexes(); or, if that is intended, raise exact_scan_limit.'
   from memory.vector_indexes() as i
   join unnest(memory.corpus_sizes(memory.memory_type_names())) as c on c.memory_type = i.memory_type
   where i.method = 'exact' and c.documents > settings.exact_scan_limit
@@ -118,8 +119,9 @@ end;
 $$;
 
 comment on function memory.examine_embeddings(memory.settings, timestamptz) is
-'Memories that wait for a vector for more than an hour or in vain, a change of model that stands '
-'still (for a day), and many vectors without an index.';
+'Memories that have waited for a vector for more than an hour, or have failed five times, a model '
+'change that has stalled for a day or only needs the switch, vectors of another rendering, and '
+'many vectors without an index.';
 
 create or replace function memory.examine_consolidation(
   settings memory.settings,
@@ -142,7 +144,7 @@ begin
       memory.age_in_words(min(d.oldest_at), as_of)
     ),
     format(
-      'Let a consolidation worker run (docs/consolidation.md). Episodes are stored for %s days.',
+      'Run a consolidation worker (docs/consolidation.md). Episodes are kept for %s days.',
       settings.episode_ttl_days
     )
   from memory.list_due_consolidations(as_of - interval '1 day') as d
@@ -164,7 +166,7 @@ begin
     values
     (
       'failed', c.failed, 'info',
-      format('failed, and waiting for another try: %s', memory.counted(c.failed, 'episode')),
+      format('failed and waiting for a retry: %s', memory.counted(c.failed, 'episode')),
       'See why: select errors from memory.list_consolidation_runs();'
     ),
     (
@@ -197,10 +199,10 @@ begin
   select
     'warning', 'consolidation', r.butler,
     format(
-      'the lease of a run ended %s ago: its worker died, and nobody has come since',
+      'the lease of a run ended %s ago: its worker died, and no other has run since',
       memory.age_in_words(r.leased_until, as_of)
     ),
-    'Let a consolidation worker run (docs/consolidation.md): it gives the episodes back.'
+    'Run a consolidation worker (docs/consolidation.md): it releases the episodes.'
   from memory.consolidation_runs as r
   where r.tenant_id = settings.tenant_id
     and r.status = 'running'
@@ -210,7 +212,7 @@ begin
   select
     'warning', 'consolidation', 'review',
     format(
-      'proposed in %s, and neither accepted nor rejected for up to %s',
+      'proposed in %s, neither accepted nor rejected for up to %s',
       memory.counted(count(*), 'run'), memory.age_in_words(min(r.finished_at), as_of)
     ),
     'See memory.preview_proposals; memory.accept_proposals and memory.reject_proposals.'
@@ -223,8 +225,8 @@ end;
 $$;
 
 comment on function memory.examine_consolidation(memory.settings, timestamptz) is
-'Episodes that wait although consolidation was due a day ago, those that failed and dead letters, '
-'runs that fail one after the other or whose lease ended an hour ago, and proposals that wait for '
+'Episodes that wait although consolidation was due a day ago, failed episodes and dead letters, '
+'consecutive runs that failed or whose lease ended an hour ago, and proposals that have waited for '
 'a week.';
 
 create or replace function memory.examine_jobs(
@@ -263,11 +265,11 @@ begin
 
   return query
   select
-    -- To go without seals is a choice.
+    -- Not sealing events is a valid choice.
     case when j.job = 'seal_events' and j.schedule = 'off' then 'info' else 'warning' end,
     'jobs', j.job, o.message,
     format(
-      'select %s; and see that something runs it (docs/operations.md): its schedule is "%s".',
+      'select %s; and make sure that something runs it (docs/operations.md): its schedule is "%s".',
       j.call, j.schedule
     )
   from memory.all_jobs(settings) as j
@@ -275,14 +277,14 @@ begin
     select
       'run_decay_sweep' as job, v_aged > 0 as is_overdue,
       format(
-        'not in the state that their confidence has had for two days: %s',
+        'overdue for a decay sweep for two days: %s',
         memory.counted(v_aged, 'memory')
       ) as message
     union all
     select
       'run_episode_cleanup', count(*) > 0,
       format(
-        'expired more than two days ago, and not deleted: %s', memory.counted(count(*), 'episode')
+        'expired more than two days ago but not deleted: %s', memory.counted(count(*), 'episode')
       )
     from memory.episodes as e
     where e.tenant_id = settings.tenant_id
@@ -295,7 +297,7 @@ begin
     select
       'run_rule_hygiene', count(*) > 0,
       format(
-        'due for two days to become a warning, or proven: %s', memory.counted(count(*), 'rule')
+        'overdue for inversion or promotion for two days: %s', memory.counted(count(*), 'rule')
       )
     from memory.rules as r
     where r.tenant_id = settings.tenant_id
@@ -313,7 +315,7 @@ begin
     select
       'seal_events', e.created_at < as_of - interval '1 day',
       format(
-        'the oldest event without a seal is of %s ago', memory.age_in_words(e.created_at, as_of)
+        'the oldest event without a seal is %s old', memory.age_in_words(e.created_at, as_of)
       )
     from (
       select min(e.created_at) as created_at
@@ -330,7 +332,7 @@ begin
     union all
     select
       'fold_corpus_statistics', count(*) > 1000,
-      format('not folded into the statistics of the corpus: %s', memory.counted(count(*), 'change'))
+      format('not folded into the corpus statistics: %s', memory.counted(count(*), 'change'))
     from memory.corpus_deltas as d
     where d.tenant_id = settings.tenant_id
   ) as o on o.job = j.job
@@ -339,8 +341,8 @@ end;
 $$;
 
 comment on function memory.examine_jobs(memory.settings, timestamptz) is
-'Periodic jobs whose work is left undone: that of the sweeps for two days, of the seals for one, '
-'and more than a thousand changes to fold. Work of which nobody would notice is not looked for.';
+'Periodic jobs that are behind: the sweeps by two days, the seals by one, the folding by more than '
+'a thousand changes. Work without a visible effect is not checked.';
 
 create or replace function memory.examine_settings(settings memory.settings)
   returns setof memory.finding
@@ -358,8 +360,8 @@ begin
   select
     c.severity, 'settings', c.setting, c.message,
     case
-      when c.severity = 'info' then 'If it is meant so, leave it. If not: '
-      else 'Change it, such as to the default: '
+      when c.severity = 'info' then 'Ignore this if it is intended. If not: '
+      else 'Change it, for example to the default: '
     end || format(
       'select memory.configure(%L);',
       jsonb_build_object(c.setting, to_jsonb(v_default) -> c.setting)
@@ -368,7 +370,7 @@ begin
     values
     (
       'weight_relevance', 'warning', settings.weight_relevance = 0,
-      'recall ranks without regard to what was asked'
+      'recall ranks without regard to the query'
     ),
     (
       'expiry_threshold', 'warning',
@@ -381,21 +383,21 @@ begin
     (
       'min_confidence', 'info', settings.min_confidence > settings.fading_threshold,
       format(
-        'what decays below %s is found no more, long before it fades (below %s)',
+        'memories below a confidence of %s are no longer found, long before they fade (below %s)',
         settings.min_confidence, settings.fading_threshold
       )
     ),
     (
       'min_confidence', 'warning', settings.min_confidence > 0.5,
       format(
-        'new rules, of confidence 0.5, are left out of recall and context: min_confidence is %s',
+        'new rules, with confidence 0.5, are left out of recall and context: min_confidence is %s',
         settings.min_confidence
       )
     ),
     (
       'fading_threshold', 'warning', settings.fading_threshold > 0.5,
       format(
-        'new rules, of confidence 0.5, fade at the next sweep: fading_threshold is %s',
+        'new rules, with confidence 0.5, fade at the next sweep: fading_threshold is %s',
         settings.fading_threshold
       )
     ),
@@ -404,7 +406,8 @@ begin
       settings.consolidation_max_confidence
         < greatest(settings.min_confidence, settings.fading_threshold, settings.expiry_threshold),
       format(
-        'facts that consolidation infers, of confidence %s at most, fade at once or are not found',
+        'facts inferred by consolidation, with confidence %s at most, fade at once or are not '
+        'found',
         settings.consolidation_max_confidence
       )
     ),
@@ -412,7 +415,7 @@ begin
       'episode_ttl_days', 'warning',
       settings.episode_ttl_days * 24 < settings.consolidation_interval_hours,
       format(
-        'episodes expire after %s days, and consolidation is due every %s hours',
+        'episodes expire after %s days, but consolidation is due every %s hours',
         settings.episode_ttl_days, settings.consolidation_interval_hours
       )
     ),
@@ -420,7 +423,7 @@ begin
       'rule_proven_successes', 'warning',
       settings.rule_proven_successes < settings.rule_established_successes,
       format(
-        'to be proven takes fewer successes (%s) than to be established (%s)',
+        'proven requires fewer successes (%s) than established (%s)',
         settings.rule_proven_successes, settings.rule_established_successes
       )
     ),
@@ -428,7 +431,7 @@ begin
       'rule_proven_effectiveness', 'warning',
       settings.rule_proven_effectiveness < settings.rule_established_effectiveness,
       format(
-        'to be proven takes less effectiveness (%s) than to be established (%s)',
+        'proven requires less effectiveness (%s) than established (%s)',
         settings.rule_proven_effectiveness, settings.rule_established_effectiveness
       )
     ),
@@ -436,7 +439,7 @@ begin
       'rule_inversion_effectiveness', 'warning',
       settings.rule_inversion_effectiveness > settings.rule_established_effectiveness,
       format(
-        'rules turn into warnings at an effectiveness (below %s) that makes others established '
+        'rules become anti-patterns at an effectiveness (below %s) that makes others established '
         '(from %s)',
         settings.rule_inversion_effectiveness, settings.rule_established_effectiveness
       )
@@ -447,13 +450,13 @@ begin
     ),
     (
       'context_token_budget', 'warning', v_room between length(E'# Memory Context\n') and 99,
-      format('memory.context has room for hardly more than its heading: %s characters', v_room)
+      format('memory.context has room for little more than its heading: %s characters', v_room)
     ),
     (
       'context_facts_share', 'info',
       settings.context_facts_share + settings.context_rules_share
         + settings.context_warnings_share + settings.context_episodes_share = 0,
-      'no section of memory.context has a share, so that facts may take all of it'
+      'no section of memory.context has a share, so facts may take all of it'
     ),
     (
       'ranking', 'info',
@@ -461,14 +464,14 @@ begin
         and (settings.rrf_k, settings.keyword_match, settings.min_relevance, settings.min_evidence)
           <> (v_default.rrf_k, v_default.keyword_match, v_default.min_relevance,
             v_default.min_evidence),
-      'rrf_k, keyword_match, min_relevance and min_evidence are of no effect while ranking is '
+      'rrf_k, keyword_match, min_relevance and min_evidence have no effect while ranking is '
       '"specified"'
     ),
     (
       'retrieval_mode', 'error',
       settings.retrieval_mode = 'semantic'
         and not exists (select from memory.active_embedding_version()),
-      'searches are refused: retrieval_mode is "semantic", and no embedding model is registered'
+      'searches are refused: retrieval_mode is "semantic", but no embedding model is registered'
     ),
     (
       'text_search_config', 'error',
@@ -477,7 +480,7 @@ begin
         where t.cfgname = settings.text_search_config and pg_ts_config_is_visible(t.oid)
       ),
       format(
-        'stores and searches are refused: there is no text search configuration %s',
+        'stores and searches are refused: no text search configuration is named %s',
         quote_literal(settings.text_search_config)
       )
     )
@@ -501,11 +504,11 @@ begin
     return query values (
       'warning', 'settings', 'text_search_config',
       format(
-        'indexed in another language than searches are read in (%s): %s',
+        'indexed in another language than that of searches (%s): %s',
         settings.text_search_config, memory.counted(v_stored, 'memory')
       ),
       format(
-        'Index them anew: select memory.configure(%L);',
+        'Index them again: select memory.configure(%L);',
         jsonb_build_object('text_search_config', settings.text_search_config)
       )
     );
@@ -529,16 +532,16 @@ as $$
 declare
   v_soon timestamptz := as_of + interval '14 days';
 begin
-  -- One that was made for less than that is meant to end, and one with a successor may.
+  -- A token created for a shorter time is meant to expire, and one with a successor may.
   return query
   select
     'warning', 'tokens', t.name,
     format(
-      'the token %L of role %s is in use, and expires in %s',
+      'the token %L of role %s is in use and expires in %s',
       t.name, t.role, memory.age_in_words(as_of, t.expires_at)
     ),
     format(
-      'Make another one, and hand it over: '
+      'Create a new one and distribute it: '
       'select token from memory.create_access_token(name => %L, role => %L, actor => %L);',
       t.name, t.role, t.actor
     )
@@ -561,11 +564,11 @@ begin
   select
     'info', 'tokens', t.name,
     format(
-      'the token %L of role admin was made %s ago',
+      'the token %L of role admin was created %s ago',
       t.name, memory.age_in_words(t.created_at, as_of)
     ),
     format(
-      'Now and then make another one; then: select memory.revoke_access_token(%L);', t.id
+      'Replace it regularly; then: select memory.revoke_access_token(%L);', t.id
     )
   from memory.access_tokens as t
   where t.tenant_id = settings.tenant_id
@@ -577,7 +580,7 @@ end;
 $$;
 
 comment on function memory.examine_tokens(memory.settings, timestamptz) is
-'Access tokens that were used within 14 days, and expire within 14 days; those of role admin that '
-'are older than a year.';
+'Access tokens that were used within the last 14 days and expire within the next 14 days; those of '
+'role admin that are older than a year.';
 
 commit;

@@ -4,9 +4,9 @@ begin;
 
 set local role memory_owner;
 
--- The indexes that the changes so far have made are those that there should be. Written down as a
--- function, they are part of the schema, and one that gets lost is missed. Definitions are taken
--- with a search_path that makes them name every schema.
+-- The indexes that the deployed changes have created are the expected ones. A function records them
+-- as part of the schema, so that a lost index is noticed. Definitions are read with a search_path
+-- that makes them qualify every name.
 create or replace function memory.refresh_expected_indexes()
   returns void
   language plpgsql
@@ -53,8 +53,8 @@ end;
 $$;
 
 comment on function memory.refresh_expected_indexes() is
-'Makes memory.expected_indexes return the indexes that there are. A change that adds or drops an '
-'index calls it, and so does its revert.';
+'Makes memory.expected_indexes return the indexes that exist now. Call it in each change that adds '
+'or drops an index, and in its revert.';
 
 do $$
 begin
@@ -63,9 +63,9 @@ end;
 $$;
 
 comment on function memory.expected_indexes() is
-'Every index that belongs to the schema with the statement that makes it, as deployed; approximate '
-'indexes come and go (memory.rebuild_vector_indexes) and are not among them, nor is that which '
-'needs the extension pg_trgm.';
+'Every index of the schema with the statement that creates it, as deployed; without the '
+'approximate indexes (memory.rebuild_vector_indexes) and the one that needs the extension pg_trgm, '
+'which are optional.';
 
 create or replace function memory.check_indexes()
   returns table (
@@ -98,7 +98,7 @@ begin
     where x.extname = 'pg_trgm' and x.extnamespace = 'public'::regnamespace
   ),
   approximate as (
-    -- What one memory type has, the others should have.
+    -- If one memory type has an approximate index, the others should have one.
     select v.index_name, v.is_valid, min(nullif(v.method, 'exact')) over () as method
     from memory.vector_indexes() as v
   ),
@@ -122,8 +122,8 @@ begin
     from approximate as a
     where a.method is not null and a.is_valid is not true
     union all
-    -- What an interrupted CREATE or REINDEX INDEX CONCURRENTLY leaves: it is kept up to date, but
-    -- no query uses it.
+    -- Left by an interrupted CREATE or REINDEX INDEX CONCURRENTLY: writes maintain it, but no query
+    -- uses it.
     select p.index_name, 'invalid', format('drop index concurrently memory.%I', p.index_name)
     from present as p
     where not p.is_valid
@@ -137,10 +137,10 @@ end;
 $$;
 
 comment on function memory.check_indexes() is
-'What is wrong with the indexes of the schema; no row if nothing is. problem: missing, or invalid '
-'(a build was interrupted). Of the approximate indexes, either all types have one or none. repair: '
-'the statement that helps, for the owner of the schema to run outside of a transaction, such as by '
-'\gexec in psql; most let readers and writers go on.';
+'Problems with the indexes of the schema; no rows if there are none. problem: missing, or invalid '
+'(a build was interrupted). Either all types have an approximate index, or none. repair: the '
+'statement that fixes it, for the owner of the schema to run outside a transaction, for example '
+'with \gexec in psql; most do not block readers and writers.';
 grant execute on function memory.check_indexes to memory_admin;
 
 commit;

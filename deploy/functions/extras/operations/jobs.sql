@@ -4,7 +4,7 @@ begin;
 
 set local role memory_owner;
 
--- A new job is a row here; its schedule is a column of memory.settings.
+-- A new job needs a row here and a column of memory.settings for its schedule.
 create or replace function memory.all_jobs(settings memory.settings)
   returns table (
     job text,
@@ -59,10 +59,10 @@ create or replace function memory.all_jobs(settings memory.settings)
   end;
 
 comment on function memory.all_jobs(memory.settings) is
-'The periodic work there is: when it is due by these settings, "off" included, which role may do '
-'it, and the function call that does it.';
+'All periodic jobs: the schedule in these settings, "off" included, the role that may run it, and '
+'the function call.';
 
--- Not granted to any role, like bind_login: who sets up jobs decides what others do.
+-- Not granted to any role, like bind_login: setting up jobs decides what other logins do.
 create or replace function memory.list_jobs(login name)
   returns table (
     job text,
@@ -101,7 +101,7 @@ begin
   where j.schedule <> 'off' and not pg_has_role(list_jobs.login, j.role, 'usage');
   if v_lacking is not null then
     raise exception 'login % lacks a role for its jobs: %', quote_literal(list_jobs.login), v_lacking
-      using errcode = 'PM002', hint = 'Grant it with sql/grant_login.sql, or switch the jobs off.';
+      using errcode = 'PM002', hint = 'Grant it with sql/grant_login.sql, or turn the jobs off.';
   end if;
 
   return query
@@ -118,9 +118,9 @@ end;
 $$;
 
 comment on function memory.list_jobs(name) is
-'The jobs of the current tenant that are not off, by name: when they are due (is_schedule), and '
-'the SQL that this login runs then, in one transaction. For the deployer; sql/schedule.sql hands '
-'them to pg_cron. Errors: PM001 no such login, PM002 the login lacks a role, PM005 it does not act '
-'for this tenant, 28000 no tenant.';
+'The jobs of the current tenant that are not off, by name: the schedule (is_schedule) and the SQL '
+'for this login to run, in one transaction. For the deployer; sql/schedule.sql passes them to '
+'pg_cron. Errors: PM001 no such login, PM002 the login lacks a role, PM005 it does not act for '
+'this tenant, 28000 no tenant.';
 
 commit;

@@ -4,8 +4,8 @@ begin;
 
 set local role memory_owner;
 
--- Not granted to any role: binding decides what a login may see, so it is the deployer's to do.
--- Invoker rights: the event is written as the deployer, for the tenant named here.
+-- Not granted to any role: binding decides what a login can see, so only the deployer may do it.
+-- Runs with the rights of the invoker: the event names the deployer, in the tenant given here.
 
 create or replace function memory.bind_login(
   login name,
@@ -29,7 +29,7 @@ begin
   if pg_has_role(bind_login.login, 'memory_gateway', 'usage') then
     raise exception 'login % has the role memory_gateway', quote_ident(bind_login.login)
       using errcode = 'PM002',
-        hint = 'A login is bound to one tenant, or names tenants as a gateway or superuser.';
+        hint = 'A login is either bound to one tenant or sets tenants as a gateway or superuser.';
   end if;
 
   perform memory.set_request(tenant_id => bind_login.tenant_id);
@@ -41,7 +41,7 @@ end;
 $$;
 
 comment on function memory.bind_login(name, text) is
-'Binds a database login to a tenant: from then on it acts for that tenant only. For the '
+'Binds a database login to a tenant: from then on it can act only for that tenant. For the '
 'deployer. Errors: PM001 no such login role, PM002 a gateway or superuser.';
 
 create or replace function memory.unbind_login(login name)
@@ -68,8 +68,8 @@ end;
 $$;
 
 comment on function memory.unbind_login(name) is
-'Takes a login its tenant, and with it all access to memory. For the deployer. Returns whether '
-'it was bound.';
+'Unbinds a login from its tenant, removing all access. For the deployer. Returns whether it was '
+'bound.';
 
 create or replace function memory.current_login()
   returns table (
@@ -88,7 +88,7 @@ declare
   v_tenant_id text := (
     select l.tenant_id from memory.tenant_logins as l where l.login = session_user
   );
-  -- Since PostgreSQL 16 a member may be kept from SET ROLE.
+  -- Since PostgreSQL 16 a membership may exclude SET ROLE.
   v_may text := case
     when current_setting('server_version_num')::integer < 160000 then 'member' else 'set'
   end;
@@ -109,8 +109,8 @@ end;
 $$;
 
 comment on function memory.current_login() is
-'What the login of this session may: the tenant it is bound to, or whether it names tenants as a '
-'gateway (neither: it can do nothing), and which roles of a client it may take with SET ROLE.';
+'The rights of the login of this session: the tenant it is bound to, or whether it sets tenants as '
+'a gateway (with neither, it can do nothing), and which client roles it may take with SET ROLE.';
 grant execute on function memory.current_login
 to memory_writer, memory_worker, memory_reader, memory_admin;
 

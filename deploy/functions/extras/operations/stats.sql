@@ -83,11 +83,11 @@ end;
 $$;
 
 comment on function memory.memory_stats(text, timestamptz) is
-'How much the tenant holds, as a JSON object: episodes (total, unconsolidated, backlog_age_hours '
-'of the oldest that waits or null, consolidated, failed, dead_letter; expired ones are counted in '
-'these too), facts by state (active excludes fading), rules by maturity (forgotten ones apart), '
-'embeddings pending. scope: facts and rules of it and of global only, "*": all, NULL: as '
-'memory.visible_scope says; episodes are counted whatever the scope. Errors: PM002.';
+'How much the tenant stores, as a JSON object: episodes (total, unconsolidated, backlog_age_hours: '
+'the age of the oldest unconsolidated one or null, consolidated, failed, dead_letter; these '
+'include expired ones), facts by state (active excludes fading), rules by maturity (forgotten ones '
+'separately), embeddings pending. scope: only facts and rules of this scope and of global, "*": '
+'all, NULL: as in memory.visible_scope; episodes are counted in every scope. Errors: PM002.';
 grant execute on function memory.memory_stats to memory_writer, memory_reader, memory_admin;
 
 commit;

@@ -6,7 +6,7 @@ set local role memory_owner;
 grant create on schema memory to memory_search;
 set local role memory_search;
 
--- Like memory.largest_tenant_size, a query across tenants that tells a number and no name.
+-- Like memory.largest_tenant_size, a query across tenants that returns only a number.
 create or replace function memory.count_vectors(memory_type text)
   returns bigint
   language sql
@@ -20,7 +20,7 @@ as $$
 $$;
 
 comment on function memory.count_vectors(text) is
-'How many vectors the live memories of a type have, those of all tenants together.';
+'How many live memories of a type have a vector, in all tenants together.';
 grant execute on function memory.count_vectors to memory_owner;
 
 set local role memory_owner;
@@ -50,8 +50,8 @@ as $$
 $$;
 
 comment on function memory.vector_indexes() is
-'How vectors of each memory type are indexed: the method (ivfflat, hnsw; exact: there is no '
-'approximate index) and whether that index is valid (NULL for exact).';
+'How the vectors of each memory type are indexed: the method (ivfflat, hnsw; exact: no approximate '
+'index) and whether the index is valid (NULL for exact).';
 
 create or replace function memory.choose_lists(vectors bigint)
   returns integer
@@ -61,8 +61,8 @@ create or replace function memory.choose_lists(vectors bigint)
   return greatest(20, least(vectors / 1000, sqrt(vectors)));
 
 comment on function memory.choose_lists(bigint) is
-'Lists of an IVFFlat index over so many vectors: a thousandth of them, beyond a million the root '
-'(as pgvector advises), but at least 20.';
+'The number of lists of an IVFFlat index over this many vectors: a thousandth of them, above a '
+'million their square root (as pgvector advises), but at least 20.';
 
 create or replace function memory.vector_index_statements(
   method text,
@@ -128,9 +128,9 @@ $$;
 
 comment on function memory.vector_index_statements(text, integer) is
 'The statements that drop the approximate indexes and build those of a method (exact, ivfflat or '
-'hnsw; lists: see memory.rebuild_vector_indexes), one a row. Run by the owner in psql with \gexec, '
-'readers and writers go on beside them, and searches compare all vectors until an index is valid. '
-'Errors: PM002.';
+'hnsw; lists: see memory.rebuild_vector_indexes), one per row. If the owner runs them in psql with '
+'\gexec, they do not block readers and writers; searches compare all vectors until an index is '
+'valid. Errors: PM002.';
 grant execute on function memory.vector_index_statements to memory_admin;
 
 create or replace function memory.rebuild_vector_indexes(
@@ -142,15 +142,15 @@ create or replace function memory.rebuild_vector_indexes(
   volatile
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
-  set client_min_messages = warning -- no NOTICE about an index that is not there
+  set client_min_messages = warning -- no NOTICE about a missing index
 as $$
 declare
   v_method text := method;
   v_statement text;
 begin
   perform memory.check_word('method', method, '{auto,exact,ivfflat,hnsw}');
-  -- One rebuild at a time, from before the tables are read: two that had read them would wait for
-  -- each other to drop the indexes. Readers and writers go on until then.
+  -- One rebuild at a time, locked before reading the tables: two that have read them would wait for
+  -- each other to drop the indexes. Readers and writers are not blocked yet.
   lock table memory.episodes, memory.facts, memory.rules in share update exclusive mode;
   if v_method = 'auto' then
     v_method := case
@@ -160,7 +160,8 @@ begin
     end;
   end if;
 
-  -- All locks before any work, so that a deadlock with a writer costs no index that is half built.
+  -- Takes all locks before any work, so that a deadlock with a writer does not waste a half-built
+  -- index.
   if exists (select from memory.vector_indexes() as i where i.method <> 'exact') then
     lock table memory.episodes, memory.facts, memory.rules in access exclusive mode;
   elsif v_method <> 'exact' then
@@ -177,21 +178,21 @@ end;
 $$;
 
 comment on function memory.rebuild_vector_indexes(text, integer) is
-'Chooses how semantic search finds vectors and builds what it needs; returns the method. exact: '
+'Sets how semantic search finds vectors, and builds the indexes; returns the method. exact: '
 'compares all vectors of the tenant, perfect recall, best up to exact_scan_limit. hnsw: an '
-'approximate index for tenants beyond that. ivfflat: one that splits the vectors into lists '
-'(1..32768; default a thousandth of their number, beyond a million its root, but at least 20), of '
-'which searches read a fifth, at least 20. auto: hnsw if any tenant is that large, else exact. All '
-'or nothing: an interrupted build leaves the indexes as they were. Meanwhile writers wait, and '
-'memory.recall, which counts; where an index is replaced, every search waits: see '
-'memory.vector_index_statements. Errors: PM002.';
+'approximate index for larger tenants. ivfflat: an approximate index that splits the vectors into '
+'lists (1..32768; default: a thousandth of their number, above a million its square root, but at '
+'least 20), of which a search reads a fifth, at least 20. auto: hnsw if any tenant is that large, '
+'else exact. All or nothing: an interrupted build leaves the indexes as they were. Until it ends, '
+'writers wait, and so does memory.recall, which counts references; if an index is replaced, every '
+'search waits: memory.vector_index_statements avoids this. Errors: PM002.';
 grant execute on function memory.rebuild_vector_indexes to memory_admin;
 
 create or replace function memory.time_neighbors(
   way text,
   memory_type text,
   embedding vector,
-  max_results integer,
+  depth integer,
   as_of timestamptz
 )
   returns table (
@@ -211,18 +212,18 @@ begin
     when 'exact' then
       weights := array(
         select n.weight
-        from memory.exact_neighbors(memory_type, embedding, null, max_results, 0, as_of) as n
+        from memory.exact_neighbors(memory_type, embedding, null, depth, 0, as_of) as n
       );
     when 'index' then
       weights := array(
         select n.weight
-        from memory.approximate_neighbors(memory_type, embedding, null, max_results, 0, as_of) as n
+        from memory.approximate_neighbors(memory_type, embedding, null, depth, 0, as_of) as n
       );
     when 'search' then
       weights := array(
         select n.weight
         from memory.nearest_neighbors(
-          memory_type, embedding, null, max_results, 0, v_exact_scan_limit, as_of
+          memory_type, embedding, null, depth, 0, v_exact_scan_limit, as_of
         ) as n
       );
   end case;
@@ -232,8 +233,8 @@ end;
 $$;
 
 comment on function memory.time_neighbors(text, text, vector, integer, timestamptz) is
-'The similarities of the nearest memories of the tenant, nearest first, and how long it took to '
-'find them: by comparing all ("exact"), by the approximate index ("index") or as users search '
+'The similarities of the depth nearest memories of the tenant, nearest first, and the time to find '
+'them: by comparing all ("exact"), by the approximate index ("index") or as searches do '
 '("search").';
 
 create or replace function memory.measure_index_recall(
@@ -301,8 +302,8 @@ begin
     select
       a.memory_type,
       cardinality(e.weights) as places,
-      -- Whatever is as near as the last of the exact answer deserves a place in it: of equals,
-      -- either will do.
+      -- Whatever is as near as the last of the exact answer counts as found: ties are
+      -- interchangeable.
       e.weights[cardinality(e.weights)] as last_weight,
       i.weights as index_weights,
       s.weights as search_weights,
