@@ -867,7 +867,7 @@ class Functions(Vectors):
         scores; then the other candidates, most relevant first, and why they are not in it; then
         what is not considered at all though it might fit: forgotten, superseded, expired, of
         another scope or below confidence (keyword_score: ts_rank). Arguments as memory.recall;
-        changes nothing. Reads all of the tenant's memories of the types.
+        changes nothing. Reads all memories of the types.
 
         Errors: PM002, PM004.
         """

@@ -116,8 +116,8 @@ create or replace function memory.fuse_lists(
 begin atomic
   select
     t.memory_type, t.type_position, l.id, l.created_at, l.similarity, l.semantic_rank,
-    l.keyword_score, l.keyword_rank, r.rrf_score, null::float8, null::float8, null::float8, null::float8,
-    null::float8, null::float8,
+    l.keyword_score, l.keyword_rank, r.rrf_score, null::float8, null::float8, null::float8,
+    null::float8, null::float8, null::float8,
     case when mode = 'hybrid' then memory.relevance_score(r.rrf_score, rrf_k) end,
     null::text,
     case mode
@@ -457,8 +457,8 @@ create or replace function memory.judge_candidates(
 begin atomic
   select
     d.memory_type, d.type_position, d.id, d.created_at, d.similarity, d.semantic_rank,
-    d.keyword_score, d.keyword_rank, d.rrf_score, d.meaning, d.words, d.by_neighbors, d.by_session, d.by_name,
-    d.by_time, r.relevance,
+    d.keyword_score, d.keyword_rank, d.rrf_score, d.meaning, d.words, d.by_neighbors,
+    d.by_session, d.by_name, d.by_time, r.relevance,
     case
       when d.best_evidence < judge_candidates.required_evidence then 'no match'
       when r.relevance < coalesce(
@@ -508,7 +508,8 @@ begin atomic
         -- A fact whose subject is named contains words of the query; its entity may have other
         -- names.
         and (
-          c.keyword_score is not null or c.memory_type = 'episode' or period is not null or asks_present
+          c.keyword_score is not null or c.memory_type = 'episode' or period is not null
+          or asks_present
           or exists (select from memory.entities as e where e.tenant_id = (settings).tenant_id)
         )
       offset 0 -- keeps this a look-up of one memory

@@ -209,8 +209,8 @@ comment on function memory.recall_explain(
 'Why memory.recall returns what it returns: its answer, in order, with every part of the scores; '
 'then the other candidates, most relevant first, and why they are not in it; then what is not '
 'considered at all though it might fit: forgotten, superseded, expired, of another scope or below '
-'confidence (keyword_score: ts_rank). Arguments as memory.recall; changes nothing. Reads all of the '
-'tenant''s memories of the types. Errors: PM002, PM004.';
+'confidence (keyword_score: ts_rank). Arguments as memory.recall; changes nothing. Reads all '
+'memories of the types. Errors: PM002, PM004.';
 grant execute on function memory.recall_explain to memory_writer, memory_reader;
 
 commit;
