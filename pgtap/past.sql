@@ -130,22 +130,22 @@ select
 from generate_series(1, 60) as n;
 select count(*) from memory.recall('tea', max_results => 5, as_of => '2026-02-28Z') \g /dev/null
 select results_eq(
-  $$ select m.id, m.similarity, m.keyword_score, m.meaning, m.words, m.relevance, m.recency, m.effective_confidence, m.score
+  $$ select m.id, m.similarity, m.keyword_score, m.meaning, m.words, m.named_boost, m.time_boost, m.relevance, m.recency, m.effective_confidence, m.score
      from memory.rank_memories(
        'tea for two', embedding => memory_test.axis(1), max_results => 30, known_at => '2026-03-01Z', as_of => '2026-03-01Z'
      ) as m $$,
-  $$ select m.id, m.similarity, m.keyword_score, m.meaning, m.words, m.relevance, m.recency, m.effective_confidence, m.score
+  $$ select m.id, m.similarity, m.keyword_score, m.meaning, m.words, m.named_boost, m.time_boost, m.relevance, m.recency, m.effective_confidence, m.score
      from memory.rank_memories(
        'tea for two', embedding => memory_test.axis(1), max_results => 30, as_of => '2026-03-01Z'
      ) as m $$,
   'what was known now ranks as recall ranks now'
 );
 select results_eq(
-  $$ select m.id, m.similarity, m.keyword_score, m.meaning, m.words, m.relevance, m.recency, m.effective_confidence, m.score
+  $$ select m.id, m.similarity, m.keyword_score, m.meaning, m.words, m.named_boost, m.time_boost, m.relevance, m.recency, m.effective_confidence, m.score
      from memory.rank_memories(
        'tea for two', scope => 'home', max_results => 30, known_at => '2026-03-01Z', as_of => '2026-03-01Z'
      ) as m $$,
-  $$ select m.id, m.similarity, m.keyword_score, m.meaning, m.words, m.relevance, m.recency, m.effective_confidence, m.score
+  $$ select m.id, m.similarity, m.keyword_score, m.meaning, m.words, m.named_boost, m.time_boost, m.relevance, m.recency, m.effective_confidence, m.score
      from memory.rank_memories('tea for two', scope => 'home', max_results => 30, as_of => '2026-03-01Z') as m $$,
   'what was known now ranks as recall does in a scope and without a vector'
 );

@@ -73,8 +73,8 @@ values
 -- shared between the two owners
 ('{memory_search}', '{pair_characters,reads_accents,prepare_words,fold_vector,accented_words,read_words,query_vector,query_lexemes,
     any_lexeme,every_word,hash_terms,search_terms,term_frequency,corpus_sizes,normalize_name,fold_name,name_terms,
-    one_lexeme,inverse_document_frequency,saturate_frequency,meaning_score,words_score,weigh_evidence,required_evidence,required_relevance}'),
-('{memory_owner}', '{find_memories,list_candidates,find_dropped,find_names,read_query,exact_neighbors,approximate_neighbors,nearest_neighbors,
+    is_in_scope,recency_of,one_lexeme,inverse_document_frequency,saturate_frequency,meaning_score,words_score,weigh_evidence,required_evidence,required_relevance}'),
+('{memory_owner}', '{find_memories,list_candidates,judge_candidates,boost_episodes,find_dropped,find_names,read_query,exact_neighbors,approximate_neighbors,nearest_neighbors,
     use_approximate_index,vector_index,largest_tenant_size,count_vectors}');
 
 create view memory_test.decided as

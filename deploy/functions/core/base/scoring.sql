@@ -252,4 +252,21 @@ comment on function memory.asymmetric_score(bigint, bigint) is
 grant execute on function memory.asymmetric_score
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
+create or replace function memory.is_in_scope(
+  memory_type text,
+  memory_scope text,
+  scope text
+)
+  returns boolean
+  language sql
+  immutable
+  parallel safe
+  return scope is null or memory_scope = scope
+  or memory_scope = 'global' and memory_type <> 'episode';
+
+comment on function memory.is_in_scope(text, text, text) is
+'Whether a search in a scope finds a memory: all do without a scope; else those of the scope and '
+'the global facts and rules, and of episodes those of this butler.';
+grant execute on function memory.is_in_scope to memory_search;
+
 commit;

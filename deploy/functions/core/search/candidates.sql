@@ -34,6 +34,29 @@ comment on function memory.normalize_name(text) is
 'one-character name only where it stands alone.';
 grant execute on function memory.normalize_name to memory_search;
 
+create or replace function memory.recency_of(
+  last_referenced_at timestamptz,
+  created_at timestamptz,
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns float8
+  language sql
+  stable
+  parallel safe
+  return memory.recency_score(
+    case
+      when (settings).recency_null = 'created_at' then coalesce(last_referenced_at, created_at)
+      else last_referenced_at
+    end,
+    (settings).recency_half_life_days,
+    as_of
+  );
+
+comment on function memory.recency_of(timestamptz, timestamptz, memory.settings, timestamptz) is
+'The recency score of a memory by the settings recency_null and recency_half_life_days, 0..1.';
+grant execute on function memory.recency_of to memory_search;
+
 grant create on schema memory to memory_search;
 set local role memory_search;
 
@@ -280,6 +303,7 @@ comment on function memory.boost_episodes(memory.fused_candidate[], memory.setti
 'Boosts for candidates that are turns of a session. by_neighbors: from the more relevant of the '
 'turns before and after it, if they are candidates. by_session: from the three most relevant '
 'candidates of its session, their sum divided by three.';
+grant execute on function memory.boost_episodes to memory_owner;
 
 create or replace function memory.weigh_memories(
   memory_types text[],
@@ -353,10 +377,7 @@ begin
         and weigh_memories.embedding is not null
         and m.embedding is not null
         and (m.expires_at is null or m.expires_at > as_of)
-        and (
-          weigh_memories.scope is null or m.scope = weigh_memories.scope
-          or m.scope = 'global' and m.memory_type <> 'episode'
-        )
+        and memory.is_in_scope(m.memory_type, m.scope, weigh_memories.scope)
         and (
           weigh_memories.min_confidence = 0
           or memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of)
@@ -567,6 +588,7 @@ comment on function memory.judge_candidates(
 'time boost. outcome: "no match" for all if even the best has less than required_evidence by '
 'meaning, words and name; "below relevance" if the relevance is below min_relevance (NULL: '
 'memory.required_relevance).';
+grant execute on function memory.judge_candidates to memory_owner;
 
 create or replace function memory.list_candidates(
   memory_types text[],
@@ -739,15 +761,7 @@ begin
         ) as effective_confidence,
         case
           when composite
-          then memory.recency_score(
-            case
-              when settings.recency_null = 'created_at'
-              then coalesce(m.last_referenced_at, m.created_at)
-              else m.last_referenced_at
-            end,
-            settings.recency_half_life_days,
-            as_of
-          )
+          then memory.recency_of(m.last_referenced_at, m.created_at, settings, as_of)
         end as recency
       offset 0 -- computes both only once
     ) as p

@@ -124,10 +124,7 @@ begin atomic
     and (m.expires_at is null or m.expires_at > as_of)
     -- An anti-pattern says the opposite of the rule that was linked.
     and m.maturity is distinct from 'anti_pattern'
-    and (
-      live_memory.scope is null or m.scope = live_memory.scope
-      or m.scope = 'global' and m.memory_type <> 'episode'
-    )
+    and memory.is_in_scope(m.memory_type, m.scope, live_memory.scope)
   limit 1;
 end;
 

@@ -51,8 +51,7 @@ begin
         when m.lifecycle_state = 'retracted' then 'forgotten'
         when m.lifecycle_state in ('superseded', 'expired') then m.lifecycle_state
         when m.expires_at <= as_of then 'expired'
-        when m.scope <> find_dropped.scope and (m.scope <> 'global' or m.memory_type = 'episode')
-        then 'other scope'
+        when not memory.is_in_scope(m.memory_type, m.scope, find_dropped.scope) then 'other scope'
         when memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of)
           < find_dropped.min_confidence
         then 'below confidence'
@@ -181,15 +180,7 @@ begin
     o.place, o.outcome, o.memory_type, o.id, m.scope, m.subject, m.predicate, m.content,
     o.similarity, o.semantic_rank, o.keyword_score, o.keyword_rank, o.rrf_score, o.meaning, o.words,
     o.neighbor_boost, o.session_boost, o.named_boost, o.time_boost, o.relevance, m.importance,
-    memory.recency_score(
-      case
-        when v_settings.recency_null = 'created_at'
-        then coalesce(m.last_referenced_at, m.created_at)
-        else m.last_referenced_at
-      end,
-      v_settings.recency_half_life_days,
-      as_of
-    ),
+    memory.recency_of(m.last_referenced_at, m.created_at, v_settings, as_of),
     memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of),
     o.updates_id, o.score
   from outcomes as o

@@ -116,10 +116,7 @@ begin
       m.search_vector,
       (v_condition is null or m.search_vector @@ v_condition)
       and (m.expires_at is null or m.expires_at > as_of)
-      and (
-        bm25_matches.scope is null or m.scope = bm25_matches.scope
-        or m.scope = 'global' and m.memory_type <> 'episode'
-      )
+      and memory.is_in_scope(m.memory_type, m.scope, bm25_matches.scope)
       and (
         bm25_matches.min_confidence = 0
         or memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of)
@@ -214,10 +211,7 @@ begin atomic
     -- With all_terms NULL any term is a match, so the condition need not be checked.
     and (all_terms is null or m.search_vector @@ keyword_matches.query)
     and (m.expires_at is null or m.expires_at > as_of)
-    and (
-      keyword_matches.scope is null or m.scope = keyword_matches.scope
-      or m.scope = 'global' and m.memory_type <> 'episode'
-    )
+    and memory.is_in_scope(m.memory_type, m.scope, keyword_matches.scope)
     and (
       keyword_matches.min_confidence = 0
       or memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of)

@@ -148,10 +148,7 @@ begin
       and m.memory_type = approximate_neighbors.memory_type
       and m.embedding is not null
       and (m.expires_at is null or m.expires_at > as_of)
-      and (
-        approximate_neighbors.scope is null or m.scope = approximate_neighbors.scope
-        or m.scope = 'global' and m.memory_type <> 'episode'
-      )
+      and memory.is_in_scope(m.memory_type, m.scope, approximate_neighbors.scope)
       and (
         approximate_neighbors.min_confidence = 0
         or memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of)

@@ -71,11 +71,18 @@ declare
     from unnest(v_words.lexemes) with ordinality as l (lexeme, position)
     order by l.position
   );
+  v_names text := memory.normalize_name(query);
+  v_period tstzmultirange;
+  v_asks_present boolean := false;
   v_scale memory.embedding_versions;
 begin
   select v.* into v_scale
   from memory.embedding_versions as v
   where v.tenant_id = settings.tenant_id and v.status = 'active';
+  if settings.boost_time > 0 then
+    v_period := memory.read_period(query, settings.time_zone, as_of);
+    v_asks_present := memory.asks_present(query);
+  end if;
 
   return query
   with known as materialized (
@@ -103,10 +110,7 @@ begin
     cross join lateral (
       select
         (m.expires_at is null or m.expires_at > v_now)
-        and (
-          find_memories_at.scope is null or m.scope = find_memories_at.scope
-          or m.scope = 'global' and m.memory_type <> 'episode'
-        )
+        and memory.is_in_scope(m.memory_type, m.scope, find_memories_at.scope)
         and c.effective_confidence >= find_memories_at.min_confidence as is_eligible
       offset 0 -- computes is_eligible only once
     ) as e
@@ -125,7 +129,6 @@ begin
     select
       k.memory_type,
       count(*) as documents,
-      sum(count(*)) over () as all_documents,
       avg(length(k.search_vector))::float8 as average_terms
     from known as k
     group by k.memory_type
@@ -168,130 +171,130 @@ begin
     where o.is_match
     group by o.memory_type, o.id
   ),
-  weighed as (
+  scored as materialized (
     select
-      k.*,
+      k.memory_type, k.type_position, k.id, k.created_at, k.similarity,
       case
         when v_specified
         then case when m.id is not null then ts_rank(k.search_vector, v_words.condition)::float8 end
         else m.weight
       end as keyword_score,
-      e.*
+      memory.meaning_score(
+        k.similarity, v_scale.similarity_floor, v_scale.similarity_ceiling
+      ) as meaning,
+      case
+        when k.similarity is null then memory.words_score(m.share, 0)
+        else memory.words_score(m.share)
+      end as words
     from known as k
     left join matches as m on m.memory_type = k.memory_type and m.id = k.id
-    cross join lateral (
-      select
-        memory.meaning_score(
-          k.similarity, v_scale.similarity_floor, v_scale.similarity_ceiling
-        ) as meaning,
-        case
-          when k.similarity is null then memory.words_score(m.share, 0)
-          else memory.words_score(m.share)
-        end as words
-    ) as e
     where k.is_eligible
   ),
+  -- As memory.weigh_memories weighs what is known today.
+  weighed as materialized (
+    select array_agg(
+      row(
+        w.memory_type, w.type_position, w.id, w.created_at, w.similarity, null, w.keyword_score,
+        null, null, w.meaning, w.words, null, null, null, null, w.relevance, null, null
+      )::memory.fused_candidate
+    ) as candidates
+    from (
+      select
+        s.*,
+        memory.weigh_evidence(
+          s.meaning, s.words,
+          case s.memory_type
+            when 'episode' then settings.episode_meaning_weight else settings.meaning_weight
+          end,
+          case s.memory_type
+            when 'episode' then settings.episode_words_weight else settings.words_weight
+          end
+        ) as relevance
+      from scored as s
+      where not v_specified
+      order by
+        relevance desc, s.similarity desc nulls last, s.created_at desc, s.type_position, s.id
+      limit greatest(settings.candidate_pool, 2 * max_results)
+    ) as w
+  ),
+  -- As memory.fuse_lists fuses the lists of today.
   placed as (
     select
-      w.*,
-      case when w.similarity is not null then row_number() over (
-        partition by w.memory_type order by w.similarity desc nulls last, w.created_at desc, w.id
+      s.*,
+      case when s.similarity is not null then row_number() over (
+        partition by s.memory_type order by s.similarity desc nulls last, s.created_at desc, s.id
       ) end as semantic_rank,
-      case when w.keyword_score is not null then row_number() over (
-        partition by w.memory_type order by w.keyword_score desc nulls last, w.created_at desc, w.id
-      ) end as keyword_rank,
-      memory.weigh_evidence(w.meaning, w.words, s.meaning_weight, s.words_weight) as fit,
-      max(memory.weigh_evidence(w.meaning, w.words, s.meaning_weight, settings.words_weight))
-        over () as best_evidence
-    from weighed as w
-    cross join lateral (
-      select
-        case w.memory_type
-          when 'episode' then settings.episode_meaning_weight else settings.meaning_weight
-        end as meaning_weight,
-        case w.memory_type
-          when 'episode' then settings.episode_words_weight else settings.words_weight
-        end as words_weight
-    ) as s
-  ),
-  related as (
-    select
-      p.*,
-      case when v_specified then r.rrf_score end as rrf_score,
-      case
-        when v_specified then memory.relevance_score(r.rrf_score)
-        else p.fit
-      end as relevance,
-      c.required
-    from placed as p
-    cross join (
-      select memory.required_evidence(settings.min_evidence, max(c.all_documents)::bigint)
-      as required
-      from corpus as c
-    ) as c
-    cross join lateral (
-      select memory.rrf_score(
-        case when p.semantic_rank <= max_results then p.semantic_rank end,
-        case when p.keyword_rank <= max_results then p.keyword_rank end,
-        max_results + 1
-      ) as rrf_score
-    ) as r
-    where case
-        when v_specified then p.semantic_rank <= max_results or p.keyword_rank <= max_results
-        else
-          find_memories_at.min_relevance is not null
-          or p.best_evidence >= c.required
-      end
+      case when s.keyword_score is not null then row_number() over (
+        partition by s.memory_type order by s.keyword_score desc nulls last, s.created_at desc, s.id
+      ) end as keyword_rank
+    from scored as s
+    where v_specified
   ),
   shortlist as (
-    select r.*
-    from related as r
-    where r.relevance >= coalesce(
-        find_memories_at.min_relevance,
-        case
-          when v_specified then 0
-          else memory.required_relevance(settings.min_relevance, r.required, r.best_evidence)
-        end
-      )
-    order by
-      r.relevance desc, r.similarity desc nulls last, r.created_at desc, r.type_position, r.id
-    limit case when not v_specified then max_results end
+    (
+      select j.*
+      from weighed as w
+      cross join (
+        select
+          case
+            when find_memories_at.min_relevance is null
+            then memory.required_evidence(settings.min_evidence, sum(c.documents)::bigint)
+            else 0
+          end as required
+        from corpus as c
+      ) as e
+      cross join lateral memory.judge_candidates(
+        w.candidates, v_names, v_period, v_asks_present, e.required,
+        find_memories_at.min_relevance, settings
+      ) as j
+      where j.outcome is null
+      order by
+        j.relevance desc, j.similarity desc nulls last, j.created_at desc, j.type_position, j.id
+      limit max_results
+    )
+    union all
+    select
+      l.memory_type, l.type_position, l.id, l.created_at,
+      case when l.semantic_rank is not null then l.similarity end, l.semantic_rank,
+      case when l.keyword_rank is not null then l.keyword_score end, l.keyword_rank,
+      r.rrf_score, null, null, null, null, null, null, r.relevance, null, null
+    from (
+      select
+        p.memory_type, p.type_position, p.id, p.created_at, p.similarity, p.keyword_score,
+        case when p.semantic_rank <= max_results then p.semantic_rank end as semantic_rank,
+        case when p.keyword_rank <= max_results then p.keyword_rank end as keyword_rank
+      from placed as p
+    ) as l
+    cross join lateral (
+      select
+        f.rrf_score, memory.relevance_score(f.rrf_score) as relevance
+      from memory.rrf_score(l.semantic_rank, l.keyword_rank, max_results + 1) as f (rrf_score)
+    ) as r
+    where coalesce(l.semantic_rank, l.keyword_rank) is not null
+      and r.relevance >= coalesce(find_memories_at.min_relevance, 0)
   )
   select
-    s.memory_type, s.id, s.scope, s.subject, s.predicate, s.content, s.importance, s.confidence,
-    s.effective_confidence, s.permanence, s.maturity, s.effectiveness_score, s.entity_id,
-    s.session_id, s.tags, s.metadata, s.created_at, s.last_confirmed_at, s.last_referenced_at,
-    s.reference_count,
-    case when not v_specified or s.semantic_rank <= max_results then s.similarity end,
-    case when v_specified and s.semantic_rank <= max_results then s.semantic_rank end,
-    case when not v_specified or s.keyword_rank <= max_results then s.keyword_score end,
-    case when v_specified and s.keyword_rank <= max_results then s.keyword_rank end,
-    s.rrf_score, case when not v_specified then s.meaning end,
-    case when not v_specified then s.words end, null::float8, null::float8, null::float8, null::float8,
-    s.relevance, c.recency, null::uuid, c.score
+    k.memory_type, k.id, k.scope, k.subject, k.predicate, k.content, k.importance, k.confidence,
+    k.effective_confidence, k.permanence, k.maturity, k.effectiveness_score, k.entity_id,
+    k.session_id, k.tags, k.metadata, k.created_at, k.last_confirmed_at, k.last_referenced_at,
+    k.reference_count, s.similarity, s.semantic_rank, s.keyword_score, s.keyword_rank,
+    s.rrf_score, s.meaning, s.words, s.neighbor_boost, s.session_boost, s.named_boost,
+    s.time_boost, s.relevance, r.recency, null::uuid, c.score
   from shortlist as s
+  join known as k on k.memory_type = s.memory_type and k.id = s.id
   cross join lateral (
-    select memory.recency_score(
-      case
-        when settings.recency_null = 'created_at'
-        then coalesce(s.last_referenced_at, s.created_at)
-        else s.last_referenced_at
-      end,
-      settings.recency_half_life_days,
-      v_now
-    ) as recency
+    select memory.recency_of(k.last_referenced_at, k.created_at, settings, v_now) as recency
   ) as r
   cross join lateral (
     select
-      r.recency,
       memory.composite_score(
-        s.relevance, s.importance, r.recency, s.effective_confidence,
+        s.relevance, k.importance, r.recency, k.effective_confidence,
         settings.weight_relevance, settings.weight_importance,
         settings.weight_recency, settings.weight_confidence,
         case when v_specified then 1 else settings.relevance_sharpness end
       ) as score
   ) as c
-  order by c.score desc, s.created_at desc, s.type_position, s.id
+  order by c.score desc, k.created_at desc, k.type_position, k.id
   limit max_results;
 end;
 $$;
@@ -301,8 +304,9 @@ comment on function memory.find_memories_at(
   timestamptz
 ) is
 'What memory.find_memories would have found at known_at. With valid_at, only the facts that were '
-'valid in the world then, superseded ones included. Relevance and composite score are computed the '
-'same way, but boosts, updates and indexes do not apply to the past: this compares all of the '
-'tenant''s memories of the types, and weighs words by how many of these contain them.';
+'valid in the world then, superseded ones included. Relevance, boosts and composite score are '
+'computed the same way, but news does not rank above the older facts it resembles, and no index '
+'applies to the past: this compares all memories of the types, and weighs words by how many of these '
+'contain them.';
 
 commit;

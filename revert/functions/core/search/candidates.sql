@@ -10,6 +10,7 @@ drop function memory.boost_episodes(memory.fused_candidate[],memory.settings);
 drop function memory.near_by_index(text[],public.vector,memory.word_match[],text,integer,double precision,integer,timestamp with time zone);
 drop function memory.fuse_lists(text[],text,memory.keyword_query,public.vector,text,integer,double precision,integer,memory.settings,timestamp with time zone);
 drop function memory.read_query(text,text,memory.settings);
+drop function memory.recency_of(timestamp with time zone,timestamp with time zone,memory.settings,timestamp with time zone);
 drop function memory.normalize_name(text);
 
 commit;

@@ -13,5 +13,6 @@ select
   'memory.required_evidence(double precision,bigint)'::regprocedure,
   'memory.required_relevance(double precision,double precision,double precision)'::regprocedure,
   'memory.composite_score(double precision,double precision,double precision,double precision,double precision,double precision,double precision,double precision,double precision)'::regprocedure,
-  'memory.asymmetric_score(bigint,bigint)'::regprocedure;
+  'memory.asymmetric_score(bigint,bigint)'::regprocedure,
+  'memory.is_in_scope(text,text,text)'::regprocedure;
 rollback;

@@ -3,6 +3,7 @@
 begin;
 select
   'memory.normalize_name(text)'::regprocedure,
+  'memory.recency_of(timestamp with time zone,timestamp with time zone,memory.settings,timestamp with time zone)'::regprocedure,
   'memory.read_query(text,text,memory.settings)'::regprocedure,
   'memory.fuse_lists(text[],text,memory.keyword_query,public.vector,text,integer,double precision,integer,memory.settings,timestamp with time zone)'::regprocedure,
   'memory.near_by_index(text[],public.vector,memory.word_match[],text,integer,double precision,integer,timestamp with time zone)'::regprocedure,
