@@ -72,7 +72,7 @@ select results_eq(
 );
 select is(
   (select d.message from memory.diagnose(true) as d where d.check_name = 'login'),
-  $$doctor_writer acts for tenant 'a', and is held by row security$$,
+  $$doctor_writer acts for tenant 'a' and is subject to row security$$,
   'the login check says who acts for which tenant'
 );
 reset session authorization;
@@ -478,7 +478,7 @@ select memory.set_embedding('episode', e.id, memory_test.axis(1), :'building')
 from memory.episodes as e where e.tenant_id = 'e' \g /dev/null
 select is(
   memory_test.found('embeddings'),
-  array['warning building: every memory has a vector of model model, but searches use the old ones'],
+  array['warning building: every memory has its vector of model model, and searches use the old ones'],
   'a change of the embedding model that is ready but not completed is a warning'
 );
 select memory.activate_embedding_version() \g /dev/null

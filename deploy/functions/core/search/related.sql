@@ -67,7 +67,7 @@ begin
           from unnest(v_level) as f
           join memory.memory_links as o
             on o.tenant_id = v_tenant_id and o.source_type = f.memory_type and o.source_id = f.id
-          where related.direction in ('outgoing', 'both')
+          where list_related.direction in ('outgoing', 'both')
           union all
           select
             i.source_type, i.source_id, i.relation, 'incoming',
@@ -75,7 +75,7 @@ begin
           from unnest(v_level) as f
           join memory.memory_links as i
             on i.tenant_id = v_tenant_id and i.target_type = f.memory_type and i.target_id = f.id
-          where related.direction in ('incoming', 'both')
+          where list_related.direction in ('incoming', 'both')
         ) as e
         where (relations is null or e.relation = any (relations))
           and not exists (

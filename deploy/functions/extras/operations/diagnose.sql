@@ -110,7 +110,7 @@ begin
     union all
     select c.position, 'ok', c.check_name, null, c.passed, null
     from checks as c
-    where doctor.passed
+    where diagnose.passed
       and (v_settings.tenant_id is not null or not c.of_tenant)
       and not exists (select from found as f where f.check_name = c.check_name)
   ) as r
