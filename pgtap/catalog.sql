@@ -112,7 +112,7 @@ select is_empty(
 select results_eq(
   $$ select f.name::text from memory_test.functions as f where f.code ~* '\mexecute\M' order by 1 $$,
   $$ values
-     ('memory.attach_triggers(text)'),
+     ('memory.activate_embedding_version()'), ('memory.attach_triggers(text)'),
      ('memory.confirm_memory(text,uuid,timestamp with time zone)'),
      ('memory.define_recorder(text)'), ('memory.define_union_view(name,text[],jsonb)'),
      ('memory.due_memories(text,memory.settings,timestamp with time zone)'),
@@ -124,6 +124,7 @@ select results_eq(
      ('memory.refresh_time_questions()'), ('memory.refresh_time_vocabulary()'),
      ('memory.refresh_type_names()'), ('memory.replay_memory(text,uuid)'),
      ('memory.restore_memory(text,uuid,timestamp with time zone)'),
+     ('memory.set_embedding(text,uuid,vector,uuid,text)'),
      ('memory.sweep_memories(text,memory.settings,timestamp with time zone)'),
      ('memory.tenants_with_memories()'),
      ('memory.verify_erasure(text)'), ('memory.write_settings(memory.settings)') $$,

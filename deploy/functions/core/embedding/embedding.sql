@@ -463,16 +463,18 @@ begin
     c.memory_type,
     c.memory_id,
     memory.render_for_embedding(
-      v_tenant_id, v_rendering, c.memory_type, coalesce(e.content, f.content, r.content),
-      f.subject, f.predicate, e.butler, e.session_id, e.created_at, e.id
+      v_tenant_id, v_rendering, c.memory_type, m.content, m.subject, m.predicate,
+      case c.memory_type when 'episode' then m.scope end, m.session_id,
+      case c.memory_type when 'episode' then m.created_at end,
+      case c.memory_type when 'episode' then m.id end
     )
   from claimed as c
-  left join memory.episodes as e
-    on c.memory_type = 'episode' and e.tenant_id = v_tenant_id and e.id = c.memory_id
-  left join memory.facts as f
-    on c.memory_type = 'fact' and f.tenant_id = v_tenant_id and f.id = c.memory_id
-  left join memory.rules as r
-    on c.memory_type = 'rule' and r.tenant_id = v_tenant_id and r.id = c.memory_id
+  left join lateral (
+    select s.*
+    from memory.searchable_memories as s
+    where s.tenant_id = v_tenant_id and s.memory_type = c.memory_type and s.id = c.memory_id
+    offset 0 -- keeps this a look-up of one memory
+  ) as m on true
   order by c.attempts, c.enqueued_at, c.memory_type, c.memory_id;
 end;
 $$;
@@ -570,21 +572,13 @@ begin
         embedding_version_id = excluded.embedding_version_id;
     end if;
   else
-    case memory_type
-      when 'episode' then
-        update memory.episodes as e
-        set embedding = set_embedding.embedding, embedding_version_id = v_version_id
-        where e.tenant_id = v_tenant_id and e.id = memory_id;
-      when 'fact' then
-        update memory.facts as f
-        set embedding = set_embedding.embedding, embedding_version_id = v_version_id
-        where f.tenant_id = v_tenant_id and f.id = memory_id;
-      else
-        update memory.rules as r
-        set embedding = set_embedding.embedding, embedding_version_id = v_version_id
-        where r.tenant_id = v_tenant_id and r.id = memory_id;
-    end case;
-    v_found := found;
+    execute format(
+      'update memory.%I as m set embedding = $1, embedding_version_id = $2
+       where m.tenant_id = $3 and m.id = $4
+       returning true',
+      memory.table_of(memory_type)
+    ) into v_found using embedding, v_version_id, v_tenant_id, memory_id;
+    v_found := coalesce(v_found, false);
   end if;
 
   delete from memory.embedding_queue as q

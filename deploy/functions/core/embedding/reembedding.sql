@@ -19,13 +19,7 @@ declare
 begin
   insert into memory.embedding_queue (tenant_id, target, memory_type, memory_id)
   select m.tenant_id, 'building', m.memory_type, m.id
-  from (
-    select e.tenant_id, 'episode' as memory_type, e.id from memory.episodes as e
-    union all
-    select f.tenant_id, 'fact', f.id from memory.facts as f
-    union all
-    select r.tenant_id, 'rule', r.id from memory.rules as r
-  ) as m
+  from memory.searchable_memories as m
   where m.tenant_id = enqueue_missing_embeddings.tenant_id
     and not exists (
       select from memory.staged_embeddings as s
@@ -168,6 +162,7 @@ create or replace function memory.activate_embedding_version()
 as $$
 #variable_conflict use_column
 declare
+  v_type record;
   v_tenant_id text := memory.current_tenant();
   v_old_id uuid;
   v_new_id uuid;
@@ -198,13 +193,7 @@ begin
   where v.tenant_id = v_tenant_id and v.status = 'active';
 
   select count(*) into v_waiting
-  from (
-    select e.tenant_id, 'episode' as memory_type, e.id, e.embedding from memory.episodes as e
-    union all
-    select f.tenant_id, 'fact', f.id, f.embedding from memory.facts as f
-    union all
-    select r.tenant_id, 'rule', r.id, r.embedding from memory.rules as r
-  ) as m
+  from memory.searchable_memories as m
   where m.tenant_id = v_tenant_id
     and m.embedding is not null
     and not exists (
@@ -223,24 +212,20 @@ begin
   update memory.embedding_versions as v set status = 'active'
   where v.tenant_id = v_tenant_id and v.id = v_new_id;
 
-  update memory.episodes as e
-  set embedding = s.embedding, embedding_version_id = s.embedding_version_id
-  from memory.staged_embeddings as s
-  where s.tenant_id = v_tenant_id and s.embedding_version_id = v_new_id
-    and s.memory_type = 'episode'
-    and e.tenant_id = v_tenant_id and e.id = s.memory_id;
-  update memory.facts as f
-  set embedding = s.embedding, embedding_version_id = s.embedding_version_id
-  from memory.staged_embeddings as s
-  where s.tenant_id = v_tenant_id and s.embedding_version_id = v_new_id
-    and s.memory_type = 'fact'
-    and f.tenant_id = v_tenant_id and f.id = s.memory_id;
-  update memory.rules as r
-  set embedding = s.embedding, embedding_version_id = s.embedding_version_id
-  from memory.staged_embeddings as s
-  where s.tenant_id = v_tenant_id and s.embedding_version_id = v_new_id
-    and s.memory_type = 'rule'
-    and r.tenant_id = v_tenant_id and r.id = s.memory_id;
+  for v_type in
+    select t.memory_type, t.table_name from memory.memory_types as t
+    where t.is_searched
+    order by t.position
+  loop
+    execute format(
+      'update memory.%I as m
+       set embedding = s.embedding, embedding_version_id = s.embedding_version_id
+       from memory.staged_embeddings as s
+       where s.tenant_id = $1 and s.embedding_version_id = $2 and s.memory_type = $3
+         and m.tenant_id = $1 and m.id = s.memory_id',
+      v_type.table_name
+    ) using v_tenant_id, v_new_id, v_type.memory_type;
+  end loop;
 
   -- Memories that got their vector here leave the queue; the others wait for one of the new
   -- version.
