@@ -456,7 +456,7 @@ select results_eq(
      (4, 'new_rule', 'rule', null, 'Be kind', 'be  kind', 'known: would be confirmed'),
      (5, 'new_rule', 'rule', null, null, 'Be quick', 'new'),
      (6, 'confirmation', 'rule', null, 'Be kind', null, 'would be confirmed'),
-     (7, 'confirmation', 'fact', null, null, null, 'there is no such memory') $$,
+     (7, 'confirmation', 'fact', null, null, null, 'no memory has this id') $$,
   'preview_proposals shows what each proposal would do'
 );
 select results_eq(

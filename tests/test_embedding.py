@@ -256,7 +256,7 @@ async def test_the_same_model_embeds_anew_under_another_rendering(
     async with await Memory.connect(database.login("a"), engine=engine) as memory:
         spoken = datetime(2023, 5, 8, 12, tzinfo=UTC)
         await memory.store_episode("At the sea.", "home", created_at=spoken)
-        with pytest.raises(ConflictError, match="active already"):
+        with pytest.raises(ConflictError, match="already active"):
             await memory.start_reembedding(engine.model, engine.version)
         await memory.configure({"embedding_rendering": "content"})
 

@@ -107,7 +107,9 @@ as $$
 #variable_conflict use_column
 declare
   v_tenant_id text := memory.current_tenant();
-  v_today record;
+  v_created_at timestamptz;
+  v_updated_at timestamptz;
+  v_columns jsonb;
 begin
   perform memory.check_word('memory_type', memory_type, memory.recorded_type_names());
 
@@ -116,12 +118,12 @@ begin
      from memory.%I as m
      where m.tenant_id = $1 and m.id = $2',
     memory.table_of(memory_type)
-  ) into v_today using v_tenant_id, memory_id;
+  ) into v_created_at, v_updated_at, v_columns using v_tenant_id, memory_id;
 
   return query
   with today as (
-    select v_today.created_at, v_today.updated_at, v_today.columns
-    where v_today is not null
+    select v_created_at as created_at, v_updated_at as updated_at, v_columns as columns
+    where v_columns is not null
   ),
   states as materialized (
     select

@@ -85,8 +85,8 @@ create or replace function memory.recall(
 as $$
 declare
   v_memory memory.ranked_memory;
-  v_types text[] := '{}';
-  v_ids uuid[] := '{}';
+  v_types text[] := array[]::text[];
+  v_ids uuid[] := array[]::uuid[];
 begin
   perform memory.check_write_time('as_of', as_of);
 
