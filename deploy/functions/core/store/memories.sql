@@ -211,4 +211,22 @@ $$;
 comment on function memory.check_after_creation(text, text, uuid, timestamptz) is
 'Refuses a time before a memory or an entity was created; an unknown one has none. Errors: PM002.';
 
+create or replace function memory.refresh_memory_types()
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform memory.refresh_type_names();
+  perform memory.refresh_memory_functions();
+  perform memory.refresh_searchable_memories();
+  perform memory.refresh_memory_overview();
+end;
+$$;
+
+comment on function memory.refresh_memory_types() is
+'Makes all that is made from memory.memory_types follow its rows, except triggers. A change that '
+'adds a type calls it, then memory.isolate_table and memory.attach_triggers for its table.';
+
 commit;

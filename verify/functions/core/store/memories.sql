@@ -7,5 +7,6 @@ select
   'memory.memory_exists(text,text,uuid)'::regprocedure,
   'memory.resolved_state(text,text,uuid,timestamp with time zone)'::regprocedure,
   'memory.count_references(text[],uuid[],timestamp with time zone)'::regprocedure,
-  'memory.check_after_creation(text,text,uuid,timestamp with time zone)'::regprocedure;
+  'memory.check_after_creation(text,text,uuid,timestamp with time zone)'::regprocedure,
+  'memory.refresh_memory_types()'::regprocedure;
 rollback;
