@@ -4,9 +4,6 @@ begin;
 
 set local role memory_owner;
 
--- One memory at a time: each statement is put together for its table, which costs less than the
--- round trip of the call.
-
 create or replace function memory.confirm_memory(
   memory_type text,
   memory_id uuid,
@@ -22,7 +19,6 @@ as $$
 declare
   v_settings memory.settings := memory.current_settings();
   v_tenant_id text := v_settings.tenant_id;
-  v_table name;
   v_state text;
 begin
   if memory_type = 'episode' then
@@ -32,13 +28,7 @@ begin
   perform memory.check_word('memory_type', memory_type, memory.decaying_type_names());
   perform memory.check_write_time('as_of', as_of);
 
-  v_table := memory.table_of(memory_type);
-  execute format(
-    'select m.lifecycle_state from memory.%I as m
-     where m.tenant_id = $1 and m.id = $2
-     for no key update',
-    v_table
-  ) into v_state using v_tenant_id, memory_id;
+  v_state := memory.lock_memory(v_tenant_id, memory_type, memory_id);
   if v_state is null then
     return false;
   end if;
@@ -48,19 +38,7 @@ begin
       using errcode = 'PM003', hint = 'Store it anew if it holds after all.';
   end if;
 
-  -- The freshly confirmed value is the stored confidence: what the next sweep would do about the
-  -- fading mark is done at once.
-  execute format(
-    $update$
-      update memory.%I as m
-      set
-        last_confirmed_at = greatest(m.last_confirmed_at, $1),
-        updated_at = memory.next_state_at(m.updated_at, $1),
-        metadata = case when m.confidence >= $2 then m.metadata - 'status' else m.metadata end
-      where m.tenant_id = $3 and m.id = $4
-    $update$,
-    v_table
-  ) using as_of, v_settings.fading_threshold, v_tenant_id, memory_id;
+  perform memory.renew_memory(v_settings, memory_type, memory_id, as_of);
   return true;
 end;
 $$;
@@ -85,7 +63,6 @@ as $$
 #variable_conflict use_column
 declare
   v_tenant_id text := memory.current_tenant();
-  v_type memory.memory_types;
 begin
   perform memory.check_word('memory_type', memory_type, memory.memory_type_names());
   perform memory.check_write_time('as_of', as_of);
@@ -94,15 +71,7 @@ begin
   end if;
   perform memory.check_after_creation(v_tenant_id, memory_type, memory_id, as_of);
 
-  select t.* into v_type
-  from memory.memory_types as t
-  where t.memory_type = forget_memory.memory_type;
-  execute format(
-    'update memory.%I as m
-     set %s, updated_at = memory.next_state_at(m.updated_at, $1)
-     where m.tenant_id = $2 and m.id = $3 and %s',
-    v_type.table_name, v_type.forget_assignments, v_type.forgettable_condition
-  ) using as_of, v_tenant_id, memory_id;
+  perform memory.hide_memory(v_tenant_id, memory_type, memory_id, as_of);
   return true;
 end;
 $$;
@@ -127,21 +96,12 @@ as $$
 #variable_conflict use_column
 declare
   v_tenant_id text := memory.current_tenant();
-  v_hidden text[] := array['tenant_id', 'embedding', 'search_vector'];
   v_memory jsonb;
 begin
   perform memory.check_word('memory_type', memory_type, memory.memory_type_names());
   perform memory.check_write_time('as_of', as_of);
 
-  execute format(
-    'update memory.%I as m
-     set
-       reference_count = m.reference_count + 1,
-       last_referenced_at = greatest(m.last_referenced_at, $1)
-     where m.tenant_id = $2 and m.id = $3
-     returning to_jsonb(m) - $4',
-    memory.table_of(memory_type)
-  ) into v_memory using as_of, v_tenant_id, memory_id, v_hidden;
+  v_memory := memory.read_memory(v_tenant_id, memory_type, memory_id, as_of);
   return v_memory || jsonb_build_object('memory_type', memory_type);
 end;
 $$;

@@ -306,7 +306,7 @@ comment on function memory.find_memories_at(
 'What memory.find_memories would have found at known_at. With valid_at, only the facts that were '
 'valid in the world then, superseded ones included. Relevance, boosts and composite score are '
 'computed the same way, but news does not rank above the older facts it resembles, and no index '
-'applies to the past: this compares all memories of the types, and weighs words by how many of these '
-'contain them.';
+'applies to the past: this compares all memories of the types, and weighs words by how many of '
+'them contain the word.';
 
 commit;

@@ -4,47 +4,31 @@ begin;
 
 set local role memory_owner;
 
--- What is asked of a memory of any type. These functions name the table of each type, so that their
--- plans are kept; they are made from memory.memory_types.
-create or replace function memory.refresh_memory_functions()
-  returns void
-  language plpgsql
-  volatile
+-- What is done with a memory of any type. These functions name the table of each type, so that
+-- their plans are kept; they are made from memory.memory_types.
+
+create or replace function memory.branch_by_type(
+  template text,
+  memory_types text[] default memory.memory_type_names()
+)
+  returns text
+  language sql
+  stable
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
-declare
-  v_created text;
-  v_locked text;
-  v_state text;
-  v_counted text;
-begin
-  select
-    string_agg(
-      format(
-        'when %L then (
-           select m.created_at from memory.%I as m
-           where m.tenant_id = created_at_of.tenant_id and m.id = memory_id
-         )',
-        t.memory_type, t.table_name
-      ),
-      ' ' order by t.position
-    ),
-    string_agg(
-      format(
-        'when %L then
-           perform from memory.%I as m
-           where m.tenant_id = memory_exists.tenant_id and m.id = memory_id for key share;',
-        t.memory_type, t.table_name
-      ),
-      ' ' order by t.position
-    ) filter (where t.is_searched),
-    string_agg(
-      format(
-        'when %L then (
-           select %s from memory.%I as m
-           where m.tenant_id = resolved_state.tenant_id and m.id = memory_id
-         )',
-        t.memory_type,
+  select string_agg(
+    format(
+      'when %L then %s',
+      t.memory_type,
+      replace(
+        replace(
+          replace(
+            replace(template, '{table}', format('memory.%I', t.table_name)),
+            '{forget}', coalesce(t.forget_assignments, '')
+          ),
+          '{forgettable}', coalesce(t.forgettable_condition, '')
+        ),
+        '{state}',
         case
           when exists (
             select from pg_attribute as a
@@ -53,71 +37,158 @@ begin
           )
           then 'case when m.expires_at <= as_of then ''expired'' else m.lifecycle_state end'
           else 'm.lifecycle_state'
-        end,
-        t.table_name
-      ),
-      ' ' order by t.position
-    ) filter (where t.is_searched),
-    string_agg(
-      format(
-        'if %1$L = any (memory_types) then
-           with locked as (
-             select m.id
-             from memory.%2$I as m
-             where m.tenant_id = v_tenant_id
-               and m.id = any (array(
-                 select r.id
-                 from unnest(memory_types, memory_ids) as r (memory_type, id)
-                 where r.memory_type = %1$L
-               ))
-             order by m.id
-             for no key update
-           )
-           update memory.%2$I as m
-           set
-             reference_count = m.reference_count + 1,
-             last_referenced_at = greatest(m.last_referenced_at, as_of)
-           from locked as l
-           where m.tenant_id = v_tenant_id and m.id = l.id;
-         end if;',
-        t.memory_type, t.table_name
-      ),
-      ' ' order by t.position
-    ) filter (where t.is_searched)
-  into v_created, v_locked, v_state, v_counted
-  from memory.memory_types as t;
+        end
+      )
+    ),
+    ' ' order by t.position
+  )
+  from memory.memory_types as t
+  where t.memory_type = any (memory_types);
+$$;
 
+comment on function memory.branch_by_type(text, text[]) is
+'The branches of a CASE over types of memories, from a template in which {table}, {state}, '
+'{forget} and {forgettable} stand for what memory.memory_types says of each.';
+
+create or replace function memory.define_memory_function(
+  signature text,
+  result text,
+  volatility text,
+  body text
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
   execute format(
-    'create or replace function memory.created_at_of(
-       tenant_id text, memory_type text, memory_id uuid
-     )
-       returns timestamptz
+    'create or replace function memory.%s
+       returns %s
        language plpgsql
-       stable
+       %s
        set search_path = pg_catalog, memory, public, pg_temp
-     as $body$
-     begin
-       return case memory_type %s end;
-     end;
-     $body$',
-    v_created
+     as %L',
+    signature, result, volatility, body
+  );
+end;
+$$;
+
+comment on function memory.define_memory_function(text, text, text, text) is
+'Makes a private function in PL/pgSQL.';
+
+create or replace function memory.refresh_memory_functions()
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform memory.define_memory_function(
+    'created_at_of(tenant_id text, memory_type text, memory_id uuid)', 'timestamptz', 'stable',
+    'begin return case memory_type ' || memory.branch_by_type(
+      '(
+         select m.created_at from {table} as m
+         where m.tenant_id = created_at_of.tenant_id and m.id = memory_id
+       )',
+      memory.recorded_type_names()
+    ) || ' end; end;'
   );
 
-  execute format(
-    'create or replace function memory.memory_exists(
-       tenant_id text, memory_type text, memory_id uuid
-     )
-       returns boolean
-       language plpgsql
-       volatile
-       set search_path = pg_catalog, memory, public, pg_temp
-     as $body$
+  perform memory.define_memory_function(
+    'memory_exists(tenant_id text, memory_type text, memory_id uuid)', 'boolean', 'volatile',
+    'begin case memory_type ' || memory.branch_by_type(
+      'perform from {table} as m
+       where m.tenant_id = memory_exists.tenant_id and m.id = memory_id for key share;'
+    ) || ' else return false; end case; return found; end;'
+  );
+
+  perform memory.define_memory_function(
+    'lock_memory(tenant_id text, memory_type text, memory_id uuid)', 'text', 'volatile',
+    'declare v_state text; begin case memory_type ' || memory.branch_by_type(
+      'select m.lifecycle_state into v_state from {table} as m
+       where m.tenant_id = lock_memory.tenant_id and m.id = memory_id for no key update;'
+    ) || ' end case; return v_state; end;'
+  );
+
+  -- The stored confidence counts again from now on, so the fading mark is what the next sweep would
+  -- make of it.
+  perform memory.define_memory_function(
+    'renew_memory(settings memory.settings, memory_type text, memory_id uuid, as_of timestamptz)',
+    'void', 'volatile',
+    'begin case memory_type ' || memory.branch_by_type(
+      'update {table} as m
+       set
+         last_confirmed_at = greatest(m.last_confirmed_at, as_of),
+         updated_at = memory.next_state_at(m.updated_at, as_of),
+         metadata = case
+           when m.confidence >= settings.fading_threshold then m.metadata - ''status''
+           else m.metadata
+         end
+       where m.tenant_id = settings.tenant_id and m.id = memory_id;',
+      memory.decaying_type_names()
+    ) || ' end case; end;'
+  );
+
+  perform memory.define_memory_function(
+    'hide_memory(tenant_id text, memory_type text, memory_id uuid, as_of timestamptz)',
+    'void', 'volatile',
+    'begin case memory_type ' || replace(
+      memory.branch_by_type(
+        'update {table} as m
+         set {forget}, updated_at = memory.next_state_at(m.updated_at, $1)
+         where m.tenant_id = hide_memory.tenant_id and m.id = memory_id and {forgettable};'
+      ),
+      '$1', 'as_of'
+    ) || ' end case; end;'
+  );
+
+  perform memory.define_memory_function(
+    'read_memory(tenant_id text, memory_type text, memory_id uuid, as_of timestamptz)',
+    'jsonb', 'volatile',
+    'declare v_memory jsonb; begin case memory_type ' || memory.branch_by_type(
+      'update {table} as m
+       set
+         reference_count = m.reference_count + 1,
+         last_referenced_at = greatest(m.last_referenced_at, as_of)
+       where m.tenant_id = read_memory.tenant_id and m.id = memory_id
+       returning to_jsonb(m) - ''{tenant_id,embedding,search_vector}''::text[] into v_memory;'
+    ) || ' end case; return v_memory; end;'
+  );
+
+  -- Locked in the order of the ids, so that two readers of the same memories cannot deadlock.
+  perform memory.define_memory_function(
+    'count_references(memory_types text[], memory_ids uuid[], as_of timestamptz)',
+    'void', 'volatile security definer',
+    'declare
+       v_tenant_id text := memory.current_tenant();
+       v_ids uuid[];
+       v_type text;
      begin
-       case memory_type %s else return false; end case;
-       return found;
-     end;
-     $body$',
-    v_locked
+       foreach v_type in array array(select distinct t.type from unnest(memory_types) as t (type) order by 1)
+       loop
+         v_ids := array(
+           select r.id
+           from unnest(memory_types, memory_ids) as r (memory_type, id)
+           where r.memory_type = v_type
+         );
+         case v_type ' || memory.branch_by_type(
+      'with locked as (
+         select m.id
+         from {table} as m
+         where m.tenant_id = v_tenant_id and m.id = any (v_ids)
+         order by m.id
+         for no key update
+       )
+       update {table} as m
+       set
+         reference_count = m.reference_count + 1,
+         last_referenced_at = greatest(m.last_referenced_at, as_of)
+       from locked as l
+       where m.tenant_id = v_tenant_id and m.id = l.id;'
+    ) || ' end case;
+       end loop;
+     end;'
   );
 
   -- A set of one row: its body becomes part of the query that asks for it. A function that returns
@@ -141,34 +212,19 @@ begin
          )
        );
      end',
-    v_state
-  );
-
-  -- Locked in the order of the ids, so that two readers of the same memories cannot deadlock.
-  execute format(
-    'create or replace function memory.count_references(
-       memory_types text[], memory_ids uuid[], as_of timestamptz
-     )
-       returns void
-       language plpgsql
-       volatile
-       security definer
-       set search_path = pg_catalog, memory, public, pg_temp
-     as $body$
-     declare
-       v_tenant_id text := memory.current_tenant();
-     begin
-       %s
-     end;
-     $body$',
-    v_counted
+    memory.branch_by_type(
+      '(
+         select {state} from {table} as m
+         where m.tenant_id = resolved_state.tenant_id and m.id = memory_id
+       )'
+    )
   );
 end;
 $$;
 
 comment on function memory.refresh_memory_functions() is
-'Makes memory.created_at_of, memory.memory_exists, memory.resolved_state and '
-'memory.count_references look into the table of each type in memory.memory_types.';
+'Makes memory.created_at_of, memory_exists, lock_memory, renew_memory, hide_memory, read_memory, '
+'count_references and resolved_state handle each type in memory.memory_types.';
 
 do $$
 begin
@@ -180,6 +236,15 @@ comment on function memory.created_at_of(text, text, uuid) is
 'When a memory or an entity was created; NULL for an unknown one.';
 comment on function memory.memory_exists(text, text, uuid) is
 'Whether a memory exists, locked against deletion until the end of the transaction.';
+comment on function memory.lock_memory(text, text, uuid) is
+'Locks a memory against changes, and returns its lifecycle_state; NULL for an unknown one.';
+comment on function memory.renew_memory(memory.settings, text, uuid, timestamptz) is
+'Lets the decay of a memory start again at as_of, and a fading one recover.';
+comment on function memory.hide_memory(text, text, uuid, timestamptz) is
+'Makes a memory forgotten as of as_of, unless it is already.';
+comment on function memory.read_memory(text, text, uuid, timestamptz) is
+'A memory as a JSON object of all its columns but the tenant and the vectors, counting a reference '
+'to it at as_of; NULL for an unknown one.';
 comment on function memory.resolved_state(text, text, uuid, timestamptz) is
 'State of the memory at an end of a link: its lifecycle_state, and expired for one that has '
 'expired or that left a tombstone.';
