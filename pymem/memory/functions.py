@@ -898,13 +898,14 @@ class Functions(Vectors):
         max_results: int | None = None,
         as_of: datetime | None = None,
     ) -> list[RelatedMemory]:
-        """The memories that links lead to from this one, over at most max_depth links (1..5), each
-        once, over its shortest way: nearest first, then by the time of the link, type and id; of
-        several links to it from there the oldest. direction: outgoing follows links from source to
-        target, incoming from target to source, both either way. relations: over these only. It
-        leads on through memories in any state, and through deleted ones, of which no text is left;
-        states are as of as_of. At most max_results, which is at most 1000; it looks no further once
-        it has them, and reads the links of each memory once at most. No rows for an unknown id.
+        """The memories that can be reached from this one over at most max_depth links (1..5), each
+        once, by its shortest path: nearest first, then by the time of the link, type and id; if
+        several links lead to it from the level before, by the oldest. direction: outgoing follows
+        links from source to target, incoming from target to source, both in either direction.
+        relations: follows only these. Links are followed through memories in any state, and through
+        deleted ones, which have no content; states are as of as_of. At most max_results rows,
+        capped at 1000; the walk stops once it has them, and reads the links of each memory at most
+        once. No rows for an unknown id.
 
         Errors: PM002.
         """
@@ -929,13 +930,14 @@ class Functions(Vectors):
         max_results: int | None = None,
         as_of: datetime | None = None,
     ) -> list[Contradiction]:
-        """Pairs of memories of which one may have to go, for a person to review: kind contradicts,
-        the ends of such a link, and near_duplicate, active facts of one scope and one entity or
-        subject whose keys differ in case, spaces, underscores or hyphens only, so that neither
-        superseded the other: the source is the newest. Of a fact content reads [subject]
-        [predicate]: content; confidence is that of as_of, 0..1. since: when they were linked, or
-        the newer one was created. Links first, then near duplicates, the latest first; at most
-        max_results, which is at most 1000. scope: as in memory.semantic_search.
+        """Pairs of conflicting memories for a person to review.
+
+        kind contradicts: the ends of such a link; near_duplicate: active facts of one scope and one
+        entity or subject whose keys differ only in case, spaces, underscores or hyphens, so that
+        neither superseded the other; the source is the newest. The content of a fact reads
+        [subject] [predicate]: content; confidence is as of as_of, 0..1. since: when they were
+        linked, or when the newer one was created. Links first, then near duplicates, newest first;
+        at most max_results, which is capped at 1000. scope: as in memory.semantic_search.
 
         Errors: PM002.
         """
@@ -1207,9 +1209,9 @@ class Functions(Vectors):
     # functions/extras/consolidation/consolidation
 
     async def list_due_consolidations(self, *, as_of: datetime | None = None) -> list[DueButler]:
-        """Which butlers have episodes that wait for consolidation, and whether it is due: when
+        """The butlers with episodes waiting for consolidation, and whether it is due:
         consolidation_episode_threshold of them wait, or consolidation_interval_hours have passed
-        since the last run began (or there was none), and nobody is at it.
+        since the last run began (or there was none), and no run is in progress.
 
         Errors: PM002.
         """
@@ -1253,8 +1255,8 @@ class Functions(Vectors):
         return result
 
     async def release_run(self, run_id: UUID | str, *, as_of: datetime | None = None) -> bool:
-        """Gives the episodes of a run back at once, as if never claimed: for a worker that is told
-        to stop. False: the run has ended already.
+        """Releases the episodes of a run at once, as if never claimed: for a worker that is being
+        stopped. False: the run has already ended.
 
         Errors: PM001, PM002.
         """
@@ -1299,8 +1301,8 @@ class Functions(Vectors):
     async def get_consolidation_context(
         self, butler: str, *, max_facts: int | None = None, max_rules: int | None = None
     ) -> dict[str, list[dict[str, Any]]]:
-        """What a butler knows already, newest first, for the prompt: {"facts": […], "rules": […]}
-        of its own, of its scope and of global.
+        """What a butler already knows, newest first, for the prompt: {"facts": […], "rules": […]}
+        that it stored, or of its scope or global.
 
         Errors: PM002.
         """
@@ -1376,8 +1378,8 @@ class Functions(Vectors):
     # functions/extras/consolidation/review_consolidation
 
     async def preview_proposals(self, run_id: UUID | str) -> list[Proposal]:
-        """What the proposals of a run would change: the fact or rule concerned, its text before and
-        after, and what would become of it, or has. No rows for an unknown run or one without
+        """What the proposals of a run would change: the fact or rule, its text before and after,
+        and what would happen to it, or has happened. No rows for an unknown run or one without
         proposals.
         """
         return await self._rows(Proposal, "preview_proposals", run_id=run_id)
@@ -1578,15 +1580,15 @@ class Functions(Vectors):
     async def measure_index_recall(
         self, *, sample: int | None = None, depth: int | None = None, as_of: datetime | None = None
     ) -> list[VectorRecall]:
-        """What approximate indexes do to the answers of this tenant, a row for each memory type:
-        searches the depth (1..1000) nearest memories of a sample (1..1000) of its own vectors,
-        drawn by hash, always the same. method, is_valid: of the index; is_used: whether searches of
-        this tenant use it, having more memories than exact_scan_limit. memories: with a vector,
-        live and not expired. Overlaps, 0..1: the share of the exact answer that was found, on
-        average and for the worst query; of the raw index (NULL without a valid one) and of what
-        users get. short_index_answers, short_searches: answers with fewer memories than there are,
-        up to depth; the latter is always 0. exact_ms, index_ms, search_ms: median milliseconds of
-        comparing all, of the raw index and of what users call.
+        """How approximate indexes affect the answers of this tenant, one row per memory type:
+        searches for the depth (1..1000) memories nearest to each of a sample (1..1000) of its own
+        vectors, selected by hash, so always the same. method, is_valid: of the index; is_used:
+        whether searches of this tenant use it because it has more memories than exact_scan_limit.
+        memories: with a vector, live and not expired. Overlaps, 0..1: the share of the exact answer
+        that was found, on average and for the worst query, by the raw index (NULL without a valid
+        one) and by searches. short_index_answers, short_searches: answers with fewer memories than
+        exist, up to depth; the latter is always 0. exact_ms, index_ms, search_ms: median
+        milliseconds of comparing all, of the raw index and of searches.
 
         Errors: PM002.
         """
@@ -1611,11 +1613,10 @@ class Functions(Vectors):
     async def diagnose(
         self, *, passed: bool | None = None, as_of: datetime | None = None
     ) -> list[Finding]:
-        """What is wrong with the login of this session, the database and the memories of the
-        tenant, the worst first; no row if nothing is. With passed, also a row of severity ok for
-        each check that found nothing. Without a tenant, as for a superuser who names none, the
-        database is examined, and a finding says that no more was. Reads only, and nothing of other
-        tenants.
+        """Problems with the login of this session, the database and the memories of the tenant,
+        worst first; no rows if there are none. With passed, also a row of severity ok for each
+        check that found nothing. Without a tenant, as for a superuser who has not set one, only the
+        database is checked, and a finding says so. Only reads, and reads nothing of other tenants.
 
         Errors: PM002 invalid time.
         """

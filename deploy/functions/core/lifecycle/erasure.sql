@@ -17,8 +17,8 @@ create or replace function memory.mentions_any(
   );
 
 comment on function memory.mentions_any(text, text[]) is
-'Whether a text holds one of some names (memory.normalize_name) as whole words, whatever case and '
-'accents.';
+'Whether a text contains any of the names (memory.normalize_name) as whole words, ignoring case '
+'and accents.';
 
 create or replace function memory.names_of_subject(
   tenant_id text,

@@ -13,8 +13,8 @@ create or replace function memory.normalize_key(name text)
   return lower(translate(normalize(name, nfkc), ' _-', '')) collate "C";
 
 comment on function memory.normalize_key(text) is
-'A subject or predicate without what is easily written another way: case, spaces, underscores, '
-'hyphens, Unicode compositions. favorite_color, "Favorite color" and favoriteColor have the same.';
+'A subject or predicate without common spelling differences: case, spaces, underscores, hyphens '
+'and Unicode composition. favorite_color, "Favorite color" and favoriteColor have the same key.';
 
 -- An index on these keys would slow down every store of a fact for a rare query. So this computes
 -- all keys from the unique indexes alone and reads only the facts whose key occurs more than once:
@@ -85,9 +85,9 @@ as $$
 $$;
 
 comment on function memory.near_duplicates(text, text) is
-'Active facts of one scope and one entity, or of one scope and subject, whose keys differ only as '
-'normalize_key lets them: each beside the newest of its kind, which would have superseded it under '
-'the same key. scope: of it and of global only; NULL for all.';
+'Active facts of one scope and one entity, or of one scope and subject, whose keys are equal by '
+'normalize_key: each is paired with the newest of its group, which would have superseded it under the '
+'same key. scope: only this one and global; NULL: all.';
 
 -- limit 1 keeps this a look-up. Without it the planner reads all memories of a tenant: it
 -- underestimates them, because row security repeats the condition on the tenant.
@@ -259,13 +259,13 @@ end;
 $$;
 
 comment on function memory.list_contradictions(text, integer, timestamptz) is
-'Pairs of memories of which one may have to go, for a person to review: kind contradicts, the ends '
-'of such a link, and near_duplicate, active facts of one scope and one entity or subject whose '
-'keys differ in case, spaces, underscores or hyphens only, so that neither superseded the other: '
-'the source is the newest. Of a fact content reads [subject] [predicate]: content; '
-'confidence is that of as_of, 0..1. since: when they were linked, or the newer one was created. '
-'Links first, then near duplicates, the latest first; at most max_results, which is at most 1000. '
-'scope: as in memory.semantic_search. Errors: PM002.';
+'Pairs of conflicting memories for a person to review. kind contradicts: the ends of such a link; '
+'near_duplicate: active facts of one scope and one entity or subject whose keys differ only in '
+'case, spaces, underscores or hyphens, so that neither superseded the other; the source is the '
+'newest. The content of a fact reads [subject] [predicate]: content; confidence is as of as_of, '
+'0..1. since: when they were linked, or when the newer one was created. Links first, then near '
+'duplicates, newest first; at most max_results, which is capped at 1000. scope: as in '
+'memory.semantic_search. Errors: PM002.';
 grant execute on function memory.list_contradictions to memory_writer, memory_reader, memory_admin;
 
 commit;

@@ -78,8 +78,8 @@ end;
 $$;
 
 comment on function memory.maybe_fold_deltas(text) is
-'Folds the deltas of a tenant, unless somebody else is at it. Waits for nobody, but for another '
-'first fold of the tenant.';
+'Folds the deltas of a tenant, unless another session is doing so. Waits only if another session '
+'is folding for this tenant for the first time.';
 
 -- Every 128th insert folds the deltas. All three tables use the same names for unsearchable states.
 

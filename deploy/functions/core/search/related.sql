@@ -111,13 +111,14 @@ end;
 $$;
 
 comment on function memory.list_related(text, uuid, integer, text[], text, integer, timestamptz) is
-'The memories that links lead to from this one, over at most max_depth links (1..5), each once, '
-'over its shortest way: nearest first, then by the time of the link, type and id; of several links '
-'to it from there the oldest. direction: outgoing follows links from source to target, incoming '
-'from target to source, both either way. relations: over these only. It leads on through memories '
-'in any state, and through deleted ones, of which no text is left; states are as of as_of. At most '
-'max_results, which is at most 1000; it looks no further once it has them, and reads the links of '
-'each memory once at most. No rows for an unknown id. Errors: PM002.';
+'The memories that can be reached from this one over at most max_depth links (1..5), each once, by '
+'its shortest path: nearest first, then by the time of the link, type and id; if several links '
+'lead to it from the level before, by the oldest. direction: outgoing follows links from source to '
+'target, incoming from target to source, both in either direction. relations: follows only these. '
+'Links are followed through memories in any state, and through deleted ones, which have no '
+'content; states are as of as_of. At most max_results rows, capped at 1000; the walk stops once it '
+'has them, and reads the links of each memory at most once. No rows for an unknown id. Errors: '
+'PM002.';
 grant execute on function memory.list_related to memory_writer, memory_reader, memory_admin;
 
 commit;

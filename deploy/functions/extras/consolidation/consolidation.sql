@@ -78,9 +78,9 @@ end;
 $$;
 
 comment on function memory.list_due_consolidations(timestamptz) is
-'Which butlers have episodes that wait for consolidation, and whether it is due: when '
+'The butlers with episodes waiting for consolidation, and whether it is due: '
 'consolidation_episode_threshold of them wait, or consolidation_interval_hours have passed since '
-'the last run began (or there was none), and nobody is at it. Errors: PM002.';
+'the last run began (or there was none), and no run is in progress. Errors: PM002.';
 grant execute on function memory.list_due_consolidations to memory_worker;
 
 create or replace function memory.claim_episodes(
@@ -281,8 +281,8 @@ end;
 $$;
 
 comment on function memory.release_run(uuid, timestamptz) is
-'Gives the episodes of a run back at once, as if never claimed: for a worker that is told to stop. '
-'False: the run has ended already. Errors: PM001, PM002.';
+'Releases the episodes of a run at once, as if never claimed: for a worker that is being stopped. '
+'False: the run has already ended. Errors: PM001, PM002.';
 grant execute on function memory.release_run to memory_worker;
 
 create or replace function memory.fail_consolidation(
@@ -469,8 +469,8 @@ end;
 $$;
 
 comment on function memory.get_consolidation_context(text, integer, integer) is
-'What a butler knows already, newest first, for the prompt: {"facts": […], "rules": […]} of its '
-'own, of its scope and of global. Errors: PM002.';
+'What a butler already knows, newest first, for the prompt: {"facts": […], "rules": […]} that it '
+'stored, or of its scope or global. Errors: PM002.';
 grant execute on function memory.get_consolidation_context to memory_worker;
 
 commit;

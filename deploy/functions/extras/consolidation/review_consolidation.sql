@@ -83,8 +83,8 @@ end;
 $$;
 
 comment on function memory.preview_proposals(uuid) is
-'What the proposals of a run would change: the fact or rule concerned, its text before and after, '
-'and what would become of it, or has. No rows for an unknown run or one without proposals.';
+'What the proposals of a run would change: the fact or rule, its text before and after, and what '
+'would happen to it, or has happened. No rows for an unknown run or one without proposals.';
 grant execute on function memory.preview_proposals to memory_worker, memory_reader, memory_admin;
 
 create or replace function memory.accept_proposals(

@@ -44,8 +44,8 @@ end;
 $$;
 
 comment on function memory.all_checks(text) is
-'The checks of memory.diagnose in their order: whether they are about a tenant rather than the '
-'database, and what it means that they found nothing.';
+'The checks of memory.diagnose in order: whether they concern the tenant rather than the database, '
+'and the message if they find nothing.';
 
 create or replace function memory.diagnose(
   passed boolean default false,
@@ -120,10 +120,10 @@ end;
 $$;
 
 comment on function memory.diagnose(boolean, timestamptz) is
-'What is wrong with the login of this session, the database and the memories of the tenant, the '
-'worst first; no row if nothing is. With passed, also a row of severity ok for each check that '
-'found nothing. Without a tenant, as for a superuser who names none, the database is examined, '
-'and a finding says that no more was. Reads only, and nothing of other tenants. Errors: PM002 '
+'Problems with the login of this session, the database and the memories of the tenant, worst '
+'first; no rows if there are none. With passed, also a row of severity ok for each check that '
+'found nothing. Without a tenant, as for a superuser who has not set one, only the database is '
+'checked, and a finding says so. Only reads, and reads nothing of other tenants. Errors: PM002 '
 'invalid time.';
 grant execute on function memory.diagnose
 to memory_writer, memory_worker, memory_reader, memory_admin;

@@ -359,15 +359,15 @@ end;
 $$;
 
 comment on function memory.measure_index_recall(integer, integer, timestamptz) is
-'What approximate indexes do to the answers of this tenant, a row for each memory type: searches '
-'the depth (1..1000) nearest memories of a sample (1..1000) of its own vectors, drawn by hash, '
-'always the same. method, is_valid: of the index; is_used: whether searches of this tenant use it, '
-'having more memories than exact_scan_limit. memories: with a vector, live and not expired. '
-'Overlaps, 0..1: the share of the exact answer that was found, on average and for the worst query; '
-'of the raw index (NULL without a valid one) and of what users get. short_index_answers, '
-'short_searches: answers with fewer memories than there are, up to depth; the latter is always 0. '
-'exact_ms, index_ms, search_ms: median milliseconds of comparing all, of the raw index and of what '
-'users call. Errors: PM002.';
+'How approximate indexes affect the answers of this tenant, one row per memory type: searches for '
+'the depth (1..1000) memories nearest to each of a sample (1..1000) of its own vectors, selected '
+'by hash, so always the same. method, is_valid: of the index; is_used: whether searches of this '
+'tenant use it because it has more memories than exact_scan_limit. memories: with a vector, live '
+'and not expired. Overlaps, 0..1: the share of the exact answer that was found, on average and for '
+'the worst query, by the raw index (NULL without a valid one) and by searches. '
+'short_index_answers, short_searches: answers with fewer memories than exist, up to depth; the '
+'latter is always 0. exact_ms, index_ms, search_ms: median milliseconds of comparing all, of the '
+'raw index and of searches. Errors: PM002.';
 grant execute on function memory.measure_index_recall to memory_admin;
 
 commit;
