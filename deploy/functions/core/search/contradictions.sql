@@ -86,8 +86,8 @@ $$;
 
 comment on function memory.near_duplicates(text, text) is
 'Active facts of one scope and one entity, or of one scope and subject, whose keys are equal by '
-'normalize_key: each is paired with the newest of its group, which would have superseded it under the '
-'same key. scope: only this one and global; NULL: all.';
+'normalize_key: each is paired with the newest of its group, which would have superseded it under '
+'the same key. scope: only this one and global; NULL: all.';
 
 -- limit 1 keeps this a look-up. Without it the planner reads all memories of a tenant: it
 -- underestimates them, because row security repeats the condition on the tenant.
