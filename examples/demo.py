@@ -20,7 +20,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from pymem import Memory, display, get_embedding_engine, schema
-from pymem.consolidation.spawner import command_spawner
+from pymem.consolidation.llm import command_llm
 from pymem.consolidation.worker import ConsolidationWorker
 from pymem.embedding import embeddings_installed
 from pymem.ingest import ingest
@@ -231,7 +231,7 @@ async def story(memory: Memory) -> None:
         "like for real ones. The oat milk among them is refused: the assistant stated otherwise.",
     )
     worker = ConsolidationWorker(
-        memory, command_spawner(llm) if llm else recorded, model=llm or "recorded answer"
+        memory, command_llm(llm) if llm else recorded, model=llm or "recorded answer"
     )
     done = await worker.run()
     console.print(display.consolidation_runs(done.runs))

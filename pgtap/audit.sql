@@ -884,7 +884,7 @@ select throws_ok(
 );
 select throws_ok(
   format('truncate memory.%I cascade', t.name),
-  'PM006', format('TRUNCATE of %s refused: it would leave no trace', t.name),
+  'PM006', format('TRUNCATE of %s refused: it would leave no audit trail', t.name),
   format('%s cannot be truncated', t.name)
 )
 from unnest(

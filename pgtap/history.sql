@@ -222,14 +222,14 @@ select is(
   memory_test.problems_after(
     format('update memory.facts set confidence = 0.1 where id = %L', :'paris'), 'fact', :'paris'
   ),
-  '{"it was changed past its history"}', 'replay_memory finds an edited row'
+  '{"it was changed without a history entry"}', 'replay_memory finds an edited row'
 );
 select is(
   (memory_test.problems_after(
     format('delete from memory.memory_history where memory_id = %L and known_from = %L', :'paris', '2026-02-01Z'),
     'fact', :'paris'
   ))[1],
-  'a state before it is missing; it was changed past its history',
+  'the state before it is missing; it was changed without a history entry',
   'replay_memory finds a deleted state'
 );
 select is(
@@ -237,14 +237,14 @@ select is(
     format($$ alter table memory.memory_events disable trigger refuse_change; delete from memory.memory_events where memory_id = %L and event_type = 'fact_created' $$, :'rome'),
     'fact', :'rome'
   ),
-  '{"no event tells of its creation"}', 'replay_memory finds a deleted event'
+  '{"no event records its creation"}', 'replay_memory finds a deleted event'
 );
 select is(
   memory_test.problems_after(
     format($$ update memory.facts set validity = 'expired', updated_at = updated_at + interval '1 s' where id = %L $$, :'oslo'),
     'fact', :'oslo'
   ),
-  '{"a state before it is missing; no event tells of its creation","it never went from [*] to active as the event tells"}',
+  '{"the state before it is missing; no event records its creation","no state follows the event from [*] to active"}',
   'replay_memory finds an edited row that was given a later date'
 );
 select is_empty(

@@ -546,7 +546,7 @@ values
   'an anti-pattern'),
 (7, format('(%L, as_of => ''2025-12-31Z'')', :'sound_id'),
   format(
-    'PM002 | as_of lies before rule <id> was created: %s | Pass a time from %s on.',
+    'PM002 | as_of lies before rule <id> was created: %s | Pass %s or later.',
     '2025-12-31Z'::timestamptz, '2026-01-01Z'::timestamptz
   ),
   'a rule before it was created'),

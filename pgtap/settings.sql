@@ -632,14 +632,14 @@ select throws_ok(
 select memory_test.as_tenant('a') \g /dev/null
 select is(
   memory_test.hint_of('{"rrf_k": 0}'),
-  'a setting is out of its range: new row for relation "settings" violates check constraint '
+  'a setting is out of range: new row for relation "settings" violates check constraint '
   '"settings_rrf_k_check": CHECK (((rrf_k >= 1) AND (rrf_k <= 10000)))',
   'the hint of a value out of range is the range'
 );
 select is(
   memory_test.hint_of('{"rrf_k": "many"}'),
-  'a setting is out of its range: invalid input syntax for type integer: "many": '
-  'Pass a value of the type of the column of memory.settings.',
+  'a setting is out of range: invalid input syntax for type integer: "many": '
+  'Pass a value of the type of the column in memory.settings.',
   'the hint of a value of another type names the column'
 );
 -- In steps: some servers add no column with a default to a table whose row parsed bodies read.

@@ -221,7 +221,7 @@ select is(
           where (n.memory_type, n.aspect, n.from_state) = (p.memory_type, p.aspect, p.from_state)
             and n.to_state <> '[*]'
         ) || '.',
-        format('Nothing leads on from %s.', p.from_state)
+        format('No transition leaves %s.', p.from_state)
       )
     )
   ),

@@ -1,7 +1,7 @@
-"""Long-term memory for AI agents that lives inside PostgreSQL.
+"""Long-term memory for AI agents inside PostgreSQL.
 
-The memory itself, its rules and its ranking are functions of the schema ``memory``. This package
-computes embeddings, calls those functions and offers them as tools.
+The memory, its rules and its ranking are functions of the schema ``memory``. This package computes
+embeddings, calls those functions and offers them as tools.
 """
 
 from pymem.config import MemoryModuleConfig, load_config
@@ -14,9 +14,9 @@ from pymem.errors import (
     IntegrityError,
     InvalidArgumentError,
     InvalidTransitionError,
+    LLMError,
     NotFoundError,
     PymemError,
-    SpawnError,
     TenantDeniedError,
     UnavailableError,
 )
@@ -67,6 +67,7 @@ __all__ = [
     "IntegrityError",
     "InvalidArgumentError",
     "InvalidTransitionError",
+    "LLMError",
     "Link",
     "MarkedRule",
     "Memory",
@@ -79,7 +80,6 @@ __all__ = [
     "RetrievalConfig",
     "Settings",
     "SimilarityScale",
-    "SpawnError",
     "StoredEpisode",
     "StoredFact",
     "StoredLink",

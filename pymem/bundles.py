@@ -1,6 +1,6 @@
 """Bundles: the deploy scripts of a slice of sqitch.plan as one script for psql.
 
-A release has the whole schema as ``pymem--0.2.0.sql`` and the way from the release before it as
+A release has the whole schema as ``pymem--0.2.0.sql`` and the upgrade from the previous release as
 ``pymem--0.1.0--0.2.0.sql``. Each is one transaction and stops at the first error.
 """
 
@@ -26,7 +26,7 @@ class Change:
 
     Attributes:
         name: The change, such as ``functions/core/search/recall``.
-        tag: The first tag that follows it, such as ``v0.1.0``; None for what is not released.
+        tag: The first tag that follows it, such as ``v0.1.0``; None if not released.
         is_latest: Whether no later line of the plan reworks it.
     """
 
@@ -35,14 +35,14 @@ class Change:
     is_latest: bool
 
     def script(self, kind: str = "deploy") -> str:
-        """Return the path of its script; superseded ones are kept under sql/reworked."""
+        """Return the path of its script; scripts of reworked changes are under sql/reworked."""
         if self.is_latest:
             return f"{kind}/{self.name}.sql"
         return f"sql/reworked/{kind}/{self.name}@{self.tag}.sql"
 
 
 def read_plan(text: str) -> list[Change]:
-    """Return the changes of a plan in its order."""
+    """Return the changes of a plan, in order."""
     names: list[str] = []
     tags: list[str | None] = []
     for line in text.splitlines():
@@ -64,7 +64,7 @@ def read_plan(text: str) -> list[Change]:
 def slice_plan(
     changes: list[Change], *, since: str | None = None, until: str | None = None
 ) -> list[Change]:
-    """Return the changes after one tag, up to and with another.
+    """Return the changes after one tag, up to and including another.
 
     Raises:
         ValueError: The plan has no such tag.
@@ -84,7 +84,7 @@ def write_bundles(root: Path, version: str) -> dict[str, str]:
 
     Args:
         root: The checkout.
-        version: The version of the package. What follows the last tag belongs to it.
+        version: The version of the package, which includes the changes after the last tag.
     """
     changes = read_plan((root / "sqitch.plan").read_text(encoding="utf-8"))
     tags = list(dict.fromkeys(change.tag for change in changes if change.tag))

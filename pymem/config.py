@@ -28,8 +28,8 @@ from pymem.errors import InvalidArgumentError
 class SchedulesConfig(config_sections.SchedulesConfig):
     """``[modules.memory.schedules]``: when periodic jobs are due, as in crontab, or off.
 
-    consolidation and embedding need an LLM and a model, so a host runs them and no SQL scheduler;
-    consolidation then does what is due by ``[modules.memory.consolidation]``.
+    consolidation and embedding need an LLM and a model, so the host runs them rather than an SQL
+    scheduler; consolidation handles what ``[modules.memory.consolidation]`` makes due.
     """
 
     consolidation: str = Field("*/15 * * * *", pattern=SCHEDULE)
@@ -37,7 +37,7 @@ class SchedulesConfig(config_sections.SchedulesConfig):
 
 
 class EmbeddingConfig(Section):
-    """``[modules.memory.embedding]``: which model makes the vectors, and what runs it."""
+    """``[modules.memory.embedding]``: the embedding model and the backend that runs it."""
 
     model: str = DEFAULT_MODEL
     backend: Backend = "auto"
@@ -45,15 +45,15 @@ class EmbeddingConfig(Section):
 
 
 class MemoryModuleConfig(Section):
-    """``[modules.memory]``: everything about the memory of one butler.
+    """``[modules.memory]``: the configuration of one butler's memory.
 
     Attributes:
-        database_url: Where the memory is; None for the database of the host.
+        database_url: Connection string of the memory; None for the database of the host.
         tenant_id: The tenant, for a login that may name one (memory_gateway).
-        groups: The groups of tools that are on, as in pymem.tools.select_tools.
-        max_connections: Connections that the module opens at most.
-        hook_timeout_seconds: How long the hooks of a session may take.
-        embedding_worker: Whether vectors that are missing are made in the background all the time.
+        groups: The enabled groups of tools, as in pymem.tools.select_tools.
+        max_connections: Maximum number of connections of the module.
+        hook_timeout_seconds: Timeout of session hooks.
+        embedding_worker: Whether a background task embeds memories continuously.
     """
 
     database_url: SecretStr | None = None
@@ -72,9 +72,9 @@ class MemoryModuleConfig(Section):
     rules: RulesConfig = RulesConfig()
 
     def settings(self) -> dict[str, Any]:
-        """Return what the configuration says explicitly, for ``memory.configure``.
+        """Return the settings that the configuration names explicitly, for ``memory.configure``.
 
-        What it does not mention is left out, so that a value set in the database stays.
+        Other settings are left out, so values set in the database stay.
         """
         return {
             setting: value
@@ -101,8 +101,8 @@ def load_config(path: str | Path) -> MemoryModuleConfig:
     """Read ``[modules.memory]`` of a TOML file; a file without it gives the defaults.
 
     Raises:
-        InvalidArgumentError: The file cannot be read, is no TOML, or holds an unknown or invalid
-            setting; the message names it.
+        InvalidArgumentError: The file cannot be read, is not TOML, or has an unknown or invalid
+            setting, which the message names.
     """
     import tomllib
 
@@ -122,14 +122,14 @@ _HOST_KEYS = frozenset({"credentials_env", "enabled"})
 
 
 def parse_config(section: Any, *, source: str = "") -> MemoryModuleConfig:
-    """Return what the section ``[modules.memory]`` says, once it has been read.
+    """Validate the section ``[modules.memory]``.
 
     Args:
         section: The section as a mapping.
-        source: Where it comes from, to begin the message with.
+        source: Prefix of the error message.
 
     Raises:
-        InvalidArgumentError: It holds an unknown or invalid setting; the message names it.
+        InvalidArgumentError: It has an unknown or invalid setting, which the message names.
     """
     if isinstance(section, Mapping):
         section = {key: value for key, value in section.items() if key not in _HOST_KEYS}

@@ -67,17 +67,16 @@ class ContextConfig(Section):
     Attributes:
         chars_per_token: Characters of plain English counted as one token. At most 4, so that the
             text never exceeds 4 characters per token.
-        token_estimate: How the length of other scripts is counted: by "octets", so that it is
-            honest for all of them, or by "characters" alone (memory.count_room).
+        token_estimate: How the length of other scripts is counted: by "octets" (bytes), which is
+            safe for all of them, or by "characters" (memory.count_room).
         facts_share: Share of the context budget first offered to facts.
         rules_share: Share of the context budget first offered to rules.
         warnings_share: Share of the context budget first offered to anti-pattern rules.
-        episodes_share: Share of the context budget first offered to recent episodes, when they are
-            asked for.
+        episodes_share: Share of the context budget first offered to recent episodes, if requested.
         confidence: Confidence that context prints: "effective" at the time of the call, or "base"
             as stored.
-        counts_references: Whether context counts as a reference to what it shows. Off, so that a
-            repeated call gives the same text.
+        counts_references: Whether context counts as a reference to what it shows. Off by default,
+            so repeated calls return the same text.
         recent_episodes: Whether context adds the butler's newest episodes when a call does not say.
     """
 
@@ -96,9 +95,9 @@ class EpisodesConfig(Section):
     """``[modules.memory.episodes]``: how long episodes live.
 
     Attributes:
-        default_ttl_days: Days an episode lives unless its store says otherwise.
-        max_entries: Episodes beyond which cleanup deletes the oldest consolidated ones.
-        pending_grace_days: Days that cleanup leaves an expired episode that still waits for
+        default_ttl_days: Days until an episode expires, unless set when it is stored.
+        max_entries: Number of episodes beyond which cleanup deletes the oldest consolidated ones.
+        pending_grace_days: Days that cleanup keeps an expired episode that is still waiting for
             consolidation.
     """
 
@@ -111,8 +110,8 @@ class ConfidenceConfig(Section):
     """``[modules.memory.confidence]``: thresholds of decay.
 
     Attributes:
-        fading_threshold: Effective confidence below which a memory fades; confirming it above
-            clears the mark.
+        fading_threshold: Effective confidence below which a memory fades; it recovers when
+            confirmed to at least this.
         expiry_threshold: Effective confidence below which a fact expires and a rule is forgotten.
     """
 
@@ -127,17 +126,17 @@ class RulesConfig(Section):
         effectiveness: Effectiveness of a rule after a mark: "by_outcome", the share of successes
             after a helpful mark and the asymmetric score after a harmful one, or always the
             "asymmetric" score.
-        helpful_confirms: Whether a helpful mark also confirms the rule, so that its decay starts
-            again.
-        established_successes: Successes from which a candidate may become established.
-        established_effectiveness: Effectiveness from which a candidate may become established, and
-            below which a harmful mark makes an established rule a candidate again.
-        proven_successes: Successes from which an established rule may become proven.
-        proven_effectiveness: Effectiveness from which an established rule may become proven, and
-            below which a harmful mark makes a proven rule merely established.
-        proven_age_days: Age from which an established rule may become proven, days.
-        inversion_harms: Harmful outcomes from which a rule is due to become a warning.
-        inversion_effectiveness: Effectiveness below which such a rule is due to become a warning.
+        helpful_confirms: Whether a helpful mark also confirms the rule, which restarts its decay.
+        established_successes: Successes required for a candidate to become established.
+        established_effectiveness: Effectiveness required for a candidate to become established;
+            below it, a harmful mark demotes an established rule to candidate.
+        proven_successes: Successes required for an established rule to become proven.
+        proven_effectiveness: Effectiveness required for an established rule to become proven; below
+            it, a harmful mark demotes a proven rule to established.
+        proven_age_days: Age in days required for an established rule to become proven.
+        inversion_harms: Harmful outcomes at which a rule is due to become a warning.
+        inversion_effectiveness: Effectiveness below which a rule with that many harmful outcomes is
+            due to become a warning.
     """
 
     effectiveness: Literal["by_outcome", "asymmetric"] = "by_outcome"
@@ -155,15 +154,15 @@ class ConsolidationConfig(Section):
     """``[modules.memory.consolidation]``: when and how episodes become facts and rules.
 
     Attributes:
-        interval_hours: Hours after which the episodes of a butler are due for consolidation.
-        episode_threshold: Waiting episodes of a butler from which consolidation is due at once.
-        batch_size: Episodes that one run takes.
-        lease_minutes: How long a worker has for a run before others may take over, minutes.
-        max_attempts: Failed attempts after which an episode is a dead letter.
-        max_permanence: The most lasting that a fact may be which consolidation inferred.
-        review: Whether what consolidation came up with waits for somebody to accept it
-            (memory.accept_proposals).
-        max_confidence: The confidence that a fact may have at most which consolidation inferred.
+        interval_hours: Hours after which a butler's waiting episodes are due for consolidation.
+        episode_threshold: Number of a butler's waiting episodes at which consolidation is due at
+            once.
+        batch_size: Maximum number of episodes per run.
+        lease_minutes: Minutes that a worker holds a run before others may take over.
+        max_attempts: Failed attempts after which an episode becomes a dead letter.
+        max_permanence: Most lasting permanence of a fact inferred by consolidation.
+        review: Whether the results of consolidation wait for approval (memory.accept_proposals).
+        max_confidence: Maximum confidence of a fact inferred by consolidation.
     """
 
     interval_hours: float = Field(6, ge=0, le=100000)
@@ -182,55 +181,53 @@ class RetrievalConfig(Section):
     Attributes:
         default_mode: Search mode when a call names none.
         default_limit: Facts, and rules, that memory.context considers.
-        candidate_pool: How many episodes, by meaning and words, recall considers: the boosts choose
-            among them.
-        min_confidence: Effective confidence below which recall and context leave a memory out.
+        candidate_pool: Number of episodes, by meaning and words, that recall considers and applies
+            boosts to.
+        min_confidence: Effective confidence below which recall and context drop a memory.
         ranking: How search, recall and context rank: "calibrated", by a relevance on an absolute
             scale, or "specified", by the literal formulas of reciprocal rank fusion (k = 60, lists
             as deep as the answer, every word required, no floor, no boosts).
-        min_relevance: Relevance below which search, recall and context leave a memory out.
-        min_evidence: How much the best memory's meaning and words must come to before anything is
+        min_relevance: Relevance below which search, recall and context drop a memory.
+        min_evidence: Minimum evidence, from meaning and words, of the best memory for any to be
             returned; memory.required_evidence says how it grows with the number of memories.
         meaning_weight: Relevance that meaning alone can give a fact or rule.
         words_weight: Relevance that words alone can give a fact or rule that has a vector.
         episode_meaning_weight: Relevance that meaning alone can give an episode.
         episode_words_weight: Relevance that words alone can give an episode that has a vector.
-        relevance_sharpness: How many times more relevance counts in the composite score than its
-            weight says: 1 is the plain weighted sum; the default lets importance, recency and
-            confidence decide only among memories that fit about equally.
+        relevance_sharpness: Factor by which relevance counts more in the composite score than its
+            weight says: 1 is the plain weighted sum; with the default, importance, recency and
+            confidence decide only among about equally relevant memories.
         rrf_k: Constant k of reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009).
         keyword_match: Keyword side of search, recall, context and hybrid_search: "any" word of the
             query, or "all" words.
-        bm25_k1: How much a word that occurs again adds (k1 of BM25).
-        bm25_b: How much a long text is held against it (b of BM25).
+        bm25_k1: How much repeated words add (k1 of BM25).
+        bm25_b: How much long texts are penalized (b of BM25).
         boost_neighbors: Relevance that a perfectly relevant turn gives the turns before and after
             it; 0: off.
         boost_session: Relevance that three perfectly relevant episodes give all of their session;
             0: off.
         boost_named: Relevance that a memory gains if the query names its speaker (metadata.speaker
             of an episode), subject or entity (of a fact); 0: off.
-        boost_time: Relevance that an episode gains if it is of a time that the query names
-            (memory.read_period), and a fact or rule in proportion to how it fits; so does a fact
-            that tells news (memory.tells_update) if the query asks for the present
+        boost_time: Relevance that an episode gains if it is from a time that the query names
+            (memory.read_period), and a fact or rule in proportion to how well it fits; so does a
+            fact that reports news (memory.tells_update) if the query asks for the present
             (memory.asks_present); 0: off.
-        updates_first: Whether recall and context put a fact that says it is news
-            (memory.tells_update) before the older facts that it resembles.
+        updates_first: Whether recall and context rank a fact that reports news
+            (memory.tells_update) before similar older facts.
         time_zone: Time zone in which a query's "yesterday" or "on 3 May" is read: an IANA name that
             the server knows, such as Europe/Berlin.
-        text_search_config: Text search configuration (language) under which texts are indexed and
-            queries are read. A call of memory.configure that names it indexes the tenant's texts
-            again.
-        index_rendering: What the text index holds of an episode: its "content", or that and its day
-            in words ("dated"). A call of memory.configure that names it indexes the tenant's texts
-            again.
-        embedding_rendering: What is embedded of an episode: its "content", that and its day in
-            words ("dated"), the content and the end of the session's previous turn ("previous"), or
-            all three ("previous_dated"). Counts from the next registration of an embedding version
-            or memory.start_reembedding on.
+        text_search_config: Text search configuration (language) for indexing texts and reading
+            queries. Naming it in memory.configure reindexes the tenant's texts.
+        index_rendering: What the text index holds of an episode: its "content", or also its day in
+            words ("dated"). Naming it in memory.configure reindexes the tenant's texts.
+        embedding_rendering: What is embedded of an episode: its "content"; content and day in words
+            ("dated"); content and the end of the session's previous turn ("previous"); or all three
+            ("previous_dated"). Takes effect with the next registered embedding version or
+            memory.start_reembedding.
         recency_half_life_days: Half-life of the recency score, days.
         recency_null: Recency of a memory never referenced: "zero", or counted from "created_at".
-        exact_scan_limit: Up to so many memories of a type, semantic search compares all of them
-            even if an approximate index exists.
+        exact_scan_limit: Number of memories of a type up to which semantic search compares all of
+            them, even if an approximate index exists.
         context_token_budget: Tokens of memory.context when a call names none.
     """
 

@@ -1,4 +1,4 @@
-"""Connections, and one call of an SQL function as one transaction."""
+"""Connections, and SQL function calls, each in its own transaction."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """On whose behalf a call is made; but for the butler kept on the audit events it causes.
+    """Who a call is made for. All fields but the butler are recorded on its audit events.
 
     Attributes:
         tenant_id: The tenant, for a login that may name one (memory_gateway); a login bound to a
@@ -45,8 +45,8 @@ class Request:
         actor: Who acts, such as ``assistant`` or ``user:42``.
         request_id: Identifier for tracing, at most 128 characters.
         reason: Reason code, such as ``user_request``.
-        butler: The agent whose memory this is, such as ``home``: where no scope is named, it sees
-            its own memories and global ones. None: everything of the tenant is seen.
+        butler: The agent to act for, such as ``home``: without a scope, calls see its own memories
+            and global ones. None: calls see everything of the tenant.
     """
 
     tenant_id: str | None = None
@@ -57,16 +57,16 @@ class Request:
 
 
 class Database:
-    """A pool of connections to a database that holds the schema ``memory``.
+    """A connection pool for a database with the schema ``memory``.
 
     Args:
         url: Connection string of an ordinary login: ``postgresql://...``.
-        min_size: Connections kept open.
-        max_size: Connections opened at most.
+        min_size: Number of connections kept open.
+        max_size: Maximum number of connections.
         timeout: Seconds to wait for a connection before UnavailableError.
-        role: Database role whose privileges count instead of those of the login, which stays who
-            acts and whose tenant it is.
-        read_only: Whether transactions may change nothing, not even count references.
+        role: Database role to assume. Only its privileges apply; actor and tenant stay those of the
+            login.
+        read_only: Whether transactions are read-only and do not even count references.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Database:
             min_size=min_size,
             max_size=max_size,
             timeout=timeout,
-            # After that the next call tries anew, instead of waiting for an ever rarer attempt.
+            # Afterwards the next call reconnects at once instead of waiting for the backoff.
             reconnect_timeout=timeout,
             open=False,
             kwargs={"autocommit": True},
@@ -101,15 +101,15 @@ class Database:
         """Connect.
 
         Args:
-            wait: Whether to make sure now that the address is right. If not, connecting goes on in
-                the background, and calls raise UnavailableError while the database is away.
+            wait: Whether to check the connection now. If not, it is made in the background, and
+                calls raise UnavailableError while the database is unavailable.
         """
         if not wait:
             self._stop_with_loop()
             await self._pool.open()
             return self
         try:
-            # The pool retries in the background; a first connection of our own says why.
+            # The pool retries in the background; a probe connection reports the reason.
             probe = await psycopg.AsyncConnection.connect(self.url, autocommit=True)
             try:
                 await self._configure(probe)
@@ -130,11 +130,11 @@ class Database:
             await asyncio.wait([self._guard])
 
     def _stop_with_loop(self) -> None:
-        """See to it that the pool stops at the end of its event loop, or with this object."""
+        """Make the pool stop with its event loop or with this object."""
         if self._guard is None:
             loop = asyncio.get_running_loop()
             self._guard = loop.create_task(_stop_when_cancelled(self._pool), name="pymem-guard")
-            # The loop itself keeps no task alive.
+            # The loop holds only weak references to tasks.
             dropped = weakref.finalize(self, _cancel, loop, self._guard)
             self._guard.add_done_callback(lambda _: dropped.detach())
 
@@ -145,7 +145,7 @@ class Database:
         await self.close()
 
     async def value(self, request: Request, function: str, /, **arguments: Any) -> Any:
-        """Call a function that returns one value. Arguments that are None are left out."""
+        """Call a function that returns one value; arguments that are None are omitted."""
         parameters = _parameters(arguments)
         query = _statement(function, tuple(parameters), None, _bookkeeping(function))
         [value] = await self._execute(request, query, parameters, scalar_row)
@@ -156,7 +156,7 @@ class Database:
     ) -> list[Any]:
         """Call a function once for each set of arguments, in one transaction and one round trip.
 
-        All sets name the same arguments.
+        All sets must name the same arguments.
         """
         sets = [_parameters(arguments) for arguments in calls]
         if not sets:
@@ -179,11 +179,11 @@ class Database:
     async def rows(
         self, request: Request, row: type[Row], function: str, /, **arguments: Any
     ) -> list[Row]:
-        """Call a function that returns a set. Arguments that are None are left out."""
+        """Call a function that returns a set; arguments that are None are omitted."""
         parameters = _parameters(arguments)
         columns = _columns(row)  # type: ignore[arg-type]
         query = _statement(function, tuple(parameters), columns, _bookkeeping(function))
-        # The columns come in the order of the fields.
+        # Columns have the order of the fields.
         return await self._execute(request, query, parameters, args_row(row))
 
     async def _execute(
@@ -203,7 +203,7 @@ class Database:
     async def _retried(
         self, run: Callable[[psycopg.AsyncConnection[Any]], Awaitable[list[Any]]]
     ) -> list[Any]:
-        # Written out: tenacity takes as many lines and adds 30 microseconds to each call.
+        # By hand: tenacity takes as many lines and adds 30 microseconds to each call.
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 async with self._pool.connection() as connection:
@@ -217,16 +217,16 @@ class Database:
 
 
 async def _stop_when_cancelled(pool: AsyncConnectionPool[Any]) -> None:
-    """Wait to be cancelled, as every task is at the end of asyncio.run, and stop the pool.
+    """Wait for cancellation, as at the end of asyncio.run, and stop the pool.
 
-    A worker of the pool that is connecting takes that for a failure to connect, and then waits for
-    its next task for ever, unless the pool is closed.
+    A pool worker that is connecting mistakes cancellation for a connection failure and then waits
+    for its next task forever, unless the pool is closed.
     """
     try:
         await asyncio.Event().wait()
     finally:
         if not pool.closed:
-            # Where its workers are cancelled too, closing ends with their cancellation.
+            # If its workers are canceled too, closing raises their cancellation.
             with contextlib.suppress(asyncio.CancelledError):
                 await pool.close()
             warnings.warn(
@@ -237,15 +237,15 @@ async def _stop_when_cancelled(pool: AsyncConnectionPool[Any]) -> None:
 
 
 def _cancel(loop: asyncio.AbstractEventLoop, task: asyncio.Task[None]) -> None:
-    # Whichever thread collects garbage.
+    # The garbage collector may run in any thread.
     if not loop.is_closed():
         loop.call_soon_threadsafe(task.cancel)
 
 
 def _with_settings(url: str, role: str | None, read_only: bool) -> str:
-    """Return a connection string whose sessions start with a role, or unable to write.
+    """Return a connection string whose sessions start with a role or read-only.
 
-    As settings of the session they are also what RESET ROLE returns to.
+    As connection options, they are also the values that RESET ROLE restores.
     """
     if role is None and not read_only:
         return url
@@ -259,9 +259,9 @@ def _with_settings(url: str, role: str | None, read_only: bool) -> str:
 
 
 async def _configure(connection: psycopg.AsyncConnection[Any], *, role: str | None = None) -> None:
-    """Teach a new connection the type vector, and to read JSON quickly."""
+    """Set up a new connection for the type vector and for fast JSON."""
     if role is not None:
-        # A pooler in between may drop the options, and with them the limits of the role.
+        # A pooler in between may drop the options, and with them the role's restrictions.
         cursor = await connection.execute("select current_user")
         if await cursor.fetchone() != (role,):
             raise psycopg.OperationalError(f"the connection does not act as {role}")
@@ -270,22 +270,22 @@ async def _configure(connection: psycopg.AsyncConnection[Any], *, role: str | No
 
 
 def _load_json(value: str | bytes) -> Any:
-    # Most tags and metadata are empty, and UTF-8 needs no guessing.
+    # Fast path: most tags and metadata are empty. UTF-8 needs no encoding detection.
     if value in (b"{}", b"[]"):
         return {} if value == b"{}" else []
     return json.loads(value.decode() if isinstance(value, bytes) else value)
 
 
 async def _check(connection: psycopg.AsyncConnection[Any]) -> None:
-    """Find out without a round trip whether the server has closed an idle connection."""
-    # The first reads what the server said last, if anything; the second, that it has hung up.
+    """Check without a round trip whether the server has closed an idle connection."""
+    # The first call reads pending messages, the second the end of the stream.
     connection.pgconn.consume_input()
     connection.pgconn.consume_input()
     if connection.pgconn.status != ConnStatus.OK:
         raise psycopg.OperationalError("the server closed the connection")
 
 
-# Their only write is to count references. A count lost in a crash of the server does no harm, so
+# These functions only write reference counts. Losing a count in a server crash is harmless, so
 # their commit need not wait for the disk.
 _BOOKKEEPING = frozenset({"recall", "get_memory"})
 
@@ -303,9 +303,9 @@ def _columns(row: type[Any]) -> tuple[str, ...]:
 def _statement(
     function: str, arguments: tuple[str, ...], columns: tuple[str, ...] | None, relaxed: bool
 ) -> str:
-    """Return the one statement, and so the one transaction, that makes a call.
+    """Return the statement that makes a call, in one transaction.
 
-    It says first on whose behalf it acts; OFFSET 0 keeps the planner from another order.
+    It sets the request first; OFFSET 0 is an optimization fence that keeps this order.
     """
     named = sql.SQL(", ").join(
         [
@@ -352,10 +352,10 @@ def _parameters(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _argument(name: str, value: Any) -> Any:
-    """Return an argument as psycopg should send it.
+    """Convert an argument for psycopg.
 
-    Numbers and ids go as text, so that the server reads them as the type of the parameter and an
-    overflow or a typing error is reported as such, not as an unknown function.
+    Numbers and ids are sent as text, so the server parses them as the parameter's type and reports
+    invalid values as such rather than as an unknown function.
     """
     if name in JSON_ARGUMENTS:
         return Jsonb(clean_json(name, value), dumps=dump_json)

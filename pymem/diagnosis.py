@@ -1,4 +1,4 @@
-"""The doctor's view from outside: what only a client of the database can see."""
+"""Checks of the doctor that only a client of the database can make."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ async def diagnose(
     server: EmbeddedServer | None = None,
     as_of: datetime | None = None,
 ) -> list[Finding]:
-    """Return what is wrong with a memory, the worst first, and the checks that passed.
+    """Return the problems of a memory, worst first, and the checks that passed.
 
     Args:
-        url: Connection string of the login that is to be examined too.
-        request: On whose behalf.
-        server: The embedded server, if the memory is in it.
-        as_of: As if it were this time.
+        url: Connection string of the login, which is examined too.
+        request: The request to act for.
+        server: The embedded server, if it hosts the memory.
+        as_of: Act as if it were this time.
 
     Raises:
         UnavailableError: The database cannot be reached.
@@ -57,7 +57,7 @@ async def diagnose(
 
 def _examine_folder(server: EmbeddedServer) -> Iterator[Finding]:
     folder = server.folder
-    # Who may enter this one may log in as anybody.
+    # Anyone who can enter this folder can log in as any role.
     sockets = Path(str(conninfo_to_dict(server.url())["host"]))
     has_room = (free := shutil.disk_usage(folder).free) >= _LITTLE_SPACE
     is_private = not sockets.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO)
@@ -74,7 +74,7 @@ def _examine_folder(server: EmbeddedServer) -> Iterator[Finding]:
             "error",
             "folder",
             str(sockets),
-            f"others may enter {sockets}, and there log in as anybody",
+            f"other users can enter {sockets} and log in as any role",
             f"chmod 700 {sockets}",
         )
     if has_room and is_private:
@@ -92,8 +92,8 @@ def _examine_schema(url: str) -> Finding:
                     "error",
                     "login",
                     user,
-                    f"the login {user} has no role of the memory",
-                    "An administrator grants it one with sql/grant_login.sql.",
+                    f"the login {user} has none of the memory's roles",
+                    "Have an administrator grant it one with sql/grant_login.sql.",
                 )
     except psycopg.Error as error:
         raise translate(error) from error
@@ -102,32 +102,32 @@ def _examine_schema(url: str) -> Finding:
             "error",
             "schema",
             database,
-            f"the database {database} holds no memory",
-            "Deploy one, as a superuser: pymem --database-url postgresql://… deploy",
+            f"the database {database} does not have the schema memory",
+            "Deploy it as a superuser: pymem --database-url postgresql://… deploy",
         )
     if version != __version__:
         return Finding(
             "error",
             "schema",
             database,
-            f"the schema is of release {version}, this is pymem {__version__}",
-            f"Upgrade the older: the schema with sqitch deploy or the upgrade script in sql/, "
-            f'this with pip install "pymem-postgres=={version}".',
+            f"the schema is version {version}, pymem is {__version__}",
+            f"Upgrade the older one: the schema with sqitch deploy or the upgrade script in sql/, "
+            f'pymem with pip install "pymem-postgres=={version}".',
         )
-    return Finding("ok", "schema", None, f"the schema and pymem are of release {version}", None)
+    return Finding("ok", "schema", None, f"the schema and pymem are version {version}", None)
 
 
 async def _examine_engine(memory: Memory) -> list[Finding]:
     try:
         versions = await memory.current_embedding_versions()
     except TenantDeniedError:
-        # Without a tenant there is nothing to make vectors for.
+        # Without a tenant there is nothing to embed.
         return []
     return [await asyncio.to_thread(_compare_engine, versions)]
 
 
 def _compare_engine(versions: list[EmbeddingVersion]) -> Finding:
-    consequence = "it searches by words only, and leaves vectors to an embedding worker"
+    consequence = "it searches by keyword only, and leaves embedding to a worker"
     if not embeddings_installed():
         switched_off = bool(os.environ.get("PYMEM_NO_EMBEDDINGS"))
         return Finding(
@@ -135,7 +135,7 @@ def _compare_engine(versions: list[EmbeddingVersion]) -> Finding:
             "engine",
             None,
             (
-                f"PYMEM_NO_EMBEDDINGS keeps this client from making vectors: {consequence}"
+                f"PYMEM_NO_EMBEDDINGS disables embedding in this client: {consequence}"
                 if switched_off
                 else f"this client has no embedding model: {consequence}"
             ),
@@ -151,8 +151,8 @@ def _compare_engine(versions: list[EmbeddingVersion]) -> Finding:
             "warning",
             "engine",
             engine.model,
-            f"the vectors are of model {model} version {version}, this client makes those of "
+            f"the vectors are from model {model} version {version}, this client uses "
             f"{engine.model} version {engine.version}: {consequence}",
-            "Use that model, or change over to this one (docs/operations.md).",
+            "Use that model, or switch to this one (docs/operations.md).",
         )
-    return Finding("ok", "engine", None, f"this client makes vectors of {engine.model}", None)
+    return Finding("ok", "engine", None, f"this client embeds with {engine.model}", None)

@@ -1,4 +1,4 @@
-"""Results as tables a person reads."""
+"""Results as tables for people."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def what(
     | models.RelatedMemory
     | models.FactVersion,
 ) -> str:
-    """Return a memory as one line, a dash for one that was deleted."""
+    """Return a memory as one line, or a dash if it was deleted."""
     if memory.content is None:
         return "–"
     if memory.subject is not None:
@@ -66,7 +66,7 @@ def _pairs(values: Mapping[str, Any]) -> str:
 
 
 def _with_id(text: str, id_: object) -> Text:
-    """Return a text with an id, or another remark, on the line below."""
+    """Return a text with an id or remark on the next line."""
     return Text.assemble(f"{text}\n", (str(id_), "dim"))
 
 
@@ -99,9 +99,9 @@ class Column:
     """A column of a table.
 
     Attributes:
-        heading: What stands above it.
-        value: The field of each row, or what is made of the row.
-        digits: How many digits numbers have after the point.
+        heading: The heading.
+        value: A field of the row, or a function of the row.
+        digits: Number of decimal places.
     """
 
     heading: str
@@ -123,9 +123,9 @@ def tabulate(
 
     Args:
         rows: Rows of a result, or dictionaries.
-        columns: Fields of the rows, or columns made of them; every field if left out.
-        numbered: Whether the rows are counted from 1.
-        caption: What to explain below.
+        columns: Fields of the rows, or columns; default: all fields.
+        numbered: Whether to number the rows from 1.
+        caption: Text below the table.
     """
     rows = list(rows)
     if not columns:
@@ -138,9 +138,9 @@ def tabulate(
         result.add_column("#", justify="right", no_wrap=True)
     for index, column in enumerate(made):
         _add_column(result, column, [row[index] for row in values])
-    for place, row in enumerate(values, 1):
+    for position, row in enumerate(values, 1):
         cells = [_cell(value, column.digits) for value, column in zip(row, made, strict=True)]
-        result.add_row(*([str(place)] if numbered else []), *cells)
+        result.add_row(*([str(position)] if numbered else []), *cells)
     return result
 
 
@@ -149,7 +149,7 @@ _SHORT = 20
 
 
 def _add_column(result: Table, column: Column, values: Sequence[Any]) -> None:
-    """Add a column whose numbers stand right and whose ids and short values do not wrap."""
+    """Add a column: numbers are right-aligned, ids and short values do not wrap."""
     has = {type(value) for value in values} - {type(None)}
     heading = column.heading
     if not heading and isinstance(column.value, str):
@@ -170,7 +170,7 @@ def _add_column(result: Table, column: Column, values: Sequence[Any]) -> None:
 
 
 def record(value: Any) -> Table:
-    """Return one object, a line per value."""
+    """Return one object as a table, one line per field."""
     return tabulate(
         to_json(value).items(),
         Column("field", lambda item: item[0]),
@@ -178,17 +178,17 @@ def record(value: Any) -> Table:
     )
 
 
-# Tables of which a line is more than the fields of a row
+# Tables whose lines are computed from rows
 
 
 def found(memories: Sequence[models.RankedMemory]) -> Table:
-    """Return search results: what was found and the score it is ordered by."""
+    """Return search results with the score that orders them."""
     columns = ("memory_type", Column("memory", what), Column("score", "score", 4), "id")
     return tabulate(memories, *columns, numbered=True)
 
 
 def explained(memories: Sequence[models.ExplainedMemory], settings: models.Settings) -> Table:
-    """Return candidates with what makes their relevance, and what orders the relevant ones."""
+    """Return candidates with the parts of their relevance and score."""
     score = (
         f"{settings.weight_relevance:g} relevance + {settings.weight_importance:g} importance / 10 "
         f"+ {settings.weight_recency:g} recency + {settings.weight_confidence:g} confidence"
@@ -206,13 +206,13 @@ def explained(memories: Sequence[models.ExplainedMemory], settings: models.Setti
         Column("conf.", "effective_confidence", 2),
         caption=f"relevance: both lists fused by rank; score: {score}"
         if settings.ranking == "specified"
-        else "relevance: what meaning, words and boosts together leave no doubt of; "
-        f"score: {score}, relevance taken {settings.relevance_sharpness:g} times",
+        else "relevance: meaning, words and boosts combined; "
+        f"score: {score}, relevance weighted {settings.relevance_sharpness:g} times",
     )
 
 
 def _part(score: float | None, rank: int | None, weight: float | None) -> float | str | None:
-    """Return a part of the relevance, or the place in its list and the weight there."""
+    """Return a part of the relevance, or the rank in its list and the weight there."""
     return score if score is not None or rank is None else f"{rank}. {_cell(weight, 2)}"
 
 
@@ -250,26 +250,26 @@ def links(rows: Sequence[models.Link]) -> Table:
 
 
 _WAYS = (
-    "reached over: from that number (none: what was asked about), → naming this one, or ← named "
-    "by it"
+    "reached over: number of the row before (none: the start), → for an outgoing link or ← for an "
+    "incoming one"
 )
 
 
-def _way(place: int | None, row: models.RelatedMemory | models.Neighbor) -> str:
-    """Return over what a row was reached, and from which one."""
+def _way(position: int | None, row: models.RelatedMemory | models.Neighbor) -> str:
+    """Return the edge that leads to a row, and the row where it starts."""
     arrow = "→" if row.direction == "outgoing" else "←"
-    return f"{'' if place is None else f'{place} '}{arrow} {row.relation}"
+    return f"{'' if position is None else f'{position} '}{arrow} {row.relation}"
 
 
 def related(rows: Sequence[models.RelatedMemory]) -> Table:
-    """Return what links lead to, with the link it was reached over."""
-    places = {(row.memory_type, row.id): place for place, row in enumerate(rows, 1)}
+    """Return related memories with the links that lead to them."""
+    positions = {(row.memory_type, row.id): position for position, row in enumerate(rows, 1)}
     return tabulate(
         rows,
         "depth",
         Column("memory", lambda row: _with_id(f"{row.memory_type}: {what(row)}", row.id)),
         "state",
-        Column("reached over", lambda row: _way(places.get((row.from_type, row.from_id)), row)),
+        Column("reached over", lambda row: _way(positions.get((row.from_type, row.from_id)), row)),
         numbered=True,
         caption=_WAYS,
     )
@@ -282,27 +282,27 @@ def _entity(row: models.ResolvedEntity | models.Neighbor) -> Text:
 
 
 def resolved_entities(rows: Sequence[models.ResolvedEntity]) -> Table:
-    """Return the entities that a name may mean, with their other names."""
+    """Return the entities that a name may refer to, with their aliases."""
     columns = (Column("match", "name_match"), Column("score", "score", 2))
     return tabulate(rows, Column("entity", _entity), *columns, numbered=True)
 
 
 def neighbors(rows: Sequence[models.Neighbor]) -> Table:
-    """Return the entities around one, with the edge they were reached over."""
-    places = {row.entity_id: place for place, row in enumerate(rows, 1)}
+    """Return neighboring entities with the edges that lead to them."""
+    positions = {row.entity_id: position for position, row in enumerate(rows, 1)}
     return tabulate(
         rows,
         "depth",
         Column("entity", _entity),
         "edges",
-        Column("reached over", lambda row: _way(places.get(row.via_entity_id), row)),
+        Column("reached over", lambda row: _way(positions.get(row.via_entity_id), row)),
         numbered=True,
-        caption=f"{_WAYS}; edges: how many lead here from the depth before",
+        caption=f"{_WAYS}; edges: number of edges from the previous depth",
     )
 
 
 def contradictions(rows: Sequence[models.Contradiction]) -> Table:
-    """Return pairs of memories of which one may have to go, two lines each."""
+    """Return pairs of conflicting memories, two lines each."""
     lines = (
         {
             "since": row.since if end == "source" else "",
@@ -327,12 +327,12 @@ def versions(rows: Sequence[models.FactVersion]) -> Table:
         Column("true", lambda row: _interval(row.valid_from, row.valid_to)),
         Column("known", lambda row: _interval(row.known_from, row.known_to)),
         Column("by", "actor"),
-        caption="true: when it holds in the world; known: when the memory held it for true (UTC)",
+        caption="true: when it is true in the world; known: when the memory believed it (UTC)",
     )
 
 
 def states(rows: Sequence[models.MemoryState]) -> Table:
-    """Return the states of one memory: the first one whole, of the others what changed."""
+    """Return the states of one memory: the first in full, then only the changes."""
     images = [row.image or {} for row in rows]
     changed = {
         id(row): {key: value for key, value in image.items() if before.get(key) != value}
@@ -350,17 +350,17 @@ def states(rows: Sequence[models.MemoryState]) -> Table:
 
 
 def stats(counts: dict[str, dict[str, Any]]) -> Table:
-    """Return how much there is of each type, by state."""
+    """Return the counts of each type, by state."""
     lines = (
-        {"type": kind if place == 0 else "", "state": state.replace("_", " "), "count": count}
+        {"type": kind if position == 0 else "", "state": state.replace("_", " "), "count": count}
         for kind, by_state in counts.items()
-        for place, (state, count) in enumerate(by_state.items())
+        for position, (state, count) in enumerate(by_state.items())
     )
     return tabulate(lines, "type", "state", Column("count", "count", 1))
 
 
 def consolidation_runs(rows: Sequence[models.ConsolidationRun]) -> Table:
-    """Return what became of batches of episodes."""
+    """Return consolidation runs with their results."""
 
     def outcome(row: models.ConsolidationRun) -> str:
         counts = {
@@ -374,8 +374,8 @@ def consolidation_runs(rows: Sequence[models.ConsolidationRun]) -> Table:
         return "\n".join([made or "–", *(error["message"] for error in row.errors[:3])])
 
     episodes = Column("episodes", lambda row: len(row.episode_ids))
-    came = Column("what came of them", outcome)
-    return tabulate(rows, "butler", "started_at", "status", episodes, came, "id")
+    results = Column("results", outcome)
+    return tabulate(rows, "butler", "started_at", "status", episodes, results, "id")
 
 
 _MARKS = {
@@ -387,7 +387,7 @@ _MARKS = {
 
 
 def findings(rows: Sequence[models.Finding]) -> Table:
-    """Return what the doctor has found, each with what to do next below it."""
+    """Return the findings of the doctor, each with its hint below."""
     result = Table.grid(padding=(0, 2, 0, 0))
     result.add_column(no_wrap=True)
     result.add_column(no_wrap=True)
@@ -401,7 +401,7 @@ def findings(rows: Sequence[models.Finding]) -> Table:
 
 
 def vector_recall(rows: Sequence[models.VectorRecall]) -> Table:
-    """Return how the answers of indexes and searches compare with the exact ones."""
+    """Return how the results of indexes and searches compare with exact ones."""
     return tabulate(
         rows,
         "memory_type",
@@ -416,6 +416,6 @@ def vector_recall(rows: Sequence[models.VectorRecall]) -> Table:
         Column("short", "short_searches", 0),
         Column("exact\nms", "exact_ms", 1),
         Column("index\nms", "index_ms", 1),
-        caption="finds: share of the exact answer, on average and for the worst query; short: "
-        "answers with fewer memories than there are",
+        caption="finds: share of the exact results, on average and for the worst query; short: "
+        "answers with fewer memories than exist",
     )

@@ -1,4 +1,4 @@
-"""Exceptions, and the one table that says which SQLSTATE becomes which of them."""
+"""Exceptions, and the table that maps SQLSTATEs to them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from psycopg_pool import PoolTimeout
 
 
 class PymemError(Exception):
-    """What went wrong, with a code and what to do next.
+    """Base class of all errors, with a code and a hint.
 
     Attributes:
-        message: What is wrong, naming the offending value.
-        code: SQLSTATE of the error, such as ``PM002``; errors found before the database was asked
-            carry the same codes.
+        message: What is wrong, including the offending value.
+        code: SQLSTATE of the error, such as ``PM002``; errors raised before the database is called
+            use the same codes.
         hint: What the caller can do about it, or None.
     """
 
@@ -37,19 +37,19 @@ class NotFoundError(PymemError, ValueError):
 
 
 class InvalidArgumentError(PymemError, ValueError):
-    """An argument is missing, malformed or out of its range (PM002, SQLSTATE class 22)."""
+    """An argument is missing, malformed or out of range (PM002, SQLSTATE class 22)."""
 
     code = "PM002"
 
 
 class InvalidTransitionError(PymemError):
-    """The memory is in a state from which this is not possible (PM003)."""
+    """The memory is in a state that does not allow this (PM003)."""
 
     code = "PM003"
 
 
 class ConflictError(PymemError, ValueError):
-    """It contradicts what is stored: a reused key, another embedding model (PM004)."""
+    """The call conflicts with stored data: a reused key, another embedding model (PM004)."""
 
     code = "PM004"
 
@@ -61,36 +61,36 @@ class TenantDeniedError(PymemError):
 
 
 class ImmutableError(PymemError):
-    """It was stored for good and cannot be edited (PM006)."""
+    """The row is append-only and cannot be changed (PM006)."""
 
     code = "PM006"
 
 
 class IntegrityError(PymemError):
-    """A constraint of the database refused it (SQLSTATE class 23); nothing was stored."""
+    """A database constraint was violated (SQLSTATE class 23); nothing was stored."""
 
     code = "23000"
 
 
 class UnavailableError(PymemError):
-    """The database cannot be reached, is overloaded or cancelled the statement; try again later."""
+    """The database is unreachable or overloaded, or canceled the statement; try again later."""
 
     code = "08000"
 
 
-class SpawnError(PymemError):
-    """The LLM that was asked gave no answer: it failed, hung or said too much (SQLSTATE 38000)."""
+class LLMError(PymemError):
+    """The LLM gave no usable answer: it failed, hung or wrote too much (SQLSTATE 38000)."""
 
     code = "38000"
 
 
 class DatabaseError(PymemError):
-    """The database failed in a way that is nobody's argument: a bug or a broken installation."""
+    """The database failed because of a bug or a broken installation, not an argument."""
 
     code = "XX000"
 
 
-# The first prefix that matches an SQLSTATE decides.
+# The first matching prefix of an SQLSTATE decides.
 _BY_SQLSTATE: tuple[tuple[str, type[PymemError]], ...] = (
     ("PM001", NotFoundError),
     ("PM002", InvalidArgumentError),
@@ -107,26 +107,26 @@ _BY_SQLSTATE: tuple[tuple[str, type[PymemError]], ...] = (
     ("40", UnavailableError),  # serialization failure, deadlock
     ("53", UnavailableError),  # disk full, out of memory, too many connections
     ("55P03", UnavailableError),  # lock not available
-    ("57", UnavailableError),  # cancelled, shutting down, starting up
+    ("57", UnavailableError),  # canceled, shutting down, starting up
     ("58", UnavailableError),  # input/output error
 )
 
 RETRYABLE = frozenset({"40001", "40P01", "55P03"})
-"""SQLSTATEs after which the same transaction may simply be tried again."""
+"""SQLSTATEs after which the transaction can simply be retried."""
 
 
 def translate(error: psycopg.Error | PoolTimeout) -> PymemError:
-    """Return the exception of this package for one of psycopg, to be raised ``from`` it."""
+    """Return the PymemError for a psycopg error; raise it ``from`` that error."""
     if isinstance(error, PoolTimeout):
         return UnavailableError(
-            "no database connection became free", code="53300", hint="Try again later."
+            "no database connection became available", code="53300", hint="Try again later."
         )
     if error.sqlstate is None:
         if isinstance(error, pg_errors.DataError):
             return InvalidArgumentError(str(error))
         return UnavailableError(
             f"the database cannot be reached: {_first_line(error)}",
-            hint="Check that the server runs (pymem up) and that its address is right.",
+            hint="Check that the server is running (pymem up) and that its address is right.",
         )
     kind: type[PymemError] = DatabaseError
     for prefix, candidate in _BY_SQLSTATE:
@@ -143,7 +143,7 @@ def translate(error: psycopg.Error | PoolTimeout) -> PymemError:
 _HINTS = {
     "22": "Check the form of the arguments.",
     "23": "Nothing was stored; correct the values.",
-    "40": "Try again: another session was in the way.",
+    "40": "Try again: it conflicted with another session.",
     "42": "Check that the schema memory is deployed (pymem deploy) and the login has its roles.",
     "53": "Try again later.",
     "57": "Try again later.",

@@ -1,4 +1,4 @@
-"""Episodes from a file, one JSON object a line, into a memory."""
+"""Store episodes from a JSON Lines file."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from pymem.sanitize import clean_json
 
 BATCH_SIZE = 200
 MAX_LINE = 4 << 20
-"""Octets of a line, 4 MiB: an episode of 1 MiB fits in whatever way it is escaped."""
+"""Bytes of a line, 4 MiB: an episode of 1 MiB fits, however it is escaped."""
 
 
 class EpisodeLine(BaseModel):
-    """A line of the file. A time without a zone is UTC."""
+    """A line of the file. A time without a time zone is UTC."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -41,11 +41,11 @@ class EpisodeLine(BaseModel):
 
 @dataclass(slots=True)
 class IngestReport:
-    """What became of a file.
+    """The result of ingesting a file.
 
     Attributes:
-        stored: Episodes that are new.
-        known: Episodes that an earlier run had stored.
+        stored: Number of new episodes.
+        known: Number of episodes that an earlier run stored.
         broken: Line number and reason for each line that was not stored.
     """
 
@@ -62,18 +62,18 @@ async def ingest(
 ) -> IngestReport:
     """Store the episodes of a file; running it again adds nothing.
 
-    Each line gets an idempotency key made of its content and of how many equal lines came before
-    it, unless it brings its own. A broken line is reported and the rest goes in. Vectors are left
-    to the embedding worker. At most a few hundred lines are held in memory.
+    Unless a line has an idempotency key, it gets one made from its content and the number of equal
+    lines before it. Broken lines are reported and the rest is stored. Embedding is left to the
+    embedding worker. At most a few hundred lines are held in memory.
 
     Args:
-        memory: Where to.
-        path: The file, UTF-8, one JSON object a line (EpisodeLine); empty lines are skipped.
-        progress: Called with the number of octets read since the last call.
+        memory: The memory to store into.
+        path: The file, UTF-8, one JSON object per line (EpisodeLine); empty lines are skipped.
+        progress: Called with the number of bytes read since the last call.
 
     Raises:
         InvalidArgumentError: The file cannot be read.
-        UnavailableError: The database went away; what was stored until then stays.
+        UnavailableError: The database became unavailable; episodes stored so far remain.
     """
     report = IngestReport()
     seen: Counter[bytes] = Counter()
@@ -101,7 +101,7 @@ async def ingest(
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield number and octets of each line; of a line beyond MAX_LINE only its beginning."""
+    """Yield number and bytes of each line; lines beyond MAX_LINE are truncated."""
     with path.open("rb") as file:
         number = 0
         while line := file.readline(MAX_LINE + 1):
@@ -116,7 +116,7 @@ def _episode(raw: bytes, seen: Counter[bytes]) -> dict[str, Any]:
         raise InvalidArgumentError(f"the line is longer than {MAX_LINE >> 20} MiB")
     value = clean_json("the line", _parse(raw))
     if not isinstance(value, dict):
-        raise InvalidArgumentError("the line is no JSON object")
+        raise InvalidArgumentError("the line is not a JSON object")
     try:
         line = EpisodeLine.model_validate(value)
     except ValidationError as error:
@@ -149,13 +149,13 @@ def _parse(raw: bytes) -> Any:
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 async def _store(
     memory: Memory, batch: list[tuple[int, dict[str, Any]]], report: IngestReport
 ) -> None:
-    """Store a batch; if the database refuses it, each episode by itself."""
+    """Store a batch; if the database rejects it, store each episode separately."""
     if not batch:
         return
     try:

@@ -1,4 +1,4 @@
-"""Maintenance that takes several transactions."""
+"""Maintenance that runs in several transactions."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ async def clean_up_episodes(
     as_of: datetime | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Cleanup:
-    """Delete all episodes that expired or are beyond capacity, a transaction for each batch.
+    """Delete all episodes that have expired or exceed the capacity, one transaction per batch.
 
     Args:
         memory: The memory of one tenant, as a login with the role memory_worker.
-        max_entries: How many episodes may remain; the setting if left out.
-        batch_size: How many to delete in a transaction.
-        as_of: As if it were this time.
+        max_entries: Maximum number of episodes to keep; default: the setting.
+        batch_size: Number of episodes to delete per transaction.
+        as_of: Act as if it were this time.
         progress: Called after each batch with the number deleted in it and the number still due.
 
     Returns:
-        The sums of all batches; due is what others were just using.
+        The totals of all batches; due counts episodes that other sessions had locked.
     """
     expired = surplus = 0
     while True:

@@ -1,4 +1,4 @@
-"""What a PostgreSQL text or jsonb value cannot hold is taken out before it is sent."""
+"""Remove what PostgreSQL text and jsonb values cannot hold, before sending."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ MAX_JSON_DEPTH = 32
 def clean_text(text: str) -> str:
     """Return a text without NUL, which PostgreSQL cannot store, and without lone surrogates.
 
-    A lone surrogate is half of a character, left over where somebody cut an escaped text; it
-    becomes U+FFFD, the replacement character.
+    A lone surrogate is half a character, left over from truncating an escaped text; it becomes
+    U+FFFD, the replacement character.
     """
     if "\x00" in text:
         text = text.replace("\x00", "")
@@ -30,7 +30,7 @@ def clean_json(name: str, value: Any, *, depth: int = 0) -> Any:
     """Return a JSON value with each text cleaned.
 
     Raises:
-        InvalidArgumentError: NaN or infinity, nesting deeper than 32, or a value that is no JSON.
+        InvalidArgumentError: NaN or infinity, nesting deeper than 32, or a value that is not JSON.
     """
     if depth > MAX_JSON_DEPTH:
         raise InvalidArgumentError(
@@ -43,7 +43,7 @@ def clean_json(name: str, value: Any, *, depth: int = 0) -> Any:
     if isinstance(value, float):
         if not math.isfinite(value):
             raise InvalidArgumentError(
-                f"{name} holds {value}", hint="JSON knows only finite numbers."
+                f"{name} holds {value}", hint="JSON has only finite numbers."
             )
         return value
     if isinstance(value, dict):

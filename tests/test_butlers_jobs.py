@@ -158,5 +158,5 @@ async def test_an_embedding_worker_that_may_not_work_says_so(
     async with asyncio.timeout(_PATIENCE), Butler(HostDatabase.at(url), toml) as butler:
         assert butler.module._background is not None
         await butler.module._background
-    assert "the background work of the memory ended" in caplog.text
+    assert "the background work of the memory failed" in caplog.text
     assert "[42501]" in caplog.text

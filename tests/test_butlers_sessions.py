@@ -357,7 +357,7 @@ async def test_a_database_that_is_away_at_startup_is_waited_for(
     )
     async with asyncio.timeout(2 * _PATIENCE), Butler(host_database, toml, name="home") as butler:
         await butler.connect()
-        assert "not there yet" in caplog.text
+        assert "not available yet" in caplog.text
         assert await butler.module.on_session_start("Rex", "home") == ""
         assert (await butler.call("memory_stats"))["error"]["code"].startswith(("08", "53"))
 

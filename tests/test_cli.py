@@ -303,7 +303,7 @@ def test_recall_looks_into_the_past(pymem: Run, database: Database) -> None:
     assert cities("--valid-at", "2020-01-15", "--known-at", "2025-01-15") == []
     assert database.value("select sum(reference_count) from memory.facts") == 0
     assert (
-        "--explain is about"
+        "--explain shows the present"
         in pymem("recall", "Ada", "--explain", "--known-at", "2026-01-15", code=2).stderr
     )
 
@@ -345,7 +345,7 @@ def test_erasing_asks_first(pymem: Run) -> None:
 
     asked = pymem("erase", "Ada Lovelace", code=1)
 
-    assert "Erase this for good?" in asked.stdout
+    assert "Erase this permanently?" in asked.stdout
     assert parsed(pymem("stats", "--json"))["facts"]["active"] == 1
 
 
@@ -366,7 +366,7 @@ def test_the_chain_of_events_is_sealed_and_verified(pymem: Run, database: Databa
     assert intact == "nothing contradicts the chain\n"
     assert [problem["problem"] for problem in broken] == ["event changed"]
     assert {"chain", "cut", "off"} <= set(table.split())
-    assert "pass a position and a hash" in wrong
+    assert "pass a position and a hexadecimal hash" in wrong
 
 
 def test_recall_explains_its_scores(pymem: Run) -> None:
@@ -643,14 +643,14 @@ def test_embedding_is_done_by_the_command_too(database: Database) -> None:
         (("search", "x", "--mode", "psychic"), 2, "psychic"),
         (("search", "x", "--type", "dream"), 2, "dream"),
         (("search", "x", "--mode", "semantic"), 1, "embedding"),
-        (("recall", "x", "--as-of", "yesterday"), 2, "no time"),
+        (("recall", "x", "--as-of", "yesterday"), 2, "is not a time"),
         (("get", "fact", "abc"), 1, "abc"),
         (("get", "fact", "00000000-0000-0000-0000-000000000000"), 1, "no fact has id"),
         (("get", "dream", "00000000-0000-0000-0000-000000000000"), 2, "dream"),
         (("forget", "rule", "00000000-0000-0000-0000-000000000000"), 1, "no rule has id"),
         (("mark", "helpful", "00000000-0000-0000-0000-000000000000"), 1, "no rule has id"),
         (("mark", "helpful", "abc"), 1, "abc"),
-        (("mark", "harmful", "abc", "--context", "[]"), 1, "--context is no JSON object"),
+        (("mark", "harmful", "abc", "--context", "[]"), 1, "--context is not a JSON object"),
         (
             ("mark", "harmful", "00000000-0000-0000-0000-000000000000", "--reason", ""),
             1,
@@ -671,7 +671,7 @@ def test_embedding_is_done_by_the_command_too(database: Database) -> None:
         (("related", "fact", "abc", "--relation", "likes"), 2, "likes"),
         (("contradictions", "--limit", "0"), 1, "max_results is 0"),
         (("sweep", "--as-of", "9998-01-01"), 1, "as_of lies in the future"),
-        (("sweep", "--as-of", "never"), 2, "no time"),
+        (("sweep", "--as-of", "never"), 2, "is not a time"),
         (("hygiene", "--as-of", "9998-01-01"), 1, "as_of lies in the future"),
         (("hygiene", "--revert", "abc"), 1, "abc"),
         (("hygiene", "--revert", "00000000-0000-0000-0000-000000000000"), 1, "no rule has id"),
@@ -682,9 +682,13 @@ def test_embedding_is_done_by_the_command_too(database: Database) -> None:
         (("store", "fact", "", "p", "c"), 1, "subject is empty"),
         (("store", "fact", "s", "p", "c", "--permanence", "eternal"), 1, "eternal"),
         (("store", "fact", "s", "p", "c", "--confidence", "7"), 1, "confidence is 7"),
-        (("store", "fact", "s", "p", "c", "--metadata", "{oops"), 1, "--metadata is no JSON"),
-        (("store", "fact", "s", "p", "c", "--metadata", "[1]"), 1, "no JSON object"),
-        (("store", "fact", "s", "p", "c", "--metadata", "[" * 100_000), 1, "--metadata is no JSON"),
+        (("store", "fact", "s", "p", "c", "--metadata", "{oops"), 1, "--metadata is not JSON"),
+        (("store", "fact", "s", "p", "c", "--metadata", "[1]"), 1, "not a JSON object"),
+        (
+            ("store", "fact", "s", "p", "c", "--metadata", "[" * 100_000),
+            1,
+            "--metadata is not JSON",
+        ),
         (("store", "episode", "x", "--butler", "b", "--session", "s1"), 1, "s1"),
         (("store", "episode", "x"), 2, "--butler"),
         (("store", "episode", "x", "--butler", "*"), 1, 'butler is "*"'),
@@ -739,7 +743,7 @@ def test_deploy_makes_a_database_ready(empty_database: Database) -> None:
     first, second = command(*arguments), command(*arguments)
 
     assert "deployed" in first.stdout
-    assert "was deployed already" in second.stdout
+    assert "is already deployed" in second.stdout
     assert first.returncode == second.returncode == 0, first.stderr + second.stderr
     assert (
         empty_database.value(

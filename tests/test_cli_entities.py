@@ -184,12 +184,12 @@ def test_a_misspelt_name_is_found_if_that_is_wanted(pymem: Run) -> None:
     fuzzy = parsed(pymem("entity", "resolve", "Ada Lovelcae", "--fuzzy", "--json"))
     still_nothing = pymem("entity", "resolve", "Grace Hopper", "--fuzzy")
 
-    assert nothing.stdout == "no entity fits\n"
+    assert nothing.stdout == "no entity matches\n"
     assert nothing.stderr == (
-        "hint: Try another name, --fuzzy, no --type, or make one with `pymem entity create`.\n"
+        "hint: Try another name, --fuzzy, no --type, or create one with `pymem entity create`.\n"
     )
     assert parsed(as_json) == []
-    assert "--fuzzy, or make one" in as_json.stderr
+    assert "--fuzzy, or create one" in as_json.stderr
     assert [(row["entity_id"], row["name_match"]) for row in fuzzy] == [(ada, "fuzzy")]
     assert "--fuzzy" not in still_nothing.stderr
 
@@ -325,7 +325,7 @@ def test_another_tenant_sees_no_entity(pymem: Run, database: Database) -> None:
         done = other(*arguments)
         assert (done.returncode, done.stdout) == (1, "")
         assert f"no entity has id {ada} [PM001]" in done.stderr
-    assert other("resolve", "Ada", "--fuzzy").stdout == "no entity fits\n"
+    assert other("resolve", "Ada", "--fuzzy").stdout == "no entity matches\n"
     namesake = other("create", "Ada", "--type", "person")
     assert namesake.returncode == 0
     assert namesake.stdout.strip() != ada
@@ -342,7 +342,7 @@ def test_another_tenant_sees_no_entity(pymem: Run, database: Database) -> None:
         (("create", "Ada", "--type", "dragon"), 2, "dragon"),
         (("create", " ", "--type", "person"), 1, "canonical_name is empty"),
         (("create", "Ada", "--type", "person", "--alias", ""), 1, "alias 1 is empty"),
-        (("create", "Ada", "--type", "person", "--metadata", "[1]"), 1, "no JSON object"),
+        (("create", "Ada", "--type", "person", "--metadata", "[1]"), 1, "not a JSON object"),
         (("create", "Ada", "--type", "person", "--as-of", "9998-01-01"), 1, "lies in the future"),
         (("show", "abc"), 1, "abc"),
         (("show", UNKNOWN), 1, f"no entity has id {UNKNOWN}"),
@@ -350,7 +350,7 @@ def test_another_tenant_sees_no_entity(pymem: Run, database: Database) -> None:
         (("update", UNKNOWN, "--alias", "A", "--no-aliases"), 2, "contradicts --alias"),
         (("update", UNKNOWN, "--name", "Ada"), 1, "`pymem entity resolve`"),
         (("update", UNKNOWN, "--name", ""), 1, "canonical_name is empty"),
-        (("update", UNKNOWN, "--metadata", "{oops"), 1, "--metadata is no JSON"),
+        (("update", UNKNOWN, "--metadata", "{oops"), 1, "--metadata is not JSON"),
         (("resolve", ""), 1, "name is empty"),
         (("resolve", "Ada", "--type", "dragon"), 2, "dragon"),
         (("resolve", "Ada", "--limit", "0"), 1, "max_results is 0"),

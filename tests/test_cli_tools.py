@@ -121,4 +121,4 @@ def test_arguments_that_only_agents_had_are_options(pymem: Run, database: Databa
     ) == [(episode, "2024-05-01", "2025-05-01")]
     assert (best["entity_id"], best["score"]) == (byron, 57.0)
     assert ada != byron
-    assert "--domain-scores is no JSON object" in broken.stderr
+    assert "--domain-scores is not a JSON object" in broken.stderr

@@ -19,7 +19,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from pymem import Memory
-from pymem.consolidation.spawner import CommandSpawner
+from pymem.consolidation.llm import CommandLLM
 from pymem.consolidation.worker import ConsolidationWorker
 from tests.conftest import ROOT, Database
 from tests.test_cli import Run, parsed, pymem  # noqa: F401 - a fixture
@@ -44,8 +44,8 @@ async def memory(database: Database) -> AsyncIterator[Memory]:
         yield memory
 
 
-def python(script: str, timeout: float = 20) -> CommandSpawner:
-    return CommandSpawner([sys.executable, "-c", script], timeout=timeout)
+def python(script: str, timeout: float = 20) -> CommandLLM:
+    return CommandLLM([sys.executable, "-c", script], timeout=timeout)
 
 
 async def test_a_command_turns_episodes_into_facts(memory: Memory, database: Database) -> None:
@@ -420,7 +420,7 @@ def test_the_command_line_consolidates(pymem: Run, tmp_path: Path) -> None:  # n
 
     assert counted.split()[-6:-4] == ["home", "1"] or "home" in counted
     assert "No JSON block found in consolidation output" in failed.stderr
-    assert waiting == "nothing waits\n"
+    assert waiting == "no episodes are waiting\n"
     assert requeued == "1 requeued\n"
     assert done.startswith("home: 1 episodes done: 1 facts")
     assert [run["status"] for run in runs] == ["done", "failed"]

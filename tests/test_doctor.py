@@ -65,7 +65,7 @@ def test_a_healthy_memory_is_told_what_was_checked(database: Database) -> None:
 
     for name in CHECKS:
         assert name.replace("_", " ") in text
-    assert "nothing is wrong" in text
+    assert "no problems found" in text
     assert "pymem_test_a acts for tenant 'a' and is subject to row security" in text
     assert worst(rows, "error", "warning", "info") == [("info", "engine")]
     assert sorted(row["check_name"] for row in rows) == sorted(CHECKS)
@@ -240,7 +240,7 @@ def test_the_embedded_server_is_well_after_its_first_start(folder: Path) -> None
 
     assert f"{folder} has room and is private" in done.stdout
     assert "pymem acts for tenant 'default'" in done.stdout
-    assert done.stdout.endswith("nothing is wrong\n")
+    assert done.stdout.endswith("no problems found\n")
 
 
 def test_a_folder_that_others_may_enter(folder: Path) -> None:

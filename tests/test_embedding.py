@@ -112,7 +112,7 @@ def test_the_version_is_a_digest_of_the_weights(engine: EmbeddingEngine) -> None
 
 
 def test_a_model_that_is_not_there_is_reported() -> None:
-    with pytest.raises(UnavailableError, match="no folder"):
+    with pytest.raises(UnavailableError, match="not a folder"):
         EmbeddingEngine("/nowhere").embed("hello")
 
 

@@ -214,7 +214,7 @@ def test_sqitch_the_bundle_and_the_upgrade_bundle_give_the_same_schema(
     assert dump(server, by_upgrade.name) == expected
     assert held(by_upgrade) == memories
     done = run_pymem(checkout, "--database-url", by_upgrade.superuser_url, "deploy")
-    assert done.stdout == f"version {NEXT} was deployed already\n"
+    assert done.stdout == f"version {NEXT} is already deployed\n"
 
     # The release before meets the newer schema.
     with pytest.raises(UnavailableError, match=f"version {NEXT} of the schema"):

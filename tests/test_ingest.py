@@ -109,9 +109,9 @@ async def test_what_an_interrupted_run_stored_is_not_stored_again(
 
 BROKEN: list[tuple[Any, str]] = [
     ("{not json", "JSON"),
-    ('"a text"', "no JSON object"),
-    ("[]", "no JSON object"),
-    ("null", "no JSON object"),
+    ('"a text"', "not a JSON object"),
+    ("[]", "not a JSON object"),
+    ("null", "not a JSON object"),
     ({"content": "no butler"}, "butler"),
     ({"butler": "home"}, "content"),
     ({"butler": "home", "content": 7}, "content"),

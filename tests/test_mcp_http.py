@@ -975,7 +975,9 @@ def started(url: str, *options: str) -> subprocess.CompletedProcess[str]:
 def test_a_login_that_cannot_serve_is_told_at_the_start(database: Database) -> None:
     unbound = started(database.login(None, name="pymem_test_unbound", roles="memory_writer"))
     assert (unbound.returncode, unbound.stdout) == (1, "")
-    assert "login pymem_test_unbound is bound to no tenant and is no gateway" in unbound.stderr
+    assert (
+        "login pymem_test_unbound is not bound to a tenant and is not a gateway" in unbound.stderr
+    )
     assert "grant_login.sql" in unbound.stderr
 
     blind = started(

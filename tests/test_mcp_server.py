@@ -426,7 +426,7 @@ async def test_settings_of_the_tenant_hold_where_an_argument_is_left_out(
     assert "[likes]" in context["context"]
     assert "[drinks]" not in context["context"]
     for name, argument, said in (
-        ("memory_search", "mode", "hybrid, unless the settings"),
+        ("memory_search", "mode", "initially hybrid"),
         ("memory_search", "min_confidence", "0.2, unless the settings"),
         ("memory_context", "token_budget", "3000, unless the settings"),
         ("memory_context", "include_recent_episodes", "no, unless the settings"),

@@ -141,7 +141,12 @@ async def test_a_butler_is_told_how_to_look_further(database: Database) -> None:
 
 # Defaults
 
-FUNCTIONS = {"memory_events": "list_events", "memory_explain": "recall_explain"}
+FUNCTIONS = {
+    "memory_contradictions": "list_contradictions",
+    "memory_events": "list_events",
+    "memory_explain": "recall_explain",
+    "memory_related": "list_related",
+}
 
 
 async def test_what_a_tool_fills_in_is_what_its_function_would(database: Database) -> None:
@@ -247,7 +252,7 @@ async def test_errors_say_how_to_go_on(database: Database) -> None:
         assert message == "predicate is missing; content is missing"
         message, hint = await error("memory_get", memory_type="fact", memory_id="Ada's tea")
         assert "UUID" in message
-        assert "never made up" in hint
+        assert "never make one up" in hint
         message, hint = await error("memory_search", query="tea", tenant_id="b")
         assert hint.startswith("Leave tenant_id out")
         message, hint = await error("memory_recall", topic="tea", valid_at="2020")
@@ -270,7 +275,9 @@ async def test_a_hint_names_only_tools_there_are(database: Database) -> None:
 
     assert failed
     assert answer["error"]["code"] == "PM003"
-    assert answer["error"]["hint"] == "It is a warning now."
+    assert answer["error"]["hint"] == (
+        "No tool can change this: continue without it and tell the operator."
+    )
 
 
 @pytest.mark.parametrize(
@@ -282,12 +289,12 @@ async def test_a_hint_names_only_tools_there_are(database: Database) -> None:
         ),
         ("Find ids with memory.entity_resolve.", "Find ids with entity_resolve."),
         (
-            "Forget a memory with memory.forget_memory; memory.erase_subject deletes for good.",
+            "Forget a memory with memory.forget_memory; memory.erase_subject deletes permanently.",
             "Forget a memory with memory_forget.",
         ),
         (
             "Finish it with memory.activate_embedding_version, or memory.cancel_reembedding.",
-            "No tool can change this: go on without it and tell the operator.",
+            "No tool can change this: continue without it and tell the operator.",
         ),
         (
             "Pass the vector of the query, or use memory.keyword_search.",
@@ -310,7 +317,7 @@ def test_a_hint_names_no_tool_that_is_switched_off() -> None:
     off = error_for_agents(error, select_tools("core"))
 
     assert on.hint == "See who did it in memory_events."
-    assert off.hint == "No tool can change this: go on without it and tell the operator."
+    assert off.hint == "No tool can change this: continue without it and tell the operator."
 
 
 async def test_a_fact_is_restored_as_its_description_says(database: Database) -> None:
@@ -433,7 +440,7 @@ async def test_an_agent_keeps_entities_apart(database: Database) -> None:
     assert stranger["hint"] == "Find ids with entity_resolve."
     assert unmerged["facts_returned"] == 2
     assert around["count"] == 0
-    assert (nothing["code"], nothing["message"]) == ("PM002", "there is nothing to change")
+    assert (nothing["code"], nothing["message"]) == ("PM002", "nothing to change")
     assert (unread["code"], unchanged["code"]) == ("PM001", "PM001")
 
 

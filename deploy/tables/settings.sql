@@ -4,8 +4,8 @@ begin;
 
 set local role memory_owner;
 
--- A setting is declared here and nowhere else: type, default, range (CHECK) and meaning (comment).
--- memory.refresh_setting_defaults() makes a constant of the defaults for tenants without a row;
+-- A setting is declared only here: type, default, range (CHECK) and meaning (comment).
+-- memory.refresh_setting_defaults() turns the defaults into a constant for tenants without a row;
 -- make generate writes the client's row, the sections of butler.toml and the documentation.
 create table memory.settings (
   tenant_id text primary key check (octet_length(tenant_id) <@ int4range '[1,128]'),
@@ -138,17 +138,17 @@ comment on column memory.settings.retrieval_mode is 'Search mode when a call nam
 comment on column memory.settings.retrieval_limit is
 'Facts, and rules, that memory.context considers.';
 comment on column memory.settings.candidate_pool is
-'How many episodes, by meaning and words, recall considers: the boosts choose among them.';
+'Number of episodes, by meaning and words, that recall considers and applies boosts to.';
 comment on column memory.settings.min_confidence is
-'Effective confidence below which recall and context leave a memory out.';
+'Effective confidence below which recall and context drop a memory.';
 comment on column memory.settings.ranking is
 'How search, recall and context rank: "calibrated", by a relevance on an absolute scale, or '
 '"specified", by the literal formulas of reciprocal rank fusion (k = 60, lists as deep as the '
 'answer, every word required, no floor, no boosts).';
 comment on column memory.settings.min_relevance is
-'Relevance below which search, recall and context leave a memory out.';
+'Relevance below which search, recall and context drop a memory.';
 comment on column memory.settings.min_evidence is
-'How much the best memory''s meaning and words must come to before anything is returned; '
+'Minimum evidence, from meaning and words, of the best memory for any to be returned; '
 'memory.required_evidence says how it grows with the number of memories.';
 comment on column memory.settings.meaning_weight is
 'Relevance that meaning alone can give a fact or rule.';
@@ -159,9 +159,9 @@ comment on column memory.settings.episode_meaning_weight is
 comment on column memory.settings.episode_words_weight is
 'Relevance that words alone can give an episode that has a vector.';
 comment on column memory.settings.relevance_sharpness is
-'How many times more relevance counts in the composite score than its weight says: 1 is the plain '
-'weighted sum; the default lets importance, recency and confidence decide only among memories that '
-'fit about equally.';
+'Factor by which relevance counts more in the composite score than its weight says: 1 is the plain '
+'weighted sum; with the default, importance, recency and confidence decide only among about '
+'equally relevant memories.';
 comment on column memory.settings.weight_relevance is 'Weight of relevance in the composite score.';
 comment on column memory.settings.weight_importance is
 'Weight of importance / 10 in the composite score.';
@@ -174,9 +174,9 @@ comment on column memory.settings.keyword_match is
 'Keyword side of search, recall, context and hybrid_search: "any" word of the query, or "all" '
 'words.';
 comment on column memory.settings.bm25_k1 is
-'How much a word that occurs again adds (k1 of BM25).';
+'How much repeated words add (k1 of BM25).';
 comment on column memory.settings.bm25_b is
-'How much a long text is held against it (b of BM25).';
+'How much long texts are penalized (b of BM25).';
 comment on column memory.settings.boost_neighbors is
 'Relevance that a perfectly relevant turn gives the turns before and after it; 0: off.';
 comment on column memory.settings.boost_session is
@@ -185,31 +185,31 @@ comment on column memory.settings.boost_named is
 'Relevance that a memory gains if the query names its speaker (metadata.speaker of an episode), '
 'subject or entity (of a fact); 0: off.';
 comment on column memory.settings.boost_time is
-'Relevance that an episode gains if it is of a time that the query names (memory.read_period), and '
-'a fact or rule in proportion to how it fits; so does a fact that tells news (memory.tells_update) '
-'if the query asks for the present (memory.asks_present); 0: off.';
+'Relevance that an episode gains if it is from a time that the query names (memory.read_period), '
+'and a fact or rule in proportion to how well it fits; so does a fact that reports news '
+'(memory.tells_update) if the query asks for the present (memory.asks_present); 0: off.';
 comment on column memory.settings.updates_first is
-'Whether recall and context put a fact that says it is news (memory.tells_update) before the older '
-'facts that it resembles.';
+'Whether recall and context rank a fact that reports news (memory.tells_update) before similar '
+'older facts.';
 comment on column memory.settings.time_zone is
 'Time zone in which a query''s "yesterday" or "on 3 May" is read: an IANA name that the server '
 'knows, such as Europe/Berlin.';
 comment on column memory.settings.text_search_config is
-'Text search configuration (language) under which texts are indexed and queries are read. A call '
-'of memory.configure that names it indexes the tenant''s texts again.';
+'Text search configuration (language) for indexing texts and reading queries. Naming it in '
+'memory.configure reindexes the tenant''s texts.';
 comment on column memory.settings.index_rendering is
-'What the text index holds of an episode: its "content", or that and its day in words ("dated"). '
-'A call of memory.configure that names it indexes the tenant''s texts again.';
+'What the text index holds of an episode: its "content", or also its day in words ("dated"). '
+'Naming it in memory.configure reindexes the tenant''s texts.';
 comment on column memory.settings.embedding_rendering is
-'What is embedded of an episode: its "content", that and its day in words ("dated"), the content '
-'and the end of the session''s previous turn ("previous"), or all three ("previous_dated"). '
-'Counts from the next registration of an embedding version or memory.start_reembedding on.';
+'What is embedded of an episode: its "content"; content and day in words ("dated"); content and '
+'the end of the session''s previous turn ("previous"); or all three ("previous_dated"). Takes '
+'effect with the next registered embedding version or memory.start_reembedding.';
 comment on column memory.settings.recency_half_life_days is 'Half-life of the recency score, days.';
 comment on column memory.settings.recency_null is
 'Recency of a memory never referenced: "zero", or counted from "created_at".';
 comment on column memory.settings.exact_scan_limit is
-'Up to so many memories of a type, semantic search compares all of them even if an approximate '
-'index exists.';
+'Number of memories of a type up to which semantic search compares all of them, even if an '
+'approximate index exists.';
 comment on column memory.settings.vector_index_schedule is
 'When the job rebuild_vector_indexes is due: five fields as in crontab(5), or "off" '
 '(memory.is_schedule).';
@@ -217,11 +217,11 @@ comment on column memory.settings.corpus_statistics_schedule is
 'When the job fold_corpus_statistics is due: five fields as in crontab(5), or "off" '
 '(memory.is_schedule).';
 comment on column memory.settings.fading_threshold is
-'Effective confidence below which a memory fades; confirming it above clears the mark.';
+'Effective confidence below which a memory fades; it recovers when confirmed to at least this.';
 comment on column memory.settings.expiry_threshold is
 'Effective confidence below which a fact expires and a rule is forgotten.';
 comment on column memory.settings.episode_ttl_days is
-'Days an episode lives unless its store says otherwise.';
+'Days until an episode expires, unless set when it is stored.';
 comment on column memory.settings.decay_sweep_schedule is
 'When the job run_decay_sweep is due: five fields as in crontab(5), or "off" '
 '(memory.is_schedule).';
@@ -240,8 +240,8 @@ comment on column memory.settings.context_chars_per_token is
 'Characters of plain English counted as one token. At most 4, so that the text never exceeds 4 '
 'characters per token.';
 comment on column memory.settings.context_token_estimate is
-'How the length of other scripts is counted: by "octets", so that it is honest for all of them, or '
-'by "characters" alone (memory.count_room).';
+'How the length of other scripts is counted: by "octets" (bytes), which is safe for all of them, '
+'or by "characters" (memory.count_room).';
 comment on column memory.settings.context_facts_share is
 'Share of the context budget first offered to facts.';
 comment on column memory.settings.context_rules_share is
@@ -249,55 +249,54 @@ comment on column memory.settings.context_rules_share is
 comment on column memory.settings.context_warnings_share is
 'Share of the context budget first offered to anti-pattern rules.';
 comment on column memory.settings.context_episodes_share is
-'Share of the context budget first offered to recent episodes, when they are asked for.';
+'Share of the context budget first offered to recent episodes, if requested.';
 comment on column memory.settings.context_confidence is
 'Confidence that context prints: "effective" at the time of the call, or "base" as stored.';
 comment on column memory.settings.context_recent_episodes is
 'Whether context adds the butler''s newest episodes when a call does not say.';
 comment on column memory.settings.context_counts_references is
-'Whether context counts as a reference to what it shows. Off, so that a repeated call gives the '
-'same text.';
+'Whether context counts as a reference to what it shows. Off by default, so repeated calls return '
+'the same text.';
 comment on column memory.settings.episode_max_entries is
-'Episodes beyond which cleanup deletes the oldest consolidated ones.';
+'Number of episodes beyond which cleanup deletes the oldest consolidated ones.';
 comment on column memory.settings.episode_pending_grace_days is
-'Days that cleanup leaves an expired episode that still waits for consolidation.';
+'Days that cleanup keeps an expired episode that is still waiting for consolidation.';
 comment on column memory.settings.consolidation_interval_hours is
-'Hours after which the episodes of a butler are due for consolidation.';
+'Hours after which a butler''s waiting episodes are due for consolidation.';
 comment on column memory.settings.consolidation_episode_threshold is
-'Waiting episodes of a butler from which consolidation is due at once.';
+'Number of a butler''s waiting episodes at which consolidation is due at once.';
 comment on column memory.settings.consolidation_batch_size is
-'Episodes that one run takes.';
+'Maximum number of episodes per run.';
 comment on column memory.settings.consolidation_lease_minutes is
-'How long a worker has for a run before others may take over, minutes.';
+'Minutes that a worker holds a run before others may take over.';
 comment on column memory.settings.consolidation_max_attempts is
-'Failed attempts after which an episode is a dead letter.';
+'Failed attempts after which an episode becomes a dead letter.';
 comment on column memory.settings.consolidation_max_permanence is
-'The most lasting that a fact may be which consolidation inferred.';
+'Most lasting permanence of a fact inferred by consolidation.';
 comment on column memory.settings.consolidation_review is
-'Whether what consolidation came up with waits for somebody to accept it '
-'(memory.accept_proposals).';
+'Whether the results of consolidation wait for approval (memory.accept_proposals).';
 comment on column memory.settings.consolidation_max_confidence is
-'The confidence that a fact may have at most which consolidation inferred.';
+'Maximum confidence of a fact inferred by consolidation.';
 comment on column memory.settings.rule_effectiveness is
 'Effectiveness of a rule after a mark: "by_outcome", the share of successes after a helpful mark '
 'and the asymmetric score after a harmful one, or always the "asymmetric" score.';
 comment on column memory.settings.rule_helpful_confirms is
-'Whether a helpful mark also confirms the rule, so that its decay starts again.';
+'Whether a helpful mark also confirms the rule, which restarts its decay.';
 comment on column memory.settings.rule_established_successes is
-'Successes from which a candidate may become established.';
+'Successes required for a candidate to become established.';
 comment on column memory.settings.rule_established_effectiveness is
-'Effectiveness from which a candidate may become established, and below which a harmful mark '
-'makes an established rule a candidate again.';
+'Effectiveness required for a candidate to become established; below it, a harmful mark demotes '
+'an established rule to candidate.';
 comment on column memory.settings.rule_proven_successes is
-'Successes from which an established rule may become proven.';
+'Successes required for an established rule to become proven.';
 comment on column memory.settings.rule_proven_effectiveness is
-'Effectiveness from which an established rule may become proven, and below which a harmful mark '
-'makes a proven rule merely established.';
+'Effectiveness required for an established rule to become proven; below it, a harmful mark demotes '
+'a proven rule to established.';
 comment on column memory.settings.rule_proven_age_days is
-'Age from which an established rule may become proven, days.';
+'Age in days required for an established rule to become proven.';
 comment on column memory.settings.rule_inversion_harms is
-'Harmful outcomes from which a rule is due to become a warning.';
+'Harmful outcomes at which a rule is due to become a warning.';
 comment on column memory.settings.rule_inversion_effectiveness is
-'Effectiveness below which such a rule is due to become a warning.';
+'Effectiveness below which a rule with that many harmful outcomes is due to become a warning.';
 
 commit;

@@ -32,7 +32,7 @@ execute function memory.audit_update('access_token');
 create or replace trigger refuse_change
 before delete on memory.access_tokens
 for each row
-execute function memory.refuse_change('End a token with memory.revoke_access_token.');
+execute function memory.refuse_change('Revoke the token with memory.revoke_access_token.');
 
 create or replace trigger refuse_truncate
 before truncate on memory.access_tokens

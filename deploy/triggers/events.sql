@@ -4,7 +4,7 @@ begin;
 
 set local role memory_owner;
 
--- The audit stream itself. ALWAYS: also for a session that replays replicated changes.
+-- ENABLE ALWAYS: the audit stream stays append-only even in sessions that replay replication.
 
 create or replace trigger refuse_change
 before update or delete on memory.memory_events

@@ -21,9 +21,9 @@ after update of last_confirmed_at on memory.facts
 for each row when (old.last_confirmed_at is distinct from new.last_confirmed_at)
 execute function memory.audit_event('fact', 'fact_confirmed');
 
--- A change of state has its own event, so the key that holds it and the end of its validity are
--- left out here then. The foreign keys that empty source_episode_id and supersedes_id (from within
--- a trigger) follow from a deletion that has an event of its own.
+-- A change of state has its own event, so its metadata key and valid_to are ignored here in that
+-- case. Foreign keys that set source_episode_id and supersedes_id to NULL (from within a trigger)
+-- follow from a deletion, which has its own event.
 create or replace trigger audit_updated
 after update of
 importance, confidence, decay_rate, permanence, source_butler, trust, source_episode_id,

@@ -7,7 +7,7 @@ set local role memory_owner;
 create or replace trigger refuse_change
 before update or delete on memory.memory_history
 for each row
--- Deleted with its memory, or by memory.erase_subject.
+-- History is deleted only with its memory or by memory.erase_subject.
 when (pg_trigger_depth() = 0 and current_setting('memory.erasing', true) is distinct from 'on')
 execute function memory.refuse_change();
 

@@ -26,7 +26,7 @@ after update of last_confirmed_at on memory.rules
 for each row when (old.last_confirmed_at is distinct from new.last_confirmed_at)
 execute function memory.audit_event('rule', 'rule_confirmed');
 
--- What an application keeps in the metadata (from within its trigger) has its own event too.
+-- Metadata that an application writes (from within its trigger) is covered by its own event.
 create or replace trigger audit_updated
 after update of
 content, scope, importance, confidence, decay_rate, permanence, source_episode_id, source_butler,
@@ -59,8 +59,8 @@ for each row when (
 )
 execute function memory.audit_update('rule');
 
--- Counters and evaluation times change with an application (from within its trigger), whose own
--- event says so. Whoever changes them without one leaves this event.
+-- An application changes counters and evaluation times (from within its trigger) and has its own
+-- event. This event records any other change of them.
 create or replace trigger audit_counted
 after update of
 effectiveness_score, applied_count, success_count, harmful_count, last_applied_at, last_evaluated_at
@@ -89,7 +89,7 @@ for each row execute function memory.audit_rule_application();
 create or replace trigger refuse_change
 before update or delete on memory.rule_applications
 for each row
--- Deleted with its rule, or by memory.erase_subject.
+-- Applications are deleted only with their rule or by memory.erase_subject.
 when (pg_trigger_depth() = 0 and current_setting('memory.erasing', true) is distinct from 'on')
 execute function memory.refuse_change();
 
@@ -106,8 +106,8 @@ create or replace trigger check_application
 before insert on memory.rule_applications
 for each row execute function memory.check_application();
 
--- Fires after audit_created, so that the event of the application comes before those of its
--- consequences.
+-- Fires after audit_created (triggers fire in name order), so the event of the application precedes
+-- those of its consequences.
 create or replace trigger count_application
 after insert on memory.rule_applications
 for each row execute function memory.count_application();

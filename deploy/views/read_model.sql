@@ -11,8 +11,8 @@ end;
 $$;
 
 comment on view memory.memory_overview is
-'Every memory of the tenant in any state, without vectors: for dashboards. effective_confidence '
-'and the expiry of episodes are those of now.';
+'Every memory of the tenant in any state, without vectors, for dashboards. effective_confidence '
+'and the expiry of episodes are as of now.';
 
 create or replace view memory.event_feed
 with (security_invoker = true)
@@ -33,7 +33,7 @@ select
 from memory.memory_events as e;
 
 comment on view memory.event_feed is
-'The audit stream of the tenant, for dashboards: order by created_at desc, seq desc.';
+'The audit stream of the tenant, for dashboards. Order by created_at desc, seq desc.';
 
 create or replace view memory.provenance
 with (security_invoker = true)
@@ -47,13 +47,13 @@ select
   t.deleted_at as target_deleted_at,
   l.created_at
 from memory.memory_links as l
--- Of one tenant by row security. A column that this named, readers would have to be granted.
+-- Row security restricts both sides to one tenant. Joining on tenant_id would require granting it.
 left join memory.tombstones as t
   on l.target_type = t.memory_type and l.target_id = t.memory_id;
 
 comment on view memory.provenance is
-'Which memory comes from, supports, contradicts, supersedes or is related to which: for '
-'dashboards. target_deleted_at: when what it names was deleted.';
+'Which memory is derived from, supports, contradicts, supersedes or is related to which, for '
+'dashboards. target_deleted_at: when the target was deleted.';
 
 create or replace view memory.rule_outcomes
 with (security_invoker = true)
@@ -67,10 +67,11 @@ select
 from memory.rule_applications as a;
 
 comment on view memory.rule_outcomes is
-'How each application of a rule turned out: for dashboards.';
+'The outcome of each application of a rule, for dashboards.';
 
--- What the views read: no vectors, and not the tenant. Plans are estimated by the statistics of all
--- rows, so a reader who may compare a column can ask which values others have in it.
+-- Grants for the columns that the views read: neither vectors nor tenant_id. Planner estimates come
+-- from statistics over all rows, so a reader who may compare a column could probe the values that
+-- other tenants have in it.
 
 grant select on
 memory.memory_overview, memory.event_feed, memory.provenance, memory.rule_outcomes

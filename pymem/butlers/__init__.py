@@ -1,4 +1,4 @@
-"""The memory as a module of the agent framework butlers, which this package does not import.
+"""The memory as a module for the agent framework butlers, which this package does not import.
 
 See docs/butlers.md for how a butler loads it.
 """

@@ -1,4 +1,4 @@
-"""Where the memory of a butler is, and whether it can be used."""
+"""Find a butler's database, check its schema and push settings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pymem.version import __version__
 
 logger = logging.getLogger(__name__)
 
-# Parameters of libpq, by the attribute of the host's database that says them.
+# Parameters of libpq, by attribute of the host's database object.
 _HOST_ATTRIBUTES = {
     "host": "host",
     "port": "port",
@@ -27,7 +27,7 @@ _HOST_ATTRIBUTES = {
     "sslmode": "ssl",
 }
 
-# A server that has vanished is noticed within seconds, not within the hours of the defaults.
+# Detect a vanished server within seconds instead of hours, as with the defaults.
 _DEFAULTS = {
     "connect_timeout": 5,
     "keepalives_idle": 15,
@@ -37,18 +37,18 @@ _DEFAULTS = {
 
 
 def connection_string(db: Any, config: MemoryModuleConfig) -> str:
-    """Return the connection string of the memory: the configured one, else the host database's.
+    """Return the connection string of the memory: the configured one, or else the host's.
 
-    The host talks to its database through asyncpg, the memory through psycopg: so it opens
-    connections of its own, with what the host's object says about itself.
+    The host uses asyncpg and the memory psycopg, so the memory opens its own connections with the
+    parameters of the host's database object.
 
     Args:
         db: The host's database, with the attributes host, port, user, password, db_name and ssl
-            (a mode such as ``require``), of which None stands for the default.
-        config: May name another login, or another database.
+            (a mode such as ``require``); None means the default.
+        config: May name another login or database.
 
     Raises:
-        InvalidArgumentError: Neither says where the memory is.
+        InvalidArgumentError: Neither names a database.
     """
     parameters: dict[str, Any]
     if config.database_url is not None:
@@ -57,7 +57,7 @@ def connection_string(db: Any, config: MemoryModuleConfig) -> str:
         except psycopg.ProgrammingError:
             # Its message would quote the string, which may hold a password.
             raise InvalidArgumentError(
-                "modules.memory.database_url is no connection string",
+                "modules.memory.database_url is not a connection string",
                 hint="Write postgresql://login:password@host:port/database.",
             ) from None
     else:
@@ -68,19 +68,19 @@ def connection_string(db: Any, config: MemoryModuleConfig) -> str:
         }
         if "dbname" not in parameters or not isinstance(parameters.get("sslmode", ""), str):
             raise InvalidArgumentError(
-                "the database of the host does not say where it is",
+                "the host's database object has no connection parameters",
                 hint="Set database_url under [modules.memory].",
             )
     return make_conninfo("", **{**_DEFAULTS, **parameters})
 
 
 def check_schema(url: str) -> None:
-    """Make sure that a database holds the schema; a version other than ours is only logged.
+    """Check that a database has the schema; a version mismatch is only logged.
 
     Raises:
         UnavailableError: The database cannot be reached.
-        TenantDeniedError: The login is refused, or lacks the roles.
-        DatabaseError: There is no schema memory.
+        TenantDeniedError: The login is rejected, or lacks the roles.
+        DatabaseError: The schema memory does not exist.
     """
     try:
         with psycopg.connect(url, autocommit=True) as connection:
@@ -98,7 +98,7 @@ def check_schema(url: str) -> None:
         )
     if version != __version__:
         logger.warning(
-            "the schema memory in %s is of version %s, this is %s: upgrade the older one",
+            "the schema memory in %s has version %s, pymem has %s: upgrade the older one",
             database,
             version,
             __version__,
@@ -106,9 +106,9 @@ def check_schema(url: str) -> None:
 
 
 async def push_settings(memory: Memory, config: MemoryModuleConfig) -> Settings:
-    """Make the tenant's settings those that the configuration names, and return all of them.
+    """Apply the configured settings to the tenant and return all its settings.
 
-    What differs is changed if the login may (memory_admin); otherwise it is logged.
+    Without the role memory_admin, differences are only logged.
     """
     current = await memory.current_settings()
     wanted = config.settings()
@@ -119,7 +119,7 @@ async def push_settings(memory: Memory, config: MemoryModuleConfig) -> Settings:
         return await memory.configure(changes)
     except TenantDeniedError as error:
         logger.warning(
-            "butler.toml differs from the settings of the memory, which stay as they are: %s. %s "
+            "butler.toml differs from the settings of the memory, which stay unchanged: %s. %s "
             "[%s]; run pymem configure with a login that has the role memory_admin",
             ", ".join(
                 f"{name} = {value!r} (is {getattr(current, name)!r})"

@@ -1,4 +1,4 @@
-"""The module's hooks in the form in which the framework calls them."""
+"""Adapters that register the module's hooks with the framework."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _modules: WeakSet[MemoryModule] = WeakSet()
 def register_hooks(module: MemoryModule, memory_hooks: Any) -> None:
     """Register the hooks of a module with the framework.
 
-    The framework keeps one set of hooks for a process, in which several butlers may run, and says
-    by its pool which of them asks: each gets its own memory, and none that of another.
+    The framework keeps one set of hooks per process, which may run several butlers. The pool it
+    passes identifies the calling butler, so each uses only its own memory.
     """
     _modules.add(module)
     memory_hooks.register_memory_context(_context)
@@ -30,7 +30,7 @@ def _module_of(pool: Any) -> MemoryModule | None:
     for module in _modules:
         if module.is_of(pool):
             return module
-    logger.error("no memory module is started for the pool of this session")
+    logger.error("no memory module was started for the pool of this session")
     return None
 
 

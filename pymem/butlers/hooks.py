@@ -1,4 +1,4 @@
-"""What a host calls when a session begins and ends: the only places where the memory may fail."""
+"""Session hooks: the only calls that fail open when the memory is unavailable."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# Nothing was stored, and it would be refused again: whoever called is told.
+# Nothing was stored and a retry would fail too, so the caller gets the error.
 FAIL_CLOSED = (
     ConflictError,
     ImmutableError,
@@ -36,16 +36,16 @@ FAIL_CLOSED = (
 
 
 class SessionHooks:
-    """Context for a session that begins, an episode of one that ended.
+    """Provide context when a session begins, and store an episode when it ends.
 
-    A session must not wait for its memory, nor end because of it. So a hook takes a bounded time,
-    and what goes wrong is logged, with its code, and otherwise ignored: a database that is away,
-    overloaded, locked or misconfigured, an embedding model that cannot be loaded. Not so what is
-    wrong with the call or contradicts what is stored: that is logged and raised.
+    A session must neither wait for its memory nor fail because of it. A hook therefore has a
+    timeout, and operational errors are only logged, with their code: a database that is down,
+    overloaded, locked or misconfigured, or an embedding model that cannot be loaded. Invalid calls
+    and conflicts with stored data are logged and raised.
 
     Args:
-        memory: Returns the memory to use; may raise, as anything else in a hook.
-        timeout: Seconds that a hook may take.
+        memory: Returns the memory to use; may raise, like any other part of a hook.
+        timeout: Timeout of a hook, in seconds.
     """
 
     def __init__(self, memory: Callable[[], Memory], *, timeout: float) -> None:
@@ -61,13 +61,13 @@ class SessionHooks:
         token_budget: int | None = None,
         request_id: str | None = None,
     ) -> str:
-        """Return memory as text for the system prompt, empty if there is none to be had."""
+        """Return memory as text for the system prompt, or an empty string if unavailable."""
 
-        async def tell() -> str:
+        async def render() -> str:
             memory = self._memory().for_request(actor=butler, request_id=request_id, butler=butler)
             return await memory.context(trigger_prompt, butler, token_budget=token_budget)
 
-        return await self._fail_open("context", butler, tell) or ""
+        return await self._fail_open("context", butler, render) or ""
 
     async def store_episode(
         self,
@@ -78,7 +78,7 @@ class SessionHooks:
         importance: float | None = None,
         request_id: str | None = None,
     ) -> UUID | None:
-        """Store what a session came to and return its id, None if it could not be stored."""
+        """Store the outcome of a session and return its id, or None if it could not be stored."""
 
         async def store() -> UUID:
             memory = self._memory().for_request(actor=butler, request_id=request_id, butler=butler)
@@ -89,7 +89,7 @@ class SessionHooks:
         return await self._fail_open("store_episode", butler, store)
 
     async def close(self) -> None:
-        """End what hooks left behind when their time was up."""
+        """Cancel work left behind by hooks that timed out."""
         for task in self._abandoned:
             task.cancel()
         await asyncio.gather(*self._abandoned, return_exceptions=True)
@@ -104,14 +104,14 @@ class SessionHooks:
             raise
         except PymemError as error:
             logger.error(
-                "%s of %s failed, the session goes on without: %s [%s]",
+                "%s of %s failed, the session continues without it: %s [%s]",
                 hook,
                 butler,
                 error,
                 error.code,
             )
         except Exception:
-            logger.exception("%s of %s failed, the session goes on without", hook, butler)
+            logger.exception("%s of %s failed, the session continues without it", hook, butler)
         return None
 
     async def _within_time(self, work: Coroutine[Any, Any, T]) -> T:
@@ -120,7 +120,7 @@ class SessionHooks:
             await asyncio.wait({task}, timeout=self._timeout)
         finally:
             if not task.done():
-                # A server that hangs may also be slow to cancel: that is not waited for.
+                # Do not wait for the cancellation: a server that hangs may also be slow to cancel.
                 task.cancel()
                 self._abandoned.add(task)
                 task.add_done_callback(self._forget)
@@ -128,12 +128,11 @@ class SessionHooks:
             raise UnavailableError(
                 f"no answer within {self._timeout:g} seconds",
                 code="57014",
-                hint="See whether the database is busy or locked; hook_timeout_seconds is the "
-                "limit.",
+                hint="Check whether the database is busy or locked, or raise hook_timeout_seconds.",
             )
         return task.result()
 
     def _forget(self, task: asyncio.Task[Any]) -> None:
         self._abandoned.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            logger.debug("a hook that had been given up failed: %s", error)
+            logger.debug("a hook failed after its timeout: %s", error)

@@ -1,4 +1,4 @@
-"""Tools as the functions that a host's MCP server registers."""
+"""Tools as functions for a host's MCP server."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def hosted_tool(
 ) -> HostedTool:
     """Return a function with the name, arguments and description of a tool.
 
-    Servers such as FastMCP read the schema of a tool from the signature of its function. What the
-    tool works with, such as connections and the embedding engine, is no argument of it.
+    Servers such as FastMCP read the schema of a tool from the signature of its function, so the
+    signature leaves out connections and the embedding engine.
 
     Args:
         tool: The tool.
-        call: Runs a tool by its name with the arguments of a call.
+        call: Runs a tool, given its name and arguments.
     """
-    # pydantic gives a model its signature, without the descriptions.
+    # The signature of a pydantic model lacks the descriptions.
     described = tool.input_schema()["properties"]
     parameters = [
         parameter.replace(
@@ -37,14 +37,14 @@ def hosted_tool(
         )
         for name, parameter in inspect.signature(tool.arguments).parameters.items()
     ]
-    # Servers fill in the defaults that they were shown, but what a tool does may depend on whether
-    # it was told: it is told only of other values.
+    # Servers fill in the defaults from the schema, but a tool may behave differently if an argument
+    # is given explicitly, so default values are dropped.
     defaults = {parameter.name: parameter.default for parameter in parameters}
 
     async def run(**arguments: Any) -> dict[str, Any]:
-        told = {name: value for name, value in arguments.items() if value != defaults[name]}
-        # Servers also pass on what they made of the JSON, where the tool reads it for itself.
-        return await call(tool.name, to_jsonable_python(told))
+        passed = {name: value for name, value in arguments.items() if value != defaults[name]}
+        # Servers pass parsed objects; the tool parses plain JSON values itself.
+        return await call(tool.name, to_jsonable_python(passed))
 
     signature = inspect.Signature(parameters, return_annotation=dict[str, Any])
     run.__name__ = run.__qualname__ = tool.name

@@ -1,4 +1,4 @@
-"""The periodic work that the memory asks its host to run."""
+"""Periodic jobs that the host runs for the memory."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pymem.config import MemoryModuleConfig
-from pymem.consolidation.spawner import Spawner
+from pymem.consolidation.llm import LLM
 from pymem.consolidation.worker import ConsolidationWorker
 from pymem.embedding import EmbeddingEngine
-from pymem.errors import InvalidArgumentError, SpawnError
+from pymem.errors import InvalidArgumentError, LLMError
 from pymem.maintenance import clean_up_episodes
 from pymem.memory import Memory
 from pymem.models import to_json
@@ -28,7 +28,7 @@ class Schedule:
         name: Name of the entry.
         cron: Five fields as in crontab.
         job_name: The job.
-        dispatch_mode: That it is a function and no prompt for an LLM.
+        dispatch_mode: Always job: a function rather than a prompt for an LLM.
     """
 
     name: str
@@ -39,23 +39,23 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What jobs work with.
+    """What jobs need.
 
     Attributes:
-        memory: Acts on behalf of the job, as a login with the role memory_worker.
-        engine: Makes vectors; None if there is none.
-        spawner: Asks the LLM that consolidates; None if there is none.
+        memory: Acts for the job, as a login with the role memory_worker.
+        engine: Embeds texts; None if there is none.
+        llm: The LLM that consolidates; None if there is none.
     """
 
     memory: Memory
     engine: EmbeddingEngine | None
-    spawner: Spawner | None
+    llm: LLM | None
 
 
 async def _consolidation(resources: Resources) -> dict[str, Any]:
-    worker = ConsolidationWorker(resources.memory, resources.spawner)
+    worker = ConsolidationWorker(resources.memory, resources.llm)
     report = await worker.run(only_due=True)
-    return {"dry_run": resources.spawner is None, **to_json(report)}
+    return {"dry_run": resources.llm is None, **to_json(report)}
 
 
 async def _embedding(resources: Resources) -> dict[str, Any]:
@@ -109,7 +109,7 @@ _JOBS: dict[str, Callable[..., Awaitable[dict[str, Any]]]] = {
 
 _ARGUMENTS = {"memory_episode_cleanup": {"max_entries"}}
 
-# The jobs that the database knows: when they are due is a setting of the tenant.
+# Jobs of the database, scheduled by settings of the tenant.
 _SETTINGS = {
     "memory_decay_sweep": "decay_sweep_schedule",
     "memory_episode_cleanup": "episode_cleanup_schedule",
@@ -121,11 +121,11 @@ _SETTINGS = {
 
 
 def schedules(config: MemoryModuleConfig, settings: Mapping[str, Any]) -> list[Schedule]:
-    """Return when which job should run; those that are off are left out.
+    """Return the schedules of all jobs that are not off.
 
     Args:
-        config: Says it of consolidation and embedding.
-        settings: The settings of the tenant, which say it of the others.
+        config: Schedules consolidation and embedding.
+        settings: Settings of the tenant, which schedule the other jobs.
     """
     named: dict[str, str] = {
         "memory_consolidation": config.schedules.consolidation,
@@ -139,25 +139,25 @@ def jobs(resources: Callable[[str], Resources]) -> dict[str, Job]:
     """Return the jobs by name.
 
     Args:
-        resources: Returns what a job of this name works with; called at each run.
+        resources: Returns the resources for a job, by its name; called for each run.
     """
     return {name: _as_job(name, resources) for name in _JOBS}
 
 
-def host_spawner(host: Any) -> Spawner:
-    """Return a spawner that lets the host's runtime answer, in a session of its own.
+def host_llm(host: Any) -> LLM:
+    """Return an LLM that runs each prompt in a separate session of the host's runtime.
 
     Args:
-        host: Has a method ``trigger(prompt=..., trigger_source=...)`` whose result says success,
-            output and error.
+        host: Has a method ``trigger(prompt=..., trigger_source=...)`` whose result has the fields
+            success, output and error.
     """
 
     async def ask(prompt: str, trigger_source: str) -> str:
         result = await host.trigger(prompt=prompt, trigger_source=trigger_source)
         if not result.success or not result.output:
-            raise SpawnError(
-                f"the session of the host gave no answer: {result.error or 'no output'}",
-                hint="See the sessions of the butler.",
+            raise LLMError(
+                f"the host session gave no answer: {result.error or 'no output'}",
+                hint="Check the sessions of the butler.",
             )
         return str(result.output)
 
@@ -170,7 +170,7 @@ def _as_job(name: str, resources: Callable[[str], Resources]) -> Job:
         known = _ARGUMENTS.get(name, set())
         if unknown := sorted(set(arguments) - known):
             raise InvalidArgumentError(
-                f"{name} knows no argument {', '.join(unknown)}",
+                f"{name} has no argument {', '.join(unknown)}",
                 hint=f"Its arguments: {', '.join(sorted(known)) or 'none'}.",
             )
         return await _JOBS[name](resources(name), **arguments)
@@ -179,5 +179,5 @@ def _as_job(name: str, resources: Callable[[str], Resources]) -> Job:
 
 
 def _cron(when: str) -> str:
-    # The settings know intervals of seconds too; a host's scheduler counts in minutes.
+    # Settings also allow intervals of seconds; a host's scheduler works in minutes.
     return "* * * * *" if when.endswith("seconds") else when

@@ -1,4 +1,4 @@
-"""The module: what a host calls, and what is open in between."""
+"""The module that a host loads."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pymem.butlers.connection import check_schema, connection_string, push_setti
 from pymem.butlers.framework import register_hooks
 from pymem.butlers.hooks import SessionHooks
 from pymem.butlers.hosted_tools import hosted_tool
-from pymem.butlers.jobs import Job, Resources, Schedule, host_spawner, jobs, schedules
+from pymem.butlers.jobs import Job, Resources, Schedule, host_llm, jobs, schedules
 from pymem.config import MemoryModuleConfig, parse_config
-from pymem.consolidation.spawner import Spawner
+from pymem.consolidation.llm import LLM
 from pymem.database import Database, Request
 from pymem.embedding import (
     DEFAULT_MODEL,
@@ -40,10 +40,10 @@ _RETRY_SECONDS = 2.0
 
 @dataclass(slots=True)
 class ToolMeta:
-    """What a host that asks for approvals should know of a tool.
+    """Information for hosts that ask for approval of tool calls.
 
     Attributes:
-        arg_sensitivities: Whether an argument is critical, by its name.
+        arg_sensitivities: Whether each argument is critical.
     """
 
     arg_sensitivities: dict[str, bool] = field(default_factory=dict)
@@ -52,13 +52,13 @@ class ToolMeta:
 class MemoryModule:
     """The memory of a butler, hosted in the butler's own database.
 
-    It has the members of the framework's ``Module`` and does not derive from it; a host that asks
-    for a subclass makes one of both (docs/butlers.md).
+    It has the members of the framework's ``Module`` but does not derive from it; a host that
+    requires a subclass derives one from both (docs/butlers.md).
 
-    Whatever the tools are called with, they act for the tenant of the login, and look at what the
-    butler sees, its own memories and global ones, unless a call names another scope. A database
-    that is away when the butler starts is waited for in the background; a schema that is missing,
-    or a login that may not use it, is an error at once.
+    Tools always act for the tenant of the login. They see the butler's own memories and global
+    ones unless a call names another scope. If the database is down when the butler starts, the
+    module waits for it in the background; a missing schema or a login without access is an error
+    at once.
     """
 
     def __init__(self) -> None:
@@ -71,11 +71,11 @@ class MemoryModule:
         self._embedding_engine: EmbeddingEngine | None = None
         self._settings: Settings | None = None
         self._tools: tuple[Tool[Any], ...] = select_tools()
-        self._spawner: Spawner | None = None
+        self._llm: LLM | None = None
         self._hooks = self._make_hooks()
         self._background: asyncio.Task[None] | None = None
 
-    # What the module is
+    # Identity
 
     @property
     def name(self) -> str:
@@ -100,7 +100,7 @@ class MemoryModule:
         return "memory"
 
     def tool_metadata(self) -> dict[str, ToolMeta]:
-        """Return which arguments decide what is lost or changed for good."""
+        """Return which arguments decide what is deleted or changed permanently."""
         one_memory = {"memory_type": True, "memory_id": True}
         return {
             "memory_forget": ToolMeta(dict(one_memory)),
@@ -108,19 +108,19 @@ class MemoryModule:
             "memory_run_episode_cleanup": ToolMeta({"max_entries": True}),
         }
 
-    # Its life
+    # Lifecycle
 
     async def on_startup(self, config: Any, db: Any, *_: Any, **__: Any) -> None:
-        """Connect, and bring the settings of the tenant in line with the configuration.
+        """Connect, and apply the configuration to the settings of the tenant.
 
         Args:
-            config: MemoryModuleConfig; also the section as a mapping, or None for the defaults.
+            config: MemoryModuleConfig, the section as a mapping, or None for the defaults.
             db: The host's database; see connection_string.
-            _: What else the host offers, such as a credential store.
-            __: The same by name.
+            _: Ignored: other objects of the host, such as a credential store.
+            __: Ignored.
 
         Raises:
-            InvalidArgumentError: The configuration is wrong, or does not say where the memory is.
+            InvalidArgumentError: The configuration is invalid or names no database.
             DatabaseError: The database has no schema memory.
             TenantDeniedError: The login may not use the memory, or has no tenant.
         """
@@ -139,7 +139,7 @@ class MemoryModule:
         self._background = asyncio.create_task(self._attend(is_ready))
 
     async def on_shutdown(self) -> None:
-        """Close the connections and let go of the host's database and the embedding engine."""
+        """Close the connections; release the host's database and the embedding engine."""
         if self._background is not None:
             self._background.cancel()
             await asyncio.gather(self._background, return_exceptions=True)
@@ -158,8 +158,8 @@ class MemoryModule:
             mcp: Has a decorator ``tool()``, as FastMCP.
             config: As in on_startup.
             db: As in on_startup.
-            butler_name: The agent: who acts, for the audit, and whose memory the tools look at; if
-                the host does not say, the name of its server.
+            butler_name: The agent that the tools act for, also recorded as the actor; default: the
+                name of the host's server.
         """
         try:
             self._take(config, db)
@@ -167,15 +167,15 @@ class MemoryModule:
             for tool in self._tools:
                 mcp.tool()(hosted_tool(tool, self._call_tool))
         except BaseException:
-            # The host goes on without the module, and would not call on_shutdown.
+            # The host continues without the module and would not call on_shutdown.
             await self.on_shutdown()
             raise
 
     def wire_runtime(self, *runtime: Any, **_: Any) -> None:
-        """Take the host's spawner, so that consolidation asks the host's own LLM."""
+        """Take the host's spawner, so consolidation uses the host's own LLM."""
         for part in runtime:
             if callable(getattr(part, "trigger", None)):
-                self._spawner = host_spawner(part)
+                self._llm = host_llm(part)
 
     # Sessions
 
@@ -201,7 +201,7 @@ class MemoryModule:
         importance: float | None = None,
         request_id: str | None = None,
     ) -> UUID | None:
-        """Store what a session came to as an episode; see SessionHooks."""
+        """Store the outcome of a session as an episode; see SessionHooks."""
         return await self._hooks.store_episode(
             content, butler, session_id=session_id, importance=importance, request_id=request_id
         )
@@ -213,7 +213,7 @@ class MemoryModule:
         )
 
     def register_hooks(self, memory_hooks: Any) -> None:
-        """Make the hooks those of the framework's sessions.
+        """Register the hooks with the framework.
 
         Args:
             memory_hooks: The framework's module ``butlers.core.memory_hooks``.
@@ -221,27 +221,27 @@ class MemoryModule:
         register_hooks(self, memory_hooks)
 
     def is_of(self, pool: Any) -> bool:
-        """Return whether it is started for the butler that has this pool of the host."""
+        """Return whether this module was started for the butler with this pool."""
         return pool is not None and getattr(self._db, "pool", None) is pool
 
     # Periodic work
 
     def schedules(self) -> list[Schedule]:
-        """Return when the host should run which job."""
+        """Return the schedules of the jobs for the host."""
         return schedules(self._config, self._current_settings())
 
     def jobs(self) -> dict[str, Job]:
-        """Return the jobs by name; what goes wrong in one is raised."""
+        """Return the jobs by name; they raise their errors."""
         return jobs(self._resources)
 
     def _resources(self, job: str) -> Resources:
         return Resources(
             self._get_memory().for_request(actor=f"schedule:{job}"),
             self._get_embedding_engine(),
-            self._spawner,
+            self._llm,
         )
 
-    # What is open
+    # Resources
 
     def _take(self, config: Any, db: Any) -> None:
         self._db = db if db is not None else self._db
@@ -257,13 +257,13 @@ class MemoryModule:
         self._tools = select_tools(self._config.groups)
 
     def _current_settings(self) -> dict[str, Any]:
-        """Return the settings of the tenant; while the database was not asked, the configured."""
+        """Return the settings of the tenant, or the configured ones before they are read."""
         if self._settings is None:
             return self._config.all_settings()
         return asdict(self._settings)
 
     def _get_embedding_engine(self) -> EmbeddingEngine | None:
-        """Return the engine that all tools share, made at the first call; None without a model."""
+        """Return the engine shared by all tools, created on first use; None without a model."""
         embedding = self._config.embedding
         if self._embedding_engine is None and (
             embedding.model != DEFAULT_MODEL or embeddings_installed()
@@ -300,7 +300,7 @@ class MemoryModule:
     # In the background
 
     async def _prepare(self) -> bool:
-        """Check the schema and push the settings; False if the database is away."""
+        """Check the schema and push the settings; return False if the database is unavailable."""
         assert self._database is not None  # noqa: S101 - just opened
         try:
             async with asyncio.timeout(_PREPARE_SECONDS):
@@ -313,7 +313,7 @@ class MemoryModule:
                     self._config,
                 )
         except UnavailableError as error:
-            logger.warning("the memory is not there yet: %s [%s]", error, error.code)
+            logger.warning("the memory is not available yet: %s [%s]", error, error.code)
             return False
         except TimeoutError:
             logger.warning("the memory did not answer within %g seconds", _PREPARE_SECONDS)
@@ -328,9 +328,9 @@ class MemoryModule:
             if self._config.embedding_worker:
                 await self._embed_forever()
         except PymemError as error:
-            logger.error("the background work of the memory ended: %s [%s]", error, error.code)
+            logger.error("the background work of the memory failed: %s [%s]", error, error.code)
         except Exception:
-            logger.exception("the background work of the memory ended")
+            logger.exception("the background work of the memory failed")
 
     async def _embed_forever(self) -> None:
         engine = self._get_embedding_engine()

@@ -1,4 +1,4 @@
-"""What the commands share: options, connecting, errors, printing."""
+"""What commands share: options, connections, errors, output."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ EXIT_UNAVAILABLE = 3
 SECTIONS = {
     "Store": ("store", "ingest", "embed"),
     "Find": ("search", "recall", "context", "get", "related", "history", "events", "stats"),
-    "Look after": (
+    "Maintain": (
         *("confirm", "mark", "forget", "restore", "erase", "contradictions"),
         *("sweep", "cleanup", "hygiene"),
     ),
@@ -53,7 +53,7 @@ SECTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What is the same for every command."""
+    """The options that every command shares."""
 
     database_url: str | None
     data: Path | None
@@ -62,7 +62,7 @@ class Options:
     butler: str | None
 
     def request(self) -> Request:
-        """Return on whose behalf commands act."""
+        """Return the request that commands act for."""
         return Request(tenant_id=self.tenant, actor=self.actor, butler=self.butler)
 
     def server(self) -> EmbeddedServer:
@@ -70,7 +70,7 @@ class Options:
         return EmbeddedServer(self.data)
 
     def url(self) -> str:
-        """Return the database to use: the one named, else the embedded server's."""
+        """Return the database to use: the one given, or else the embedded server."""
         if self.database_url:
             return self.database_url
         server = self.server()
@@ -83,7 +83,7 @@ class Options:
 
 
 class _Main(click.Group):
-    """Lists commands in sections; prints errors of the memory as one line with an exit code."""
+    """Lists commands in sections; prints a PymemError as one line and sets the exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name for names in SECTIONS.values() for name in names]
@@ -115,31 +115,31 @@ class _Main(click.Group):
 @click.option(
     "--database-url",
     envvar="PYMEM_DATABASE_URL",
-    help="Connection string of the memory; default: the embedded server (pymem up).",
+    help="Connection string of the database; default: the embedded server (pymem up).",
 )
 @click.option(
     "--data",
     type=click.Path(path_type=Path, file_okay=False),
     envvar="PYMEM_DATA",
-    help="Folder of the embedded server.",
+    help="Data folder of the embedded server.",
 )
+@click.option("--tenant", envvar="PYMEM_TENANT", help="Tenant, for a login that serves several.")
 @click.option(
-    "--tenant", envvar="PYMEM_TENANT", help="Tenant, for a login that serves several of them."
+    "--actor", envvar="PYMEM_ACTOR", help="Actor recorded in the audit stream; default: the login."
 )
-@click.option("--actor", envvar="PYMEM_ACTOR", help="Who acts, for the audit; default: the login.")
 @click.option(
     "--butler",
     envvar="PYMEM_BUTLER",
-    help="The agent (butler) whose memory this is: commands look at its own memories and global "
-    "ones unless told otherwise; default: at everybody's.",
+    help="Agent (butler) to act for: commands see its own memories and global ones unless a scope "
+    "is given; default: all memories.",
 )
-@click.option("--verbose", is_flag=True, help="Say what happens, on standard error.")
+@click.option("--verbose", is_flag=True, help="Log progress to standard error.")
 @click.pass_context
 def main(ctx: click.Context, /, *, verbose: bool, **options: Any) -> None:
     """Long-term memory for AI agents, inside PostgreSQL.
 
-    Exit codes: 0 done, 1 refused (the message says why), 2 wrong usage, 3 the memory cannot be
-    reached.
+    Exit codes: 0 success, 1 refused (the message says why), 2 usage error, 3 the database is
+    unreachable.
     """
     logging.basicConfig(
         level=logging.INFO if verbose else logging.WARNING, format="%(levelname)s: %(message)s"
@@ -151,7 +151,7 @@ pass_options = click.make_pass_decorator(Options)
 
 
 def command(group: click.Group = main, name: str | None = None) -> Callable[[F], click.Command]:
-    """Return a decorator that makes a command with --json; it gets the options and json_."""
+    """Return a decorator that makes a command with --json; it receives the options and json_."""
 
     def decorate(function: F) -> click.Command:
         made = group.command(name)(pass_options(function))
@@ -162,33 +162,33 @@ def command(group: click.Group = main, name: str | None = None) -> Callable[[F],
 
 
 def parse_time(text: str) -> datetime:
-    """Return a time; without a zone it is UTC."""
+    """Parse a time; without a time zone it is UTC."""
     try:
         parsed = datetime.fromisoformat(text)
     except ValueError:
         raise click.BadParameter(
-            f"{text!r} is no time such as 2026-03-01 or 2026-03-01T12:00Z"
+            f"{text!r} is not a time such as 2026-03-01 or 2026-03-01T12:00Z"
         ) from None
     return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
 
 
 def parse_object(option: str, text: str) -> dict[str, Any]:
-    """Return the JSON object that an option holds."""
+    """Parse the JSON object given as an option."""
     hint = 'Pass an object such as {"source": "email"}.'
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidArgumentError(f"{option} is no JSON: {error}", hint=hint) from error
+        raise InvalidArgumentError(f"{option} is not JSON: {error}", hint=hint) from error
     if not isinstance(value, dict):
-        raise InvalidArgumentError(f"{option} is no JSON object", hint=hint)
+        raise InvalidArgumentError(f"{option} is not a JSON object", hint=hint)
     return value
 
 
 AS_OF = click.Option(
-    ["--as-of"], type=parse_time, metavar="TIME", help="As if it were this time (UTC)."
+    ["--as-of"], type=parse_time, metavar="TIME", help="Act as if it were this time (UTC)."
 )
 as_of_option = click.option("--as-of", type=parse_time, metavar="TIME", help=AS_OF.help)
-JSON = click.Option(["--json", "json_"], is_flag=True, help="Print JSON, for programs.")
+JSON = click.Option(["--json", "json_"], is_flag=True, help="Print JSON.")
 
 
 def run(options: Options, work: Callable[[Memory], Awaitable[T]], *, embed: bool = False) -> T:
@@ -205,13 +205,13 @@ def run(options: Options, work: Callable[[Memory], Awaitable[T]], *, embed: bool
 
 
 def no_memory(memory_type: str, memory_id: str) -> NotFoundError:
-    """Return the error for an id that is not there."""
+    """Return the error for an unknown id."""
     name = "pymem entity resolve" if memory_type == "entity" else "pymem search"
     return NotFoundError(f"no {memory_type} has id {memory_id}", hint=f"Find ids with `{name}`.")
 
 
-def tell(value: Any, json_: bool, *people: Any) -> None:
-    """Print a result: as JSON for a program, or the texts and tables that people see."""
+def render(value: Any, json_: bool, *people: Any) -> None:
+    """Print a result: as JSON, or as texts and tables for people."""
     if json_:
         click.echo(json.dumps(to_json(value), ensure_ascii=False, indent=2))
         return
@@ -223,7 +223,7 @@ def tell(value: Any, json_: bool, *people: Any) -> None:
 
 
 def start_progress(description: str, total: float, unit: str) -> tuple[Progress, Any]:
-    """Return a progress bar, to be entered, and its task; silent without a terminal."""
+    """Return a progress bar, a context manager, and its task; silent without a terminal."""
     progress = Progress(
         TextColumn("{task.description}"),
         BarColumn(),

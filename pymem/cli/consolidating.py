@@ -1,4 +1,4 @@
-"""Commands that let an LLM turn episodes into facts and rules."""
+"""Commands that have an LLM turn episodes into facts and rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pymem import display
-from pymem.cli.base import EXIT_REFUSED, Options, command, run, tell
+from pymem.cli.base import EXIT_REFUSED, Options, command, render, run
 from pymem.memory import Memory
 from pymem.models import ConsolidationRun, Proposal
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @command()
-@click.option("--butler", help="Only the episodes of this agent.")
+@click.option("--butler", help="Only episodes of this agent.")
 @click.option(
     "--llm",
     envvar="PYMEM_LLM",
@@ -28,11 +28,12 @@ if TYPE_CHECKING:
 )
 @click.option("--timeout", type=click.FloatRange(1), default=300.0, show_default=True)
 @click.option("--batch-size", type=click.IntRange(1, 10_000), help="Default: the setting.")
-@click.option("--due", is_flag=True, help="Only what is due by the settings; for cron.")
+@click.option("--due", is_flag=True, help="Only agents that are due by the settings; for cron.")
 @click.option(
-    "--watch/--once", help="Go on, with what is due, until interrupted; or, the default, end then."
+    "--watch/--once",
+    help="Keep consolidating what is due until interrupted, or exit when done (default).",
 )
-@click.option("--dry-run", is_flag=True, help="Only tell what waits.")
+@click.option("--dry-run", is_flag=True, help="Only show what is waiting.")
 def consolidate(
     options: Options,
     *,
@@ -44,43 +45,44 @@ def consolidate(
     json_: bool,
     **episodes: Any,
 ) -> None:
-    """Let an LLM turn waiting episodes into facts, rules and confirmations.
+    """Have an LLM turn waiting episodes into facts, rules and confirmations.
 
-    Any number of these may run at once. Exit code 1 if a run failed; its episodes wait for another
-    try.
+    Any number of these may run at once. Exit code 1 if a run failed; its episodes are retried
+    later.
     """
     if llm is None and not dry_run:
-        raise click.UsageError("name a command with --llm or PYMEM_LLM, or pass --dry-run")
+        raise click.UsageError("pass a command with --llm or PYMEM_LLM, or pass --dry-run")
 
-    from pymem.consolidation.spawner import command_spawner
+    from pymem.consolidation.llm import command_llm
     from pymem.consolidation.worker import ConsolidationWorker
 
-    spawner = None if dry_run or llm is None else command_spawner(llm, timeout=timeout)
+    backend = None if dry_run or llm is None else command_llm(llm, timeout=timeout)
 
     async def work(memory: Memory) -> ConsolidationReport:
-        worker = ConsolidationWorker(memory, spawner, model=llm, **episodes)
+        worker = ConsolidationWorker(memory, backend, model=llm, **episodes)
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - asyncio.run makes one
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-        if watch and spawner is not None:
+        if watch and backend is not None:
             await worker.run_forever()
-        return await worker.run(only_due=due, progress=None if json_ else _say)
+        return await worker.run(only_due=due, progress=None if json_ else _report)
 
     try:
         report = run(options, work)
     except (KeyboardInterrupt, asyncio.CancelledError):
         return
-    if json_ or spawner is None:
-        tell(report, json_, display.tabulate(report.waiting) if report.waiting else "nothing waits")
+    if json_ or backend is None:
+        table = display.tabulate(report.waiting)
+        render(report, json_, table if report.waiting else "no episodes are waiting")
     elif not report.runs and not report.errors:
-        click.echo("nothing waits")
+        click.echo("no episodes are waiting")
     for name, error in report.errors.items():
         click.echo(f"{name}: {error}", err=True)
     if report.errors or any(each.status == "failed" for each in report.runs):
         sys.exit(EXIT_REFUSED)
 
 
-def _say(done: ConsolidationRun) -> None:
+def _report(done: ConsolidationRun) -> None:
     click.echo(
         f"{done.butler}: {len(done.episode_ids)} episodes {done.status}: "
         f"{done.facts_created} facts ({done.facts_superseded} superseding), "
@@ -93,20 +95,20 @@ def _say(done: ConsolidationRun) -> None:
 
 
 @command()
-@click.option("--butler", help="Only the runs for this agent.")
+@click.option("--butler", help="Only runs for this agent.")
 @click.option("--limit", type=int, default=20, show_default=True)
 def runs(options: Options, butler: str | None, limit: int, json_: bool) -> None:
-    """Show the runs of consolidation, newest first, and why actions were rejected."""
+    """Show consolidation runs, newest first, and why actions were rejected."""
     found = run(options, lambda memory: memory.list_consolidation_runs(butler, max_results=limit))
-    tell(found, json_, display.consolidation_runs(found) if found else "no runs")
+    render(found, json_, display.consolidation_runs(found) if found else "no runs")
 
 
 @command()
 @click.argument("run_id")
-@click.option("--accept", type=int, multiple=True, help="This number; may be repeated.")
-@click.option("--reject", type=int, multiple=True, help="This number; may be repeated.")
-@click.option("--accept-all", is_flag=True, help="Whatever is left then.")
-@click.option("--reject-all", is_flag=True, help="Whatever is left then.")
+@click.option("--accept", type=int, multiple=True, help="Position of a proposal; may be repeated.")
+@click.option("--reject", type=int, multiple=True, help="Position of a proposal; may be repeated.")
+@click.option("--accept-all", is_flag=True, help="All remaining proposals.")
+@click.option("--reject-all", is_flag=True, help="All remaining proposals.")
 def review(
     options: Options,
     run_id: str,
@@ -116,9 +118,9 @@ def review(
     reject_all: bool,
     json_: bool,
 ) -> None:
-    """Show what the proposals of a run would change; accept and reject them.
+    """Show what the proposals of a run would change; accept or reject them.
 
-    Runs propose, and change nothing, where the setting consolidation_review is on.
+    If the setting consolidation_review is on, runs only propose changes.
     """
 
     async def work(memory: Memory) -> list[Proposal]:
@@ -135,20 +137,20 @@ def review(
     proposals = run(options, work)
     columns = ("position", "action", "key", "before", "after", "remark", "status")
     table = display.tabulate(proposals, *columns)
-    tell(proposals, json_, table if proposals else "no proposals in this run")
+    render(proposals, json_, table if proposals else "no proposals in this run")
 
 
 @command()
 @click.argument("run_id")
 def undo(options: Options, run_id: str, json_: bool) -> None:
-    """Take back what a run of consolidation brought in, unless something newer depends on it."""
+    """Undo a consolidation run, except for memories that newer ones depend on."""
     undone = run(options, lambda memory: memory.undo_consolidation(run_id))
-    tell(undone, json_, display.tabulate(undone) if undone else "this run created no memories")
+    render(undone, json_, display.tabulate(undone) if undone else "this run created no memories")
 
 
 @command()
 @click.argument("episode_ids", metavar="[ID]...", nargs=-1)
 def requeue(options: Options, episode_ids: tuple[str, ...], json_: bool) -> None:
-    """Let dead letters, or the episodes with these ids, wait for consolidation anew."""
+    """Requeue dead letters, or the episodes with these ids, for consolidation."""
     count = run(options, lambda memory: memory.requeue_episodes(list(episode_ids) or None))
-    tell({"requeued": count}, json_, f"{count} requeued")
+    render({"requeued": count}, json_, f"{count} requeued")

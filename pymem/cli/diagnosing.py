@@ -1,4 +1,4 @@
-"""The command that looks for what is wrong."""
+"""The command that diagnoses problems."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import datetime
 import click
 
 from pymem import display
-from pymem.cli.base import EXIT_REFUSED, Options, as_of_option, command, tell
+from pymem.cli.base import EXIT_REFUSED, Options, as_of_option, command, render
 from pymem.diagnosis import SEVERITIES, diagnose
 
 
@@ -20,14 +20,14 @@ from pymem.diagnosis import SEVERITIES, diagnose
     type=click.Choice(["error", "warning", "never"]),
     default="error",
     show_default=True,
-    help="End with exit code 1 if anything as bad as this is found.",
+    help="Exit with code 1 if a finding is at least this severe.",
 )
 @as_of_option
 def doctor(options: Options, fail_on: str, as_of: datetime | None, json_: bool) -> None:
-    """Look for what is wrong with login, database, schema and memories, and say what to do.
+    """Check login, database, schema and memories for problems, and say how to fix them.
 
-    Changes nothing. Exit codes: 0 nothing as bad as --fail-on, 1 something is, 3 the memory cannot
-    be reached.
+    Changes nothing. Exit codes: 0 nothing as severe as --fail-on, 1 at least one such finding,
+    3 the database is unreachable.
     """
     findings = asyncio.run(
         diagnose(
@@ -38,7 +38,7 @@ def doctor(options: Options, fail_on: str, as_of: datetime | None, json_: bool) 
         )
     )
     counts = Counter(finding.severity for finding in findings)
-    tell(findings, json_, display.findings(findings), f"\n{_summary(counts)}")
+    render(findings, json_, display.findings(findings), f"\n{_summary(counts)}")
     if fail_on != "never" and any(
         counts[severity] for severity in SEVERITIES[: SEVERITIES.index(fail_on) + 1]
     ):
@@ -51,4 +51,4 @@ def _summary(counts: Counter[str]) -> str:
         for severity, plural in (("error", "errors"), ("warning", "warnings"))
         if counts[severity]
     ]
-    return ", ".join(parts) if parts else "nothing is wrong"
+    return ", ".join(parts) if parts else "no problems found"

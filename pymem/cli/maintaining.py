@@ -1,4 +1,4 @@
-"""Commands that look after the memory as a whole: jobs for cron, erasure, settings."""
+"""Commands that maintain the memory as a whole: jobs for cron, erasure, settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from pymem.cli.base import EXIT_REFUSED, Options, as_of_option, command, run, start_progress, tell
+from pymem.cli.base import EXIT_REFUSED, Options, as_of_option, command, render, run, start_progress
 from pymem.config import load_config
 from pymem.display import Column, record, tabulate
 from pymem.maintenance import clean_up_episodes
@@ -20,7 +20,7 @@ from pymem.models import Cleanup, to_json
 all_tenants_option = click.option(
     "--all-tenants",
     is_flag=True,
-    help="Every tenant, each in a transaction of its own; for a login with memory_gateway.",
+    help="Every tenant, each in its own transaction; requires memory_gateway.",
 )
 
 
@@ -31,7 +31,7 @@ def _run_per_tenant(
     json_: bool,
     *columns: str | Column,
 ) -> None:
-    """Run something for each tenant, or for that of the login; print the row or rows of each."""
+    """Run work for the login's tenant or for each tenant, and print the resulting rows."""
 
     async def work_for_each(memory: Memory) -> list[tuple[dict[str, str], Any]]:
         if not all_tenants:
@@ -46,14 +46,14 @@ def _run_per_tenant(
         for tenant, answer in run(options, work_for_each)
         for row in (answer if isinstance(answer, list) else [answer])
     ]
-    tell(rows, json_, tabulate(rows, *(["tenant"] if all_tenants else []), *columns))
+    render(rows, json_, tabulate(rows, *(["tenant"] if all_tenants else []), *columns))
 
 
 @command()
 @all_tenants_option
 @as_of_option
 def sweep(options: Options, all_tenants: bool, as_of: datetime | None, json_: bool) -> None:
-    """Let facts and rules fade, recover and expire by their confidence."""
+    """Mark facts and rules as fading, recovered or expired by their confidence."""
     columns = ("memory_type", "checked", Column("began to fade", "fading"), "expired", "recovered")
     _run_per_tenant(
         options, all_tenants, lambda memory: memory.run_decay_sweep(as_of=as_of), json_, *columns
@@ -61,12 +61,14 @@ def sweep(options: Options, all_tenants: bool, as_of: datetime | None, json_: bo
 
 
 @command()
-@click.option("--max-entries", type=int, help="How many episodes may remain; default: the setting.")
-@click.option("--batch-size", type=int, help="Episodes deleted in a transaction; default 10000.")
+@click.option(
+    "--max-entries", type=int, help="Maximum number of episodes to keep; default: the setting."
+)
+@click.option("--batch-size", type=int, help="Episodes deleted per transaction; default: 10000.")
 @all_tenants_option
 @as_of_option
 def cleanup(options: Options, all_tenants: bool, json_: bool, **limits: Any) -> None:
-    """Delete episodes that have expired or are beyond capacity."""
+    """Delete episodes that have expired or exceed the capacity."""
     bar, task = start_progress("deleting", 0, "")
     total = 0
 
@@ -85,18 +87,18 @@ def cleanup(options: Options, all_tenants: bool, json_: bool, **limits: Any) -> 
 
 
 @command()
-@click.option("--revert", "rule_id", help="Make this anti-pattern the rule again that it was.")
+@click.option("--revert", "rule_id", help="Turn this anti-pattern back into the rule it was.")
 @all_tenants_option
 @as_of_option
 def hygiene(
     options: Options, rule_id: str | None, all_tenants: bool, as_of: datetime | None, json_: bool
 ) -> None:
-    """Turn harmful rules into warnings, promote those that have come of age, seal new events."""
+    """Turn harmful rules into warnings, promote rules that earned it, seal new events."""
     if rule_id is not None:
         if all_tenants:
             raise click.UsageError("--revert is for one tenant")
         maturity = run(options, lambda memory: memory.revert_inversion(rule_id, as_of=as_of))
-        tell({"rule_id": rule_id, "maturity": maturity}, json_, f"a rule again, {maturity}")
+        render({"rule_id": rule_id, "maturity": maturity}, json_, f"a rule again, {maturity}")
         return
 
     async def tidy(memory: Memory) -> dict[str, Any]:
@@ -115,17 +117,17 @@ def hygiene(
 
 
 @command()
-@click.option("--anchor", help="What an earlier `pymem hygiene` printed.")
+@click.option("--anchor", help="Anchor printed by an earlier `pymem hygiene`.")
 def verify(options: Options, anchor: str | None, json_: bool) -> None:
-    """Look for whatever contradicts the hash chain of the audit stream.
+    """Verify the hash chain of the audit stream.
 
-    Exit code 1 if something does.
+    Exit code 1 if anything contradicts it.
     """
     position, hash_ = _parse_anchor(anchor)
     problems = run(
         options, lambda memory: memory.verify_chain(anchor_position=position, anchor_hash=hash_)
     )
-    tell(problems, json_, tabulate(problems) if problems else "nothing contradicts the chain")
+    render(problems, json_, tabulate(problems) if problems else "nothing contradicts the chain")
     if problems:
         sys.exit(EXIT_REFUSED)
 
@@ -138,24 +140,24 @@ def _parse_anchor(text: str | None) -> tuple[int | None, bytes | None]:
         return int(position), bytes.fromhex(digits)
     except ValueError:
         raise click.BadParameter(
-            "pass a position and a hash in hexadecimal, such as 12:9f86…", param_hint="--anchor"
+            "pass a position and a hexadecimal hash, such as 12:9f86…", param_hint="--anchor"
         ) from None
 
 
 @command()
 @click.argument("subject")
 @click.option(
-    "--exact", is_flag=True, help="Only facts about the name and their sources, no mere mentions."
+    "--exact", is_flag=True, help="Only facts about the name and their sources, not mere mentions."
 )
-@click.option("--dry-run", is_flag=True, help="Only tell what would be erased.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be erased.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def erase(
     options: Options, subject: str, exact: bool, dry_run: bool, yes: bool, json_: bool
 ) -> None:
-    """Delete for good what the memory holds about SUBJECT, and prove that nothing remains.
+    """Permanently delete everything about SUBJECT, and verify that nothing remains.
 
-    Exit code 1 if something does: other memories that mention it, with --exact, or what was
-    stored meanwhile.
+    Exit code 1 if something remains: with --exact, other memories that mention it; or memories
+    stored in the meantime.
     """
 
     async def work(memory: Memory) -> Any:
@@ -163,21 +165,21 @@ def erase(
         if dry_run:
             return found, []
         if not yes and not json_:
-            tell(found, json_, tabulate(found))
-            click.confirm("Erase this for good?", abort=True)
+            render(found, json_, tabulate(found))
+            click.confirm("Erase this permanently?", abort=True)
         erased = await memory.erase_subject(subject, mentions=not exact)
         return erased, await memory.verify_erasure(subject)
 
     erased, columns = run(options, work)
     remaining = [column for column in columns if column.remaining]
     result = {"erased": erased, "examined": len(columns), "remaining": remaining}
-    tell(result, json_, tabulate(erased))
+    render(result, json_, tabulate(erased))
     if not json_:
         for column in remaining:
             where = f"{column.table_name}.{column.column_name}"
             click.echo(f"still in {where}: {column.remaining}", err=True)
         if not dry_run and not remaining:
-            click.echo(f"nothing remains in {len(columns)} columns of text")
+            click.echo(f"nothing remains in {len(columns)} text columns")
     if remaining:
         sys.exit(EXIT_REFUSED)
 
@@ -185,11 +187,11 @@ def erase(
 @command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
 def configure(options: Options, file: Path | None, json_: bool) -> None:
-    """Set what [modules.memory] of a butler.toml says; without FILE, show the settings."""
+    """Apply the [modules.memory] section of a butler.toml; without FILE, show the settings."""
     changes = load_config(file).settings() if file is not None else {}
 
     async def work(memory: Memory) -> Any:
         return await memory.configure(changes) if changes else await memory.current_settings()
 
     settings = run(options, work)
-    tell(settings, json_, record(settings))
+    render(settings, json_, record(settings))

@@ -1,4 +1,4 @@
-"""The commands that are tools, and the history of a memory."""
+"""The commands that mirror tools, and the history of a memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, get_args
 import click
 
 from pymem import display
-from pymem.cli.base import AS_OF, EXIT_REFUSED, Options, command, main, no_memory, run, tell
+from pymem.cli.base import AS_OF, EXIT_REFUSED, Options, command, main, no_memory, render, run
 from pymem.cli.tool_commands import ToolCommand, Values, add_commands, ids_of, option_of
 from pymem.memory import Memory
 from pymem.models import MarkedRule, RecordedType, to_json
@@ -22,15 +22,15 @@ def store() -> None:
 
 @main.group()
 def mark() -> None:
-    """Say how the application of a rule turned out."""
+    """Report the outcome of applying a rule."""
 
 
 @main.group()
 def entity() -> None:
-    """Make, find and merge entities: who and what facts are about."""
+    """Create, find and merge entities: the people and things that facts are about."""
 
 
-# What a command calls where it is more than one function of the memory
+# Commands that call more than one function
 
 
 async def _get(memory: Memory, **values: Any) -> Values | None:
@@ -45,7 +45,7 @@ def _show_memory(found: Values) -> list[Any]:
 
 
 async def _recall(memory: Memory, topic: str, *, explain: bool, **values: Any) -> Any:
-    """Return what is recalled and, to explain it, the settings."""
+    """Return the recalled memories and, if explained, the settings."""
     if explain:
         return await memory.recall_explain(topic, **values), await memory.current_settings()
     rank: Any = memory.rank_memories if "as_of" in values else memory.recall
@@ -54,7 +54,7 @@ async def _recall(memory: Memory, topic: str, *, explain: bool, **values: Any) -
 
 def _check_recall(values: Values) -> None:
     if values["explain"] and values.keys() & {"known_at", "valid_at"}:
-        raise click.UsageError("--explain is about what is known now")
+        raise click.UsageError("--explain shows the present: leave out --known-at and --valid-at")
 
 
 def _check_update(values: Values) -> None:
@@ -62,7 +62,7 @@ def _check_update(values: Values) -> None:
         raise click.UsageError("--no-aliases contradicts --alias")
     if not values["no_aliases"] and not values.keys() & {"canonical_name", "aliases", "metadata"}:
         raise click.UsageError(
-            "there is nothing to change: pass --name, --alias, --no-aliases or --metadata"
+            "nothing to change: pass --name, --alias, --no-aliases or --metadata"
         )
 
 
@@ -77,7 +77,7 @@ async def _resolve(memory: Memory, name: str, **values: Any) -> Any:
         wider = "" if values["enable_fuzzy"] else ", --fuzzy"
         wider += ", no --type" if "entity_type" in values else ""
         click.echo(
-            f"hint: Try another name{wider}, or make one with `pymem entity create`.", err=True
+            f"hint: Try another name{wider}, or create one with `pymem entity create`.", err=True
         )
     return found
 
@@ -86,14 +86,14 @@ async def _neighbors(memory: Memory, entity_id: str, **values: Any) -> Any:
     rows = await memory.entity_neighbors(entity_id, **values)
     if rows:
         return rows
-    # Around an entity that is unknown or was merged away there is nothing either.
+    # An unknown or merged entity has no neighbors either.
     lonely = await memory.entity_get(entity_id)
     if lonely is not None and lonely.merged_into is not None:
         click.echo(f"hint: It was merged into entity {lonely.merged_into}: use that one.", err=True)
     return None if lonely is None else rows
 
 
-# What people see
+# Output for people
 
 
 def _show_mark(rule: MarkedRule) -> str:
@@ -134,8 +134,8 @@ COMMANDS = (
     _stored("fact")(
         Memory.store_fact,
         ["subject", "predicate", "content"],
-        note="With --entity it is about that entity, whatever the subject says: it replaces the "
-        "fact of the same entity and predicate.",
+        note="With --entity the fact is about that entity, whatever the subject says: it replaces "
+        "the fact with the same entity and predicate.",
     ),
     _stored("rule")(Memory.store_rule, ["content"], [_METADATA]),
     ToolCommand(
@@ -152,13 +152,13 @@ COMMANDS = (
             click.Option(
                 ["--explain"],
                 is_flag=True,
-                help="Show every candidate, the parts of its score, what was dropped.",
+                help="Show every candidate, the parts of its score, and what was dropped.",
             ),
             option_of("memory_search", "types"),
             option_of("memory_search", "min_confidence"),
             AS_OF,
         ],
-        note="With --as-of, --known-at, --valid-at or --explain it only looks.",
+        note="With --as-of, --known-at, --valid-at or --explain, nothing counts as used.",
         check=_check_recall,
         embed=True,
         json=lambda answer, _: answer[0],
@@ -175,7 +175,7 @@ COMMANDS = (
     ),
     ToolCommand(
         *("get", "memory_get", _get, _MEMORY),
-        note="Its links come along, the oldest thousand.",
+        note="Also shows its oldest 1000 links.",
         show=_show_memory,
     ),
     ToolCommand(
@@ -219,9 +219,9 @@ COMMANDS = (
             click.Option(
                 ["--alias", "aliases"],
                 multiple=True,
-                help="Another name of it; may be repeated. All together replace those there are.",
+                help="Another name for it; may be repeated. Replaces all existing aliases.",
             ),
-            click.Option(["--no-aliases"], is_flag=True, help="Leave it no other name."),
+            click.Option(["--no-aliases"], is_flag=True, help="Remove all aliases."),
             AS_OF,
         ],
         check=_check_update,
@@ -230,13 +230,13 @@ COMMANDS = (
         *("entity resolve", "entity_resolve", _resolve, ["name"]),
         extra=[option_of("memory_search", "limit", default=20)],
         show=display.resolved_entities,
-        empty="no entity fits",
+        empty="no entity matches",
     ),
     ToolCommand(
         *("entity merge", "entity_merge", Memory.entity_merge),
         positional=["source_entity_id", "target_entity_id"],
         extra=[AS_OF],
-        note="entity_unmerge with SOURCE_ID takes it back.",
+        note="entity_unmerge with SOURCE_ID undoes it.",
         json=lambda merged, values: ids_of(values) | to_json(merged),
         show=lambda merged: (
             f"merged: facts moved {merged.facts_repointed}, superseded {merged.facts_superseded}, "
@@ -259,7 +259,7 @@ COMMANDS = (
         empty="no neighbors",
     ),
 )
-"""The commands that are tools."""
+"""The commands that mirror tools."""
 
 OTHERWISE = {
     "memory_explain": "recall --explain",
@@ -267,7 +267,7 @@ OTHERWISE = {
     "memory_run_consolidation": "consolidate",
     "memory_run_episode_cleanup": "cleanup",
 }
-"""The other tools, and the command that does the same and more."""
+"""The other tools, and the commands that do the same and more."""
 
 add_commands(main, COMMANDS, OTHERWISE)
 
@@ -276,9 +276,9 @@ add_commands(main, COMMANDS, OTHERWISE)
 @click.argument("memory_type", type=click.Choice(get_args(RecordedType)), metavar="TYPE")
 @click.argument("memory_id", metavar="ID")
 def history(options: Options, memory_type: Any, memory_id: str, json_: bool) -> None:
-    """Show what one memory or entity was at any time: of a fact also the facts it superseded.
+    """Show every state of a memory or entity; for a fact, also the facts it superseded.
 
-    Exit code 1 if its states, its events and its row contradict each other.
+    Exit code 1 if its states, events and row contradict each other.
     """
 
     async def work(memory: Memory) -> Any:
@@ -289,6 +289,6 @@ def history(options: Options, memory_type: Any, memory_id: str, json_: bool) -> 
     if not states:
         raise no_memory(memory_type, memory_id)
     tables = [*([display.versions(chain)] if chain else []), display.states(states)]
-    tell({"versions": chain, "states": states}, json_, *tables)
+    render({"versions": chain, "states": states}, json_, *tables)
     if any(state.problem for state in states):
         sys.exit(EXIT_REFUSED)

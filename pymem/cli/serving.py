@@ -1,4 +1,4 @@
-"""Commands that run servers: the embedded one, the schema, MCP."""
+"""Commands for the embedded server, the schema and the MCP server."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pymem import schema
-from pymem.cli.base import DATABASE, LOGIN, TENANT, Options, command, main, pass_options, tell
+from pymem.cli.base import DATABASE, LOGIN, TENANT, Options, command, main, pass_options, render
 from pymem.database import Request
 from pymem.embedding import embeddings_installed, get_embedding_engine
 from pymem.errors import InvalidArgumentError
@@ -21,7 +21,7 @@ LOGIN_ROLES = ("memory_writer", "memory_worker", "memory_reader", "memory_admin"
 def up(options: Options, json_: bool) -> None:
     """Start the embedded server and print its connection string.
 
-    The string is that of an ordinary login, bound to the tenant "default".
+    It is the connection string of an ordinary login bound to the tenant "default".
     """
     server = options.server()
     server.start()
@@ -29,29 +29,29 @@ def up(options: Options, json_: bool) -> None:
     schema.deploy(server.url(DATABASE))
     schema.create_login(server.url(DATABASE), LOGIN, TENANT, LOGIN_ROLES)
     url = server.url(DATABASE, LOGIN)
-    tell({"database_url": url, "data": str(server.folder), "tenant": TENANT}, json_, url)
+    render({"database_url": url, "data": str(server.folder), "tenant": TENANT}, json_, url)
 
 
 @main.command()
 @pass_options
 def down(options: Options) -> None:
-    """Stop the embedded server; the data stay."""
+    """Stop the embedded server and keep its data."""
     click.echo("stopped" if options.server().stop() else "was not running")
 
 
 @main.command()
-@click.option("--login", help="Give this login the use of the memory (made if missing).")
+@click.option("--login", help="Grant this login access to the memory; created if missing.")
 @click.option("--login-tenant", default=TENANT, show_default=True, help="Tenant of that login.")
 @pass_options
 def deploy(options: Options, login: str | None, login_tenant: str) -> None:
-    """Deploy the schema memory into --database-url, or upgrade it, as a superuser or its like.
+    """Deploy the schema memory into --database-url, or upgrade it, as a superuser or equivalent.
 
-    A database that has this version already stays as it is; one that has a newer one is refused.
+    Does nothing if the database already has this version; refuses to replace a newer one.
     """
     if options.database_url is None:
         raise InvalidArgumentError(
-            "no database to deploy into",
-            hint="Pass --database-url of a superuser; the embedded server deploys in `pymem up`.",
+            "no database was given",
+            hint="Pass --database-url of a superuser; `pymem up` deploys to the embedded server.",
         )
     done = schema.deploy_schema(options.database_url)
     if done.before is None:
@@ -59,7 +59,7 @@ def deploy(options: Options, login: str | None, login_tenant: str) -> None:
     elif done.changed:
         click.echo(f"upgraded from version {done.before} to {done.after}")
     else:
-        click.echo(f"version {done.after} was deployed already")
+        click.echo(f"version {done.after} is already deployed")
     if login is not None:
         schema.create_login(options.database_url, login, login_tenant, LOGIN_ROLES)
         click.echo(f"login {login} bound to tenant {login_tenant}")
@@ -72,8 +72,7 @@ def deploy(options: Options, login: str | None, login_tenant: str) -> None:
     default="core",
     show_default=True,
     metavar="GROUPS",
-    help="Which groups of tools to serve, separated by commas, such as core,history; all for "
-    "every group.",
+    help="Groups of tools to serve, comma-separated, such as core,history; all for every group.",
 )
 @click.option(
     "--transport",
@@ -84,29 +83,31 @@ def deploy(options: Options, login: str | None, login_tenant: str) -> None:
 )
 @click.option(
     "--butler",
-    help="The agent that is served: the tools look at its own memories and global ones unless a "
-    "call asks for more; default: that of pymem --butler.",
+    help="Agent to serve: tools see its own memories and global ones unless a call names another "
+    "scope; default: that of pymem --butler.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="http: address to listen on.")
-@click.option("--port", type=int, default=8765, show_default=True, help="http: port; 0: any.")
+@click.option(
+    "--port", type=int, default=8765, show_default=True, help="http: port; 0: any free port."
+)
 @click.option("--path", default="/mcp", show_default=True, help="http: path of the URL.")
 @click.option(
     *("--allowed-host", "allowed_hosts"),
     multiple=True,
-    help="http: a name that clients know the server by, besides --host; may be repeated.",
+    help="http: another host name of the server, besides --host; may be repeated.",
 )
 @click.option(
     *("--allowed-origin", "allowed_origins"),
     multiple=True,
-    help="http: an origin whose web pages may call, such as https://app.example.org; may be "
-    "repeated.",
+    help="http: origin whose web pages may call the server, such as https://app.example.org; may "
+    "be repeated.",
 )
 @pass_options
 def mcp(options: Options, /, tools: str, transport: str, butler: str | None, **http: Any) -> None:
     """Serve the tools to MCP hosts.
 
-    Over HTTP each request carries a token (`pymem token create`), which says its tenant, role and
-    actor. docs/mcp.md tells how to set up the hosts.
+    Over HTTP each request carries a token (`pymem token create`) that determines its tenant, role
+    and actor. docs/mcp.md explains how to set up hosts.
     """
     from pymem.tools import select_tools
 
@@ -117,7 +118,7 @@ def mcp(options: Options, /, tools: str, transport: str, butler: str | None, **h
         from pymem.mcp_server.http import Listener, serve_http
 
         if options.tenant is not None or options.actor is not None:
-            raise click.UsageError("over HTTP the tenant and the actor are those of each token")
+            raise click.UsageError("over HTTP each token determines the tenant and the actor")
         asyncio.run(
             serve_http(
                 options.url(),
@@ -135,7 +136,7 @@ def mcp(options: Options, /, tools: str, transport: str, butler: str | None, **h
     request = Request(tenant_id=options.tenant, actor=options.actor or "mcp", butler=butler)
 
     async def serve() -> None:
-        # A database that is away must not keep the host from starting.
+        # The host must be able to start while the database is down.
         memory = await Memory.connect(
             options.url(), engine=engine, request=request, wait=False, timeout=5
         )

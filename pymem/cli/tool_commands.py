@@ -1,4 +1,4 @@
-"""Commands that are tools: arguments, choices and help come from the tool's declaration."""
+"""Commands that mirror tools: arguments, choices and help come from the tool's declaration."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any
 import click
 
 from pymem import display
-from pymem.cli.base import JSON, Options, no_memory, parse_object, parse_time, run, tell
+from pymem.cli.base import JSON, Options, no_memory, parse_object, parse_time, render, run
 from pymem.tools import TOOLS
 
 _TOOLS = {tool.name: tool for tool in TOOLS}
 
-# Arguments that are not an operator's to pass.
+# Arguments that operators do not pass.
 _LEFT_OUT = {"request_context", "tenant_id"}
 
 # Arguments whose choices the database checks.
 _UNCHECKED = {"permanence"}
 
-# Options that are not called like the argument.
+# Options whose name differs from the argument's.
 _FLAGS = {
     "aliases": "--alias",
     "canonical_name": "--name",
@@ -60,20 +60,20 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ToolCommand:
-    """What a command has beyond its tool.
+    """What a command adds to its tool.
 
     Attributes:
-        name: What is typed.
-        tool: The tool it is.
-        call: What it calls, with the values of the arguments; None or False if the id is unknown.
-        positional: The arguments that are no options.
-        extra: Options that the tool does not have, or has otherwise.
-        note: What to add to the tool's description.
-        check: Raises a usage error for values that contradict each other.
-        embed: Whether texts get vectors.
-        json: What --json prints of the answer, given the values.
-        show: What people see of the answer.
-        empty: What people see instead if it is an empty list.
+        name: The name of the command.
+        tool: The tool that it mirrors.
+        call: Called with the argument values; returns None or False if the id is unknown.
+        positional: Arguments that are positional rather than options.
+        extra: Options that the tool lacks, or that replace its own.
+        note: Text to append to the tool's description.
+        check: Raises a usage error for contradictory values.
+        embed: Whether texts are embedded.
+        json: Turns the answer and the values into what --json prints.
+        show: Turns the answer into output for people.
+        empty: Output for people if the answer is an empty list.
     """
 
     name: str
@@ -90,7 +90,7 @@ class ToolCommand:
 
 
 def ids_of(values: Values) -> Values:
-    """Return what names the memory or entity of a call, as answers do."""
+    """Return the values that identify the memory or entity of a call."""
     return {
         "id" if name == "memory_id" else name: value
         for name, value in values.items()
@@ -107,7 +107,7 @@ def option_of(tool: str, argument: str, **changes: Any) -> click.Option:
 def add_commands(
     main: click.Group, commands: Sequence[ToolCommand], otherwise: Mapping[str, str]
 ) -> None:
-    """Add the commands of tools; otherwise: the commands that do the work of the other tools."""
+    """Add the commands of tools; otherwise names the commands that replace the other tools."""
     names = {each.tool: each.name for each in commands} | dict(otherwise)
     for each in commands:
         group, _, name = each.name.rpartition(" ")
@@ -116,7 +116,7 @@ def add_commands(
 
 
 class _Command(click.Command):
-    """The command of a tool; its help also explains what is no option."""
+    """The command of a tool; its help also explains positional arguments."""
 
     def __init__(self, declared: ToolCommand, names: Mapping[str, str]) -> None:
         tool = _TOOLS[declared.tool]
@@ -131,7 +131,7 @@ class _Command(click.Command):
             if name not in known
             for option in _options(name, each, required=name in schema.get("required", ()))
         ]
-        # Descriptions are written for agents: people type commands and options.
+        # Descriptions are written for agents; people type commands and options.
         typed = {tool: f"`pymem {name}`" for tool, name in names.items()}
         typed |= {str(each.name): each.opts[0] for each in options if "_" in str(each.name)}
         pattern = re.compile(rf"\b({'|'.join(typed)})\b")
@@ -146,7 +146,7 @@ class _Command(click.Command):
             (_metavar(name), translate(arguments[name]["description"]))
             for name in declared.positional
         ]
-        # The arguments within an object are options of their own.
+        # The fields of an object are separate options.
         self._within = {
             inner: name for name, each in arguments.items() for inner in each.get("properties", ())
         }
@@ -182,10 +182,10 @@ class _Command(click.Command):
             raise no_memory(values.get("memory_type", "entity"), memory_id)
         value = declared.json(answer, values)
         shown = declared.empty if value == [] else declared.show(answer)
-        tell(value, json_, *(shown if isinstance(shown, list) else [shown]))
+        render(value, json_, *(shown if isinstance(shown, list) else [shown]))
 
     def _values_of(self, given: Values) -> Values:
-        """Return what was passed or has a default, as the memory takes it."""
+        """Return the values that were passed or have a default, as keyword arguments."""
         values: Values = {}
         for parameter in self.params:
             name = str(parameter.name)
@@ -230,12 +230,12 @@ def _options(name: str, schema: Values, **settings: Any) -> Iterator[click.Optio
     )
     if name == "scope" and "default" not in schema:
         yield click.Option(
-            ["--all-scopes", name], flag_value="*", help="Everybody's; the same as --scope '*'."
+            ["--all-scopes", name], flag_value="*", help="All scopes; same as --scope '*'."
         )
 
 
 def _fall_back(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Return the agent that is named, else that of all commands."""
+    """Return the given agent, or else that of pymem --butler."""
     if value is None and not ctx.resilient_parsing:
         value = ctx.obj.butler
         if value is None:

@@ -1,4 +1,4 @@
-"""Commands that store files, give memories vectors and build the indexes of those."""
+"""Commands that ingest files, embed memories and build vector indexes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, get_args
 import click
 
 from pymem import display
-from pymem.cli.base import EXIT_REFUSED, Options, command, run, start_progress, tell
+from pymem.cli.base import EXIT_REFUSED, Options, command, render, run, start_progress
 from pymem.embedding import Precision, embeddings_installed, get_embedding_engine
 from pymem.ingest import ingest as ingest_file
 from pymem.memory import Memory
@@ -19,9 +19,9 @@ from pymem.worker import EmbeddingWorker
 
 @command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--no-embed", is_flag=True, help="Leave the vectors to `pymem embed`.")
+@click.option("--no-embed", is_flag=True, help="Skip embedding; run `pymem embed` later.")
 def ingest(options: Options, file: Path, no_embed: bool, json_: bool) -> None:
-    r"""Store episodes from FILE, one JSON object a line; running it again adds nothing.
+    r"""Store episodes from FILE, one JSON object per line; running it again adds nothing.
 
     \b
     Each line: {"butler": "...", "content": "...",               required
@@ -36,7 +36,7 @@ def ingest(options: Options, file: Path, no_embed: bool, json_: bool) -> None:
         progress, task = start_progress("storing", size, " B")
         with progress:
             report = await ingest_file(
-                memory, file, progress=lambda octets: progress.advance(task, octets)
+                memory, file, progress=lambda size: progress.advance(task, size)
             )
         embedded = await _embed_all(memory) if embed else 0
         return {
@@ -48,7 +48,7 @@ def ingest(options: Options, file: Path, no_embed: bool, json_: bool) -> None:
 
     result = run(options, work)
     text = "{stored} stored, {known} already there, {} broken; {embedded} embedded"
-    tell(result, json_, text.format(len(result["broken"]), **result))
+    render(result, json_, text.format(len(result["broken"]), **result))
     if not json_:
         for item in result["broken"]:
             click.echo(f"line {item['line']}: {item['reason']}", err=True)
@@ -71,14 +71,14 @@ async def _embed_all(
 
 @command()
 @click.option("--batch-size", type=click.IntRange(1, 10_000), default=64, show_default=True)
-@click.option("--watch", is_flag=True, help="Go on until interrupted.")
+@click.option("--watch", is_flag=True, help="Keep running until interrupted.")
 @click.option(
     "--precision",
     type=click.Choice(get_args(Precision)),
-    help="bfloat16: twice as fast on processors that know it; needs torch.",
+    help="bfloat16: twice as fast on processors that support it; needs torch.",
 )
 def embed(options: Options, batch_size: int, watch: bool, precision: Any, json_: bool) -> None:
-    """Give memories the vectors they lack."""
+    """Embed memories that have no vector yet."""
 
     async def work(memory: Memory) -> int:
         count = await _embed_all(memory, batch_size, precision)
@@ -92,7 +92,7 @@ def embed(options: Options, batch_size: int, watch: bool, precision: Any, json_:
         count = run(options, work)
     except KeyboardInterrupt:
         return
-    tell({"embedded": count}, json_, f"{count} embedded")
+    render({"embedded": count}, json_, f"{count} embedded")
 
 
 @command()
@@ -101,35 +101,39 @@ def embed(options: Options, batch_size: int, watch: bool, precision: Any, json_:
     type=click.Choice(get_args(VectorMethod)),
     default="auto",
     show_default=True,
-    help="auto: hnsw if a tenant has more vectors than can be compared one by one, else exact.",
+    help="auto: hnsw if a tenant has too many vectors for an exact scan, else exact.",
 )
-@click.option("--lists", type=int, help="Lists of an IVFFlat index; default: by its size.")
+@click.option(
+    "--lists", type=int, help="Number of lists of an IVFFlat index; default: depends on its size."
+)
 def reindex(options: Options, method: Any, lists: int | None, json_: bool) -> None:
-    """Choose how vectors are found and build the indexes, those of all tenants.
+    """Choose the vector search method and build the indexes of all tenants.
 
-    Who writes waits meanwhile; docs/operations.md tells how to build beside the traffic.
+    This blocks writes; docs/operations.md explains how to build concurrently.
     """
     chosen = run(options, lambda memory: memory.rebuild_vector_indexes(method, lists=lists))
-    tell({"method": chosen}, json_, chosen)
+    render({"method": chosen}, json_, chosen)
 
 
 @command()
-@click.option("--sample", type=int, help="Vectors to search by; default: 20.")
-@click.option("--depth", type=int, help="Memories to compare of each answer; default: 10.")
+@click.option("--sample", type=int, help="Number of vectors to search with; default: 20.")
+@click.option("--depth", type=int, help="Memories to compare per answer; default: 10.")
 def check_vectors(options: Options, sample: int | None, depth: int | None, json_: bool) -> None:
-    """Compare what vector indexes and searches find with the exact answers."""
+    """Compare vector index and search results with exact results."""
     rows = run(options, lambda memory: memory.measure_index_recall(sample=sample, depth=depth))
-    tell(rows, json_, display.vector_recall(rows))
+    render(rows, json_, display.vector_recall(rows))
 
 
 @command()
-@click.option("--sample", type=int, help="Memories to compare with each other; default: 400.")
+@click.option(
+    "--sample", type=int, help="Number of memories to compare with each other; default: 400."
+)
 def calibrate(options: Options, sample: int | None, json_: bool) -> None:
-    """Measure when two texts are alike for the embedding model, and search by that.
+    """Measure which similarities mean related texts for the embedding model, and search by that.
 
-    Worth it once for a model other than all-MiniLM-L6-v2, with some hundred memories of the
-    tenant's own: the likeness of its vectors is read on the scale from unlike, which counts as no
-    relevance, to alike, which counts as all of it.
+    Run it once for a model other than all-MiniLM-L6-v2, with a few hundred memories of the
+    tenant. Similarity is then read on a scale from unlike (no relevance) to alike (full
+    relevance).
     """
 
     async def work(memory: Memory) -> Any:
@@ -144,4 +148,4 @@ def calibrate(options: Options, sample: int | None, json_: bool) -> None:
         *(display.Column("cosine similarity", "name"), display.Column("unlike", names[0])),
         *(display.Column("alike", names[1]), display.Column("pairs of memories", "pairs")),
     )
-    tell({"before": old, "after": after}, json_, table)
+    render({"before": old, "after": after}, json_, table)

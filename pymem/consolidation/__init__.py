@@ -1,5 +1,6 @@
-"""From what a butler observed to what it knows: the prompt, the LLM and its answer."""
+"""Turn episodes into facts and rules: the prompt, the LLM and the parser of its answers."""
 
+from pymem.consolidation.llm import LLM, CommandLLM, HttpLLM, command_llm
 from pymem.consolidation.parser import (
     Confirmation,
     ConsolidationOutput,
@@ -17,24 +18,23 @@ from pymem.consolidation.prompt import (
     KnownRule,
     build_prompt,
 )
-from pymem.consolidation.spawner import CommandSpawner, HttpSpawner, Spawner, command_spawner
 
 __all__ = [
+    "LLM",
     "MAX_FACTS",
     "MAX_RULES",
     "PROMPT_VERSION",
-    "CommandSpawner",
+    "CommandLLM",
     "Confirmation",
     "ConsolidationOutput",
     "EpisodeInput",
-    "HttpSpawner",
+    "HttpLLM",
     "KnownFact",
     "KnownRule",
     "NewFact",
     "NewRule",
-    "Spawner",
     "UpdatedFact",
     "build_prompt",
-    "command_spawner",
+    "command_llm",
     "parse_output",
 ]

@@ -1,4 +1,4 @@
-"""What an LLM answered to the prompt, as far as it is well formed."""
+"""Parse the LLM's answer, keeping its well-formed parts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pymem.sanitize import clean_text
 
 NO_JSON = "No JSON block found in consolidation output"
 MAX_ELEMENTS = 1000
-"""Elements of a list that are looked at; a prompt asks for at most 100."""
+"""Maximum number of elements read from a list; the prompt asks for at most 100."""
 MAX_ERRORS = 100
 
 Permanence = Literal["permanent", "stable", "standard", "volatile", "ephemeral"]
@@ -82,7 +82,7 @@ class _Element(BaseModel):
 
 
 class NewFact(_Element):
-    """A fact that is not known yet; without a scope it gets the butler's."""
+    """A new fact; without a scope it gets the butler's."""
 
     subject: Text
     predicate: Text
@@ -98,7 +98,7 @@ class NewFact(_Element):
 
 
 class UpdatedFact(_Element):
-    """What a known fact says from now on; what is None stays as it was."""
+    """The new content of a known fact; fields that are None stay unchanged."""
 
     target_id: Identifier
     subject: Text
@@ -112,7 +112,7 @@ class UpdatedFact(_Element):
 
 
 class NewRule(_Element):
-    """Guidance that is not known yet; without a scope it gets the butler's."""
+    """A new rule; without a scope it gets the butler's."""
 
     content: Text
     tags: Tags = Field(default_factory=list)
@@ -120,13 +120,13 @@ class NewRule(_Element):
 
 
 class Confirmation(_Element):
-    """A known fact or rule that an episode bears out. In the answer its bare id will do."""
+    """A known fact or rule that an episode confirms. The answer may give just its id."""
 
     target_id: Identifier
 
 
 class ConsolidationOutput(BaseModel):
-    """The well-formed part of an answer, and what was wrong with the rest."""
+    """The well-formed part of an answer, and the errors in the rest."""
 
     new_facts: list[NewFact] = Field(default_factory=list)
     updated_facts: list[UpdatedFact] = Field(default_factory=list)
@@ -136,11 +136,11 @@ class ConsolidationOutput(BaseModel):
 
 
 def parse_output(text: str) -> ConsolidationOutput:
-    """Return what an answer says; it never raises.
+    """Parse an answer; never raises.
 
-    The answer is the JSON object, anywhere in the text, with most of the four keys; of equals, the
-    last one. A malformed element is left out and named in ``parse_errors``, the others stay. Takes
-    time in proportion to the length of the text, whatever it holds.
+    The answer is the JSON object, anywhere in the text, that has the most of the four keys; the
+    last one wins ties. Malformed elements are dropped and listed in ``parse_errors``. Runs in time
+    linear in the length of the text, whatever it contains.
     """
     errors = _Errors()
     answer = _find_answer(text, errors)
@@ -155,7 +155,7 @@ def parse_output(text: str) -> ConsolidationOutput:
 
 
 class _Errors:
-    """Problems, as many and as long as can be kept."""
+    """Collects problems, limited in number and length."""
 
     def __init__(self) -> None:
         self._listed: list[str] = []
@@ -184,23 +184,23 @@ def _elements(answer: dict[str, Any], key: str, model: type[E], errors: _Errors)
     if len(items) > MAX_ELEMENTS:
         errors.add(f"{key}: {len(items) - MAX_ELEMENTS} elements beyond {MAX_ELEMENTS} left out")
     found: dict[str, E] = {}
-    for number, item in enumerate(items[:MAX_ELEMENTS]):
-        place = f"{key}[{number}]"
+    for position, item in enumerate(items[:MAX_ELEMENTS]):
+        path = f"{key}[{position}]"
         if model is Confirmation and not isinstance(item, dict):
             item = {"target_id": item}
         if not isinstance(item, dict):
-            errors.add(f"{place}: is not an object")
+            errors.add(f"{path}: is not an object")
             continue
         try:
-            element = model.model_validate(_with_good_evidence(item, place, errors))
+            element = model.model_validate(_with_good_evidence(item, path, errors))
         except ValidationError as error:
-            errors.add(f"{place}: {_problems(error)}")
+            errors.add(f"{path}: {_problems(error)}")
         else:
             found.setdefault(element.model_dump_json(), element)
     return list(found.values())
 
 
-def _with_good_evidence(item: dict[str, Any], place: str, errors: _Errors) -> dict[str, Any]:
+def _with_good_evidence(item: dict[str, Any], path: str, errors: _Errors) -> dict[str, Any]:
     evidence = item.get("evidence")
     if evidence is None:
         return {**item, "evidence": []}
@@ -211,7 +211,7 @@ def _with_good_evidence(item: dict[str, Any], place: str, errors: _Errors) -> di
         try:
             good[_to_uuid(identifier)] = None
         except ValueError:
-            errors.add(f"{place}.evidence: {_shown(identifier)} is not a UUID")
+            errors.add(f"{path}.evidence: {_shown(identifier)} is not a UUID")
     return {**item, "evidence": list(good)}
 
 
@@ -237,7 +237,7 @@ _OBJECT = re.compile(r'\{\s*["}]')
 
 
 def _find_answer(text: str, errors: _Errors) -> dict[str, Any]:
-    """Return the object of the text that is the answer, or an empty one."""
+    """Return the object in the text that is the answer, or an empty one."""
     search = _Search(text)
     best: dict[str, Any] | None = None
     for start in (_LIKELY, _OBJECT):
@@ -268,18 +268,18 @@ _DECODER = json.JSONDecoder(strict=False, parse_int=_to_number, parse_constant=f
 _FIRST_SLICE = 1 << 10
 _LEAST_COST = 1 << 6
 _LONGEST_CUT = 16
-"""Longer than any token, but for strings, of which the end of a slice may leave a part."""
+"""Longer than any token except strings; the end of a slice may cut a token this short."""
 
 
 @dataclass(slots=True)
 class _Search:
-    """The JSON objects of a text.
+    """Finds the JSON objects in a text.
 
-    json-repair makes objects up from broken text, in quadratic time: a minute for 40 kB of ``{"``.
+    json-repair invents objects from broken text, in quadratic time: a minute for 40 kB of ``{"``.
 
-    Decoding anew from each brace would take quadratic time, for what begins with an object that
-    does not end is read to its end each time. The work is therefore paid for, by the character,
-    from a budget that is linear in the length of the text.
+    Decoding from each brace would also take quadratic time, because an object that is never closed
+    is read to the end of the text each time. Each decoded character is therefore charged to a
+    budget that is linear in the length of the text.
     """
 
     text: str
@@ -290,7 +290,7 @@ class _Search:
         self.budget = 4 * len(self.text) + (16 << 20)
 
     def objects(self, start: re.Pattern[str]) -> Iterator[dict[str, Any]]:
-        """Yield the objects, none within another, that begin with the pattern."""
+        """Yield the objects that begin with the pattern, without nested ones."""
         position = 0
         while self.budget > 0 and (match := start.search(self.text, position)):
             found, length = self._decode(match.start())
@@ -299,10 +299,10 @@ class _Search:
             position = match.start() + length
 
     def _decode(self, start: int) -> tuple[dict[str, Any] | None, int]:
-        """Return the object at a place and its length, or None and how far to go on.
+        """Return the object at a position and its length, or None and how far to advance.
 
-        Slices that grow keep the cost of a failure, which a decoder pays by counting the lines
-        before it, near to the number of characters it has looked at.
+        On failure, the decoder counts the lines before the error. Growing slices keep that cost
+        close to the number of characters decoded.
         """
         size = _FIRST_SLICE
         while True:

@@ -1,4 +1,4 @@
-"""The prompt that asks an LLM what of a butler's episodes is worth keeping."""
+"""The prompt that asks an LLM what to keep from a butler's episodes."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from pymem.sanitize import clean_text
 MAX_FACTS = 100
 MAX_RULES = 50
 MAX_KNOWN_LENGTH = 2000
-"""Characters shown of a known fact or rule; it takes no more to recognise it."""
+"""Characters shown of a known fact or rule, enough to recognize it."""
 
 _TEMPLATE = files("pymem.consolidation").joinpath("prompt.md").read_text(encoding="utf-8")
 
 PROMPT_VERSION = f"1-{hashlib.sha256(_TEMPLATE.encode()).hexdigest()[:8]}"
-"""Tells apart prompts that were worded differently; it changes with the template by itself."""
+"""Version of the prompt; it changes whenever the template does."""
 
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeInput:
-    """An episode to be consolidated. A time without a zone is UTC."""
+    """An episode to be consolidated. A time without a time zone is UTC."""
 
     id: UUID
     content: str
@@ -41,7 +41,7 @@ class EpisodeInput:
 
 @dataclass(frozen=True, slots=True)
 class KnownFact:
-    """A fact that the memory holds already."""
+    """A fact that the memory already holds."""
 
     id: UUID
     subject: str
@@ -53,7 +53,7 @@ class KnownFact:
 
 @dataclass(frozen=True, slots=True)
 class KnownRule:
-    """A rule that the memory holds already."""
+    """A rule that the memory already holds."""
 
     id: UUID
     content: str
@@ -68,14 +68,14 @@ def build_prompt(
 ) -> str:
     """Return the prompt for the episodes of one butler.
 
-    No stored text can end its wrapping or begin another: what could pass for a tag is escaped, and
-    the genuine tags carry a nonce which is drawn anew for each prompt.
+    Stored text can neither close its wrapping tag nor open another: anything that could pass for a
+    tag is escaped, and the real tags carry a random nonce for each prompt.
 
     Args:
-        butler: Whose episodes these are.
-        episodes: In the order in which they were observed.
-        facts: What is known already, most relevant first; the first 100 are shown.
-        rules: As facts; the first 50 are shown.
+        butler: The butler that the episodes belong to.
+        episodes: The episodes in the order of observation.
+        facts: Known facts, most relevant first; the first 100 are shown.
+        rules: Known rules, likewise; the first 50 are shown.
     """
     nonce = secrets.token_hex(8)
     return Template(_TEMPLATE).substitute(
@@ -96,11 +96,11 @@ def observation_time(moment: datetime) -> str:
 def split_recalled(content: str) -> list[tuple[bool, str]]:
     """Split a text into parts that were recalled from memory and parts that were not.
 
-    Recalled are the lines that ``memory.context`` renders, also where they are quoted or only some
-    of them were pasted. Put together, the parts are the text.
+    Recalled lines are those that ``memory.context`` renders, even if quoted or pasted in part.
+    Concatenated, the parts are the text.
 
     Returns:
-        For each part whether it was recalled, and the part.
+        For each part, whether it was recalled, and its text.
     """
     lines = re.findall(r"[^\n]*\n|[^\n]+", content)
     marked = zip(_recalled(lines), lines, strict=True)
@@ -120,7 +120,7 @@ _EPISODE_START = re.compile(r"- \[\d{4}-\d\d-\d\d \d\d:\d\d\] ")
 
 
 def _recalled(lines: Sequence[str]) -> list[bool]:
-    """Say of each line whether it belongs to a rendering of the memory."""
+    """Return for each line whether memory.context rendered it."""
     bare = [line.strip().lstrip("> \t") for line in lines]
     recalled = [False] * len(bare)
     section = ""
@@ -151,16 +151,16 @@ def _is_known_line(line: str) -> bool:
     return line.startswith("- ") and _RULE_END.search(tail) is not None
 
 
-# Control, direction and invisible characters, as in memory.one_line, but for tab and line feed.
+# Control, direction and invisible characters, as in memory.one_line, except tab and line feed.
 _INVISIBLE = re.compile(
     "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e"
     "\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]+"
 )
-# What a model may read as an angle bracket: single quotation marks, mathematical and CJK brackets,
+# Characters that an LLM may read as an angle bracket: quotes, mathematical and CJK brackets,
 # Canadian syllabics, modifier letters, small and full-width forms.
 _LOOKALIKES = (
-    "\u2039\u203a\u02c2\u02c3\u1438\u1433\u2329\u232a\u27e8\u27e9\u276c\u276d\u276e\u276f\u2770\u2771"
-    "\u3008\u3009\ufe64\ufe65\uff1c\uff1e\ufe3f\ufe40\u226e\u226f\u29fc\u29fd\U0001d236\U0001d237"
+    ""
+    "\u2039\u203a\u02c2\u02c3\u1438\u1433\u2329\u232a\u27e8\u27e9\u276c\u276d\u276e\u276f\u2770\u2771\u3008\u3009\ufe64\ufe65\uff1c\uff1e\ufe3f\ufe40\u226e\u226f\u29fc\u29fd\U0001d236\U0001d237"
 )
 _ESCAPES = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}

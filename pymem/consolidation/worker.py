@@ -1,4 +1,4 @@
-"""The worker that lets an LLM turn waiting episodes into facts and rules."""
+"""The worker that has an LLM turn waiting episodes into facts and rules."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from pymem.consolidation.llm import LLM
 from pymem.consolidation.parser import NO_JSON, ConsolidationOutput, parse_output
 from pymem.consolidation.prompt import (
     PROMPT_VERSION,
@@ -19,8 +20,7 @@ from pymem.consolidation.prompt import (
     KnownRule,
     build_prompt,
 )
-from pymem.consolidation.spawner import Spawner
-from pymem.errors import InvalidTransitionError, PymemError, SpawnError, UnavailableError
+from pymem.errors import InvalidTransitionError, LLMError, PymemError, UnavailableError
 from pymem.memory import Memory
 from pymem.models import ClaimedEpisode, ConsolidationRun, DueButler
 
@@ -31,12 +31,12 @@ TRIGGER_SOURCE = "schedule:consolidation"
 
 @dataclass(slots=True)
 class ConsolidationReport:
-    """What a round of consolidation did.
+    """The result of a round of consolidation.
 
     Attributes:
-        waiting: The butlers whose episodes waited when it began.
-        runs: The runs it ended, done and failed.
-        errors: By butler, what kept a run from being ended; its lease runs out.
+        waiting: The butlers with waiting episodes at the start.
+        runs: The finished runs, both done and failed.
+        errors: By butler, the error that kept a run from finishing; its lease will expire.
     """
 
     waiting: list[DueButler] = field(default_factory=list)
@@ -45,24 +45,24 @@ class ConsolidationReport:
 
 
 class ConsolidationWorker:
-    """Takes the waiting episodes of one butler after the other to an LLM, and applies its answers.
+    """Sends the waiting episodes of each butler to an LLM and applies its answers.
 
-    Any number of workers may run at once: the episodes of a butler are with one of them at a time.
-    One that dies gives back what it held when its lease ends.
+    Any number of workers may run at once; only one at a time holds the episodes of a butler. If a
+    worker dies, its claim expires with the lease.
 
     Args:
         memory: The memory to work on, as a login with the role memory_worker.
-        spawner: Asks the LLM; None for a dry run, which only counts.
-        model: What answers, for the record.
-        butler: Only this one's episodes.
-        batch_size: Episodes of a run; None for the setting.
-        lease: How long a run may go on without a sign of life; None for the setting.
+        llm: Answers the prompts; None for a dry run, which only counts.
+        model: Name of the model, recorded with each run.
+        butler: Consolidate only this butler's episodes.
+        batch_size: Episodes per run; None for the setting.
+        lease: How long a run is held without a heartbeat; None for the setting.
     """
 
     def __init__(
         self,
         memory: Memory,
-        spawner: Spawner | None,
+        llm: LLM | None,
         *,
         model: str | None = None,
         butler: str | None = None,
@@ -70,7 +70,7 @@ class ConsolidationWorker:
         lease: timedelta | None = None,
     ) -> None:
         self._memory = memory
-        self._spawner = spawner
+        self._llm = llm
         self._model = model
         self._butler = butler
         self._batch_size = batch_size
@@ -82,14 +82,14 @@ class ConsolidationWorker:
         only_due: bool = False,
         progress: Callable[[ConsolidationRun], None] | None = None,
     ) -> ConsolidationReport:
-        """Consolidate until nothing waits; a butler whose run goes wrong does not stop the others.
+        """Consolidate until nothing is waiting; an error of one butler does not stop the others.
 
         Args:
-            only_due: Leave the butlers alone for which consolidation is not due by the settings.
-            progress: Called with each run that has ended.
+            only_due: Skip butlers whose consolidation is not due by the settings.
+            progress: Called with each finished run.
 
         Raises:
-            UnavailableError: The database went away.
+            UnavailableError: The database became unavailable.
         """
         report = ConsolidationReport(
             [
@@ -98,7 +98,7 @@ class ConsolidationWorker:
                 if self._butler in (None, due.butler)
             ]
         )
-        if self._spawner is None:
+        if self._llm is None:
             return report
         for due in report.waiting:
             if only_due and not due.is_due:
@@ -116,26 +116,26 @@ class ConsolidationWorker:
         return report
 
     async def run_once(self, butler: str | None = None) -> ConsolidationRun | None:
-        """Consolidate one batch and return its run; None if nothing waits or others are at it."""
-        assert self._spawner is not None  # noqa: S101 - a dry run claims nothing
+        """Consolidate one batch and return its run; None if there is none to claim."""
+        assert self._llm is not None  # noqa: S101 - a dry run claims nothing
         episodes = await self._memory.claim_episodes(
             butler or self._butler, batch_size=self._batch_size, lease=self._lease
         )
         if not episodes:
             return None
         run_id = episodes[0].run_id
-        heart = asyncio.create_task(self._stay_alive(run_id))
+        heartbeat = asyncio.create_task(self._stay_alive(run_id))
         try:
             answer = await self._ask(episodes)
-        except SpawnError as error:
+        except LLMError as error:
             return await self._failed(run_id, str(error))
         except asyncio.CancelledError:
-            # Told to stop: nothing is applied, and others need not wait for the lease to end.
+            # Release the run, so that others need not wait for the lease to expire.
             with suppress(PymemError):
                 await self._memory.release_run(run_id)
             raise
         finally:
-            heart.cancel()
+            heartbeat.cancel()
         output = parse_output(answer)
         if NO_JSON in output.parse_errors or (_is_empty(output) and output.parse_errors):
             return await self._failed(run_id, "; ".join(output.parse_errors)[:4000])
@@ -144,19 +144,19 @@ class ConsolidationWorker:
         )
 
     async def run_forever(self, poll_seconds: float = 60) -> None:
-        """Consolidate what is due, and look again every poll_seconds, until cancelled.
+        """Consolidate what is due, polling every poll_seconds, until canceled.
 
-        A database that is away for a while is waited for.
+        Waits while the database is unavailable.
         """
         while True:
             try:
                 await self.run(only_due=True)
             except UnavailableError as error:
-                logger.warning("consolidation waits for the database: %s", error)
+                logger.warning("consolidation is waiting for the database: %s", error)
             await asyncio.sleep(poll_seconds)
 
     async def _ask(self, episodes: list[ClaimedEpisode]) -> str:
-        assert self._spawner is not None  # noqa: S101 - as above
+        assert self._llm is not None  # noqa: S101 - as above
         butler = episodes[0].episode_butler
         known = await self._memory.get_consolidation_context(butler)
         prompt = build_prompt(
@@ -187,10 +187,10 @@ class ConsolidationWorker:
                 for rule in known["rules"]
             ],
         )
-        return await self._spawner(prompt, TRIGGER_SOURCE)
+        return await self._llm(prompt, TRIGGER_SOURCE)
 
     async def _stay_alive(self, run_id: UUID) -> None:
-        """Extend the lease while the LLM thinks, until cancelled."""
+        """Extend the lease while the LLM works, until canceled."""
         until = await self._memory.extend_lease(run_id, lease=self._lease)
         pause = max(0.5, (until - datetime.now(UTC)).total_seconds() / 3)
         while True:
@@ -200,7 +200,7 @@ class ConsolidationWorker:
             except UnavailableError as error:
                 logger.warning("the lease of run %s was not extended: %s", run_id, error)
             except InvalidTransitionError:
-                return  # Lost: applying the answer will say so.
+                return  # Lease lost: applying the answer will report it.
 
     async def _failed(self, run_id: UUID, error: str) -> ConsolidationRun:
         await self._memory.fail_consolidation(

@@ -1,4 +1,4 @@
-"""Text to vector on this machine."""
+"""Embed texts locally."""
 
 from pymem.embedding.engine import (
     DEFAULT_MODEL,

@@ -1,4 +1,4 @@
-"""The engine: which model, run by what, and what is done to texts before and vectors after."""
+"""The embedding engine: a model, its backend and a cache of query vectors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pymem.errors import InvalidArgumentError, UnavailableError
 from pymem.sanitize import clean_text
 
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
-# Vectors of queries that are kept, of queries up to so many characters: at most 5 MB.
+# Number of cached query vectors, and maximum query length in characters: at most 5 MB.
 QUERY_CACHE_SIZE = 512
 QUERY_CACHE_LENGTH = 4096
 
@@ -43,7 +43,7 @@ class Encoder(Protocol):
 
 
 class EmbeddingEngine:
-    """A sentence-transformers model, loaded at its first use and kept.
+    """A sentence-transformers model, loaded on first use and kept.
 
     The weights of the default model come from an installed package; nothing is downloaded. Both
     backends compute the same vectors from the same weights, to within rounding.
@@ -119,7 +119,7 @@ class EmbeddingEngine:
         return self.embed_batch([text])[0]
 
     def embed_query(self, query: str) -> list[float]:
-        """Return the vector of a text that may well be asked for again: the last ones are kept."""
+        """Return the vector of a query; recent ones are cached."""
         if len(query) > QUERY_CACHE_LENGTH:
             return self.embed(query)
         vector: list[float] = self._kept_vector(query).tolist()
@@ -138,7 +138,7 @@ class EmbeddingEngine:
             folder = Path(self.model)
             if not (folder / "modules.json").is_file():
                 raise UnavailableError(
-                    f"{self.model} is no folder with a sentence-transformers model",
+                    f"{self.model} is not a folder with a sentence-transformers model",
                     hint=f"Pass the path of a saved model, or {DEFAULT_MODEL}.",
                 )
             return folder
@@ -174,7 +174,7 @@ def get_embedding_engine(
     backend: Backend | None = None,
     precision: Precision | None = None,
 ) -> EmbeddingEngine:
-    """Return the engine of a model: the same object at every call, loaded at its first use.
+    """Return the engine of a model: the same object on each call, loaded on first use.
 
     Args:
         model: As in EmbeddingEngine.
@@ -197,7 +197,7 @@ def get_embedding_engine(
 def embeddings_installed() -> bool:
     """Return whether the default model can be loaded, without loading it.
 
-    The environment variable ``PYMEM_NO_EMBEDDINGS`` makes a client do without.
+    The environment variable ``PYMEM_NO_EMBEDDINGS`` disables embeddings.
     """
     return (
         not os.environ.get("PYMEM_NO_EMBEDDINGS")

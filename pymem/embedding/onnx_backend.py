@@ -1,4 +1,4 @@
-"""Running a model with onnxruntime."""
+"""Run a model with onnxruntime."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ except ImportError as error:
         hint='Install them: pip install "pymem-postgres[onnx]".',
     ) from error
 
-# So many tokens at a time stay in the caches of a core: 64 to 384 are equally fast, more is slower.
+# This many tokens fit into the caches of a core: 64 to 384 are equally fast, more is slower.
 TOKENS_PER_RUN = 256
 
-# Written by scripts/build_graph.py. It names the weights and holds none.
+# Written by scripts/build_graph.py. It references the weights without containing them.
 GRAPH = Path(__file__).with_name("minilm.onnx")
 
 
 class OnnxEncoder:
-    """A saved model of the size of all-MiniLM-L6-v2, its weights read where they are.
+    """A saved model of the size of all-MiniLM-L6-v2; its weights are memory-mapped.
 
     Args:
         folder: Where the model is saved.
@@ -49,7 +49,7 @@ class OnnxEncoder:
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
         options.intra_op_num_threads = len(os.sched_getaffinity(0))
-        # Waiting threads sleep, so that other work on these processors is not slowed down.
+        # Waiting threads sleep instead of spinning, which would slow down other work.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         try:
             weights = model.weights()
@@ -60,15 +60,15 @@ class OnnxEncoder:
             self._session = onnxruntime.InferenceSession(
                 GRAPH, options, providers=["CPUExecutionProvider"]
             )
-        except Exception as error:  # those of onnxruntime have no base of their own
+        except Exception as error:  # onnxruntime errors share no base class
             raise UnavailableError(
                 f"the model in {folder} cannot be loaded: {error}",
-                hint="Its files may be damaged; install or save it anew.",
+                hint="Its files may be damaged; reinstall or save it again.",
             ) from error
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one vector per text, as the rows of an array."""
-        # One by one: the tokenizer's threads gain little and would not survive a fork.
+        # Sequentially: the tokenizer's threads gain little and do not survive a fork.
         texts_tokens = [self._tokenizer.encode(text).ids for text in texts]
         vectors = np.empty((len(texts), self.dimensions), np.float32)
         for batch in batches([len(tokens) for tokens in texts_tokens]):
@@ -84,7 +84,7 @@ class OnnxEncoder:
 
 
 def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Yield indexes of texts to run together, the longest first: like lengths, little padding."""
+    """Yield batches of text indexes, longest first: similar lengths need little padding."""
     order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
     while order:
         size = max(1, TOKENS_PER_RUN // lengths[order[0]])

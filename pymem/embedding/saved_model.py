@@ -1,4 +1,4 @@
-"""What a folder with a saved sentence-transformers model holds, read without its library."""
+"""Read a saved sentence-transformers model without the library."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ARCHITECTURE: dict[str, Any] = {
     "type_vocab_size": 2,
     "vocab_size": 30522,
 }
-"""The transformer that minilm.onnx computes, in the words of config.json."""
+"""The transformer that minilm.onnx computes, with the keys of config.json."""
 
 
 class SavedModel:
@@ -34,15 +34,15 @@ class SavedModel:
         folder: Where it is saved.
 
     Raises:
-        OSError: Of the methods: a file is not there.
-        ValueError: Of the methods: a file is not what it should be; or KeyError.
+        OSError: Raised by methods: a file is missing.
+        ValueError: Raised by methods, like KeyError: a file has unexpected contents.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def obstacle(self) -> str | None:
-        """Return why minilm.onnx does not compute this model, None if it does."""
+        """Return why minilm.onnx cannot run this model, or None if it can."""
         try:
             config, modules = self._json("config.json"), self._json("modules.json")
             kinds = {module["type"].rpartition(".")[2]: module["path"] for module in modules}
@@ -51,7 +51,7 @@ class SavedModel:
                 name for name, on in pooling.items() if name.startswith("pooling_mode_") and on
             }
             requirements = {
-                "its transformer is no BERT of the size of all-MiniLM-L6-v2": (
+                "its transformer is not a BERT of the size of all-MiniLM-L6-v2": (
                     {name: config[name] for name in ARCHITECTURE} == ARCHITECTURE
                 ),
                 "it is more than transformer, pooling and normalization": (
@@ -74,7 +74,7 @@ class SavedModel:
 
     @property
     def max_tokens(self) -> int:
-        """Tokens, the special ones included, after which a text is cut off."""
+        """Maximum number of tokens, including special ones; longer texts are truncated."""
         limit = self._json("sentence_bert_config.json").get("max_seq_length")
         return int(limit or self._json("tokenizer_config.json")["model_max_length"])
 
@@ -98,11 +98,11 @@ class SavedModel:
 
     @cached_property
     def _weights(self) -> tuple[dict[str, Any], int]:
-        """What the header of the weights (format safetensors) lists, and where it ends."""
+        """The entries in the header of the weights (safetensors format), and where it ends."""
         with self._weights_file.open("rb") as file:
             size = int.from_bytes(file.read(8), "little")
             header: dict[str, Any] = json.loads(file.read(size))
-        # The rest is a pooler that nothing here uses, and numbers that are no weights.
+        # Skip the unused pooler and numbers that are not weights.
         used = re.compile(r"(embeddings|encoder)\..*\.(weight|bias)")
         return {name: entry for name, entry in header.items() if used.fullmatch(name)}, 8 + size
 

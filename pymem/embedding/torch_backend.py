@@ -1,4 +1,4 @@
-"""Running a model with sentence-transformers."""
+"""Run a model with sentence-transformers."""
 
 from __future__ import annotations
 

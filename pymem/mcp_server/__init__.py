@@ -1,4 +1,4 @@
-"""The tools over the Model Context Protocol: for a local host, or over HTTP for many tenants."""
+"""Serve the tools over MCP: over stdio for a local host, or over HTTP for many tenants."""
 
 from pymem.mcp_server.stdio import serve_stdio
 

@@ -1,4 +1,4 @@
-"""Bearer tokens: from the header of a request to the tenant and role it is made for."""
+"""Bearer tokens: map the header of a request to its tenant and role."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from pymem.models import TokenHolder
 
 logger = logging.getLogger(__name__)
 
-# The form that memory.create_access_token gives them; a tenant has at most 128 octets.
+# The form that memory.create_access_token produces; a tenant id has at most 128 bytes.
 _TOKEN = re.compile(r"pymem_((?:[0-9a-f]{2}){1,128})_[0-9a-f]{64}")
 
 
 class HeldToken(AccessToken):
-    """What the SDK keeps of a valid token, and who has it."""
+    """A valid token as the SDK keeps it, with its holder."""
 
     holder: TokenHolder
 
 
 class MemoryTokenVerifier:
-    """Looks tokens up in the database, at each request: a revoked one is refused at once.
+    """Looks up tokens in the database on each request, so revocation takes effect at once.
 
-    A token names its tenant, and only that tenant's tokens are searched. Which tenants there are
-    cannot be learned: a token for none is refused like a wrong one.
+    A token names its tenant, and only that tenant's tokens are searched. Callers cannot find out
+    which tenants exist: a token for an unknown tenant is rejected like a wrong one.
 
     Args:
-        memory: A memory of a login that is a gateway, or bound to the one tenant it serves.
+        memory: Connected as a gateway login, or as a login bound to the one tenant it serves.
     """
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
     async def verify_token(self, token: str) -> HeldToken | None:
-        """Return who has a token, None unless it is valid.
+        """Return the holder of a token, or None if it is invalid.
 
         Raises:
-            NotNowError: The database did not answer.
+            AuthUnavailableError: The database did not answer.
         """
         tenant_id = _tenant_of(token)
         if tenant_id is None:
@@ -54,16 +54,16 @@ class MemoryTokenVerifier:
         try:
             holder = await self._memory.for_request(tenant_id=tenant_id).authenticate_token(digest)
         except InvalidArgumentError:
-            return None  # no name of a tenant
+            return None  # not a valid tenant name
         except PymemError as error:
             if error.code == "PM005":
                 return None  # not the tenant that this server's login is bound to
-            logger.exception("a token could not be checked")
-            raise NotNowError from error
+            logger.exception("cannot verify a token")
+            raise AuthUnavailableError from error
         if holder is None:
             return None
-        # The token itself is in the header; here it would only end up in somebody's log. That it
-        # has not expired is known, by the clock of the database.
+        # Leave out the token itself, which would only end up in a log. The database has already
+        # checked its expiry.
         return HeldToken(
             token="",
             client_id=str(holder.token_id),
@@ -83,23 +83,23 @@ def _tenant_of(token: str) -> str | None:
         return None
 
 
-class NotNowError(AuthenticationError):
-    """Whether a token is valid cannot be said now."""
+class AuthUnavailableError(AuthenticationError):
+    """The database cannot verify the token right now."""
 
 
 class OneTokenBackend(BearerAuthBackend):
-    """Refuses a request with two Authorization headers, of which a proxy may have seen another."""
+    """Rejects requests with two Authorization headers: a proxy may have checked the other one."""
 
     async def authenticate(self, conn: HTTPConnection) -> tuple[AuthCredentials, BaseUser] | None:
-        """Return the holder of the request's token, None without a valid one."""
+        """Return the holder of the request's token, or None without a valid one."""
         if len(conn.headers.getlist("authorization")) > 1:
             return None
         authenticated: tuple[AuthCredentials, BaseUser] | None = await super().authenticate(conn)
         return authenticated
 
 
-def not_now(_: HTTPConnection, __: AuthenticationError) -> Response:
-    """Answer that the token could not be checked: neither 401, which would end its use."""
+def answer_unavailable(_: HTTPConnection, __: AuthenticationError) -> Response:
+    """Answer 503, because a 401 would make clients discard a token that may be valid."""
     return JSONResponse(
         {"error": "temporarily_unavailable"}, status_code=503, headers={"Retry-After": "5"}
     )

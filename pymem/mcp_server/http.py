@@ -1,8 +1,7 @@
-"""Over streamable HTTP, for many clients and tenants.
+"""MCP over streamable HTTP, for many clients and tenants.
 
-Each request stands for itself: it carries its token, is answered with JSON and leaves no session
-behind. So any process behind a load balancer can answer it, and no session can be taken over by
-another token.
+Requests are stateless: each carries its token and is answered with JSON, without a session. Any
+process behind a load balancer can answer it, and no other token can take over a session.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from starlette.routing import Route
 
 from pymem.embedding import EmbeddingEngine
 from pymem.errors import InvalidArgumentError, TenantDeniedError
-from pymem.mcp_server.auth import MemoryTokenVerifier, OneTokenBackend, not_now
+from pymem.mcp_server.auth import MemoryTokenVerifier, OneTokenBackend, answer_unavailable
 from pymem.mcp_server.protocol import build_server
 from pymem.mcp_server.roles import ROLES, TokenAccess
 from pymem.memory import Memory
@@ -37,7 +36,7 @@ from pymem.tools import Tool
 HEALTH = "/health"
 
 _MAX_BODY = 4 << 20
-"""Octets of a request. A content of 1 MiB fits, however it is escaped where it holds text."""
+"""Bytes of a request. 1 MiB of content fits, however it is escaped."""
 
 _MAX_CONNECTIONS = 1000
 _SHUTDOWN_SECONDS = 10
@@ -49,13 +48,13 @@ _EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - compared with, not bound to
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Where a server listens, and what it is called.
+    """Where a server listens, and under which names.
 
     Attributes:
         host: Address to listen on.
-        port: Port; 0 for any that is free.
-        path: Where MCP is.
-        allowed_hosts: Names that clients know the server by, besides the address.
+        port: Port; 0 for any free port.
+        path: Path of the MCP endpoint.
+        allowed_hosts: Host names of the server, besides the address.
         allowed_origins: Origins of web pages that may call it, such as https://app.example.org.
     """
 
@@ -72,8 +71,8 @@ class Listener:
         hosts = [_in_url(name) for name in (*own, *self.allowed_hosts)]
         if not hosts:
             raise InvalidArgumentError(
-                f"nobody knows by which name clients reach {self.host}",
-                hint="Pass --allowed-host with that name, such as memory.example.org.",
+                f"the host name that clients use for {self.host} is unknown",
+                hint="Pass --allowed-host with the name, such as memory.example.org.",
             )
         origins = [f"http://{_in_url(name)}" for name in _LOOPBACK] if is_local else []
         return TransportSecuritySettings(
@@ -98,15 +97,15 @@ async def serve_http(
     butler: str | None = None,
     announce: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Serve over HTTP until the process is told to end.
+    """Serve over HTTP until the process is asked to stop.
 
     Args:
-        url: Connection string of a login that is a gateway, or bound to a tenant.
+        url: Connection string of a gateway login, or of one bound to a tenant.
         listener: Where to listen.
-        tools: The tools that are switched on.
-        engine: Makes vectors; None to search by keyword.
-        butler: The agent whose memory all clients look at; None for everything of their tenant.
-        announce: Told the address once requests are answered.
+        tools: The enabled tools.
+        engine: Embeds texts; None to search by keyword.
+        butler: The agent that all clients act for; None for everything of their tenant.
+        announce: Called with the address once the server answers requests.
 
     Raises:
         PymemError: The login cannot serve, or the address cannot be listened on.
@@ -114,7 +113,7 @@ async def serve_http(
     security = listener.security()
     if not listener.path.startswith("/") or listener.path in ("/", HEALTH):
         raise InvalidArgumentError(
-            f"{listener.path} is no path for MCP", hint="Pass --path such as /mcp."
+            f"{listener.path} cannot be the MCP path", hint="Pass --path such as /mcp."
         )
     async with _memories(url, engine, butler) as (login, memories):
         app = build_app(login, memories, tools, path=listener.path, security=security)
@@ -122,7 +121,7 @@ async def serve_http(
             port = listening.getsockname()[1]
             config = uvicorn.Config(
                 app,
-                # Of the parsers that uvicorn may find, this one limits the length of a header.
+                # The only HTTP parser of uvicorn that limits the length of headers.
                 http="h11",
                 access_log=False,
                 log_config=None,
@@ -147,17 +146,17 @@ def build_app(
     """Return the ASGI application.
 
     Args:
-        login: A memory with the rights of the login, to recognise tokens.
-        memories: A memory for each role of the database that the login may take.
-        tools: The tools that are switched on.
-        path: Where MCP is.
+        login: A memory with the privileges of the login, to verify tokens.
+        memories: A memory for each database role that the login may assume.
+        tools: The enabled tools.
+        path: Path of the MCP endpoint.
         security: Which Host and Origin headers are accepted.
     """
 
     def access_of(context: ServerRequestContext[Any]) -> TokenAccess:
-        # The request itself says who makes it: nothing in between could mix up two of them.
+        # Take the holder from the request itself, so concurrent requests cannot be mixed up.
         if not isinstance(context.request, Request):
-            raise TenantDeniedError("this request comes with no token")
+            raise TenantDeniedError("this request has no token")
         return TokenAccess(memories, tools, context.request.user.access_token.holder)
 
     manager = StreamableHTTPSessionManager(
@@ -170,12 +169,12 @@ def build_app(
     endpoint = AuthenticationMiddleware(
         RequireAuthMiddleware(StreamableHTTPASGIApp(manager), required_scopes=[]),
         backend=OneTokenBackend(MemoryTokenVerifier(login)),
-        on_error=not_now,
+        on_error=answer_unavailable,
     )
     app = Starlette(
         routes=[
             Route(HEALTH, _health, methods=["GET"]),
-            # Without sessions there is nothing to listen to (GET) or to end (DELETE).
+            # Without sessions there is nothing to stream (GET) or to end (DELETE).
             Route(path, endpoint, methods=["POST"]),
         ],
         lifespan=lambda _: manager.run(),
@@ -192,7 +191,7 @@ async def _health(_: Request) -> Response:
 async def _memories(
     url: str, engine: EmbeddingEngine | None, butler: str | None
 ) -> AsyncIterator[tuple[Memory, dict[str, Memory]]]:
-    """Connect with the rights of the login, and once for each role that it may take."""
+    """Connect as the login itself, and once for each role that it may assume."""
     async with AsyncExitStack() as stack:
         memory = await stack.enter_async_context(
             await Memory.connect(url, butler=butler, max_size=4, timeout=_WAIT_SECONDS)
@@ -200,7 +199,7 @@ async def _memories(
         login = await memory.current_login()
         if login.tenant_id is None and not login.is_gateway:
             raise TenantDeniedError(
-                f"login {login.login} is bound to no tenant and is no gateway",
+                f"login {login.login} is not bound to a tenant and is not a gateway",
                 code="28000",
                 hint="Bind it with sql/grant_login.sql, or grant it memory_gateway.",
             )
@@ -240,16 +239,16 @@ def _listening(listener: Listener) -> Iterator[socket.socket]:
             hint="Pass another --host or --port.",
         ) from error
     with listening:
-        # asyncio does so only for sockets that it has made. Without it each answer, which is sent
-        # as head and body, waits 40 ms for the client to acknowledge the head.
+        # asyncio sets this only on sockets that it creates. Without it, each answer waits 40 ms
+        # between headers and body for the client's acknowledgment.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         yield listening
 
 
 class _HttpServer(uvicorn.Server):
-    """Ends with the exit code of success when told to by a signal: it is how a service ends.
+    """Exits with code 0 on SIGINT and SIGTERM, the normal way to stop a service.
 
-    uvicorn.run raises the signal once more, and the process then dies of it.
+    uvicorn.run raises the signal again, which kills the process.
     """
 
     def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:

@@ -1,4 +1,4 @@
-"""What a client sends that the SDK cannot read: mended if its meaning is clear, else answered."""
+"""Messages that the SDK cannot read: repaired if their meaning is clear, else answered."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ Messages = MemoryObjectReceiveStream[SessionMessage | Exception]
 _UNREADABLE = types.JSONRPCError(
     jsonrpc="2.0",
     id=None,
-    error=types.ErrorData(
-        code=types.PARSE_ERROR, message="the message is no JSON that can be read"
-    ),
+    error=types.ErrorData(code=types.PARSE_ERROR, message="the message is not readable JSON"),
 )
 
 
@@ -30,10 +28,10 @@ _UNREADABLE = types.JSONRPCError(
 async def readable(
     read_stream: Messages, write_stream: anyio.abc.ObjectSendStream[SessionMessage]
 ) -> AsyncIterator[Messages]:
-    """Return the messages of a client, with those that could not be read mended or answered.
+    """Yield the messages of a client; unreadable ones are repaired or answered.
 
-    The escape of half a character (a lone surrogate) is no Unicode, and so for the SDK no JSON; but
-    JavaScript writes it where a text was cut, and the SDK would leave the call without an answer.
+    A lone surrogate (half an escaped character) is not valid Unicode, so the SDK rejects the JSON
+    and would never answer the call. JavaScript writes lone surrogates when it truncates text.
     """
     sender, receiver = anyio.create_memory_object_stream[SessionMessage | Exception](0)
 
@@ -42,7 +40,7 @@ async def readable(
             async for item in read_stream:
                 message: SessionMessage | Exception | None = item
                 if isinstance(item, ValidationError):
-                    message = _mended(item)
+                    message = _repair(item)
                 if message is None:
                     await write_stream.send(SessionMessage(_UNREADABLE))
                 else:
@@ -54,13 +52,13 @@ async def readable(
         tasks.cancel_scope.cancel()
 
 
-def _mended(error: ValidationError) -> SessionMessage | Exception | None:
-    """Return the message that could not be read, the error if it is no message, None if no JSON."""
+def _repair(error: ValidationError) -> SessionMessage | Exception | None:
+    """Return the repaired message; the error if it is not a message; None if it is not JSON."""
     [problem, *_] = error.errors(include_url=False)
     if problem["type"] != "json_invalid":
         return error
     try:
-        mended = json.dumps(clean_json("the message", json.loads(problem["input"])))
-        return SessionMessage(types.jsonrpc_message_adapter.validate_json(mended, by_name=False))
+        repaired = json.dumps(clean_json("the message", json.loads(problem["input"])))
+        return SessionMessage(types.jsonrpc_message_adapter.validate_json(repaired, by_name=False))
     except (ValueError, RecursionError, InvalidArgumentError):
         return None

@@ -1,4 +1,4 @@
-"""The tools over the Model Context Protocol, whatever carries it."""
+"""The tools over the Model Context Protocol, for any transport."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from pymem.version import __version__
 
 
 class Access(Protocol):
-    """What a request may do, and with whose memory."""
+    """The tools and the memory that a request may use."""
 
     @property
     def tools(self) -> Sequence[Tool[Any]]:
-        """The tools it is offered."""
+        """The tools offered to the request."""
 
     def memory(self, name: str) -> Memory:
-        """Return the memory that the tool of this name acts on.
+        """Return the memory for a tool.
 
         Raises:
             TenantDeniedError: The request may not call the tool.
@@ -48,8 +48,8 @@ def build_server(
     """Return an MCP server that offers tools.
 
     Args:
-        access_of: Says what a request may do.
-        tools: All tools that any request may be offered.
+        access_of: Returns the access of a request.
+        tools: All tools that any request may use.
         lifespan: Entered while the server runs.
     """
     schemas = {tool.name: tool.input_schema() for tool in tools}

@@ -1,4 +1,4 @@
-"""Which tools the holder of a token may call, and with which role of the database each is run."""
+"""Which tools the holder of a token may call, and the database role that runs each."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ ROLES: dict[TokenRole, tuple[str, ...]] = {
     "worker": ("memory_reader", "memory_writer", "memory_worker"),
     "admin": ("memory_reader", "memory_writer", "memory_worker", "memory_admin"),
 }
-"""The roles of the database that the holder of a token may act with."""
+"""The database roles that each token role may use."""
 
 
 def role_of(tool: Tool[Any]) -> str:
-    """Return the role of the database that a tool is run with, and may do no more than."""
+    """Return the database role that runs a tool and limits what it may do."""
     if tool.group == "maintenance":
         return "memory_worker"
     return "memory_reader" if tool.reads_only else "memory_writer"
@@ -30,9 +30,9 @@ class TokenAccess:
     """What the holder of a token may do, as its tenant and actor.
 
     Args:
-        memories: A memory for each role of the database that the server's login may take.
-        tools: The tools that are switched on.
-        holder: Who has the token.
+        memories: A memory for each database role that the server's login may assume.
+        tools: The enabled tools.
+        holder: The holder of the token.
     """
 
     def __init__(
@@ -49,13 +49,13 @@ class TokenAccess:
         return [tool for tool in self._served if role_of(tool) in self._roles]
 
     def memory(self, name: str) -> Memory:
-        """Return the memory that a tool acts on, with no more rights than the tool needs."""
+        """Return the memory for a tool, with no more privileges than the tool needs."""
         role = next((role_of(tool) for tool in self._served if tool.name == name), "memory_reader")
         if role not in self._roles:
             raise TenantDeniedError(
-                f"a token of the role {self._holder.role} may not call {name}",
+                f"a token with the role {self._holder.role} may not call {name}",
                 code="42501",
-                hint="Use one of the tools that are listed.",
+                hint="Use one of the listed tools.",
             )
         return self._memories[role].for_request(
             tenant_id=self._holder.tenant_id, actor=self._holder.actor

@@ -1,4 +1,4 @@
-"""Over standard input and output, for the host that started the process."""
+"""MCP over stdio, for the host that started the process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pymem.tools import Tool
 
 
 class _Everything:
-    """All tools on one memory: who may start the process may do what its login may."""
+    """All tools on one memory: whoever starts the process has the privileges of its login."""
 
     def __init__(self, memory: Memory, tools: Sequence[Tool[Any]]) -> None:
         self.tools = tools
@@ -27,11 +27,11 @@ class _Everything:
 
 
 async def serve_stdio(memory: Memory, tools: Sequence[Tool[Any]]) -> None:
-    """Serve until the client goes away; the memory is closed then.
+    """Serve until the client disconnects, then close the memory.
 
     Args:
-        memory: What the tools act on.
-        tools: The tools that are switched on.
+        memory: The memory that the tools act on.
+        tools: The enabled tools.
     """
     access = _Everything(memory, tools)
 

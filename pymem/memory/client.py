@@ -1,4 +1,4 @@
-"""The client: the functions of the schema, and those that need preparation here."""
+"""The client: the functions of the schema, some of them with Python code around the call."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from pymem.models import MemoryType, Mode, RankedMemory, StoredEpisode, StoredFa
 class Memory(Functions):
     """A tenant's memory.
 
-    Where no scope is named, searches, recall and statistics look at what the butler of the request
-    sees: its own memories and global ones. The scope ``*`` stands for everything of the tenant, as
-    does none where the request names no butler.
+    Without a scope, searches, recall and statistics see the request's butler's own memories and
+    global ones. The scope ``*``, or no scope in a request without a butler, means everything of
+    the tenant.
 
-    Arguments that are left out (None) take the defaults of the SQL functions. Docstrings are the
-    comments of the SQL functions: their NULL is None here, and their Errors come as PymemError.
+    Arguments that are None take the defaults of the SQL functions. Docstrings are the comments of
+    the SQL functions: NULL is None here, and Errors are raised as PymemError.
 
-    With an engine, texts and queries are embedded here on their way to the database. Without one,
-    memories are stored without a vector, for the embedding worker, and search works by keyword.
+    With an engine, the client embeds texts and queries. Without one, memories are stored without
+    a vector, for the embedding worker, and search works by keyword.
 
     Args:
         database: An open database.
-        engine: Makes vectors; None for a client that computes none.
-        request: On whose behalf calls are made.
+        engine: Embeds texts; None for a client without embeddings.
+        request: The request that calls are made for.
 
     Raises:
-        PymemError: Each method raises its subclasses; docs/errors.md lists the codes.
+        PymemError: Methods raise its subclasses; docs/errors.md lists the codes.
     """
 
     async def store_episodes(
         self, episodes: Sequence[dict[str, Any]], *, as_of: datetime | None = None
     ) -> list[StoredEpisode]:
-        """Store many episodes at once, or none; their vectors are the embedding worker's work.
+        """Store any number of episodes at once; the embedding worker embeds them.
 
         Args:
-            episodes: Objects with content, butler and, if wanted, session_id, importance,
+            episodes: Objects with content, butler and, optionally, session_id, importance,
                 metadata, idempotency_key, created_at (ISO 8601) and source_class.
             as_of: When they are stored.
         """
@@ -63,10 +63,10 @@ class Memory(Functions):
         embedding_version_id: UUID | None = None,
         as_of: datetime | None = None,
     ) -> list[StoredFact]:
-        """Store many facts at once, or none; vectors they lack are the embedding worker's work.
+        """Store any number of facts at once; the embedding worker adds missing vectors.
 
         Args:
-            facts: Objects with subject, predicate, content and, if wanted, importance, permanence,
+            facts: Objects with subject, predicate, content and, optionally, importance, permanence,
                 scope, tags, entity_id, object_entity_id, confidence, source_butler,
                 source_episode_id, metadata, embedding, idempotency_key, valid_from and valid_to
                 (ISO 8601).
@@ -91,7 +91,7 @@ class Memory(Functions):
         max_results: int | None = None,
         as_of: datetime | None = None,
     ) -> list[RankedMemory]:
-        """Return the memories of one type nearest in meaning to a query or its vector."""
+        """Return the memories of one type that are nearest in meaning to a query or vector."""
 
         async def search(**vector: Any) -> list[RankedMemory]:
             if vector["embedding"] is None:
@@ -125,7 +125,7 @@ class Memory(Functions):
         embedding: Embedding | None = None,
         as_of: datetime | None = None,
     ) -> list[RankedMemory]:
-        """Search several types and return the best of all."""
+        """Search several types and return the best matches."""
         search = partial(
             self._rows,
             RankedMemory,
@@ -144,7 +144,7 @@ class Memory(Functions):
     async def read_period(
         self, query: str, time_zone: str, *, as_of: datetime | None = None
     ) -> list[tuple[datetime | None, datetime | None]]:
-        """Return the times that a text names, each from and to; None where it has no end."""
+        """Return the periods that a text names as pairs from, to; None for an open end."""
         period = await self._value("read_period", query=query, time_zone=time_zone, as_of=as_of)
         return [(part.lower, part.upper) for part in period or ()]
 
@@ -157,7 +157,7 @@ class Memory(Functions):
         embedding_version_id: UUID | None = None,
         text: str | None = None,
     ) -> bool:
-        """Give a memory its vector; False if it is gone or has another text by now."""
+        """Store the vector of a memory; False if it was deleted or its text has changed."""
         result: bool = await self._value(
             "set_embedding",
             memory_type=memory_type,
@@ -176,8 +176,8 @@ class Memory(Functions):
         embedding_version_id: UUID,
         texts: Sequence[str] | None = None,
     ) -> list[bool]:
-        """Give several memories their vectors, made of texts, in one transaction."""
-        made_of: Sequence[str | None] = texts if texts is not None else [None] * len(memories)
+        """Store the vectors of several memories, made from texts, in one transaction."""
+        sources: Sequence[str | None] = texts if texts is not None else [None] * len(memories)
         return await self._database.values(
             self._request,
             "set_embedding",
@@ -190,14 +190,14 @@ class Memory(Functions):
                     "text_md5": _md5(text),
                 }
                 for (memory_type, memory_id), embedding, text in zip(
-                    memories, embeddings, made_of, strict=True
+                    memories, embeddings, sources, strict=True
                 )
             ],
         )
 
 
 def _as_json(element: Any) -> Any:
-    """Return an element of a batch with its ids as texts and its vector as a list of numbers."""
+    """Return an element of a batch with ids as text and its vector as a list of numbers."""
     if not isinstance(element, dict):
         return element
     changed = {key: str(value) for key, value in element.items() if isinstance(value, UUID)}

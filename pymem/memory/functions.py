@@ -92,19 +92,19 @@ class Functions(Vectors):
     # functions/core/base/settings
 
     async def current_settings(self) -> Settings:
-        """The settings of the current tenant, defaults included.
+        """The settings of the current tenant, including defaults.
 
         Errors: 28000 no tenant.
         """
         return await self._row(Settings, "current_settings")
 
     async def configure(self, settings: dict[str, Any]) -> Settings:
-        """Changes settings of the current tenant: an object of setting names and values; what it
-        leaves out keeps its value. Naming text_search_config or index_rendering indexes anew all
-        texts of the tenant that are indexed otherwise. Returns all settings.
+        """Changes settings of the current tenant: an object of setting names and values; other
+        settings keep their values. Naming text_search_config or index_rendering reindexes all texts
+        of the tenant that are indexed differently. Returns all settings.
 
-        Errors: PM002 unknown setting, value out of range, or a language or time zone that the
-        server does not know, 28000 no tenant.
+        Errors: PM002 unknown setting, value out of range, or a language or time zone unknown to the
+        server, 28000 no tenant.
         """
         return await self._row(Settings, "configure", settings=settings)
 
@@ -120,20 +120,21 @@ class Functions(Vectors):
     # functions/core/audit/history
 
     async def fact_history(self, fact_id: UUID | str) -> list[FactVersion]:
-        """The facts that superseded each other, of which this is one, oldest first: when each holds
-        in the world (valid_from, valid_to), when the memory held it for true (known_from,
-        known_to), both half-open, NULL: still; who stored it and why. No rows for an unknown id.
+        """The chain of facts that superseded each other and includes this one, oldest first: when
+        each is true in the world (valid_from, valid_to), when the memory believed it (known_from,
+        known_to), who stored it and why. Intervals are half-open; a NULL end means still. No rows
+        for an unknown id.
         """
         return await self._rows(FactVersion, "fact_history", fact_id=fact_id)
 
     async def replay_memory(
         self, memory_type: RecordedType, memory_id: UUID | str
     ) -> list[MemoryState]:
-        """Every state a memory or an entity went through, rebuilt from memory.memory_history and
-        the events, oldest first, the last one being that of its row: from when to when (half-open),
-        by which event and whose doing, and what it said (memory.image_of; times in UTC). problem
-        says where states, events and row contradict each other, and is NULL where they agree. No
-        rows for an unknown id.
+        """Every state of a memory or entity, rebuilt from memory.memory_history and the events,
+        oldest first; the last one is that of its row. Each has its half-open interval, the event
+        and actor that caused it, and its content (memory.image_of; times in UTC). problem says
+        where states, events and row contradict each other, and is NULL where they agree. No rows
+        for an unknown id.
 
         Errors: PM002.
         """
@@ -152,8 +153,9 @@ class Functions(Vectors):
         before_seq: int | None = None,
         max_results: int | None = None,
     ) -> list[Event]:
-        """The audit stream of the current tenant, newest first, of one memory or one event type if
-        named; before_at and before_seq, those of the last event seen, read on from there.
+        """The audit stream of the current tenant, newest first, optionally of one memory or event
+        type. To read the next page, pass created_at and seq of the last event as before_at and
+        before_seq.
 
         Errors: PM002.
         """
@@ -177,9 +179,9 @@ class Functions(Vectors):
         target_id: UUID | str,
         relation: Relation,
     ) -> StoredLink:
-        """Links a memory to another one: the source is derived_from, supports, contradicts,
-        supersedes or is related_to the target. An ordered pair holds one link: a second call
-        changes nothing, and tells so with created = false and the relation that is stored.
+        """Links one memory to another: the source is derived_from, supports, contradicts,
+        supersedes or is related_to the target. An ordered pair has at most one link: a second call
+        changes nothing and returns created = false and the stored relation.
 
         Errors: PM001 no such memory, PM002 invalid argument.
         """
@@ -203,9 +205,9 @@ class Functions(Vectors):
         as_of: datetime | None = None,
     ) -> list[Link]:
         """Links of a memory: outgoing (it is the source), incoming (it is the target) or both,
-        oldest first and at most max_results (1..10000), with the states of both ends as of as_of:
-        lifecycle_state, or expired for an episode that has expired, whether it was deleted since or
-        not. No rows for an unknown id.
+        oldest first, at most max_results (1..10000), with the states of both ends as of as_of:
+        lifecycle_state, or expired for an expired episode, even if it has been deleted since. No
+        rows for an unknown id.
 
         Errors: PM002.
         """
@@ -1002,9 +1004,9 @@ class Functions(Vectors):
     async def confirm_memory(
         self, memory_type: MemoryType, memory_id: UUID | str, *, as_of: datetime | None = None
     ) -> bool:
-        """Confirms a fact or rule: its decay starts again at as_of, and a fading one recovers.
+        """Confirms a fact or rule: its decay restarts at as_of, and a fading one recovers.
 
-        Returns false when there is none with this id.
+        Returns false for an unknown id.
 
         Errors: PM002 an episode or invalid argument, PM003 superseded, expired, retracted or
         forgotten.
@@ -1018,8 +1020,8 @@ class Functions(Vectors):
         self, memory_type: MemoryType, memory_id: UUID | str, *, as_of: datetime | None = None
     ) -> bool:
         """Forgets a memory: an episode expires at as_of, a fact is retracted, a rule is marked
-        forgotten. It is found no more and stays for audit. Forgetting again changes nothing and
-        returns true; false means there is none with this id.
+        forgotten. It is no longer found, but stays for audit. Forgetting again changes nothing and
+        returns true; an unknown id returns false.
 
         Errors: PM002.
         """
@@ -1031,8 +1033,9 @@ class Functions(Vectors):
     async def get_memory(
         self, memory_type: MemoryType, memory_id: UUID | str, *, as_of: datetime | None = None
     ) -> dict[str, Any] | None:
-        """One memory in any state as a JSON object of all its columns but the vectors, and counts
-        as a reference to it; the counters are those after it. NULL when there is none with this id.
+        """Returns one memory in any state as a JSON object of all its columns except vectors.
+
+        Counts as a reference to it; the returned counters include this one. NULL for an unknown id.
 
         Errors: PM002.
         """

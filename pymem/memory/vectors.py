@@ -1,4 +1,4 @@
-"""Texts and queries that are embedded here, on their way to the database."""
+"""Embedding of texts and queries in the client."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pymem.errors import ConflictError
-from pymem.memory.calls import Calls
+from pymem.memory.base import Client
 from pymem.models import EmbeddingVersion, MemoryType
 
 logger = logging.getLogger(__name__)
@@ -22,20 +22,20 @@ Embedding = Sequence[float] | npt.NDArray[np.floating[Any]]
 Answer = TypeVar("Answer")
 
 
-class Vectors(Calls):
-    """What the methods that store and search need to embed here, if there is an engine."""
+class Vectors(Client):
+    """Embeds texts and queries for the methods that store and search, if there is an engine."""
 
     async def _with_vector(
         self, call: Callable[..., Awaitable[Answer]], query: str | None, embedding: Embedding | None
     ) -> Answer:
-        """Make a call with the vector of its query, embedded here unless it is given."""
+        """Make a call with the vector of its query, which is embedded unless given."""
         embedded, version_id = await self._embedded_query(embedding, query)
         try:
             return await call(embedding=embedded, embedding_version_id=version_id)
         except ConflictError:
             if version_id is None:
                 raise
-            # The embedding version was switched meanwhile.
+            # The embedding version has been switched in the meantime.
             self._versions.pop(self._request.tenant_id, None)
             embedded, version_id = await self._embedded_query(embedding, query)
             return await call(embedding=embedded, embedding_version_id=version_id)
@@ -56,14 +56,14 @@ class Vectors(Calls):
         return await asyncio.to_thread(embed, text)
 
     async def _version_id(self) -> UUID | None:
-        """Return the id of the engine's version, None if it is not the one that is searched."""
+        """Return the id of the engine's version, or None if searches use another version."""
         if self._engine is None:
             return None
         tenant_id = self._request.tenant_id
         if tenant_id not in self._versions:
             version = await asyncio.to_thread(lambda engine: engine.version, self._engine)
             if self._database.read_only:
-                # There is nothing to search by vector before somebody has registered the model.
+                # Read-only: the model cannot be registered here, so use it only if it is active.
                 active = await self._active_version()
                 if active is None or (active.model, active.version) != (
                     self._engine.model,
@@ -118,8 +118,8 @@ class Vectors(Calls):
         except ConflictError:
             if not embedded_here:
                 raise
-            # Perhaps the embedding version was switched meanwhile: then nothing is lost, the
-            # embedding worker makes the vector. Any other conflict is raised again here.
+            # The embedding version may have been switched in the meantime. Store without a vector;
+            # the embedding worker adds it. Any other conflict is raised again by this call.
             self._versions.pop(self._request.tenant_id, None)
             result = await self._value(function, **arguments)
         return result

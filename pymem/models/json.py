@@ -10,9 +10,9 @@ from uuid import UUID
 
 
 def to_json(value: Any) -> Any:
-    """Return a result as JSON values: ids as text, times in ISO 8601, octets in hexadecimal.
+    """Return a result as JSON values: ids as text, times in ISO 8601, bytes in hexadecimal.
 
-    A number that is not finite, which JSON does not know, becomes null.
+    Non-finite numbers, which JSON lacks, become null.
     """
     # pydantic_core.to_jsonable_python does the same but ends times in UTC with Z, not +00:00.
     if isinstance(value, UUID):

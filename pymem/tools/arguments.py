@@ -1,4 +1,4 @@
-"""Arguments that several tools have."""
+"""Arguments shared by several tools."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import Field
 
 from pymem.errors import NotFoundError
 from pymem.models import MemoryType
-from pymem.tools.kinds import Label, Labels, Number, Object, ScopeName, TypeWord, Uuid, Whole
+from pymem.tools.coercions import Int, Label, Labels, Number, Object, ScopeName, TypeWord, Uuid
 from pymem.tools.tool import Arguments
 
 Content = Annotated[
@@ -22,10 +22,10 @@ Butler = Annotated[ScopeName, Field(description="Name of the agent, such as 'hom
 Tags = Annotated[Labels[Label], Field(description="Labels such as ['travel', 'food'].")]
 Metadata = Annotated[
     Object[dict[str, Any]],
-    Field(description="An object with anything to keep with it, at most 64 KiB."),
+    Field(description="Any JSON object to store with it, at most 64 KiB."),
 ]
 Importance = Annotated[
-    Number, Field(ge=0, le=10, description="How much it matters: 0 trifle, 5 usual, 10 vital.")
+    Number, Field(ge=0, le=10, description="How much it matters: 0 trivial, 5 normal, 10 vital.")
 ]
 Confidence = Annotated[Number, Field(ge=0, le=1)]
 Relevance = Annotated[
@@ -33,39 +33,39 @@ Relevance = Annotated[
     Field(
         ge=0,
         le=1,
-        description="Leave out what fits less than this, 0 to 1; 0 for the nearest there is, "
-        "fitting or not. As configured if left out: only what fits, so an empty answer means "
-        "nothing fits.",
+        description="Minimum relevance of a result, 0 to 1; 0 returns the nearest memories even "
+        "if they are irrelevant. Default: as configured, which returns relevant memories only; an "
+        "empty answer then means that nothing is relevant.",
     ),
 ]
-Limit = Annotated[Whole, Field(ge=1, le=1000, description="How many results at most, 1 to 1000.")]
-Depth = Annotated[Whole, Field(ge=1, le=5)]
+Limit = Annotated[Int, Field(ge=1, le=1000, description="Maximum number of results, 1 to 1000.")]
+Depth = Annotated[Int, Field(ge=1, le=5)]
 MemoryTypeWord = TypeWord[MemoryType]
 MemoryId = Annotated[
-    Uuid, Field(description="Id (UUID) that a store or a search returned; never made up.")
+    Uuid, Field(description="Id (UUID) returned by a store or search; never make one up.")
 ]
 EntityId = Annotated[
     Uuid,
-    Field(description="Id (UUID) that entity_resolve or entity_create returned; never made up."),
+    Field(description="Id (UUID) from entity_resolve or entity_create; never make one up."),
 ]
 SearchScope = Annotated[
     ScopeName,
     Field(
-        description="Whose memories to look at. Left out: what you may see, your own and global "
-        "ones (all of them, if the server does not know which agent you are). The name of another "
-        "agent: its own and global ones. 'global': only those. '*': everything of the tenant."
+        description="Whose memories to search. Default: your own and global ones, or all of the "
+        "tenant's if the server does not know which agent you are. Name of another agent: its own "
+        "and global ones. 'global': only global ones. '*': everything of the tenant."
     ),
 ]
 
 
 class OneMemory(Arguments):
-    """Names one memory."""
+    """Identify one memory."""
 
-    memory_type: MemoryTypeWord = Field(description="What the id is of.")
+    memory_type: MemoryTypeWord = Field(description="Type of the memory with this id.")
     memory_id: MemoryId
 
     def not_found(self) -> NotFoundError:
-        """Return the error for an id that is not there."""
+        """Return the error for an unknown id."""
         return NotFoundError(
             f"no {self.memory_type} has id {self.memory_id}",
             hint="Find ids with memory_search, and check memory_type.",

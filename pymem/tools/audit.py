@@ -1,4 +1,4 @@
-"""Tools that tell what happened to memories and why they are found."""
+"""Tools that show what happened to memories and why recall returns them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from pydantic import Field
 from pymem.memory import Memory
 from pymem.models import to_json
 from pymem.tools.arguments import Limit, MemoryTypeWord, Relevance, SearchScope
-from pymem.tools.kinds import Labels, Uuid
+from pymem.tools.coercions import Labels, Uuid
 from pymem.tools.tool import Arguments, Group, tool
 
 
 class _Events(Arguments):
     memory_id: Uuid | None = Field(
-        None, description="Only events of this memory or entity (UUID); all if left out."
+        None, description="Only events of this memory or entity (UUID); default: all."
     )
     event_type: Annotated[str, Field(max_length=128)] | None = Field(
-        None, description="Only this kind, such as 'fact_created' or 'rule_harmful'."
+        None, description="Only this event type, such as 'fact_created' or 'rule_harmful'."
     )
     limit: Limit = 50
 
@@ -27,9 +27,9 @@ class _Events(Arguments):
     "memory_events",
     _Events,
     group="audit",
-    description="The audit stream: who did what to which memory and when, newest first. Use it for "
-    "questions such as who stored or forgot something. It holds no contents: read them with "
-    "memory_get.",
+    description="Read the audit stream: who did what to which memory and when, newest first. Use "
+    "it to find out who stored or forgot something, for example. Events hold no content: read it "
+    "with memory_get.",
     answer="events (each with event_type, memory_type, memory_id, actor, request_id, reason, "
     "payload, created_at) and count.",
     example={"event_type": "fact_retracted", "limit": 10},
@@ -46,10 +46,10 @@ async def _events(memory: Memory, arguments: _Events) -> dict[str, Any]:
 
 class _Explain(Arguments):
     topic: Annotated[str, Field(max_length=65536)] = Field(
-        description="What it is about, as for memory_recall."
+        description="The topic, as for memory_recall."
     )
     types: Labels[MemoryTypeWord] | None = Field(
-        None, description="Only these types; all if left out."
+        None, description="Only these types; default: all."
     )
     scope: SearchScope | None = None
     limit: Limit = 10
@@ -60,8 +60,8 @@ class _Explain(Arguments):
     "memory_explain",
     _Explain,
     group="audit",
-    description="Why memory_recall returns what it returns: every candidate with all parts of its "
-    "score, and what was dropped and why. Use it if something that should be recalled is not.",
+    description="Explain why memory_recall returns what it returns: every candidate with all parts "
+    "of its score, and why candidates were dropped. Use it if an expected memory is not recalled.",
     answer="results (each with position, outcome, memory_type, id, content, similarity, meaning, "
     "words, boosts, relevance, importance, recency, effective_confidence, score) and count.",
     example={"topic": "planning Ada's trip to Rome"},
@@ -78,4 +78,6 @@ async def _explain(memory: Memory, arguments: _Explain) -> dict[str, Any]:
     return {"results": to_json(found), "count": len(found)}
 
 
-AUDIT = Group("audit", "What happened to memories, and why they are found.", (_events, _explain))
+AUDIT = Group(
+    "audit", "What happened to memories, and why recall returns them.", (_events, _explain)
+)

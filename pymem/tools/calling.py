@@ -1,4 +1,4 @@
-"""Calling a tool, and what an agent is told when that fails."""
+"""Call a tool, and report failures to the agent."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from pymem.errors import (
     DatabaseError,
     IntegrityError,
     InvalidArgumentError,
+    LLMError,
     NotFoundError,
     PymemError,
-    SpawnError,
     TenantDeniedError,
     UnavailableError,
 )
 from pymem.memory import Memory
 from pymem.sanitize import MAX_JSON_DEPTH, clean_json, clean_text
-from pymem.tools.kinds import Object
+from pymem.tools.coercions import Object
 from pymem.tools.selecting import select_tools
 from pymem.tools.suggesting import suggest
 from pymem.tools.tool import RequestContext, Tool
@@ -42,21 +42,21 @@ async def answer_call(
     *,
     tools: Sequence[Tool[Any]] | None = None,
 ) -> tuple[dict[str, Any], bool]:
-    """Run a tool and return its JSON answer, and whether it tells an error.
+    """Run a tool; return its JSON answer and whether the answer is an error.
 
-    Arguments as for call_tool. No error of the call is raised: what is not the caller's to know or
-    to mend is logged here, and the answer says no more than what to do.
+    Takes the arguments of call_tool and raises no error of the call. Internal errors are logged
+    here, and the answer only says what to do next.
     """
     try:
         return await call_tool(memory, name, arguments, tools=tools), False
     except PymemError as error:
-        told = error_for_agents(error, tools)
-        if told is not error:
+        reported = error_for_agents(error, tools)
+        if reported is not error:
             logger.error("%s failed: %s [%s]", name[:100], error, error.code, exc_info=True)
     except Exception:
         logger.exception("%s failed", name[:100])
-        told = _FAILED
-    return error_answer(told, request_id_of(arguments)), True
+        reported = _FAILED
+    return error_answer(reported, request_id_of(arguments)), True
 
 
 async def call_tool(
@@ -69,13 +69,13 @@ async def call_tool(
     """Run a tool and return its JSON answer.
 
     Args:
-        memory: What it acts on.
-        name: Which tool.
-        arguments: What an agent passed.
-        tools: The tools that are switched on; those of the core if left out.
+        memory: The memory that the tool acts on.
+        name: Name of the tool.
+        arguments: The arguments that the agent passed.
+        tools: The enabled tools; default: the core tools.
 
     Raises:
-        PymemError: What went wrong.
+        PymemError: The call failed.
     """
     tools = select_tools() if tools is None else tools
     tool = next((tool for tool in tools if tool.name == name), None)
@@ -117,7 +117,7 @@ def _no_tool(name: str, tools: Sequence[Tool[Any]]) -> NotFoundError:
 
 
 def _check_size(arguments: dict[str, Any]) -> None:
-    """Refuse what is too large or too deep, before anything walks through it recursively."""
+    """Reject arguments that are too large or too deep, before any recursive code sees them."""
     characters = values = 0
     waiting: list[tuple[Any, int]] = [(arguments, 0)]
     while waiting:
@@ -134,7 +134,7 @@ def _check_size(arguments: dict[str, Any]) -> None:
             waiting += [(item, depth + 1) for item in value.values()]
         elif isinstance(value, list | tuple):
             waiting += [(item, depth + 1) for item in value]
-        # One level is the arguments themselves.
+        # The arguments themselves are one level.
         if depth > MAX_JSON_DEPTH + 1:
             raise InvalidArgumentError(
                 "the arguments are nested too deeply", hint=f"Nest at most {MAX_JSON_DEPTH} levels."
@@ -142,21 +142,21 @@ def _check_size(arguments: dict[str, Any]) -> None:
         if characters > _CHARACTERS or values + len(waiting) > _VALUES:
             raise InvalidArgumentError(
                 "the arguments are too large",
-                hint="Pass contents of at most 1 MiB, one memory a call; split longer text.",
+                hint="Pass at most 1 MiB of content and one memory per call; split longer text.",
             )
 
 
-# What agents are told of errors
+# Errors as agents see them
 
-_FAILED = DatabaseError("the memory failed", hint="Go on without it and tell the operator.")
+_FAILED = DatabaseError("the memory failed", hint="Continue without it and tell the operator.")
 
 
 def error_for_agents(error: PymemError, tools: Sequence[Tool[Any]] | None = None) -> PymemError:
-    """Return an error as an agent may see it: itself if written for callers, else no internals.
+    """Return an error as an agent may see it: unchanged if written for callers, else redacted.
 
     Args:
-        error: What went wrong.
-        tools: The tools that are switched on; those of the core if left out.
+        error: The error.
+        tools: The enabled tools; default: the core tools.
     """
     if error.code.startswith("PM"):
         names = {tool.name for tool in (select_tools() if tools is None else tools)}
@@ -171,7 +171,7 @@ def error_for_agents(error: PymemError, tools: Sequence[Tool[Any]] | None = None
             return TenantDeniedError(
                 "the server has no access to a memory",
                 code=error.code,
-                hint="Go on without it and tell the operator.",
+                hint="Continue without it and tell the operator.",
             )
         case InvalidArgumentError():
             return InvalidArgumentError(
@@ -183,30 +183,30 @@ def error_for_agents(error: PymemError, tools: Sequence[Tool[Any]] | None = None
             return IntegrityError(
                 "the values contradict what is stored",
                 code=error.code,
-                hint="Nothing was stored; look up what there is and correct the values.",
+                hint="Nothing was stored; look up what is stored and correct the values.",
             )
-        case SpawnError():
-            return SpawnError(
-                "the LLM of the consolidation gave no answer",
-                hint="Nothing is lost: the episodes are due again later. Tell the operator.",
+        case LLMError():
+            return LLMError(
+                "the consolidation LLM did not answer",
+                hint="Nothing is lost: the episodes will be retried later. Tell the operator.",
             )
     return _FAILED
 
 
-# Hints of the database name its functions, which an agent can only call as tools.
+# Hints from the database name SQL functions; an agent can only call tools.
 _SQL_FUNCTION = re.compile(r"\bmemory\.(\w+)(\([^)]*\))?")
 _TOOLS_OF_FUNCTIONS = {"keyword_search": ("memory_search", "memory_search with mode 'keyword'")}
 _CLAUSE_END = re.compile(r"(?<=[.;])\s+")
 
 
 def _hint_for_agents(hint: str, names: Collection[str]) -> str:
-    """Return a hint with tools for functions, without the clauses whose functions have none."""
+    """Replace SQL functions in a hint with tools; drop clauses whose function has no tool."""
     if _SQL_FUNCTION.search(hint) is None:
         return hint
     clauses = [_clause_for_agents(clause, names) for clause in _CLAUSE_END.split(hint)]
     kept = " ".join(clause for clause in clauses if clause is not None)
     if not kept:
-        return "No tool can change this: go on without it and tell the operator."
+        return "No tool can change this: continue without it and tell the operator."
     return kept[0].upper() + kept[1:].rstrip(".;") + "."
 
 
@@ -220,7 +220,7 @@ def _clause_for_agents(clause: str, names: Collection[str]) -> str | None:
 
 
 def _tool_of(function: str, names: Collection[str]) -> str | None:
-    """Return what an agent calls for an SQL function, None if no tool does the same."""
+    """Return what an agent calls instead of an SQL function, or None without such a tool."""
     short = function.removesuffix("_memory").removeprefix("list_")
     name, call = _TOOLS_OF_FUNCTIONS.get(function, ("", ""))
     if name in names:
@@ -235,7 +235,7 @@ _LISTED = 5
 
 
 def _invalid(tool: Tool[Any], error: ValidationError) -> InvalidArgumentError:
-    """Return what is wrong with the arguments, and what the first of the wrong ones should be."""
+    """Return the error for invalid arguments, with advice on the first of them."""
     problems = error.errors(include_url=False, include_input=False)
     message = "; ".join(_problem(problem) for problem in problems[:_LISTED])
     return InvalidArgumentError(message, hint=_advice(tool, problems[0]))
@@ -261,13 +261,13 @@ def _advice(tool: Tool[Any], problem: ErrorDetails) -> str:
     properties: dict[str, dict[str, Any]] = schema["properties"]
     known = f"Arguments of {tool.name}: {', '.join(properties)}."
     if name == "tenant_id":
-        return f"Leave tenant_id out: the tenant follows from the server. {known}"
+        return f"Leave tenant_id out: the server determines the tenant. {known}"
     if name not in properties:
         return suggest(name[:100], properties) + known
     wanted = properties[name]
     values = wanted.get("enum") or wanted.get("items", {}).get("enum")
     choices = f" Valid: {', '.join(values)}." if values else ""
-    rest = "" if name in schema.get("required", ()) else " It may be left out."
+    rest = "" if name in schema.get("required", ()) else " It is optional."
     return f"{name}: {wanted.get('description', '')}{choices}{rest}"
 
 
@@ -275,7 +275,7 @@ _REQUEST_CONTEXT: TypeAdapter[RequestContext] = TypeAdapter(Object[RequestContex
 
 
 def request_id_of(arguments: dict[str, Any]) -> str | None:
-    """Return the request id of arguments that may be malformed."""
+    """Return the request id from arguments that may be malformed."""
     context = arguments.get("request_context")
     if isinstance(context, str) and len(context) > _CONTEXT_CHARACTERS:
         return None

@@ -1,4 +1,4 @@
-"""Tools for who and what facts are about."""
+"""Tools for entities: the people, organizations and places that facts are about."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from pymem.errors import InvalidArgumentError, NotFoundError
 from pymem.memory import Memory
 from pymem.models import EntityType, to_json
 from pymem.tools.arguments import EntityId, Metadata
-from pymem.tools.kinds import Name, Names, Number, Object, Truth, Uuid, Word
+from pymem.tools.coercions import Bool, Name, Names, Number, Object, Uuid, Word
 from pymem.tools.tool import Arguments, Group, tool
 
 _ADA = "7b1c8a52-0f43-4f0e-8a55-2d1e6c1d9a10"
 _ADA_AGAIN = "1f6d2c90-6f0e-4a3b-9f7a-51c3f9d0b2e4"
 
-Aliases = Annotated[Names, Field(description="Other names it goes by.")]
+Aliases = Annotated[Names, Field(description="Other names for it.")]
 
 
 TenantId = Annotated[
     str,
     Field(
         max_length=128,
-        description="Leave it out: it follows from the server, and any other is refused.",
+        description="Leave it out: the server determines the tenant and rejects any other.",
     ),
 ]
 
 
 class _Create(Arguments):
-    canonical_name: Name = Field(description="The full name it goes by.")
-    entity_type: Word[EntityType] = Field(description="What it is.")
+    canonical_name: Name = Field(description="Its full name.")
+    entity_type: Word[EntityType] = Field(description="Type of the entity.")
     tenant_id: TenantId | None = None
     aliases: Aliases | None = None
     metadata: Metadata | None = None
@@ -41,8 +41,8 @@ class _Create(Arguments):
     "entity_create",
     _Create,
     group="entities",
-    description="Make an entity: a person, organization or place that facts are about, told apart "
-    "from others of the same name. Call entity_resolve first, and create one only if none fits.",
+    description="Create an entity: a person, organization or place that facts are about, distinct "
+    "from others of the same name. Call entity_resolve first; create one only if none matches.",
     answer="entity_id of the new entity.",
     example={"canonical_name": "Ada Lovelace", "entity_type": "person", "aliases": ["Ada"]},
     errors={
@@ -72,10 +72,10 @@ def _no_entity(entity_id: UUID) -> NotFoundError:
     "entity_get",
     _OneEntity,
     group="entities",
-    description="Read one entity by its id. To find the id from a name use entity_resolve; to find "
-    "facts about it use memory_search with its name.",
+    description="Read one entity by id. To find the id for a name, use entity_resolve; to find "
+    "facts about it, use memory_search with its name.",
     answer="entity: id, canonical_name, entity_type, aliases, metadata, lifecycle_state (active or "
-    "merged), merged_into (the entity that stands for it now), active_facts (how many), "
+    "merged), merged_into (the entity that replaces it), active_facts (how many), "
     "created_at, updated_at.",
     example={"entity_id": _ADA},
     errors={"PM001": "no entity has this id"},
@@ -91,10 +91,10 @@ async def _get(memory: Memory, arguments: _OneEntity) -> dict[str, Any]:
 class _Update(_OneEntity):
     canonical_name: Name | None = Field(None, description="The new name.")
     aliases: Aliases | None = Field(
-        None, description="All its other names: they replace those there are; [] for none."
+        None, description="All its other names; they replace the existing ones. [] removes them."
     )
     metadata: Metadata | None = Field(
-        None, description="An object whose keys are merged into what is there, at most 64 KiB."
+        None, description="An object merged into the existing metadata by key, at most 64 KiB."
     )
 
 
@@ -102,14 +102,14 @@ class _Update(_OneEntity):
     "entity_update",
     _Update,
     group="entities",
-    description="Change the name, aliases or metadata of an entity; what is left out stays. To add "
-    "an alias read the others with entity_get first and pass all of them. For two entities that "
-    "are the same use entity_merge.",
+    description="Change the name, aliases or metadata of an entity; what you leave out stays. To "
+    "add an alias, read the others with entity_get first and pass all of them. If two entities "
+    "are the same, use entity_merge.",
     answer="entity_id, updated: true.",
     example={"entity_id": _ADA, "aliases": ["Ada", "Countess of Lovelace"]},
     errors={
         "PM001": "no entity has this id",
-        "PM003": "it was merged into another one",
+        "PM003": "it was merged into another entity",
         "PM004": "another entity has this name and type",
     },
     repeats=True,
@@ -117,7 +117,7 @@ class _Update(_OneEntity):
 async def _update(memory: Memory, arguments: _Update) -> dict[str, Any]:
     if arguments.model_fields_set <= {"entity_id", "request_context"}:
         raise InvalidArgumentError(
-            "there is nothing to change", hint="Pass canonical_name, aliases or metadata."
+            "nothing to change", hint="Pass canonical_name, aliases or metadata."
         )
     updated = await memory.entity_update(
         arguments.entity_id,
@@ -133,24 +133,24 @@ async def _update(memory: Memory, arguments: _Update) -> dict[str, Any]:
 class _Hints(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
-    topic: str | None = Field(None, description="What the talk is about.")
-    mentioned_with: Names | None = Field(None, description="Names that were mentioned with it.")
+    topic: str | None = Field(None, description="Topic of the conversation.")
+    mentioned_with: Names | None = Field(None, description="Names mentioned together with it.")
     domain_scores: dict[Uuid, Annotated[Number, Field(ge=-1_000_000, le=1_000_000)]] | None = Field(
-        None, description="What to add to the score of an entity, by its id."
+        None, description="Points to add to the score of an entity, by its id."
     )
 
 
 class _Resolve(Arguments):
-    name: Name = Field(description="The name as it was said, whole or in part.")
+    name: Name = Field(description="The name as it was mentioned, in full or in part.")
     tenant_id: TenantId = "default"
     entity_type: Word[EntityType] | None = Field(
-        None, description="Only entities of this type; all if left out."
+        None, description="Only entities of this type; default: all."
     )
     context_hints: Object[_Hints] | None = Field(
-        None, description="What else is known, to tell entities of similar names apart."
+        None, description="Context that distinguishes entities with similar names."
     )
-    enable_fuzzy: Truth = Field(
-        False, description="Also find names that are only similar, such as misspelt ones."
+    enable_fuzzy: Bool = Field(
+        False, description="Also match similar names, such as misspelled ones."
     )
 
 
@@ -158,12 +158,11 @@ class _Resolve(Arguments):
     "entity_resolve",
     _Resolve,
     group="entities",
-    description="Find out whom or what a name means: the entities it may stand for, the best "
-    "first. Use it before entity_create, and for the entity_id of memory_store_fact. It makes "
-    "nothing.",
+    description="Find the entities that a name may refer to, best match first. Use it before "
+    "entity_create, and to get the entity_id for memory_store_fact. It creates nothing.",
     answer="results (each with entity_id, canonical_name, entity_type, score, name_match: exact "
-    "100, alias 80, prefix 50, fuzzy 20 before hints are added, aliases) and count. Two results of "
-    "about the same score: ask the user which one is meant.",
+    "100, alias 80, prefix 50, fuzzy 20 before hints are added, aliases) and count. If two results "
+    "score about the same, ask the user which one is meant.",
     example={
         "name": "Ada",
         "entity_type": "person",
@@ -184,31 +183,33 @@ async def _resolve(memory: Memory, arguments: _Resolve) -> dict[str, Any]:
     if not found:
         wider = "" if arguments.enable_fuzzy else "try enable_fuzzy, "
         answer["hint"] = (
-            f"No entity fits: {wider}leave out entity_type, try another name, or make one with "
-            "entity_create."
+            f"No entity matches: {wider}leave out entity_type, try another name, or create one "
+            "with entity_create."
         )
     return answer
 
 
 class _Merge(Arguments):
-    source_entity_id: EntityId = Field(description="Id (UUID) of the entity that is given up.")
-    target_entity_id: EntityId = Field(description="Id (UUID) of the entity that stays.")
+    source_entity_id: EntityId = Field(
+        description="Id (UUID) of the duplicate entity, which is merged away."
+    )
+    target_entity_id: EntityId = Field(description="Id (UUID) of the entity to keep.")
 
 
 @tool(
     "entity_merge",
     _Merge,
     group="entities",
-    description="Merge an entity, the source, into another one, the target, because both are the "
-    "same. All facts about the source become facts about the target; where both have a fact of the "
-    "same scope and predicate, the one with the higher confidence stays. Check both with "
+    description="Merge one entity, the source, into another, the target, because they are the "
+    "same. All facts about the source become facts about the target; where both have a fact with "
+    "the same scope and predicate, the one with higher confidence stays. Check both with "
     "entity_get first, and ask the user if in doubt.",
     answer="source_entity_id, target_entity_id and what changed: facts_repointed, "
     "facts_superseded, historical_facts_moved, aliases_added.",
     example={"source_entity_id": _ADA_AGAIN, "target_entity_id": _ADA},
     errors={
         "PM001": "one of them does not exist",
-        "PM004": "one of them was merged away already; the message tells into which",
+        "PM004": "one of them is already merged; the message says into which",
     },
     destroys=True,
 )
@@ -223,7 +224,7 @@ async def _merge(memory: Memory, arguments: _Merge) -> dict[str, Any]:
 
 ENTITIES = Group(
     "entities",
-    "Who and what facts are about.",
+    "The people, organizations and places that facts are about.",
     (_create, _get, _update, _resolve, _merge),
     is_core=True,
 )

@@ -1,4 +1,4 @@
-"""Tools that say how memories proved themselves."""
+"""Tools that report whether memories proved right."""
 
 from __future__ import annotations
 
@@ -9,24 +9,27 @@ from pydantic import Field
 from pymem.memory import Memory
 from pymem.models import to_json
 from pymem.tools.arguments import MemoryId, OneMemory
-from pymem.tools.kinds import Object
+from pymem.tools.coercions import Object
 from pymem.tools.tool import Arguments, Group, tool
 
 _ID = "0d55c9a1-5a3c-4c07-9b0c-3f1f5a2f7c11"
 _STANDING = (
-    "how the rule stands: memory_type, id, maturity, effectiveness_score, applied_count, "
+    "the state of the rule: memory_type, id, maturity, effectiveness_score, applied_count, "
     "success_count, harmful_count, needs_inversion."
 )
-_ERRORS = {"PM001": "no rule has this id", "PM003": "the rule is forgotten, or a warning by now"}
+_ERRORS = {
+    "PM001": "no rule has this id",
+    "PM003": "the rule is forgotten, or has become a warning",
+}
 
 
 @tool(
     "memory_confirm",
     OneMemory,
     group="feedback",
-    description="Say that a fact or rule was seen to hold still, for example because the user said "
-    "so again: its confidence starts to decay anew. Not for episodes, and not just because it was "
-    "recalled.",
+    description="Confirm that a fact or rule still holds, for example because the user said so "
+    "again. This restarts the decay of its confidence. Not for episodes, and not just because a "
+    "memory was recalled.",
     answer="memory_type, id, confirmed: true.",
     example={"memory_type": "fact", "memory_id": _ID},
     errors={
@@ -42,7 +45,7 @@ async def _confirm(memory: Memory, arguments: OneMemory) -> dict[str, Any]:
 
 MarkContext = Annotated[
     Object[dict[str, Any]],
-    Field(description="An object with anything to keep with the mark, at most 64 KiB."),
+    Field(description="Any JSON object to store with the mark, at most 64 KiB."),
 ]
 
 
@@ -55,8 +58,8 @@ class _MarkHelpful(Arguments):
     "memory_mark_helpful",
     _MarkHelpful,
     group="feedback",
-    description="Say that a rule was applied and helped. Once for each time. Rules earn trust by "
-    "it: from candidate to established to proven.",
+    description="Report that a rule was applied and helped, once per application. This is how "
+    "rules earn trust, from candidate to established to proven.",
     answer=_STANDING,
     example={"rule_id": _ID},
     errors=_ERRORS,
@@ -78,8 +81,8 @@ class _MarkHarmful(Arguments):
     "memory_mark_harmful",
     _MarkHarmful,
     group="feedback",
-    description="Say that a rule was applied and did harm, and why. Harm counts four times as much "
-    "as help; a rule that keeps doing harm turns into a warning. To drop a rule at once use "
+    description="Report that a rule was applied and did harm, and why. Harm counts four times as "
+    "much as help; a rule that keeps doing harm becomes a warning. To drop a rule at once, use "
     "memory_forget.",
     answer=_STANDING,
     example={"rule_id": _ID, "reason": "The user wanted no reminder on Sundays."},
@@ -94,7 +97,7 @@ async def _mark_harmful(memory: Memory, arguments: _MarkHarmful) -> dict[str, An
 
 FEEDBACK = Group(
     "feedback",
-    "Saying how facts and rules proved themselves.",
+    "Report whether facts and rules proved right.",
     (_confirm, _mark_helpful, _mark_harmful),
     is_core=True,
 )

@@ -9,17 +9,17 @@ from pydantic import Field
 from pymem.memory import Memory
 from pymem.models import Direction, Relation, to_json
 from pymem.tools.arguments import Depth, EntityId, Limit, OneMemory, SearchScope
-from pymem.tools.kinds import Labels, Word
+from pymem.tools.coercions import Labels, Word
 from pymem.tools.tool import Arguments, Group, tool
 
 
 class _Related(OneMemory):
-    max_depth: Depth = Field(1, description="How many links to follow, 1 to 5.")
+    max_depth: Depth = Field(1, description="Maximum number of links to follow, 1 to 5.")
     relations: Labels[Word[Relation]] | None = Field(
-        None, description="Only links of these relations; all if left out."
+        None, description="Only links with these relations; default: all."
     )
     direction: Word[Direction] = Field(
-        "both", description="Links from it (outgoing), to it (incoming) or both."
+        "both", description="Links from the memory (outgoing), to it (incoming) or both."
     )
     limit: Limit = 50
 
@@ -28,8 +28,8 @@ class _Related(OneMemory):
     "memory_related",
     _Related,
     group="graph",
-    description="Follow the links of a memory: what it was drawn from, supports, contradicts or "
-    "replaced. Use it to check where something comes from. For memories about the same topic use "
+    description="Follow the links of a memory: what it was derived from, supports, contradicts or "
+    "replaced. Use it to check where a memory comes from. For memories about the same topic, use "
     "memory_search.",
     answer="results (the memories the links lead to, nearest first, with depth and relation) and "
     "count; none for an unknown id.",
@@ -57,9 +57,9 @@ class _Contradictions(Arguments):
     "memory_contradictions",
     _Contradictions,
     group="graph",
-    description="Pairs of memories of which one may have to go: such as contradict each other, and "
-    "facts whose keys differ only in spelling. Use it to clean up, with the user deciding; then "
-    "memory_forget one of a pair.",
+    description="List pairs of memories that may need cleanup: memories that contradict each "
+    "other, and facts whose keys differ only in spelling. Let the user decide, then call "
+    "memory_forget for one of the pair.",
     answer="results (each with kind, and type, id, content, confidence and created_at of both, as "
     "source_… and target_…) and count.",
     example={"scope": "travel", "limit": 20},
@@ -72,7 +72,7 @@ async def _contradictions(memory: Memory, arguments: _Contradictions) -> dict[st
 
 class _Neighbors(Arguments):
     entity_id: EntityId
-    max_depth: Depth = Field(1, description="How many steps away, 1 to 5.")
+    max_depth: Depth = Field(1, description="Maximum distance in steps, 1 to 5.")
     limit: Limit = 50
 
 
@@ -80,8 +80,8 @@ class _Neighbors(Arguments):
     "entity_neighbors",
     _Neighbors,
     group="graph",
-    description="The entities around one: those that facts connect it with. Use it for questions "
-    "such as who belongs to someone's family.",
+    description="List the entities that facts connect with one entity. Use it for questions such "
+    "as who belongs to someone's family.",
     answer="results (each with entity_id, canonical_name, entity_type, depth, relation and "
     "direction of the edge that leads there, via_entity_id) and count; none for an unknown id.",
     example={"entity_id": "7b1c8a52-0f43-4f0e-8a55-2d1e6c1d9a10"},
@@ -94,6 +94,6 @@ async def _neighbors(memory: Memory, arguments: _Neighbors) -> dict[str, Any]:
 
 GRAPH = Group(
     "graph",
-    "Following the connections between memories and between entities.",
+    "Follow the connections between memories and between entities.",
     (_related, _contradictions, _neighbors),
 )

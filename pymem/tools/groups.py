@@ -28,7 +28,7 @@ GROUPS: tuple[Group, ...] = (
     GRAPH,
     AUDIT,
 )
-"""Every group, those of the core first."""
+"""All groups, core first."""
 
 TOOLS: tuple[Tool[Any], ...] = tuple(tool for group in GROUPS for tool in group.tools)
-"""Every tool, switched on or not."""
+"""All tools, enabled or not."""

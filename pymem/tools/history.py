@@ -1,4 +1,4 @@
-"""Tools for what was, and for bringing it back."""
+"""Tools that read and restore the past."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _ID = "0d55c9a1-5a3c-4c07-9b0c-3f1f5a2f7c11"
     "memory_restore",
     OneMemory,
     group="history",
-    description="Bring back a memory that was forgotten, superseded or has expired, because it is "
-    "right after all. A fact does not come back while another one is active in its place: "
+    description="Restore a memory that was forgotten, was superseded or has expired, because it is "
+    "right after all. A fact cannot be restored while another one is active under the same key: "
     "forget that one first with memory_forget.",
     answer="memory_type, id, restored: true.",
     example={"memory_type": "fact", "memory_id": _ID},
     errors={
         "PM001": "no memory of this type has this id",
-        "PM003": "another fact has its place, or its entity was merged away",
+        "PM003": "another fact is active under its key, or its entity was merged",
     },
     repeats=True,
 )
@@ -37,18 +37,18 @@ async def _restore(memory: Memory, arguments: OneMemory) -> dict[str, Any]:
 
 
 class _FactHistory(Arguments):
-    fact_id: MemoryId = Field(description="Id (UUID) of any of the facts, old or new.")
+    fact_id: MemoryId = Field(description="Id (UUID) of any version of the fact, old or new.")
 
 
 @tool(
     "memory_fact_history",
     _FactHistory,
     group="history",
-    description="Read what a fact said before: all facts that superseded each other, oldest first. "
-    "Use it for questions such as when something changed. For what was known or held at one time "
-    "use memory_recall with known_at or valid_at.",
-    answer="versions (each with id, content, valid_from and valid_to: when it held in the world, "
-    "known_from and known_to: when it was believed, who stored it) and count.",
+    description="Read earlier versions of a fact: all facts that superseded each other, oldest "
+    "first. Use it to find out when something changed, for example. For what was known or true at "
+    "a given time, use memory_recall with known_at or valid_at.",
+    answer="versions (each with id, content, valid_from and valid_to: when it was true, "
+    "known_from and known_to: when the memory believed it, who stored it) and count.",
     example={"fact_id": _ID},
     errors={"PM001": "no fact has this id"},
     reads_only=True,
@@ -63,15 +63,15 @@ async def _fact_history(memory: Memory, arguments: _FactHistory) -> dict[str, An
 
 
 class _Unmerge(Arguments):
-    entity_id: EntityId = Field(description="Id (UUID) of the entity that was given up.")
+    entity_id: EntityId = Field(description="Id (UUID) of the entity that was merged away.")
 
 
 @tool(
     "entity_unmerge",
     _Unmerge,
     group="history",
-    description="Take a merge of two entities back: the one that was given up is one of its own "
-    "again, with the facts it brought along.",
+    description="Undo a merge of two entities: the source becomes a separate entity again, with "
+    "the facts it brought along.",
     answer="entity_id, target_entity_id and what changed: facts_returned, facts_reactivated, "
     "facts_kept, aliases_removed.",
     example={"entity_id": "1f6d2c90-6f0e-4a3b-9f7a-51c3f9d0b2e4"},
@@ -84,4 +84,4 @@ async def _unmerge(memory: Memory, arguments: _Unmerge) -> dict[str, Any]:
     }
 
 
-HISTORY = Group("history", "What was, and bringing it back.", (_restore, _fact_history, _unmerge))
+HISTORY = Group("history", "Read and restore the past.", (_restore, _fact_history, _unmerge))

@@ -1,4 +1,4 @@
-"""Tools that look after the memory as a whole."""
+"""Tools that manage the memory as a whole."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from pymem.tools.tool import Arguments, Group, tool
     OneMemory,
     group="management",
     description="Forget one memory that is wrong or unwanted, for example because the user asks "
-    "for it: it is not found any more. To correct a fact store it anew instead "
+    "for it. Searches no longer find it. To correct a fact, store it again instead "
     "(memory_store_fact).",
-    answer="memory_type, id, forgotten: true. To forget it again changes nothing.",
+    answer="memory_type, id, forgotten: true. Forgetting it again changes nothing.",
     example={"memory_type": "fact", "memory_id": "0d55c9a1-5a3c-4c07-9b0c-3f1f5a2f7c11"},
     errors={"PM001": "no memory of this type has this id"},
     destroys=True,
@@ -38,13 +38,13 @@ class _Stats(Arguments):
     "memory_stats",
     _Stats,
     group="management",
-    description="How much the memory holds, by type and state, and what waits to be worked on. Use "
-    "it to see whether there is anything to search, and in which scopes.",
+    description="Count the memories by type and state, and the work that is waiting. Use it to see "
+    "whether there is anything to search, and in which scopes.",
     answer="episodes (total, unconsolidated, backlog_age_hours, consolidated, failed, dead_letter, "
-    "expired; always all of them), facts (active, fading, superseded, expired, retracted), rules "
-    "(candidate, established, proven, anti_pattern, forgotten), embeddings (pending); without "
-    "scope, or with '*', also scopes: all there are, the largest first, with the episodes, facts "
-    "and rules to be found in each.",
+    "expired; always for all scopes), facts (active, fading, superseded, expired, retracted), "
+    "rules (candidate, established, proven, anti_pattern, forgotten), embeddings (pending); "
+    "without scope, or with '*', also scopes: every scope, largest first, with its numbers of "
+    "searchable episodes, facts and rules.",
     example={"scope": "travel"},
     reads_only=True,
 )
@@ -60,5 +60,5 @@ async def _stats(memory: Memory, arguments: _Stats) -> dict[str, Any]:
 
 
 MANAGEMENT = Group(
-    "management", "Forgetting, and how much there is.", (_forget, _stats), is_core=True
+    "management", "Forget memories, and count them.", (_forget, _stats), is_core=True
 )

@@ -1,4 +1,4 @@
-"""Why little was found: an empty memory, a misspelt scope, too narrow a scope, or no match."""
+"""Why little was found: an empty memory, a misspelled scope, too narrow a scope, or no match."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pymem.tools.suggesting import suggest
 _MANY = 1000
 _SHOWN = 20
 
-# How an agent looks everywhere, by the argument that says where it looked.
+# How an agent searches everywhere, by the argument that limited its search.
 _WIDER = {
     "scope": "pass scope '*' to look everywhere",
     "butler": "call memory_search with scope '*' to look everywhere",
@@ -28,13 +28,13 @@ async def explain_little(
     chose_types: bool = False,
     nothing_found: bool,
 ) -> dict[str, Any]:
-    """Return how much was searched (by type) and, if that helps, a hint and the scopes there are.
+    """Return how many memories were searched, by type, with a hint and the known scopes if useful.
 
     Args:
-        memory: What was searched.
+        memory: The memory that was searched.
         types: The types that were searched.
-        scope: The scope that was named, None for none.
-        argument: What the tool calls it.
+        scope: The scope that the caller named, if any.
+        argument: The tool's name for that argument.
         chose_types: Whether the caller named the types.
         nothing_found: Whether the answer is empty.
     """
@@ -43,7 +43,7 @@ async def explain_little(
     searched = {kind: _count(scopes, kind, visible) for kind in types}
     answer: dict[str, Any] = {"searched": searched}
     if not scopes:
-        return answer | {"hint": "The memory is empty: nothing was stored yet."}
+        return answer | {"hint": "The memory is empty: nothing has been stored yet."}
     names = [row.scope for row in scopes]
     if scope not in {None, "*", "global", *names} and len(scopes) < _MANY:
         guess = suggest(str(scope), names, quoted=True)
@@ -71,7 +71,7 @@ async def explain_little(
 
 
 def _count(scopes: list[Scope], kind: str, scope: str | None) -> int:
-    """Return how many memories of a type a search in a scope, None for all, looks at."""
+    """Return how many memories of a type a search looks at; scope None: everywhere."""
     wanted = {scope} if kind == "episode" else {scope, "global"}
     return sum(
         {"episode": row.episodes, "fact": row.facts, "rule": row.rules}[kind]

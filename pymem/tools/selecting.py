@@ -1,4 +1,4 @@
-"""Which tools are switched on."""
+"""Which tools are enabled."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pymem.tools.tool import Tool
 
 
 def select_tools(selection: str | Sequence[str] = "core") -> tuple[Tool[Any], ...]:
-    """Return the tools of the groups that are named, in the order of their declaration.
+    """Return the tools of the named groups, in the order of their declaration.
 
     Args:
         selection: Names of groups, as a list or separated by commas; ``core`` stands for the groups
             that are on by default, ``all`` for every group.
 
     Raises:
-        InvalidArgumentError: No such group, or none named.
+        InvalidArgumentError: A group is unknown, or none is named.
     """
     parts = selection.split(",") if isinstance(selection, str) else selection
     names = {part.strip().lower() for part in parts} - {""}

@@ -1,4 +1,4 @@
-"""Which known name somebody may have meant."""
+"""Suggest a known name for an unknown one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from collections.abc import Iterable
 
 
 def suggest(name: str, known: Iterable[str], *, quoted: bool = False) -> str:
-    """Return the question whether the most similar known name was meant, or an empty text."""
+    """Return "Did you mean …? " with the most similar known name, or an empty string."""
     similar = difflib.get_close_matches(name, list(known), 1)
     return "".join(f"Did you mean {repr(one) if quoted else one}? " for one in similar)

@@ -1,4 +1,4 @@
-"""What a tool is."""
+"""The declaration of a tool."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core.core_schema import NullableSchema
 
 from pymem.memory import Memory
-from pymem.tools.kinds import Object, is_blank
+from pymem.tools.coercions import Object, is_blank
 
 
 class RequestContext(BaseModel):
-    """Who asks, for tracing. It grants nothing: the tenant follows from the server's login."""
+    """Who asks, for tracing. It grants nothing: the server's login determines the tenant."""
 
     model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
 
     request_id: str | None = Field(
-        None, max_length=128, description="Comes back in the answer; kept in the audit."
+        None, max_length=128, description="Returned in the answer and recorded in the audit stream."
     )
     tenant_id: str | None = Field(None, max_length=128)
 
@@ -38,7 +38,7 @@ class Arguments(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _leave_out(cls, values: Any) -> Any:
-        """Take what is optional and null or blank for left out: models fill in every argument."""
+        """Drop optional arguments that are null or blank: models fill in every argument."""
         if not isinstance(values, dict):
             return values
         optional = {name for name, field in cls.model_fields.items() if not field.is_required()}
@@ -50,7 +50,7 @@ class Arguments(BaseModel):
 
     @property
     def claimed_tenants(self) -> list[str]:
-        """The tenants that the caller says to act for: each must be that of the request."""
+        """The tenants that the caller claims to act for; each must be that of the request."""
         named = getattr(self, "tenant_id", None) if "tenant_id" in self.model_fields_set else None
         context = self.request_context
         return [
@@ -67,20 +67,20 @@ Handler = Callable[[Memory, A], Awaitable[dict[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class Tool(Generic[A]):
-    """A tool: what an agent is told of it, and what it does.
+    """A tool: its description for agents, and its implementation.
 
     Attributes:
-        name: What it is called by.
-        description: When to use it, when not, and what it does; for an agent.
-        arguments: What it takes.
-        answer: What comes back, in words.
-        example: Arguments that make sense.
-        errors: Codes of the errors it has to expect besides PM002, and what each means.
-        run: Does it; the memory acts on behalf of the request already.
-        group: The group it is switched on with.
-        reads_only: Whether it leaves the memories as they are.
-        destroys: Whether something is found no more afterwards.
-        repeats: Whether to call it again with the same arguments changes nothing more.
+        name: Its name.
+        description: What it does, when to use it and when not, for an agent.
+        arguments: The model of its arguments.
+        answer: What it returns, in words.
+        example: Example arguments.
+        errors: Error codes to expect besides PM002, each with its meaning.
+        run: The implementation; the memory already acts for the request.
+        group: The group that it belongs to.
+        reads_only: Whether it leaves the memories unchanged.
+        destroys: Whether it makes something unsearchable.
+        repeats: Whether it is idempotent.
     """
 
     name: str
@@ -96,7 +96,7 @@ class Tool(Generic[A]):
     repeats: bool = False
 
     def for_agents(self) -> str:
-        """Return all an agent is told: what it is for, what comes back, an example."""
+        """Return the text for agents: the description, what the tool returns, an example."""
         example = json.dumps(self.example, ensure_ascii=False)
         return f"{self.description}\n\nReturns {self.answer}\n\nExample: {example}"
 
@@ -115,10 +115,10 @@ def _schema_of(arguments: type[Arguments]) -> dict[str, Any]:
 
 
 class _TidySchema(GenerateJsonSchema):
-    """Leaves out what does not help a model: titles, references, nulls."""
+    """Leaves out what does not help an LLM: titles, references, nulls."""
 
     def generate_inner(self, schema: Any) -> JsonSchemaValue:
-        # Without its name a part is not moved to the definitions.
+        # A part without a name is inlined instead of moved to the definitions.
         tidied = super().generate_inner({key: schema[key] for key in schema if key != "ref"})
         return {
             _KEYWORDS.get(key, key): value
@@ -133,19 +133,19 @@ class _TidySchema(GenerateJsonSchema):
         return False
 
 
-# What pydantic calls the bounds of a number that a validator runs before.
+# Pydantic's names for the bounds of a number with a before-validator.
 _KEYWORDS = {"ge": "minimum", "le": "maximum"}
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Tools that are switched on and off together.
+    """Tools that are enabled together.
 
     Attributes:
-        name: What it is selected by.
+        name: Its name in a selection.
         description: What its tools are for.
         tools: Its tools.
-        is_core: Whether it is on unless another selection is made.
+        is_core: Whether it is enabled by default.
     """
 
     name: str
@@ -167,7 +167,7 @@ def tool(
     destroys: bool = False,
     repeats: bool = False,
 ) -> Callable[[Handler[A]], Tool[A]]:
-    """Return a decorator that makes a tool of the function that runs it."""
+    """Return a decorator that turns a function into a tool."""
 
     def declare(run: Handler[A]) -> Tool[A]:
         return Tool(

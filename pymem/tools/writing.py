@@ -18,7 +18,7 @@ from pymem.tools.arguments import (
     Scope,
     Tags,
 )
-from pymem.tools.kinds import Moment, Name, Uuid, Word
+from pymem.tools.coercions import Name, Timestamp, Uuid, Word
 from pymem.tools.tool import Arguments, Group, tool
 
 Permanence = Literal["permanent", "stable", "standard", "volatile", "ephemeral"]
@@ -27,12 +27,12 @@ Permanence = Literal["permanent", "stable", "standard", "volatile", "ephemeral"]
 class _StoreEpisode(Arguments):
     content: Content
     butler: Butler
-    session_id: Uuid | None = Field(None, description="The session (UUID) it comes from.")
+    session_id: Uuid | None = Field(None, description="Session (UUID) that it comes from.")
     importance: Importance = 5.0
     source_class: Word[SourceClass] = Field(
         "agent",
-        description="Whose word it is: what the user said, your own observation, a tool's answer, "
-        "or external content such as a web page or a mail.",
+        description="Where it comes from: the user's own words, your observation, a tool's output, "
+        "or external content such as a web page or an email.",
     )
 
 
@@ -40,10 +40,10 @@ class _StoreEpisode(Arguments):
     "memory_store_episode",
     _StoreEpisode,
     group="writing",
-    description="Store what happened: an observation worth remembering, in a sentence or a few. "
-    "Use it at the end of a session or task. Not for transcripts, and not for what is known for "
-    "good: use memory_store_fact. An episode is forgotten after a week; facts and rules worth "
-    "keeping are drawn from it by then.",
+    description="Store what happened: an observation worth remembering, in one or a few sentences. "
+    "Use it at the end of a session or task. Not for transcripts, and not for lasting knowledge: "
+    "use memory_store_fact. An episode expires after a week; facts and rules worth keeping are "
+    "derived from it by then.",
     answer="the id of the new episode: memory_type, id.",
     example={"content": "Ada moved her flight to Friday.", "butler": "travel", "importance": 6},
 )
@@ -60,17 +60,17 @@ async def _store_episode(memory: Memory, arguments: _StoreEpisode) -> dict[str, 
 
 class _StoreFact(Arguments):
     subject: Name = Field(
-        description="Who or what it is about, always named the same way, such as 'user'."
+        description="Who or what it is about, such as 'user'; always use the same name."
     )
     predicate: Name = Field(
-        description="Which property or relation, such as 'favorite_color' or 'lives_in'."
+        description="Property or relation, such as 'favorite_color' or 'lives_in'."
     )
     content: Content
     importance: Importance = 5.0
     permanence: Word[Permanence] = Field(
         "standard",
-        description="How lasting it is: a birthday is permanent, a home stable, a plan volatile, "
-        "today's mood ephemeral. Sets how fast confidence in it decays.",
+        description="How long it stays true: a birthday is permanent, a home stable, a plan "
+        "volatile, today's mood ephemeral. Determines how fast its confidence decays.",
     )
     scope: Scope = "global"
     tags: Tags | None = None
@@ -78,18 +78,20 @@ class _StoreFact(Arguments):
         None, description="Id (UUID) of the entity it is about, from entity_resolve."
     )
     object_entity_id: EntityId | None = Field(
-        None, description="Id (UUID) of another entity that the content names, if it relates two."
+        None, description="Id (UUID) of the other entity, if the fact relates two entities."
     )
-    confidence: Confidence = Field(1.0, description="How sure it is: 0 a guess, 1 certain.")
+    confidence: Confidence = Field(
+        1.0, description="How certain it is, from 0 (a guess) to 1 (certain)."
+    )
     source_episode_id: Uuid | None = Field(
-        None, description="Id (UUID) of the episode it was drawn from."
+        None, description="Id (UUID) of the episode that it was derived from."
     )
     metadata: Metadata | None = None
-    valid_from: Moment | None = Field(
-        None, description="Since when it holds in the world (ISO 8601); now if left out."
+    valid_from: Timestamp | None = Field(
+        None, description="When it becomes true (ISO 8601); default: now."
     )
-    valid_to: Moment | None = Field(
-        None, description="From when on it holds no more (ISO 8601); open if left out."
+    valid_to: Timestamp | None = Field(
+        None, description="When it stops being true (ISO 8601); default: open-ended."
     )
 
 
@@ -99,7 +101,7 @@ class _StoreFact(Arguments):
     group="writing",
     description="Store what is known about someone or something, as subject, predicate and "
     "content. One fact per call. A fact with the same subject and predicate in the same scope "
-    "replaces the one before, which stays as history: so correct a fact by storing it anew under "
+    "replaces the previous one, which stays as history: to correct a fact, store it again under "
     "the same subject and predicate. Not for events (memory_store_episode) or instructions "
     "(memory_store_rule).",
     answer="the id of the new fact: memory_type, id.",
@@ -143,8 +145,9 @@ class _StoreRule(Arguments):
     _StoreRule,
     group="writing",
     description="Store guidance on how to behave, as one instruction that can be followed. Use it "
-    "when the user says how to do things, or when experience shows it. Not for what is known "
-    "(memory_store_fact). A rule starts as a candidate and earns trust by memory_mark_helpful.",
+    "when the user says how to do things, or when experience shows it. Not for knowledge "
+    "(memory_store_fact). A rule starts as a candidate and earns trust through "
+    "memory_mark_helpful.",
     answer="the id of the new rule: memory_type, id.",
     example={"content": "Ask before booking anything above 100 euros.", "scope": "travel"},
 )
@@ -155,7 +158,7 @@ async def _store_rule(memory: Memory, arguments: _StoreRule) -> dict[str, Any]:
 
 WRITING = Group(
     "writing",
-    "Storing what happened, what is known and how to behave.",
+    "Store what happened, what is known and how to behave.",
     (_store_episode, _store_fact, _store_rule),
     is_core=True,
 )

@@ -4,8 +4,8 @@ begin;
 
 set local role memory_owner;
 
--- Triggers of the same kind fire in the order of their names: "prepare" before "start_state", which
--- looks at what it may have changed.
+-- Triggers of the same kind fire in the order of their names: "prepare" runs before "start_state",
+-- which sees its changes.
 create or replace function memory.attach_triggers(memory_type text)
   returns void
   language plpgsql
@@ -22,7 +22,7 @@ begin
   where t.memory_type = attach_triggers.memory_type;
   perform memory.define_recorder(memory_type);
 
-  -- What begins a new state of a row.
+  -- A change of these columns begins a new state of the row.
   v_columns := array(
     select c.column_name::text
     from memory.changing_columns(memory_type) as c
@@ -82,8 +82,8 @@ end;
 $$;
 
 comment on function memory.attach_triggers(text) is
-'Gives the table of a type the triggers that all types have: audit, history, embedding queue and '
-'statistics of the corpus. A change that adds a type or a column calls it; the triggers that only '
-'one type has are in triggers/.';
+'Attaches the triggers that all types share to the table of a type: audit, history, embedding '
+'queue and corpus statistics. A change that adds a type or a column must call it. Triggers of a '
+'single type are in triggers/.';
 
 commit;

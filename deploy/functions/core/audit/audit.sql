@@ -4,8 +4,8 @@ begin;
 
 set local role memory_owner;
 
--- What is created is audited a statement at a time: for many rows that costs a fraction of a
--- trigger for each. The events of a statement come in the order of the ids.
+-- Creation is audited per statement: for many rows that costs a fraction of a row trigger. The
+-- events of a statement are ordered by id.
 
 create or replace function memory.audit_created()
   returns trigger
@@ -33,7 +33,7 @@ begin
       from (
         select
           n.tenant_id, n.id, n.lifecycle_state,
-          -- It came with this statement: a foreign key keeps it from being there earlier.
+          -- The same statement created it: a foreign key rules out an earlier successor.
           case n.lifecycle_state when 'superseded' then (
             select f.id
             from memory.facts as f
@@ -77,9 +77,9 @@ end;
 $$;
 
 comment on function memory.audit_created() is
-'Trigger of a statement: writes the event that memory.transitions declares for the state in which '
-'a row is created. A fact that is created together with its successor was active until then: it '
-'has both events, the second one just before that of the successor. Argument: the memory type. '
+'Statement trigger: writes the event that memory.transitions declares for the initial state of '
+'each created row. A fact that is created together with its successor was active until then: it '
+'gets both events, the second one just before that of the successor. Argument: the memory type. '
 'Errors: PM003 undeclared state.';
 
 create or replace function memory.audit_transition()
@@ -103,10 +103,10 @@ end;
 $$;
 
 comment on function memory.audit_transition() is
-'Trigger: refuses a change of lifecycle_state that memory.transitions does not declare and '
-'writes the event of one that it does. Argument: the memory type. Errors: PM003.';
+'Trigger: rejects changes of lifecycle_state that memory.transitions does not declare, and writes '
+'the events of those that it does. Argument: the memory type. Errors: PM003.';
 
--- memory.entity_merge and memory.entity_unmerge change the entity last, when all counts are known.
+-- memory.entity_merge and memory.entity_unmerge update the entity last, once all counts are known.
 create or replace function memory.audit_merge()
   returns trigger
   language plpgsql
@@ -134,8 +134,8 @@ end;
 $$;
 
 comment on function memory.audit_merge() is
-'Trigger: the same as audit_transition for an entity that is merged or unmerged; the event tells '
-'both entities and what the merge changed, in numbers. Errors: PM003.';
+'Trigger: like audit_transition, for an entity that is merged or unmerged. The event names both '
+'entities and counts what the merge changed. Errors: PM003.';
 
 create or replace function memory.audit_maturity()
   returns trigger
@@ -151,7 +151,7 @@ end;
 $$;
 
 comment on function memory.audit_maturity() is
-'Trigger: the same as audit_transition for the maturity of a rule. Errors: PM003.';
+'Trigger: like audit_transition, for the maturity of a rule. Errors: PM003.';
 
 create or replace function memory.write_transition(
   tenant_id text,
@@ -187,7 +187,7 @@ end;
 $$;
 
 comment on function memory.write_transition(text, text, uuid, text, text, text, jsonb) is
-'Writes the event that memory.transitions declares for an edge; details go into its payload. '
+'Writes the event that memory.transitions declares for an edge, with details in its payload. '
 'Errors: PM003 undeclared edge.';
 
 create or replace function memory.refuse_transition(
@@ -214,14 +214,14 @@ begin
             and t.from_state = refuse_transition.from_state
             and t.to_state <> '[*]'
         ) || '.',
-        'Nothing leads on from ' || from_state || '.'
+        'No transition leaves ' || from_state || '.'
       );
 end;
 $$;
 
 comment on function memory.refuse_transition(text, uuid, text, text, text) is
-'Raises PM003: memory.transitions does not declare this edge. Returns nothing; the type lets it '
-'stand where an event type is missing.';
+'Raises PM003: memory.transitions does not declare this edge. It never returns; its return type '
+'lets it replace a missing event type in an expression.';
 
 create or replace function memory.write_event(
   tenant_id text,
@@ -246,7 +246,7 @@ end;
 $$;
 
 comment on function memory.write_event(text, text, text, uuid, jsonb) is
-'Appends an event; actor, login, request id, reason and time come from the transaction.';
+'Appends an event. Actor, login, request id, reason and time come from the transaction.';
 
 create or replace function memory.audit_event()
   returns trigger
@@ -262,7 +262,7 @@ $$;
 comment on function memory.audit_event() is
 'Trigger: writes an event. Arguments: memory type, event type.';
 
--- Called only where content changed or an operator intervened, so rendering the row is no burden.
+-- Fires only if content changes or an operator intervenes, so the cost of to_jsonb is acceptable.
 create or replace function memory.audit_update()
   returns trigger
   language plpgsql
@@ -327,7 +327,7 @@ end;
 $$;
 
 comment on function memory.audit_created_links() is
-'Trigger of a statement: writes link_created with both ends and the relation.';
+'Statement trigger: writes link_created with both ends and the relation.';
 
 create or replace function memory.audit_link()
   returns trigger
@@ -361,11 +361,11 @@ create or replace function memory.audit_settings()
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
-  v_said text[] := array['tenant_id', 'created_at']; -- by the event itself
+  v_said text[] := array['tenant_id', 'created_at']; -- columns of the event itself
   v_new jsonb := case when tg_op = 'DELETE' then '{}' else to_jsonb(new) - v_said end;
   v_old jsonb := case when tg_op = 'INSERT' then '{}' else to_jsonb(old) - v_said end;
 begin
-  -- What moves from one tenant to another ends for the one and begins for the other.
+  -- A row that moves to another tenant is deleted for the old one and created for the new one.
   if tg_op = 'UPDATE' and new.tenant_id <> old.tenant_id then
     perform memory.write_event(
       old.tenant_id, tg_argv[0] || '_deleted', null, null,
@@ -399,8 +399,8 @@ end;
 $$;
 
 comment on function memory.audit_settings() is
-'Trigger: writes <name>_created, _updated or _deleted with the old and new values of what '
-'changed; for tables that hold configuration and no content. Argument: the name.';
+'Trigger: writes <name>_created, _updated or _deleted with the old and new values of the changed '
+'columns; for tables that hold configuration rather than content. Argument: the name.';
 
 create or replace function memory.refuse_change()
   returns trigger
@@ -410,13 +410,13 @@ as $$
 begin
   raise exception '% is append-only: % refused', tg_table_name, tg_op
     using errcode = 'PM006',
-      hint = coalesce(tg_argv[0], 'What happened stays as it was recorded; add a new row.');
+      hint = coalesce(tg_argv[0], 'Recorded history cannot change; insert a new row instead.');
 end;
 $$;
 
 comment on function memory.refuse_change() is
-'Trigger: refuses UPDATE, DELETE and TRUNCATE of an append-only table. Argument: the hint, if it '
-'is another one. Errors: PM006.';
+'Trigger: rejects UPDATE, DELETE and TRUNCATE on an append-only table. Optional argument: the '
+'hint. Errors: PM006.';
 
 create or replace function memory.refuse_delete()
   returns trigger
@@ -424,14 +424,14 @@ create or replace function memory.refuse_delete()
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  raise exception '% are not deleted', tg_table_name
+  raise exception '% cannot be deleted', tg_table_name
     using errcode = 'PM006',
-      hint = 'Forget a memory with memory.forget_memory; memory.erase_subject deletes for good.';
+      hint = 'Forget a memory with memory.forget_memory; memory.erase_subject deletes permanently.';
 end;
 $$;
 
 comment on function memory.refuse_delete() is
-'Trigger: refuses DELETE of what is only forgotten, or erased for good. Errors: PM006.';
+'Trigger: rejects DELETE on tables whose rows are only forgotten or erased. Errors: PM006.';
 
 create or replace function memory.refuse_truncate()
   returns trigger
@@ -439,13 +439,13 @@ create or replace function memory.refuse_truncate()
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  raise exception 'TRUNCATE of % refused: it would leave no trace', tg_table_name
+  raise exception 'TRUNCATE of % refused: it would leave no audit trail', tg_table_name
     using errcode = 'PM006', hint = 'Delete rows through the functions of the schema memory.';
 end;
 $$;
 
 comment on function memory.refuse_truncate() is
-'Trigger: refuses TRUNCATE, which fires no row trigger and so would escape the audit. Errors: '
+'Trigger: rejects TRUNCATE, which fires no row triggers and so would escape the audit. Errors: '
 'PM006.';
 
 commit;

@@ -40,8 +40,9 @@ end;
 $$;
 
 comment on function memory.list_events(uuid, text, timestamptz, bigint, integer) is
-'The audit stream of the current tenant, newest first, of one memory or one event type if named; '
-'before_at and before_seq, those of the last event seen, read on from there. Errors: PM002.';
+'The audit stream of the current tenant, newest first, optionally of one memory or event type. To '
+'read the next page, pass created_at and seq of the last event as before_at and before_seq. '
+'Errors: PM002.';
 grant execute on function memory.list_events to memory_writer, memory_reader, memory_admin;
 
 commit;

@@ -42,7 +42,7 @@ begin
     from before as b
     join memory.facts as p on p.tenant_id = v_tenant_id and p.id = b.supersedes_id
   ),
-  -- What was restored may have been superseded twice.
+  -- A restored fact may have been superseded twice.
   chain as (
     select b.id, 1 as generation
     from before as b
@@ -80,9 +80,9 @@ end;
 $$;
 
 comment on function memory.fact_history(uuid) is
-'The facts that superseded each other, of which this is one, oldest first: when each holds in the '
-'world (valid_from, valid_to), when the memory held it for true (known_from, known_to), both half-'
-'open, NULL: still; who stored it and why. No rows for an unknown id.';
+'The chain of facts that superseded each other and includes this one, oldest first: when each is '
+'true in the world (valid_from, valid_to), when the memory believed it (known_from, known_to), who '
+'stored it and why. Intervals are half-open; a NULL end means still. No rows for an unknown id.';
 grant execute on function memory.fact_history to memory_writer, memory_reader, memory_admin;
 
 create or replace function memory.replay_memory(
@@ -102,7 +102,7 @@ create or replace function memory.replay_memory(
   stable
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
-  set timezone = 'UTC' -- in which images are kept
+  set timezone = 'UTC' -- like the stored images
 as $$
 #variable_conflict use_column
 declare
@@ -166,8 +166,8 @@ begin
     where e.tenant_id = v_tenant_id and e.memory_id = replay_memory.memory_id
       and e.memory_type = replay_memory.memory_type
   ),
-  -- Up to the state in which it came to be: of a fact that was stored together with its successor
-  -- two events tell.
+  -- The events up to the first recorded state. A fact that was stored together with its successor
+  -- has two of them.
   birth as (
     select coalesce(min(e.number), 0) as number
     from told as e
@@ -179,12 +179,12 @@ begin
       c.place, e.event_type, e.actor, e.created_at, e.seq,
       case
         when e.number is null
-        then format('no event tells that it went from %s to %s', c.from_state, c.to_state)
+        then format('no event records the change from %s to %s', c.from_state, c.to_state)
         when c.number is null
-        then format('it never went from %s to %s as the event tells', e.from_state, e.to_state)
+        then format('no state follows the event from %s to %s', e.from_state, e.to_state)
         when (e.from_state, e.to_state) <> (c.from_state, c.to_state)
         then format(
-          'it went from %s to %s, and the event tells: from %s to %s',
+          'it went from %s to %s, but the event says from %s to %s',
           c.from_state, c.to_state, e.from_state, e.to_state
         )
       end as problem
@@ -201,9 +201,9 @@ begin
     nullif(
       concat_ws(
         '; ',
-        case when s.known_from <> s.expected_from then 'a state before it is missing' end,
+        case when s.known_from <> s.expected_from then 'the state before it is missing' end,
         case when memory.image_digest(s.image) <> s.expected_digest
-          then 'it was changed past its history'
+          then 'it was changed without a history entry'
         end,
         m.problem
       ),
@@ -223,7 +223,7 @@ begin
       join birth as b on t.number <= b.number
       where s.place = 1 and t.aspect = 'lifecycle_state'
       union all
-      select null, null, null, 'no event tells of its creation'
+      select null, null, null, 'no event records its creation'
       where s.place = 1 and (select b.number from birth as b) = 0
     ) as x
   ) as m on true
@@ -236,11 +236,11 @@ end;
 $$;
 
 comment on function memory.replay_memory(text, uuid) is
-'Every state a memory or an entity went through, rebuilt from memory.memory_history and the '
-'events, oldest first, the last one being that of its row: from when to when (half-open), by which '
-'event and whose doing, and what it said (memory.image_of; times in UTC). problem says where '
-'states, events and row contradict each other, and is NULL where they agree. No rows for an '
-'unknown id. Errors: PM002.';
+'Every state of a memory or entity, rebuilt from memory.memory_history and the events, oldest '
+'first; the last one is that of its row. Each has its half-open interval, the event and actor that '
+'caused it, and its content (memory.image_of; times in UTC). problem says where states, events and '
+'row contradict each other, and is NULL where they agree. No rows for an unknown id. Errors: '
+'PM002.';
 grant execute on function memory.replay_memory to memory_writer, memory_reader, memory_admin;
 
 commit;

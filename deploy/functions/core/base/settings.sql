@@ -4,8 +4,8 @@ begin;
 
 set local role memory_owner;
 
--- Without an argument memory.setting_defaults() is a constant, which a plan holds ready: every
--- search of a tenant that has configured nothing takes it.
+-- memory.setting_defaults() takes no argument, so the planner folds it to a constant: every search
+-- of a tenant without settings uses it.
 create or replace function memory.refresh_setting_defaults()
   returns void
   language plpgsql
@@ -34,8 +34,8 @@ end;
 $$;
 
 comment on function memory.refresh_setting_defaults() is
-'Makes memory.setting_defaults() return the defaults of the columns of memory.settings. A change '
-'that adds a setting or alters a default calls it.';
+'Regenerates memory.setting_defaults() from the column defaults of memory.settings. A change that '
+'adds a setting or alters a default must call it.';
 
 do $$
 begin
@@ -44,7 +44,7 @@ end;
 $$;
 
 comment on function memory.setting_defaults() is
-'The settings a tenant has before anyone configures it, for no tenant in particular.';
+'The settings of a tenant that has configured nothing, with a NULL tenant_id.';
 
 create or replace function memory.default_settings(tenant_id text)
   returns memory.settings
@@ -62,7 +62,7 @@ end;
 $$;
 
 comment on function memory.default_settings(text) is
-'The settings a tenant has before anyone configures it.';
+'The settings of a tenant that has configured nothing.';
 grant execute on function memory.default_settings to memory_admin;
 
 create or replace function memory.current_settings()
@@ -87,11 +87,11 @@ end;
 $$;
 
 comment on function memory.current_settings() is
-'The settings of the current tenant, defaults included. Errors: 28000 no tenant.';
+'The settings of the current tenant, including defaults. Errors: 28000 no tenant.';
 grant execute on function memory.current_settings
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 
--- For stores, which need nothing else: a row of all settings takes longer to make than to look up.
+-- Stores need only this one setting: building a row of all settings takes longer than the lookup.
 create or replace function memory.text_search_config_of(tenant_id text)
   returns text
   language plpgsql
@@ -113,7 +113,7 @@ end;
 $$;
 
 comment on function memory.text_search_config_of(text) is
-'The text search configuration a tenant has set, or the default.';
+'The text search configuration of a tenant, or the default.';
 
 create or replace function memory.configure(settings jsonb)
   returns memory.settings
@@ -156,7 +156,7 @@ begin
   end if;
 
   begin
-    -- The row is locked before it is read, so that two changes at once are both kept.
+    -- Lock the row before reading it, so concurrent changes are both kept.
     insert into memory.settings as s
     select (jsonb_populate_record(v_old, configure.settings)).*
     on conflict (tenant_id) do nothing
@@ -171,7 +171,7 @@ begin
   exception
     when check_violation or not_null_violation or data_exception then
       get stacked diagnostics v_constraint = constraint_name;
-      raise exception 'a setting is out of its range: %', sqlerrm
+      raise exception 'a setting is out of range: %', sqlerrm
         using errcode = 'PM002',
           hint = coalesce(
             (
@@ -179,12 +179,12 @@ begin
               from pg_constraint as c
               where c.conrelid = 'memory.settings'::regclass and c.conname = v_constraint
             ),
-            'Pass a value of the type of the column of memory.settings.'
+            'Pass a value of the type of the column in memory.settings.'
           );
   end;
 
-  -- Texts and queries must be read in the same language, so the tenant's texts are indexed anew.
-  -- Also when the language is the same: a store that ran beside the change may have missed it.
+  -- Texts and queries must use the same language, so the tenant's texts are reindexed, even if the
+  -- language is unchanged: a store concurrent with an earlier change may have missed it.
   if configure.settings ?| '{text_search_config,index_rendering}' then
     update memory.episodes as e
     set
@@ -203,10 +203,10 @@ end;
 $$;
 
 comment on function memory.configure(jsonb) is
-'Changes settings of the current tenant: an object of setting names and values; what it leaves '
-'out keeps its value. Naming text_search_config or index_rendering indexes anew all texts of the '
-'tenant that are indexed otherwise. Returns all settings. Errors: PM002 unknown setting, value out '
-'of range, or a language or time zone that the server does not know, 28000 no tenant.';
+'Changes settings of the current tenant: an object of setting names and values; other settings '
+'keep their values. Naming text_search_config or index_rendering reindexes all texts of the tenant '
+'that are indexed differently. Returns all settings. Errors: PM002 unknown setting, value out of '
+'range, or a language or time zone unknown to the server, 28000 no tenant.';
 grant execute on function memory.configure to memory_admin;
 
 create or replace function memory.check_text_search_config(text_search_config text)
@@ -216,7 +216,7 @@ create or replace function memory.check_text_search_config(text_search_config te
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  -- A name that needs quotes would not survive the cast to regconfig.
+  -- A name that needs quoting would not survive the cast to regconfig.
   if not exists (
     select from pg_ts_config as c
     where c.cfgname = text_search_config
@@ -235,7 +235,7 @@ end;
 $$;
 
 comment on function memory.check_text_search_config(text) is
-'Refuses a text search configuration that does not exist or whose name needs quotes. Errors: '
+'Rejects a text search configuration that does not exist or whose name needs quoting. Errors: '
 'PM002.';
 
 create or replace function memory.write_settings(settings memory.settings)
@@ -261,6 +261,6 @@ end;
 $$;
 
 comment on function memory.write_settings(memory.settings) is
-'Replaces the settings of a tenant that has a row.';
+'Replaces the settings row of a tenant.';
 
 commit;

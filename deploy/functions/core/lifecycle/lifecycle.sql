@@ -35,7 +35,7 @@ begin
   perform memory.check_after_creation(v_tenant_id, memory_type, memory_id, as_of);
   if v_state not in ('active', 'fading') then
     raise exception '% % is % and cannot be confirmed', memory_type, memory_id, v_state
-      using errcode = 'PM003', hint = 'Store it anew if it holds after all.';
+      using errcode = 'PM003', hint = 'Store it again if it still holds.';
   end if;
 
   perform memory.renew_memory(v_settings, memory_type, memory_id, as_of);
@@ -44,9 +44,9 @@ end;
 $$;
 
 comment on function memory.confirm_memory(text, uuid, timestamptz) is
-'Confirms a fact or rule: its decay starts again at as_of, and a fading one recovers. Returns '
-'false when there is none with this id. Errors: PM002 an episode or invalid argument, PM003 '
-'superseded, expired, retracted or forgotten.';
+'Confirms a fact or rule: its decay restarts at as_of, and a fading one recovers. Returns false '
+'for an unknown id. Errors: PM002 an episode or invalid argument, PM003 superseded, expired, '
+'retracted or forgotten.';
 grant execute on function memory.confirm_memory to memory_writer;
 
 create or replace function memory.forget_memory(
@@ -78,8 +78,8 @@ $$;
 
 comment on function memory.forget_memory(text, uuid, timestamptz) is
 'Forgets a memory: an episode expires at as_of, a fact is retracted, a rule is marked forgotten. '
-'It is found no more and stays for audit. Forgetting again changes nothing and returns true; '
-'false means there is none with this id. Errors: PM002.';
+'It is no longer found, but stays for audit. Forgetting again changes nothing and returns true; '
+'an unknown id returns false. Errors: PM002.';
 grant execute on function memory.forget_memory to memory_writer;
 
 create or replace function memory.get_memory(
@@ -107,9 +107,8 @@ end;
 $$;
 
 comment on function memory.get_memory(text, uuid, timestamptz) is
-'One memory in any state as a JSON object of all its columns but the vectors, and counts as a '
-'reference to it; the counters are those after it. NULL when there is none with this id. Errors: '
-'PM002.';
+'Returns one memory in any state as a JSON object of all its columns except vectors. Counts as a '
+'reference to it; the returned counters include this one. NULL for an unknown id. Errors: PM002.';
 grant execute on function memory.get_memory to memory_writer;
 
 commit;

@@ -26,6 +26,6 @@ end;
 $$;
 
 comment on function memory.create_tombstones() is
-'Trigger: leaves a tombstone for each deleted memory that a link names. Argument: its type.';
+'Trigger: leaves a tombstone for each deleted memory that has links. Argument: the memory type.';
 
 commit;

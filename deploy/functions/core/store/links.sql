@@ -4,7 +4,7 @@ begin;
 
 set local role memory_owner;
 
--- The key-share locks keep the ends from being deleted before this transaction ends.
+-- The key-share locks of memory_exists protect both ends from deletion until commit.
 create or replace function memory.check_link_ends()
   returns trigger
   language plpgsql
@@ -30,7 +30,7 @@ end;
 $$;
 
 comment on function memory.check_link_ends() is
-'Trigger of a statement: both ends of its links exist in the tenant of the link. Errors: PM001.';
+'Statement trigger: both ends of each link must exist in its tenant. Errors: PM001.';
 
 create or replace function memory.lower_trust()
   returns trigger
@@ -80,7 +80,7 @@ end;
 $$;
 
 comment on function memory.lower_trust() is
-'Trigger of a statement: a fact or rule is trusted no more than what it is derived from.';
+'Statement trigger: lowers the trust of a fact or rule to that of its least trusted source.';
 
 create or replace function memory.create_link(
   source_type text,
@@ -134,10 +134,10 @@ end;
 $$;
 
 comment on function memory.create_link(text, uuid, text, uuid, text) is
-'Links a memory to another one: the source is derived_from, supports, contradicts, supersedes or '
-'is related_to the target. An ordered pair holds one link: a second call changes nothing, and '
-'tells so with created = false and the relation that is stored. Errors: PM001 no such memory, '
-'PM002 invalid argument.';
+'Links one memory to another: the source is derived_from, supports, contradicts, supersedes or is '
+'related_to the target. An ordered pair has at most one link: a second call changes nothing and '
+'returns created = false and the stored relation. Errors: PM001 no such memory, PM002 invalid '
+'argument.';
 grant execute on function memory.create_link to memory_writer;
 
 create or replace function memory.get_links(
@@ -171,7 +171,7 @@ begin
     memory.check_number('max_results', max_results, 1, 10000),
     memory.check_time('as_of', as_of);
 
-  -- One end of each is the memory itself, whose state is looked up once.
+  -- One end of each link is the memory itself; its state is looked up once.
   return query
   select
     l.source_type, l.source_id, case when l.is_outgoing then m.state else e.state end,
@@ -205,9 +205,9 @@ $$;
 
 comment on function memory.get_links(text, uuid, text, integer, timestamptz) is
 'Links of a memory: outgoing (it is the source), incoming (it is the target) or both, oldest '
-'first and at most max_results (1..10000), with the states of both ends as of as_of: '
-'lifecycle_state, or expired for an episode that has expired, whether it was deleted since or not. '
-'No rows for an unknown id. Errors: PM002.';
+'first, at most max_results (1..10000), with the states of both ends as of as_of: lifecycle_state, '
+'or expired for an expired episode, even if it has been deleted since. No rows for an unknown id. '
+'Errors: PM002.';
 grant execute on function memory.get_links to memory_writer, memory_reader, memory_admin;
 
 commit;

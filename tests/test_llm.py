@@ -16,16 +16,16 @@ from typing import Any
 
 import pytest
 
-from pymem import InvalidArgumentError, PymemError, SpawnError
-from pymem.consolidation.spawner import CommandSpawner, HttpSpawner, Spawner, command_spawner
+from pymem import InvalidArgumentError, LLMError, PymemError
+from pymem.consolidation.llm import LLM, CommandLLM, HttpLLM, command_llm
 
 pytestmark = pytest.mark.anyio
 
 SOURCE = "schedule:consolidation"
 
 
-def python(script: str, **options: Any) -> CommandSpawner:
-    return CommandSpawner([sys.executable, "-c", script], **options)
+def python(script: str, **options: Any) -> CommandLLM:
+    return CommandLLM([sys.executable, "-c", script], **options)
 
 
 def runs(pid: int) -> bool:
@@ -73,9 +73,9 @@ def family(folder: Path, *, then: str) -> str:
 
 
 async def test_the_command_gets_the_prompt_and_its_output_is_the_answer() -> None:
-    spawner: Spawner = python("import sys; print(sys.stdin.read()[::-1])")
+    llm: LLM = python("import sys; print(sys.stdin.read()[::-1])")
 
-    assert await spawner("épaté", SOURCE) == "étapé"
+    assert await llm("épaté", SOURCE) == "étapé"
 
 
 async def test_a_long_prompt_arrives_whole_and_need_not_be_read() -> None:
@@ -83,7 +83,7 @@ async def test_a_long_prompt_arrives_whole_and_need_not_be_read() -> None:
 
     assert await python("import sys; print(len(sys.stdin.read()))")(prompt, SOURCE) == str(5 << 20)
     assert await python("print('unread')")(prompt, SOURCE) == "unread"
-    assert await command_spawner("sh -c 'wc -c < /dev/stdin'")(prompt, SOURCE) == str(5 << 20)
+    assert await command_llm("sh -c 'wc -c < /dev/stdin'")(prompt, SOURCE) == str(5 << 20)
 
 
 async def test_the_command_knows_what_it_is_for_but_not_the_database(
@@ -103,19 +103,19 @@ async def test_the_command_knows_what_it_is_for_but_not_the_database(
 
 
 async def test_no_shell_reads_the_command() -> None:
-    assert await command_spawner("echo '$HOME' ; `id` 'a b'")("", SOURCE) == "$HOME ; `id` a b"
+    assert await command_llm("echo '$HOME' ; `id` 'a b'")("", SOURCE) == "$HOME ; `id` a b"
 
 
 @pytest.mark.parametrize("command", ["", "  ", "echo 'x"])
 def test_a_command_line_that_cannot_be_split_is_refused(command: str) -> None:
     with pytest.raises(InvalidArgumentError) as raised:
-        command_spawner(command)
+        command_llm(command)
     assert raised.value.hint
 
 
 async def test_a_command_that_does_not_exist() -> None:
-    with pytest.raises(SpawnError, match="no-such-llm cannot be started") as raised:
-        await CommandSpawner(["no-such-llm"])("", SOURCE)
+    with pytest.raises(LLMError, match="no-such-llm cannot be started") as raised:
+        await CommandLLM(["no-such-llm"])("", SOURCE)
     assert isinstance(raised.value, PymemError)
     assert raised.value.code == "38000"
     assert raised.value.hint
@@ -127,13 +127,13 @@ async def test_a_failure_is_reported_with_the_end_of_what_it_said() -> None:
         "sys.exit(7)"
     )
 
-    with pytest.raises(SpawnError, match=r"exit code 7: .*quota exceeded") as raised:
+    with pytest.raises(LLMError, match=r"exit code 7: .*quota exceeded") as raised:
         await python(script)("", SOURCE)
     assert 2000 < len(raised.value.message) < 2300
 
 
 async def test_a_command_that_dies_is_reported_with_the_signal() -> None:
-    with pytest.raises(SpawnError, match="was ended by SIGSEGV: no message"):
+    with pytest.raises(LLMError, match="was ended by SIGSEGV: no message"):
         await python("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")("", SOURCE)
 
 
@@ -148,9 +148,9 @@ async def test_octets_that_are_no_text_do_not_matter() -> None:
 
 
 async def test_an_answer_of_just_the_limit_is_whole() -> None:
-    spawner = python("print('x' * 99999)", max_output=100_000)
+    llm = python("print('x' * 99999)", max_output=100_000)
 
-    assert await spawner("", SOURCE) == "x" * 99_999
+    assert await llm("", SOURCE) == "x" * 99_999
 
 
 @pytest.mark.parametrize("size", [100_001, 10 << 20])
@@ -158,7 +158,7 @@ async def test_an_answer_that_is_too_long_is_an_error(tmp_path: Path, size: int)
     script = family(tmp_path, then=f"print('x' * {size}, flush=True); time.sleep(600)")
     started = time.monotonic()
 
-    with pytest.raises(SpawnError, match="more than 100000 octets"):
+    with pytest.raises(LLMError, match="more than 100000 bytes"):
         await python(script, max_output=100_000)("", SOURCE)
 
     assert time.monotonic() - started < 30
@@ -174,7 +174,7 @@ async def test_any_amount_of_messages_is_fine() -> None:
 async def test_a_command_that_hangs_is_ended_with_all_its_children(tmp_path: Path) -> None:
     script = family(tmp_path, then="time.sleep(600)")
 
-    with pytest.raises(SpawnError, match="no answer within 3 seconds"):
+    with pytest.raises(LLMError, match="no answer within 3 seconds"):
         await python(script, timeout=3)("", SOURCE)
 
     assert await all_ended(tmp_path, 2)
@@ -215,9 +215,9 @@ async def test_a_child_that_left_the_group_does_not_hold_up_the_answer(tmp_path:
 
 
 async def test_many_at_once_do_not_get_in_each_others_way() -> None:
-    spawner = python("import sys; print(sys.stdin.read())")
+    llm = python("import sys; print(sys.stdin.read())")
 
-    answers = await asyncio.gather(*(spawner(str(number), SOURCE) for number in range(8)))
+    answers = await asyncio.gather(*(llm(str(number), SOURCE) for number in range(8)))
 
     assert answers == [str(number) for number in range(8)]
 
@@ -231,10 +231,10 @@ async def test_nothing_stays_open() -> None:
     before = open_files()
     for _ in range(5):
         await python("print()")("", SOURCE)
-        with pytest.raises(SpawnError):
+        with pytest.raises(LLMError):
             await hanging("", SOURCE)
-        with pytest.raises(SpawnError):
-            await CommandSpawner(["no-such-llm"])("", SOURCE)
+        with pytest.raises(LLMError):
+            await CommandLLM(["no-such-llm"])("", SOURCE)
     assert await eventually(lambda: open_files() <= before)
 
 
@@ -292,9 +292,9 @@ async def test_the_service_gets_the_prompt_and_its_message_is_the_answer(
     service: Service, end: str
 ) -> None:
     service.answer("étapé \ud83d")
-    spawner: Spawner = HttpSpawner(service.url + end, "small", api_key="key")
+    llm: LLM = HttpLLM(service.url + end, "small", api_key="key")
 
-    assert await spawner("épaté", SOURCE) == "étapé \ufffd"
+    assert await llm("épaté", SOURCE) == "étapé \ufffd"
 
     ((path, headers, request),) = service.requests
     assert path == "/v1/chat/completions"
@@ -310,7 +310,7 @@ async def test_the_service_gets_the_prompt_and_its_message_is_the_answer(
 async def test_a_service_without_a_key_is_sent_none(service: Service) -> None:
     service.answer("x")
 
-    await HttpSpawner(service.url, "small")("x", "manual\r\nAuthorization: forged")
+    await HttpLLM(service.url, "small")("x", "manual\r\nAuthorization: forged")
 
     assert "Authorization" not in service.requests[0][1]
 
@@ -322,8 +322,8 @@ async def test_a_refusal_is_reported_with_what_the_service_said(
     service.status = status
     service.body = b"quota exceeded " * 10_000
 
-    with pytest.raises(SpawnError, match=f"answered {status}: quota exceeded") as raised:
-        await HttpSpawner(service.url, "small", api_key="topsecret")("x", SOURCE)
+    with pytest.raises(LLMError, match=f"answered {status}: quota exceeded") as raised:
+        await HttpLLM(service.url, "small", api_key="topsecret")("x", SOURCE)
     assert len(raised.value.message) < 2300
     assert raised.value.hint
     assert "topsecret" not in str(raised.value)
@@ -334,8 +334,8 @@ async def test_the_key_does_not_follow_a_redirection(service: Service) -> None:
     other = Service()
     try:
         service.status, service.location = 307, f"{other.url}/chat/completions"
-        with pytest.raises(SpawnError, match="answered 307"):
-            await HttpSpawner(service.url, "small", api_key="key")("x", SOURCE)
+        with pytest.raises(LLMError, match="answered 307"):
+            await HttpLLM(service.url, "small", api_key="key")("x", SOURCE)
         assert other.requests == []
     finally:
         other.close()
@@ -362,46 +362,46 @@ async def test_the_key_does_not_follow_a_redirection(service: Service) -> None:
 async def test_an_answer_of_another_form_is_an_error(service: Service, body: bytes) -> None:
     service.body = body
 
-    with pytest.raises(SpawnError, match="answered no text"):
-        await HttpSpawner(service.url, "small")("x", SOURCE)
+    with pytest.raises(LLMError, match="answered no text"):
+        await HttpLLM(service.url, "small")("x", SOURCE)
 
 
 async def test_an_answer_that_was_cut_off_is_an_error(service: Service) -> None:
     service.answer('{"new_facts": [', finish_reason="length")
 
-    with pytest.raises(SpawnError, match="cut off"):
-        await HttpSpawner(service.url, "small")("x", SOURCE)
+    with pytest.raises(LLMError, match="cut off"):
+        await HttpLLM(service.url, "small")("x", SOURCE)
 
 
 async def test_a_response_that_is_too_long_is_an_error(service: Service) -> None:
     service.answer("x" * (10 << 20))
 
-    with pytest.raises(SpawnError, match="more than 1048576 octets"):
-        await HttpSpawner(service.url, "small")("x", SOURCE)
+    with pytest.raises(LLMError, match="more than 1048576 bytes"):
+        await HttpLLM(service.url, "small")("x", SOURCE)
 
 
 async def test_a_service_that_hangs_is_given_up(service: Service) -> None:
     service.delay = 2
 
-    with pytest.raises(SpawnError, match=r"no answer within 0\.3 seconds"):
-        await HttpSpawner(service.url, "small", timeout=0.3)("x", SOURCE)
+    with pytest.raises(LLMError, match=r"no answer within 0\.3 seconds"):
+        await HttpLLM(service.url, "small", timeout=0.3)("x", SOURCE)
 
 
 async def test_a_service_that_is_not_there(service: Service) -> None:
     for url in ("http://127.0.0.1:1/v1", "http://no-such-host.invalid", "http://[/v1"):
-        with pytest.raises(SpawnError, match="cannot be reached"):
-            await HttpSpawner(url, "small", timeout=20)("x", SOURCE)
+        with pytest.raises(LLMError, match="cannot be reached"):
+            await HttpLLM(url, "small", timeout=20)("x", SOURCE)
 
 
 @pytest.mark.parametrize("url", ["", "localhost:11434", "file:///etc/passwd", "ftp://x"])
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(InvalidArgumentError) as raised:
-        HttpSpawner(url, "small")
+        HttpLLM(url, "small")
     assert raised.value.hint
 
 
 @pytest.mark.parametrize("key", ["", "key\n", "kéy", "a\r\nX-Forged: 1"])
 def test_a_malformed_key_is_refused_and_not_repeated(key: str) -> None:
     with pytest.raises(InvalidArgumentError) as raised:
-        HttpSpawner("http://localhost", "small", api_key=key)
+        HttpLLM("http://localhost", "small", api_key=key)
     assert not key or key not in str(raised.value)

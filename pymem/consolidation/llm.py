@@ -1,4 +1,4 @@
-"""Ways to ask an LLM: a command, or a service with the chat interface of OpenAI."""
+"""LLMs for consolidation: a command, or a service with an OpenAI-compatible chat API."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from pymem.errors import InvalidArgumentError, SpawnError
+from pymem.errors import InvalidArgumentError, LLMError
 from pymem.sanitize import clean_text
 
-Spawner = Callable[[str, str], Awaitable[str]]
-"""Takes a prompt and what triggered it, such as ``schedule:consolidation``; returns the answer."""
+LLM = Callable[[str, str], Awaitable[str]]
+"""Takes a prompt and its trigger, such as ``schedule:consolidation``; returns the answer."""
 
 _TAIL = 2048
-"""Octets of what a failed command or service had to say that go into the message."""
+"""Bytes of the output of a failed command or service to include in the error message."""
 _GRACE = 2.0
-"""Seconds in which the output of a command that has ended must have arrived."""
+"""Seconds to wait for the remaining output of a command that has exited."""
 _SECRETS = ("PGPASSWORD", "PYMEM_DATABASE_URL")
 
 
-class CommandSpawner:
-    """A command that reads the prompt from its standard input and writes the answer to its output.
+class CommandLLM:
+    """A command that reads a prompt from standard input and writes the answer to standard output.
 
-    It runs without a shell, in a session and process group of its own, and gets the environment
-    of the caller but for the address and password of the database. ``PYMEM_CONSOLIDATION=1`` tells
-    hooks of an agent not to remember this session; ``PYMEM_TRIGGER_SOURCE`` says what it is for.
-    When the answer is there or the caller gave up, nothing of the process group goes on running.
+    It runs without a shell, in its own session and process group, with the environment of the
+    caller except the address and password of the database. ``PYMEM_CONSOLIDATION=1`` lets hooks of
+    an agent skip this session; ``PYMEM_TRIGGER_SOURCE`` is the trigger. The process group is
+    killed once the answer is complete or the caller gives up.
 
     Args:
         argv: The command and its arguments.
-        timeout: Seconds it may take.
-        max_output: Octets the answer may have.
+        timeout: Timeout in seconds.
+        max_output: Maximum length of the answer, in bytes.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class CommandSpawner:
         """Return the answer to a prompt.
 
         Raises:
-            SpawnError: The command cannot be started, failed, took too long or wrote too much.
+            LLMError: The command did not start, failed, timed out or wrote too much.
         """
         loop = asyncio.get_running_loop()
         environment = {name: value for name, value in os.environ.items() if name not in _SECRETS}
@@ -71,15 +71,15 @@ class CommandSpawner:
                     start_new_session=True,
                 )
         except (OSError, ValueError) as error:
-            raise SpawnError(
+            raise LLMError(
                 f"{self.argv[0]} cannot be started: {error}",
-                hint="Check the command of the consolidation, and that it is on the PATH.",
+                hint="Check the consolidation command, and that it is on the PATH.",
             ) from error
         try:
             async with asyncio.timeout(self.timeout):
                 await process.done.wait()
         except TimeoutError:
-            raise SpawnError(
+            raise LLMError(
                 f"{self.argv[0]} gave no answer within {self.timeout:g} seconds",
                 hint="Raise the timeout, or consolidate fewer episodes at a time.",
             ) from None
@@ -88,18 +88,18 @@ class CommandSpawner:
         if process.overflowed:
             raise _too_long(self.argv[0], self.max_output)
         if status := transport.get_returncode():
-            raise SpawnError(
+            raise LLMError(
                 f"{self.argv[0]} {_how_it_ended(status)}: {_text(process.errors) or 'no message'}",
                 hint="Run the command by hand with a prompt on its standard input.",
             )
         return _text(process.output)
 
 
-def command_spawner(command: str, *, timeout: float = 300) -> CommandSpawner:
-    """Return the spawner of a command line, split as a shell would but run without one.
+def command_llm(command: str, *, timeout: float = 300) -> CommandLLM:
+    """Return the LLM for a command line, which is split like a shell would but run without one.
 
     Raises:
-        InvalidArgumentError: It is empty, or a quotation mark is not closed.
+        InvalidArgumentError: The command is empty or has an unclosed quote.
     """
     try:
         argv = shlex.split(command)
@@ -108,20 +108,20 @@ def command_spawner(command: str, *, timeout: float = 300) -> CommandSpawner:
             f"the command {command[:200]!r} cannot be split: {error}",
             hint="Quote its arguments as in a shell.",
         ) from error
-    return CommandSpawner(argv, timeout=timeout)
+    return CommandLLM(argv, timeout=timeout)
 
 
-class HttpSpawner:
-    """A service with the chat interface of OpenAI, as most hosted and local models offer.
+class HttpLLM:
+    """A service with an OpenAI-compatible chat API, as most hosted and local models offer.
 
-    The client of the package openai reads a response of any length and follows redirections.
+    The openai package is not used: it reads responses of any length and follows redirects.
 
     Args:
-        url: Where the interface begins, such as ``http://localhost:11434/v1``.
+        url: Base URL of the API, such as ``http://localhost:11434/v1``.
         model: Name of the model.
-        api_key: Sent as bearer token; None for a service that asks for none.
-        timeout: Seconds it may take.
-        max_output: Octets the response may have.
+        api_key: Sent as bearer token; None for a service that needs none.
+        timeout: Timeout in seconds.
+        max_output: Maximum length of the response, in bytes.
     """
 
     def __init__(
@@ -135,12 +135,12 @@ class HttpSpawner:
     ) -> None:
         if not url.startswith(("http://", "https://")):
             raise InvalidArgumentError(
-                f"{url[:200]!r} is no address of a service",
-                hint="Pass one that begins with http:// or https://.",
+                f"{url[:200]!r} is not a service URL",
+                hint="Pass a URL that begins with http:// or https://.",
             )
         if api_key is not None and not (api_key.isascii() and api_key.isprintable() and api_key):
             raise InvalidArgumentError(
-                "the key of the service is malformed", hint="Check it for a line break or quote."
+                "the API key is malformed", hint="Check it for line breaks and quotes."
             )
         self.url = url.rstrip("/").removesuffix("/chat/completions") + "/chat/completions"
         self.model = model
@@ -149,10 +149,10 @@ class HttpSpawner:
         self._api_key = api_key
 
     async def __call__(self, prompt: str, trigger_source: str) -> str:
-        """Return the answer to a prompt. Nothing is tried twice: consolidation does so later.
+        """Return the answer to a prompt, without retries: consolidation retries later.
 
         Raises:
-            SpawnError: The service cannot be reached, refused, took too long or said too much.
+            LLMError: The service is unreachable, failed, timed out or wrote too much.
         """
         import httpx2
 
@@ -176,19 +176,19 @@ class HttpSpawner:
                     if len(body) > self.max_output:
                         raise _too_long(self.url, self.max_output)
         except TimeoutError:
-            raise SpawnError(
+            raise LLMError(
                 f"{self.url} gave no answer within {self.timeout:g} seconds",
                 hint="Raise the timeout, or consolidate fewer episodes at a time.",
             ) from None
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise SpawnError(
+            raise LLMError(
                 f"{self.url} cannot be reached: {error or type(error).__name__}",
-                hint="Check the address, and that the service runs.",
+                hint="Check the URL, and that the service is running.",
             ) from error
         if not response.is_success:
-            raise SpawnError(
+            raise LLMError(
                 f"{self.url} answered {response.status_code}: {_text(body[:_TAIL])}",
-                hint="Check the model, the key and the limits of the service.",
+                hint="Check the model, the API key and the limits of the service.",
             )
         return self._content(bytes(body))
 
@@ -200,26 +200,26 @@ class HttpSpawner:
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             content = finished = None
         if finished == "length":
-            raise SpawnError(
+            raise LLMError(
                 f"the answer of {self.model} was cut off at the model's limit",
                 hint="Consolidate fewer episodes at a time.",
             )
         if not isinstance(content, str):
-            raise SpawnError(
+            raise LLMError(
                 f"{self.url} answered no text: {_text(body[:_TAIL])}",
-                hint="The service must offer the chat completions of OpenAI.",
+                hint="The service must offer OpenAI-compatible chat completions.",
             )
         return clean_text(content)
 
 
 class _Process(asyncio.SubprocessProtocol):
-    """What a process has written.
+    """Collects the output of a process.
 
-    ``communicate`` has no limit, and waits for every child that holds the pipes open.
+    ``communicate`` has no limit, and waits for every child process that holds the pipes open.
 
     Attributes:
-        done: It has ended, or wrote more than it may.
-        drained: All it wrote has been read.
+        done: The process has exited or exceeded max_output.
+        drained: All output has been read.
     """
 
     def __init__(self, max_output: int) -> None:
@@ -253,7 +253,7 @@ class _Process(asyncio.SubprocessProtocol):
 
 
 async def _end(transport: asyncio.SubprocessTransport, process: _Process) -> None:
-    """Kill what is left of the process group and read what is left of the output."""
+    """Kill the rest of the process group and read the rest of the output."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(transport.get_pid(), signal.SIGKILL)
     try:
@@ -275,10 +275,10 @@ def _how_it_ended(status: int) -> str:
         return f"was ended by signal {-status}"
 
 
-def _too_long(who: str, max_output: int) -> SpawnError:
-    return SpawnError(
-        f"{who} answered more than {max_output} octets",
-        hint="It should write the answer only; or consolidate fewer episodes at a time.",
+def _too_long(who: str, max_output: int) -> LLMError:
+    return LLMError(
+        f"{who} answered more than {max_output} bytes",
+        hint="It should write only the answer; or consolidate fewer episodes at a time.",
     )
 
 
@@ -286,5 +286,5 @@ def _header(value: str) -> str:
     return "".join(letter if "!" <= letter <= "~" else "?" for letter in value)
 
 
-def _text(octets: bytes | bytearray) -> str:
-    return clean_text(octets.decode(errors="replace")).strip()
+def _text(data: bytes | bytearray) -> str:
+    return clean_text(data.decode(errors="replace")).strip()

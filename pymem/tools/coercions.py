@@ -1,7 +1,7 @@
-"""Kinds of values: what a model means, in the forms that models write it.
+"""Coercions: accept the forms in which LLMs write values.
 
-A list or an object may come as JSON text, a list of one as its only element, a number or a truth
-value as text, a word in another case. What could mean two things is refused.
+A list or an object may come as JSON text, a list of one as its only element, a number or a boolean
+as text, a word in another case. Ambiguous values are rejected.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ T = TypeVar("T")
 
 
 def is_blank(value: Any) -> bool:
-    """Return whether a value says nothing: null, or a text without a visible character."""
+    """Return whether a value is null or a text without a visible character."""
     return value is None or (isinstance(value, str) and not value.strip())
 
 
 def _from_json(text: str, what: str) -> Any:
-    """Return the value of a JSON text, without what PostgreSQL cannot hold."""
+    """Parse JSON text, without characters that PostgreSQL cannot store."""
 
     def refuse(constant: str) -> Any:
-        raise ValueError(f"{constant} is no JSON")
+        raise ValueError(f"{constant} is not JSON")
 
     try:
         return clean_json("it", json.loads(text, parse_constant=refuse))
@@ -77,12 +77,12 @@ def _as_number(value: Any) -> Any:
     return value
 
 
-def _as_truth(value: Any) -> Any:
+def _as_bool(value: Any) -> Any:
     return value.strip() if isinstance(value, str) else value
 
 
-def _as_moment(value: Any) -> Any:
-    # Pydantic would take "2020" for seconds since 1970.
+def _as_timestamp(value: Any) -> Any:
+    # Pydantic would read "2020" as seconds since 1970.
     try:
         moment = value if isinstance(value, datetime) else datetime.fromisoformat(value.strip())
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
@@ -96,36 +96,36 @@ Object = Annotated[T, BeforeValidator(_as_object)]
 """An object, or the JSON text of one."""
 
 Word = Annotated[T, BeforeValidator(_as_word)]
-"""One of some words, in whatever case."""
+"""One of several words, in any case."""
 
 TypeWord = Annotated[T, BeforeValidator(_as_type)]
-"""The same of things that may be named in the plural."""
+"""A Word that may also be given in the plural."""
 
 Label = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 Labels = Annotated[list[T], BeforeValidator(_as_labels)]
-"""A list of words without commas, or a text that holds them separated by commas."""
+"""A list of words without commas, or a comma-separated text."""
 
 Names = Annotated[list[Label], BeforeValidator(_as_list)]
-"""A list of texts that may hold commas, or the only one."""
+"""A list of texts that may hold commas, or a single text."""
 
 Uuid = Annotated[UUID, BeforeValidator(_as_id)]
-"""An id, with or without hyphens, in whatever case."""
+"""An id, with or without hyphens, in any case."""
 
-Whole = Annotated[int, BeforeValidator(_as_number)]
-"""A whole number; a truth value is none."""
+Int = Annotated[int, BeforeValidator(_as_number)]
+"""An integer; booleans are rejected."""
 
 Number = Annotated[float, BeforeValidator(_as_number)]
-"""A number; a truth value is none."""
+"""A number; booleans are rejected."""
 
-Truth = Annotated[bool, BeforeValidator(_as_truth)]
-"""A truth value."""
+Bool = Annotated[bool, BeforeValidator(_as_bool)]
+"""A boolean."""
 
-Moment = Annotated[datetime, BeforeValidator(_as_moment)]
-"""A time; without a zone it is UTC."""
+Timestamp = Annotated[datetime, BeforeValidator(_as_timestamp)]
+"""A time, in UTC if it has no time zone."""
 
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=512)]
-"""A name or key; whitespace around it does not count."""
+"""A name or key, stripped of surrounding whitespace."""
 
 ScopeName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=128)]
 """Name of a scope or an agent."""

@@ -1,4 +1,4 @@
-"""How methods reach the database, and on whose behalf."""
+"""How methods call the database, and for which request."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pymem.embedding import EmbeddingEngine
 Row = TypeVar("Row")
 
 
-class Calls:
-    """An open database and a request: what the methods of every subject build on."""
+class Client:
+    """An open database and a request: the base class of Memory."""
 
     def __init__(
         self,
@@ -41,13 +41,13 @@ class Calls:
     ) -> Self:
         """Connect to a database; use as ``async with await Memory.connect(url) as memory``.
 
-        One that is not closed is closed with its event loop, with a ResourceWarning.
+        If never closed, it is closed with its event loop, with a ResourceWarning.
 
         Args:
             url: Connection string of an ordinary login.
-            engine: Makes vectors; None for a client that computes none.
-            request: On whose behalf calls are made.
-            butler: The agent whose memory this is, in place of that of the request.
+            engine: Embeds texts; None for a client without embeddings.
+            request: The request that calls are made for.
+            butler: The agent to act for; overrides that of the request.
             wait: As in Database.open.
             pool: Sizes and timeout of the pool, as in Database.
         """
@@ -73,7 +73,7 @@ class Calls:
         reason: str | None = None,
         butler: str | None = None,
     ) -> Self:
-        """Return the same memory acting on behalf of a request; what is None stays as it is."""
+        """Return the same memory acting for a request; arguments that are None change nothing."""
         changes = {
             "tenant_id": tenant_id,
             "actor": actor,
