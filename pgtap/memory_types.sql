@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(20);
+select plan(23);
 
 -- A fourth type of memory: its table, one row, its own rules. Everything else follows.
 
@@ -122,6 +122,22 @@ select results_eq(
 select is(
   (select o.lifecycle_state from memory.memory_overview as o where o.memory_type = 'note' and o.content ~ 'blue'),
   'active', 'the overview shows a memory of a new type'
+);
+
+select memory.register_embedding_version('model', '1', 384) as version \gset
+select memory.set_embedding('note', :'note', memory_test.axis(1), :'version') \g /dev/null
+select results_eq(
+  $$ select s.content, s.similarity from memory.semantic_search('note', memory_test.axis(1), as_of => '2026-01-02Z') as s $$,
+  $$ values ('The tea is in the blue tin', 1.0::float8) $$, 'a memory of a new type is found by its vector'
+);
+select memory.configure('{"text_search_config": "simple"}') \g /dev/null
+select is(
+  (select n.text_search_config from memory.notes as n where n.id = :'note'), 'simple',
+  'a change of language reaches a memory of a new type'
+);
+select is_empty(
+  $$ select v.* from memory.verify_chain() as v where v.memory_type = 'note' $$,
+  'the verification of the audit stream accepts a memory of a new type'
 );
 
 update memory.notes as n set content = 'The tea is in the red tin', updated_at = '2026-01-04Z' where n.id = :'note';

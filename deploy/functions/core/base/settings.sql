@@ -129,6 +129,7 @@ declare
   v_new memory.settings;
   v_unknown text;
   v_constraint text;
+  v_table name;
 begin
   if jsonb_typeof(configure.settings) is distinct from 'object' then
     raise exception 'settings are not a JSON object'
@@ -193,10 +194,17 @@ begin
     where e.tenant_id = v_tenant_id
       and (e.text_search_config, e.index_rendering)
         <> (v_new.text_search_config, v_new.index_rendering);
-    update memory.facts as f set text_search_config = v_new.text_search_config
-    where f.tenant_id = v_tenant_id and f.text_search_config <> v_new.text_search_config;
-    update memory.rules as r set text_search_config = v_new.text_search_config
-    where r.tenant_id = v_tenant_id and r.text_search_config <> v_new.text_search_config;
+    for v_table in
+      select t.table_name from memory.memory_types as t
+      where t.is_searched and t.memory_type <> 'episode'
+      order by t.position
+    loop
+      execute format(
+        'update memory.%I as m set text_search_config = $1
+         where m.tenant_id = $2 and m.text_search_config <> $1',
+        v_table
+      ) using v_new.text_search_config, v_tenant_id;
+    end loop;
   end if;
   return v_new;
 end;

@@ -67,7 +67,7 @@ begin
       )
     order by weight desc, r.created_at desc, r.id
     limit depth;
-  else
+  elsif memory_type = 'episode' then
     return query
     select e.id, 1 - (e.embedding <=> exact_neighbors.embedding) as weight, e.created_at
     from memory.episodes as e
@@ -76,6 +76,24 @@ begin
       and (e.expires_at is null or e.expires_at > as_of)
       and (exact_neighbors.scope is null or e.butler = exact_neighbors.scope)
     order by weight desc, e.created_at desc, e.id
+    limit depth;
+  else
+    -- Any other type, until it is worth a branch and a covering index of its own.
+    return query
+    select m.id, 1 - (m.embedding <=> exact_neighbors.embedding) as weight, m.created_at
+    from memory.searchable_memories as m
+    where m.is_live
+      and m.tenant_id = v_tenant_id
+      and m.memory_type = exact_neighbors.memory_type
+      and m.embedding is not null
+      and (m.expires_at is null or m.expires_at > as_of)
+      and memory.is_in_scope(m.memory_type, m.scope, exact_neighbors.scope)
+      and (
+        exact_neighbors.min_confidence = 0
+        or memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of)
+          >= exact_neighbors.min_confidence
+      )
+    order by weight desc, m.created_at desc, m.id
     limit depth;
   end if;
 end;

@@ -231,14 +231,8 @@ create or replace function memory.check_event_coverage(tenant_id text)
   set jit = off
 as $$
   with memories as (
-    select 'episode' as memory_type, e.id, e.lifecycle_state
-    from memory.episodes as e where e.tenant_id = check_event_coverage.tenant_id
-    union all
-    select 'fact', f.id, f.lifecycle_state
-    from memory.facts as f where f.tenant_id = check_event_coverage.tenant_id
-    union all
-    select 'rule', r.id, r.lifecycle_state
-    from memory.rules as r where r.tenant_id = check_event_coverage.tenant_id
+    select m.memory_type, m.id, m.lifecycle_state
+    from memory.searchable_memories as m where m.tenant_id = check_event_coverage.tenant_id
     union all
     select 'entity', n.id, n.lifecycle_state
     from memory.entities as n where n.tenant_id = check_event_coverage.tenant_id
