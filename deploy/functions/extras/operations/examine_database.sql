@@ -187,8 +187,8 @@ begin
       format('pgvector %s is installed, and %s is available', e.extversion, a.default_version),
       'Update it: alter extension vector update;'
     )
-  ) as p (is_so, severity, message, hint)
-  where e.extname = 'vector' and p.is_so;
+  ) as p (applies, severity, message, hint)
+  where e.extname = 'vector' and p.applies;
 
   return query
   select

@@ -70,8 +70,8 @@ begin
       ),
       'Switch when it is done: select memory.activate_embedding_version();'
     )
-  ) as f (is_so, severity, message, hint)
-  where f.is_so;
+  ) as f (applies, severity, message, hint)
+  where f.applies;
 
   return query
   select
@@ -484,8 +484,8 @@ begin
         quote_literal(settings.text_search_config)
       )
     )
-  ) as c (setting, severity, is_so, message)
-  where c.is_so;
+  ) as c (setting, severity, applies, message)
+  where c.applies;
 
   v_stored := (
     select count(*) from (
