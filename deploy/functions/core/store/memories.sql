@@ -268,7 +268,7 @@ declare
 begin
   if as_of < v_created_at then
     raise exception 'as_of lies before % % was created: %', memory_type, memory_id, as_of
-      using errcode = 'PM002', hint = format('Pass a time from %s on.', v_created_at);
+      using errcode = 'PM002', hint = format('Pass %s or later.', v_created_at);
   end if;
 end;
 $$;
