@@ -427,13 +427,13 @@ async def test_settings_of_the_tenant_hold_where_an_argument_is_left_out(
     assert "[drinks]" not in context["context"]
     for name, argument, said in (
         ("memory_search", "mode", "initially hybrid"),
-        ("memory_search", "min_confidence", "0.2, unless the settings"),
-        ("memory_context", "token_budget", "3000, unless the settings"),
-        ("memory_context", "include_recent_episodes", "no, unless the settings"),
-        ("memory_search", "min_relevance", "an empty answer means nothing fits"),
-        ("memory_recall", "min_relevance", "an empty answer means nothing fits"),
-        ("memory_context", "min_relevance", "an empty answer means nothing fits"),
-        ("memory_run_episode_cleanup", "max_entries", "10000, unless the settings"),
+        ("memory_search", "min_confidence", "as configured, initially 0.2"),
+        ("memory_context", "token_budget", "as configured, initially 3000"),
+        ("memory_context", "include_recent_episodes", "as configured, initially false"),
+        ("memory_search", "min_relevance", "an empty answer then means that nothing is relevant"),
+        ("memory_recall", "min_relevance", "an empty answer then means that nothing is relevant"),
+        ("memory_context", "min_relevance", "an empty answer then means that nothing is relevant"),
+        ("memory_run_episode_cleanup", "max_entries", "as configured, initially 10000"),
     ):
         shown = schema[name]["properties"][argument]
         assert said in shown["description"]
