@@ -677,3 +677,13 @@ async def test_database_can_be_opened_by_itself(database: conftest.Database) -> 
     async with Database(database.login("a")) as opened:
         memory = Memory(opened, request=Request(actor="test"))
         assert isinstance(await memory.store_rule("x"), UUID)
+
+
+def test_an_administrator_can_ask_for_the_default_settings_first(
+    database: conftest.Database,
+) -> None:
+    """No earlier call in the session has a plan ready for what only the owner may call."""
+    url = database.login("a", name="pymem_test_only_admin", roles="memory_admin")
+    with psycopg.connect(url) as connection:
+        found = connection.execute("select (memory.default_settings('a')).retrieval_limit")
+        assert found.fetchone() == (20,)

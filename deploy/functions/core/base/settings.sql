@@ -51,6 +51,7 @@ create or replace function memory.default_settings(tenant_id text)
   language plpgsql
   immutable
   parallel safe
+  security definer
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
