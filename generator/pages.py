@@ -19,9 +19,15 @@ def write_page(text: str, catalog: Catalog) -> str:
 
     A part is "settings", or "functions of" and the changes that create them; "functions of others"
     has those that no other part of the page names.
+
+    Raises:
+        ValueError: The page names a change that makes no function a client may call.
     """
     parts = [match["what"].split() for match in _PART.finditer(text)]
     named = {change for part in parts if part[0] == "functions" for change in part[2:]}
+    unknown = named - {"others"} - {function.change for function in catalog.functions}
+    if unknown:
+        raise ValueError(f"no change of sqitch.plan makes functions under {', '.join(unknown)}")
 
     def renewed(match: re.Match[str]) -> str:
         what = match["what"].split()
