@@ -15,8 +15,7 @@ from typing import Any
 import psycopg
 from psycopg.rows import args_row
 
-from pymem.bundles import Change, read_plan
-from pymem.schema import inner as without_transaction
+from pymem.bundles import Change, read_plan, without_transaction
 
 _ROLES = "memory_writer, memory_worker, memory_reader, memory_admin, memory_gateway"
 

@@ -79,6 +79,11 @@ def _end(changes: list[Change], tag: str) -> int:
     return len(tags) - tags[::-1].index(tag)
 
 
+def without_transaction(script: str) -> str:
+    """Return a deploy script or a bundle without its transaction and psql meta-commands."""
+    return re.sub(r"^(begin;|commit;|\\set .*)\n", "", script, flags=re.MULTILINE)
+
+
 def write_bundles(root: Path, version: str) -> dict[str, str]:
     """Return the bundles of a checkout by file name: each release whole, and each upgrade.
 
@@ -104,6 +109,6 @@ def write_bundles(root: Path, version: str) -> dict[str, str]:
 def _bundle(root: Path, what: str, changes: list[Change]) -> str:
     scripts = [(root / change.script()).read_text(encoding="utf-8") for change in changes]
     # Each script is a transaction of its own for sqitch; here all of them are one.
-    body = "\n".join(re.sub(r"^(begin|commit);\n", "", script, flags=re.M) for script in scripts)
+    body = "\n".join(without_transaction(script) for script in scripts)
     text = f"{_HEAD.format(what=what)}\n{body}\ncommit;\n"
     return re.sub(r"\n{3,}", "\n\n", text)

@@ -13,7 +13,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from pymem.bundles import write_bundles
+from pymem.bundles import without_transaction, write_bundles
 from pymem.errors import UnavailableError, translate
 from pymem.version import __version__
 
@@ -79,16 +79,11 @@ def upgrade(old: str) -> str:
             )
         version, text = steps[version]
         scripts.append(text)
-    return "begin;\n" + "\n".join(inner(text) for text in scripts) + "\ncommit;\n"
+    return "begin;\n" + "\n".join(without_transaction(text) for text in scripts) + "\ncommit;\n"
 
 
 def _numbers(version: str) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", version)]
-
-
-def inner(text: str) -> str:
-    """Return a bundle without its transaction and psql meta-commands."""
-    return re.sub(r"^(begin;|commit;|\\set .*)\n", "", text, flags=re.MULTILINE)
 
 
 def deployed_version(connection: psycopg.Connection[Any]) -> str | None:
@@ -119,7 +114,7 @@ def deploy_schema(url: str) -> Deployed:
     with _deployer(url) as connection:
         there = deployed_version(connection)
         if there is None:
-            connection.execute(("begin;\n" + inner(bundle()) + "commit;").encode())
+            connection.execute(("begin;\n" + without_transaction(bundle()) + "commit;").encode())
         elif there != __version__:
             script = upgrade(there)
             if _belongs_to_sqitch(connection):
