@@ -25,7 +25,7 @@ to memory_writer, memory_worker, memory_reader, memory_admin, memory_gateway;
 -- owns is called by the functions of memory_owner only.
 
 grant select on
-memory.episodes, memory.facts, memory.rules, memory.entities, memory.entity_names,
+memory.episodes, memory.facts, memory.rules, memory.entries, memory.entities, memory.entity_names,
 memory.searchable_memories, memory.memory_types
 to memory_search;
 

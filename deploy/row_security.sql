@@ -18,7 +18,7 @@ begin
   order by c.relname;
 
   foreach v_table in array array[
-    'episodes', 'facts', 'rules', 'entities', 'entity_names', 'embedding_versions'
+    'episodes', 'facts', 'rules', 'entries', 'entities', 'entity_names', 'embedding_versions'
   ] loop
     execute format(
       'create policy ranked_retrieval on memory.%I for select to memory_search using (true)',

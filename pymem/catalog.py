@@ -3,7 +3,17 @@
 """Types of arguments: a name has the same one in every function."""
 
 JSON_ARGUMENTS = frozenset(
-    {"context", "context_hints", "episodes", "facts", "metadata", "output", "settings", "tags"}
+    {
+        "context",
+        "context_hints",
+        "episodes",
+        "facts",
+        "keywords",
+        "metadata",
+        "output",
+        "settings",
+        "tags",
+    }
 )
 
 VECTOR_ARGUMENTS = frozenset({"embedding"})

@@ -11,6 +11,7 @@ create table memory.memory_types (
   table_name name not null unique,
   position integer not null unique,
   is_searched boolean not null default true,
+  is_default boolean not null default true,
   fixed_columns text[] not null default '{}',
   counted_columns text[] not null default '{}',
   live_condition text,
@@ -36,6 +37,8 @@ comment on table memory.memory_types is
 comment on column memory.memory_types.position is 'Order of the types in answers.';
 comment on column memory.memory_types.is_searched is
 'Whether searches find it; otherwise it is only audited and kept in history, as entities are.';
+comment on column memory.memory_types.is_default is
+'Whether a search that names no types looks at it.';
 comment on column memory.memory_types.fixed_columns is
 'Columns that never change once stored, besides those no memory changes: history leaves them out.';
 comment on column memory.memory_types.counted_columns is
@@ -85,7 +88,19 @@ values
   $$metadata = (m.metadata - 'status') || '{"forgotten": true}'$$
 );
 
+-- An entry of a user, a persona or a session (state guarded) is found by memory.query_memory only.
+insert into memory.memory_types (
+  memory_type, table_name, position, is_default, fixed_columns, counted_columns, live_condition,
+  shape, forgettable_condition, forget_assignments
+)
+values (
+  'entry', 'entries', 4, false, '{entry_id,policy,user_id,persona_id}',
+  '{content,tags,keywords,retention,expired_at,deleted_at,text_search_config,search_vector}',
+  $$m.lifecycle_state = 'active'$$, '{"session_id": "null"}',
+  'm.deleted_at is null', 'deleted_at = $1'
+);
+
 insert into memory.memory_types (memory_type, table_name, position, is_searched)
-values ('entity', 'entities', 4, false);
+values ('entity', 'entities', 5, false);
 
 commit;

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from pymem.memory.vectors import Embedding, Vectors
@@ -19,6 +19,7 @@ from pymem.models import (
     Cleanup,
     ConsolidationRun,
     Contradiction,
+    CreateEntry,
     Direction,
     DueButler,
     EmbeddingBacklog,
@@ -50,6 +51,7 @@ from pymem.models import (
     Relation,
     Remainder,
     ResolvedEntity,
+    RunEntryUpkeep,
     Scope,
     Seal,
     Settings,
@@ -64,6 +66,7 @@ from pymem.models import (
     Undone,
     Unembedded,
     Unmerge,
+    UpdateEntry,
     VectorMethod,
     VectorRecall,
 )
@@ -360,6 +363,122 @@ class Functions(Vectors):
             source_episode_id=source_episode_id,
             metadata=metadata,
             idempotency_key=idempotency_key,
+            as_of=as_of,
+        )
+
+    # functions/core/store/store_entries
+
+    async def get_entry_uuid(self, entry_id: str) -> UUID:
+        """The uuid of an entry, for functions that take one, from an id such as mem-2026-03-01-001;
+        NULL if there is none.
+
+        Errors: PM002 malformed id.
+        """
+        result: UUID = await self._value("get_entry_uuid", entry_id=entry_id)
+        return result
+
+    async def create_entry(
+        self,
+        content: str,
+        *,
+        entry_type: Literal["fact", "preference", "pattern", "note"] | None = None,
+        tags: list[str] | None = None,
+        confidence: float | None = None,
+        related: Sequence[str] | None = None,
+        source: Literal["user", "system", "tool", "interaction", "import", "derived"] | None = None,
+        category: str | None = None,
+        keywords: dict[str, Any] | None = None,
+        importance: float | None = None,
+        scope: str | None = None,
+        user_id: str | None = None,
+        persona_id: str | None = None,
+        session_id: str | None = None,
+        expires_at: datetime | None = None,
+        metadata: dict[str, Any] | None = None,
+        embedding: Embedding | None = None,
+        embedding_version_id: UUID | str | None = None,
+        idempotency_key: str | None = None,
+        as_of: datetime | None = None,
+    ) -> CreateEntry:
+        """Stores a memory in Markdown and returns its ids, its title and whether
+        memory.consolidate_entries is due. entry_type: fact, preference, pattern or note.
+        confidence, 0..1: NULL is that of its source (memory.initial_confidence). related: ids of
+        other entries, either form. importance: 0..10 (memory.importance_of for low, medium, high).
+        expires_at: from when it is no longer found. Creating again with the same idempotency_key
+        returns the first entry.
+
+        Errors: PM002 invalid argument, PM001 unknown related entry, PM004 key used for another
+        entry, PM008 the policy of the scope demands memory.write_memory.
+        """
+        return await self._row(
+            CreateEntry,
+            "create_entry",
+            content=content,
+            entry_type=entry_type,
+            tags=tags,
+            confidence=confidence,
+            related=related,
+            source=source,
+            category=category,
+            keywords=keywords,
+            importance=importance,
+            scope=scope,
+            user_id=user_id,
+            persona_id=persona_id,
+            session_id=session_id,
+            expires_at=expires_at,
+            metadata=metadata,
+            embedding=embedding,
+            embedding_version_id=embedding_version_id,
+            idempotency_key=idempotency_key,
+            as_of=as_of,
+        )
+
+    async def update_entry(
+        self,
+        entry_id: str,
+        *,
+        content: str | None = None,
+        entry_type: Literal["fact", "preference", "pattern", "note"] | None = None,
+        tags: list[str] | None = None,
+        confidence: float | None = None,
+        related: Sequence[str] | None = None,
+        category: str | None = None,
+        keywords: dict[str, Any] | None = None,
+        importance: float | None = None,
+        expires_at: datetime | None = None,
+        metadata: dict[str, Any] | None = None,
+        expected_version: int | None = None,
+        embedding: Embedding | None = None,
+        embedding_version_id: UUID | str | None = None,
+        as_of: datetime | None = None,
+    ) -> UpdateEntry:
+        """Edits an entry: what is NULL stays; content, tags, keywords, related and metadata are
+        replaced whole; category '' and expires_at 'infinity' clear them. The version before is kept
+        in the history. The entry is embedded again only if its content changed; it becomes active
+        and is no longer flagged for review. An update that changes nothing makes no version.
+        expected_version: the version that the caller has read.
+
+        Errors: PM001 unknown id, PM002 invalid argument, PM003 deleted or expired, PM004 another
+        version, PM008 guarded.
+        """
+        return await self._row(
+            UpdateEntry,
+            "update_entry",
+            entry_id=entry_id,
+            content=content,
+            entry_type=entry_type,
+            tags=tags,
+            confidence=confidence,
+            related=related,
+            category=category,
+            keywords=keywords,
+            importance=importance,
+            expires_at=expires_at,
+            metadata=metadata,
+            expected_version=expected_version,
+            embedding=embedding,
+            embedding_version_id=embedding_version_id,
             as_of=as_of,
         )
 
@@ -1043,6 +1162,79 @@ class Functions(Vectors):
             "get_memory", memory_type=memory_type, memory_id=memory_id, as_of=as_of
         )
         return result
+
+    # functions/core/lifecycle/entries
+
+    async def delete_entry(
+        self, entry_id: str, *, permanent: bool | None = None, as_of: datetime | None = None
+    ) -> bool:
+        """Deletes an entry: no search finds it, memory.restore_memory brings it back within 30
+        days, and then upkeep deletes it for good. permanent: at once, with its history; its links
+        resolve as expired. Returns false for an unknown id.
+
+        Errors: PM002.
+        """
+        result: bool = await self._value(
+            "delete_entry", entry_id=entry_id, permanent=permanent, as_of=as_of
+        )
+        return result
+
+    async def archive_entry(self, entry_id: str, *, as_of: datetime | None = None) -> bool:
+        """Archives an entry: only a query that asks for archived entries finds it, until it is
+        edited, confirmed or restored. Returns false for an unknown id.
+
+        Errors: PM002, PM003 deleted or expired, PM008 guarded.
+        """
+        result: bool = await self._value("archive_entry", entry_id=entry_id, as_of=as_of)
+        return result
+
+    async def rate_entry(
+        self,
+        entry_id: str,
+        outcome: Literal["used", "confirmed", "contradicted", "conflicting", "outdated"],
+        *,
+        by_entry: str | None = None,
+        as_of: datetime | None = None,
+    ) -> float:
+        """What became of an entry, and its new confidence (memory.confidence_step): used, to good
+        effect; confirmed or contradicted by the user; conflicting with a newer entry, by_entry,
+        which is linked as contradicting it and counts once; outdated. Confirming also makes an aged
+        or archived one active.
+
+        Errors: PM001 unknown id, PM002, PM003 deleted or expired, PM008 guarded.
+        """
+        result: float = await self._value(
+            "rate_entry", entry_id=entry_id, outcome=outcome, by_entry=by_entry, as_of=as_of
+        )
+        return result
+
+    async def get_entry(self, entry_id: str, *, as_of: datetime | None = None) -> dict[str, Any]:
+        """An entry in any state as a JSON object: its columns except vectors, and importance_word,
+        tier (memory.confidence_tier), band (of its age) and related, the ids of entries that it
+        names and that are not deleted. Counts as a reference to it. NULL for an unknown id.
+
+        Errors: PM002 malformed id, PM008 guarded.
+        """
+        result: dict[str, Any] = await self._value("get_entry", entry_id=entry_id, as_of=as_of)
+        return result
+
+    async def run_entry_upkeep(
+        self,
+        *,
+        period: Literal["daily", "weekly", "monthly"] | None = None,
+        as_of: datetime | None = None,
+    ) -> list[RunEntryUpkeep]:
+        """Upkeep of entries, safe to run twice.
+
+        daily: what has expired leaves the searches; 30 days without access lower the confidence by
+        0.05; what was deleted or expired 30 days ago is deleted for good. weekly: entries that lack
+        a vector are queued, the keyword index takes in its pending list. monthly: entries move to
+        the band of their age (memory.retention_band), and so out of the search indexes. Returns how
+        many rows each task changed.
+
+        Errors: PM002.
+        """
+        return await self._rows(RunEntryUpkeep, "run_entry_upkeep", period=period, as_of=as_of)
 
     # functions/core/lifecycle/restore
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-MemoryType = Literal["episode", "fact", "rule"]
-RecordedType = Literal["episode", "fact", "rule", "entity"]
+MemoryType = Literal["episode", "fact", "rule", "entry"]
+RecordedType = Literal["episode", "fact", "rule", "entry", "entity"]
 Mode = Literal["hybrid", "semantic", "keyword"]
 SourceClass = Literal["user", "agent", "tool", "external"]
 KeywordMatch = Literal["any", "all"]

@@ -138,6 +138,19 @@ class Contradiction:
 
 
 @dataclass(frozen=True, slots=True)
+class CreateEntry:
+    """A row that memory.create_entry returns."""
+
+    id: UUID
+    entry_id: str
+    title: str
+    stored_confidence: float
+    version: int
+    created: bool
+    consolidation_due: bool
+
+
+@dataclass(frozen=True, slots=True)
 class DueButler:
     """A row that memory.list_due_consolidations returns."""
 
@@ -575,6 +588,14 @@ class ResolvedEntity:
 
 
 @dataclass(frozen=True, slots=True)
+class RunEntryUpkeep:
+    """A row that memory.run_entry_upkeep returns."""
+
+    task: str
+    changed: int
+
+
+@dataclass(frozen=True, slots=True)
 class Scope:
     """A row that memory.list_scopes returns."""
 
@@ -897,6 +918,18 @@ class Unmerge:
     facts_kept: int
     mentions_returned: int
     aliases_removed: int
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateEntry:
+    """A row that memory.update_entry returns."""
+
+    id: UUID
+    current_id: str
+    title: str
+    stored_confidence: float
+    version: int
+    content_changed: bool
 
 
 @dataclass(frozen=True, slots=True)

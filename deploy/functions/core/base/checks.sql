@@ -363,6 +363,42 @@ create or replace function memory.check_write_time(
 comment on function memory.check_write_time(text, timestamptz) is
 'Rejects a time that cannot be stored: NULL, infinite or more than a day ahead. Errors: PM002.';
 
+create or replace function memory.refuse_expiry(
+  expires_at timestamptz,
+  as_of timestamptz
+)
+  returns void
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform memory.check_time('expires_at', expires_at);
+  raise exception 'expires_at lies in the past: %', expires_at
+    using errcode = 'PM002', hint = format('Pass a time after %s, or none.', as_of);
+end;
+$$;
+
+comment on function memory.refuse_expiry(timestamptz, timestamptz) is
+'Raises the error for an argument that fails check_expiry. Errors: PM002.';
+
+create or replace function memory.check_expiry(
+  expires_at timestamptz,
+  as_of timestamptz
+)
+  returns void
+  language sql
+  immutable
+  parallel safe
+  return case
+    when expires_at is null or isfinite(expires_at) and expires_at > as_of then null
+    else memory.refuse_expiry(expires_at, as_of)
+  end;
+
+comment on function memory.check_expiry(timestamptz, timestamptz) is
+'Rejects an expiry that is infinite or not after as_of; NULL is valid. Errors: PM002.';
+
 create or replace function memory.refuse_interval(
   valid_from timestamptz,
   valid_to timestamptz,

@@ -19,12 +19,14 @@ begin
       n.function_name,
       coalesce(array_agg(t.memory_type order by t.position), '{}') as names
     from (values
-      ('memory_type_names', true, false),
-      ('recorded_type_names', false, false),
-      ('decaying_type_names', true, true)
-    ) as n (function_name, is_searched, is_decaying)
+      ('memory_type_names', true, false, false),
+      ('default_type_names', true, true, false),
+      ('recorded_type_names', false, false, false),
+      ('decaying_type_names', true, false, true)
+    ) as n (function_name, is_searched, is_default, is_decaying)
     left join memory.memory_types as t
       on (t.is_searched or not n.is_searched)
+      and (t.is_default or not n.is_default)
       and (t.decaying_condition is not null or not n.is_decaying)
     group by n.function_name
     order by n.function_name
@@ -66,12 +68,30 @@ begin
       from memory.memory_types as t
     )
   );
+
+  execute format(
+    'create or replace function memory.vector_index_name(memory_type text)
+       returns text
+       language sql
+       immutable
+       parallel safe
+       return case memory_type %s end',
+    (
+      select string_agg(
+        format('when %L then %L', t.memory_type, t.table_name || '_embedding_idx'),
+        ' ' order by t.position
+      )
+      from memory.memory_types as t
+      where t.is_searched
+    )
+  );
 end;
 $$;
 
 comment on function memory.refresh_type_names() is
-'Makes memory.memory_type_names, memory.recorded_type_names, memory.decaying_type_names and '
-'memory.unrecorded_columns say what memory.memory_types holds.';
+'Makes memory.memory_type_names, memory.default_type_names, memory.recorded_type_names, '
+'memory.decaying_type_names, memory.unrecorded_columns and memory.vector_index_name say what '
+'memory.memory_types holds.';
 
 do $$
 begin
@@ -81,10 +101,15 @@ $$;
 
 comment on function memory.memory_type_names() is
 'The types of memories that searches find, in the order of answers.';
+comment on function memory.default_type_names() is
+'The types that a search looks at if it names none.';
 comment on function memory.recorded_type_names() is
 'The types whose changes are audited and kept in history: memories and entities.';
 comment on function memory.decaying_type_names() is
 'The types of memories whose confidence decays.';
+comment on function memory.vector_index_name(text) is
+'The name that the approximate index of a type has, if there is one.';
+grant execute on function memory.vector_index_name to memory_search;
 comment on function memory.unrecorded_columns(text) is
 'The columns of a type that its history leaves out.';
 

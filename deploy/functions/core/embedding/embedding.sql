@@ -555,6 +555,14 @@ begin
     if not found then
       return false;
     end if;
+  elsif memory_type = 'entry' and text_md5 is not null then
+    perform from memory.entries as y
+    where y.tenant_id = v_tenant_id and y.id = memory_id
+      and md5(memory.render_memory('entry', y.content)) = text_md5
+    for no key update;
+    if not found then
+      return false;
+    end if;
   end if;
 
   if v_status = 'building' then
@@ -593,8 +601,8 @@ $$;
 comment on function memory.set_embedding(text, uuid, vector, uuid, text) is
 'Stores the vector of a memory for a version (default: the active one) and removes the memory from '
 'the queue. A vector of the version being built waits beside the active one until the switch. '
-'text_md5 is the MD5 of the embedded text: if the text of a rule has changed since, nothing is '
-'stored and the rule stays in the queue. Returns false in that case, and if the memory no longer '
+'text_md5 is the MD5 of the embedded text: if the text has changed since, nothing is '
+'stored and the memory stays in the queue. Returns false in that case, and if the memory no longer '
 'exists. Errors: PM002 malformed vector, PM001 unknown or PM004 retired version.';
 grant execute on function memory.set_embedding to memory_worker;
 

@@ -102,6 +102,11 @@ begin
   perform memory.check_write_time('as_of', as_of);
 
   v_memory := memory.read_memory(v_tenant_id, memory_type, memory_id, as_of);
+  if v_memory ->> 'lifecycle_state' = 'guarded' then
+    raise exception '% % is guarded', memory_type, memory_id
+      using errcode = 'PM008',
+        hint = 'Read it with memory.query_memory, in the scope that it belongs to.';
+  end if;
   return v_memory || jsonb_build_object('memory_type', memory_type);
 end;
 $$;

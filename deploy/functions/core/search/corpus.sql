@@ -81,7 +81,19 @@ comment on function memory.maybe_fold_deltas(text) is
 'Folds the deltas of a tenant, unless another session is doing so. Waits only if another session '
 'is folding for this tenant for the first time.';
 
--- Every 128th insert folds the deltas. All three tables use the same names for unsearchable states.
+create or replace function memory.is_counted_state(lifecycle_state text)
+  returns boolean
+  language sql
+  immutable
+  parallel safe
+  return lifecycle_state
+    not in ('superseded', 'expired', 'retracted', 'aged', 'archived', 'guarded');
+
+comment on function memory.is_counted_state(text) is
+'Whether a memory in this state belongs to the corpus: all tables use the same names for states '
+'that searches leave out.';
+
+-- Every 128th insert folds the deltas.
 
 create or replace function memory.count_texts()
   returns trigger
@@ -96,7 +108,7 @@ begin
     insert into memory.corpus_deltas as d (tenant_id, memory_type, documents, terms)
     select t.tenant_id, tg_argv[0], v_sign * count(*), v_sign * sum(length(t.search_vector))
     from texts as t
-    where t.lifecycle_state not in ('superseded', 'expired', 'retracted')
+    where memory.is_counted_state(t.lifecycle_state)
     group by t.tenant_id
     returning d.tenant_id, d.id
   loop
@@ -118,8 +130,8 @@ create or replace function memory.count_changed_text()
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
-  v_old integer := (old.lifecycle_state not in ('superseded', 'expired', 'retracted'))::integer;
-  v_new integer := (new.lifecycle_state not in ('superseded', 'expired', 'retracted'))::integer;
+  v_old integer := memory.is_counted_state(old.lifecycle_state)::integer;
+  v_new integer := memory.is_counted_state(new.lifecycle_state)::integer;
   v_documents integer := v_new - v_old;
   v_terms integer := v_new * length(new.search_vector) - v_old * length(old.search_vector);
   v_delta_id bigint;

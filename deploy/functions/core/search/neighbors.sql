@@ -77,6 +77,18 @@ begin
       and (exact_neighbors.scope is null or e.butler = exact_neighbors.scope)
     order by weight desc, e.created_at desc, e.id
     limit depth;
+  elsif memory_type = 'entry' then
+    return query
+    select n.id, 1 - (n.embedding <=> exact_neighbors.embedding) as weight, n.created_at
+    from memory.entries as n
+    where n.lifecycle_state = 'active'
+      and n.tenant_id collate "C" = v_tenant_id
+      and n.embedding is not null
+      and (n.expires_at is null or n.expires_at > as_of)
+      and (exact_neighbors.scope is null or n.scope in (exact_neighbors.scope, 'global'))
+      and n.confidence >= exact_neighbors.min_confidence
+    order by weight desc, n.created_at desc, n.id
+    limit depth;
   else
     -- Any other type, until it is worth a branch and a covering index of its own.
     return query
@@ -108,7 +120,7 @@ create or replace function memory.vector_index(memory_type text)
   returns regclass
   language sql
   stable
-  return to_regclass('memory.' || memory_type || 's_embedding_idx');
+  return to_regclass('memory.' || memory.vector_index_name(memory_type));
 
 comment on function memory.vector_index(text) is
 'The approximate index of a memory type; NULL if there is none.';

@@ -117,6 +117,7 @@ begin
     where case m.memory_type
         when 'episode' then true
         when 'rule' then m.lifecycle_state <> 'retracted'
+        when 'entry' then m.lifecycle_state = 'active'
         else
           m.lifecycle_state in ('active', 'fading')
           and (valid_at is null or m.valid_from <= valid_at)

@@ -276,7 +276,8 @@ begin
     raise exception 'unknown memory types: %', left(types::text, 200)
       using errcode = 'PM002',
         hint = format(
-          'Pass some of %s, or nothing for all of them.', array_to_string(v_all, ', ')
+          'Pass some of %s, or nothing for %s.', array_to_string(v_all, ', '),
+          array_to_string(memory.default_type_names(), ', ')
         );
   end if;
   -- Without duplicates, in a fixed order.
@@ -294,13 +295,13 @@ create or replace function memory.check_types(types text[])
   immutable
   parallel safe
   return case
-    when types is null then memory.memory_type_names()
+    when types is null then memory.default_type_names()
     else memory.read_types(types)
   end;
 
 comment on function memory.check_types(text[]) is
-'The memory types to search, in a fixed order; NULL means all. Errors: PM002 unknown type or empty '
-'array.';
+'The memory types to search, in a fixed order; NULL means memory.default_type_names. Errors: PM002 '
+'unknown type or empty array.';
 
 create or replace function memory.refuse_query(query text)
   returns void

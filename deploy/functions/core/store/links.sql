@@ -58,8 +58,11 @@ begin
       union all
       select r.trust from memory.rules as r
       where n.target_type = 'rule' and r.tenant_id = n.tenant_id and r.id = n.target_id
+      union all
+      select y.trust from memory.entries as y
+      where n.target_type = 'entry' and y.tenant_id = n.tenant_id and y.id = n.target_id
     ) as t
-    where n.relation = 'derived_from' and n.source_type in ('fact', 'rule') and t.trust <> 'user'
+    where n.relation = 'derived_from' and n.source_type <> 'episode' and t.trust <> 'user'
     group by n.tenant_id, n.source_type, n.source_id
     order by n.source_type, n.source_id, n.tenant_id
   loop
@@ -68,6 +71,11 @@ begin
       set trust = v_lower.trust
       where f.tenant_id = v_lower.tenant_id and f.id = v_lower.source_id
         and memory.least_trust(f.trust, v_lower.trust) <> f.trust;
+    elsif v_lower.source_type = 'entry' then
+      update memory.entries as y
+      set trust = v_lower.trust
+      where y.tenant_id = v_lower.tenant_id and y.id = v_lower.source_id
+        and memory.least_trust(y.trust, v_lower.trust) <> y.trust;
     else
       update memory.rules as r
       set trust = v_lower.trust
@@ -80,7 +88,7 @@ end;
 $$;
 
 comment on function memory.lower_trust() is
-'Statement trigger: lowers the trust of a fact or rule to that of its least trusted source.';
+'Statement trigger: lowers the trust of a fact, rule or entry to that of its least trusted source.';
 
 create or replace function memory.create_link(
   source_type text,

@@ -257,4 +257,87 @@ comment on function memory.prepare_rule() is
 'Trigger: fills in the times of imports, keeps the identity unchanged and the search vector up to '
 'date, and clears the embedding when the content changes.';
 
+create or replace function memory.prepare_entry()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+  set client_min_messages = warning -- no NOTICE about words too long to index
+as $$
+begin
+  if tg_op = 'INSERT' then
+    new.last_confirmed_at := coalesce(new.last_confirmed_at, new.created_at);
+    new.updated_at := new.created_at;
+  else
+    if (
+      (new.tenant_id, new.id, new.entry_id, new.created_at, new.policy)
+      is distinct from (old.tenant_id, old.id, old.entry_id, old.created_at, old.policy)
+    ) then
+      raise exception 'the identity of entry % cannot change', old.entry_id
+        using errcode = 'PM006', hint = 'Create another entry, and delete this one.';
+    end if;
+    if new.policy = 'billy' and (
+      (
+        new.content, new.entry_type, new.category, new.tags, new.keywords, new.importance,
+        new.confidence, new.decay_rate, new.source, new.user_id, new.persona_id, new.session_id
+      ) is distinct from (
+        old.content, old.entry_type, old.category, old.tags, old.keywords, old.importance,
+        old.confidence, old.decay_rate, old.source, old.user_id, old.persona_id, old.session_id
+      )
+    ) then
+      raise exception 'entry % is guarded: it is never changed', old.entry_id
+        using errcode = 'PM008',
+          hint = 'Write another entry with memory.write_memory, and delete this one.';
+    end if;
+  end if;
+
+  -- A vector belongs to its text.
+  if tg_op = 'UPDATE' and new.content <> old.content
+    and new.embedding is not distinct from old.embedding
+  then
+    new.embedding := null;
+    new.embedding_version_id := null;
+  end if;
+
+  if tg_op = 'INSERT'
+    or (new.content, new.tags, new.keywords, new.text_search_config, new.search_vector)
+      is distinct from
+      (old.content, old.tags, old.keywords, old.text_search_config, old.search_vector)
+  then
+    new.title := memory.entry_title(new.content);
+    new.search_vector := memory.to_search_vector(
+      new.text_search_config,
+      memory.render_memory(
+        'entry',
+        new.content || ' ' || (
+          select coalesce(string_agg(w.word, ' '), '')
+          from jsonb_array_elements_text(new.tags || new.keywords) as w (word)
+        )
+      )
+    );
+  end if;
+  return new;
+end;
+$$;
+
+comment on function memory.prepare_entry() is
+'Trigger: fills in the times of imports, keeps the identity and all of a guarded entry unchanged, '
+'title and search vector up to date, and clears the embedding when the content changes. Errors: '
+'PM006, PM008.';
+
+-- References to a guarded entry are not counted: reading it must not change it.
+create or replace function memory.keep_counters()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  new.reference_count := old.reference_count;
+  new.last_referenced_at := old.last_referenced_at;
+  return new;
+end;
+$$;
+
+comment on function memory.keep_counters() is
+'Trigger: keeps the number and the time of references unchanged.';
+
 commit;

@@ -39,7 +39,7 @@ create or replace function memory.vector_indexes()
 as $$
   select
     t.memory_type,
-    t.memory_type || 's_embedding_idx',
+    memory.vector_index_name(t.memory_type),
     coalesce(a.amname::text, 'exact'),
     i.indisvalid and i.indisready and i.indislive
   from unnest(memory.memory_type_names()) as t (memory_type)
@@ -92,7 +92,8 @@ begin
       values
       ('episode', 'episodes', ''),
       ('fact', 'facts', ' where validity = ''active'''),
-      ('rule', 'rules', ' where lifecycle_state <> ''retracted''')
+      ('rule', 'rules', ' where lifecycle_state <> ''retracted'''),
+      ('entry', 'entries', ' where lifecycle_state = ''active''')
     ) as t (memory_type, table_name, condition) using (memory_type)
   ),
   steps as (

@@ -9,6 +9,8 @@ drop function memory.refuse_idempotency_key(text,text);
 drop function memory.check_elements(text,jsonb,jsonb);
 drop function memory.check_interval(timestamp with time zone,timestamp with time zone,text);
 drop function memory.refuse_interval(timestamp with time zone,timestamp with time zone,text);
+drop function memory.check_expiry(timestamp with time zone,timestamp with time zone);
+drop function memory.refuse_expiry(timestamp with time zone,timestamp with time zone);
 drop function memory.check_write_time(text,timestamp with time zone);
 drop function memory.refuse_write_time(text,timestamp with time zone);
 drop function memory.check_time(text,timestamp with time zone);

@@ -8,6 +8,7 @@ drop function memory.lock_corpus_statistics();
 drop function memory.corpus_sizes(text[]);
 drop function memory.count_changed_text();
 drop function memory.count_texts();
+drop function memory.is_counted_state(text);
 drop function memory.maybe_fold_deltas(text);
 drop function memory.fold_corpus_deltas(text);
 drop function memory.start_corpus_statistics(text);

@@ -2,6 +2,8 @@
 
 begin;
 
+drop function memory.keep_counters();
+drop function memory.prepare_entry();
 drop function memory.prepare_rule();
 drop function memory.prepare_fact();
 drop function memory.write_names();

@@ -20,6 +20,8 @@ select
   'memory.check_time(text,timestamp with time zone)'::regprocedure,
   'memory.refuse_write_time(text,timestamp with time zone)'::regprocedure,
   'memory.check_write_time(text,timestamp with time zone)'::regprocedure,
+  'memory.refuse_expiry(timestamp with time zone,timestamp with time zone)'::regprocedure,
+  'memory.check_expiry(timestamp with time zone,timestamp with time zone)'::regprocedure,
   'memory.refuse_interval(timestamp with time zone,timestamp with time zone,text)'::regprocedure,
   'memory.check_interval(timestamp with time zone,timestamp with time zone,text)'::regprocedure,
   'memory.check_elements(text,jsonb,jsonb)'::regprocedure,

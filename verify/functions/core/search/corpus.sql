@@ -5,6 +5,7 @@ select
   'memory.start_corpus_statistics(text)'::regprocedure,
   'memory.fold_corpus_deltas(text)'::regprocedure,
   'memory.maybe_fold_deltas(text)'::regprocedure,
+  'memory.is_counted_state(text)'::regprocedure,
   'memory.count_texts()'::regprocedure,
   'memory.count_changed_text()'::regprocedure,
   'memory.corpus_sizes(text[])'::regprocedure,

@@ -8,5 +8,7 @@ select
   'memory.prepare_entity()'::regprocedure,
   'memory.write_names()'::regprocedure,
   'memory.prepare_fact()'::regprocedure,
-  'memory.prepare_rule()'::regprocedure;
+  'memory.prepare_rule()'::regprocedure,
+  'memory.prepare_entry()'::regprocedure,
+  'memory.keep_counters()'::regprocedure;
 rollback;

@@ -1,0 +1,54 @@
+-- Deploy pymem:triggers/entries to pg
+
+begin;
+
+set local role memory_owner;
+
+do $$
+begin
+  perform memory.attach_triggers('entry');
+end;
+$$;
+
+create or replace trigger keep_counters
+before update of reference_count, last_referenced_at on memory.entries
+for each row when (old.policy = 'billy')
+execute function memory.keep_counters();
+
+create or replace trigger prepare
+before insert or update of
+tenant_id, id, entry_id, content, created_at, entry_type, category, tags, keywords, importance,
+confidence, decay_rate, source, policy, user_id, persona_id, session_id, text_search_config,
+search_vector
+on memory.entries
+for each row execute function memory.prepare_entry();
+
+create or replace trigger audit_confirmed
+after update of last_confirmed_at on memory.entries
+for each row when (old.last_confirmed_at is distinct from new.last_confirmed_at)
+execute function memory.audit_event('entry', 'entry_confirmed');
+
+create or replace trigger audit_updated
+after update of
+content, entry_type, category, tags, keywords, importance, confidence, source, trust, scope,
+expires_at, flagged_at, metadata, idempotency_key, text_search_config
+on memory.entries
+for each row when (
+  (
+    new.content, new.entry_type, new.category, new.tags, new.keywords, new.importance,
+    new.confidence, new.source, new.trust, new.scope, new.expires_at, new.flagged_at, new.metadata,
+    new.idempotency_key, new.text_search_config
+  ) is distinct from (
+    old.content, old.entry_type, old.category, old.tags, old.keywords, old.importance,
+    old.confidence, old.source, old.trust, old.scope, old.expires_at, old.flagged_at, old.metadata,
+    old.idempotency_key, old.text_search_config
+  )
+)
+execute function memory.audit_update('entry');
+
+create or replace trigger requeue_embedding
+after update of content on memory.entries
+for each row when (old.content is distinct from new.content)
+execute function memory.requeue_embedding('entry');
+
+commit;

@@ -1,0 +1,28 @@
+-- Verify pymem:triggers/entries on pg
+
+begin;
+select
+  'memory.record_entry_changes()'::regprocedure;
+select 1 / (count(*) = 18)::integer
+from pg_trigger as t
+where t.tgrelid = 'memory.entries'::regclass and t.tgname in (
+  'audit_confirmed',
+  'audit_created',
+  'audit_deleted',
+  'audit_updated',
+  'check_vector',
+  'count_changed_text',
+  'count_deleted_texts',
+  'count_stored_texts',
+  'create_tombstones',
+  'delete_history',
+  'enqueue_embedding',
+  'forget_embedding',
+  'keep_counters',
+  'prepare',
+  'record_changes',
+  'refuse_truncate',
+  'requeue_embedding',
+  'start_state'
+);
+rollback;
