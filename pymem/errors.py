@@ -66,6 +66,18 @@ class ImmutableError(PymemError):
     code = "PM006"
 
 
+class InvalidQueryError(InvalidArgumentError):
+    """A query of the query language is malformed; the message says where (PM007)."""
+
+    code = "PM007"
+
+
+class PolicyError(PymemError):
+    """The policy of the scope does not allow this (PM008)."""
+
+    code = "PM008"
+
+
 class IntegrityError(PymemError):
     """A database constraint was violated (SQLSTATE class 23); nothing was stored."""
 
@@ -98,6 +110,8 @@ _BY_SQLSTATE: tuple[tuple[str, type[PymemError]], ...] = (
     ("PM004", ConflictError),
     ("PM005", TenantDeniedError),
     ("PM006", ImmutableError),
+    ("PM007", InvalidQueryError),
+    ("PM008", PolicyError),
     ("28", TenantDeniedError),
     ("42501", TenantDeniedError),
     ("22", InvalidArgumentError),
