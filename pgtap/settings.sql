@@ -112,7 +112,7 @@ select is(
     "context_token_budget": 3000, "context_chars_per_token": 4, "context_token_estimate": "octets",
     "context_facts_share": 0.6, "context_rules_share": 0.25, "context_warnings_share": 0.05,
     "context_episodes_share": 0.1, "context_confidence": "effective", "context_counts_references": false,
-    "context_recent_episodes": false,
+    "context_entries_share": 0.2, "context_recent_episodes": false, "context_entries": false,
     "episode_max_entries": 10000, "episode_pending_grace_days": 0,
     "consolidation_interval_hours": 6, "consolidation_episode_threshold": 100, "consolidation_batch_size": 50, "consolidation_lease_minutes": 15,
     "consolidation_max_attempts": 5, "consolidation_max_permanence": "stable", "consolidation_review": false, "consolidation_max_confidence": 0.8,
@@ -330,7 +330,8 @@ select is_empty(
        ('context_warnings_share', '-0.01'), ('context_warnings_share', '1.01'),
        ('context_episodes_share', '-0.01'), ('context_episodes_share', '1.01'),
        ('context_token_estimate', '"words"'), ('context_counts_references', '2'),
-       ('context_recent_episodes', '2'),
+       ('context_recent_episodes', '2'), ('context_entries', '2'),
+       ('context_entries_share', '-0.01'), ('context_entries_share', '1.01'),
        ('episode_max_entries', '-1'), ('episode_max_entries', '1000000001'),
        ('episode_pending_grace_days', '-0.01'), ('episode_pending_grace_days', '100001'),
        ('rule_effectiveness', '"best"'), ('rule_helpful_confirms', '2'),
@@ -396,6 +397,7 @@ select is_empty(
        ('{"rule_inversion_effectiveness": 0}'), ('{"rule_inversion_effectiveness": 1}'),
        ('{"context_token_estimate": "octets"}'), ('{"context_token_estimate": "characters"}'),
        ('{"context_counts_references": true}'), ('{"context_recent_episodes": true}'),
+       ('{"context_entries": true}'), ('{"context_entries_share": 0}'), ('{"context_entries_share": 1}'),
        ('{"text_search_config": "simple"}')
      ) as r (settings)
      where memory_test.code_of(format('select memory.configure(%L)', r.settings)) <> 'none' $$,

@@ -73,11 +73,14 @@ class ContextConfig(Section):
         rules_share: Share of the context budget first offered to rules.
         warnings_share: Share of the context budget first offered to anti-pattern rules.
         episodes_share: Share of the context budget first offered to recent episodes, if requested.
+        entries_share: Share of the context budget first offered to entries, if requested; the other
+            shares then divide the rest.
         confidence: Confidence that context prints: "effective" at the time of the call, or "base"
             as stored.
         counts_references: Whether context counts as a reference to what it shows. Off by default,
             so repeated calls return the same text.
         recent_episodes: Whether context adds the butler's newest episodes when a call does not say.
+        entries: Whether context adds the entries that fit when a call does not say.
     """
 
     chars_per_token: float = Field(4, ge=0.5, le=4)
@@ -86,9 +89,11 @@ class ContextConfig(Section):
     rules_share: float = Field(0.25, ge=0, le=1)
     warnings_share: float = Field(0.05, ge=0, le=1)
     episodes_share: float = Field(0.1, ge=0, le=1)
+    entries_share: float = Field(0.2, ge=0, le=1)
     confidence: Literal["effective", "base"] = "effective"
     counts_references: bool = False
     recent_episodes: bool = False
+    entries: bool = False
 
 
 class EpisodesConfig(Section):
@@ -314,9 +319,11 @@ SETTINGS = {
     "context.rules_share": "context_rules_share",
     "context.warnings_share": "context_warnings_share",
     "context.episodes_share": "context_episodes_share",
+    "context.entries_share": "context_entries_share",
     "context.confidence": "context_confidence",
     "context.counts_references": "context_counts_references",
     "context.recent_episodes": "context_recent_episodes",
+    "context.entries": "context_entries",
     "episodes.max_entries": "episode_max_entries",
     "episodes.pending_grace_days": "episode_pending_grace_days",
     "consolidation.interval_hours": "consolidation_interval_hours",

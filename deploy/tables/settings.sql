@@ -75,10 +75,13 @@ create table memory.settings (
   check (context_warnings_share between 0 and 1),
   context_episodes_share float8 not null default 0.1
   check (context_episodes_share between 0 and 1),
+  context_entries_share float8 not null default 0.2
+  check (context_entries_share between 0 and 1),
   context_confidence text not null default 'effective'
   check (context_confidence in ('effective', 'base')),
   context_counts_references boolean not null default false,
   context_recent_episodes boolean not null default false,
+  context_entries boolean not null default false,
 
   episode_max_entries integer not null default 10000
   check (episode_max_entries between 0 and 1000000000),
@@ -250,10 +253,15 @@ comment on column memory.settings.context_warnings_share is
 'Share of the context budget first offered to anti-pattern rules.';
 comment on column memory.settings.context_episodes_share is
 'Share of the context budget first offered to recent episodes, if requested.';
+comment on column memory.settings.context_entries_share is
+'Share of the context budget first offered to entries, if requested; the other shares then divide '
+'the rest.';
 comment on column memory.settings.context_confidence is
 'Confidence that context prints: "effective" at the time of the call, or "base" as stored.';
 comment on column memory.settings.context_recent_episodes is
 'Whether context adds the butler''s newest episodes when a call does not say.';
+comment on column memory.settings.context_entries is
+'Whether context adds the entries that fit when a call does not say.';
 comment on column memory.settings.context_counts_references is
 'Whether context counts as a reference to what it shows. Off by default, so repeated calls return '
 'the same text.';

@@ -28,6 +28,7 @@ _FLAGS = {
     "enable_fuzzy": "--fuzzy",
     "entity_id": "--entity",
     "entity_type": "--type",
+    "include_entries": "--entries/--no-entries",
     "include_recent_episodes": "--recent-episodes/--no-recent-episodes",
     "max_depth": "--depth",
     "memory_id": "--memory",

@@ -1077,16 +1077,18 @@ class Functions(Vectors):
         include_recent_episodes: bool | None = None,
         min_relevance: float | None = None,
         embedding: Embedding | None = None,
+        include_entries: bool | None = None,
         as_of: datetime | None = None,
     ) -> str:
         """Memory as text for a prompt, at most token_budget tokens (NULL: the setting) as estimated
         by memory.count_room: facts by score, rules by maturity and score, anti-patterns as
         warnings, and with include_recent_episodes (NULL: the setting) the newest episodes of the
-        butler. The butler is the scope; facts and rules below min_relevance are left out as in
-        memory.search. Each memory is one line, so stored text cannot forge a section; a long one is
-        shortened, and one that does not fit is skipped. A fact that contradicts another memory is
-        marked. The same data, arguments and as_of give the same text, byte for byte. Only the first
-        64 KiB of a prompt count.
+        butler; with include_entries (NULL: the setting) entries by score. The butler is the scope;
+        facts, rules and entries below min_relevance are left out as in memory.search. Each memory
+        is one line, so stored text cannot forge a section; a long one is shortened, and one that
+        does not fit is skipped. A fact that contradicts another memory is marked. The same data,
+        arguments and as_of give the same text, byte for byte. Only the first 64 KiB of a prompt
+        count.
 
         Errors: PM002 budget without room for the heading or invalid argument, PM004 vector from
         another embedding version.
@@ -1099,6 +1101,7 @@ class Functions(Vectors):
             token_budget=token_budget,
             include_recent_episodes=include_recent_episodes,
             min_relevance=min_relevance,
+            include_entries=include_entries,
             as_of=as_of,
         )
         result: str = await self._with_vector(call, trigger_prompt, embedding)
@@ -1378,12 +1381,13 @@ class Functions(Vectors):
     ) -> list[Erasure]:
         """Deletes what the memory contains about a person or thing, in one transaction and
         permanently: facts about the name or an entity with that name, the episodes they were drawn
-        from, the entity, and, with mentions (the default), every memory whose text, tags or
-        metadata contain one of its names as whole words; with their vectors, history, applications
-        and keys. Turns that follow a deleted turn are embedded again. Links and tombstones stay,
-        without content; events contain none. Returns what was erased, or with dry_run would be.
-        Does not cover what is stored at the same time: call memory.verify_erasure afterwards.
-        VACUUM removes the bytes from disk; backups keep them until they are deleted.
+        from, the entity, the entries of a user with that name, and, with mentions (the default),
+        every memory whose text, tags or metadata contain one of its names as whole words; with
+        their vectors, history, applications and keys. Turns that follow a deleted turn are embedded
+        again. Links and tombstones stay, without content; events contain none. Returns what was
+        erased, or with dry_run would be. Does not cover what is stored at the same time: call
+        memory.verify_erasure afterwards. VACUUM removes the bytes from disk; backups keep them
+        until they are deleted.
 
         Errors: PM002.
         """
@@ -1728,9 +1732,10 @@ class Functions(Vectors):
         """How much the tenant stores, as a JSON object: episodes (total, unconsolidated,
         backlog_age_hours: the age of the oldest unconsolidated one or null, consolidated, failed,
         dead_letter; these include expired ones), facts by state (active excludes fading), rules by
-        maturity (forgotten ones separately), embeddings pending. scope: only facts and rules of
-        this scope and of global, "*": all, NULL: as in memory.visible_scope; episodes are counted
-        in every scope.
+        maturity (forgotten ones separately), entries by state (active without aging; flagged:
+        waiting for review), embeddings pending. scope: only facts, rules and entries of this scope
+        and of global, "*": all, NULL: as in memory.visible_scope; episodes are counted in every
+        scope.
 
         Errors: PM002.
         """

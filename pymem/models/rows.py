@@ -603,6 +603,7 @@ class Scope:
     episodes: int
     facts: int
     rules: int
+    entries: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -700,12 +701,15 @@ class Settings:
         context_warnings_share: Share of the context budget first offered to anti-pattern rules.
         context_episodes_share: Share of the context budget first offered to recent episodes, if
             requested.
+        context_entries_share: Share of the context budget first offered to entries, if requested;
+            the other shares then divide the rest.
         context_confidence: Confidence that context prints: "effective" at the time of the call, or
             "base" as stored.
         context_counts_references: Whether context counts as a reference to what it shows. Off by
             default, so repeated calls return the same text.
         context_recent_episodes: Whether context adds the butler's newest episodes when a call does
             not say.
+        context_entries: Whether context adds the entries that fit when a call does not say.
         episode_max_entries: Number of episodes beyond which cleanup deletes the oldest consolidated
             ones.
         episode_pending_grace_days: Days that cleanup keeps an expired episode that is still waiting
@@ -787,9 +791,11 @@ class Settings:
     context_rules_share: float
     context_warnings_share: float
     context_episodes_share: float
+    context_entries_share: float
     context_confidence: str
     context_counts_references: bool
     context_recent_episodes: bool
+    context_entries: bool
     episode_max_entries: int
     episode_pending_grace_days: float
     consolidation_interval_hours: float

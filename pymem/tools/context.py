@@ -28,6 +28,11 @@ class _Context(Arguments):
         description="Whether to add the agent's newest episodes. Default: as configured, "
         "initially false.",
     )
+    include_entries: Bool | None = Field(
+        None,
+        description="Whether to add the entries (free-form notes) that matter for the prompt. "
+        "Default: as configured, initially false.",
+    )
     min_relevance: Relevance | None = None
 
 
@@ -50,6 +55,7 @@ async def _context(memory: Memory, arguments: _Context) -> dict[str, Any]:
         arguments.butler,
         token_budget=arguments.token_budget,
         include_recent_episodes=arguments.include_recent_episodes,
+        include_entries=arguments.include_entries,
         min_relevance=arguments.min_relevance,
     )
     answer: dict[str, Any] = {"context": text}

@@ -109,6 +109,7 @@ declare
   v_facts uuid[];
   v_episodes uuid[];
   v_rules uuid[];
+  v_entries uuid[];
   v_applications uuid[];
   v_next_turns uuid[];
   v_images bigint;
@@ -193,6 +194,22 @@ begin
         v_names
       )
   );
+  -- What concerns a user is about that user.
+  v_entries := array(
+    select y.id
+    from memory.entries as y
+    where y.tenant_id = v_tenant_id
+      and (
+        memory.normalize_name(y.user_id) = any (v_names)
+        or erase_subject.mentions and memory.mentions_any(
+          concat_ws(
+            ' | ', y.content, y.category, y.tags::text, y.keywords::text, y.metadata::text, y.scope,
+            y.user_id, y.persona_id, y.session_id
+          ),
+          v_names
+        )
+      )
+  );
   v_applications := array(
     select a.id
     from memory.rule_applications as a
@@ -221,7 +238,7 @@ begin
   from memory.memory_history as h
   where h.tenant_id = v_tenant_id
     and (
-      h.memory_id = any (v_facts || v_episodes || v_rules || v_entities)
+      h.memory_id = any (v_facts || v_episodes || v_rules || v_entries || v_entities)
       or erase_subject.mentions and memory.mentions_any(h.image::text, v_names)
     );
   select count(*) into v_keys
@@ -262,6 +279,8 @@ begin
     for update;
     perform from memory.rules as r
     where r.tenant_id = v_tenant_id and r.id = any (v_rules) order by r.id for update;
+    perform from memory.entries as y
+    where y.tenant_id = v_tenant_id and y.id = any (v_entries) order by y.id for update;
 
     perform set_config('memory.erasing', 'on', true);
 
@@ -269,6 +288,7 @@ begin
     where a.tenant_id = v_tenant_id and a.id = any (v_applications);
     delete from memory.rules as r where r.tenant_id = v_tenant_id and r.id = any (v_rules);
     delete from memory.facts as f where f.tenant_id = v_tenant_id and f.id = any (v_facts);
+    delete from memory.entries as y where y.tenant_id = v_tenant_id and y.id = any (v_entries);
     delete from memory.episodes as e where e.tenant_id = v_tenant_id and e.id = any (v_episodes);
     update memory.facts as f
     set object_entity_id = null
@@ -326,7 +346,8 @@ begin
       v_tenant_id, 'erased', null, null,
       jsonb_build_object(
         'episodes', cardinality(v_episodes), 'facts', cardinality(v_facts),
-        'rules', cardinality(v_rules), 'entities', cardinality(v_entities)
+        'rules', cardinality(v_rules), 'entries', cardinality(v_entries),
+        'entities', cardinality(v_entities)
       )
     );
     perform set_config('memory.erasing', '', true);
@@ -339,13 +360,14 @@ begin
       (1, 'episodes', cardinality(v_episodes)::bigint),
       (2, 'facts', cardinality(v_facts)),
       (3, 'rules', cardinality(v_rules)),
-      (4, 'entities', cardinality(v_entities)),
-      (5, 'rule applications', cardinality(v_applications)),
-      (6, 'states in the history', v_images),
-      (7, 'keys of facts', v_keys),
-      (8, 'entities cleared of mentions', v_cleared),
-      (9, 'vectors of next turns', cardinality(v_next_turns)),
-      (10, 'traces of consolidation', coalesce(v_traces, 0))
+      (4, 'entries', cardinality(v_entries)),
+      (5, 'entities', cardinality(v_entities)),
+      (6, 'rule applications', cardinality(v_applications)),
+      (7, 'states in the history', v_images),
+      (8, 'keys of facts', v_keys),
+      (9, 'entities cleared of mentions', v_cleared),
+      (10, 'vectors of next turns', cardinality(v_next_turns)),
+      (11, 'traces of consolidation', coalesce(v_traces, 0))
   ) as v (place, object, erased)
   order by v.place;
 end;
@@ -354,8 +376,9 @@ $$;
 comment on function memory.erase_subject(text, boolean, boolean) is
 'Deletes what the memory contains about a person or thing, in one transaction and permanently: '
 'facts about the name or an entity with that name, the episodes they were drawn from, the entity, '
-'and, with mentions (the default), every memory whose text, tags or metadata contain one of its '
-'names as whole words; with their vectors, history, applications and keys. Turns that follow a '
+'the entries of a user with that name, and, with mentions (the default), every memory whose text, '
+'tags or metadata contain one of its names as whole words; with their vectors, history, applications '
+'and keys. Turns that follow a '
 'deleted turn are embedded again. Links and tombstones stay, without content; events contain none. '
 'Returns what was erased, or with dry_run would be. Does not cover what is stored at the same '
 'time: call memory.verify_erasure afterwards. VACUUM removes the bytes from disk; backups keep '

@@ -90,6 +90,7 @@ create or replace function memory.context(
   min_relevance float8 default null,
   embedding vector default null,
   embedding_version_id uuid default null,
+  include_entries boolean default null,
   as_of timestamptz default now()
 )
   returns text
@@ -103,11 +104,18 @@ declare
   v_settings memory.settings := memory.current_settings();
   v_title text := E'# Memory Context\n';
   v_headings text[] := array[
-    '## Key Facts', '## Active Rules', '## Warnings', '## Recent Episodes'
+    '## Key Facts', '## Active Rules', '## Warnings', '## Recent Episodes', '## Notes'
   ];
+  v_with_entries boolean := coalesce(context.include_entries, v_settings.context_entries);
+  v_entries_share float8 := case
+    when v_with_entries then v_settings.context_entries_share else 0
+  end;
   v_shares float8[] := array[
-    v_settings.context_facts_share, v_settings.context_rules_share,
-    v_settings.context_warnings_share, v_settings.context_episodes_share
+    v_settings.context_facts_share * (1 - v_entries_share),
+    v_settings.context_rules_share * (1 - v_entries_share),
+    v_settings.context_warnings_share * (1 - v_entries_share),
+    v_settings.context_episodes_share * (1 - v_entries_share),
+    v_entries_share
   ];
   v_estimate text := v_settings.context_token_estimate;
   v_topic text := memory.truncate_utf8(coalesce(trigger_prompt, ''), 65536);
@@ -117,7 +125,7 @@ declare
   )::bigint;
   v_lines memory.context_line[];
   v_line memory.context_line;
-  v_is_open boolean[] := array[false, false, false, false];
+  v_is_open boolean[] := array[false, false, false, false, false];
   v_longest bigint;
   v_left bigint;
   v_free bigint;
@@ -201,6 +209,16 @@ begin
         order by e.created_at desc, e.id
         limit v_settings.retrieval_limit
       )
+      union all
+      select
+        5, 'entry', y.id, y.ordinality, '- ',
+        memory.one_line(y.content),
+        format(' (confidence: %s)', to_char(y.confidence, 'FM0.00'))
+      from memory.rank_memories(
+        v_topic, butler, v_settings.retrieval_limit, '{entry}', null, context.min_relevance,
+        embedding, embedding_version_id, as_of => as_of
+      ) with ordinality as y
+      where v_with_entries
     ) as l
     cross join lateral (
       select memory.shorten_text(
@@ -286,12 +304,13 @@ end;
 $$;
 
 comment on function memory.context(
-  text, text, integer, boolean, float8, vector, uuid, timestamptz
+  text, text, integer, boolean, float8, vector, uuid, boolean, timestamptz
 ) is
 'Memory as text for a prompt, at most token_budget tokens (NULL: the setting) as estimated by '
 'memory.count_room: facts by score, rules by maturity and score, anti-patterns as warnings, and '
-'with include_recent_episodes (NULL: the setting) the newest episodes of the butler. The butler is '
-'the scope; facts and rules below min_relevance are left out as in memory.search. Each memory is '
+'with include_recent_episodes (NULL: the setting) the newest episodes of the butler; with '
+'include_entries (NULL: the setting) entries by score. The butler is the scope; facts, rules and '
+'entries below min_relevance are left out as in memory.search. Each memory is '
 'one line, so stored text cannot forge a section; a long one is shortened, and one that does not '
 'fit is skipped. A fact that contradicts another memory is marked. The same data, arguments and '
 'as_of give the same text, byte for byte. Only the first 64 KiB of a prompt count. Errors: PM002 '

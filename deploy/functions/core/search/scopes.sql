@@ -12,7 +12,8 @@ create or replace function memory.list_scopes(
     scope text,
     episodes bigint,
     facts bigint,
-    rules bigint
+    rules bigint,
+    entries bigint
   )
   language plpgsql
   stable
@@ -30,7 +31,8 @@ begin
     m.scope,
     count(*) filter (where m.memory_type = 'episode'),
     count(*) filter (where m.memory_type = 'fact'),
-    count(*) filter (where m.memory_type = 'rule')
+    count(*) filter (where m.memory_type = 'rule'),
+    count(*) filter (where m.memory_type = 'entry')
   from memory.searchable_memories as m
   where m.is_live
     and m.tenant_id = v_tenant_id

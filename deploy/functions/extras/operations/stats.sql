@@ -72,6 +72,24 @@ begin
           and (v_scope is null or r.scope in ('global', v_scope))
       ) as s
     ),
+    'entries',
+    (
+      select jsonb_build_object(
+        'active', count(*) filter (where e.lifecycle_state = 'active' and e.retention = 'active'),
+        'aging', count(*) filter (where e.lifecycle_state = 'active' and e.retention = 'aging'),
+        'aged', count(*) filter (where e.lifecycle_state = 'aged'),
+        'archived', count(*) filter (where e.lifecycle_state = 'archived'),
+        'guarded', count(*) filter (where e.lifecycle_state = 'guarded'),
+        'expired', count(*) filter (where e.lifecycle_state = 'expired'),
+        'deleted', count(*) filter (where e.lifecycle_state = 'retracted'),
+        'flagged', count(*) filter (
+          where e.flagged_at is not null and e.lifecycle_state in ('active', 'aged', 'archived')
+        )
+      )
+      from memory.entries as e
+      where e.tenant_id = v_tenant_id
+        and (v_scope is null or e.scope in ('global', v_scope))
+    ),
     'embeddings',
     (
       select jsonb_build_object('pending', count(*))
@@ -86,8 +104,9 @@ comment on function memory.memory_stats(text, timestamptz) is
 'How much the tenant stores, as a JSON object: episodes (total, unconsolidated, backlog_age_hours: '
 'the age of the oldest unconsolidated one or null, consolidated, failed, dead_letter; these '
 'include expired ones), facts by state (active excludes fading), rules by maturity (forgotten ones '
-'separately), embeddings pending. scope: only facts and rules of this scope and of global, "*": '
-'all, NULL: as in memory.visible_scope; episodes are counted in every scope. Errors: PM002.';
+'separately), entries by state (active without aging; flagged: waiting for review), embeddings '
+'pending. scope: only facts, rules and entries of this scope and of global, "*": all, NULL: as in '
+'memory.visible_scope; episodes are counted in every scope. Errors: PM002.';
 grant execute on function memory.memory_stats to memory_writer, memory_reader, memory_admin;
 
 commit;

@@ -89,12 +89,13 @@ begin
     select v.memory_type, v.index_name, t.table_name, t.condition
     from memory.vector_indexes() as v
     join (
-      values
-      ('episode', 'episodes', ''),
-      ('fact', 'facts', ' where validity = ''active'''),
-      ('rule', 'rules', ' where lifecycle_state <> ''retracted'''),
-      ('entry', 'entries', ' where lifecycle_state = ''active''')
-    ) as t (memory_type, table_name, condition) using (memory_type)
+      select
+        m.memory_type, m.table_name,
+        coalesce(
+          ' where ' || replace(nullif(m.live_condition, 'true'), 'm.', ''), ''
+        ) as condition
+      from memory.memory_types as m
+    ) as t using (memory_type)
   ),
   steps as (
     select

@@ -5,5 +5,5 @@ select
   'memory.one_line(text)'::regprocedure,
   'memory.count_room(text,text)'::regprocedure,
   'memory.shorten_text(text,integer,text)'::regprocedure,
-  'memory.context(text,text,integer,boolean,double precision,public.vector,uuid,timestamp with time zone)'::regprocedure;
+  'memory.context(text,text,integer,boolean,double precision,public.vector,uuid,boolean,timestamp with time zone)'::regprocedure;
 rollback;
