@@ -39,6 +39,7 @@ QUERY_ARGUMENTS = ("query", "topic", "trigger_prompt")
 
 RESULT_TYPES = {
     "get_consolidation_context": "dict[str, list[dict[str, Any]]]",
+    "get_entry": "dict[str, Any] | None",
     "get_memory": "dict[str, Any] | None",
     "visible_scope": "str | None",
 }
@@ -63,6 +64,7 @@ ROW_NAMES = {
     "consolidation_runs": "ConsolidationRun",
     "list_contradictions": "Contradiction",
     "create_access_token": "NewAccessToken",
+    "create_entry": "StoredEntry",
     "create_link": "StoredLink",
     "current_embedding_versions": "EmbeddingVersion",
     "current_login": "Login",
@@ -85,12 +87,14 @@ ROW_NAMES = {
     "replay_memory": "MemoryState",
     "run_decay_sweep": "Sweep",
     "run_decay_sweep_all_tenants": "TenantSweep",
+    "run_entry_upkeep": "UpkeepTask",
     "run_episode_cleanup": "Cleanup",
     "run_rule_hygiene": "Hygiene",
     "seal_events": "Seal",
     "store_episodes": "StoredEpisode",
     "store_facts": "StoredFact",
     "undo_consolidation": "Undone",
+    "update_entry": "UpdatedEntry",
     "vector_index_statements": "IndexStatement",
     "verify_erasure": "Remainder",
 }
@@ -114,6 +118,9 @@ NULLABLE = {
     "MemoryState": "position known_to event_type actor image problem",
     "Neighbor": "fact_id",
     "Proposal": "memory_id key before after",
+    "QueriedMemory": "entry_id title subject predicate entry_type category source version tier "
+    "band expires_at last_referenced_at similarity keyword_score meaning words hops linked "
+    "relevance",
     "RankedMemory": "subject predicate permanence maturity effectiveness_score entity_id "
     "session_id last_confirmed_at last_referenced_at similarity semantic_rank keyword_score "
     "keyword_rank rrf_score meaning words neighbor_boost session_boost named_boost time_boost "
@@ -150,6 +157,10 @@ WORDS = {
     "EntityType": "entities.entity_type",
     "Relation": "memory_links.relation",
     "TokenRole": "access_tokens.role",
+    "EntryType": "entries.entry_type",
+    "EntrySource": "entries.source",
+    "EntryOutcome": "rate_entry(outcome)",
+    "UpkeepPeriod": "run_entry_upkeep(period)",
 }
 """Names of lists of words, and where each is declared: a column's CHECK or a check of an argument.
 

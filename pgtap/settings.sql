@@ -102,7 +102,7 @@ select is(
     "relevance_sharpness": 40,
     "weight_relevance": 0.4, "weight_importance": 0.3, "weight_recency": 0.2, "weight_confidence": 0.1,
     "rrf_k": 60, "keyword_match": "any", "bm25_k1": 0.5, "bm25_b": 0.4,
-    "boost_neighbors": 0.4, "boost_session": 0.4, "boost_named": 0.1, "boost_time": 0.3,
+    "boost_neighbors": 0.4, "boost_session": 0.4, "boost_named": 0.1, "boost_time": 0.3, "boost_related": 0.3,
     "updates_first": true, "time_zone": "UTC",
     "text_search_config": "english", "index_rendering": "dated", "embedding_rendering": "previous_dated",
     "recency_half_life_days": 7, "recency_null": "zero", "exact_scan_limit": 10000,

@@ -217,6 +217,8 @@ class RetrievalConfig(Section):
             (memory.read_period), and a fact or rule in proportion to how well it fits; so does a
             fact that reports news (memory.tells_update) if the query asks for the present
             (memory.asks_present); 0: off.
+        boost_related: Relevance that an entry gains if it is a perfectly relevant one's neighbor by
+            a related_to link, counted half for each link; 0: off.
         updates_first: Whether recall and context rank a fact that reports news
             (memory.tells_update) before similar older facts.
         time_zone: Time zone in which a query's "yesterday" or "on 3 May" is read: an IANA name that
@@ -257,6 +259,7 @@ class RetrievalConfig(Section):
     boost_session: float = Field(0.4, ge=0, le=1)
     boost_named: float = Field(0.1, ge=0, le=1)
     boost_time: float = Field(0.3, ge=0, le=1)
+    boost_related: float = Field(0.3, ge=0, le=1)
     updates_first: bool = True
     time_zone: str = "UTC"
     text_search_config: str = "english"
@@ -295,6 +298,7 @@ SETTINGS = {
     "retrieval.boost_session": "boost_session",
     "retrieval.boost_named": "boost_named",
     "retrieval.boost_time": "boost_time",
+    "retrieval.boost_related": "boost_related",
     "retrieval.updates_first": "updates_first",
     "retrieval.time_zone": "time_zone",
     "retrieval.text_search_config": "text_search_config",

@@ -150,6 +150,12 @@ on memory.entries (tenant_id collate "C", created_at, id)
 include (scope, confidence, decay_rate, last_confirmed_at, expires_at, embedding)
 where lifecycle_state = 'active' and embedding is not null;
 
+-- The same for entries that are only compared where the others do not suffice.
+create index entries_archive_vectors_idx
+on memory.entries (tenant_id collate "C", created_at, id)
+include (lifecycle_state, scope, expires_at, embedding)
+where lifecycle_state in ('aged', 'archived') and embedding is not null;
+
 create index entries_embedding_version_idx
 on memory.entries (tenant_id, embedding_version_id) where embedding_version_id is not null;
 

@@ -36,6 +36,7 @@ create table memory.settings (
   boost_session float8 not null default 0.4 check (boost_session between 0 and 1),
   boost_named float8 not null default 0.1 check (boost_named between 0 and 1),
   boost_time float8 not null default 0.3 check (boost_time between 0 and 1),
+  boost_related float8 not null default 0.3 check (boost_related between 0 and 1),
   updates_first boolean not null default true,
   time_zone text not null default 'UTC' check (time_zone <> ''),
   text_search_config text not null default 'english' check (text_search_config <> ''),
@@ -191,6 +192,9 @@ comment on column memory.settings.boost_time is
 'Relevance that an episode gains if it is from a time that the query names (memory.read_period), '
 'and a fact or rule in proportion to how well it fits; so does a fact that reports news '
 '(memory.tells_update) if the query asks for the present (memory.asks_present); 0: off.';
+comment on column memory.settings.boost_related is
+'Relevance that an entry gains if it is a perfectly relevant one''s neighbor by a related_to link, '
+'counted half for each link; 0: off.';
 comment on column memory.settings.updates_first is
 'Whether recall and context rank a fact that reports news (memory.tells_update) before similar '
 'older facts.';

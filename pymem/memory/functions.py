@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 from uuid import UUID
 
 from pymem.memory.vectors import Embedding, Vectors
@@ -19,13 +19,15 @@ from pymem.models import (
     Cleanup,
     ConsolidationRun,
     Contradiction,
-    CreateEntry,
     Direction,
     DueButler,
     EmbeddingBacklog,
     EmbeddingVersion,
     Entity,
     EntityType,
+    EntryOutcome,
+    EntrySource,
+    EntryType,
     Erasure,
     Event,
     ExplainedMemory,
@@ -51,12 +53,12 @@ from pymem.models import (
     Relation,
     Remainder,
     ResolvedEntity,
-    RunEntryUpkeep,
     Scope,
     Seal,
     Settings,
     SimilarityScale,
     SourceClass,
+    StoredEntry,
     StoredLink,
     Sweep,
     Tenant,
@@ -66,7 +68,9 @@ from pymem.models import (
     Undone,
     Unembedded,
     Unmerge,
-    UpdateEntry,
+    UpdatedEntry,
+    UpkeepPeriod,
+    UpkeepTask,
     VectorMethod,
     VectorRecall,
 )
@@ -381,11 +385,11 @@ class Functions(Vectors):
         self,
         content: str,
         *,
-        entry_type: Literal["fact", "preference", "pattern", "note"] | None = None,
+        entry_type: EntryType | None = None,
         tags: list[str] | None = None,
         confidence: float | None = None,
         related: Sequence[str] | None = None,
-        source: Literal["user", "system", "tool", "interaction", "import", "derived"] | None = None,
+        source: EntrySource | None = None,
         category: str | None = None,
         keywords: dict[str, Any] | None = None,
         importance: float | None = None,
@@ -399,7 +403,7 @@ class Functions(Vectors):
         embedding_version_id: UUID | str | None = None,
         idempotency_key: str | None = None,
         as_of: datetime | None = None,
-    ) -> CreateEntry:
+    ) -> StoredEntry:
         """Stores a memory in Markdown and returns its ids, its title and whether
         memory.consolidate_entries is due. entry_type: fact, preference, pattern or note.
         confidence, 0..1: NULL is that of its source (memory.initial_confidence). related: ids of
@@ -411,7 +415,7 @@ class Functions(Vectors):
         entry, PM008 the policy of the scope demands memory.write_memory.
         """
         return await self._row(
-            CreateEntry,
+            StoredEntry,
             "create_entry",
             content=content,
             entry_type=entry_type,
@@ -439,7 +443,7 @@ class Functions(Vectors):
         entry_id: str,
         *,
         content: str | None = None,
-        entry_type: Literal["fact", "preference", "pattern", "note"] | None = None,
+        entry_type: EntryType | None = None,
         tags: list[str] | None = None,
         confidence: float | None = None,
         related: Sequence[str] | None = None,
@@ -452,7 +456,7 @@ class Functions(Vectors):
         embedding: Embedding | None = None,
         embedding_version_id: UUID | str | None = None,
         as_of: datetime | None = None,
-    ) -> UpdateEntry:
+    ) -> UpdatedEntry:
         """Edits an entry: what is NULL stays; content, tags, keywords, related and metadata are
         replaced whole; category '' and expires_at 'infinity' clear them. The version before is kept
         in the history. The entry is embedded again only if its content changed; it becomes active
@@ -463,7 +467,7 @@ class Functions(Vectors):
         version, PM008 guarded.
         """
         return await self._row(
-            UpdateEntry,
+            UpdatedEntry,
             "update_entry",
             entry_id=entry_id,
             content=content,
@@ -1194,7 +1198,7 @@ class Functions(Vectors):
     async def rate_entry(
         self,
         entry_id: str,
-        outcome: Literal["used", "confirmed", "contradicted", "conflicting", "outdated"],
+        outcome: EntryOutcome,
         *,
         by_entry: str | None = None,
         as_of: datetime | None = None,
@@ -1211,22 +1215,23 @@ class Functions(Vectors):
         )
         return result
 
-    async def get_entry(self, entry_id: str, *, as_of: datetime | None = None) -> dict[str, Any]:
+    async def get_entry(
+        self, entry_id: str, *, as_of: datetime | None = None
+    ) -> dict[str, Any] | None:
         """An entry in any state as a JSON object: its columns except vectors, and importance_word,
         tier (memory.confidence_tier), band (of its age) and related, the ids of entries that it
         names and that are not deleted. Counts as a reference to it. NULL for an unknown id.
 
         Errors: PM002 malformed id, PM008 guarded.
         """
-        result: dict[str, Any] = await self._value("get_entry", entry_id=entry_id, as_of=as_of)
+        result: dict[str, Any] | None = await self._value(
+            "get_entry", entry_id=entry_id, as_of=as_of
+        )
         return result
 
     async def run_entry_upkeep(
-        self,
-        *,
-        period: Literal["daily", "weekly", "monthly"] | None = None,
-        as_of: datetime | None = None,
-    ) -> list[RunEntryUpkeep]:
+        self, *, period: UpkeepPeriod | None = None, as_of: datetime | None = None
+    ) -> list[UpkeepTask]:
         """Upkeep of entries, safe to run twice.
 
         daily: what has expired leaves the searches; 30 days without access lower the confidence by
@@ -1237,7 +1242,7 @@ class Functions(Vectors):
 
         Errors: PM002.
         """
-        return await self._rows(RunEntryUpkeep, "run_entry_upkeep", period=period, as_of=as_of)
+        return await self._rows(UpkeepTask, "run_entry_upkeep", period=period, as_of=as_of)
 
     # functions/core/lifecycle/restore
 

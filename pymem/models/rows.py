@@ -138,19 +138,6 @@ class Contradiction:
 
 
 @dataclass(frozen=True, slots=True)
-class CreateEntry:
-    """A row that memory.create_entry returns."""
-
-    id: UUID
-    entry_id: str
-    title: str
-    stored_confidence: float
-    version: int
-    created: bool
-    consolidation_due: bool
-
-
-@dataclass(frozen=True, slots=True)
 class DueButler:
     """A row that memory.list_due_consolidations returns."""
 
@@ -588,14 +575,6 @@ class ResolvedEntity:
 
 
 @dataclass(frozen=True, slots=True)
-class RunEntryUpkeep:
-    """A row that memory.run_entry_upkeep returns."""
-
-    task: str
-    changed: int
-
-
-@dataclass(frozen=True, slots=True)
 class Scope:
     """A row that memory.list_scopes returns."""
 
@@ -659,6 +638,8 @@ class Settings:
             (memory.read_period), and a fact or rule in proportion to how well it fits; so does a
             fact that reports news (memory.tells_update) if the query asks for the present
             (memory.asks_present); 0: off.
+        boost_related: Relevance that an entry gains if it is a perfectly relevant one's neighbor by
+            a related_to link, counted half for each link; 0: off.
         updates_first: Whether recall and context rank a fact that reports news
             (memory.tells_update) before similar older facts.
         time_zone: Time zone in which a query's "yesterday" or "on 3 May" is read: an IANA name that
@@ -767,6 +748,7 @@ class Settings:
     boost_session: float
     boost_named: float
     boost_time: float
+    boost_related: float
     updates_first: bool
     time_zone: str
     text_search_config: str
@@ -824,6 +806,19 @@ class SimilarityScale:
     similarity_floor: float
     similarity_ceiling: float
     pairs: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEntry:
+    """A row that memory.create_entry returns."""
+
+    id: UUID
+    entry_id: str
+    title: str
+    stored_confidence: float
+    version: int
+    created: bool
+    consolidation_due: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -927,7 +922,7 @@ class Unmerge:
 
 
 @dataclass(frozen=True, slots=True)
-class UpdateEntry:
+class UpdatedEntry:
     """A row that memory.update_entry returns."""
 
     id: UUID
@@ -936,6 +931,14 @@ class UpdateEntry:
     stored_confidence: float
     version: int
     content_changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UpkeepTask:
+    """A row that memory.run_entry_upkeep returns."""
+
+    task: str
+    changed: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -233,6 +233,26 @@ comment on function memory.retention_band(timestamptz, timestamptz) is
 grant execute on function memory.retention_band
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 
+create or replace function memory.band_of_entry(
+  retention text,
+  edited_at timestamptz,
+  last_confirmed_at timestamptz,
+  as_of timestamptz
+)
+  returns text
+  language sql
+  immutable
+  parallel safe
+  return case
+    when retention = 'archived' then 'archived'
+    else memory.retention_band(greatest(edited_at, last_confirmed_at), as_of)
+  end;
+
+comment on function memory.band_of_entry(text, timestamptz, timestamptz, timestamptz) is
+'The band of an entry at as_of, whether or not upkeep has run: archived if it was archived, else that '
+'of its age since it was last edited or confirmed.';
+grant execute on function memory.band_of_entry to memory_search;
+
 create or replace function memory.retention_priority(
   edited_at timestamptz,
   reference_count integer,

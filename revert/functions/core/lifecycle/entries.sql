@@ -4,7 +4,6 @@ begin;
 
 drop function memory.run_entry_upkeep(text,timestamp with time zone);
 drop function memory.age_entries(text,timestamp with time zone);
-drop function memory.band_of_entry(text,timestamp with time zone,timestamp with time zone,timestamp with time zone);
 drop function memory.get_entry(text,timestamp with time zone);
 drop function memory.rate_entry(text,text,text,timestamp with time zone);
 drop function memory.archive_entry(text,timestamp with time zone);

@@ -3,6 +3,7 @@
 begin;
 
 drop function memory.retention_priority(timestamp with time zone,integer,timestamp with time zone);
+drop function memory.band_of_entry(text,timestamp with time zone,timestamp with time zone,timestamp with time zone);
 drop function memory.retention_band(timestamp with time zone,timestamp with time zone);
 drop function memory.confidence_tier(double precision);
 drop function memory.confidence_step(text);

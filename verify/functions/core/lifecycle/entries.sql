@@ -7,7 +7,6 @@ select
   'memory.archive_entry(text,timestamp with time zone)'::regprocedure,
   'memory.rate_entry(text,text,text,timestamp with time zone)'::regprocedure,
   'memory.get_entry(text,timestamp with time zone)'::regprocedure,
-  'memory.band_of_entry(text,timestamp with time zone,timestamp with time zone,timestamp with time zone)'::regprocedure,
   'memory.age_entries(text,timestamp with time zone)'::regprocedure,
   'memory.run_entry_upkeep(text,timestamp with time zone)'::regprocedure;
 rollback;

@@ -13,5 +13,6 @@ select
   'memory.confidence_step(text)'::regprocedure,
   'memory.confidence_tier(double precision)'::regprocedure,
   'memory.retention_band(timestamp with time zone,timestamp with time zone)'::regprocedure,
+  'memory.band_of_entry(text,timestamp with time zone,timestamp with time zone,timestamp with time zone)'::regprocedure,
   'memory.retention_priority(timestamp with time zone,integer,timestamp with time zone)'::regprocedure;
 rollback;
