@@ -9,6 +9,7 @@ from pathlib import Path
 from generator.catalog import Catalog, Column, Function, Row
 from generator.exceptions import (
     ARGUMENT_TYPES,
+    EXPRESSIONS,
     FIELD_TYPES,
     LEFT_OUT,
     MUTABLE_ROWS,
@@ -19,6 +20,7 @@ from generator.exceptions import (
     ONE_ROW_OR_NONE,
     POSITIONAL,
     QUERY_ARGUMENTS,
+    RENDERED_ARGUMENTS,
     RESULT_TYPES,
     ROW_NAMES,
     SECRET_FIELDS,
@@ -118,7 +120,7 @@ def _methods(functions: list[Function], rows: list[str], named: dict[str, tuple[
 
 def _method(function: Function, named: dict[str, tuple[str, ...]]) -> Iterator[str]:
     names = [argument.name for argument in function.arguments]
-    stores = function.name.startswith("store_") and "embedding" in names
+    stores = {"content", "embedding"} <= set(names)
     embeds = "embedding_version_id" in names and any(name in names for name in QUERY_ARGUMENTS)
     positional = POSITIONAL.get(function.name, "").split()
     required, optional = ["self"], []
@@ -157,9 +159,18 @@ def _call(
     passed = "".join(f", {name}={name}" for name in names if name not in vector)
     quoted = f'"{function.name}"'
     if stores:
-        kind = function.name.removeprefix("store_")
-        return "UUID", [
-            f'return await self._store("{kind}", embedding, embedding_version_id{passed})'
+        # Named like store_fact, create_entry.
+        kind = function.name.rpartition("_")[2]
+        rendered = RENDERED_ARGUMENTS.get(kind, ("content", "as_of"))
+        text = "".join(f", {name}={name}" for name in names if name in rendered)
+        row = "" if function.row is None else f"{_row_name(function)}, "
+        result = "UUID" if function.row is None else _row_name(function)
+        caller = "_value" if function.row is None else "_row"
+        return result, [
+            f"call = partial(self.{caller}, {row}{quoted}{passed})",
+            f'result: {result} = await self._with_text(call, "{kind}", embedding, '
+            f"embedding_version_id{text})",
+            "return result",
         ]
     if function.row is None:
         result = RESULT_TYPES.get(function.name) or python_type(function.result)
@@ -177,9 +188,14 @@ def _call(
     row = _row_name(function)
     if embeds:
         [query] = [name for name in names if name in QUERY_ARGUMENTS]
+        is_expression = EXPRESSIONS.get(function.name)
+        topic = {None: query, "True": f"await self.query_topic({query})"}.get(
+            is_expression,
+            f"await self.query_topic({query}) if {is_expression} else {query}",
+        )
         return f"list[{row}]", [
             f"call = partial(self._rows, {row}, {quoted}{passed})",
-            f"return await self._with_vector(call, {query}, embedding)",
+            f"return await self._with_vector(call, {topic}, embedding)",
         ]
     if function.name in ONE_ROW_OR_NONE:
         return f"{row} | None", [f"return await self._row_or_none({row}, {quoted}{passed})"]

@@ -30,10 +30,27 @@ POSITIONAL = {
 }
 """Arguments with a default that may be passed by position: others only by name."""
 
-ARGUMENT_TYPES = {"permanence": "str", "relations": "Sequence[Relation]", "tags": "list[str]"}
+ARGUMENT_TYPES = {
+    "permanence": "str",
+    "relations": "Sequence[Relation]",
+    "tags": "list[str]",
+    "keywords": "list[str]",
+}
 
 QUERY_ARGUMENTS = ("query", "topic", "trigger_prompt")
 """The text that is embedded here for a function that takes its embedding."""
+
+EXPRESSIONS = {"query": "True", "retrieve_entries": "is_expression"}
+"""Functions that take an expression of the query language, always or by an argument.
+
+Of an expression only its topic is embedded.
+"""
+
+RENDERED_ARGUMENTS = {
+    "episode": ("content", "butler", "session_id", "created_at", "as_of"),
+    "fact": ("content", "subject", "predicate", "as_of"),
+}
+"""What memory.embedding_text makes the text of a memory from, by type; others: their content."""
 
 # What functions return
 

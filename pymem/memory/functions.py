@@ -255,10 +255,9 @@ class Functions(Vectors):
 
         Errors: PM002 invalid argument, PM004 key used for another episode.
         """
-        return await self._store(
-            "episode",
-            embedding,
-            embedding_version_id,
+        call = partial(
+            self._value,
+            "store_episode",
             content=content,
             butler=butler,
             session_id=session_id,
@@ -269,6 +268,18 @@ class Functions(Vectors):
             source_class=source_class,
             as_of=as_of,
         )
+        result: UUID = await self._with_text(
+            call,
+            "episode",
+            embedding,
+            embedding_version_id,
+            content=content,
+            butler=butler,
+            session_id=session_id,
+            created_at=created_at,
+            as_of=as_of,
+        )
+        return result
 
     # functions/core/store/store_facts
 
@@ -305,10 +316,9 @@ class Functions(Vectors):
         Errors: PM002 invalid argument, PM001 unknown entity or source episode, PM003 entity merged
         away, PM004 key used for another fact.
         """
-        return await self._store(
-            "fact",
-            embedding,
-            embedding_version_id,
+        call = partial(
+            self._value,
+            "store_fact",
             subject=subject,
             predicate=predicate,
             content=content,
@@ -327,6 +337,17 @@ class Functions(Vectors):
             object_entity_id=object_entity_id,
             as_of=as_of,
         )
+        result: UUID = await self._with_text(
+            call,
+            "fact",
+            embedding,
+            embedding_version_id,
+            subject=subject,
+            predicate=predicate,
+            content=content,
+            as_of=as_of,
+        )
+        return result
 
     # functions/core/store/store_rules
 
@@ -354,10 +375,9 @@ class Functions(Vectors):
         Errors: PM002 invalid argument, PM001 unknown source episode, PM004 key used for another
         rule.
         """
-        return await self._store(
-            "rule",
-            embedding,
-            embedding_version_id,
+        call = partial(
+            self._value,
+            "store_rule",
             content=content,
             scope=scope,
             tags=tags,
@@ -369,6 +389,10 @@ class Functions(Vectors):
             idempotency_key=idempotency_key,
             as_of=as_of,
         )
+        result: UUID = await self._with_text(
+            call, "rule", embedding, embedding_version_id, content=content, as_of=as_of
+        )
+        return result
 
     # functions/core/store/store_entries
 
@@ -391,7 +415,7 @@ class Functions(Vectors):
         related: Sequence[str] | None = None,
         source: EntrySource | None = None,
         category: str | None = None,
-        keywords: dict[str, Any] | None = None,
+        keywords: list[str] | None = None,
         importance: float | None = None,
         scope: str | None = None,
         user_id: str | None = None,
@@ -414,7 +438,8 @@ class Functions(Vectors):
         Errors: PM002 invalid argument, PM001 unknown related entry, PM004 key used for another
         entry, PM008 the policy of the scope demands memory.write_memory.
         """
-        return await self._row(
+        call = partial(
+            self._row,
             StoredEntry,
             "create_entry",
             content=content,
@@ -432,11 +457,13 @@ class Functions(Vectors):
             session_id=session_id,
             expires_at=expires_at,
             metadata=metadata,
-            embedding=embedding,
-            embedding_version_id=embedding_version_id,
             idempotency_key=idempotency_key,
             as_of=as_of,
         )
+        result: StoredEntry = await self._with_text(
+            call, "entry", embedding, embedding_version_id, content=content, as_of=as_of
+        )
+        return result
 
     async def update_entry(
         self,
@@ -448,7 +475,7 @@ class Functions(Vectors):
         confidence: float | None = None,
         related: Sequence[str] | None = None,
         category: str | None = None,
-        keywords: dict[str, Any] | None = None,
+        keywords: list[str] | None = None,
         importance: float | None = None,
         expires_at: datetime | None = None,
         metadata: dict[str, Any] | None = None,
@@ -466,7 +493,8 @@ class Functions(Vectors):
         Errors: PM001 unknown id, PM002 invalid argument, PM003 deleted or expired, PM004 another
         version, PM008 guarded.
         """
-        return await self._row(
+        call = partial(
+            self._row,
             UpdatedEntry,
             "update_entry",
             entry_id=entry_id,
@@ -481,10 +509,12 @@ class Functions(Vectors):
             expires_at=expires_at,
             metadata=metadata,
             expected_version=expected_version,
-            embedding=embedding,
-            embedding_version_id=embedding_version_id,
             as_of=as_of,
         )
+        result: UpdatedEntry = await self._with_text(
+            call, "entry", embedding, embedding_version_id, content=content, as_of=as_of
+        )
+        return result
 
     # functions/core/store/entities
 

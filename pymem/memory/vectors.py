@@ -88,38 +88,31 @@ class Vectors(Client):
     async def _active_version(self) -> EmbeddingVersion | None:
         return await self._row_or_none(EmbeddingVersion, "active_embedding_version")
 
-    async def _store(
+    async def _with_text(
         self,
+        call: Callable[..., Awaitable[Answer]],
         memory_type: MemoryType,
         embedding: Embedding | None,
         embedding_version_id: UUID | str | None,
         /,
-        **arguments: Any,
-    ) -> UUID:
+        **text: Any,
+    ) -> Answer:
+        """Make a call that stores a memory with the vector of its text, embedded unless given."""
         embedded_here = False
-        if embedding is None and (version_id := await self._version_id()) is not None:
-            names = ("subject", "predicate", "butler", "session_id", "created_at", "as_of")
-            text = await self._value(
-                "embedding_text",
-                memory_type=memory_type,
-                content=arguments["content"],
-                **{name: arguments.get(name) for name in names},
-            )
-            embedding, embedding_version_id = await self._embed(text), version_id
+        if (
+            embedding is None
+            and text["content"] is not None
+            and (version_id := await self._version_id()) is not None
+        ):
+            rendered = await self._value("embedding_text", memory_type=memory_type, **text)
+            embedding, embedding_version_id = await self._embed(rendered), version_id
             embedded_here = True
-        function = f"store_{memory_type}"
         try:
-            result: UUID = await self._value(
-                function,
-                embedding=embedding,
-                embedding_version_id=embedding_version_id,
-                **arguments,
-            )
+            return await call(embedding=embedding, embedding_version_id=embedding_version_id)
         except ConflictError:
             if not embedded_here:
                 raise
             # The embedding version may have been switched in the meantime. Store without a vector;
             # the embedding worker adds it. Any other conflict is raised again by this call.
             self._versions.pop(self._request.tenant_id, None)
-            result = await self._value(function, **arguments)
-        return result
+            return await call()
