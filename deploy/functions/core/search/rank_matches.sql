@@ -57,6 +57,7 @@ create or replace function memory.rank_matches(
   scope text,
   among_types text[],
   among_ids uuid[],
+  free_ids uuid[],
   graph_tags text[],
   keeps_reserve boolean,
   sort text,
@@ -184,9 +185,15 @@ begin
         or l.id in (select a.id from unnest(among_ids) as a (id))
       )
     union all
-    select a.memory_type, a.id, null, null, null, null, null, null, null
+    select a.memory_type, a.id, null, null, null, null, null, null, case when v_has_topic then 0 end
     from unnest(among_types, among_ids) as a (memory_type, id)
-    where not v_has_topic and mode <> 'graph'
+    where mode <> 'graph'
+      and (
+        not v_has_topic
+        or a.id in (select i.id from unnest(free_ids) as i (id))
+        and not exists (select from unnest(v_candidates) as c where c.id = a.id)
+        and not exists (select from unnest(v_linked) as l where l.id = a.id)
+      )
   ),
   described as (
     select
@@ -225,7 +232,11 @@ begin
       and (m.expires_at is null or m.expires_at > as_of)
       and memory.is_in_scope(f.memory_type, m.scope, rank_matches.scope)
       and (among_ids is not null or e.band is distinct from 'archived')
-      and (f.relevance is null or f.relevance >= coalesce(min_relevance, settings.min_relevance))
+      and (
+        f.relevance is null
+        or f.relevance >= coalesce(min_relevance, settings.min_relevance)
+        or f.id in (select i.id from unnest(free_ids) as i (id))
+      )
   ),
   scored as (
     select
@@ -274,13 +285,13 @@ end;
 $$;
 
 comment on function memory.rank_matches(
-  text[], text, text, vector, text, text[], uuid[], text[], boolean, text, integer, float8, float8,
-  memory.settings, timestamptz
+  text[], text, text, vector, text, text[], uuid[], uuid[], text[], boolean, text, integer, float8,
+  float8, memory.settings, timestamptz
 ) is
 'The memories that fit a topic, all or among the given ones (types and ids at the same places), best '
 'first or in the order of sort. mode: hybrid, by meaning, words and links; semantic; keyword; or '
 'graph, which follows links from entries tagged with graph_tags or a word of the topic. Without a '
-'topic, all that are given. keeps_reserve: treats entries of very low confidence, and aged ones, like '
+'topic, all that are given; free_ids are those that need not fit the topic. keeps_reserve: treats entries of very low confidence, and aged ones, like '
 'the others; otherwise the former are left out unless there is nothing else, and the latter fill up '
 'an answer.';
 
