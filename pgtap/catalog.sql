@@ -71,8 +71,8 @@ select results_eq(
   $$ select
        (select count(*) from memory_test.tables), (select count(*) from memory_test.functions) > 60,
        (select count(*) from memory_test.indexes) > 40, (select count(*) from memory_test.foreign_keys) $$,
-  $$ values (28::bigint, true, true, 17::bigint) $$,
-  'the rules below look at twenty-eight tables, their functions, indexes and foreign keys'
+  $$ values (32::bigint, true, true, 18::bigint) $$,
+  'the rules below look at thirty-two tables, their functions, indexes and foreign keys'
 );
 
 -- Comments
@@ -147,8 +147,8 @@ select is_empty(
   $$ select f.name, m.code[1]
      from memory_test.functions as f
      cross join lateral regexp_matches(f.body, 'errcode\s*=\s*([^,;]*)', 'g') as m (code)
-     where m.code[1] !~ '^''(28000|PM00[1-6])''$' $$,
-  'every error code is 28000 or one of PM001 to PM006'
+     where m.code[1] !~ '^''(28000|PM00[1-8])''$' $$,
+  'every error code is 28000 or one of PM001 to PM008'
 );
 select is_empty(
   $$ select f.name
@@ -402,7 +402,8 @@ where t.name::text not in (
   'memory.staged_embeddings', 'memory.corpus_statistics', 'memory.corpus_deltas', 'memory.tombstones',
   'memory.memory_history', 'memory.event_chain', 'memory.event_chain_heads',
   'memory.consolidation_runs', 'memory.consolidation_proposals',
-  'memory.entity_names', 'memory.entity_merges', 'memory.entity_merge_facts'
+  'memory.entity_names', 'memory.entity_merges', 'memory.entity_merge_facts',
+  'memory.entry_numbers', 'memory.entry_consolidations'
 );
 
 select is_empty(
@@ -473,6 +474,7 @@ select is_empty(
        ('check_time_zone(f.subject, f.content)'),
        ('check_write_time(f.subject, f.created_at)'),
        ('check_interval(f.valid_from, f.valid_to)'),
+       ('check_expiry(f.valid_to, f.valid_from)'),
        ('check_idempotency_key(f.idempotency_key)'),
        ('check_embedding(f.embedding)'),
        ('check_query_embedding(f.embedding, f.embedding_version_id)'),

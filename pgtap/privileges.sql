@@ -24,12 +24,14 @@ values
 -- formulas and text functions
 (
   '{memory_admin,memory_reader,memory_worker,memory_writer}',
-  '{preprocess_text,render_memory,date_in_words,end_of_text,decay_rate_of}'
+  '{preprocess_text,render_memory,date_in_words,end_of_text,decay_rate_of,
+    without_code,entry_title,list_sections,importance_word,importance_of,initial_confidence,confidence_step,get_entry_uuid}'
 ),
 (
   '{memory_admin,memory_reader,memory_search,memory_worker,memory_writer}',
   '{truncate_utf8,collapse_whitespace,fold_text,preprocess_search_query,days_between,effective_confidence,recency_score,rrf_score,
-    relevance_score,composite_score,fold_words,words_of,tells_update,asks_present,read_period}'
+    relevance_score,composite_score,fold_words,words_of,tells_update,asks_present,read_period,
+    confidence_tier,retention_band,retention_priority}'
 ),
 -- the audit stream and provenance
 ('{memory_admin,memory_reader,memory_writer}', '{list_events,get_links,list_related,list_contradictions,
@@ -40,7 +42,8 @@ values
 (
   '{memory_writer}',
   '{store_episode,store_episodes,store_fact,store_facts,store_rule,create_link,entity_create,entity_update,entity_merge,entity_unmerge,get_memory,confirm_memory,forget_memory,
-    restore_memory,recall}'
+    restore_memory,recall,
+    create_entry,update_entry,delete_entry,archive_entry,rate_entry,get_entry}'
 ),
 -- search, which changes nothing
 ('{memory_reader,memory_writer}', '{semantic_search,keyword_search,hybrid_search,search,rank_memories,recall_explain,context}'),
@@ -48,7 +51,7 @@ values
 ('{memory_writer}', '{mark_helpful,mark_harmful}'),
 ('{memory_admin,memory_reader,memory_worker,memory_writer}', '{asymmetric_score,decayed_state}'),
 ('{memory_worker}', '{list_tenants,run_decay_sweep,run_decay_sweep_all_tenants,run_episode_cleanup,
-  run_rule_hygiene,seal_events}'),
+  run_rule_hygiene,run_entry_upkeep,seal_events}'),
 ('{memory_admin}', '{revert_inversion,erase_subject,verify_erasure,accept_proposals,reject_proposals}'),
 ('{memory_worker}', '{list_due_consolidations,claim_episodes,extend_lease,release_run,get_consolidation_context,apply_consolidation,
   fail_consolidation}'),
@@ -73,7 +76,8 @@ values
 -- shared between the two owners
 ('{memory_search}', '{pair_characters,reads_accents,prepare_words,fold_vector,accented_words,read_words,query_vector,query_lexemes,
     any_lexeme,every_word,hash_terms,search_terms,term_frequency,corpus_sizes,normalize_name,fold_name,name_terms,
-    is_in_scope,recency_of,one_lexeme,inverse_document_frequency,saturate_frequency,meaning_score,words_score,weigh_evidence,required_evidence,required_relevance}'),
+    is_in_scope,recency_of,one_lexeme,inverse_document_frequency,saturate_frequency,meaning_score,words_score,weigh_evidence,required_evidence,required_relevance,
+    vector_index_name,band_of_entry}'),
 ('{memory_owner}', '{find_memories,list_candidates,judge_candidates,boost_episodes,find_dropped,find_names,read_query,exact_neighbors,approximate_neighbors,nearest_neighbors,
     use_approximate_index,vector_index,largest_tenant_size,count_vectors}');
 
@@ -249,12 +253,12 @@ select is_empty(
        and has_table_privilege(r.role, c.oid, v.privilege) <> (
          r.role = 'memory_search' and v.privilege = 'select'
          and c.relname in (
-           'episodes', 'facts', 'rules', 'entities', 'entity_names', 'searchable_memories', 'memory_types'
+           'episodes', 'facts', 'rules', 'entries', 'entities', 'entity_names', 'searchable_memories', 'memory_types'
          )
          or r.role = 'memory_reader' and v.privilege = 'select'
          and c.relname in ('memory_overview', 'event_feed', 'provenance', 'rule_outcomes')
        ) $$,
-  'ranking reads seven tables, dashboards read four views, and no role has other privileges'
+  'ranking reads eight tables, dashboards read four views, and no role has other privileges'
 );
 select is_empty(
   $$ select a.attrelid::regclass, a.attname

@@ -51,4 +51,16 @@ after update of content on memory.entries
 for each row when (old.content is distinct from new.content)
 execute function memory.requeue_embedding('entry');
 
+create or replace trigger audit
+after insert or update or delete on memory.entry_policies
+for each row execute function memory.audit_settings('entry_policy');
+
+create or replace trigger refuse_truncate
+before truncate on memory.entry_policies
+for each statement execute function memory.refuse_truncate();
+
+create or replace trigger refuse_truncate
+before truncate on memory.entry_consolidations
+for each statement execute function memory.refuse_truncate();
+
 commit;

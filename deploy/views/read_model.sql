@@ -96,6 +96,11 @@ grant select (
 ) on memory.rules to memory_reader;
 
 grant select (
+  id, content, scope, importance, confidence, decay_rate, lifecycle_state, reference_count,
+  created_at, updated_at, last_referenced_at, last_confirmed_at, expires_at, tags, metadata
+) on memory.entries to memory_reader;
+
+grant select (
   seq, event_type, memory_type, memory_id, actor, login, request_id, reason, payload,
   created_at
 ) on memory.memory_events to memory_reader;

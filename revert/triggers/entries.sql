@@ -2,6 +2,9 @@
 
 begin;
 
+drop trigger refuse_truncate on memory.entry_consolidations;
+drop trigger refuse_truncate on memory.entry_policies;
+drop trigger audit on memory.entry_policies;
 drop trigger requeue_embedding on memory.entries;
 drop trigger audit_updated on memory.entries;
 drop trigger audit_confirmed on memory.entries;

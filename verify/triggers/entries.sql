@@ -25,4 +25,15 @@ where t.tgrelid = 'memory.entries'::regclass and t.tgname in (
   'requeue_embedding',
   'start_state'
 );
+select 1 / (count(*) = 2)::integer
+from pg_trigger as t
+where t.tgrelid = 'memory.entry_policies'::regclass and t.tgname in (
+  'audit',
+  'refuse_truncate'
+);
+select 1 / (count(*) = 1)::integer
+from pg_trigger as t
+where t.tgrelid = 'memory.entry_consolidations'::regclass and t.tgname in (
+  'refuse_truncate'
+);
 rollback;

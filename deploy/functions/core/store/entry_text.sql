@@ -17,6 +17,8 @@ create or replace function memory.without_code(content text)
 
 comment on function memory.without_code(text) is
 'A Markdown text without its fenced blocks of code, in which # does not begin a heading.';
+grant execute on function memory.without_code
+to memory_writer, memory_worker, memory_reader, memory_admin;
 
 create or replace function memory.entry_title(content text)
   returns text
@@ -215,7 +217,7 @@ to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 
 create or replace function memory.retention_band(
   last_changed_at timestamptz,
-  as_of timestamptz
+  as_of timestamptz default now()
 )
   returns text
   language sql
@@ -256,7 +258,7 @@ grant execute on function memory.band_of_entry to memory_search;
 create or replace function memory.retention_priority(
   edited_at timestamptz,
   reference_count integer,
-  as_of timestamptz
+  as_of timestamptz default now()
 )
   returns float8
   language sql
