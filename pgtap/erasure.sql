@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(33);
+select plan(35);
 
 -- Ada, also called Countess; Bob; and memories that only mention them.
 
@@ -40,6 +40,11 @@ select memory.mark_helpful(:'brief', '{"with": "Bob"}') \g /dev/null
 update memory.rules as r set tags = '["Countess"]' where r.id = :'brief';
 update memory.rules as r set tags = '[]' where r.id = :'brief';
 select memory.create_link('fact', :'mood', 'fact', :'rome', 'related_to') \g /dev/null
+select entry_id as of_ada from memory.create_entry('Likes tea', user_id => 'ADA lovelace') \gset
+select entry_id as note, id as note_id from memory.create_entry('# Call Ada Lovelace', category => 'people') \gset
+select memory.update_entry(:'note', '# Call the Countess') \g /dev/null
+select entry_id as tagged from memory.create_entry('Call her', tags => '["Ada Lovelace"]') \gset
+select entry_id as kept from memory.create_entry('Call Adam Lovelace', related => array[:'note']) \gset
 insert into memory.consolidation_runs (tenant_id, id, butler, status, started_at, leased_until, finished_at, errors)
 values (
   'a', '00000000-0000-0000-0000-0000000000c1', 'home', 'proposed', now(), now(), now(), '[{"message": "Ada Lovelace is no UUID"}]'
@@ -52,7 +57,8 @@ values
 select results_eq(
   $$ select v.table_name, v.column_name from memory.verify_erasure('Ada Lovelace') as v where v.remaining > 0 $$,
   $$ values
-     ('consolidation_proposals', 'item'), ('consolidation_runs', 'errors'), ('entities', 'aliases'), ('entities', 'canonical_name'), ('entities', 'metadata'), ('entity_names', 'name'), ('episodes', 'content'),
+     ('consolidation_proposals', 'item'), ('consolidation_runs', 'errors'), ('entities', 'aliases'), ('entities', 'canonical_name'), ('entities', 'metadata'), ('entity_names', 'name'),
+     ('entries', 'content'), ('entries', 'tags'), ('entries', 'title'), ('entries', 'user_id'), ('episodes', 'content'),
      ('episodes', 'metadata'), ('fact_keys', 'anchor'), ('facts', 'content'), ('facts', 'metadata'), ('facts', 'subject'),
      ('memory_history', 'image'), ('rule_applications', 'context'), ('rules', 'content') $$,
   'verify_erasure finds every column that holds the subject before the erasure'
@@ -61,8 +67,8 @@ select md5(string_agg(to_jsonb(f)::text, '' order by f.id)) as before from memor
 select results_eq(
   $$ select e.object, e.erased from memory.erase_subject('Ada Lovelace', dry_run => true) as e $$,
   $$ values
-     ('episodes', 3::bigint), ('facts', 5), ('rules', 1), ('entities', 1), ('rule applications', 1),
-     ('states in the history', 2), ('keys of facts', 2), ('entities cleared of mentions', 1),
+     ('episodes', 3::bigint), ('facts', 5), ('rules', 1), ('entries', 3), ('entities', 1), ('rule applications', 1),
+     ('states in the history', 3), ('keys of facts', 2), ('entities cleared of mentions', 1),
      ('vectors of next turns', 1), ('traces of consolidation', 2) $$,
   'a dry run returns what would be erased'
 );
@@ -89,6 +95,7 @@ begin
     v_left := array(
       select f.content from memory.facts as f union all select e.content from memory.episodes as e
       union all select r.content from memory.rules as r union all select n.canonical_name from memory.entities as n
+      union all select y.content from memory.entries as y
       order by 1
     );
     raise exception using errcode = 'UNDO0';
@@ -99,16 +106,16 @@ end;
 $$;
 select is(
   memory_test.erased_without_mentions(),
-  '{40,"ADA-LOVELACE called","Ada Lovelace, and her cat","Be brief",Bob,"Call Ada Lovelace on Mondays","How nice",
-    "Somebody called",well,well}',
-  'without mentions only the entity, facts about it and their sources are erased'
+  '{"# Call the Countess",40,"ADA-LOVELACE called","Ada Lovelace, and her cat","Be brief",Bob,"Call Ada Lovelace on Mondays",
+    "Call Adam Lovelace","Call her","How nice","Somebody called",well,well}',
+  'without mentions only the entity, facts about it, their sources and the entries of that user are erased'
 );
 
 -- With mentions
 
 select results_eq(
   $$ select e.erased from memory.erase_subject('Ada Lovelace') as e $$,
-  $$ values (3::bigint), (5), (1), (1), (1), (2), (2), (1), (1), (2) $$,
+  $$ values (3::bigint), (5), (1), (3), (1), (1), (3), (2), (1), (1), (2) $$,
   'an erasure erases what the dry run returned'
 );
 select is_empty(
@@ -122,6 +129,15 @@ select is_empty(
 select set_eq(
   $$ select f.content from memory.facts as f $$, $$ values ('well') $$,
   'a fact that does not mention the subject is kept'
+);
+select results_eq(
+  $$ select y.content from memory.entries as y $$, $$ values ('Call Adam Lovelace') $$,
+  'an entry that does not mention the subject is kept'
+);
+select results_eq(
+  format($$ select l.target_id, l.target_state from memory.get_links('entry', memory.get_entry_uuid(%L)) as l $$, :'kept'),
+  format($$ values (%L::uuid, 'expired') $$, :'note_id'),
+  'a link to an erased entry shows the target as expired'
 );
 select is(
   (select count(*) from memory.facts as f where f.id = :'adam'), 1::bigint,
@@ -158,7 +174,8 @@ select is_empty(
 select set_eq(
   $$ select t.memory_type, t.memory_id from memory.tombstones as t $$,
   format(
-    $$ values ('episode', %L::uuid), ('fact', %L::uuid), ('fact', %L::uuid) $$, :'source', :'rome', :'paris'
+    $$ values ('episode', %L::uuid), ('fact', %L::uuid), ('fact', %L::uuid), ('entry', %L::uuid) $$, :'source', :'rome',
+    :'paris', :'note_id'
   ),
   'an erased memory that a link names leaves a tombstone'
 );
@@ -169,12 +186,12 @@ select results_eq(
 );
 select results_eq(
   $$ select e.payload from memory.memory_events as e where e.event_type = 'erased' $$,
-  $$ values ('{"facts": 5, "rules": 1, "entities": 1, "episodes": 3}'::jsonb) $$,
+  $$ values ('{"facts": 5, "rules": 1, "entries": 3, "entities": 1, "episodes": 3}'::jsonb) $$,
   'an erasure writes one event with the number of erased memories'
 );
 select is(
-  (select count(*) from memory.memory_events as e where e.event_type in ('fact_deleted', 'rule_deleted', 'entity_deleted', 'episode_deleted')),
-  10::bigint, 'each erased memory writes an event of its deletion'
+  (select count(*) from memory.memory_events as e where e.event_type in ('fact_deleted', 'rule_deleted', 'entry_purged', 'entity_deleted', 'episode_deleted')),
+  13::bigint, 'each erased memory writes an event of its deletion'
 );
 select is_empty(
   $$ select p.* from memory.verify_chain() as p $$, 'the audit stream is intact after an erasure'

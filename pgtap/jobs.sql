@@ -162,7 +162,7 @@ reset session authorization;
 select results_eq(
   $$ select s.memory_type, s.documents
      from memory.corpus_statistics as s where s.tenant_id = $a$it's \ "x"$a$ order by 1 $$,
-  $$ values ('episode', 1::bigint), ('fact', 0), ('rule', 0) $$,
+  $$ values ('entry', 0::bigint), ('episode', 1), ('fact', 0), ('rule', 0) $$,
   'the command of a job does its work'
 );
 

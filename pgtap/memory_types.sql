@@ -2,7 +2,7 @@ begin;
 \ir fixtures.sql
 select plan(23);
 
--- A fourth type of memory: its table, one row, its own rules. Everything else follows.
+-- A fifth type of memory: its table, one row, its own rules. Everything else follows.
 
 create table memory.notes (
   tenant_id text not null,
@@ -66,7 +66,7 @@ insert into memory.memory_types (
   forget_assignments, decaying_condition, ended_condition, expire_assignments
 )
 values (
-  'note', 'notes', 5, '{content,metadata,search_vector}', $$m.lifecycle_state <> 'retracted'$$,
+  'note', 'notes', 6, '{content,metadata,search_vector}', $$m.lifecycle_state <> 'retracted'$$,
   $$m.lifecycle_state <> 'retracted'$$, $$metadata = m.metadata || '{"forgotten": true}'$$,
   $$m.lifecycle_state <> 'retracted' and m.decay_rate > 0$$, 'false',
   $$metadata = (m.metadata - 'status') || '{"forgotten": true}'$$
@@ -90,7 +90,7 @@ values
 select n.id as note from memory.notes as n where n.tenant_id = 'a' \gset
 select memory.store_fact('Ada', 'drinks', 'tea with milk', as_of => '2026-01-01Z') as fact \gset
 
-select is(memory.memory_type_names(), '{episode,fact,rule,note}', 'a declared type is searched');
+select is(memory.memory_type_names(), '{episode,fact,rule,entry,note}', 'a declared type is searched');
 select is(
   memory_test.events_of(:'note'), '{note_created}', 'the creation of a memory of a new type is audited'
 );

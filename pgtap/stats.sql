@@ -9,6 +9,8 @@ select is(
       "dead_letter": 0, "expired": 0},
     "facts": {"active": 0, "fading": 0, "superseded": 0, "expired": 0, "retracted": 0},
     "rules": {"candidate": 0, "established": 0, "proven": 0, "anti_pattern": 0, "forgotten": 0},
+    "entries": {"active": 0, "aging": 0, "aged": 0, "archived": 0, "guarded": 0, "expired": 0, "deleted": 0,
+      "flagged": 0},
     "embeddings": {"pending": 0}
   }',
   'the stats of an empty memory are zero'
@@ -31,6 +33,18 @@ values
 ('a', 'r1', 'candidate', '{}', 'global'), ('a', 'r2', 'established', '{}', 'home'), ('a', 'r3', 'proven', '{}', 'work'),
 ('a', 'r4', 'anti_pattern', '{}', 'global'), ('a', 'r5', 'proven', '{"forgotten": true}', 'home'),
 ('a', 'r6', 'candidate', '{"status": "fading"}', 'work');
+insert into memory.entries (tenant_id, entry_id, content, scope, retention, policy, user_id, created_at, flagged_at)
+values
+('a', 'mem-2026-01-01-001', 'n1', 'global', 'active', 'meridian', null, '2026-01-01Z', '2026-01-02Z'),
+('a', 'mem-2026-01-01-002', 'n2', 'home', 'active', 'meridian', null, '2026-01-01Z', null),
+('a', 'mem-2026-01-01-003', 'n3', 'home', 'aging', 'meridian', null, '2026-01-01Z', null),
+('a', 'mem-2026-01-01-004', 'n4', 'work', 'aged', 'meridian', null, '2026-01-01Z', '2026-01-02Z'),
+('a', 'mem-2026-01-01-005', 'n5', 'work', 'archived', 'meridian', null, '2026-01-01Z', '2026-01-02Z'),
+('a', 'mem-2026-01-01-006', 'n6', 'work', 'active', 'billy', 'Ada', '2026-01-01Z', '2026-01-02Z'),
+('a', 'mem-2026-01-01-007', 'n7', 'work', 'active', 'meridian', null, '2026-01-01Z', '2026-01-02Z'),
+('a', 'mem-2026-01-01-008', 'n8', 'home', 'active', 'meridian', null, '2026-01-01Z', '2026-01-02Z');
+update memory.entries as e set expired_at = '2026-01-02Z' where e.content = 'n7';
+update memory.entries as e set deleted_at = '2026-01-02Z' where e.content = 'n8';
 select is(
   memory.memory_stats(as_of => '2026-01-03Z'),
   '{
@@ -38,7 +52,9 @@ select is(
       "dead_letter": 1, "expired": 1},
     "facts": {"active": 2, "fading": 1, "superseded": 1, "expired": 1, "retracted": 1},
     "rules": {"candidate": 2, "established": 1, "proven": 1, "anti_pattern": 1, "forgotten": 1},
-    "embeddings": {"pending": 17}
+    "entries": {"active": 2, "aging": 1, "aged": 1, "archived": 1, "guarded": 1, "expired": 1, "deleted": 1,
+      "flagged": 3},
+    "embeddings": {"pending": 25}
   }',
   'memory_stats counts each memory once in its type'
 );
@@ -46,9 +62,11 @@ select is(
   memory.memory_stats('home', '2026-01-03Z') - '{episodes,embeddings}'::text[],
   '{
     "facts": {"active": 1, "fading": 1, "superseded": 1, "expired": 1, "retracted": 0},
-    "rules": {"candidate": 1, "established": 1, "proven": 0, "anti_pattern": 1, "forgotten": 1}
+    "rules": {"candidate": 1, "established": 1, "proven": 0, "anti_pattern": 1, "forgotten": 1},
+    "entries": {"active": 2, "aging": 1, "aged": 0, "archived": 0, "guarded": 0, "expired": 0, "deleted": 1,
+      "flagged": 1}
   }',
-  'memory_stats of a scope counts its facts and rules and global ones'
+  'memory_stats of a scope counts its facts, rules and entries and global ones'
 );
 select is(
   memory.memory_stats('home', '2026-01-03Z') -> 'episodes', memory.memory_stats(as_of => '2026-01-03Z') -> 'episodes',
@@ -70,7 +88,7 @@ select memory_test.share_results();
 set session authorization stats_reader;
 select results_eq(
   $$ select m.memory_type, count(*) from memory.memory_overview as m group by 1 order by 1 $$,
-  $$ values ('episode', 5::bigint), ('fact', 8), ('rule', 6) $$,
+  $$ values ('entry', 8::bigint), ('episode', 5), ('fact', 8), ('rule', 6) $$,
   'a reader sees all memories of its tenant'
 );
 select results_eq(

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(128);
+select plan(164);
 
 -- The expected transitions: [*] is a row that does not exist yet, or no longer exists.
 
@@ -70,6 +70,40 @@ values
 ('rule', 'maturity', 'anti_pattern', 'candidate', 'rule_restored'),
 ('rule', 'maturity', 'anti_pattern', 'established', 'rule_restored'),
 ('rule', 'maturity', 'anti_pattern', 'proven', 'rule_restored'),
+('entry', 'lifecycle_state', '[*]', 'active', 'entry_created'),
+('entry', 'lifecycle_state', '[*]', 'guarded', 'entry_created'),
+('entry', 'lifecycle_state', '[*]', 'aged', 'entry_created'),
+('entry', 'lifecycle_state', '[*]', 'archived', 'entry_created'),
+('entry', 'lifecycle_state', '[*]', 'expired', 'entry_created'),
+('entry', 'lifecycle_state', 'active', 'aged', 'entry_aged'),
+('entry', 'lifecycle_state', 'active', 'archived', 'entry_archived'),
+('entry', 'lifecycle_state', 'aged', 'archived', 'entry_archived'),
+('entry', 'lifecycle_state', 'aged', 'active', 'entry_revived'),
+('entry', 'lifecycle_state', 'archived', 'active', 'entry_revived'),
+('entry', 'lifecycle_state', 'archived', 'aged', 'entry_revived'),
+('entry', 'lifecycle_state', 'active', 'expired', 'entry_expired'),
+('entry', 'lifecycle_state', 'aged', 'expired', 'entry_expired'),
+('entry', 'lifecycle_state', 'archived', 'expired', 'entry_expired'),
+('entry', 'lifecycle_state', 'guarded', 'expired', 'memory_expired'),
+('entry', 'lifecycle_state', 'active', 'retracted', 'entry_deleted'),
+('entry', 'lifecycle_state', 'aged', 'retracted', 'entry_deleted'),
+('entry', 'lifecycle_state', 'archived', 'retracted', 'entry_deleted'),
+('entry', 'lifecycle_state', 'guarded', 'retracted', 'entry_deleted'),
+('entry', 'lifecycle_state', 'expired', 'retracted', 'entry_deleted'),
+('entry', 'lifecycle_state', 'retracted', 'active', 'entry_restored'),
+('entry', 'lifecycle_state', 'retracted', 'aged', 'entry_restored'),
+('entry', 'lifecycle_state', 'retracted', 'archived', 'entry_restored'),
+('entry', 'lifecycle_state', 'retracted', 'guarded', 'entry_restored'),
+('entry', 'lifecycle_state', 'retracted', 'expired', 'entry_restored'),
+('entry', 'lifecycle_state', 'expired', 'active', 'entry_restored'),
+('entry', 'lifecycle_state', 'expired', 'aged', 'entry_restored'),
+('entry', 'lifecycle_state', 'expired', 'archived', 'entry_restored'),
+('entry', 'lifecycle_state', 'active', '[*]', 'entry_purged'),
+('entry', 'lifecycle_state', 'aged', '[*]', 'entry_purged'),
+('entry', 'lifecycle_state', 'archived', '[*]', 'entry_purged'),
+('entry', 'lifecycle_state', 'guarded', '[*]', 'entry_purged'),
+('entry', 'lifecycle_state', 'expired', '[*]', 'entry_purged'),
+('entry', 'lifecycle_state', 'retracted', '[*]', 'entry_purged'),
 ('entity', 'lifecycle_state', '[*]', 'active', 'entity_created'),
 ('entity', 'lifecycle_state', '[*]', 'merged', 'entity_created'),
 ('entity', 'lifecycle_state', 'active', 'merged', 'entity_merge'),
@@ -141,6 +175,29 @@ select
   format('update memory.rules as r set maturity = %L', s.state)
 from unnest('{candidate,established,proven,anti_pattern}'::text[]) as s (state)
 union all
+-- An entry is guarded if its policy is billy, which never changes.
+select
+  'entry', 'lifecycle_state', s.state,
+  format(
+    $$ insert into memory.entries (tenant_id, id, entry_id, title, content, search_vector, policy, user_id,
+         retention, expired_at, deleted_at)
+       values (
+         'a', '00000000-0000-0000-0000-000000000001', 'mem-2026-01-01-001', 'x', 'x', '', %L, 'Ada', %L,
+         %L, %L
+       ) $$,
+    case s.state when 'guarded' then 'billy' else 'meridian' end, s.retention, s.expired_at, s.deleted_at
+  ),
+  format(
+    'update memory.entries as e set retention = %L, expired_at = %L, deleted_at = %L', s.retention,
+    s.expired_at, s.deleted_at
+  )
+from (
+  values
+  ('active', 'active', null, null), ('guarded', 'active', null, null), ('aged', 'aged', null, null),
+  ('archived', 'archived', null, null), ('expired', 'active', '2026-01-01Z', null),
+  ('retracted', 'active', null, '2026-01-01Z')
+) as s (state, retention, expired_at, deleted_at)
+union all
 select
   'entity', 'lifecycle_state', s.state,
   format(
@@ -178,13 +235,16 @@ begin
         where (s.memory_type, s.aspect, s.state)
           = (outcome.memory_type, outcome.aspect, outcome.from_state)
       );
+      update memory.entries as e set policy = 'billy' where to_state = 'guarded';
       set local session_replication_role = origin;
     end if;
     execute case
       when to_state = '[*]' then
         format(
           'delete from memory.%I',
-          case memory_type when 'entity' then 'entities' else memory_type || 's' end
+          case memory_type
+            when 'entity' then 'entities' when 'entry' then 'entries' else memory_type || 's'
+          end
         )
       else (
         select case from_state when '[*]' then s.insertion else s.change end
@@ -244,7 +304,11 @@ from (
   ) as t
     on (t.memory_type, t.aspect) = (f.memory_type, f.aspect) and t.state <> f.state
   -- A rule is created and deleted in its lifecycle state, with any maturity.
-  where f.aspect = 'lifecycle_state' or '[*]' not in (f.state, t.state)
+  where (f.aspect = 'lifecycle_state' or '[*]' not in (f.state, t.state))
+    -- Their states differ by nothing but the policy.
+    and not (
+      'guarded' in (f.state, t.state) and (f.state in ('active', 'aged', 'archived') or t.state in ('active', 'aged', 'archived'))
+    )
 ) as p
 left join memory_test.edges as e using (memory_type, aspect, from_state, to_state)
 order by p.memory_type, p.aspect, p.from_state, p.to_state;

@@ -25,13 +25,15 @@ select is(
 select results_eq(
   $$ select * from memory_test.vector_indexes order by 1 $$,
   $$ values
+     ('memory.entries_embedding_idx', 'memory.entries', 'ivfflat', '{lists=20}', 'vector_cosine_ops',
+       'embedding', '(lifecycle_state = ''active''::text)', true),
      ('memory.episodes_embedding_idx', 'memory.episodes', 'ivfflat', '{lists=20}', 'vector_cosine_ops',
-       'embedding', null::text, true),
+       'embedding', null, true),
      ('memory.facts_embedding_idx', 'memory.facts', 'ivfflat', '{lists=20}', 'vector_cosine_ops',
        'embedding', '(validity = ''active''::text)', true),
      ('memory.rules_embedding_idx', 'memory.rules', 'ivfflat', '{lists=20}', 'vector_cosine_ops',
        'embedding', '(lifecycle_state <> ''retracted''::text)', true) $$,
-  'ivfflat builds three valid cosine indexes of 20 lists over searchable memories'
+  'ivfflat builds four valid cosine indexes of 20 lists over searchable memories'
 );
 select is(
   memory.rebuild_vector_indexes('exact'), 'exact',
@@ -45,35 +47,38 @@ select is(memory.rebuild_vector_indexes('hnsw'), 'hnsw', 'HNSW indexes can be bu
 select results_eq(
   $$ select * from memory_test.vector_indexes order by 1 $$,
   $$ values
+     ('memory.entries_embedding_idx', 'memory.entries', 'hnsw', '{m=24,ef_construction=200}',
+       'vector_cosine_ops', 'embedding', '(lifecycle_state = ''active''::text)', true),
      ('memory.episodes_embedding_idx', 'memory.episodes', 'hnsw', '{m=24,ef_construction=200}',
-       'vector_cosine_ops', 'embedding', null::text, true),
+       'vector_cosine_ops', 'embedding', null, true),
      ('memory.facts_embedding_idx', 'memory.facts', 'hnsw', '{m=24,ef_construction=200}', 'vector_cosine_ops',
        'embedding', '(validity = ''active''::text)', true),
      ('memory.rules_embedding_idx', 'memory.rules', 'hnsw', '{m=24,ef_construction=200}', 'vector_cosine_ops',
        'embedding', '(lifecycle_state <> ''retracted''::text)', true) $$,
-  'hnsw builds three valid cosine indexes over searchable memories'
+  'hnsw builds four valid cosine indexes over searchable memories'
 );
 select memory.rebuild_vector_indexes('ivfflat');
 select results_eq(
   $$ select method, count(*) from memory_test.vector_indexes group by 1 $$,
-  $$ values ('ivfflat', 3::bigint) $$,
+  $$ values ('ivfflat', 4::bigint) $$,
   'a rebuild replaces the indexes of another method'
 );
 select memory.rebuild_vector_indexes('ivfflat');
 select results_eq(
   $$ select method, count(*) from memory_test.vector_indexes group by 1 $$,
-  $$ values ('ivfflat', 3::bigint) $$,
+  $$ values ('ivfflat', 4::bigint) $$,
   'a rebuild replaces the indexes of the same method'
 );
 select is(
   (
     select count(*) from pg_index as i
     where i.indexrelid::regclass::text in (
-      'memory.episodes_vectors_idx', 'memory.facts_vectors_idx', 'memory.rules_vectors_idx'
+      'memory.entries_vectors_idx', 'memory.episodes_vectors_idx', 'memory.facts_vectors_idx',
+      'memory.rules_vectors_idx'
     )
     and i.indisvalid
   ),
-  3::bigint, 'a rebuild keeps the indexes of exact search'
+  4::bigint, 'a rebuild keeps the indexes of exact search'
 );
 
 -- The number of lists of an IVFFlat index
@@ -86,17 +91,17 @@ order by v.vectors;
 select memory.rebuild_vector_indexes('ivfflat', lists => 7) \g /dev/null
 select results_eq(
   $$ select options, count(*) from memory_test.vector_indexes group by 1 $$,
-  $$ values ('{lists=7}', 3::bigint) $$,
+  $$ values ('{lists=7}', 4::bigint) $$,
   'an IVFFlat index has as many lists as requested'
 );
 create or replace function memory.count_vectors(memory_type text)
   returns bigint
   language sql
-  return case memory_type when 'episode' then 30000 when 'fact' then 40000 else 3 end;
+  return case memory_type when 'episode' then 30000 when 'fact' then 40000 when 'entry' then 25000 else 3 end;
 select memory.rebuild_vector_indexes('ivfflat') \g /dev/null
 select results_eq(
   $$ select options from memory_test.vector_indexes order by name $$,
-  $$ values ('{lists=30}'), ('{lists=40}'), ('{lists=20}') $$,
+  $$ values ('{lists=25}'), ('{lists=30}'), ('{lists=40}'), ('{lists=20}') $$,
   'each memory type has lists for its own number of vectors'
 );
 
@@ -105,9 +110,13 @@ select results_eq(
 select results_eq(
   $$ select * from memory.vector_index_statements('ivfflat', 20) $$,
   $$ values
+     ('drop index concurrently if exists memory.entries_embedding_idx'),
      ('drop index concurrently if exists memory.episodes_embedding_idx'),
      ('drop index concurrently if exists memory.facts_embedding_idx'),
      ('drop index concurrently if exists memory.rules_embedding_idx'),
+     ('create index concurrently entries_embedding_idx on memory.entries '
+       || 'using ivfflat (embedding public.vector_cosine_ops) with (lists = 20) '
+       || 'where lifecycle_state = ''active'''),
      ('create index concurrently episodes_embedding_idx on memory.episodes '
        || 'using ivfflat (embedding public.vector_cosine_ops) with (lists = 20)'),
      ('create index concurrently facts_embedding_idx on memory.facts '
@@ -119,7 +128,7 @@ select results_eq(
   'vector_index_statements returns the statements of a method one by one'
 );
 select is(
-  (select count(*) from memory.vector_index_statements('exact')), 3::bigint,
+  (select count(*) from memory.vector_index_statements('exact')), 4::bigint,
   'the statements of the method exact only drop indexes'
 );
 
@@ -182,7 +191,7 @@ set local memory_test.size = 10001;
 select is(memory.rebuild_vector_indexes('auto'), 'hnsw', 'more than ten thousand get an HNSW index');
 select results_eq(
   $$ select method, count(*) from memory_test.vector_indexes where valid group by 1 $$,
-  $$ values ('hnsw', 3::bigint) $$,
+  $$ values ('hnsw', 4::bigint) $$,
   'the HNSW indexes of the method auto are built'
 );
 select memory.configure('{"exact_scan_limit": 0}') \g /dev/null
@@ -223,7 +232,7 @@ select throws_ok(
   'an unknown method is refused'
 );
 select is(
-  (select count(*) from memory_test.vector_indexes where valid), 3::bigint,
+  (select count(*) from memory_test.vector_indexes where valid), 4::bigint,
   'a refused rebuild keeps the indexes'
 );
 
@@ -237,14 +246,14 @@ select throws_ok(
 );
 select results_eq(
   $$ select method, count(*) from memory_test.vector_indexes where valid group by 1 $$,
-  $$ values ('hnsw', 2::bigint) $$,
+  $$ values ('hnsw', 3::bigint) $$,
   'a failed rebuild keeps the indexes'
 );
 drop table memory.rules_embedding_idx;
 update pg_index as i set indisvalid = false where i.indexrelid = 'memory.facts_embedding_idx'::regclass;
 select memory.rebuild_vector_indexes('hnsw');
 select is(
-  (select count(*) from memory_test.vector_indexes where valid), 3::bigint,
+  (select count(*) from memory_test.vector_indexes where valid), 4::bigint,
   'a rebuild replaces invalid and missing indexes'
 );
 
