@@ -67,6 +67,46 @@ list_related('rule', memory_id => :rule, max_depth => 3, direction => 'outgoing'
 list_contradictions()
 list_contradictions(scope => :scope)
 
+# Entries
+get_entry_uuid(entry_id => :entry_id)
+get_entry(entry_id => :entry_id)
+get_entry(entry_id => :entry)
+get_entry(entry_id => :deleted_entry_id)
+create_entry(content => :content, scope => :scope, category => :category, user_id => :user_id, idempotency_key => :idempotency_key)
+create_entry('x', related => array[:entry_id])
+create_entry('x', related => array[:entry])
+create_entry('x', embedding => :vector, embedding_version_id => :active)
+create_entry(content => :content, source => 'user', scope => :scope, user_id => :user_id)
+create_entry('x'); search('x', types => '{entry}')
+update_entry(entry_id => :entry_id, content => :content, category => :category)
+update_entry(entry_id => :entry, expected_version => 1)
+update_entry(entry_id => :deleted_entry_id, content => :content)
+update_entry(entry_id => :entry_id, embedding => :vector, embedding_version_id => :building)
+create_entry('x', idempotency_key => 'mine'); update_entry(:entry_id, related => array[:other_entry_id])
+archive_entry(entry_id => :entry_id)
+archive_entry(entry_id => :deleted_entry_id)
+rate_entry(entry_id => :entry_id, outcome => 'used')
+rate_entry(entry_id => :entry_id, outcome => 'conflicting', by_entry => :other_entry_id)
+rate_entry(entry_id => :deleted_entry_id, outcome => 'outdated')
+delete_entry(entry_id => :entry_id)
+delete_entry(entry_id => :entry, permanent => true)
+run_entry_upkeep()
+run_entry_upkeep('weekly')
+get_memory('entry', memory_id => :entry)
+forget_memory('entry', memory_id => :entry)
+restore_memory('entry', memory_id => :entry)
+replay_memory('entry', memory_id => :entry)
+get_links('entry', memory_id => :entry)
+list_related('entry', memory_id => :entry)
+create_link('entry', source_id => :entry, target_type => 'fact', target_id => :fact, relation => 'supports')
+set_embedding('entry', memory_id => :entry, embedding => :vector)
+search(query => :content, types => '{entry}', embedding => :vector)
+recall(:content, types => '{entry}', embedding => :vector)
+recall(:content, types => '{entry}', known_at => :as_of)
+semantic_search('entry', :vector)
+keyword_search('entry', query => :content)
+context(:content, butler => :butler, include_entries => true, embedding => :vector)
+
 # Entities
 entity_create(canonical_name => :name, entity_type => 'person')
 entity_create(:name, 'person', tenant_id => :tenant_id)
@@ -229,10 +269,11 @@ DELAYS_ALL = "rebuild_vector_indexes"
 
 # Pure functions: immutable, with the rights of the caller, of nothing but their arguments.
 FORMULAS = """
-asks_present asymmetric_score collapse_whitespace composite_score date_in_words days_between decay_rate_of
-decayed_state effective_confidence end_of_text fold_text fold_words is_actor is_blank is_reason_code is_request_id
-is_scope preprocess_search_query preprocess_text recency_score relevance_score render_memory rrf_score
-tells_update truncate_utf8 version words_of
+asks_present asymmetric_score collapse_whitespace composite_score confidence_step confidence_tier date_in_words
+days_between decay_rate_of decayed_state effective_confidence end_of_text entry_title fold_text fold_words
+importance_of importance_word initial_confidence is_actor is_blank is_reason_code is_request_id is_scope
+list_sections preprocess_search_query preprocess_text recency_score relevance_score render_memory
+retention_band retention_priority rrf_score tells_update truncate_utf8 version without_code words_of
 """
 
 # What differs from call to call, or counts for all tenants together (docs/security.md).
@@ -249,6 +290,8 @@ facts_idempotency_key                                  store_fact(idempotency_ke
 facts_active_subject_key                               store_fact(subject)
 facts_active_entity_key                                store_fact(entity_id)
 rules_idempotency_key                                  store_rule(idempotency_key)
+entries_idempotency_key                                create_entry(idempotency_key)
+entries_entry_id_key                                   numbers are the tenant's: none is named
 entities_name_type_key                                 entity_create(canonical_name)
 event_chain_event_key                                  events have new ids
 access_tokens_tenant_id_token_digest_key               authenticate_token(token_digest)
@@ -261,6 +304,7 @@ facts_tenant_id_source_episode_id_fkey                 store_fact(source_episode
 facts_tenant_id_supersedes_id_fkey                     store_fact(subject)
 rules_tenant_id_embedding_version_id_fkey              store_rule(embedding_version_id)
 rules_tenant_id_source_episode_id_fkey                 store_rule(source_episode_id)
+entries_tenant_id_embedding_version_id_fkey            create_entry(embedding_version_id)
 rule_applications_tenant_id_rule_id_fkey               mark_helpful(rule_id)
 staged_embeddings_tenant_id_embedding_version_id_fkey  set_embedding(embedding_version_id)
 consolidation_proposals_tenant_id_run_id_fkey          apply_consolidation(run_id)
@@ -279,7 +323,7 @@ time_words_folded_key                                  words are everybody's: no
 # What memory_reader may read of views, and, for their sake, columns of tables. Nobody may do anything
 # else with a relation.
 READABLE_VIEWS = "memory_overview event_feed provenance rule_outcomes"
-READABLE_TABLES = "episodes facts rules rule_applications memory_events memory_links tombstones"
+READABLE_TABLES = "episodes facts rules entries rule_applications memory_events memory_links tombstones"
 
 # Columns of the views that the planner has statistics of: words that are the same for every tenant, and
 # names of scopes and butlers, which searches are planned by (docs/security.md).

@@ -111,6 +111,8 @@ def furnish(database: Database, tenant: str, word: str, *, more: int = 0) -> dic
         "content": f"tea with {word}",
         "name": f"Ada {word}",
         "idempotency_key": f"key {word}",
+        "user_id": f"user {word}",
+        "category": f"category {word}",
         "model": f"model {word}",
         "version": "1",
         "next_version": "2",
@@ -169,6 +171,25 @@ def furnish(database: Database, tenant: str, word: str, *, more: int = 0) -> dic
             " source_butler => %(butler)s, source_episode_id => %(episode)s)",
         )
         do("retracted", "select memory.store_fact(%(name)s, 'was', %(content)s)")
+        for _ in range(more):
+            # Numbers that the entries of the other tenant have; and what expires in the calls.
+            value(
+                "select id from memory.create_entry(%(content)s, expires_at => now() + interval '30 min')"
+            )
+        entry = (
+            "from memory.create_entry(%(content)s, tags => jsonb_build_array(%(name)s::text),"
+            " category => %(category)s, scope => %(scope)s, user_id => %(user_id)s"
+        )
+        do("deleted_entry_id", f"select entry_id {entry})")
+        value("select memory.delete_entry(%(deleted_entry_id)s)")
+        do("other_entry_id", f"select entry_id {entry})")
+        do(
+            "entry_id",
+            f"select entry_id {entry}, related => array[%(other_entry_id)s], embedding => %(vector)s,"
+            " idempotency_key => %(idempotency_key)s)",
+        )
+        do("entry", "select memory.get_entry_uuid(%(entry_id)s)")
+        value("select version from memory.update_entry(%(entry_id)s, tags => '[]')")
         value("select memory.forget_memory('fact', %(retracted)s)")
         rule = "select memory.store_rule(%(content)s, tags => jsonb_build_array(%(name)s::text)"
         do(
