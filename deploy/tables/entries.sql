@@ -116,7 +116,11 @@ create index entries_archive_search_idx
 on memory.entries using gin (memory.search_terms(tenant_id, search_vector))
 where lifecycle_state in ('aged', 'archived');
 
-create index entries_tags_idx on memory.entries using gin (tags);
+-- By tenant and without regard to case.
+create index entries_tags_idx on memory.entries using gin (memory.tag_terms(tenant_id, tags));
+
+-- Type and confidence, by which queries filter.
+create index entries_type_idx on memory.entries (tenant_id, entry_type, confidence, id);
 
 -- Finds a text that is stated again.
 create index entries_content_idx

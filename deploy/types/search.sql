@@ -228,9 +228,92 @@ comment on type memory.context_line is
 'A line of memory.context during assembly. room: as counted by memory.count_room, line break '
 'included.';
 
+create type memory.query_condition as (
+  topic_required boolean,
+  phrases text[],
+  excluded_phrases text[],
+  kinds text[],
+  tags text[],
+  excluded_tags text[],
+  any_tags text[],
+  titles text[],
+  excluded_titles text[],
+  sources text[],
+  excluded_sources text[],
+  categories text[],
+  excluded_categories text[],
+  scopes text[],
+  excluded_scopes text[],
+  confidence nummultirange,
+  importance nummultirange,
+  created_at tstzmultirange,
+  updated_at tstzmultirange,
+  expires_at tstzmultirange,
+  bands text[],
+  with_archived boolean,
+  is_flagged boolean,
+  ids uuid[],
+  excluded_ids uuid[]
+);
+
+comment on type memory.query_condition is
+'What a memory must meet, all of it; NULL: anything. A query of the query language is a list of '
+'these, of which one must hold (memory.parse_query). Texts but phrases and scopes are folded '
+'(memory.fold_label, memory.normalize_name).';
+comment on column memory.query_condition.topic_required is
+'Whether it must also be relevant to the words of the query (memory.query_topic).';
+comment on column memory.query_condition.phrases is 'Texts that must occur, words in this order.';
+comment on column memory.query_condition.excluded_phrases is
+'Texts and single words that must not occur.';
+comment on column memory.query_condition.kinds is
+'Kinds of memories (memory.kinds_of), one of which it must be.';
+comment on column memory.query_condition.tags is 'Tags, all of which it must have.';
+comment on column memory.query_condition.excluded_tags is 'Tags, none of which it may have.';
+comment on column memory.query_condition.any_tags is 'Tags, one of which it must have.';
+comment on column memory.query_condition.titles is
+'Words that must all occur in its title or subject, each a text between spaces.';
+comment on column memory.query_condition.sources is
+'One of these must be the source of an entry, or the butler that another memory came from.';
+comment on column memory.query_condition.categories is 'One of these must be its category.';
+comment on column memory.query_condition.scopes is
+'One of these must be its scope, or the butler of an episode.';
+comment on column memory.query_condition.confidence is
+'Where its effective confidence must lie, 0..1.';
+comment on column memory.query_condition.importance is 'Where its importance must lie, 0..10.';
+comment on column memory.query_condition.updated_at is
+'When an entry was last edited, or another memory last changed.';
+comment on column memory.query_condition.expires_at is
+'When it expires; infinity stands for never.';
+comment on column memory.query_condition.bands is
+'Bands of age, one of which it must be in (memory.band_of_entry); other memories than entries are '
+'active.';
+comment on column memory.query_condition.with_archived is
+'Whether archived entries are asked for by name.';
+comment on column memory.query_condition.is_flagged is
+'Whether it must wait for review, or must not.';
+comment on column memory.query_condition.ids is 'One of these must be its id.';
+comment on column memory.query_condition.excluded_ids is 'None of these may be its id.';
+
+create type memory.query_token as (
+  position integer,
+  kind text,
+  field text,
+  value text,
+  is_quoted boolean
+);
+
+comment on type memory.query_token is
+'A part of a query of the query language.';
+comment on column memory.query_token.position is 'Where it begins, in characters from 1.';
+comment on column memory.query_token.kind is
+'( ) AND OR NOT -, word, phrase, field, or end after the last one.';
+comment on column memory.query_token.field is 'The name before the colon, in lower case.';
+comment on column memory.query_token.value is
+'Its text: without quotes, and of a field what follows the colon.';
+
 grant usage on type
 memory.candidate, memory.ranked_memory, memory.fused_candidate, memory.word_match,
-memory.corpus_size, memory.keyword_query, memory.settings
+memory.corpus_size, memory.keyword_query, memory.query_condition, memory.settings
 to memory_search;
 
 commit;

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from pymem.memory.vectors import Embedding, Vectors
@@ -47,6 +47,7 @@ from pymem.models import (
     Neighbor,
     NewAccessToken,
     Proposal,
+    QueriedMemory,
     RankedMemory,
     RecordedType,
     RelatedMemory,
@@ -1273,6 +1274,120 @@ class Functions(Vectors):
         Errors: PM002.
         """
         return await self._rows(UpkeepTask, "run_entry_upkeep", period=period, as_of=as_of)
+
+    # functions/core/search/query_language
+
+    async def query_topic(self, query: str) -> str:
+        """The words and phrases that a query of the query language looks for, in order: the text to
+        embed for memory.query; empty if it has only filters.
+
+        Errors: PM002 over 64 KiB, PM007 malformed.
+        """
+        result: str = await self._value("query_topic", query=query)
+        return result
+
+    # functions/core/search/query
+
+    async def query(
+        self,
+        query: str,
+        *,
+        types: Sequence[str] | None = None,
+        scope: str | None = None,
+        sort: Literal[
+            "relevance", "created", "updated", "accessed", "confidence", "importance", "title"
+        ]
+        | None = None,
+        max_results: int | None = None,
+        include_archived: bool | None = None,
+        min_relevance: float | None = None,
+        embedding: Embedding | None = None,
+        as_of: datetime | None = None,
+    ) -> list[QueriedMemory]:
+        """Memories of all types (NULL) or some that meet a query in the query language (docs/query-
+        language.md), such as: deadline AND tag:work AND created:last_month. Words rank by meaning
+        and words; everything else is a condition, applied before ranking. sort: relevance
+        (composite score), created, updated, accessed, confidence, importance (highest or latest
+        first) or title. embedding: the vector of memory.query_topic. Entries of very low confidence
+        come only if there is nothing else, aged ones only to fill up the answer, archived ones only
+        with include_archived or is:archived. scope and min_relevance as in memory.search. Changes
+        nothing.
+
+        Errors: PM002, PM004 vector from another embedding version, PM007 malformed query.
+        """
+        call = partial(
+            self._rows,
+            QueriedMemory,
+            "query",
+            query=query,
+            types=types,
+            scope=scope,
+            sort=sort,
+            max_results=max_results,
+            include_archived=include_archived,
+            min_relevance=min_relevance,
+            as_of=as_of,
+        )
+        return await self._with_vector(call, await self.query_topic(query), embedding)
+
+    async def retrieve_entries(
+        self,
+        query: str,
+        *,
+        mode: Literal["hybrid", "semantic", "keyword", "graph"] | None = None,
+        max_results: int | None = None,
+        sort: Literal[
+            "relevance", "created", "updated", "accessed", "confidence", "importance", "title"
+        ]
+        | None = None,
+        is_expression: bool | None = None,
+        entry_types: EntryType | None = None,
+        tags: list[str] | None = None,
+        confidence_min: float | None = None,
+        confidence_max: float | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+        exclude_ids: Sequence[str] | None = None,
+        include_archived: bool | None = None,
+        scope: str | None = None,
+        min_relevance: float | None = None,
+        embedding: Embedding | None = None,
+        as_of: datetime | None = None,
+    ) -> list[QueriedMemory]:
+        """Entries for a question in plain words or, if is_expression, in the query language
+        (docs/query-language.md), best first, and counts an access to each. mode: hybrid, by
+        meaning, words and links; semantic; keyword; graph, which starts at entries tagged with one
+        of the tags or a word of the query and follows their related_to links. Only entries of one
+        of the entry_types, with one of the tags, a confidence in the range, created in the interval
+        (both ends included), and none of exclude_ids. sort, min_relevance, include_archived, scope:
+        as in memory.query.
+
+        Errors: PM002, PM004 vector from another embedding version, PM007 malformed query.
+        """
+        call = partial(
+            self._rows,
+            QueriedMemory,
+            "retrieve_entries",
+            query=query,
+            mode=mode,
+            max_results=max_results,
+            sort=sort,
+            is_expression=is_expression,
+            entry_types=entry_types,
+            tags=tags,
+            confidence_min=confidence_min,
+            confidence_max=confidence_max,
+            created_after=created_after,
+            created_before=created_before,
+            exclude_ids=exclude_ids,
+            include_archived=include_archived,
+            scope=scope,
+            min_relevance=min_relevance,
+            as_of=as_of,
+        )
+        return await self._with_vector(
+            call, await self.query_topic(query) if is_expression else query, embedding
+        )
 
     # functions/core/lifecycle/restore
 

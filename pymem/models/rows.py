@@ -452,6 +452,70 @@ class Proposal:
     remark: str
 
 
+@dataclass(frozen=True, slots=True)
+class QueriedMemory:
+    """A result of memory.query or memory.retrieve_entries.
+
+    What only entries have is NULL for others.
+
+    Attributes:
+        entry_id: Id of the form mem-YYYY-MM-DD-NNN.
+        title: Title of an entry; subject of a fact.
+        snippet: One line of the content around what matches, at most 200 characters.
+        scope: Scope, or butler of an episode.
+        version: How often an entry was edited, from 1.
+        confidence: Effective confidence, 0..1.
+        tier: featured, normal, warned or last_resort (memory.confidence_tier).
+        band: active, aging, aged or archived: the age of an entry since it was last edited or
+            confirmed.
+        edited_at: Last edit of an entry; otherwise when it was created.
+        hops: 0 if it is tagged with a word of the query, else the number of links from the nearest
+            entry that is or that fits by itself; NULL if no link leads to it.
+        linked: Share of its missing relevance (1 - relevance) that a tag, or links from entries
+            that fit, add, 0..1.
+        relevance: How well it fits, 0..1, with the parts meaning, words and linked; NULL if the
+            query has no text.
+        recency: For an entry memory.retention_priority, for others the recency score, 0..1.
+        score: Composite score of relevance, importance, recency and confidence.
+        total_found: How many memories fit, also those beyond the limit; with a text at most 100 are
+            counted.
+    """
+
+    memory_type: str
+    id: UUID
+    entry_id: str | None
+    title: str | None
+    snippet: str
+    content: str
+    scope: str
+    subject: str | None
+    predicate: str | None
+    entry_type: str | None
+    category: str | None
+    tags: list[str]
+    source: str | None
+    version: int | None
+    importance: float
+    confidence: float
+    tier: str | None
+    band: str | None
+    created_at: datetime
+    edited_at: datetime
+    expires_at: datetime | None
+    last_referenced_at: datetime | None
+    reference_count: int
+    similarity: float | None
+    keyword_score: float | None
+    meaning: float | None
+    words: float | None
+    hops: int | None
+    linked: float | None
+    relevance: float | None
+    recency: float
+    score: float
+    total_found: int
+
+
 @dataclass(slots=True)
 class RankedMemory:
     """A search result with every part of its score.

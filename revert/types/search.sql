@@ -2,6 +2,8 @@
 
 begin;
 
+drop type memory.query_token;
+drop type memory.query_condition;
 drop type memory.context_line;
 drop type memory.related_memory;
 drop type memory.explained_memory;

@@ -523,6 +523,53 @@ comment on function memory.search_terms(text, tsvector) is
 'The keys under which GIN indexes store a search vector: hash_terms of its lexemes.';
 grant execute on function memory.search_terms to memory_search;
 
+create or replace function memory.fold_label(label text)
+  returns text
+  language sql
+  immutable
+  parallel safe
+  return lower(memory.fold_text(label));
+
+comment on function memory.fold_label(text) is
+'A tag, a category or the like as others are compared with it: folded (memory.fold_text) and in '
+'lower case.';
+grant execute on function memory.fold_label to memory_search;
+
+create or replace function memory.fold_labels(labels jsonb)
+  returns text[]
+  language sql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select array(
+    select memory.fold_label(l.label)
+    from jsonb_array_elements_text(labels) with ordinality as l (label, position)
+    order by l.position
+  );
+$$;
+
+comment on function memory.fold_labels(jsonb) is
+'The labels of a JSON array, each folded (memory.fold_label).';
+grant execute on function memory.fold_labels to memory_search;
+
+create or replace function memory.tag_terms(
+  tenant_id text,
+  tags jsonb
+)
+  returns bigint[]
+  language sql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select memory.hash_terms(tenant_id, memory.fold_labels(tags));
+$$;
+
+comment on function memory.tag_terms(text, jsonb) is
+'The keys under which a GIN index stores tags: hash_terms of the folded tags.';
+grant execute on function memory.tag_terms to memory_search;
+
 create or replace function memory.query_vector(
   text_search_config text,
   query text

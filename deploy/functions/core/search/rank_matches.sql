@@ -59,7 +59,8 @@ create or replace function memory.rank_matches(
   among_ids uuid[],
   free_ids uuid[],
   graph_tags text[],
-  keeps_reserve boolean,
+  with_aged boolean,
+  with_unreliable boolean,
   sort text,
   max_results integer,
   min_confidence float8,
@@ -247,8 +248,8 @@ begin
         settings.weight_importance, settings.weight_recency, settings.weight_confidence,
         case when v_has_topic then settings.relevance_sharpness else 1 end
       ) as score,
-      coalesce(d.tier = 'last_resort', false) and not keeps_reserve as is_last_resort,
-      coalesce(d.band = 'aged', false) and not keeps_reserve as is_reserve
+      coalesce(d.tier = 'last_resort', false) and not with_unreliable as is_last_resort,
+      coalesce(d.band = 'aged', false) and not with_aged as is_reserve
     from described as d
   ),
   placed as (
@@ -285,14 +286,14 @@ end;
 $$;
 
 comment on function memory.rank_matches(
-  text[], text, text, vector, text, text[], uuid[], uuid[], text[], boolean, text, integer, float8,
-  float8, memory.settings, timestamptz
+  text[], text, text, vector, text, text[], uuid[], uuid[], text[], boolean, boolean, text, integer,
+  float8, float8, memory.settings, timestamptz
 ) is
 'The memories that fit a topic, all or among the given ones (types and ids at the same places), best '
 'first or in the order of sort. mode: hybrid, by meaning, words and links; semantic; keyword; or '
 'graph, which follows links from entries tagged with graph_tags or a word of the topic. Without a '
-'topic, all that are given; free_ids are those that need not fit the topic. keeps_reserve: treats entries of very low confidence, and aged ones, like '
-'the others; otherwise the former are left out unless there is nothing else, and the latter fill up '
-'an answer.';
+'topic, all that are given; free_ids are those that need not fit the topic. Aged entries only fill up '
+'the answer unless with_aged, and those of very low confidence are left out if there is anything '
+'else, unless with_unreliable.';
 
 commit;

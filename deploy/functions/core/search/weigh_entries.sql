@@ -272,6 +272,9 @@ as $$
 #variable_conflict use_column
 declare
   v_tenant_id text := memory.current_tenant();
+  v_terms bigint[] := memory.hash_terms(
+    v_tenant_id, array(select memory.fold_label(t.tag) from unnest(tagged_entries.tags) as t (tag))
+  );
 begin
   return query
   select e.id
@@ -279,9 +282,7 @@ begin
   where e.tenant_id = v_tenant_id
     and e.lifecycle_state = 'active'
     and (e.expires_at is null or e.expires_at > as_of)
-    and memory.tag_terms(e.tenant_id, e.tags) && memory.hash_terms(
-      v_tenant_id, array(select memory.fold_label(t.tag) from unnest(tags) as t (tag))
-    )
+    and memory.tag_terms(e.tenant_id, e.tags) && v_terms
     and memory.is_in_scope('entry', e.scope, tagged_entries.scope)
   order by e.confidence desc, e.created_at desc, e.id
   limit 20;

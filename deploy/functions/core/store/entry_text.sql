@@ -122,6 +122,7 @@ create or replace function memory.clean_labels(labels jsonb)
   returns jsonb
   language sql
   immutable
+  strict
   parallel safe
   set search_path = pg_catalog, memory, public, pg_temp
 as $$

@@ -2,7 +2,7 @@
 
 begin;
 
-drop function memory.rank_matches(text[],text,text,public.vector,text,text[],uuid[],uuid[],text[],boolean,text,integer,double precision,double precision,memory.settings,timestamp with time zone);
+drop function memory.rank_matches(text[],text,text,public.vector,text,text[],uuid[],uuid[],text[],boolean,boolean,text,integer,double precision,double precision,memory.settings,timestamp with time zone);
 drop function memory.make_snippet(text,text,integer);
 
 commit;

@@ -3,5 +3,5 @@
 begin;
 select
   'memory.make_snippet(text,text,integer)'::regprocedure,
-  'memory.rank_matches(text[],text,text,public.vector,text,text[],uuid[],uuid[],text[],boolean,text,integer,double precision,double precision,memory.settings,timestamp with time zone)'::regprocedure;
+  'memory.rank_matches(text[],text,text,public.vector,text,text[],uuid[],uuid[],text[],boolean,boolean,text,integer,double precision,double precision,memory.settings,timestamp with time zone)'::regprocedure;
 rollback;
