@@ -86,7 +86,8 @@ class Texts:
         """Return the vector of an entry about some topic."""
         noise = self.numbers.standard_normal(384) * 0.6 / 384**0.5
         vector = self.centers[self.random.randrange(TOPICS)] + noise
-        return (vector / np.linalg.norm(vector)).astype(np.float32)
+        result: Vector = (vector / np.linalg.norm(vector)).astype(np.float32)
+        return result
 
     def markdown(self) -> str:
         """Return a heading and a few paragraphs."""

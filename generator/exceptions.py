@@ -35,6 +35,7 @@ ARGUMENT_TYPES = {
     "relations": "Sequence[Relation]",
     "tags": "list[str]",
     "keywords": "list[str]",
+    "entry_types": "Sequence[EntryType]",
 }
 
 QUERY_ARGUMENTS = ("query", "topic", "trigger_prompt")

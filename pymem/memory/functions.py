@@ -1341,7 +1341,7 @@ class Functions(Vectors):
         ]
         | None = None,
         is_expression: bool | None = None,
-        entry_types: EntryType | None = None,
+        entry_types: Sequence[EntryType] | None = None,
         tags: list[str] | None = None,
         confidence_min: float | None = None,
         confidence_max: float | None = None,
