@@ -535,22 +535,34 @@ comment on function memory.fold_label(text) is
 'lower case.';
 grant execute on function memory.fold_label to memory_search;
 
-create or replace function memory.fold_labels(labels jsonb)
-  returns text[]
+create or replace function memory.fold_each_label(labels jsonb)
+  returns jsonb
   language sql
   immutable
   parallel safe
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
-  select array(
-    select memory.fold_label(l.label)
-    from jsonb_array_elements_text(labels) with ordinality as l (label, position)
-    order by l.position
-  );
+  select coalesce(jsonb_agg(memory.fold_label(l.label) order by l.position), '[]')
+  from jsonb_array_elements_text(labels) with ordinality as l (label, position);
 $$;
 
+comment on function memory.fold_each_label(jsonb) is
+'The part of fold_labels for labels that are not plain ASCII.';
+grant execute on function memory.fold_each_label to memory_search;
+
+-- An expression that the planner inlines: it is computed for each row that a query looks at.
+create or replace function memory.fold_labels(labels jsonb)
+  returns jsonb
+  language sql
+  immutable
+  parallel safe
+  return case
+    when octet_length(labels::text) = length(labels::text) then lower(labels::text)::jsonb
+    else memory.fold_each_label(labels)
+  end;
+
 comment on function memory.fold_labels(jsonb) is
-'The labels of a JSON array, each folded (memory.fold_label).';
+'A JSON array of labels, each folded (memory.fold_label).';
 grant execute on function memory.fold_labels to memory_search;
 
 create or replace function memory.tag_terms(
@@ -563,7 +575,9 @@ create or replace function memory.tag_terms(
   parallel safe
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
-  select memory.hash_terms(tenant_id, memory.fold_labels(tags));
+  select memory.hash_terms(
+    tenant_id, array(select jsonb_array_elements_text(memory.fold_labels(tags)))
+  );
 $$;
 
 comment on function memory.tag_terms(text, jsonb) is
