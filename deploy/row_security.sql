@@ -54,4 +54,10 @@ alter table memory.time_words force row level security;
 
 create policy reference_data on memory.time_words for select to memory_owner using (true);
 
+alter table memory.sensitive_patterns enable row level security;
+
+alter table memory.sensitive_patterns force row level security;
+
+create policy reference_data on memory.sensitive_patterns for select to memory_owner using (true);
+
 commit;

@@ -84,6 +84,13 @@ ROW_NAMES = {
     "create_access_token": "NewAccessToken",
     "create_entry": "StoredEntry",
     "create_link": "StoredLink",
+    "detect_sensitive": "SensitiveMatch",
+    "expire_memory": "ExpiredEntries",
+    "list_approvals": "Approval",
+    "list_entry_policies": "EntryPolicy",
+    "list_sensitive_patterns": "SensitivePattern",
+    "query_memory": "GuardedEntry",
+    "write_memory": "WrittenEntry",
     "current_embedding_versions": "EmbeddingVersion",
     "current_login": "Login",
     "embedding_backlog": "EmbeddingBacklog",
@@ -123,6 +130,7 @@ Others are named like the type or function, in camel case.
 
 NULLABLE = {
     "AccessToken": "revoked_at last_used_on",
+    "Approval": "data_class user_id persona_id session_id reason used_at used_by revoked_at",
     "ChainProblem": "position event_id memory_type memory_id",
     "ClaimedEpisode": "session_id",
     "EmbeddingBacklog": "embedding_version_id model version oldest_at",
@@ -132,6 +140,7 @@ NULLABLE = {
     "relevance updates_id score",
     "FactVersion": "valid_to known_to supersedes_id source_butler source_episode_id actor reason",
     "Finding": "subject hint",
+    "GuardedEntry": "given_id category expires_at embedding_id relevance",
     "Login": "tenant_id",
     "MemoryState": "position known_to event_type actor image problem",
     "Neighbor": "fact_id",
@@ -144,7 +153,9 @@ NULLABLE = {
     "keyword_rank rrf_score meaning words neighbor_boost session_boost named_boost time_boost "
     "relevance recency updates_id",
     "RelatedMemory": "scope subject predicate content",
+    "SensitivePattern": "country",
     "StoredFact": "superseded_id",
+    "WrittenEntry": "id entry_id reason",
     "VectorRecall": "is_valid index_overlap worst_index_overlap short_index_answers search_overlap "
     "worst_search_overlap exact_ms index_ms search_ms",
 }
@@ -235,6 +246,7 @@ SETTING_PATHS = {
     "episode_ttl_days": "episodes.default_ttl_days",
     "episode_words_weight": "retrieval.episode_words_weight",
     "expiry_threshold": "confidence.expiry_threshold",
+    "entry_decay_rate": "confidence.entry_decay_rate",
     "fading_threshold": "confidence.fading_threshold",
     "retrieval_limit": "retrieval.default_limit",
     "retrieval_mode": "retrieval.default_mode",

@@ -47,6 +47,16 @@ values
 ),
 -- search, which changes nothing
 ('{memory_reader,memory_writer}', '{semantic_search,keyword_search,hybrid_search,search,rank_memories,recall_explain,context}'),
+-- the strict store
+('{memory_writer}', '{write_memory,query_memory}'),
+('{memory_worker}', '{expire_memory}'),
+('{memory_admin,memory_writer}', '{detect_sensitive}'),
+('{memory_admin,memory_reader,memory_writer}', '{list_entry_policies}'),
+(
+  '{memory_admin}',
+  '{grant_approval,revoke_approval,list_approvals,set_entry_policy,add_sensitive_pattern,remove_sensitive_pattern,
+    list_sensitive_patterns}'
+),
 -- rules that earn trust, and maintenance
 ('{memory_writer}', '{mark_helpful,mark_harmful}'),
 ('{memory_admin,memory_reader,memory_worker,memory_writer}', '{asymmetric_score,decayed_state}'),

@@ -6,6 +6,7 @@ JSON_ARGUMENTS = frozenset(
     {
         "context",
         "context_hints",
+        "entry",
         "episodes",
         "facts",
         "keywords",

@@ -118,10 +118,13 @@ class ConfidenceConfig(Section):
         fading_threshold: Effective confidence below which a memory fades; it recovers when
             confirmed to at least this.
         expiry_threshold: Effective confidence below which a fact expires and a rule is forgotten.
+        entry_decay_rate: Decay per day of the entries that memory.write_memory stores from now on,
+            times 2 minus their confidence: the less reliable, the faster; 0: none.
     """
 
     fading_threshold: float = Field(0.2, ge=0, le=1)
     expiry_threshold: float = Field(0.05, ge=0, le=1)
+    entry_decay_rate: float = Field(0.008, ge=0, le=100)
 
 
 class RulesConfig(Section):
@@ -312,6 +315,7 @@ SETTINGS = {
     "confidence.fading_threshold": "fading_threshold",
     "confidence.expiry_threshold": "expiry_threshold",
     "episodes.default_ttl_days": "episode_ttl_days",
+    "confidence.entry_decay_rate": "entry_decay_rate",
     "schedules.decay_sweep": "decay_sweep_schedule",
     "schedules.episode_cleanup": "episode_cleanup_schedule",
     "schedules.rule_hygiene": "rule_hygiene_schedule",

@@ -190,6 +190,22 @@ def furnish(database: Database, tenant: str, word: str, *, more: int = 0) -> dic
         )
         do("entry", "select memory.get_entry_uuid(%(entry_id)s)")
         value("select version from memory.update_entry(%(entry_id)s, tags => '[]')")
+        things["written"] = json.dumps(
+            {
+                "id": things["idempotency_key"],
+                "content": things["content"],
+                "scope": {"user_id": things["user_id"]},
+                "metadata": {
+                    "category": "note", "confidence": 0.9, "importance": "low", "source": "user"
+                },
+            }
+        )  # fmt: skip
+        do("guarded", "select id from memory.write_memory(%(written)s, %(actor)s)")
+        do("approval", "select memory.grant_approval('cross_scope', user_id => %(user_id)s)")
+        do("card_approval", "select memory.grant_approval('write_sensitive', 'payment_card')")
+        value("select memory.set_entry_policy(%(butler)s, 'billy')")
+        do("pattern", "select 'p_' || %(word)s", word=word)
+        value("select memory.add_sensitive_pattern('customer', %(pattern)s, %(name)s)")
         value("select memory.forget_memory('fact', %(retracted)s)")
         rule = "select memory.store_rule(%(content)s, tags => jsonb_build_array(%(name)s::text)"
         do(

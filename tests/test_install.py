@@ -48,7 +48,7 @@ def dump(server: Server, database: str) -> str:
 def reference_data(database: Database) -> object:
     return [
         database.query(f"select * from memory.{table} as t order by t::text")
-        for table in ("transitions", "time_words", "memory_types")
+        for table in ("transitions", "time_words", "memory_types", "sensitive_patterns")
     ]
 
 

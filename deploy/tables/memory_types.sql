@@ -21,6 +21,7 @@ create table memory.memory_types (
   decaying_condition text,
   ended_condition text,
   expire_assignments text,
+  transition_details text,
   constraint memory_types_searched_check
   check (
     not is_searched
@@ -45,8 +46,8 @@ comment on column memory.memory_types.counted_columns is
 'Columns whose change may change the statistics of the corpus: its text, and whether it is live.';
 comment on column memory.memory_types.live_condition is 'Whether searches may return it.';
 comment on column memory.memory_types.shape is
-'Columns of memory.searchable_memories that the table lacks, and the expression for each; a column '
-'that is in neither is NULL.';
+'Columns of memory.searchable_memories that the table lacks, and the expression for each; a '
+'column that is in neither is NULL.';
 comment on column memory.memory_types.forgettable_condition is
 'Whether it is not forgotten yet, so that forgetting changes it.';
 comment on column memory.memory_types.forget_assignments is 'How forgetting changes it.';
@@ -55,6 +56,9 @@ comment on column memory.memory_types.decaying_condition is
 comment on column memory.memory_types.ended_condition is
 'Which of these expire whatever their confidence.';
 comment on column memory.memory_types.expire_assignments is 'How expiring changes it.';
+comment on column memory.memory_types.transition_details is
+'What the event of a transition says beyond the two states: a JSON object over n, the new row; '
+'NULL for nothing.';
 
 insert into memory.memory_types (
   memory_type, table_name, position, fixed_columns, counted_columns, live_condition, shape,
@@ -91,13 +95,23 @@ values
 -- An entry of a user, a persona or a session (state guarded) is found by memory.query_memory only.
 insert into memory.memory_types (
   memory_type, table_name, position, is_default, fixed_columns, counted_columns, live_condition,
-  shape, forgettable_condition, forget_assignments
+  shape, forgettable_condition, forget_assignments, transition_details
 )
 values (
   'entry', 'entries', 4, false, '{entry_id,policy,user_id,persona_id}',
   '{content,tags,keywords,retention,expired_at,deleted_at,text_search_config,search_vector}',
   $$m.lifecycle_state = 'active'$$, '{"session_id": "null"}',
-  'm.deleted_at is null', 'deleted_at = $1'
+  'm.deleted_at is null', 'deleted_at = $1',
+  $$case when n.policy = 'billy' then jsonb_build_object(
+    'entry_id', n.entry_id,
+    'scope', jsonb_build_object(
+      'user_id', n.user_id, 'persona_id', n.persona_id, 'session_id', n.session_id
+    ),
+    'confidence', n.confidence,
+    'reason', case when n.lifecycle_state = 'expired' then
+      case when n.expires_at <= n.expired_at then 'expired' else 'faded' end
+    end
+  ) else '{}' end$$
 );
 
 insert into memory.memory_types (memory_type, table_name, position, is_searched)

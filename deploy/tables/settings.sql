@@ -55,6 +55,7 @@ create table memory.settings (
   fading_threshold float8 not null default 0.2 check (fading_threshold between 0 and 1),
   expiry_threshold float8 not null default 0.05 check (expiry_threshold between 0 and 1),
   episode_ttl_days float8 not null default 7 check (episode_ttl_days between 0.001 and 100000),
+  entry_decay_rate float8 not null default 0.008 check (entry_decay_rate between 0 and 100),
   decay_sweep_schedule text not null default '0 3 * * *'
   check (memory.is_schedule(decay_sweep_schedule)),
   episode_cleanup_schedule text not null default '10 3 * * *'
@@ -229,6 +230,9 @@ comment on column memory.settings.expiry_threshold is
 'Effective confidence below which a fact expires and a rule is forgotten.';
 comment on column memory.settings.episode_ttl_days is
 'Days until an episode expires, unless set when it is stored.';
+comment on column memory.settings.entry_decay_rate is
+'Decay per day of the entries that memory.write_memory stores from now on, times 2 minus their '
+'confidence: the less reliable, the faster; 0: none.';
 comment on column memory.settings.decay_sweep_schedule is
 'When the job run_decay_sweep is due: five fields as in crontab(5), or "off" '
 '(memory.is_schedule).';

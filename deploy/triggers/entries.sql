@@ -10,6 +10,15 @@ begin
 end;
 $$;
 
+create or replace trigger guard
+before update of
+content, entry_type, category, tags, keywords, importance, confidence, decay_rate, source, trust,
+scope, user_id, persona_id, session_id, retention, version, edited_at, last_confirmed_at,
+decayed_at, expires_at, flagged_at, expired_at, metadata, idempotency_key
+on memory.entries
+for each row when (old.policy = 'billy')
+execute function memory.guard_entry();
+
 create or replace trigger keep_counters
 before update of reference_count, last_referenced_at on memory.entries
 for each row when (old.policy = 'billy')

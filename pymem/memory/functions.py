@@ -13,6 +13,7 @@ from uuid import UUID
 from pymem.memory.vectors import Embedding, Vectors
 from pymem.models import (
     AccessToken,
+    Approval,
     ChainHead,
     ChainProblem,
     ClaimedEpisode,
@@ -26,14 +27,17 @@ from pymem.models import (
     Entity,
     EntityType,
     EntryOutcome,
+    EntryPolicy,
     EntrySource,
     EntryType,
     Erasure,
     Event,
+    ExpiredEntries,
     ExplainedMemory,
     FactVersion,
     FailedBatch,
     Finding,
+    GuardedEntry,
     Hygiene,
     IndexProblem,
     IndexStatement,
@@ -56,6 +60,8 @@ from pymem.models import (
     ResolvedEntity,
     Scope,
     Seal,
+    SensitiveMatch,
+    SensitivePattern,
     Settings,
     SimilarityScale,
     SourceClass,
@@ -74,6 +80,7 @@ from pymem.models import (
     UpkeepTask,
     VectorMethod,
     VectorRecall,
+    WrittenEntry,
 )
 
 
@@ -140,9 +147,9 @@ class Functions(Vectors):
     ) -> list[MemoryState]:
         """Every state of a memory or entity, rebuilt from memory.memory_history and the events,
         oldest first; the last one is that of its row. Each has its half-open interval, the event
-        and actor that caused it, and its content (memory.image_of; times in UTC). problem says
-        where states, events and row contradict each other, and is NULL where they agree. No rows
-        for an unknown id.
+        and actor that caused it, and its content (memory.image_of; times in UTC), which is left out
+        for a guarded entry. problem says where states, events and row contradict each other, and is
+        NULL where they agree. No rows for an unknown id.
 
         Errors: PM002.
         """
@@ -1194,7 +1201,7 @@ class Functions(Vectors):
 
         Counts as a reference to it; the returned counters include this one. NULL for an unknown id.
 
-        Errors: PM002.
+        Errors: PM002, PM008 a guarded entry.
         """
         result: dict[str, Any] | None = await self._value(
             "get_memory", memory_type=memory_type, memory_id=memory_id, as_of=as_of
@@ -1265,11 +1272,12 @@ class Functions(Vectors):
     ) -> list[UpkeepTask]:
         """Upkeep of entries, safe to run twice.
 
-        daily: what has expired leaves the searches; 30 days without access lower the confidence by
-        0.05; what was deleted or expired 30 days ago is deleted for good. weekly: entries that lack
-        a vector are queued, the keyword index takes in its pending list. monthly: entries move to
-        the band of their age (memory.retention_band), and so out of the search indexes. Returns how
-        many rows each task changed.
+        daily: what has expired leaves the searches, except guarded entries, which
+        memory.expire_memory ends; 30 days without access lower the confidence by 0.05; what was
+        deleted or expired 30 days ago is deleted for good. weekly: entries that lack a vector are
+        queued, the keyword index takes in its pending list. monthly: entries move to the band of
+        their age (memory.retention_band), and so out of the search indexes. Returns how many rows
+        each task changed.
 
         Errors: PM002.
         """
@@ -1761,6 +1769,235 @@ class Functions(Vectors):
         return await self._row(
             ConsolidationRun, "reject_proposals", run_id=run_id, positions=positions
         )
+
+    # functions/extras/entries/entry_policies
+
+    async def set_entry_policy(self, scope: str, policy: Literal["meridian", "billy"]) -> bool:
+        """Sets how the entries of a scope may be written from now on, "*": of all scopes without a
+        policy of their own; returns whether that is a change. meridian: memory.create_entry and the
+        like. billy: only memory.write_memory. Entries that exist keep the policy under which they
+        were written.
+
+        Errors: PM002.
+        """
+        result: bool = await self._value("set_entry_policy", scope=scope, policy=policy)
+        return result
+
+    async def list_entry_policies(self) -> list[EntryPolicy]:
+        """The policies that were set, by scope, with the number of entries that are stored in it
+        under any policy and not deleted; "*" stands for all other scopes. Without a policy, a scope
+        is meridian.
+        """
+        return await self._rows(EntryPolicy, "list_entry_policies")
+
+    # functions/extras/entries/approvals
+
+    async def grant_approval(
+        self,
+        action: Literal["write_sensitive", "cross_scope"],
+        *,
+        data_class: str | None = None,
+        user_id: str | None = None,
+        persona_id: str | None = None,
+        session_id: str | None = None,
+        reason: str | None = None,
+        expires_in: timedelta | None = None,
+        as_of: datetime | None = None,
+    ) -> UUID:
+        """Allows once what the policy billy forbids, and returns the id that memory.write_memory or
+        memory.query_memory takes. action write_sensitive: to write content of a class
+        (memory.detect_sensitive), "*": of any, for the given user, persona or session, or anyone.
+        cross_scope: to read the entries of the given user, persona or session. reason: a code.
+        expires_in: at most a year.
+
+        Errors: PM002.
+        """
+        result: UUID = await self._value(
+            "grant_approval",
+            action=action,
+            data_class=data_class,
+            user_id=user_id,
+            persona_id=persona_id,
+            session_id=session_id,
+            reason=reason,
+            expires_in=expires_in,
+            as_of=as_of,
+        )
+        return result
+
+    async def revoke_approval(
+        self, approval_id: UUID | str, *, as_of: datetime | None = None
+    ) -> bool:
+        """Revokes an approval: it is refused once this commits.
+
+        Revoking it again changes nothing. Returns false if there is no such approval, or if it has
+        been used.
+
+        Errors: PM002.
+        """
+        result: bool = await self._value("revoke_approval", approval_id=approval_id, as_of=as_of)
+        return result
+
+    async def list_approvals(
+        self,
+        *,
+        only_open: bool | None = None,
+        max_results: int | None = None,
+        as_of: datetime | None = None,
+    ) -> list[Approval]:
+        """The approvals of the tenant, newest first: all, or only those that can still be used.
+
+        status: open, used, revoked or expired.
+
+        Errors: PM002.
+        """
+        return await self._rows(
+            Approval, "list_approvals", only_open=only_open, max_results=max_results, as_of=as_of
+        )
+
+    # functions/extras/entries/sensitivity
+
+    async def detect_sensitive(self, content: str) -> list[SensitiveMatch]:
+        """What makes a text sensitive: secrets, keys, tokens, payment cards, IBANs, national
+        numbers, and what the tenant has added (memory.list_sensitive_patterns). One row for each
+        detector that finds something: its class and name, and where the first match begins, in
+        characters from 1; never what it matched.
+
+        Errors: PM002 empty or over 1 MiB.
+        """
+        return await self._rows(SensitiveMatch, "detect_sensitive", content=content)
+
+    async def add_sensitive_pattern(
+        self,
+        data_class: str,
+        name: str,
+        pattern: str,
+        *,
+        kind: Literal["content", "label"] | None = None,
+        validator: str | None = None,
+        required_words: Sequence[str] | None = None,
+        match_case: bool | None = None,
+        country: str | None = None,
+    ) -> bool:
+        """Adds what counts as sensitive for the tenant, and returns whether it is new: the same
+        class and name replaces what the tenant added, or a built-in one. pattern: a regular
+        expression of PostgreSQL; with kind "label", one that a category of an entry matches as a
+        whole, folded into lower case. validator: which rule a match must also pass. required_words:
+        the pattern is tried only on texts with one of these. country: of a national number. At most
+        100 patterns of 500 bytes.
+
+        Errors: PM002.
+        """
+        result: bool = await self._value(
+            "add_sensitive_pattern",
+            data_class=data_class,
+            name=name,
+            pattern=pattern,
+            kind=kind,
+            validator=validator,
+            required_words=required_words,
+            match_case=match_case,
+            country=country,
+        )
+        return result
+
+    async def remove_sensitive_pattern(self, data_class: str, name: str) -> bool:
+        """Removes what the tenant added by this class and name; a built-in pattern that it replaced
+        holds again. Returns false if it added none.
+        """
+        result: bool = await self._value(
+            "remove_sensitive_pattern", data_class=data_class, name=name
+        )
+        return result
+
+    async def list_sensitive_patterns(self) -> list[SensitivePattern]:
+        """What counts as sensitive for the tenant, built in (memory.sensitive_patterns) or added."""
+        return await self._rows(SensitivePattern, "list_sensitive_patterns")
+
+    # functions/extras/entries/write_memory
+
+    async def write_memory(
+        self,
+        entry: dict[str, Any],
+        *,
+        requested_by: str | None = None,
+        approval_id: UUID | str | None = None,
+        embedding: Embedding | None = None,
+        embedding_version_id: UUID | str | None = None,
+        as_of: datetime | None = None,
+    ) -> WrittenEntry:
+        """Stores a guarded entry (policy billy), or says why not: status stored, with its ids, or
+        rejected, with a reason. entry: {"content", "scope": {"user_id", "persona_id",
+        "session_id"}, "metadata": {"category", "confidence", "importance": "low", "medium" or
+        "high", "source": "user", "system" or "tool", "created_at", "expires_at", "sensitivity"},
+        "retrieval": {"keywords"}, "id": writing again with the same id stores nothing}; nothing is
+        inferred. requested_by: who asked for it. approval_id: of memory.grant_approval, used up if
+        the content is sensitive. Content, policy and approvals raise no error: the trace of a
+        rejected write stays (memory_write_attempt).
+
+        Errors: PM002 malformed vector or as_of, PM004 vector from another embedding version.
+        """
+        return await self._row(
+            WrittenEntry,
+            "write_memory",
+            entry=entry,
+            requested_by=requested_by,
+            approval_id=approval_id,
+            embedding=embedding,
+            embedding_version_id=embedding_version_id,
+            as_of=as_of,
+        )
+
+    # functions/extras/entries/query_memory
+
+    async def query_memory(
+        self,
+        query: str,
+        *,
+        user_id: str | None = None,
+        persona_id: str | None = None,
+        session_id: str | None = None,
+        max_results: int | None = None,
+        approval_id: UUID | str | None = None,
+        embedding: Embedding | None = None,
+        as_of: datetime | None = None,
+    ) -> list[GuardedEntry]:
+        """The guarded entries of a scope that fit a query, best first; no others: of an entry, each
+        of user_id, persona_id and session_id that it names must be the one given here. approval_id:
+        one of cross_scope, used up, adds the entries that it names. confidence is the stored one,
+        effective_confidence after decay (memory.guarded_confidence); being returned changes
+        neither. An empty query returns all, by effective confidence. Expired and faded entries are
+        never returned. Each call is traced (memory_query); without a scope, or with an approval
+        that cannot be used, it returns nothing, and the event says why. given_id: the id that the
+        writer gave.
+
+        Errors: PM002, PM004 vector from another embedding version.
+        """
+        call = partial(
+            self._rows,
+            GuardedEntry,
+            "query_memory",
+            query=query,
+            user_id=user_id,
+            persona_id=persona_id,
+            session_id=session_id,
+            max_results=max_results,
+            approval_id=approval_id,
+            as_of=as_of,
+        )
+        return await self._with_vector(call, query, embedding)
+
+    # functions/extras/entries/expire_memory
+
+    async def expire_memory(self, *, as_of: datetime | None = None) -> ExpiredEntries:
+        """Ends the guarded entries that have expired, or whose effective confidence fell below the
+        setting expiry_threshold (0.05), each with an event memory_expired that says which. They do
+        not return; 30 days later memory.run_entry_upkeep deletes them for good. Returns how many
+        expired and how many faded.
+
+        Errors: PM002.
+        """
+        return await self._row(ExpiredEntries, "expire_memory", as_of=as_of)
 
     # functions/extras/operations/logins
 

@@ -28,6 +28,26 @@ class AccessToken:
 
 
 @dataclass(frozen=True, slots=True)
+class Approval:
+    """A row that memory.list_approvals returns."""
+
+    id: UUID
+    action: str
+    data_class: str | None
+    user_id: str | None
+    persona_id: str | None
+    session_id: str | None
+    status: str
+    granted_by: str
+    reason: str | None
+    created_at: datetime
+    expires_at: datetime
+    used_at: datetime | None
+    used_by: UUID | None
+    revoked_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class ChainHead:
     """A row that memory.get_chain_head returns."""
 
@@ -192,6 +212,15 @@ class Entity:
 
 
 @dataclass(frozen=True, slots=True)
+class EntryPolicy:
+    """A row that memory.list_entry_policies returns."""
+
+    scope: str
+    policy: str
+    entries: int
+
+
+@dataclass(frozen=True, slots=True)
 class Erasure:
     """A row that memory.erase_subject returns."""
 
@@ -231,6 +260,14 @@ class Event:
     reason: str | None
     payload: dict[str, Any]
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ExpiredEntries:
+    """A row that memory.expire_memory returns."""
+
+    expired: int
+    faded: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,6 +359,29 @@ class Finding:
     subject: str | None
     message: str
     hint: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedEntry:
+    """A row that memory.query_memory returns."""
+
+    id: UUID
+    entry_id: str
+    given_id: str | None
+    content: str
+    scope: dict[str, Any]
+    category: str | None
+    confidence: float
+    effective_confidence: float
+    importance: str
+    importance_score: float
+    source: str
+    created_at: datetime
+    expires_at: datetime | None
+    keywords: dict[str, Any]
+    embedding_id: UUID | None
+    relevance: float | None
+    score: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -659,6 +719,30 @@ class Seal:
 
 
 @dataclass(frozen=True, slots=True)
+class SensitiveMatch:
+    """A row that memory.detect_sensitive returns."""
+
+    data_class: str
+    name: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class SensitivePattern:
+    """A row that memory.list_sensitive_patterns returns."""
+
+    data_class: str
+    name: str
+    kind: str
+    pattern: str
+    match_case: bool
+    required_words: list[str]
+    validator: str
+    country: str | None
+    is_builtin: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """How a tenant's memory behaves.
 
@@ -728,6 +812,8 @@ class Settings:
             confirmed to at least this.
         expiry_threshold: Effective confidence below which a fact expires and a rule is forgotten.
         episode_ttl_days: Days until an episode expires, unless set when it is stored.
+        entry_decay_rate: Decay per day of the entries that memory.write_memory stores from now on,
+            times 2 minus their confidence: the less reliable, the faster; 0: none.
         decay_sweep_schedule: When the job run_decay_sweep is due: five fields as in crontab(5), or
             "off" (memory.is_schedule).
         episode_cleanup_schedule: When the job run_episode_cleanup is due: five fields as in
@@ -826,6 +912,7 @@ class Settings:
     fading_threshold: float
     expiry_threshold: float
     episode_ttl_days: float
+    entry_decay_rate: float
     decay_sweep_schedule: str
     episode_cleanup_schedule: str
     rule_hygiene_schedule: str
@@ -1024,3 +1111,13 @@ class VectorRecall:
     exact_ms: float | None
     index_ms: float | None
     search_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenEntry:
+    """A row that memory.write_memory returns."""
+
+    status: str
+    id: UUID | None
+    entry_id: str | None
+    reason: str | None

@@ -10,6 +10,7 @@ drop trigger audit_updated on memory.entries;
 drop trigger audit_confirmed on memory.entries;
 drop trigger prepare on memory.entries;
 drop trigger keep_counters on memory.entries;
+drop trigger guard on memory.entries;
 drop trigger start_state on memory.entries;
 drop trigger refuse_truncate on memory.entries;
 drop trigger record_changes on memory.entries;

@@ -3,7 +3,7 @@
 begin;
 select
   'memory.record_entry_changes()'::regprocedure;
-select 1 / (count(*) = 18)::integer
+select 1 / (count(*) = 19)::integer
 from pg_trigger as t
 where t.tgrelid = 'memory.entries'::regclass and t.tgname in (
   'audit_confirmed',
@@ -18,6 +18,7 @@ where t.tgrelid = 'memory.entries'::regclass and t.tgname in (
   'delete_history',
   'enqueue_embedding',
   'forget_embedding',
+  'guard',
   'keep_counters',
   'prepare',
   'record_changes',

@@ -81,8 +81,9 @@ $$;
 
 comment on function memory.fact_history(uuid) is
 'The chain of facts that superseded each other and includes this one, oldest first: when each is '
-'true in the world (valid_from, valid_to), when the memory believed it (known_from, known_to), who '
-'stored it and why. Intervals are half-open; a NULL end means still. No rows for an unknown id.';
+'true in the world (valid_from, valid_to), when the memory believed it (known_from, known_to), '
+'who stored it and why. Intervals are half-open; a NULL end means still. No rows for an unknown '
+'id.';
 grant execute on function memory.fact_history to memory_writer, memory_reader, memory_admin;
 
 create or replace function memory.replay_memory(
@@ -197,7 +198,13 @@ begin
     ) as e on e.aspect = c.aspect and e.later_number = c.number
   )
   select
-    s.place, s.known_from, s.known_to, m.event_type, m.actor, s.image,
+    s.place, s.known_from, s.known_to, m.event_type, m.actor,
+    -- What a guarded entry says is for memory.query_memory.
+    case
+      when v_columns ->> 'policy' = 'billy'
+      then s.image - '{content,title,category,tags,keywords,metadata}'::text []
+      else s.image
+    end,
     nullif(
       concat_ws(
         '; ',
@@ -237,10 +244,10 @@ $$;
 
 comment on function memory.replay_memory(text, uuid) is
 'Every state of a memory or entity, rebuilt from memory.memory_history and the events, oldest '
-'first; the last one is that of its row. Each has its half-open interval, the event and actor that '
-'caused it, and its content (memory.image_of; times in UTC). problem says where states, events and '
-'row contradict each other, and is NULL where they agree. No rows for an unknown id. Errors: '
-'PM002.';
+'first; the last one is that of its row. Each has its half-open interval, the event and actor '
+'that caused it, and its content (memory.image_of; times in UTC), which is left out for a guarded '
+'entry. problem says where states, events and row contradict each other, and is NULL where they '
+'agree. No rows for an unknown id. Errors: PM002.';
 grant execute on function memory.replay_memory to memory_writer, memory_reader, memory_admin;
 
 commit;

@@ -72,6 +72,11 @@ as $$
 declare
   v_old text;
   v_new text;
+  v_details text := (
+    select coalesce(' || (' || t.transition_details || ')', '')
+    from memory.memory_types as t
+    where t.memory_type = define_recorder.memory_type
+  );
 begin
   select
     string_agg(format('o.%I', c.column_name), ', '), string_agg(format('n.%I', c.column_name), ', ')
@@ -130,13 +135,13 @@ begin
           ),
           %1$L,
           n.id,
-          jsonb_build_object('from', o.lifecycle_state, 'to', n.lifecycle_state)
+          jsonb_build_object('from', o.lifecycle_state, 'to', n.lifecycle_state)%2$s
         from old_rows as o
         join new_rows as n on n.tenant_id = o.tenant_id and n.id = o.id
         where n.lifecycle_state <> o.lifecycle_state
         order by n.id, n.tenant_id;
       $body$,
-      memory_type
+      memory_type, v_details
     ) end,
     memory_type, v_old, v_new
   );

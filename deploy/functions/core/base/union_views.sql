@@ -99,8 +99,9 @@ begin
     metadata jsonb, created_at timestamptz, last_confirmed_at timestamptz,
     last_referenced_at timestamptz, reference_count integer, updated_at timestamptz,
     valid_from timestamptz, valid_to timestamptz, expires_at timestamptz, embedding vector,
-    search_vector tsvector, lifecycle_state text, is_live boolean, source_butler text
-  }');
+    search_vector tsvector, lifecycle_state text, is_live boolean, source_butler text,
+    is_guarded boolean
+  }', '{"is_guarded": "m.policy = ''billy''"}');
 end;
 $$;
 

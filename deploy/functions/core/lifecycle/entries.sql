@@ -26,7 +26,11 @@ begin
     raise exception 'entry % was deleted more than 30 days ago', v_entry.entry_id
       using errcode = 'PM003', hint = 'Create it again.';
   end if;
-  if v_entry.deleted_at is null and v_entry.lifecycle_state <> 'guarded' then
+  if v_entry.policy = 'billy' and v_entry.expired_at is not null then
+    raise exception 'entry % is guarded and has expired', v_entry.entry_id
+      using errcode = 'PM008', hint = 'Write it again with memory.write_memory.';
+  end if;
+  if v_entry.deleted_at is null and v_entry.policy <> 'billy' then
     update memory.entries as e
     set
       expired_at = null,
@@ -38,8 +42,7 @@ begin
       and (
         e.expired_at is not null or e.expires_at <= as_of
         or e.retention in ('aged', 'archived')
-      )
-      and e.policy <> 'billy';
+      );
   else
     update memory.entries as e
     set
@@ -51,8 +54,9 @@ end;
 $$;
 
 comment on function memory.restore_entry(memory.settings, uuid, timestamptz) is
-'Undoes the deletion of an entry within 30 days. An entry that is not deleted, but has expired or is '
-'archived, becomes active, confirmed as of as_of. Errors: PM003 deleted for longer.';
+'Undoes the deletion of an entry within 30 days. An entry that is not deleted, but has expired or '
+'is archived, becomes active, confirmed as of as_of. Errors: PM003 deleted for longer, PM008 '
+'guarded and expired.';
 
 create or replace function memory.delete_entry(
   entry_id text,
@@ -327,7 +331,7 @@ begin
     with due as (
       select e.id
       from memory.entries as e
-      where e.tenant_id = v_tenant_id
+      where e.tenant_id = v_tenant_id and e.policy <> 'billy'
         and e.expires_at <= as_of and e.expired_at is null and e.deleted_at is null
       order by e.id
       for no key update skip locked
@@ -392,7 +396,7 @@ begin
       select e.id
       from memory.entries as e
       where e.tenant_id = v_tenant_id and e.embedding is null
-        and e.lifecycle_state in ('active', 'aged', 'archived')
+        and e.lifecycle_state in ('active', 'aged', 'archived', 'guarded')
         and not exists (
           select
           from memory.embedding_queue as q
@@ -434,11 +438,12 @@ end;
 $$;
 
 comment on function memory.run_entry_upkeep(text, timestamptz) is
-'Upkeep of entries, safe to run twice. daily: what has expired leaves the searches; 30 days without '
-'access lower the confidence by 0.05; what was deleted or expired 30 days ago is deleted for good. '
-'weekly: entries that lack a vector are queued, the keyword index takes in its pending list. monthly: '
-'entries move to the band of their age (memory.retention_band), and so out of the search indexes. '
-'Returns how many rows each task changed. Errors: PM002.';
+'Upkeep of entries, safe to run twice. daily: what has expired leaves the searches, except '
+'guarded entries, which memory.expire_memory ends; 30 days without access lower the confidence by '
+'0.05; what was deleted or expired 30 days ago is deleted for good. weekly: entries that lack a '
+'vector are queued, the keyword index takes in its pending list. monthly: entries move to the '
+'band of their age (memory.retention_band), and so out of the search indexes. Returns how many '
+'rows each task changed. Errors: PM002.';
 grant execute on function memory.run_entry_upkeep to memory_worker;
 
 commit;

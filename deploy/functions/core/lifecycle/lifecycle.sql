@@ -102,7 +102,7 @@ begin
   perform memory.check_write_time('as_of', as_of);
 
   v_memory := memory.read_memory(v_tenant_id, memory_type, memory_id, as_of);
-  if v_memory ->> 'lifecycle_state' = 'guarded' then
+  if v_memory ->> 'policy' = 'billy' then
     raise exception '% % is guarded', memory_type, memory_id
       using errcode = 'PM008',
         hint = 'Read it with memory.query_memory, in the scope that it belongs to.';
@@ -113,7 +113,8 @@ $$;
 
 comment on function memory.get_memory(text, uuid, timestamptz) is
 'Returns one memory in any state as a JSON object of all its columns except vectors. Counts as a '
-'reference to it; the returned counters include this one. NULL for an unknown id. Errors: PM002.';
+'reference to it; the returned counters include this one. NULL for an unknown id. Errors: PM002, '
+'PM008 a guarded entry.';
 grant execute on function memory.get_memory to memory_writer;
 
 commit;

@@ -62,6 +62,7 @@ begin
     from memory.searchable_memories as m
     where m.tenant_id = settings.tenant_id
       and m.memory_type = any (find_dropped.memory_types)
+      and m.is_guarded is not true
   ),
   placed as (
     select

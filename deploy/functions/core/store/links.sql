@@ -25,12 +25,31 @@ begin
     raise exception 'no % has id %', v_end.memory_type, v_end.memory_id
       using errcode = 'PM001', hint = 'Link two memories that exist; find ids with memory.search.';
   end if;
+  -- A link would show a guarded entry outside its scope, and lower its trust.
+  if exists (select from new_rows as n where 'entry' in (n.source_type, n.target_type)) then
+    select e.entry_id as memory_id into v_end
+    from new_rows as n
+    join memory.entries as e
+      on e.tenant_id = n.tenant_id
+        and (
+          n.source_type = 'entry' and e.id = n.source_id
+          or n.target_type = 'entry' and e.id = n.target_id
+        )
+    where e.policy = 'billy'
+    order by e.entry_id, e.tenant_id
+    limit 1;
+    if found then
+      raise exception 'entry % is guarded: it is not linked', v_end.memory_id
+        using errcode = 'PM008', hint = 'Link other memories, or none.';
+    end if;
+  end if;
   return null;
 end;
 $$;
 
 comment on function memory.check_link_ends() is
-'Statement trigger: both ends of each link must exist in its tenant. Errors: PM001.';
+'Statement trigger: both ends of each link must exist in its tenant, and none may be a guarded '
+'entry. Errors: PM001, PM008.';
 
 create or replace function memory.lower_trust()
   returns trigger
@@ -213,9 +232,9 @@ $$;
 
 comment on function memory.get_links(text, uuid, text, integer, timestamptz) is
 'Links of a memory: outgoing (it is the source), incoming (it is the target) or both, oldest '
-'first, at most max_results (1..10000), with the states of both ends as of as_of: lifecycle_state, '
-'or expired for an expired episode, even if it has been deleted since. No rows for an unknown id. '
-'Errors: PM002.';
+'first, at most max_results (1..10000), with the states of both ends as of as_of: '
+'lifecycle_state, or expired for an expired episode, even if it has been deleted since. No rows '
+'for an unknown id. Errors: PM002.';
 grant execute on function memory.get_links to memory_writer, memory_reader, memory_admin;
 
 commit;

@@ -41,8 +41,8 @@ create or replace function memory.least_trust(
   end;
 
 comment on function memory.least_trust(text, text) is
-'The less trusted of two source classes; from the least trusted: external, tool, agent, user. NULL '
-'for other counts as user.';
+'The less trusted of two source classes; from the least trusted: external, tool, agent, user. '
+'NULL for other counts as user.';
 
 create or replace function memory.prepare_episode()
   returns trigger
@@ -275,19 +275,6 @@ begin
       raise exception 'the identity of entry % cannot change', old.entry_id
         using errcode = 'PM006', hint = 'Create another entry, and delete this one.';
     end if;
-    if new.policy = 'billy' and (
-      (
-        new.content, new.entry_type, new.category, new.tags, new.keywords, new.importance,
-        new.confidence, new.decay_rate, new.source, new.user_id, new.persona_id, new.session_id
-      ) is distinct from (
-        old.content, old.entry_type, old.category, old.tags, old.keywords, old.importance,
-        old.confidence, old.decay_rate, old.source, old.user_id, old.persona_id, old.session_id
-      )
-    ) then
-      raise exception 'entry % is guarded: it is never changed', old.entry_id
-        using errcode = 'PM008',
-          hint = 'Write another entry with memory.write_memory, and delete this one.';
-    end if;
   end if;
 
   -- A vector belongs to its text.
@@ -320,9 +307,44 @@ end;
 $$;
 
 comment on function memory.prepare_entry() is
-'Trigger: fills in the times of imports, keeps the identity and all of a guarded entry unchanged, '
-'title and search vector up to date, and clears the embedding when the content changes. Errors: '
-'PM006, PM008.';
+'Trigger: fills in the times of imports, keeps the identity unchanged, title and search vector up '
+'to date, and clears the embedding when the content changes. Errors: PM006.';
+
+-- What is left is derived from the content (title, search vector, embedding), counts references
+-- (memory.keep_counters), or ends the entry: it expires once, and it is deleted and restored.
+create or replace function memory.guard_entry()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if (
+    (
+      new.content, new.entry_type, new.category, new.tags, new.keywords, new.importance,
+      new.confidence, new.decay_rate, new.source, new.trust, new.scope, new.user_id,
+      new.persona_id, new.session_id, new.retention, new.version, new.edited_at,
+      new.last_confirmed_at, new.decayed_at, new.expires_at, new.flagged_at, new.metadata,
+      new.idempotency_key
+    ) is distinct from (
+      old.content, old.entry_type, old.category, old.tags, old.keywords, old.importance,
+      old.confidence, old.decay_rate, old.source, old.trust, old.scope, old.user_id,
+      old.persona_id, old.session_id, old.retention, old.version, old.edited_at,
+      old.last_confirmed_at, old.decayed_at, old.expires_at, old.flagged_at, old.metadata,
+      old.idempotency_key
+    )
+    or old.expired_at is not null and new.expired_at is distinct from old.expired_at
+  ) then
+    raise exception 'entry % is guarded: it is never changed', old.entry_id
+      using errcode = 'PM008',
+        hint = 'Write another entry with memory.write_memory, and delete this one.';
+  end if;
+  return new;
+end;
+$$;
+
+comment on function memory.guard_entry() is
+'Trigger: keeps all of a guarded entry unchanged; it can expire, once, and be deleted. Errors: '
+'PM008.';
 
 -- References to a guarded entry are not counted: reading it must not change it.
 create or replace function memory.keep_counters()

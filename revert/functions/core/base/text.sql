@@ -8,6 +8,7 @@ drop function memory.query_lexemes(text,text);
 drop function memory.query_vector(text,text);
 drop function memory.tag_terms(text,jsonb);
 drop function memory.fold_labels(jsonb);
+drop function memory.fold_each_label(jsonb);
 drop function memory.fold_label(text);
 drop function memory.search_terms(text,tsvector);
 drop function memory.hash_terms(text,text[]);

@@ -3,6 +3,7 @@
 begin;
 
 drop function memory.keep_counters();
+drop function memory.guard_entry();
 drop function memory.prepare_entry();
 drop function memory.prepare_rule();
 drop function memory.prepare_fact();

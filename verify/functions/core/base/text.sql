@@ -22,6 +22,7 @@ select
   'memory.hash_terms(text,text[])'::regprocedure,
   'memory.search_terms(text,tsvector)'::regprocedure,
   'memory.fold_label(text)'::regprocedure,
+  'memory.fold_each_label(jsonb)'::regprocedure,
   'memory.fold_labels(jsonb)'::regprocedure,
   'memory.tag_terms(text,jsonb)'::regprocedure,
   'memory.query_vector(text,text)'::regprocedure,

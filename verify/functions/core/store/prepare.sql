@@ -10,5 +10,6 @@ select
   'memory.prepare_fact()'::regprocedure,
   'memory.prepare_rule()'::regprocedure,
   'memory.prepare_entry()'::regprocedure,
+  'memory.guard_entry()'::regprocedure,
   'memory.keep_counters()'::regprocedure;
 rollback;

@@ -1,0 +1,7 @@
+-- Revert pymem:tables/approvals from pg
+
+begin;
+
+drop table memory.approvals;
+
+commit;
