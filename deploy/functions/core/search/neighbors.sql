@@ -216,7 +216,6 @@ create or replace function memory.use_approximate_index(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
-  v_tenant_id text := memory.current_tenant();
   v_index regclass := memory.vector_index(memory_type);
 begin
   if v_index is null
@@ -225,23 +224,15 @@ begin
     return false;
   end if;
   return exact_scan_limit < (
-    select count(*)
-    from (
-      select
-      from memory.searchable_memories as m
-      where m.is_live
-        and m.tenant_id collate "C" = v_tenant_id
-        and m.memory_type = use_approximate_index.memory_type
-        and m.embedding is not null
-      limit exact_scan_limit + 1 -- enough to decide
-    ) as counted
+    select c.documents from unnest(memory.corpus_sizes(array[memory_type])) as c
   );
 end;
 $$;
 
 comment on function memory.use_approximate_index(text, integer) is
 'Whether semantic search of a type should use an approximate index: a valid one exists '
-'(memory.rebuild_vector_indexes) and the tenant has more vectors than exact_scan_limit.';
+'(memory.rebuild_vector_indexes) and the tenant has more live memories of the type than '
+'exact_scan_limit.';
 grant execute on function memory.use_approximate_index to memory_owner;
 
 create or replace function memory.nearest_neighbors(

@@ -38,25 +38,15 @@ begin
   v_plain.with_archived := false;
   -- Without a text, or with other conditions, what meets these is listed before anything is ranked.
   if topic !~ '\S' and mode <> 'graph' or include_archived or conditions <> array[v_plain] then
-    select array_agg(f.memory_type), array_agg(f.id)
-    into v_types, v_ids
+    select
+      coalesce(array_agg(f.memory_type), '{}'),
+      coalesce(array_agg(f.id), '{}'),
+      -- What meets a condition that does not ask for the text need not fit it.
+      coalesce(array_agg(f.id) filter (where not f.topic_required), '{}')
+    into v_types, v_ids, v_free
     from memory.filter_memories(
       conditions, memory_types, scope, include_archived, settings, as_of
     ) as f;
-    v_types := coalesce(v_types, '{}');
-    v_ids := coalesce(v_ids, '{}');
-    -- What meets a condition that does not ask for the text need not fit it.
-    if exists (select from unnest(conditions) as c where c.topic_required)
-      and exists (select from unnest(conditions) as c where not c.topic_required)
-    then
-      v_free := array(
-        select f.id
-        from memory.filter_memories(
-          array(select c from unnest(conditions) as c where not c.topic_required),
-          memory_types, scope, include_archived, settings, as_of
-        ) as f
-      );
-    end if;
   end if;
 
   return query

@@ -81,17 +81,17 @@ declare
   v_has_topic boolean := topic ~ '\S';
   v_with_graph boolean := 'entry' = any (memory_types) and mode in ('hybrid', 'graph');
   v_embedding vector := case when mode in ('hybrid', 'semantic') then embedding end;
-  v_depth integer := greatest(2 * max_results, 100);
+  v_depth integer := greatest(2 * max_results, 20);
   v_words memory.keyword_query;
   v_corpus memory.corpus_size[];
-  v_required float8;
+  v_weighed memory.fused_candidate[];
   v_candidates memory.fused_candidate[] := array[]::memory.fused_candidate[];
-  v_archive uuid[];
+  v_types text[] := among_types;
+  v_ids uuid[] := among_ids;
   v_tagged memory.linked_entry[];
   v_linked memory.linked_entry[] := array[]::memory.linked_entry[];
 begin
   if v_has_topic and mode <> 'graph' then
-    v_corpus := memory.corpus_sizes(memory_types);
     if mode <> 'semantic' then
       v_words := memory.read_query(topic, 'any', settings);
     end if;
@@ -104,39 +104,37 @@ begin
         ) as c
         where c.outcome is null
       );
-    else
-      v_candidates := memory.weigh_among(
-        among_types, among_ids, v_words, v_embedding, v_depth, v_corpus, settings, as_of
-      );
-    end if;
-    if among_ids is null and 'entry' = any (memory_types)
-      and cardinality(v_candidates) < max_results
-    then
       -- Aged entries are loaded only where the others do not fill the answer.
-      v_archive := memory.list_archive(
-        '{aged}', v_words, v_embedding, scope, v_depth, settings, as_of
+      if 'entry' = any (memory_types) and cardinality(v_candidates) < max_results then
+        v_ids := memory.list_archive(
+          '{aged}', v_words, v_embedding, scope, v_depth, settings, as_of
+        );
+        v_types := array(select 'entry' from unnest(v_ids));
+      end if;
+    end if;
+    if cardinality(v_ids) > 0 then
+      v_corpus := memory.corpus_sizes(memory_types);
+      v_weighed := memory.weigh_among(
+        v_types, v_ids, v_words, v_embedding, v_depth, v_corpus, settings, as_of
       );
-      v_candidates := v_candidates || memory.weigh_among(
-        array(select 'entry' from unnest(v_archive)), v_archive, v_words, v_embedding, v_depth,
-        v_corpus, settings, as_of
+      v_candidates := v_candidates || array(
+        select j
+        from memory.judge_candidates(
+          v_weighed, memory.normalize_name(topic),
+          memory.read_period(topic, settings.time_zone, as_of), memory.asks_present(topic),
+          case
+            when min_relevance is not null then 0
+            else memory.required_evidence(
+              settings.min_evidence,
+              greatest(cardinality(v_ids), (select sum(c.documents) from unnest(v_corpus) as c))
+              ::bigint
+            )
+          end,
+          min_relevance, settings
+        ) as j
+        where j.outcome is null
       );
     end if;
-    select memory.required_evidence(
-      settings.min_evidence,
-      case
-        when among_ids is null then sum(c.documents)::bigint else cardinality(among_ids)
-      end
-    ) into v_required
-    from unnest(v_corpus) as c;
-    v_candidates := array(
-      select j
-      from memory.judge_candidates(
-        v_candidates, memory.normalize_name(topic),
-        memory.read_period(topic, settings.time_zone, as_of), memory.asks_present(topic),
-        case when min_relevance is null then v_required else 0 end, min_relevance, settings
-      ) as j
-      where j.outcome is null
-    );
   end if;
 
   if v_with_graph and (v_has_topic or cardinality(graph_tags) > 0) then
@@ -196,48 +194,43 @@ begin
         and not exists (select from unnest(v_linked) as l where l.id = a.id)
       )
   ),
+  -- Entries are joined, because a query without a text may list many of them.
   described as (
     select
       f.memory_type, f.id, f.similarity, f.keyword_score, f.meaning, f.words, f.hops, f.linked,
-      f.relevance, m.content, m.scope, m.subject, m.predicate, m.tags, m.importance,
-      m.created_at, m.expires_at, m.last_referenced_at, m.reference_count, m.effective_confidence,
-      e.entry_id, e.title, e.entry_type, e.category, e.source, e.version, e.edited_at, e.band,
-      case when f.memory_type = 'entry' then memory.confidence_tier(m.effective_confidence) end
-      as tier,
-      case
-        when f.memory_type = 'entry'
-        then memory.retention_priority(e.edited_at, m.reference_count, as_of)
-        else memory.recency_of(m.last_referenced_at, m.created_at, settings, as_of)
-      end as recency
+      f.relevance, e.content, e.scope, null::text as subject, null::text as predicate, e.tags,
+      e.importance, e.created_at, e.expires_at, e.last_referenced_at, e.reference_count,
+      e.confidence as effective_confidence, e.entry_id, e.title, e.entry_type, e.category,
+      e.source, e.version, e.edited_at,
+      memory.band_of_entry(e.retention, e.edited_at, e.last_confirmed_at, as_of) as band,
+      memory.confidence_tier(e.confidence) as tier,
+      memory.retention_priority(e.edited_at, e.reference_count, as_of) as recency
+    from fitting as f
+    join memory.entries as e on e.tenant_id = v_tenant_id and e.id = f.id
+    where f.memory_type = 'entry'
+      and e.lifecycle_state in ('active', 'aged', 'archived')
+      and (
+        among_ids is not null
+        or memory.band_of_entry(e.retention, e.edited_at, e.last_confirmed_at, as_of) <> 'archived'
+      )
+      and (e.expires_at is null or e.expires_at > as_of)
+      and memory.is_in_scope('entry', e.scope, rank_matches.scope)
+    union all
+    select
+      f.memory_type, f.id, f.similarity, f.keyword_score, f.meaning, f.words, f.hops, f.linked,
+      f.relevance, m.content, m.scope, m.subject, m.predicate, m.tags, m.importance, m.created_at,
+      m.expires_at, m.last_referenced_at, m.reference_count,
+      memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of),
+      null, null, null, null, null, null, null, null, null,
+      memory.recency_of(m.last_referenced_at, m.created_at, settings, as_of)
     from fitting as f
     cross join lateral (
-      select
-        s.content, s.scope, s.subject, s.predicate, s.tags, s.importance, s.created_at,
-        s.expires_at, s.last_referenced_at, s.reference_count, s.is_live, s.lifecycle_state,
-        memory.effective_confidence(
-          s.confidence, s.decay_rate, s.last_confirmed_at, as_of
-        ) as effective_confidence
+      select s.*
       from memory.searchable_memories as s
       where s.tenant_id = v_tenant_id and s.memory_type = f.memory_type and s.id = f.id
       offset 0 -- keeps this a look-up of one memory
     ) as m
-    left join lateral (
-      select
-        y.entry_id, y.title, y.entry_type, y.category, y.source, y.version, y.edited_at,
-        memory.band_of_entry(y.retention, y.edited_at, y.last_confirmed_at, as_of) as band
-      from memory.entries as y
-      where f.memory_type = 'entry' and y.tenant_id = v_tenant_id and y.id = f.id
-    ) as e on true
-    where (m.is_live or m.lifecycle_state = 'aged' or among_ids is not null)
-      and m.lifecycle_state not in ('retracted', 'expired', 'guarded')
-      and (m.expires_at is null or m.expires_at > as_of)
-      and memory.is_in_scope(f.memory_type, m.scope, rank_matches.scope)
-      and (among_ids is not null or e.band is distinct from 'archived')
-      and (
-        f.relevance is null
-        or f.relevance >= coalesce(min_relevance, settings.min_relevance)
-        or f.id in (select i.id from unnest(free_ids) as i (id))
-      )
+    where f.memory_type <> 'entry'
   ),
   scored as (
     select
@@ -251,6 +244,9 @@ begin
       coalesce(d.tier = 'last_resort', false) and not with_unreliable as is_last_resort,
       coalesce(d.band = 'aged', false) and not with_aged as is_reserve
     from described as d
+    where d.relevance is null
+      or d.relevance >= coalesce(min_relevance, settings.min_relevance)
+      or d.id in (select i.id from unnest(free_ids) as i (id))
   ),
   placed as (
     select
