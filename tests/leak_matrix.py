@@ -151,9 +151,9 @@ store_rule('x', source_butler => :butler, source_episode_id => :episode)
 store_rule('x', embedding => :vector, embedding_version_id => :active)
 
 # The strict store
-write_memory(entry => (:written)::jsonb, requested_by => :actor)
-write_memory(jsonb_set((:written)::jsonb, '{content}', '"4111111111111111"') - 'id', 'loop', approval_id => :card_approval)
-write_memory((:written)::jsonb - 'id', 'loop', embedding => :vector, embedding_version_id => :active)
+write_memory(entry => jsonb_build_object('content', :content, 'scope', jsonb_build_object('user_id', :user_id), 'metadata', jsonb_build_object('category', 'note', 'confidence', 0.9, 'importance', 'low', 'source', 'user'), 'id', :idempotency_key), requested_by => :actor)
+write_memory(jsonb_build_object('content', '4111111111111111', 'scope', jsonb_build_object('user_id', :user_id), 'metadata', jsonb_build_object('category', 'note', 'confidence', 0.9, 'importance', 'low', 'source', 'user')), 'loop', approval_id => :card_approval)
+write_memory(jsonb_build_object('content', :content, 'scope', jsonb_build_object('user_id', :user_id), 'metadata', jsonb_build_object('category', 'note', 'confidence', 0.9, 'importance', 'low', 'source', 'user')), 'loop', embedding => :vector, embedding_version_id => :active)
 query_memory(query => :content, user_id => :user_id, embedding => :vector)
 query_memory('', user_id => :user_id, embedding_version_id => :active)
 query_memory('', approval_id => :approval)

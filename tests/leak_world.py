@@ -190,19 +190,27 @@ def furnish(database: Database, tenant: str, word: str, *, more: int = 0) -> dic
         )
         do("entry", "select memory.get_entry_uuid(%(entry_id)s)")
         value("select version from memory.update_entry(%(entry_id)s, tags => '[]')")
-        things["written"] = json.dumps(
-            {
-                "id": things["idempotency_key"],
-                "content": things["content"],
-                "scope": {"user_id": things["user_id"]},
-                "metadata": {
-                    "category": "note", "confidence": 0.9, "importance": "low", "source": "user"
-                },
-            }
-        )  # fmt: skip
-        do("guarded", "select id from memory.write_memory(%(written)s, %(actor)s)")
-        do("approval", "select memory.grant_approval('cross_scope', user_id => %(user_id)s)")
-        do("card_approval", "select memory.grant_approval('write_sensitive', 'payment_card')")
+        written = (
+            "select id from memory.write_memory(jsonb_build_object('id', %(idempotency_key)s::text,"
+            " 'content', %(content)s::text, 'scope', jsonb_build_object('user_id', %(user_id)s::text),"
+            " 'metadata', jsonb_build_object('category', 'note', 'confidence', 0.9, 'importance',"
+            " 'low', 'source', 'user', 'expires_at', %(expires_at)s::text)), %(actor)s)"
+        )
+        for _ in range(more):
+            value(
+                written,
+                expires_at=value("select to_json(now() + interval '30 min') #>> '{}'"),
+                idempotency_key=None,
+            )
+        do("guarded", written, expires_at=None)
+        do(
+            "approval",
+            "select memory.grant_approval('cross_scope', user_id => %(user_id)s, expires_in => '1 day')",
+        )
+        do(
+            "card_approval",
+            "select memory.grant_approval('write_sensitive', 'payment_card', expires_in => '1 day')",
+        )
         value("select memory.set_entry_policy(%(butler)s, 'billy')")
         do("pattern", "select 'p_' || %(word)s", word=word)
         value("select memory.add_sensitive_pattern('customer', %(pattern)s, %(name)s)")
