@@ -25,7 +25,28 @@ begin atomic
   from memory.memory_history as h
   join memory.searchable_memories as s
     on s.tenant_id = h.tenant_id and s.memory_type = h.memory_type and s.id = h.memory_id
-  cross join lateral jsonb_populate_record(s, h.image) as r
+  cross join lateral jsonb_populate_record(
+    s,
+    h.image || case
+      when h.memory_type = 'entry' or h.image ->> 'content' <> s.content
+      then jsonb_build_object(
+        'search_vector',
+        memory.to_search_vector(
+          memory.text_search_config_of(h.tenant_id),
+          case h.memory_type
+            when 'entry'
+            then memory.render_entry(
+              h.image ->> 'content', h.image -> 'tags', h.image -> 'keywords'
+            )
+            else memory.render_memory(h.memory_type, h.image ->> 'content')
+          end
+        )::text
+      )
+      else '{}'
+    end || case
+      when h.image ->> 'content' <> s.content then '{"embedding": null}'::jsonb else '{}'
+    end
+  ) as r
   where h.tenant_id = memories_at.tenant_id
     and h.memory_type = any (memory_types)
     and h.known_from <= known_at
@@ -36,8 +57,9 @@ end;
 
 comment on function memory.memories_at(text, text[], timestamptz) is
 'The memories of the given types as they were at known_at, including those no longer live: current '
-'rows that have not changed since, and history images of those that have. is_live, vectors and '
-'counters are the current ones.';
+'rows that have not changed since, and history images of those that have. is_live and counters are '
+'the current ones; so are the vectors, except that a text that was edited since is found by its '
+'words only.';
 
 create or replace function memory.find_memories_at(
   memory_types text[],

@@ -257,6 +257,26 @@ comment on function memory.prepare_rule() is
 'Trigger: fills in the times of imports, keeps the identity unchanged and the search vector up to '
 'date, and clears the embedding when the content changes.';
 
+create or replace function memory.render_entry(
+  content text,
+  tags jsonb,
+  keywords jsonb
+)
+  returns text
+  language sql
+  immutable
+  parallel safe
+  return memory.render_memory(
+    'entry',
+    content || ' ' || (
+      select coalesce(string_agg(w.word, ' '), '')
+      from jsonb_array_elements_text(tags || keywords) as w (word)
+    )
+  );
+
+comment on function memory.render_entry(text, jsonb, jsonb) is
+'The text of which the words of an entry are indexed: content, tags and keywords.';
+
 create or replace function memory.prepare_entry()
   returns trigger
   language plpgsql
@@ -293,13 +313,7 @@ begin
     new.title := memory.entry_title(new.content);
     new.search_vector := memory.to_search_vector(
       new.text_search_config,
-      memory.render_memory(
-        'entry',
-        new.content || ' ' || (
-          select coalesce(string_agg(w.word, ' '), '')
-          from jsonb_array_elements_text(new.tags || new.keywords) as w (word)
-        )
-      )
+      memory.render_entry(new.content, new.tags, new.keywords)
     );
   end if;
   return new;

@@ -5,6 +5,7 @@ begin;
 drop function memory.keep_counters();
 drop function memory.guard_entry();
 drop function memory.prepare_entry();
+drop function memory.render_entry(text,jsonb,jsonb);
 drop function memory.prepare_rule();
 drop function memory.prepare_fact();
 drop function memory.write_names();

@@ -9,6 +9,7 @@ select
   'memory.write_names()'::regprocedure,
   'memory.prepare_fact()'::regprocedure,
   'memory.prepare_rule()'::regprocedure,
+  'memory.render_entry(text,jsonb,jsonb)'::regprocedure,
   'memory.prepare_entry()'::regprocedure,
   'memory.guard_entry()'::regprocedure,
   'memory.keep_counters()'::regprocedure;
