@@ -25,7 +25,7 @@ values
 (
   '{memory_admin,memory_reader,memory_worker,memory_writer}',
   '{preprocess_text,render_memory,date_in_words,end_of_text,decay_rate_of,
-    without_code,entry_title,list_sections,importance_word,importance_of,initial_confidence,confidence_step,get_entry_uuid}'
+    split_code,without_code,entry_title,list_sections,importance_word,importance_of,initial_confidence,confidence_step,get_entry_uuid}'
 ),
 (
   '{memory_admin,memory_reader,memory_search,memory_worker,memory_writer}',

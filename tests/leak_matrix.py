@@ -296,7 +296,8 @@ asks_present asymmetric_score collapse_whitespace composite_score confidence_ste
 days_between decay_rate_of decayed_state effective_confidence end_of_text entry_title fold_text fold_words
 importance_of importance_word initial_confidence is_actor is_blank is_reason_code is_request_id is_scope
 list_sections preprocess_search_query preprocess_text recency_score relevance_score render_memory
-retention_band retention_priority rrf_score tells_update truncate_utf8 version without_code words_of
+retention_band retention_priority rrf_score split_code tells_update truncate_utf8
+version without_code words_of
 """
 
 # What differs from call to call, or counts for all tenants together (docs/security.md).

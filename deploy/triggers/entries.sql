@@ -39,16 +39,16 @@ execute function memory.audit_event('entry', 'entry_confirmed');
 
 create or replace trigger audit_updated
 after update of
-content, entry_type, category, tags, keywords, importance, confidence, source, trust, scope,
+content, version, entry_type, category, tags, keywords, importance, confidence, source, trust, scope,
 expires_at, flagged_at, metadata, idempotency_key, text_search_config
 on memory.entries
 for each row when (
   (
-    new.content, new.entry_type, new.category, new.tags, new.keywords, new.importance,
+    new.content, new.version, new.entry_type, new.category, new.tags, new.keywords, new.importance,
     new.confidence, new.source, new.trust, new.scope, new.expires_at, new.flagged_at, new.metadata,
     new.idempotency_key, new.text_search_config
   ) is distinct from (
-    old.content, old.entry_type, old.category, old.tags, old.keywords, old.importance,
+    old.content, old.version, old.entry_type, old.category, old.tags, old.keywords, old.importance,
     old.confidence, old.source, old.trust, old.scope, old.expires_at, old.flagged_at, old.metadata,
     old.idempotency_key, old.text_search_config
   )

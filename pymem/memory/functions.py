@@ -1246,7 +1246,8 @@ class Functions(Vectors):
         which is linked as contradicting it and counts once; outdated. Confirming also makes an aged
         or archived one active.
 
-        Errors: PM001 unknown id, PM002, PM003 deleted or expired, PM008 guarded.
+        Errors: PM001 unknown id, PM002, PM003 deleted or expired, PM004 by_entry derives from it or
+        supersedes it, PM008 guarded.
         """
         result: float = await self._value(
             "rate_entry", entry_id=entry_id, outcome=outcome, by_entry=by_entry, as_of=as_of

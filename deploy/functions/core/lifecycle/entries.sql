@@ -155,6 +155,7 @@ declare
   v_id uuid := memory.require_entry(v_tenant_id, rate_entry.entry_id);
   v_by uuid;
   v_entry memory.entries;
+  v_relation text;
   v_confidence float8;
 begin
   perform memory.check_word(
@@ -185,21 +186,33 @@ begin
       raise exception 'an entry cannot conflict with itself'
         using errcode = 'PM002', hint = 'Pass the id of another entry as by_entry.';
     end if;
-    insert into memory.memory_links
+    -- An entry that names another as related, or supports it, may also contradict it.
+    insert into memory.memory_links as l
       (tenant_id, source_type, source_id, target_type, target_id, relation)
     values (v_tenant_id, 'entry', v_by, 'entry', v_id, 'contradicts')
-    on conflict (tenant_id, source_type, source_id, target_type, target_id) do nothing;
+    on conflict (tenant_id, source_type, source_id, target_type, target_id)
+    do update set relation = excluded.relation where l.relation in ('related_to', 'supports');
     if not found then
+      select l.relation into v_relation
+      from memory.memory_links as l
+      where l.tenant_id = v_tenant_id and l.source_type = 'entry' and l.source_id = v_by
+        and l.target_type = 'entry' and l.target_id = v_id;
+      if v_relation <> 'contradicts' then
+        raise exception 'entry % is linked as %, and cannot conflict with %', by_entry, v_relation,
+          v_entry.entry_id
+          using errcode = 'PM004', hint = 'Rate it as contradicted or outdated.';
+      end if;
       -- Said before: a conflict counts once.
       return v_entry.confidence;
     end if;
   end if;
+  v_confidence := round(
+    least(1.0, greatest(0.0, v_entry.confidence + memory.confidence_step(outcome)))::numeric, 6
+  );
 
   update memory.entries as e
   set
-    confidence = round(
-      least(1.0, greatest(0.0, e.confidence + memory.confidence_step(outcome)))::numeric, 6
-    ),
+    confidence = v_confidence,
     last_confirmed_at = case
       when outcome = 'confirmed' then greatest(e.last_confirmed_at, as_of)
       else e.last_confirmed_at
@@ -211,9 +224,12 @@ begin
       when outcome = 'used' then greatest(e.last_referenced_at, as_of)
       else e.last_referenced_at
     end,
-    updated_at = memory.next_state_at(e.updated_at, as_of)
-  where e.tenant_id = v_tenant_id and e.id = v_id
-  returning e.confidence into v_confidence;
+    updated_at = case
+      when outcome = 'confirmed' or v_confidence <> e.confidence
+      then memory.next_state_at(e.updated_at, as_of)
+      else e.updated_at
+    end
+  where e.tenant_id = v_tenant_id and e.id = v_id;
   return v_confidence;
 end;
 $$;
@@ -222,7 +238,8 @@ comment on function memory.rate_entry(text, text, text, timestamptz) is
 'What became of an entry, and its new confidence (memory.confidence_step): used, to good effect; '
 'confirmed or contradicted by the user; conflicting with a newer entry, by_entry, which is linked as '
 'contradicting it and counts once; outdated. Confirming also makes an aged or archived one active. '
-'Errors: PM001 unknown id, PM002, PM003 deleted or expired, PM008 guarded.';
+'Errors: PM001 unknown id, PM002, PM003 deleted or expired, PM004 by_entry derives from it or '
+'supersedes it, PM008 guarded.';
 grant execute on function memory.rate_entry to memory_writer;
 
 create or replace function memory.get_entry(
@@ -367,7 +384,8 @@ begin
       confidence = round(
         greatest(0.0, e.confidence + d.periods * memory.confidence_step('unused'))::numeric, 6
       ),
-      decayed_at = d.idle_since + d.periods * interval '30 days',
+      -- Days of 24 hours, like those of days_between.
+      decayed_at = d.idle_since + d.periods * interval '720 hours',
       updated_at = memory.next_state_at(e.updated_at, as_of)
     from due as d
     where e.tenant_id = v_tenant_id and e.id = d.id;

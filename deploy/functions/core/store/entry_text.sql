@@ -4,14 +4,65 @@ begin;
 
 set local role memory_owner;
 
+create or replace function memory.split_code(content text)
+  returns table (
+    "position" bigint, -- noqa: RF06
+    part text,
+    is_code boolean
+  )
+  language sql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  -- A fence is closed by one of its kind that is at least as long, or else by the end of the text.
+  -- {1,1}? makes the shortest match the preferred one. A back reference would take quadratic time.
+  with pattern as (
+    select format(
+      '(?:(?:^|\n) {0,3}(?:%s)){1,1}?',
+      string_agg(
+        replace(
+          format('%s(?:$|\n(?:.*\n)? {0,3}%s[ \t\r]*(?=\n|$)|\n.*$)', f.opening, f.closing),
+          'ANY', '[^\n]*'
+        ),
+        '|'
+      )
+    ) as code
+    from (
+      values
+      ('`{3}[^`\n]*', '`{3,}'), ('`{4}[^`\n]*', '`{4,}'), ('`{5,}[^`\n]*', '`{5,}'),
+      ('~{3}(?:[^~\n]ANY)?', '~{3,}'), ('~{4}(?:[^~\n]ANY)?', '~{4,}'), ('~{5,}(?:[^~\n]ANY)?', '~{5,}')
+    ) as f (opening, closing)
+  )
+  select row_number() over (order by c.position, c.is_code), c.part, c.is_code
+  from pattern as p
+  cross join lateral (
+    select t.position, t.part, false as is_code
+    from regexp_split_to_table(split_code.content, p.code) with ordinality as t (part, position)
+    union all
+    select b.position, b.match[1], true
+    from regexp_matches(split_code.content, p.code, 'g') with ordinality as b (match, position)
+  ) as c
+  order by 1;
+$$;
+
+comment on function memory.split_code(text) is
+'A Markdown text cut into its fenced blocks of code, each with the line break before it, and what '
+'stands between them, in order.';
+grant execute on function memory.split_code
+to memory_writer, memory_worker, memory_reader, memory_admin;
+
 create or replace function memory.without_code(content text)
   returns text
   language sql
   immutable
   parallel safe
   return case
-    when content ~ '(^|\n) {0,3}(```|~~~)'
-    then regexp_replace(content, '(^|\n) {0,3}(```|~~~).*?(\n {0,3}\2[^\n]*|$)', '\1', 'g')
+    when content ~ '```|~~~'
+    then (
+      select coalesce(string_agg(c.part, '' order by c.position) filter (where not c.is_code), '')
+      from memory.split_code(content) as c
+    )
     else content
   end;
 
@@ -26,13 +77,13 @@ create or replace function memory.entry_title(content text)
   immutable
   parallel safe
   return coalesce(
-    nullif(left(btrim(regexp_replace(
+    nullif(rtrim(left(btrim(regexp_replace(
       coalesce(
         substring(memory.without_code(left(content, 65536)) from '(?n)^ {0,3}#{1,6}[ \t]+(\S.*)$'),
         substring(left(content, 65536) from '(?n)^\s*(?:[-*+>][ \t]+)?(\S.*)$')
       ) collate "C",
       '[ \t]+#+[ \t]*$|[\x01-\x1f\x7f]', '', 'g'
-    ), E' \t'), 200), ''),
+    ), E' \t'), 200)), ''),
     'Untitled'
   );
 
@@ -57,11 +108,13 @@ create or replace function memory.list_sections(content text)
 as $$
   with lines as (
     select
-      l.position,
-      l.line,
-      count(*) filter (where l.line ~ '^ {0,3}(```|~~~)') over (order by l.position) % 2 = 1
-      as is_code
-    from regexp_split_to_table(content, '\r?\n') with ordinality as l (line, position)
+      row_number() over (order by c.position, l.position) as position,
+      l.line, c.is_code
+    from memory.split_code(replace(content, E'\r\n', E'\n')) as c
+    cross join regexp_replace(c.part, '^\n', '') as t (text)
+    cross join unnest(
+      case when c.is_code then array[t.text] else string_to_array(t.text, E'\n') end
+    ) with ordinality as l (line, position)
   ),
   parts as (
     select
@@ -126,7 +179,7 @@ create or replace function memory.clean_labels(labels jsonb)
   parallel safe
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
-  select coalesce(jsonb_agg(l.label order by l.position), '[]')
+  select case when labels is not null then coalesce(jsonb_agg(l.label order by l.position), '[]') end
   from (
     select memory.collapse_whitespace(t.label) as label, min(t.position) as position
     from jsonb_array_elements_text(labels) with ordinality as t (label, position)
@@ -136,7 +189,8 @@ as $$
 $$;
 
 comment on function memory.clean_labels(jsonb) is
-'A JSON array of labels without blank and repeated ones, whitespace collapsed, in order.';
+'A JSON array of labels without blank and repeated ones, whitespace collapsed, in order; NULL for '
+'NULL.';
 
 create or replace function memory.sounds_vague(content text)
   returns boolean

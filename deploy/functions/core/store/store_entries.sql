@@ -549,7 +549,13 @@ begin
   if content_changed and update_entry.embedding is not null then
     delete from memory.embedding_queue as q
     where q.tenant_id = v_tenant_id and q.target = 'active' and q.memory_type = 'entry'
-      and q.memory_id = v_entry.id;
+      and q.memory_id = v_entry.id
+      -- The vector of the old text is not that of the new one (memory.prepare_entry).
+      and exists (
+        select
+        from memory.entries as e
+        where e.tenant_id = v_tenant_id and e.id = v_entry.id and e.embedding is not null
+      );
   end if;
 
   return query

@@ -15,5 +15,6 @@ drop function memory.importance_word(double precision);
 drop function memory.list_sections(text);
 drop function memory.entry_title(text);
 drop function memory.without_code(text);
+drop function memory.split_code(text);
 
 commit;

@@ -2,6 +2,7 @@
 
 begin;
 select
+  'memory.split_code(text)'::regprocedure,
   'memory.without_code(text)'::regprocedure,
   'memory.entry_title(text)'::regprocedure,
   'memory.list_sections(text)'::regprocedure,
