@@ -333,6 +333,8 @@ select results_eq(
      ('memory.boost_episodes(memory.fused_candidate[],memory.settings)'),
      ('memory.count_vectors(text)'),
      ('memory.exact_neighbors(text,vector,text,integer,double precision,timestamp with time zone)'),
+     ('memory.filter_memories(memory.query_condition[],text[],text,boolean,memory.settings,'
+      || 'timestamp with time zone)'),
      ('memory.find_dropped(text[],text,vector,text,integer,double precision,memory.settings,'
       || 'timestamp with time zone)'),
      ('memory.find_memories(text[],text,text,vector,text,integer,double precision,double precision,text,'
@@ -347,6 +349,8 @@ select results_eq(
      ('memory.largest_tenant_size()'),
      ('memory.list_candidates(text[],text,text,vector,text,integer,double precision,double precision,text,'
       || 'boolean,memory.settings,timestamp with time zone)'),
+     ('memory.meet_condition(memory.query_condition,text[],text,boolean,memory.settings,'
+      || 'timestamp with time zone)'),
      ('memory.near_by_index(text[],vector,memory.word_match[],text,integer,double precision,integer,'
       || 'timestamp with time zone)'),
      ('memory.nearest_neighbors(text,vector,text,integer,double precision,integer,'

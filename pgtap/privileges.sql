@@ -46,9 +46,9 @@ values
     create_entry,update_entry,delete_entry,archive_entry,rate_entry,get_entry}'
 ),
 -- search, which changes nothing
-('{memory_reader,memory_writer}', '{semantic_search,keyword_search,hybrid_search,search,rank_memories,recall_explain,context}'),
+('{memory_reader,memory_writer}', '{semantic_search,keyword_search,hybrid_search,search,rank_memories,recall_explain,context,query,query_topic}'),
 -- the strict store
-('{memory_writer}', '{write_memory,query_memory}'),
+('{memory_writer}', '{write_memory,query_memory,retrieve_entries}'),
 ('{memory_worker}', '{expire_memory}'),
 ('{memory_admin,memory_writer}', '{detect_sensitive}'),
 ('{memory_admin,memory_reader,memory_writer}', '{list_entry_policies}'),
@@ -85,11 +85,12 @@ values
 ),
 -- shared between the two owners
 ('{memory_search}', '{pair_characters,reads_accents,prepare_words,fold_vector,accented_words,read_words,query_vector,query_lexemes,
-    any_lexeme,every_word,hash_terms,search_terms,term_frequency,corpus_sizes,normalize_name,fold_name,name_terms,
+    any_lexeme,every_word,hash_terms,search_terms,tag_terms,fold_label,fold_labels,fold_each_label,read_phrase,has_literals,term_frequency,corpus_sizes,normalize_name,fold_name,name_terms,
     is_in_scope,recency_of,one_lexeme,inverse_document_frequency,saturate_frequency,meaning_score,words_score,weigh_evidence,required_evidence,required_relevance,
     vector_index_name,band_of_entry}'),
 ('{memory_owner}', '{find_memories,list_candidates,judge_candidates,boost_episodes,find_dropped,find_names,read_query,exact_neighbors,approximate_neighbors,nearest_neighbors,
-    use_approximate_index,vector_index,largest_tenant_size,count_vectors}');
+    use_approximate_index,vector_index,largest_tenant_size,count_vectors,filter_memories,
+    weigh_among,list_archive,tagged_entries}');
 
 create view memory_test.decided as
 select f.name, r.role
@@ -325,7 +326,7 @@ select results_eq(
   $$ values
      ('memory.candidate', 'memory_search'), ('memory.corpus_size', 'memory_search'),
      ('memory.fused_candidate', 'memory_search'), ('memory.keyword_query', 'memory_search'),
-     ('memory.ranked_memory', 'memory_search'), ('memory.settings', 'memory_search'),
+     ('memory.query_condition', 'memory_search'), ('memory.ranked_memory', 'memory_search'), ('memory.settings', 'memory_search'),
      ('memory.word_match', 'memory_search') $$,
   'ranked retrieval may use seven types'
 );

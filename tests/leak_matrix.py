@@ -200,6 +200,7 @@ context('anything', butler => :butler, min_relevance => 0, embedding => :vector)
 configure('{"ranking": "specified"}'); search(query => :content, embedding => :vector)
 configure('{"min_evidence": 0, "min_relevance": 0}'); recall('coffee', embedding => :vector)
 configure('{"boost_named": 0.5, "boost_session": 0.5, "boost_neighbors": 0.5}'); recall(:content, embedding => :vector)
+query_topic(query => :content)
 rebuild_vector_indexes('hnsw'); configure('{"exact_scan_limit": 0}'); semantic_search('fact', :vector, max_results => 1)
 
 # Embeddings

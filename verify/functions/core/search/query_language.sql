@@ -23,11 +23,5 @@ select
   'memory.combine_conditions(memory.query_condition[],memory.query_condition[],boolean)'::regprocedure,
   'memory.read_query_as(text,memory.settings,timestamp with time zone)'::regprocedure,
   'memory.parse_query(text,memory.settings,timestamp with time zone)'::regprocedure,
-  'memory.query_topic(text)'::regprocedure,
-  'memory.filters_condition(text[],text[],double precision,double precision,timestamp with time zone,timestamp with time zone,text[])'::regprocedure,
-  'memory.narrow_conditions(memory.query_condition[],memory.query_condition)'::regprocedure,
-  'memory.read_phrase(text,text)'::regprocedure,
-  'memory.has_literals(text,text[],text[])'::regprocedure,
-  'memory.meet_condition(memory.query_condition,text[],text,boolean,memory.settings,timestamp with time zone)'::regprocedure,
-  'memory.filter_memories(memory.query_condition[],text[],text,boolean,memory.settings,timestamp with time zone)'::regprocedure;
+  'memory.query_topic(text)'::regprocedure;
 rollback;
