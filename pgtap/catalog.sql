@@ -347,18 +347,24 @@ select results_eq(
      ('memory.keyword_matches(text,text,tsquery,bigint[],bigint[],text,integer,double precision,'
       || 'timestamp with time zone)'),
      ('memory.largest_tenant_size()'),
+     ('memory.list_archive(text[],memory.keyword_query,vector,text,integer,memory.settings,'
+      || 'timestamp with time zone)'),
      ('memory.list_candidates(text[],text,text,vector,text,integer,double precision,double precision,text,'
       || 'boolean,memory.settings,timestamp with time zone)'),
      ('memory.meet_condition(memory.query_condition,text[],text,boolean,memory.settings,'
       || 'timestamp with time zone)'),
+     ('memory.near_among(text[],uuid[],vector,memory.settings,timestamp with time zone)'),
      ('memory.near_by_index(text[],vector,memory.word_match[],text,integer,double precision,integer,'
       || 'timestamp with time zone)'),
      ('memory.nearest_neighbors(text,vector,text,integer,double precision,integer,'
       || 'timestamp with time zone)'),
      ('memory.read_query(text,text,memory.settings)'),
+     ('memory.tagged_entries(text[],text,timestamp with time zone)'),
      ('memory.tenants_with_memories()'),
      ('memory.use_approximate_index(text,integer)'),
      ('memory.vector_index(text)'),
+     ('memory.weigh_among(text[],uuid[],memory.keyword_query,vector,integer,memory.corpus_size[],'
+      || 'memory.settings,timestamp with time zone)'),
      ('memory.weigh_memories(text[],memory.keyword_query,vector,text,integer,double precision,'
       || 'memory.corpus_size[],memory.settings,timestamp with time zone)') $$,
   'memory_search owns the functions of ranked retrieval, that which finds names, one that lists tenants, and no other'

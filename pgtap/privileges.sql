@@ -168,7 +168,11 @@ declare
     select format(
       'select memory.%I(%s) from (select 1 %s offset 0) as v', p.proname,
       string_agg('a' || t.position, ', ' order by t.position),
-      string_agg(', null::' || format_type(t.type, null) || ' as a' || t.position, '' order by t.position)
+      string_agg(
+        -- A function for any type of array is called with one of them.
+        ', null::' || replace(format_type(t.type, null), 'anyarray', 'text[]') || ' as a' || t.position,
+        '' order by t.position
+      )
     )
     from pg_proc as p
     left join lateral unnest(p.proargtypes) with ordinality as t (type, position) on true
