@@ -99,10 +99,12 @@ ROW_NAMES = {
     "entity_neighbor": "Neighbor",
     "entity_unmerge": "Unmerge",
     "erase_subject": "Erasure",
+    "export_entries": "ExportedEntry",
     "fact_history": "FactVersion",
     "fail_consolidation": "FailedBatch",
     "get_chain_head": "ChainHead",
     "get_links": "Link",
+    "import_entries": "ImportedEntry",
     "list_access_tokens": "AccessToken",
     "list_scopes": "Scope",
     "list_tenants": "Tenant",
@@ -138,9 +140,12 @@ NULLABLE = {
     "ExplainedMemory": "position subject predicate similarity semantic_rank keyword_score "
     "keyword_rank rrf_score meaning words neighbor_boost session_boost named_boost time_boost "
     "relevance updates_id score",
+    "ExportedEntry": "category user_id persona_id session_id expires_at last_accessed deleted_at "
+    "front_matter path",
     "FactVersion": "valid_to known_to supersedes_id source_butler source_episode_id actor reason",
     "Finding": "subject hint",
     "GuardedEntry": "given_id category expires_at embedding_id relevance",
+    "ImportedEntry": "entry_id id version reason",
     "Login": "tenant_id",
     "MemoryState": "position known_to event_type actor image problem",
     "Neighbor": "fact_id",
@@ -167,7 +172,12 @@ NEVER_NULL = {"Event": "actor"}
 LEFT_OUT = {"ConsolidationRun": "tenant_id", "Event": "tenant_id"}
 """Columns that are not fields of a row."""
 
-FIELD_TYPES = {"errors": "list[dict[str, Any]]", "role": "TokenRole", "tags": "list[str]"}
+FIELD_TYPES = {
+    "errors": "list[dict[str, Any]]",
+    "keywords": "list[str]",
+    "role": "TokenRole",
+    "tags": "list[str]",
+}
 
 SECRET_FIELDS = {("NewAccessToken", "token")}
 """Fields that repr() leaves out."""

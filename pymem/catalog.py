@@ -7,6 +7,7 @@ JSON_ARGUMENTS = frozenset(
         "context",
         "context_hints",
         "entry",
+        "entries",
         "episodes",
         "facts",
         "keywords",

@@ -14,7 +14,14 @@ import numpy as np
 from pymem.errors import InvalidArgumentError
 from pymem.memory.functions import Functions
 from pymem.memory.vectors import Embedding
-from pymem.models import MemoryType, Mode, RankedMemory, StoredEpisode, StoredFact
+from pymem.models import (
+    ImportedEntry,
+    MemoryType,
+    Mode,
+    RankedMemory,
+    StoredEpisode,
+    StoredFact,
+)
 
 
 class Memory(Functions):
@@ -78,6 +85,26 @@ class Memory(Functions):
             "store_facts",
             facts=[_as_json(fact) for fact in facts],
             embedding_version_id=embedding_version_id,
+            as_of=as_of,
+        )
+
+    async def import_entries(
+        self, entries: Sequence[dict[str, Any]], *, as_of: datetime | None = None
+    ) -> list[ImportedEntry]:
+        """Store entries that come from elsewhere, and say what became of each.
+
+        Args:
+            entries: Objects with entry_id, content, type, tags, keywords, category, confidence,
+                importance, source, scope, user_id, persona_id, session_id, created_at, updated_at,
+                expires_at, access_count, last_accessed, version, archived, related, metadata,
+                front_matter, path, idempotency_key, deleted, base_version and id, all of them
+                optional (times in ISO 8601).
+            as_of: When they are stored.
+        """
+        return await self._rows(
+            ImportedEntry,
+            "import_entries",
+            entries=[_as_json(entry) for entry in entries],
             as_of=as_of,
         )
 

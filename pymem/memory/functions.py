@@ -34,6 +34,7 @@ from pymem.models import (
     Event,
     ExpiredEntries,
     ExplainedMemory,
+    ExportedEntry,
     FactVersion,
     FailedBatch,
     Finding,
@@ -2129,6 +2130,37 @@ class Functions(Vectors):
         """
         result: dict[str, Any] = await self._value("memory_stats", scope=scope, as_of=as_of)
         return result
+
+    # functions/extras/entries/export_entries
+
+    async def export_entries(
+        self,
+        *,
+        include_archived: bool | None = None,
+        include_deleted: bool | None = None,
+        after_id: str | None = None,
+        batch_size: int | None = None,
+        as_of: datetime | None = None,
+    ) -> list[ExportedEntry]:
+        """The entries of the tenant, for files or another memory: up to batch_size (at most 10000,
+        and about 32 MiB) by entry_id, those after after_id; none: there are no more. Without
+        include_archived, those that are archived or have expired are left out; with
+        include_deleted, deleted ones are there, with deleted_at. Guarded entries never leave by
+        this way. related: the ids of the entries that it names, existing or not. front_matter and
+        path: those of the file that it was imported from; is_as_imported: nothing that the front
+        matter says has changed since. Counts no reference.
+
+        Errors: PM002.
+        """
+        return await self._rows(
+            ExportedEntry,
+            "export_entries",
+            include_archived=include_archived,
+            include_deleted=include_deleted,
+            after_id=after_id,
+            batch_size=batch_size,
+            as_of=as_of,
+        )
 
     # functions/extras/operations/vector_indexes
 

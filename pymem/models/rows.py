@@ -311,6 +311,39 @@ class ExplainedMemory:
 
 
 @dataclass(frozen=True, slots=True)
+class ExportedEntry:
+    """A row that memory.export_entries returns."""
+
+    entry_id: str
+    id: UUID
+    content: str
+    type: str
+    tags: list[str]
+    keywords: list[str]
+    category: str | None
+    confidence: float
+    importance: float
+    source: str
+    scope: str
+    user_id: str | None
+    persona_id: str | None
+    session_id: str | None
+    created_at: datetime
+    updated_at: datetime
+    expires_at: datetime | None
+    access_count: int
+    last_accessed: datetime | None
+    version: int
+    archived: bool
+    deleted_at: datetime | None
+    related: list[str]
+    metadata: dict[str, Any]
+    front_matter: str | None
+    path: str | None
+    is_as_imported: bool
+
+
+@dataclass(frozen=True, slots=True)
 class FactVersion:
     """A row that memory.fact_history returns."""
 
@@ -390,6 +423,19 @@ class Hygiene:
 
     inverted: int
     promoted: int
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedEntry:
+    """A row that memory.import_entries returns."""
+
+    position: int
+    entry_id: str | None
+    id: UUID | None
+    version: int | None
+    outcome: str
+    reason: str | None
+    missing_related: list[str]
 
 
 @dataclass(frozen=True, slots=True)

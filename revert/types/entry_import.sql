@@ -1,0 +1,7 @@
+-- Revert pymem:types/entry_import from pg
+
+begin;
+
+drop type memory.entry_to_import;
+
+commit;

@@ -1,0 +1,6 @@
+-- Verify pymem:types/entry_import on pg
+
+begin;
+select
+  'memory.entry_to_import'::regtype;
+rollback;
