@@ -6,8 +6,8 @@ JSON_ARGUMENTS = frozenset(
     {
         "context",
         "context_hints",
-        "entry",
         "entries",
+        "entry",
         "episodes",
         "facts",
         "keywords",

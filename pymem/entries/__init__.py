@@ -1,1 +1,1 @@
-"""Entries, free-form memories, as two systems speak of them, and as Markdown files."""
+"""Entries as Markdown files."""

@@ -411,7 +411,7 @@ class GuardedEntry:
     source: str
     created_at: datetime
     expires_at: datetime | None
-    keywords: dict[str, Any]
+    keywords: list[str]
     embedding_id: UUID | None
     relevance: float | None
     score: float
