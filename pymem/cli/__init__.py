@@ -1,7 +1,16 @@
 """The command ``pymem``: ``memories`` lists the commands that are tools, the others are more."""
 
 # Importing a module adds its commands.
-from pymem.cli import consolidating, diagnosing, maintaining, memories, serving, tokens, vectors
+from pymem.cli import (
+    consolidating,
+    diagnosing,
+    entries,
+    maintaining,
+    memories,
+    serving,
+    tokens,
+    vectors,
+)
 from pymem.cli.base import main as main
 
-del consolidating, diagnosing, maintaining, memories, serving, tokens, vectors
+del consolidating, diagnosing, entries, maintaining, memories, serving, tokens, vectors

@@ -42,6 +42,7 @@ SECTIONS = {
         *("sweep", "cleanup", "hygiene"),
     ),
     "Entities": ("entity",),
+    "Entries": ("entries",),
     "Consolidate": ("consolidate", "runs", "review", "undo", "requeue"),
     "Operate": (
         *("up", "down", "deploy", "mcp", "token", "configure", "doctor", "verify"),

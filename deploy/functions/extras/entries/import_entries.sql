@@ -465,6 +465,7 @@ create or replace function memory.import_entries(
   volatile
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
+  set enable_seqscan = off -- a plan made while there were few entries serves for many, too
 as $$
 #variable_conflict use_column
 declare
@@ -760,9 +761,13 @@ begin
 
   update memory.entries as e
   set deleted_at = as_of, updated_at = memory.next_state_at(e.updated_at, as_of)
-  from unnest(v_entries) as n
-  where e.tenant_id = v_tenant_id and e.id = v_ids[n."position"] and e.deleted_at is null
-    and n.deleted and v_outcomes[n."position"] = 'deleted';
+  where e.tenant_id = v_tenant_id and e.deleted_at is null
+    and e.id = any (array(
+      select v_ids[n."position"]
+      from unnest(v_entries) as n
+      where n.deleted and v_outcomes[n."position"] = 'deleted'
+      order by 1
+    ));
 
   update memory.entries as e
   set
