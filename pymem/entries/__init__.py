@@ -1,1 +1,1 @@
-"""Entries as Markdown files."""
+"""Entries, free-form memories, as two systems speak of them, and as Markdown files."""
