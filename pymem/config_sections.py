@@ -35,6 +35,14 @@ class SchedulesConfig(Section):
             (memory.is_schedule).
         event_seal: When the job seal_events is due: five fields as in crontab(5), or "off"
             (memory.is_schedule).
+        entry_consolidation: When the job maybe_consolidate_entries is due: five fields as in
+            crontab(5), or "off" (memory.is_schedule).
+        entry_daily: When the job run_daily_entry_upkeep is due: five fields as in crontab(5), or
+            "off" (memory.is_schedule).
+        entry_weekly: When the job run_weekly_entry_upkeep is due: five fields as in crontab(5), or
+            "off" (memory.is_schedule).
+        entry_monthly: When the job run_monthly_entry_upkeep is due: five fields as in crontab(5),
+            or "off" (memory.is_schedule).
     """
 
     vector_indexes: str = Field("off", pattern=SCHEDULE)
@@ -43,6 +51,10 @@ class SchedulesConfig(Section):
     episode_cleanup: str = Field("10 3 * * *", pattern=SCHEDULE)
     rule_hygiene: str = Field("20 3 * * *", pattern=SCHEDULE)
     event_seal: str = Field("40 * * * *", pattern=SCHEDULE)
+    entry_consolidation: str = Field("5 * * * *", pattern=SCHEDULE)
+    entry_daily: str = Field("50 3 * * *", pattern=SCHEDULE)
+    entry_weekly: str = Field("0 4 * * 0", pattern=SCHEDULE)
+    entry_monthly: str = Field("10 4 1 * *", pattern=SCHEDULE)
 
 
 class ScoreWeights(Section):
@@ -239,6 +251,9 @@ class RetrievalConfig(Section):
         exact_scan_limit: Number of memories of a type up to which semantic search compares all of
             them, even if an approximate index exists.
         context_token_budget: Tokens of memory.context when a call names none.
+        entry_merge_similarity: Cosine similarity from which entries with the same numbers, dates,
+            denials and names are merged (memory.consolidate_entries). With the vectors of all-
+            MiniLM-L6-v2, most paraphrases of a statement are above the default.
     """
 
     default_mode: Literal["hybrid", "semantic", "keyword"] = "hybrid"
@@ -274,6 +289,7 @@ class RetrievalConfig(Section):
     recency_null: Literal["zero", "created_at"] = "zero"
     exact_scan_limit: int = Field(10000, ge=0)
     context_token_budget: int = Field(3000, ge=5, le=1000000)
+    entry_merge_similarity: float = Field(0.92, ge=0.5, le=1)
 
 
 SETTINGS = {
@@ -342,6 +358,11 @@ SETTINGS = {
     "consolidation.max_permanence": "consolidation_max_permanence",
     "consolidation.review": "consolidation_review",
     "consolidation.max_confidence": "consolidation_max_confidence",
+    "retrieval.entry_merge_similarity": "entry_merge_similarity",
+    "schedules.entry_consolidation": "entry_consolidation_schedule",
+    "schedules.entry_daily": "entry_daily_schedule",
+    "schedules.entry_weekly": "entry_weekly_schedule",
+    "schedules.entry_monthly": "entry_monthly_schedule",
     "rules.effectiveness": "rule_effectiveness",
     "rules.helpful_confirms": "rule_helpful_confirms",
     "rules.established_successes": "rule_established_successes",

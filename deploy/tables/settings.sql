@@ -109,6 +109,17 @@ create table memory.settings (
   consolidation_max_confidence float8 not null default 0.8
   check (consolidation_max_confidence between 0 and 1),
 
+  entry_merge_similarity float8 not null default 0.92
+  check (entry_merge_similarity between 0.5 and 1),
+  entry_consolidation_schedule text not null default '5 * * * *'
+  check (memory.is_schedule(entry_consolidation_schedule)),
+  entry_daily_schedule text not null default '50 3 * * *'
+  check (memory.is_schedule(entry_daily_schedule)),
+  entry_weekly_schedule text not null default '0 4 * * 0'
+  check (memory.is_schedule(entry_weekly_schedule)),
+  entry_monthly_schedule text not null default '10 4 1 * *'
+  check (memory.is_schedule(entry_monthly_schedule)),
+
   rule_effectiveness text not null default 'by_outcome'
   check (rule_effectiveness in ('by_outcome', 'asymmetric')),
   rule_helpful_confirms boolean not null default false,
@@ -293,6 +304,22 @@ comment on column memory.settings.consolidation_review is
 'Whether the results of consolidation wait for approval (memory.accept_proposals).';
 comment on column memory.settings.consolidation_max_confidence is
 'Maximum confidence of a fact inferred by consolidation.';
+comment on column memory.settings.entry_merge_similarity is
+'Cosine similarity from which entries with the same numbers, dates, denials and names are merged '
+'(memory.consolidate_entries). With the vectors of all-MiniLM-L6-v2, most paraphrases of a statement '
+'are above the default.';
+comment on column memory.settings.entry_consolidation_schedule is
+'When the job maybe_consolidate_entries is due: five fields as in crontab(5), or "off" '
+'(memory.is_schedule).';
+comment on column memory.settings.entry_daily_schedule is
+'When the job run_daily_entry_upkeep is due: five fields as in crontab(5), or "off" '
+'(memory.is_schedule).';
+comment on column memory.settings.entry_weekly_schedule is
+'When the job run_weekly_entry_upkeep is due: five fields as in crontab(5), or "off" '
+'(memory.is_schedule).';
+comment on column memory.settings.entry_monthly_schedule is
+'When the job run_monthly_entry_upkeep is due: five fields as in crontab(5), or "off" '
+'(memory.is_schedule).';
 comment on column memory.settings.rule_effectiveness is
 'Effectiveness of a rule after a mark: "by_outcome", the share of successes after a helpful mark '
 'and the asymmetric score after a harmful one, or always the "asymmetric" score.';

@@ -18,6 +18,7 @@ from pymem.models import (
     ChainProblem,
     ClaimedEpisode,
     Cleanup,
+    ConsolidateEntries,
     ConsolidationRun,
     Contradiction,
     Direction,
@@ -44,8 +45,10 @@ from pymem.models import (
     IndexStatement,
     KeywordMatch,
     Link,
+    ListEntryClusters,
     Login,
     MarkedRule,
+    MaybeConsolidateEntries,
     MemoryState,
     MemoryType,
     Merge,
@@ -2227,6 +2230,85 @@ class Functions(Vectors):
         writers.
         """
         return await self._rows(IndexProblem, "check_indexes")
+
+    # functions/extras/entries/consolidate_entries
+
+    async def consolidate_entries(
+        self,
+        *,
+        min_similarity: float | None = None,
+        max_entries: int | None = None,
+        dry_run: bool | None = None,
+        as_of: datetime | None = None,
+    ) -> ConsolidateEntries:
+        """Merges live entries of one scope, user, persona, session and type that say the same:
+        their vectors have a cosine similarity of min_similarity (NULL: setting
+        entry_merge_similarity) or more and their texts the same numbers, dates, denials and names,
+        or the texts are equal. Only entries that are new, changed or newly embedded are compared,
+        with all others, at most max_entries per run; the rest waits for the next one. A merged
+        entry has the text of the best (highest confidence, then edited last) and what only others
+        say, with the id of the entry that says it; all their tags, keywords and links; their
+        highest importance and access count; the trust of the least trusted; and their highest
+        confidence plus 0.05, because it was repeated, at most 0.99. It supersedes the others, which
+        are archived; memory.undo_entry_merge brings them back. Then entries with a confidence below
+        0.5 are flagged for review, and old ones move to the band of their age. dry_run: only
+        counts. Guarded entries are never touched. Returns the run (NULL if dry) and its counts.
+
+        Errors: PM002.
+        """
+        return await self._row(
+            ConsolidateEntries,
+            "consolidate_entries",
+            min_similarity=min_similarity,
+            max_entries=max_entries,
+            dry_run=dry_run,
+            as_of=as_of,
+        )
+
+    async def list_entry_clusters(
+        self,
+        *,
+        min_similarity: float | None = None,
+        max_entries: int | None = None,
+        as_of: datetime | None = None,
+    ) -> list[ListEntryClusters]:
+        """What memory.consolidate_entries with these arguments would merge: the number of a
+        cluster, its entries, the one whose text would lead first, and their similarity to that one.
+
+        Errors: PM002.
+        """
+        return await self._rows(
+            ListEntryClusters,
+            "list_entry_clusters",
+            min_similarity=min_similarity,
+            max_entries=max_entries,
+            as_of=as_of,
+        )
+
+    async def maybe_consolidate_entries(
+        self, *, as_of: datetime | None = None
+    ) -> MaybeConsolidateEntries:
+        """memory.consolidate_entries, if it is due: 100 entries are new since the last run or it
+        left some, or 24 hours have passed and some are new, edited or newly embedded. No row if it
+        is not.
+
+        Errors: PM002.
+        """
+        return await self._row(MaybeConsolidateEntries, "maybe_consolidate_entries", as_of=as_of)
+
+    # functions/extras/entries/undo_entry_merge
+
+    async def undo_entry_merge(self, entry_id: str, *, as_of: datetime | None = None) -> int:
+        """Undoes what made an entry of others: those that are still archived, and were not edited
+        since, become active again, and the merged entry is deleted. They are not merged again until
+        one is edited or another similar one appears. Returns how many it restored; 0 the second
+        time.
+
+        Errors: PM001 unknown id, PM002, PM003 the entry was not made by merging, was edited since
+        or merged in turn.
+        """
+        result: int = await self._value("undo_entry_merge", entry_id=entry_id, as_of=as_of)
+        return result
 
     # functions/extras/operations/diagnose
 

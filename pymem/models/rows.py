@@ -98,6 +98,19 @@ class Cleanup:
 
 
 @dataclass(frozen=True, slots=True)
+class ConsolidateEntries:
+    """A row that memory.consolidate_entries returns."""
+
+    run_id: UUID
+    examined: int
+    clusters: int
+    merged: int
+    created: int
+    flagged: int
+    archived: int
+
+
+@dataclass(frozen=True, slots=True)
 class ConsolidationRun:
     """Which worker consolidated which episodes of a butler, and the result.
 
@@ -469,6 +482,17 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
+class ListEntryClusters:
+    """A row that memory.list_entry_clusters returns."""
+
+    cluster: int
+    entry_id: str
+    title: str
+    confidence: float
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
 class Login:
     """A row that memory.current_login returns."""
 
@@ -490,6 +514,19 @@ class MarkedRule:
     success_count: int
     harmful_count: int
     needs_inversion: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MaybeConsolidateEntries:
+    """A row that memory.maybe_consolidate_entries returns."""
+
+    run_id: UUID
+    examined: int
+    clusters: int
+    merged: int
+    created: int
+    flagged: int
+    archived: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -902,6 +939,17 @@ class Settings:
         consolidation_review: Whether the results of consolidation wait for approval
             (memory.accept_proposals).
         consolidation_max_confidence: Maximum confidence of a fact inferred by consolidation.
+        entry_merge_similarity: Cosine similarity from which entries with the same numbers, dates,
+            denials and names are merged (memory.consolidate_entries). With the vectors of all-
+            MiniLM-L6-v2, most paraphrases of a statement are above the default.
+        entry_consolidation_schedule: When the job maybe_consolidate_entries is due: five fields as
+            in crontab(5), or "off" (memory.is_schedule).
+        entry_daily_schedule: When the job run_daily_entry_upkeep is due: five fields as in
+            crontab(5), or "off" (memory.is_schedule).
+        entry_weekly_schedule: When the job run_weekly_entry_upkeep is due: five fields as in
+            crontab(5), or "off" (memory.is_schedule).
+        entry_monthly_schedule: When the job run_monthly_entry_upkeep is due: five fields as in
+            crontab(5), or "off" (memory.is_schedule).
         rule_effectiveness: Effectiveness of a rule after a mark: "by_outcome", the share of
             successes after a helpful mark and the asymmetric score after a harmful one, or always
             the "asymmetric" score.
@@ -985,6 +1033,11 @@ class Settings:
     consolidation_max_permanence: str
     consolidation_review: bool
     consolidation_max_confidence: float
+    entry_merge_similarity: float
+    entry_consolidation_schedule: str
+    entry_daily_schedule: str
+    entry_weekly_schedule: str
+    entry_monthly_schedule: str
     rule_effectiveness: str
     rule_helpful_confirms: bool
     rule_established_successes: int

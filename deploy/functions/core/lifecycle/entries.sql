@@ -290,14 +290,16 @@ create or replace function memory.age_entries(
   tenant_id text,
   as_of timestamptz
 )
-  returns bigint
+  returns table (
+    moved bigint,
+    archived bigint
+  )
   language plpgsql
   volatile
+  rows 1
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 #variable_conflict use_column
-declare
-  v_changed bigint;
 begin
   with due as (
     select
@@ -310,19 +312,26 @@ begin
       and e.retention
         <> memory.band_of_entry(e.retention, e.edited_at, e.last_confirmed_at, as_of)
     order by e.id
+    limit 10000
     for no key update skip locked
+  ),
+  changed as (
+    update memory.entries as e
+    set retention = d.band, updated_at = memory.next_state_at(e.updated_at, as_of)
+    from due as d
+    where e.tenant_id = age_entries.tenant_id and e.id = d.id
+    returning e.retention
   )
-  update memory.entries as e
-  set retention = d.band, updated_at = memory.next_state_at(e.updated_at, as_of)
-  from due as d
-  where e.tenant_id = age_entries.tenant_id and e.id = d.id;
-  get diagnostics v_changed = row_count;
-  return v_changed;
+  select count(*), count(*) filter (where c.retention = 'archived')
+  into moved, archived
+  from changed as c;
+  return next;
 end;
 $$;
 
 comment on function memory.age_entries(text, timestamptz) is
-'Moves the entries of a tenant into the band of their age, and returns how many.';
+'Moves the entries of a tenant into the band of their age, at most 10,000 at a time, and returns how '
+'many, and how many of them into the archive.';
 
 create or replace function memory.run_entry_upkeep(
   period text default 'daily',
@@ -330,7 +339,8 @@ create or replace function memory.run_entry_upkeep(
 )
   returns table (
     task text,
-    changed bigint
+    changed bigint,
+    measured bigint
   )
   language plpgsql
   volatile
@@ -348,9 +358,11 @@ begin
     with due as (
       select e.id
       from memory.entries as e
-      where e.tenant_id = v_tenant_id and e.policy <> 'billy'
+      where e.tenant_id = v_tenant_id
         and e.expires_at <= as_of and e.expired_at is null and e.deleted_at is null
+        and e.policy <> 'billy' -- their expiry is traced
       order by e.id
+      limit 10000
       for no key update skip locked
     )
     update memory.entries as e
@@ -377,6 +389,7 @@ begin
         and e.lifecycle_state in ('active', 'aged', 'archived')
         and e.confidence > 0 and i.periods >= 1
       order by e.id
+      limit 10000
       for no key update of e skip locked
     )
     update memory.entries as e
@@ -400,6 +413,7 @@ begin
         and (e.expired_at is not null or e.deleted_at is not null)
         and coalesce(e.deleted_at, e.expired_at) <= as_of - interval '30 days'
       order by e.id
+      limit 10000
       for update skip locked
     )
     delete from memory.entries as e
@@ -432,11 +446,77 @@ begin
     return next;
 
     task := 'merged into the keyword index';
-    changed := gin_clean_pending_list('memory.entries_search_idx'::regclass);
+    changed := gin_clean_pending_list('memory.entries_search_idx'::regclass)
+      + gin_clean_pending_list('memory.entries_archive_search_idx'::regclass);
+    return next;
+
+    -- A thousand entries a week, others each time, are indexed again and compared.
+    with sample as materialized (
+      select e.id
+      from memory.entries as e
+      where e.tenant_id = v_tenant_id
+      order by md5(e.id::text || date_trunc('week', as_of at time zone 'UTC')::text), e.id
+      limit 1000
+    ),
+    wrong as materialized (
+      select e.id, v.search_vector
+      from sample as s
+      join memory.entries as e on e.tenant_id = v_tenant_id and e.id = s.id
+      cross join lateral (
+        select memory.to_search_vector(
+          e.text_search_config, memory.render_entry(e.content, e.tags, e.keywords)
+        ) as search_vector
+      ) as v
+      where v.search_vector <> e.search_vector
+      order by e.id
+      for no key update of e skip locked
+    ),
+    repaired as (
+      update memory.entries as e
+      set search_vector = w.search_vector
+      from wrong as w
+      where e.tenant_id = v_tenant_id and e.id = w.id
+      returning e.id
+    )
+    select 'search vectors repaired', (select count(*) from repaired), (select count(*) from sample)
+    into task, changed, measured;
+    return next;
+
+    task := 'links that have lost an end';
+    changed := 0;
+    measured := (
+      select count(*)
+      from memory.memory_links as l
+      where l.tenant_id = v_tenant_id
+        and (
+          l.source_type = 'entry' and not exists (
+            select
+            from memory.entries as e
+            where e.tenant_id = v_tenant_id and e.id = l.source_id
+          )
+          and not exists (
+            select
+            from memory.tombstones as t
+            where t.tenant_id = v_tenant_id and t.memory_type = 'entry'
+              and t.memory_id = l.source_id
+          )
+          or l.target_type = 'entry' and not exists (
+            select
+            from memory.entries as e
+            where e.tenant_id = v_tenant_id and e.id = l.target_id
+          )
+          and not exists (
+            select
+            from memory.tombstones as t
+            where t.tenant_id = v_tenant_id and t.memory_type = 'entry'
+              and t.memory_id = l.target_id
+          )
+        )
+    );
     return next;
   else
     task := 'moved to another band';
-    changed := memory.age_entries(v_tenant_id, as_of);
+    changed := (select a.moved from memory.age_entries(v_tenant_id, as_of) as a);
     return next;
 
     delete from memory.entry_numbers as n
@@ -451,17 +531,32 @@ begin
     task := 'numbers of empty days removed';
     get diagnostics changed = row_count;
     return next;
+
+    changed := 0;
+    for task, measured in
+      select 'size of ' || c.relname, pg_relation_size(c.oid)
+      from pg_index as i
+      join pg_class as c on c.oid = i.indexrelid
+      where i.indrelid = 'memory.entries'::regclass
+      order by c.relname
+    loop
+      return next;
+    end loop;
   end if;
 end;
 $$;
 
 comment on function memory.run_entry_upkeep(text, timestamptz) is
-'Upkeep of entries, safe to run twice. daily: what has expired leaves the searches, except '
-'guarded entries, which memory.expire_memory ends; 30 days without access lower the confidence by '
-'0.05; what was deleted or expired 30 days ago is deleted for good. weekly: entries that lack a '
-'vector are queued, the keyword index takes in its pending list. monthly: entries move to the '
-'band of their age (memory.retention_band), and so out of the search indexes. Returns how many '
-'rows each task changed. Errors: PM002.';
+'Upkeep of entries, safe to run twice; a task changes at most 10,000 rows, the next run goes on. '
+'daily: what has expired leaves the searches, guarded entries aside; 30 days without access lower the '
+'confidence by 0.05; what was deleted or expired 30 days ago is deleted for good. weekly: entries that '
+'lack a vector are queued; the keyword indexes take in their pending lists; of 1000 entries the search '
+'vector is made again and repaired where it differs; links are counted that lead from or to an entry '
+'of which nothing is left. (memory.rebuild_vector_indexes rebuilds an approximate index, by a schedule '
+'of its own.) monthly: entries move to the band of their age (memory.retention_band), and so out of '
+'the search indexes; the indexes of entries, those of all tenants together, are measured. Returns for '
+'each task how many rows it changed, and, if it measures, how many it looked at or found, or a size in '
+'bytes. Errors: PM002.';
 grant execute on function memory.run_entry_upkeep to memory_worker;
 
 commit;

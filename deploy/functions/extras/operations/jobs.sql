@@ -38,6 +38,30 @@ create or replace function memory.all_jobs(settings memory.settings)
           'memory.run_rule_hygiene()'
         ),
         (
+          'maybe_consolidate_entries',
+          settings.entry_consolidation_schedule, -- noqa: RF01
+          'memory_worker',
+          'memory.maybe_consolidate_entries()'
+        ),
+        (
+          'run_daily_entry_upkeep',
+          settings.entry_daily_schedule, -- noqa: RF01
+          'memory_worker',
+          'memory.run_entry_upkeep(''daily'')'
+        ),
+        (
+          'run_weekly_entry_upkeep',
+          settings.entry_weekly_schedule, -- noqa: RF01
+          'memory_worker',
+          'memory.run_entry_upkeep(''weekly'')'
+        ),
+        (
+          'run_monthly_entry_upkeep',
+          settings.entry_monthly_schedule, -- noqa: RF01
+          'memory_worker',
+          'memory.run_entry_upkeep(''monthly'')'
+        ),
+        (
           'seal_events',
           settings.event_seal_schedule, -- noqa: RF01
           'memory_worker',
