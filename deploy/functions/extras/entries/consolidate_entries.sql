@@ -234,6 +234,8 @@ declare
   v_ones uuid[];
   v_others uuid[];
   v_similarities float8[];
+  v_ids uuid[];
+  v_contents text[];
   v_groups uuid[];
   v_texts uuid[];
   v_pair record;
@@ -247,11 +249,14 @@ begin
   into v_ones, v_others, v_similarities
   from memory.find_similar_entries(tenant_id, waiting, min_similarity) as s;
 
+  select array_agg(e.id order by e.id), array_agg(e.content order by e.id)
+  into v_ids, v_contents
+  from (select u.id from unnest(v_ones || v_others) as u (id) group by u.id) as i
+  join memory.entries as e on e.tenant_id = cluster_entries.tenant_id and e.id = i.id;
   with ends as materialized (
-    select e.id, e.content, memory.telling_marks(e.content) as marks,
-      memory.telling_names(e.content) as names
-    from (select u.id from unnest(v_ones || v_others) as u (id) group by u.id) as i
-    join memory.entries as e on e.tenant_id = cluster_entries.tenant_id and e.id = i.id
+    select e.id, e.content, m.marks, memory.telling_names(e.content) as names
+    from unnest(v_ids, v_contents) with ordinality as e (id, content, place)
+    join memory.telling_marks(v_contents) as m on m.place = e.place
   )
   select
     array_agg(p.one_id order by p.one_id, p.other_id),
@@ -297,6 +302,9 @@ begin
     join memory.entries as e on e.tenant_id = c.tenant_id and e.id = c.entry_id
     group by c.group_key, c.text_key
   ) as n;
+  if v_groups is null then
+    return;
+  end if;
 
   -- Each text that no better one has taken takes all similar ones that are left: all of a cluster
   -- are similar to its center.

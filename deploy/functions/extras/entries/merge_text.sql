@@ -138,52 +138,57 @@ comment on function memory.merge_contents(text[], text[]) is
 'it.';
 
 -- Similar vectors do not tell "on Monday" from "on Tuesday", nor tea with sugar from tea without.
-create or replace function memory.telling_marks(content text)
-  returns text[]
+create or replace function memory.telling_marks(contents text[])
+  returns table (
+    place bigint,
+    marks text[]
+  )
   language sql
   stable
-  parallel safe
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
-  with folded as (
-    select replace(
-      replace(replace(lower(memory.fold_text(content)), '’', ''''), 'n''t ', ' not '),
-      'cannot', 'can not'
-    ) as content
+  with folded as materialized (
+    select
+      c.place,
+      replace(
+        replace(replace(lower(memory.fold_text(i.content)), '’', ''''), 'n''t ', ' not '),
+        'cannot', 'can not'
+      ) as content
+    from unnest(contents) with ordinality as c (content, place)
+    -- The ids in a merged text are not numbers of what it says.
+    cross join lateral (
+      select regexp_replace(c.content, '\mmem-\d{4}-\d\d-\d\d-\d{3,9}\M', '', 'g') as content
+    ) as i
   ),
-  words as (
-    select w.word
+  words as materialized (
+    select f.place, w.word
     from folded as f
     cross join lateral regexp_split_to_table(
       f.content collate "C", '[\x01-/:-@[-`{-\u00bf\u2000-\u206f\u3000-\u3004\u3008-\u3020]+'
     ) as w (word)
+    where w.word <> ''
   ),
-  marks as (
-    select distinct 'number ' || replace(n.number[1], ',', '.') as mark
-    from folded as f
-    cross join lateral regexp_matches(
-      f.content collate "C", '((?:(?<=^)|(?<=[\s(]))[-+]\d[\d.,:/-]*\d%?|\d[\d.,:/-]*\d%?|[-+]?\d%?)', 'g'
-    ) as n (number)
-    union all
-    select distinct
-      case
-        when t.kind in ('number', 'ordinal') then 'number ' || t.value else t.kind || ' ' || t.value
-      end
-    from words as w
-    join memory.time_words as t on t.folded in (w.word, rtrim(w.word, 's'))
+  -- Each word is looked up once, however often the texts have it.
+  vocabulary as materialized (
+    select distinct w.word from words as w
+  ),
+  meanings as materialized (
+    select
+      v.word,
+      case when t.kind in ('number', 'ordinal') then 'number' else t.kind end || ' ' || t.value
+      as mark
+    from (
+      select y.word, y.word as form from vocabulary as y
+      union
+      select y.word, rtrim(y.word, 's') from vocabulary as y
+    ) as v
+    join memory.time_words as t on t.folded = v.form
     where t.kind in ('month', 'weekday', 'season', 'day', 'holiday', 'number', 'ordinal')
-    union all
-    -- How often a text denies counts, not with which word.
-    select 'not'
-    from words as w
-    where w.word = any ((
-      '{not,no,non,never,none,nobody,nothing,neither,nor,without,nicht,kein,keine,keinen,keinem,'
-      'keiner,keines,nie,niemals,niemand,nichts,ohne,weder,pas,jamais,sans,aucun,aucune,rien,ni,'
-      'nunca,sin,nada,ningun,ninguno,ninguna,jamas,tampoco}'
-    )::text[])
-    union all
-    select distinct 'word ' || coalesce(p.stands_for, w.word)
-    from words as w
+      -- Mostly articles.
+      and v.form <> all ('{a,an,one,ein,eine,einen,einem,einer,un,une,una,uno}'::text [])
+    union
+    select v.word, 'word ' || coalesce(p.stands_for, v.word)
+    from vocabulary as v
     join (
       values
         (
@@ -199,17 +204,40 @@ as $$
         (
           '^(mornings?|evenings?|afternoons?|nights?|noon|midnight|mother|father|brothers?|sisters?|'
           'sons?|daughters?|wife|husband|aunt|uncle|mutter|vater|bruder|schwester|sohn|tochter|'
-          'first|last|left|right|north|south|east|west|up|down|on|off|minimum|maximum|always|'
+          'first|last|left|right|north|south|east|west|up|down|off|minimum|maximum|always|'
           'sometimes|rarely|old|new|former|current|high|low|true|false|yes|hot|cold|daily|weekly|'
           'monthly|yearly|production|staging)$',
           null
         ),
         ('^increas', 'increase'),
         ('^decreas', 'decrease')
-    ) as p (pattern, stands_for) on w.word ~ p.pattern
+    ) as p (pattern, stands_for) on v.word collate "C" ~ p.pattern
+  ),
+  marks as (
+    select distinct f.place, 'number ' || replace(n.number[1], ',', '.') as mark
+    from folded as f
+    cross join lateral regexp_matches(
+      f.content collate "C",
+      '((?:(?<=^)|(?<=[\s(]))[-+]\d[\d.,:/-]*\d%?|\d[\d.,:/-]*\d%?'
+      '|(?:(?:(?<=^)|(?<=[\s(]))[-+])?\d%?)',
+      'g'
+    ) as n (number)
+    union
+    select w.place, m.mark
+    from words as w
+    join meanings as m on m.word = w.word
+    union all
+    -- How often a text denies counts, not with which word.
+    select w.place, 'not'
+    from words as w
+    where w.word = any ((
+      '{not,no,non,never,none,nobody,nothing,neither,nor,without,nicht,kein,keine,keinen,keinem,'
+      'keiner,keines,nie,niemals,niemand,nichts,ohne,weder,pas,jamais,sans,aucun,aucune,rien,ni,'
+      'nunca,sin,nada,ningun,ninguno,ninguna,jamas,tampoco}'
+    )::text [])
     union all
     -- Of two things that are compared, the second one.
-    select distinct 'than ' || c.word[1]
+    select distinct f.place, 'than ' || c.word[1]
     from folded as f
     cross join lateral regexp_matches(
       f.content collate "C",
@@ -218,14 +246,21 @@ as $$
       'g'
     ) as c (word)
   )
-  select coalesce(array_agg(m.mark order by m.mark collate "C"), '{}')
-  from marks as m;
+  select
+    f.place,
+    coalesce(
+      array_agg(m.mark order by m.mark collate "C") filter (where m.mark is not null), '{}'
+    )
+  from folded as f
+  left join marks as m on m.place = f.place
+  group by f.place
+  order by f.place;
 $$;
 
-comment on function memory.telling_marks(text) is
-'What makes similar texts different: their numbers and dates, how often they deny, some words with '
-'an opposite, and what comes second in a comparison (over, than). Sorted. Knows English, and the '
-'most common of these words in German, French and Spanish.';
+comment on function memory.telling_marks(text[]) is
+'What makes similar texts different, by their place: their numbers and dates, how often they deny, '
+'some words with an opposite, and what comes second in a comparison (over, than). Sorted. Knows '
+'English, and the most common of these words in German, French and Spanish.';
 
 create or replace function memory.telling_names(content text)
   returns text[]
