@@ -1275,14 +1275,17 @@ class Functions(Vectors):
     async def run_entry_upkeep(
         self, *, period: UpkeepPeriod | None = None, as_of: datetime | None = None
     ) -> list[UpkeepTask]:
-        """Upkeep of entries, safe to run twice.
-
-        daily: what has expired leaves the searches, except guarded entries, which
-        memory.expire_memory ends; 30 days without access lower the confidence by 0.05; what was
-        deleted or expired 30 days ago is deleted for good. weekly: entries that lack a vector are
-        queued, the keyword index takes in its pending list. monthly: entries move to the band of
-        their age (memory.retention_band), and so out of the search indexes. Returns how many rows
-        each task changed.
+        """Upkeep of entries, safe to run twice; a task changes at most 10,000 rows, the next run
+        goes on. daily: what has expired leaves the searches, guarded entries aside; 30 days without
+        access lower the confidence by 0.05; what was deleted or expired 30 days ago is deleted for
+        good. weekly: entries that lack a vector are queued; the keyword indexes take in their
+        pending lists; of 1000 entries the search vector is made again and repaired where it
+        differs; links are counted that lead from or to an entry of which nothing is left.
+        (memory.rebuild_vector_indexes rebuilds an approximate index, by a schedule of its own.)
+        monthly: entries move to the band of their age (memory.retention_band), and so out of the
+        search indexes; the indexes of entries, those of all tenants together, are measured. Returns
+        for each task how many rows it changed, and, if it measures, how many it looked at or found,
+        or a size in bytes.
 
         Errors: PM002.
         """

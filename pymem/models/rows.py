@@ -1189,6 +1189,7 @@ class UpkeepTask:
 
     task: str
     changed: int
+    measured: int
 
 
 @dataclass(frozen=True, slots=True)
