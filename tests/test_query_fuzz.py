@@ -16,7 +16,7 @@ from tests.conftest import Database
 
 AS_OF = datetime(2026, 3, 18, 12, tzinfo=UTC)
 STRINGS = 20_000
-QUERIES = 1_500
+QUERIES = 600
 
 # Words that are their own lexemes, and no stop words.
 WORDS = ["coffee", "tea", "milk", "sugar", "lemon", "cup", "bean", "leaf"]

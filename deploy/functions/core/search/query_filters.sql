@@ -214,7 +214,7 @@ declare
     )
   end;
   v_bands text[] := coalesce(condition.bands, '{active,aging,aged,archived}');
-  v_states text[] := '{active,aged}';
+  v_states text[] := '{active,aged}'::text[];
   v_ids uuid[] := condition.ids;
   v_excluded_ids uuid[] := condition.excluded_ids;
   v_tags text[] := condition.tags;
@@ -274,7 +274,7 @@ begin
   if not (include_archived or condition.with_archived) then
     v_bands := array_remove(v_bands, 'archived');
   elsif 'archived' = any (v_bands) then
-    v_states := '{active,aged,archived}';
+    v_states := '{active,aged,archived}'::text[];
   end if;
 
   if 'entry' = any (memory_types) and v_bands <> '{}' and v_entry_types is distinct from '{}' then

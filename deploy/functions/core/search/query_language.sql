@@ -120,7 +120,7 @@ declare
   v_position integer := 1;
   v_terms integer := 0;
   v_count integer := 0;
-  v_tokens memory.query_token[] := '{}';
+  v_tokens memory.query_token[] := '{}'::memory.query_token[];
   v_token memory.query_token;
   v_text text;
   v_value text;
@@ -213,7 +213,7 @@ begin
       v_count := v_count + 1;
       v_terms := v_terms + (v_token.kind in ('word', 'phrase', 'field'))::integer;
       if v_terms > 64 then
-        perform memory.refuse_complexity('more than 64 terms', '64 terms');
+        perform memory.refuse_complexity(v_terms || ' terms', '64 terms');
       end if;
     end if;
   end loop;
@@ -361,9 +361,9 @@ begin
       end if;
       v_to := v_from + 1;
     elsif v_parts[2] is not null then
-      v_to := v_from + interval '1 month';
+      v_to := (v_from + interval '1 month')::date;
     else
-      v_to := v_from + interval '1 year';
+      v_to := (v_from + interval '1 year')::date;
     end if;
   else
     case lower(value)
@@ -378,11 +378,11 @@ begin
         v_from := v_today - 1;
         v_to := v_today;
       when 'this_week' then
-        v_from := date_trunc('week', v_today::timestamp);
+        v_from := date_trunc('week', v_today::timestamp)::date;
         v_to := v_from + 7;
       when 'this_month' then
-        v_from := date_trunc('month', v_today::timestamp);
-        v_to := v_from + interval '1 month';
+        v_from := date_trunc('month', v_today::timestamp)::date;
+        v_to := (v_from + interval '1 month')::date;
       else return null;
     end case;
   end if;
@@ -689,10 +689,10 @@ comment on function memory.read_condition(
 'What a term of a query, or its negation, asks of a memory. Errors: PM007.';
 
 create or replace function memory.all_of(
-  ones anyarray,
-  others anyarray
+  ones text[],
+  others text[]
 )
-  returns anyarray
+  returns text[]
   language plpgsql
   immutable
   parallel safe
@@ -713,14 +713,14 @@ begin
 end;
 $$;
 
-comment on function memory.all_of(anyarray, anyarray) is
+comment on function memory.all_of(text[], text[]) is
 'The elements of both lists, each once; NULL is an empty list.';
 
 create or replace function memory.shared_of(
-  ones anyarray,
-  others anyarray
+  ones text[],
+  others text[]
 )
-  returns anyarray
+  returns text[]
   language plpgsql
   immutable
   parallel safe
@@ -741,7 +741,7 @@ begin
 end;
 $$;
 
-comment on function memory.shared_of(anyarray, anyarray) is
+comment on function memory.shared_of(text[], text[]) is
 'The elements that two lists have in common; NULL is the list of everything.';
 
 create or replace function memory.both_conditions(
@@ -783,8 +783,10 @@ begin
   v_both.bands := memory.shared_of(a.bands, b.bands);
   v_both.with_archived := a.with_archived or b.with_archived;
   v_both.is_flagged := coalesce(a.is_flagged, b.is_flagged);
-  v_both.ids := memory.shared_of(a.ids, b.ids);
-  v_both.excluded_ids := memory.all_of(a.excluded_ids, b.excluded_ids);
+  v_both.ids := memory.shared_of(a.ids::text[], b.ids::text[]);
+  v_both.excluded_ids := memory.all_of(
+    a.excluded_ids::text[], b.excluded_ids::text[]
+  );
   return v_both;
 end;
 $$;
@@ -808,7 +810,11 @@ begin
   if cardinality(ones) + cardinality(others) > 257
     or with_both and cardinality(ones) * cardinality(others) > 256
   then
-    perform memory.refuse_complexity('more than 256 alternatives', '256 alternatives');
+    perform memory.refuse_complexity(
+      cardinality(ones) || case when with_both then ' x ' else ' + ' end || cardinality(others)
+      || ' alternatives',
+      '256 alternatives'
+    );
   end if;
   if not with_both then
     return array(
@@ -850,15 +856,15 @@ declare
   v_token memory.query_token;
   v_condition memory.query_condition;
   v_operand memory.query_condition[];
-  v_topics text[] := '{}';
+  v_topics text[] := '{}'::text[];
   -- What is read of the open parentheses, one after the other, and for each (and for the whole
   -- query, the first) where its alternatives begin and where the last of them begins, which may
   -- grow by AND; whether it is negated, so that AND and OR change places; and its position.
-  v_found memory.query_condition[] := '{}';
-  v_first integer[] := '{1}';
-  v_last integer[] := '{1}';
-  v_negated boolean[] := '{f}';
-  v_opened integer[] := '{0}';
+  v_found memory.query_condition[] := '{}'::memory.query_condition[];
+  v_first integer[] := array[1];
+  v_last integer[] := array[1];
+  v_negated boolean[] := array[false];
+  v_opened integer[] := array[0];
   v_depth integer := 1;
   v_not boolean := false;
   v_operator text; -- what the next term is needed for; NULL if none is
