@@ -13,6 +13,8 @@ create table memory.entry_comparisons (
   embedding_version_id uuid,
   group_key uuid not null,
   text_key uuid not null,
+  signs bit(768),
+  is_copy boolean not null default false,
   compared_at timestamptz check (isfinite(compared_at)),
   primary key (tenant_id, entry_id),
   foreign key (tenant_id, entry_id) references memory.entries (tenant_id, id) on delete cascade
@@ -32,6 +34,10 @@ comment on column memory.entry_comparisons.group_key is
 comment on column memory.entry_comparisons.text_key is
 'Hash of its content in lower case with whitespace collapsed: equal texts are merged without a '
 'vector.';
+comment on column memory.entry_comparisons.signs is
+'On which side of 768 planes through the origin its vector lies (memory.signs_of).';
+comment on column memory.entry_comparisons.is_copy is
+'Whether another entry of its group, which is compared instead, has the same text.';
 comment on column memory.entry_comparisons.compared_at is
 'When it was compared; NULL while it waits.';
 

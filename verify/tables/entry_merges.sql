@@ -2,7 +2,8 @@
 
 begin;
 select
-  c.tenant_id, c.entry_id, c.version, c.embedding_version_id, c.group_key, c.text_key, c.compared_at
+  c.tenant_id, c.entry_id, c.version, c.embedding_version_id, c.group_key, c.text_key, c.signs,
+  c.is_copy, c.compared_at
 from memory.entry_comparisons as c
 where false;
 select m.tenant_id, m.merged_id, m.consolidation_id, m.merged_at, m.undone_at

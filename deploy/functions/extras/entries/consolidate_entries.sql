@@ -4,6 +4,34 @@ begin;
 
 set local role memory_owner;
 
+create or replace function memory.signs_of(embedding vector)
+  returns bit
+  language sql
+  immutable
+  strict
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select (
+    binary_quantize(embedding) || binary_quantize(
+      (subvector(p.pairs, 1, 96) + subvector(p.pairs, 97, 96))
+      || (subvector(p.pairs, 1, 96) - subvector(p.pairs, 97, 96))
+      || (subvector(p.pairs, 193, 96) + subvector(p.pairs, 289, 96))
+      || (subvector(p.pairs, 193, 96) - subvector(p.pairs, 289, 96))
+    )
+  )::bit(768)
+  from (
+    select
+      (subvector(embedding, 1, 192) + subvector(embedding, 193, 192))
+      || (subvector(embedding, 1, 192) - subvector(embedding, 193, 192)) as pairs
+    offset 0
+  ) as p;
+$$;
+
+comment on function memory.signs_of(vector) is
+'On which side of 768 planes through the origin a vector lies: of the axes, and of sums of four of '
+'them. Two vectors lie on different sides of a plane with a probability of their angle / 180 degrees.';
+
 create or replace function memory.refresh_entry_comparisons(
   tenant_id text,
   as_of timestamptz
@@ -12,6 +40,10 @@ create or replace function memory.refresh_entry_comparisons(
   language plpgsql
   volatile
   set search_path = pg_catalog, memory, public, pg_temp
+  set enable_nestloop = off -- without statistics of a new table, it would read one for each row
+  set enable_mergejoin = off
+  set work_mem = '64MB'
+  set jit = off
 as $$
 #variable_conflict use_column
 declare
@@ -26,13 +58,14 @@ declare
 begin
   -- In the order of ids: of two runs at once, one waits here for the other.
   insert into memory.entry_comparisons as c
-    (tenant_id, entry_id, version, embedding_version_id, group_key, text_key)
+    (tenant_id, entry_id, version, embedding_version_id, group_key, text_key, signs)
   select
     e.tenant_id, e.id, e.version, e.embedding_version_id,
     md5(
       jsonb_build_array(e.scope, e.user_id, e.persona_id, e.session_id, e.entry_type)::text
     )::uuid,
-    md5(lower(memory.collapse_whitespace(e.content)))::uuid
+    md5(lower(memory.collapse_whitespace(e.content)))::uuid,
+    memory.signs_of(e.embedding)
   from memory.entries as e
   left join memory.entry_comparisons as o on o.tenant_id = e.tenant_id and o.entry_id = e.id
   left join memory.entry_policies as p on p.tenant_id = e.tenant_id and p.scope = e.scope
@@ -48,6 +81,7 @@ begin
     embedding_version_id = excluded.embedding_version_id,
     group_key = excluded.group_key,
     text_key = excluded.text_key,
+    signs = excluded.signs,
     compared_at = null
   where (c.version, c.embedding_version_id)
     is distinct from (excluded.version, excluded.embedding_version_id);
@@ -67,6 +101,22 @@ begin
     for no key update of o skip locked
   ) as g
   where c.tenant_id = refresh_entry_comparisons.tenant_id and c.entry_id = g.entry_id;
+
+  -- Of equal texts, one is compared: one with a vector, rather one that has been compared before.
+  update memory.entry_comparisons as c
+  set is_copy = not c.is_copy
+  from (
+    select
+      o.entry_id, o.is_copy,
+      row_number() over (
+        partition by o.group_key, o.text_key
+        order by o.embedding_version_id is null, o.compared_at is null, o.entry_id
+      ) > 1 as should_be_copy
+    from memory.entry_comparisons as o
+    where o.tenant_id = refresh_entry_comparisons.tenant_id
+  ) as s
+  where c.tenant_id = refresh_entry_comparisons.tenant_id and c.entry_id = s.entry_id
+    and s.is_copy <> s.should_be_copy;
 end;
 $$;
 
@@ -74,7 +124,6 @@ comment on function memory.refresh_entry_comparisons(text, timestamptz) is
 'Makes the live entries of policy meridian, and no others, those of memory.entry_comparisons; new and '
 'changed ones, and those with a new vector, wait.';
 
--- The statement of each way is planned for the arrays it gets.
 create or replace function memory.find_similar_entries(
   tenant_id text,
   waiting uuid[],
@@ -90,7 +139,6 @@ create or replace function memory.find_similar_entries(
   volatile
   rows 100
   set search_path = pg_catalog, memory, public, pg_temp
-  set plan_cache_mode = force_custom_plan
   set enable_nestloop = off
   set enable_mergejoin = off
   set work_mem = '64MB'
@@ -99,99 +147,64 @@ as $$
 #variable_conflict use_column
 declare
   v_comparisons numeric;
-  v_ids uuid[];
-  v_groups bigint[];
-  v_waiting boolean[];
-  v_bits bit varying[];
   v_ones uuid[] := '{}';
   v_others uuid[] := '{}';
 begin
-  -- Of equal texts, one is compared; those that are alone in their group, never.
-  select
-    array_agg(r.entry_id order by r.entry_id), array_agg(r.group_number order by r.entry_id),
-    array_agg(r.is_waiting order by r.entry_id),
-    sum(r.group_size) filter (where r.is_waiting)
-  into v_ids, v_groups, v_waiting, v_comparisons
+  select sum(g.waiting * g.size) into v_comparisons
   from (
-    select
-      f.entry_id, f.is_waiting,
-      dense_rank() over (order by f.group_key) as group_number,
-      count(*) over (partition by f.group_key) as group_size
-    from (
-      select distinct on (c.group_key, c.text_key)
-        c.group_key, c.entry_id, w.id is not null as is_waiting
-      from memory.entry_comparisons as c
-      left join unnest(waiting) as w (id) on w.id = c.entry_id
-      where c.tenant_id = find_similar_entries.tenant_id and c.embedding_version_id is not null
-      order by c.group_key, c.text_key, w.id is not null, c.entry_id
-    ) as f
-  ) as r
-  where r.group_size > 1;
+    select count(w.id) as waiting, count(*)::numeric as size
+    from memory.entry_comparisons as c
+    left join unnest(waiting) as w (id) on w.id = c.entry_id
+    where c.tenant_id = find_similar_entries.tenant_id and not c.is_copy
+      and c.embedding_version_id is not null
+    group by c.group_key
+  ) as g;
 
-  if v_comparisons is null then
-    return;
-  elsif v_comparisons <= max_comparisons then
+  if v_comparisons <= max_comparisons then
     return query
     with vectors as materialized (
-      select
-        i.id, i.group_number, i.is_waiting,
-        l2_normalize(e.embedding) as direction
-      from unnest(v_ids, v_groups, v_waiting) as i (id, group_number, is_waiting)
-      join memory.entries as e
-        on e.tenant_id = find_similar_entries.tenant_id and e.id = i.id
-      where e.embedding is not null
+      select c.entry_id, c.group_key, w.id is not null as is_waiting, v.direction
+      from memory.entry_comparisons as c
+      join (
+        select e.id, l2_normalize(e.embedding) as direction
+        from memory.entries as e
+        where e.tenant_id = find_similar_entries.tenant_id and e.lifecycle_state = 'active'
+          and e.embedding is not null
+        offset 0
+      ) as v on v.id = c.entry_id
+      left join unnest(waiting) as w (id) on w.id = c.entry_id
+      where c.tenant_id = find_similar_entries.tenant_id and not c.is_copy
+        and c.embedding_version_id is not null
     )
-    select o.id, t.id, -(o.direction <#> t.direction)
+    select o.entry_id, t.entry_id, -(o.direction <#> t.direction)
     from vectors as o
-    join vectors as t on t.group_number = o.group_number
-    where o.is_waiting and (not t.is_waiting or o.id < t.id)
+    join vectors as t on t.group_key = o.group_key
+    where o.is_waiting and (not t.is_waiting or o.entry_id < t.entry_id)
       and (o.direction <#> t.direction) <= -min_similarity;
     return;
   end if;
 
-  -- Too many to compare each with each. Two directions lie on different sides of a plane through
-  -- the origin with a probability of their angle / 180 degrees. Entries whose 18 signs agree in one
-  -- of 42 rows of planes are candidates: 0.97 of those with a similarity of 0.92, 0.999 of those
-  -- with 0.95, and one in 10,000 of others. The planes are the axes, and sums of four of them.
-  select array_agg(s.bits order by s.position) into v_bits
-  from (
-    select
-      i.position,
-      binary_quantize(p.direction) || binary_quantize(
-        (subvector(p.pairs, 1, 96) + subvector(p.pairs, 97, 96))
-        || (subvector(p.pairs, 1, 96) - subvector(p.pairs, 97, 96))
-        || (subvector(p.pairs, 193, 96) + subvector(p.pairs, 289, 96))
-        || (subvector(p.pairs, 193, 96) - subvector(p.pairs, 289, 96))
-      ) as bits
-    from (
-      select
-        d.position, d.direction,
-        (subvector(d.direction, 1, 192) + subvector(d.direction, 193, 192))
-        || (subvector(d.direction, 1, 192) - subvector(d.direction, 193, 192)) as pairs
-      from (
-        select i.position, l2_normalize(e.embedding) as direction
-        from unnest(v_ids) with ordinality as i (id, position)
-        join memory.entries as e
-          on e.tenant_id = find_similar_entries.tenant_id and e.id = i.id
-        offset 0
-      ) as d
-      offset 0
-    ) as p
-  ) as s;
+  -- Too many to compare each with each. Candidates are those whose 18 signs agree in one of 42 rows
+  -- of planes: 0.97 of the pairs with a similarity of 0.92, 0.999 of those with 0.95, and one in
+  -- 10,000 of others. Of 768 signs of a pair with 0.92, 98 differ, and hardly ever 160.
   for v_row in 0 .. 41 loop
     select
       v_ones || coalesce(array_agg(m.one_id), '{}'),
       v_others || coalesce(array_agg(m.other_id), '{}')
     into v_ones, v_others
     from (
-      select o.id as one_id, t.id as other_id
-      from unnest(v_ids, v_groups, v_waiting, v_bits) as o (id, group_number, is_waiting, bits)
-      join unnest(v_ids, v_groups, v_waiting, v_bits) as t (id, group_number, is_waiting, bits)
-        on t.group_number = o.group_number
-          and substring(t.bits from v_row * 18 + 1 for 18)
-            = substring(o.bits from v_row * 18 + 1 for 18)
-      where o.is_waiting and (not t.is_waiting or o.id < t.id)
-        and bit_count(o.bits # t.bits) < 192
+      select o.entry_id as one_id, t.entry_id as other_id
+      from memory.entry_comparisons as o
+      join memory.entry_comparisons as t
+        on t.group_key = o.group_key
+          and substring(t.signs from v_row * 18 + 1 for 18)::bit(18)::integer
+            = substring(o.signs from v_row * 18 + 1 for 18)::bit(18)::integer
+      where o.tenant_id = find_similar_entries.tenant_id
+        and t.tenant_id = find_similar_entries.tenant_id
+        and not o.is_copy and not t.is_copy
+        and o.compared_at is null and (t.compared_at is not null or o.entry_id < t.entry_id)
+        and bit_count(o.signs # t.signs)
+          < greatest(160, 768 * acos(min_similarity) / pi() + 62)
     ) as m;
   end loop;
   return query
@@ -227,6 +240,9 @@ create or replace function memory.cluster_entries(
   language plpgsql
   volatile
   set search_path = pg_catalog, memory, public, pg_temp
+  set enable_nestloop = off -- as above
+  set enable_mergejoin = off
+  set work_mem = '64MB'
   set jit = off
 as $$
 #variable_conflict use_column

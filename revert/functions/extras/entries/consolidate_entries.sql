@@ -14,5 +14,6 @@ drop function memory.take_waiting_entries(text,integer,boolean);
 drop function memory.cluster_entries(text,uuid[],double precision);
 drop function memory.find_similar_entries(text,uuid[],double precision,bigint);
 drop function memory.refresh_entry_comparisons(text,timestamp with time zone);
+drop function memory.signs_of(public.vector);
 
 commit;

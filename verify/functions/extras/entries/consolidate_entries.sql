@@ -2,6 +2,7 @@
 
 begin;
 select
+  'memory.signs_of(public.vector)'::regprocedure,
   'memory.refresh_entry_comparisons(text,timestamp with time zone)'::regprocedure,
   'memory.find_similar_entries(text,uuid[],double precision,bigint)'::regprocedure,
   'memory.cluster_entries(text,uuid[],double precision)'::regprocedure,
