@@ -43,10 +43,11 @@ values
   '{memory_writer}',
   '{store_episode,store_episodes,store_fact,store_facts,store_rule,create_link,entity_create,entity_update,entity_merge,entity_unmerge,get_memory,confirm_memory,forget_memory,
     restore_memory,recall,
-    create_entry,update_entry,delete_entry,archive_entry,rate_entry,get_entry}'
+    create_entry,update_entry,delete_entry,archive_entry,rate_entry,get_entry,import_entries}'
 ),
 -- search, which changes nothing
-('{memory_reader,memory_writer}', '{semantic_search,keyword_search,hybrid_search,search,rank_memories,recall_explain,context,query,query_topic}'),
+('{memory_reader,memory_writer}', '{semantic_search,keyword_search,hybrid_search,search,rank_memories,recall_explain,context,query,query_topic,
+    export_entries}'),
 -- the strict store
 ('{memory_writer}', '{write_memory,query_memory,retrieve_entries}'),
 ('{memory_worker}', '{expire_memory}'),

@@ -149,6 +149,9 @@ store_facts(jsonb_build_array(jsonb_build_object('subject', 'x', 'predicate', 'i
 store_rule(content => :content, scope => :scope, idempotency_key => :idempotency_key)
 store_rule('x', source_butler => :butler, source_episode_id => :episode)
 store_rule('x', embedding => :vector, embedding_version_id => :active)
+import_entries(jsonb_build_array(jsonb_build_object('content', :content, 'scope', :scope, 'idempotency_key', :idempotency_key, 'related', jsonb_build_array('mem-2026-03-01-001'), 'id', :fact)))
+import_entries(jsonb_build_array(jsonb_build_object('entry_id', 'mem-2026-03-01-001', 'content', 'coffee'))); export_entries()
+export_entries(include_deleted => true)
 
 # The strict store
 write_memory(entry => jsonb_build_object('content', :content, 'scope', jsonb_build_object('user_id', :user_id), 'metadata', jsonb_build_object('category', 'note', 'confidence', 0.9, 'importance', 'low', 'source', 'user'), 'id', :idempotency_key), requested_by => :actor)

@@ -12,7 +12,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
@@ -57,6 +57,9 @@ class Known:
     key: str | None = None
     deleted: bool = False
     said: dict[str, Any] = field(default_factory=dict)
+
+
+_KNOWN = [each.name for each in fields(Known)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +244,10 @@ class _Run:
     def _save(self) -> None:
         if self._is_saved:
             return
-        files = {name: asdict(known) for name, known in sorted(self._known.items())}
+        files = {
+            name: {key: getattr(known, key) for key in _KNOWN}
+            for name, known in sorted(self._known.items())
+        }
         text = json.dumps({"format": 1, "files": files}, ensure_ascii=False, indent=0)
         _write(self._folder / STATE, text.encode())
         self._is_saved = True
@@ -277,12 +283,14 @@ class _Run:
         await self._follow_renames()
         # A file that reads as its entry is rendered needs no parsing.
         same = await self._unchanged_files() if one_way else set()
+        # The keys are kept first: after an interruption they find what has been stored.
+        for name in self._files:
+            if name not in self._known and not _is_tombstone(name):
+                self._know(name, Known(key=uuid4().hex))
+        self._save()
         again: list[tuple[str, dict[str, Any]]] = []
         for batch in _batches(self._elements(same, one_way)):
-            if any(known.key for name, _ in batch if (known := self._known.get(name))):
-                self._save()  # the keys first: after an interruption they find what was stored
             again += await self._import(batch)
-            self._save()
         # What was missing may have come with a later batch.
         for batch in _batches(iter(again)):
             await self._import(batch, is_again=True)
@@ -395,10 +403,7 @@ class _Run:
             version = element["version"] if "created_at" in element else 0
             element["base_version"] = version
         else:
-            if known is None or known.key is None:
-                known = Known(key=uuid4().hex)
-                self._know(name, known)
-            element["idempotency_key"] = f"file:{known.key}"
+            element["idempotency_key"] = f"file:{self._known[name].key}"
         if self._prefer == "files":
             element.pop("base_version", None)
         return element

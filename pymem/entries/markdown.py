@@ -220,7 +220,7 @@ def _nodes(body: str) -> dict[str, tuple[Node, Node]]:
 def _is_null(node: Node) -> bool:
     return (
         isinstance(node, ScalarNode)
-        and node.style is None
+        and not node.style
         and node.value in ("", "~", "null", "Null", "NULL")
     )
 
