@@ -351,7 +351,9 @@ time_words_folded_key                                  words are everybody's: no
 # What memory_reader may read of views, and, for their sake, columns of tables. Nobody may do anything
 # else with a relation.
 READABLE_VIEWS = "memory_overview event_feed provenance rule_outcomes"
-READABLE_TABLES = "episodes facts rules entries rule_applications memory_events memory_links tombstones"
+READABLE_TABLES = (
+    "episodes facts rules entries rule_applications memory_events memory_links tombstones"
+)
 
 # Columns of the views that the planner has statistics of: words that are the same for every tenant, and
 # names of scopes and butlers, which searches are planned by (docs/security.md).

@@ -22,6 +22,7 @@ DIAGRAMS = {
     "Facts": ("fact", "lifecycle_state"),
     "Rules": ("rule", "lifecycle_state"),
     "Maturity of rules": ("rule", "maturity"),
+    "Entries": ("entry", "lifecycle_state"),
     "Entities": ("entity", "lifecycle_state"),
 }
 

@@ -14,6 +14,7 @@ import pytest
 from pymem import Memory
 from pymem.errors import InvalidArgumentError, NotFoundError
 from pymem.tools import GROUPS, TOOLS, answer_call, error_for_agents, select_tools
+from pymem.tools.reading import DEFAULT_TYPES
 from tests.conftest import Database
 from tests.test_mcp_server import call, connected, refused
 
@@ -93,8 +94,8 @@ async def test_little_is_found_for_a_reason_that_is_told(database: Database) -> 
         assert set(context) == {"context"}
         counted = await call(client, "memory_stats")
         assert counted["scopes"] == [
-            {"scope": "home", "episodes": 1, "facts": 1, "rules": 0},
-            {"scope": "global", "episodes": 0, "facts": 0, "rules": 1},
+            {"scope": "home", "episodes": 1, "facts": 1, "rules": 0, "entries": 0},
+            {"scope": "global", "episodes": 0, "facts": 0, "rules": 1, "entries": 0},
         ]
         rule = next(one["id"] for one in found["results"] if one["memory_type"] == "rule")
         await call(client, "memory_forget", memory_type="rule", memory_id=rule)
@@ -104,6 +105,24 @@ async def test_little_is_found_for_a_reason_that_is_told(database: Database) -> 
             "Nothing has scope 'garden'. Pass one of scopes as butler, or call memory_search with "
             "scope '*' to look everywhere."
         )
+
+
+async def test_entries_are_searched_on_request(database: Database) -> None:
+    assert database.value("select memory.default_type_names()") == list(DEFAULT_TYPES)
+    async with connected(database.login("a")) as client:
+        await call(client, "memory_store_rule", content="Offer milk", scope="home")
+        none = await call(client, "memory_search", query="tea", types=["entry"], scope="home")
+        database.query("select id from memory.create_entry('# Green tea', scope => 'home')")
+        found = await call(client, "memory_search", query="tea", types=["entry"])
+        unasked = await call(client, "memory_search", query="tea")
+        stats = await call(client, "memory_stats", scope="home")
+
+    assert none["searched"] == {"entry": 0}
+    assert none["hint"] == "There are no entries in scope 'home': leave out types."
+    assert [result["content"] for result in found["results"]] == ["# Green tea"]
+    assert unasked["searched"] == {"episode": 0, "fact": 0, "rule": 1}
+    assert stats["entries"]["active"] == 1
+    assert "hint" not in stats
 
 
 async def test_a_butler_is_told_how_to_look_further(database: Database) -> None:
@@ -246,8 +265,8 @@ async def test_errors_say_how_to_go_on(database: Database) -> None:
         assert message.startswith("limit should be a valid integer")
         assert "1 to 1000" in hint
         message, hint = await error("memory_search", query="tea", types=["dreams"])
-        assert message.startswith("types.0 should be 'episode', 'fact' or 'rule'")
-        assert "Valid: episode, fact, rule." in hint
+        assert message.startswith("types.0 should be 'episode', 'fact', 'rule' or 'entry'")
+        assert "Valid: episode, fact, rule, entry." in hint
         message, hint = await error("memory_store_fact", subject="Ada")
         assert message == "predicate is missing; content is missing"
         message, hint = await error("memory_get", memory_type="fact", memory_id="Ada's tea")

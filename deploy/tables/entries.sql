@@ -167,7 +167,8 @@ comment on table memory.entries is
 'Free-form memories in Markdown: facts, preferences, patterns and notes. They are edited in place, '
 'with a version; earlier versions are in memory.memory_history.';
 comment on column memory.entries.entry_id is
-'mem-YYYY-MM-DD-NNN: the day it was created, in UTC, and its number on that day (memory.next_entry_id).';
+'mem-YYYY-MM-DD-NNN: the day it was created, in UTC, and its number on that day '
+'(memory.next_entry_id).';
 comment on column memory.entries.title is
 'First heading of the content, else its first line (memory.entry_title); maintained by trigger.';
 comment on column memory.entries.content is 'Markdown, at most 1 MiB, stored byte for byte.';
@@ -177,8 +178,8 @@ comment on column memory.entries.tags is 'JSON array of labels, each once.';
 comment on column memory.entries.keywords is
 'JSON array of words by which it is also found.';
 comment on column memory.entries.importance is
-'How much it matters, 0..10, for the composite score; memory.importance_word says it as low, medium '
-'or high.';
+'How much it matters, 0..10, for the composite score; memory.importance_word says it as low, '
+'medium or high.';
 comment on column memory.entries.confidence is
 'How reliable it is, 0..1. Changes in steps (memory.rate_entry, memory.run_entry_upkeep).';
 comment on column memory.entries.decay_rate is
@@ -247,8 +248,8 @@ create table memory.entry_policies (
 );
 
 comment on table memory.entry_policies is
-'How the entries of a scope may be written and read; "*": of all scopes without a row of their own. '
-'Without any row: meridian.';
+'How the entries of a scope may be written and read; "*": of all scopes without a row of their '
+'own. Without any row: meridian.';
 comment on column memory.entry_policies.policy is
 'meridian: entries are created, edited, consolidated, and lose confidence when unused. billy: they '
 'are only written on explicit request (memory.write_memory), never changed, and traced.';

@@ -39,8 +39,8 @@ execute function memory.audit_event('entry', 'entry_confirmed');
 
 create or replace trigger audit_updated
 after update of
-content, version, entry_type, category, tags, keywords, importance, confidence, source, trust, scope,
-expires_at, flagged_at, metadata, idempotency_key, text_search_config
+content, version, entry_type, category, tags, keywords, importance, confidence, source, trust,
+scope, expires_at, flagged_at, metadata, idempotency_key, text_search_config
 on memory.entries
 for each row when (
   (

@@ -66,8 +66,8 @@ comment on column memory.queried_memory.band is
 comment on column memory.queried_memory.edited_at is
 'Last edit of an entry; otherwise when it was created.';
 comment on column memory.queried_memory.hops is
-'0 if it is tagged with a word of the query, else the number of links from the nearest entry that is '
-'or that fits by itself; NULL if no link leads to it.';
+'0 if it is tagged with a word of the query, else the number of links from the nearest entry that '
+'is or that fits by itself; NULL if no link leads to it.';
 comment on column memory.queried_memory.linked is
 'Share of its missing relevance (1 - relevance) that a tag, or links from entries that fit, add, '
 '0..1.';

@@ -1919,7 +1919,7 @@ class Functions(Vectors):
         return result
 
     async def list_sensitive_patterns(self) -> list[SensitivePattern]:
-        """What counts as sensitive for the tenant, built in (memory.sensitive_patterns) or added."""
+        """What counts as sensitive for a tenant, built in (memory.sensitive_patterns) or added."""
         return await self._rows(SensitivePattern, "list_sensitive_patterns")
 
     # functions/extras/entries/write_memory

@@ -42,9 +42,10 @@ class _Stats(Arguments):
     "whether there is anything to search, and in which scopes.",
     answer="episodes (total, unconsolidated, backlog_age_hours, consolidated, failed, dead_letter, "
     "expired; always for all scopes), facts (active, fading, superseded, expired, retracted), "
-    "rules (candidate, established, proven, anti_pattern, forgotten), embeddings (pending); "
+    "rules (candidate, established, proven, anti_pattern, forgotten), entries (active, aging, "
+    "aged, archived, guarded, expired, deleted, flagged), embeddings (pending); "
     "without scope, or with '*', also scopes: every scope, largest first, with its numbers of "
-    "searchable episodes, facts and rules.",
+    "searchable episodes, facts, rules and entries.",
     example={"scope": "travel"},
     reads_only=True,
 )
@@ -52,9 +53,10 @@ async def _stats(memory: Memory, arguments: _Stats) -> dict[str, Any]:
     stats = await memory.memory_stats(scope=arguments.scope)
     if arguments.scope in (None, "*"):
         return stats | {"scopes": to_json(await memory.list_scopes())}
-    if not any([*stats["facts"].values(), *stats["rules"].values()]):
+    kinds = ("facts", "rules", "entries")
+    if not any(number for kind in kinds for number in stats[kind].values()):
         return stats | await explain_little(
-            memory, ("fact", "rule"), arguments.scope, nothing_found=True
+            memory, ("fact", "rule", "entry"), arguments.scope, nothing_found=True
         )
     return stats
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -21,7 +21,8 @@ from pymem.tools.coercions import Labels, Timestamp, Word
 from pymem.tools.scopes import explain_little
 from pymem.tools.tool import Arguments, Group, tool
 
-_TYPES = get_args(MemoryType)
+DEFAULT_TYPES: tuple[MemoryType, ...] = ("episode", "fact", "rule")
+"""What a search looks at that names no types (memory.default_type_names)."""
 
 Query = Annotated[str, Field(max_length=65536)]
 
@@ -38,7 +39,7 @@ async def _answer(
     # Counting is slow in a large memory, so count only if the results do not answer the question.
     if len(found) < limit and not any(scope in (None, "*", one.scope) for one in found):
         answer |= await explain_little(
-            memory, types or _TYPES, scope, chose_types=bool(types), nothing_found=not found
+            memory, types or DEFAULT_TYPES, scope, chose_types=bool(types), nothing_found=not found
         )
     return answer
 
@@ -46,7 +47,7 @@ async def _answer(
 class _Search(Arguments):
     query: Query = Field(description="What to look for, as keywords or a question.")
     types: Labels[MemoryTypeWord] | None = Field(
-        None, description="Only these types; default: all."
+        None, description="Only these types; default: episode, fact and rule."
     )
     scope: SearchScope | None = None
     mode: Word[Mode] | None = Field(
@@ -67,7 +68,8 @@ class _Search(Arguments):
     "memory_search",
     _Search,
     group="reading",
-    description="Search episodes, facts and rules, best match first. Use it to look something up, "
+    description="Search episodes, facts and rules, and with types also entries, best match first. "
+    "Use it to look something up, "
     "to find the id of a memory, or to check what is stored before you store it again. To gather "
     "what matters for a task, use memory_recall; for a prompt, memory_context.",
     answer="results (each with memory_type, id, content, scope, effective_confidence after decay, "

@@ -88,9 +88,9 @@ end;
 $$;
 
 comment on function memory.delete_entry(text, boolean, timestamptz) is
-'Deletes an entry: no search finds it, memory.restore_memory brings it back within 30 days, and then '
-'upkeep deletes it for good. permanent: at once, with its history; its links resolve as expired. '
-'Returns false for an unknown id. Errors: PM002.';
+'Deletes an entry: no search finds it, memory.restore_memory brings it back within 30 days, and '
+'then upkeep deletes it for good. permanent: at once, with its history; its links resolve as '
+'expired. Returns false for an unknown id. Errors: PM002.';
 grant execute on function memory.delete_entry to memory_writer;
 
 create or replace function memory.archive_entry(
@@ -236,10 +236,10 @@ $$;
 
 comment on function memory.rate_entry(text, text, text, timestamptz) is
 'What became of an entry, and its new confidence (memory.confidence_step): used, to good effect; '
-'confirmed or contradicted by the user; conflicting with a newer entry, by_entry, which is linked as '
-'contradicting it and counts once; outdated. Confirming also makes an aged or archived one active. '
-'Errors: PM001 unknown id, PM002, PM003 deleted or expired, PM004 by_entry derives from it or '
-'supersedes it, PM008 guarded.';
+'confirmed or contradicted by the user; conflicting with a newer entry, by_entry, which is linked '
+'as contradicting it and counts once; outdated. Confirming also makes an aged or archived one '
+'active. Errors: PM001 unknown id, PM002, PM003 deleted or expired, PM004 by_entry derives from it '
+'or supersedes it, PM008 guarded.';
 grant execute on function memory.rate_entry to memory_writer;
 
 create or replace function memory.get_entry(
@@ -281,9 +281,9 @@ $$;
 
 comment on function memory.get_entry(text, timestamptz) is
 'An entry in any state as a JSON object: its columns except vectors, and importance_word, tier '
-'(memory.confidence_tier), band (of its age) and related, the ids of entries that it names and that '
-'are not deleted. Counts as a reference to it. NULL for an unknown id. Errors: PM002 malformed id, '
-'PM008 guarded.';
+'(memory.confidence_tier), band (of its age) and related, the ids of entries that it names and '
+'that are not deleted. Counts as a reference to it. NULL for an unknown id. Errors: PM002 '
+'malformed id, PM008 guarded.';
 grant execute on function memory.get_entry to memory_writer;
 
 create or replace function memory.age_entries(

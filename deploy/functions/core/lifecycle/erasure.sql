@@ -377,12 +377,11 @@ comment on function memory.erase_subject(text, boolean, boolean) is
 'Deletes what the memory contains about a person or thing, in one transaction and permanently: '
 'facts about the name or an entity with that name, the episodes they were drawn from, the entity, '
 'the entries of a user with that name, and, with mentions (the default), every memory whose text, '
-'tags or metadata contain one of its names as whole words; with their vectors, history, applications '
-'and keys. Turns that follow a '
-'deleted turn are embedded again. Links and tombstones stay, without content; events contain none. '
-'Returns what was erased, or with dry_run would be. Does not cover what is stored at the same '
-'time: call memory.verify_erasure afterwards. VACUUM removes the bytes from disk; backups keep '
-'them until they are deleted. Errors: PM002.';
+'tags or metadata contain one of its names as whole words; with their vectors, history, '
+'applications and keys. Turns that follow a deleted turn are embedded again. Links and tombstones '
+'stay, without content; events contain none. Returns what was erased, or with dry_run would be. '
+'Does not cover what is stored at the same time: call memory.verify_erasure afterwards. VACUUM '
+'removes the bytes from disk; backups keep them until they are deleted. Errors: PM002.';
 grant execute on function memory.erase_subject to memory_admin;
 
 create or replace function memory.verify_erasure(subject text)

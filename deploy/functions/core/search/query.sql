@@ -61,11 +61,11 @@ end;
 $$;
 
 comment on function memory.find_matches(
-  text[], text, memory.query_condition[], text[], text, vector, text, boolean, text, integer, float8,
-  memory.settings, timestamptz
+  text[], text, memory.query_condition[], text[], text, vector, text, boolean, text, integer,
+  float8, memory.settings, timestamptz
 ) is
-'What memory.query and memory.retrieve_entries return: the memories that meet one of the conditions, '
-'ranked by memory.rank_matches. Conditions apply before ranking.';
+'What memory.query and memory.retrieve_entries return: the memories that meet one of the '
+'conditions, ranked by memory.rank_matches. Conditions apply before ranking.';
 
 create or replace function memory.query(
   query text,
@@ -117,9 +117,9 @@ comment on function memory.query(
 'Memories of all types (NULL) or some that meet a query in the query language '
 '(docs/query-language.md), such as: deadline AND tag:work AND created:last_month. Words rank by '
 'meaning and words; everything else is a condition, applied before ranking. sort: relevance '
-'(composite score), created, updated, accessed, confidence, importance (highest or latest first) or '
-'title. embedding: the vector of memory.query_topic. Entries of very low confidence come only if '
-'there is nothing else, aged ones only to fill up the answer, archived ones only with '
+'(composite score), created, updated, accessed, confidence, importance (highest or latest first) '
+'or title. embedding: the vector of memory.query_topic. Entries of very low confidence come only '
+'if there is nothing else, aged ones only to fill up the answer, archived ones only with '
 'include_archived or is:archived. scope and min_relevance as in memory.search. Changes nothing. '
 'Errors: PM002, PM004 vector from another embedding version, PM007 malformed query.';
 grant execute on function memory.query to memory_writer, memory_reader;
@@ -249,12 +249,12 @@ comment on function memory.retrieve_entries(
   text[], boolean, text, float8, vector, uuid, timestamptz
 ) is
 'Entries for a question in plain words or, if is_expression, in the query language '
-'(docs/query-language.md), best first, and counts an access to each. mode: hybrid, by meaning, words '
-'and links; semantic; keyword; graph, which starts at entries tagged with one of the tags or a word of '
-'the query and follows their related_to links. Only entries of one of the entry_types, with one of '
-'the tags, a confidence in the range, created in the interval (both ends included), and none of '
-'exclude_ids. sort, min_relevance, include_archived, scope: as in memory.query. Errors: PM002, PM004 '
-'vector from another embedding version, PM007 malformed query.';
+'(docs/query-language.md), best first, and counts an access to each. mode: hybrid, by meaning, '
+'words and links; semantic; keyword; graph, which starts at entries tagged with one of the tags or '
+'a word of the query and follows their related_to links. Only entries of one of the entry_types, '
+'with one of the tags, a confidence in the range, created in the interval (both ends included), '
+'and none of exclude_ids. sort, min_relevance, include_archived, scope: as in memory.query. '
+'Errors: PM002, PM004 vector from another embedding version, PM007 malformed query.';
 grant execute on function memory.retrieve_entries to memory_writer;
 
 commit;

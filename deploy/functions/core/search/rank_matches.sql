@@ -285,11 +285,11 @@ comment on function memory.rank_matches(
   text[], text, text, vector, text, text[], uuid[], uuid[], text[], boolean, boolean, text, integer,
   float8, float8, memory.settings, timestamptz
 ) is
-'The memories that fit a topic, all or among the given ones (types and ids at the same places), best '
-'first or in the order of sort. mode: hybrid, by meaning, words and links; semantic; keyword; or '
-'graph, which follows links from entries tagged with graph_tags or a word of the topic. Without a '
-'topic, all that are given; free_ids are those that need not fit the topic. Aged entries only fill up '
-'the answer unless with_aged, and those of very low confidence are left out if there is anything '
-'else, unless with_unreliable.';
+'The memories that fit a topic, all or among the given ones (types and ids at the same places), '
+'best first or in the order of sort. mode: hybrid, by meaning, words and links; semantic; keyword; '
+'or graph, which follows links from entries tagged with graph_tags or a word of the topic. Without '
+'a topic, all that are given; free_ids are those that need not fit the topic. Aged entries only '
+'fill up the answer unless with_aged, and those of very low confidence are left out if there is '
+'anything else, unless with_unreliable.';
 
 commit;

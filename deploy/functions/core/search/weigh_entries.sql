@@ -78,8 +78,8 @@ $$;
 
 comment on function memory.near_among(text[], uuid[], vector, memory.settings, timestamptz) is
 'The similarities (weight) of the given memories to a vector, types and ids at the same places. Of '
-'more than 3000, only live ones, and with an approximate index only the nearest, if these are 100 or '
-'more.';
+'more than 3000, only live ones, and with an approximate index only the nearest, if these are 100 '
+'or more.';
 
 create or replace function memory.weigh_among(
   memory_types text[],
@@ -193,8 +193,8 @@ comment on function memory.weigh_among(
   timestamptz
 ) is
 'The depth most relevant of the given memories, types and ids at the same places, weighed as by '
-'memory.weigh_memories; unordered. Words of an entry that is not live count alike, because only the '
-'live ones make up the corpus.';
+'memory.weigh_memories; unordered. Words of an entry that is not live count alike, because only '
+'the live ones make up the corpus.';
 grant execute on function memory.weigh_among to memory_owner;
 
 create or replace function memory.list_archive(

@@ -61,7 +61,7 @@ create or replace function memory.without_code(content text)
     when content ~ '```|~~~'
     then (
       select coalesce(string_agg(c.part, '' order by c.position) filter (where not c.is_code), '')
-      from memory.split_code(content) as c
+      from memory.split_code(content) as c -- noqa: RF03
     )
     else content
   end;
@@ -89,8 +89,8 @@ create or replace function memory.entry_title(content text)
 
 comment on function memory.entry_title(text) is
 'The title of a Markdown text: its first heading, else its first line that is not blank, without '
-'markup of headings, lists and quotes; at most 200 characters. Headings in blocks of code and after '
-'the first 64 KiB do not count.';
+'markup of headings, lists and quotes; at most 200 characters. Headings in blocks of code and '
+'after the first 64 KiB do not count.';
 grant execute on function memory.entry_title
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
@@ -227,9 +227,9 @@ create or replace function memory.initial_confidence(
   end))::float8;
 
 comment on function memory.initial_confidence(text, boolean, boolean, float8) is
-'The confidence of a new entry by its source: 0.95 if the user stated it, less 0.10 if vaguely, plus '
-'0.05 if repeatedly; 0.50 if derived and 0.80 if imported, but not above source_confidence, that of '
-'what it comes from; 0.70 as an observation (interaction, system, tool). Range 0..1.';
+'The confidence of a new entry by its source: 0.95 if the user stated it, less 0.10 if vaguely, '
+'plus 0.05 if repeatedly; 0.50 if derived and 0.80 if imported, but not above source_confidence, '
+'that of what it comes from; 0.70 as an observation (interaction, system, tool). Range 0..1.';
 grant execute on function memory.initial_confidence
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
@@ -265,8 +265,8 @@ create or replace function memory.confidence_tier(confidence float8)
   end;
 
 comment on function memory.confidence_tier(float8) is
-'How a retrieval treats an entry of this confidence: featured (from 0.9), normal (0.7), warned (0.5), '
-'or last_resort, returned only if there is nothing else.';
+'How a retrieval treats an entry of this confidence: featured (from 0.9), normal (0.7), warned '
+'(0.5), or last_resort, returned only if there is nothing else.';
 grant execute on function memory.confidence_tier
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 
@@ -306,8 +306,8 @@ create or replace function memory.band_of_entry(
   end;
 
 comment on function memory.band_of_entry(text, timestamptz, timestamptz, timestamptz) is
-'The band of an entry at as_of, whether or not upkeep has run: archived if it was archived, else that '
-'of its age since it was last edited or confirmed.';
+'The band of an entry at as_of, whether or not upkeep has run: archived if it was archived, else '
+'that of its age since it was last edited or confirmed.';
 grant execute on function memory.band_of_entry to memory_search;
 
 create or replace function memory.retention_priority(

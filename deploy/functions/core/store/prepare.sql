@@ -270,7 +270,7 @@ create or replace function memory.render_entry(
     'entry',
     content || ' ' || (
       select coalesce(string_agg(w.word, ' '), '')
-      from jsonb_array_elements_text(tags || keywords) as w (word)
+      from jsonb_array_elements_text(tags || keywords) as w (word) -- noqa: RF03
     )
   );
 

@@ -24,8 +24,8 @@ as $$
 $$;
 
 comment on function memory.next_entry_id(text, timestamptz) is
-'A new id mem-YYYY-MM-DD-NNN: the day in UTC and its next number, of three digits or more. Numbers of '
-'transactions that are rolled back are given again.';
+'A new id mem-YYYY-MM-DD-NNN: the day in UTC and its next number, of three digits or more. Numbers '
+'of transactions that are rolled back are given again.';
 
 create or replace function memory.find_entry(
   tenant_id text,
@@ -388,12 +388,12 @@ comment on function memory.create_entry(
   jsonb, vector, uuid, text, timestamptz
 ) is
 'Stores a memory in Markdown and returns its ids, its title and whether memory.consolidate_entries '
-'is due. entry_type: fact, preference, pattern or note. confidence, 0..1: NULL is that of its source '
-'(memory.initial_confidence). related: ids of other entries, either form. importance: 0..10 '
-'(memory.importance_of for low, medium, high). expires_at: from when it is no longer found. Creating '
-'again with the same idempotency_key returns the first entry. Errors: PM002 invalid argument, PM001 '
-'unknown related entry, PM004 key used for another entry, PM008 the policy of the scope demands '
-'memory.write_memory.';
+'is due. entry_type: fact, preference, pattern or note. confidence, 0..1: NULL is that of its '
+'source (memory.initial_confidence). related: ids of other entries, either form. importance: 0..10 '
+'(memory.importance_of for low, medium, high). expires_at: from when it is no longer found. '
+'Creating again with the same idempotency_key returns the first entry. Errors: PM002 invalid '
+'argument, PM001 unknown related entry, PM004 key used for another entry, PM008 the policy of the '
+'scope demands memory.write_memory.';
 grant execute on function memory.create_entry to memory_writer;
 
 create or replace function memory.update_entry(
@@ -573,8 +573,8 @@ comment on function memory.update_entry(
 'whole; category '''' and expires_at ''infinity'' clear them. The version before is kept in the '
 'history. The entry is embedded again only if its content changed; it becomes active and is no '
 'longer flagged for review. An update that changes nothing makes no version. expected_version: the '
-'version that the caller has read. Errors: PM001 unknown id, PM002 invalid argument, PM003 deleted or '
-'expired, PM004 another version, PM008 guarded.';
+'version that the caller has read. Errors: PM001 unknown id, PM002 invalid argument, PM003 deleted '
+'or expired, PM004 another version, PM008 guarded.';
 grant execute on function memory.update_entry to memory_writer;
 
 commit;

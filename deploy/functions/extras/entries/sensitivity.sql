@@ -325,7 +325,7 @@ as $$
 $$;
 
 comment on function memory.list_sensitive_patterns() is
-'What counts as sensitive for the tenant, built in (memory.sensitive_patterns) or added.';
+'What counts as sensitive for a tenant, built in (memory.sensitive_patterns) or added.';
 grant execute on function memory.list_sensitive_patterns to memory_admin;
 
 commit;
