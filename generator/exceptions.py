@@ -157,7 +157,7 @@ NULLABLE = {
     "session_id last_confirmed_at last_referenced_at similarity semantic_rank keyword_score "
     "keyword_rank rrf_score meaning words neighbor_boost session_boost named_boost time_boost "
     "relevance recency updates_id",
-    "RelatedMemory": "scope subject predicate content",
+    "RelatedMemory": "scope subject predicate content entry_id title",
     "SensitivePattern": "country",
     "StoredFact": "superseded_id",
     "WrittenEntry": "id entry_id reason",
@@ -200,6 +200,8 @@ WORDS = {
     "EntrySource": "entries.source",
     "EntryOutcome": "rate_entry(outcome)",
     "UpkeepPeriod": "run_entry_upkeep(period)",
+    "RetrievalMode": "retrieve_entries(mode)",
+    "SortOrder": "query(sort)",
 }
 """Names of lists of words, and where each is declared: a column's CHECK or a check of an argument.
 

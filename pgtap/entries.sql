@@ -322,7 +322,7 @@ select results_eq(
 select is(
   memory_test.error_of(format($$ select memory.update_entry(%L, 'x', expected_version => 2) $$, :'tea_id')),
   format('PM004 | entry %s has version 3, not 2', :'tea_id')
-    || ' | It was changed since you read it: read it again, and repeat your change on that.',
+    || ' | It was changed since you read it: read version 3, and repeat your change on that.',
   'an update of an older version is refused'
 );
 select results_eq(

@@ -96,6 +96,12 @@ class LLMError(PymemError):
     code = "38000"
 
 
+class EmbeddingError(PymemError):
+    """The embedding engine failed, so there is no vector (SQLSTATE 38000)."""
+
+    code = "38000"
+
+
 class DatabaseError(PymemError):
     """The database failed because of a bug or a broken installation, not an argument."""
 

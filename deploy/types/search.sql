@@ -197,7 +197,9 @@ create type memory.related_memory as (
   direction text,
   from_type text,
   from_id uuid,
-  linked_at timestamptz
+  linked_at timestamptz,
+  entry_id text,
+  title text
 );
 
 comment on type memory.related_memory is
@@ -212,6 +214,9 @@ comment on column memory.related_memory.direction is
 comment on column memory.related_memory.from_id is
 'The memory it was reached from, one link closer to the start.';
 comment on column memory.related_memory.linked_at is 'When the link was created.';
+comment on column memory.related_memory.entry_id is
+'Id of an entry of the form mem-YYYY-MM-DD-NNN; NULL for others, and for a deleted memory.';
+comment on column memory.related_memory.title is 'Title of an entry, likewise.';
 
 create type memory.context_line as (
   section integer,

@@ -9,10 +9,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Literal, TypeVar
+from uuid import uuid4
 
 from pymem.errors import (
     ConflictError,
     DatabaseError,
+    EmbeddingError,
     InvalidArgumentError,
     InvalidQueryError,
     NotFoundError,
@@ -20,14 +22,12 @@ from pymem.errors import (
     UnavailableError,
 )
 from pymem.memory import Memory
-from pymem.models import EntrySource, EntryType, QueriedMemory
+from pymem.models import EntrySource, EntryType, QueriedMemory, RetrievalMode, SortOrder
 
 logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
-Mode = Literal["hybrid", "semantic", "keyword", "graph"]
-Sort = Literal["relevance", "created", "updated", "accessed", "confidence", "importance", "title"]
 ErrorCode = Literal[
     "MEMORY_NOT_FOUND", "INVALID_QUERY", "INDEX_ERROR", "STORAGE_ERROR", "CONFLICT_ERROR"
 ]
@@ -40,7 +40,7 @@ class MemorySystemError(PymemError):
     """A call failed; ``error_code`` says how, in the words of the memory system.
 
     Attributes:
-        error_code: INVALID_QUERY, INDEX_ERROR, STORAGE_ERROR or CONFLICT_ERROR.
+        error_code: MEMORY_NOT_FOUND, INVALID_QUERY, INDEX_ERROR, STORAGE_ERROR or CONFLICT_ERROR.
     """
 
     def __init__(self, error_code: ErrorCode, error: PymemError) -> None:
@@ -110,7 +110,6 @@ class MemoryReference:
         title: First heading, or first line.
         confidence: 0..1.
         version: Counts the edits, from 1.
-        created: Whether the call created it.
         consolidation_due: Whether it is time to consolidate.
     """
 
@@ -118,7 +117,6 @@ class MemoryReference:
     title: str
     confidence: float
     version: int
-    created: bool = False
     consolidation_due: bool = False
 
 
@@ -168,18 +166,43 @@ class RetrievalResult:
     stats: RetrievalStats
 
 
+@dataclass(frozen=True, slots=True)
+class ConsolidationResult:
+    """What a consolidation did, in numbers of memories.
+
+    Attributes:
+        examined: Those that were compared.
+        merged: Those that were merged, and archived.
+        created: Those that the merged ones became.
+        flagged: Those flagged for review because of their low confidence.
+        archived: Those archived because of their age.
+    """
+
+    examined: int
+    merged: int
+    created: int
+    flagged: int
+    archived: int
+
+
 class MemorySystem:
     """MERIDIAN's memory system over a tenant's entries.
 
-    Calls that fail for the moment are tried again at once, after 100 ms and after 500 ms. An
-    unknown id gives an empty result: None, or False.
+    Calls that fail for the moment are tried again at once, after 100 ms and after 500 ms. If
+    vectors fail, memories are found by their words, and stored for the embedding worker. An unknown
+    id gives an empty result: None, or False.
 
     Args:
         memory: The tenant's memory; with an engine, entries are also found by meaning.
+        sleep: Waits a number of seconds before the next attempt.
     """
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(
+        self, memory: Memory, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    ) -> None:
         self._memory = memory
+        self._by_words = memory.without_engine()
+        self._sleep = sleep
 
     async def create(
         self,
@@ -199,15 +222,21 @@ class MemorySystem:
             confidence: 0..1; None: that of the source, 0.7 for an interaction, 0.95 for user.
             related: Ids of related memories.
             source: How it came about: interaction, import, derived, user, system or tool.
+
+        Raises:
+            MemorySystemError: MEMORY_NOT_FOUND, a related memory does not exist.
         """
+        # Whatever became of an attempt, the next one finds what it stored.
+        key = str(uuid4())
         stored = await self._attempt(
-            lambda: self._memory.create_entry(
+            lambda memory: memory.create_entry(
                 content,
                 entry_type=memory_type,
                 tags=list(tags),
                 confidence=confidence,
                 related=related,
                 source=source,
+                idempotency_key=key,
             )
         )
         return MemoryReference(
@@ -215,7 +244,6 @@ class MemorySystem:
             stored.title,
             stored.stored_confidence,
             stored.version,
-            stored.created,
             stored.consolidation_due,
         )
 
@@ -224,25 +252,19 @@ class MemorySystem:
         query: str,
         filters: QueryFilters | dict[str, Any] | None = None,
         limit: int = 5,
-        mode: Mode = "hybrid",
+        mode: RetrievalMode = "hybrid",
     ) -> RetrievalResult:
         """Return the memories that fit a question in plain words, and count an access to each.
 
         If searching by meaning fails, searches by words instead.
         """
-        try:
-            return await self._retrieve(query, filters, limit, mode=mode)
-        except MemorySystemError as error:
-            if error.error_code != "INDEX_ERROR" or mode == "keyword":
-                raise
-            logger.warning("retrieving by words only: %s", error)
-            return await self._retrieve(query, filters, limit, mode="keyword")
+        return await self._retrieve(query, filters, limit, mode=mode)
 
     async def query(
         self,
         query: str,
         filters: QueryFilters | dict[str, Any] | None = None,
-        sort: Sort = "relevance",
+        sort: SortOrder = "relevance",
         limit: int = 10,
     ) -> RetrievalResult:
         """Return the memories that meet an expression of the query language.
@@ -276,11 +298,13 @@ class MemorySystem:
             The memory, or None for an unknown id.
 
         Raises:
-            MemorySystemError: CONFLICT_ERROR, somebody else changed it.
+            MemorySystemError: CONFLICT_ERROR, somebody else changed it; MEMORY_NOT_FOUND, a related
+                memory does not exist.
         """
-
-        async def change() -> MemoryReference:
-            updated = await self._memory.update_entry(
+        if await self._attempt(lambda memory: memory.get_entry_uuid(memory_id)) is None:
+            return None
+        updated = await self._attempt(
+            lambda memory: memory.update_entry(
                 memory_id,
                 content=content,
                 tags=None if tags is None else list(tags),
@@ -288,16 +312,10 @@ class MemorySystem:
                 related=related,
                 expected_version=expected_version,
             )
-            return MemoryReference(
-                updated.current_id, updated.title, updated.stored_confidence, updated.version
-            )
-
-        try:
-            return await self._attempt(change)
-        except NotFoundError as error:
-            if related and memory_id not in error.message:
-                raise
-            return None
+        )
+        return MemoryReference(
+            updated.current_id, updated.title, updated.stored_confidence, updated.version
+        )
 
     async def delete(self, memory_id: str, permanent: bool = False) -> bool:
         """Delete a memory; within 30 days it can be restored, unless permanent.
@@ -306,14 +324,18 @@ class MemorySystem:
             Whether there is a memory of this id.
         """
         return await self._attempt(
-            lambda: self._memory.delete_entry(memory_id, permanent=permanent)
+            lambda memory: memory.delete_entry(memory_id, permanent=permanent)
         )
 
     async def restore(self, memory_id: str) -> bool:
         """Undo a deletion, or activate an archived or expired memory; False for an unknown id."""
-        found = await self._attempt(lambda: self._memory.get_entry_uuid(memory_id))
-        return found is not None and await self._attempt(
-            lambda: self._memory.restore_memory("entry", found)
+        return await self._attempt(lambda memory: memory.restore_memory("entry", memory_id))
+
+    async def consolidate(self) -> ConsolidationResult:
+        """Merge memories that say the same, flag doubtful ones for review, archive old ones."""
+        done = await self._attempt(lambda memory: memory.consolidate_entries())
+        return ConsolidationResult(
+            done.examined, done.merged, done.created, done.flagged, done.archived
         )
 
     async def _retrieve(
@@ -321,13 +343,18 @@ class MemorySystem:
         query: str,
         filters: QueryFilters | dict[str, Any] | None,
         limit: int,
+        *,
+        mode: RetrievalMode | None = None,
         **how: Any,
     ) -> RetrievalResult:
         wanted = QueryFilters.of(filters)
         start = time.perf_counter()
-        found = await self._attempt(
-            lambda: self._memory.retrieve_entries(
+
+        def retrieve(memory: Memory) -> Awaitable[list[QueriedMemory]]:
+            needs_vectors = mode in ("hybrid", "semantic") and memory is self._by_words
+            return memory.retrieve_entries(
                 query,
+                mode="keyword" if needs_vectors else mode,
                 max_results=limit,
                 entry_types=wanted.types,
                 tags=wanted.tags,
@@ -339,7 +366,8 @@ class MemorySystem:
                 include_archived=wanted.include_archived,
                 **how,
             )
-        )
+
+        found = await self._attempt(retrieve)
         took = (time.perf_counter() - start) * 1000
         return RetrievalResult(
             query,
@@ -347,26 +375,42 @@ class MemorySystem:
             RetrievalStats(found[0].total_found if found else 0, len(found), round(took, 1)),
         )
 
-    async def _attempt(self, call: Callable[[], Awaitable[Result]]) -> Result:
-        """Make a call, up to four times if it fails for the moment."""
-        for wait in (*WAITS, None):
+    async def _attempt(self, call: Callable[[Memory], Awaitable[Result]]) -> Result:
+        """Make a call: up to four times if it fails for the moment, without vectors if they fail."""
+        memory = self._memory
+        waits = iter(WAITS)
+        while True:
             try:
-                return await call()
+                return await call(memory)
+            except NotFoundError as error:
+                raise MemorySystemError("MEMORY_NOT_FOUND", error) from error
             except InvalidQueryError as error:
                 raise MemorySystemError("INVALID_QUERY", error) from error
             except ConflictError as error:
                 raise MemorySystemError("CONFLICT_ERROR", error) from error
+            except (EmbeddingError, DatabaseError) as error:
+                if memory is self._by_words:
+                    logger.error("the memory failed: %s", error)
+                    raise MemorySystemError("INDEX_ERROR", error) from error
+                logger.warning("going on without vectors: %s", error)
+                memory = self._by_words
             except UnavailableError as error:
+                wait = next(waits, None)
                 if wait is None:
                     logger.error("the memory is unavailable: %s", error)
                     raise MemorySystemError("STORAGE_ERROR", error) from error
-                await asyncio.sleep(wait)
-            except DatabaseError as error:
-                if wait is None:
-                    logger.error("the memory failed: %s", error)
-                    raise MemorySystemError("INDEX_ERROR", error) from error
-                await asyncio.sleep(wait)
-        raise AssertionError("unreachable")
+                await self._sleep(wait)
+
+
+_WARNINGS = {
+    "warned": "low confidence: check it before you rely on it",
+    "last_resort": "very low confidence: returned because nothing else fits",
+}
+
+
+def warning_of(tier: str | None) -> str | None:
+    """Return what to keep in mind about a memory of this tier, or None."""
+    return None if tier is None else _WARNINGS.get(tier)
 
 
 def _retrieved(found: QueriedMemory) -> RetrievedMemory:
@@ -387,8 +431,5 @@ def _retrieved(found: QueriedMemory) -> RetrievedMemory:
         updated=found.edited_at,
         expires=found.expires_at,
         access_count=found.reference_count,
-        warning={
-            "warned": "low confidence: check it before you rely on it",
-            "last_resort": "very low confidence: returned because nothing else fits",
-        }.get(tier),
+        warning=warning_of(tier),
     )

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, Self, TypeVar
 from uuid import UUID
 
 from pymem.database import Database, Request
 from pymem.embedding import EmbeddingEngine
+from pymem.errors import NotFoundError
 
 Row = TypeVar("Row")
+Result = TypeVar("Result")
+
+# Arguments that take the uuid of a memory, which may be an entry.
+_IDS = frozenset({"memory_id", "source_id", "target_id"})
+_ENTRY_ID = re.compile(r"mem-\d{4}-\d\d-\d\d-\d{3,9}", re.ASCII)
+# No memory has this id: a function that gets it does what it does for an unknown id.
+_NOBODY = UUID(int=0)
 
 
 class Client:
@@ -89,11 +99,19 @@ class Client:
         copy._versions = self._versions
         return copy
 
+    def without_engine(self) -> Self:
+        """Return the same memory without its engine: it stores and searches without vectors."""
+        return type(self)(self._database, request=self._request)
+
     async def _value(self, function: str, /, **arguments: Any) -> Any:
-        return await self._database.value(self._request, function, **arguments)
+        return await self._called(
+            lambda given: self._database.value(self._request, function, **given), arguments
+        )
 
     async def _rows(self, row: type[Row], function: str, /, **arguments: Any) -> list[Row]:
-        return await self._database.rows(self._request, row, function, **arguments)
+        return await self._called(
+            lambda given: self._database.rows(self._request, row, function, **given), arguments
+        )
 
     async def _row(self, row: type[Row], function: str, /, **arguments: Any) -> Row:
         [found] = await self._rows(row, function, **arguments)
@@ -102,3 +120,29 @@ class Client:
     async def _row_or_none(self, row: type[Row], function: str, /, **arguments: Any) -> Row | None:
         found = await self._rows(row, function, **arguments)
         return found[0] if found else None
+
+    async def _called(
+        self, call: Callable[[dict[str, Any]], Awaitable[Result]], arguments: dict[str, Any]
+    ) -> Result:
+        """Make a call, in which ids such as mem-2026-03-01-001 stand for the uuids of entries."""
+        named = {
+            name: arguments[name]
+            for name in _IDS.intersection(arguments)
+            if isinstance(arguments[name], str) and _ENTRY_ID.fullmatch(arguments[name])
+        }
+        if not named:
+            return await call(arguments)
+        uuids = {
+            entry_id: await self._database.value(self._request, "get_entry_uuid", entry_id=entry_id)
+            for entry_id in sorted(set(named.values()))
+        }
+        try:
+            return await call(
+                arguments | {name: uuids[entry_id] or _NOBODY for name, entry_id in named.items()}
+            )
+        except NotFoundError as error:
+            unknown = ", ".join(entry_id for entry_id, uuid in uuids.items() if uuid is None)
+            if not unknown:
+                raise
+            message = error.message.replace(str(_NOBODY), unknown)
+            raise NotFoundError(message, hint=error.hint) from error

@@ -21,7 +21,11 @@ from pymem.models import (
     RankedMemory,
     StoredEpisode,
     StoredFact,
+    WrittenEntry,
 )
+
+# Longest content of an entry, in bytes.
+_MAX_CONTENT = 1 << 20
 
 
 class Memory(Functions):
@@ -106,6 +110,51 @@ class Memory(Functions):
             "import_entries",
             entries=[_as_json(entry) for entry in entries],
             as_of=as_of,
+        )
+
+    async def write_memory(
+        self,
+        entry: dict[str, Any],
+        *,
+        requested_by: str | None = None,
+        approval_id: UUID | str | None = None,
+        embedding: Embedding | None = None,
+        embedding_version_id: UUID | str | None = None,
+        as_of: datetime | None = None,
+    ) -> WrittenEntry:
+        """Store a guarded entry, or say why not: its status is stored or rejected, with a reason.
+
+        Content, policy and approvals raise no error: the trace of a rejected write stays.
+
+        Args:
+            entry: An object with content, scope (user_id, persona_id, session_id), metadata
+                (category, confidence, importance, source, created_at, expires_at, sensitivity),
+                retrieval (keywords) and, optionally, id; nothing is inferred.
+            requested_by: Who asked for it; without, none is stored.
+            approval_id: An approval of sensitive content, used up.
+            embedding: Vector of the content; None: computed, if there is an engine.
+            embedding_version_id: The version of the embedding.
+            as_of: When it is written.
+        """
+        call = partial(
+            self._row,
+            WrittenEntry,
+            "write_memory",
+            entry=entry,
+            requested_by=requested_by,
+            approval_id=approval_id,
+            as_of=as_of,
+        )
+        content = entry.get("content") if isinstance(entry, dict) else None
+        # What is rejected anyway needs no vector.
+        if (
+            not isinstance(content, str)
+            or not content.strip()
+            or len(content.encode(errors="replace")) > _MAX_CONTENT
+        ):
+            return await call(embedding=embedding, embedding_version_id=embedding_version_id)
+        return await self._with_text(
+            call, "entry", embedding, embedding_version_id, content=content, as_of=as_of
         )
 
     async def semantic_search(

@@ -62,12 +62,14 @@ from pymem.models import (
     Relation,
     Remainder,
     ResolvedEntity,
+    RetrievalMode,
     Scope,
     Seal,
     SensitiveMatch,
     SensitivePattern,
     Settings,
     SimilarityScale,
+    SortOrder,
     SourceClass,
     StoredEntry,
     StoredLink,
@@ -84,7 +86,6 @@ from pymem.models import (
     UpkeepTask,
     VectorMethod,
     VectorRecall,
-    WrittenEntry,
 )
 
 
@@ -1310,10 +1311,7 @@ class Functions(Vectors):
         *,
         types: Sequence[str] | None = None,
         scope: str | None = None,
-        sort: Literal[
-            "relevance", "created", "updated", "accessed", "confidence", "importance", "title"
-        ]
-        | None = None,
+        sort: SortOrder | None = None,
         max_results: int | None = None,
         include_archived: bool | None = None,
         min_relevance: float | None = None,
@@ -1350,12 +1348,9 @@ class Functions(Vectors):
         self,
         query: str,
         *,
-        mode: Literal["hybrid", "semantic", "keyword", "graph"] | None = None,
+        mode: RetrievalMode | None = None,
         max_results: int | None = None,
-        sort: Literal[
-            "relevance", "created", "updated", "accessed", "confidence", "importance", "title"
-        ]
-        | None = None,
+        sort: SortOrder | None = None,
         is_expression: bool | None = None,
         entry_types: Sequence[EntryType] | None = None,
         tags: list[str] | None = None,
@@ -1921,40 +1916,6 @@ class Functions(Vectors):
     async def list_sensitive_patterns(self) -> list[SensitivePattern]:
         """What counts as sensitive for a tenant, built in (memory.sensitive_patterns) or added."""
         return await self._rows(SensitivePattern, "list_sensitive_patterns")
-
-    # functions/extras/entries/write_memory
-
-    async def write_memory(
-        self,
-        entry: dict[str, Any],
-        *,
-        requested_by: str | None = None,
-        approval_id: UUID | str | None = None,
-        embedding: Embedding | None = None,
-        embedding_version_id: UUID | str | None = None,
-        as_of: datetime | None = None,
-    ) -> WrittenEntry:
-        """Stores a guarded entry (policy billy), or says why not: status stored, with its ids, or
-        rejected, with a reason. entry: {"content", "scope": {"user_id", "persona_id",
-        "session_id"}, "metadata": {"category", "confidence", "importance": "low", "medium" or
-        "high", "source": "user", "system" or "tool", "created_at", "expires_at", "sensitivity"},
-        "retrieval": {"keywords"}, "id": writing again with the same id stores nothing}; nothing is
-        inferred. requested_by: who asked for it. approval_id: of memory.grant_approval, used up if
-        the content is sensitive. Content, policy and approvals raise no error: the trace of a
-        rejected write stays (memory_write_attempt).
-
-        Errors: PM002 malformed vector or as_of, PM004 vector from another embedding version.
-        """
-        return await self._row(
-            WrittenEntry,
-            "write_memory",
-            entry=entry,
-            requested_by=requested_by,
-            approval_id=approval_id,
-            embedding=embedding,
-            embedding_version_id=embedding_version_id,
-            as_of=as_of,
-        )
 
     # functions/extras/entries/query_memory
 

@@ -11,7 +11,7 @@ from uuid import UUID
 import numpy as np
 import numpy.typing as npt
 
-from pymem.errors import ConflictError
+from pymem.errors import ConflictError, EmbeddingError, PymemError
 from pymem.memory.base import Client
 from pymem.models import EmbeddingVersion, MemoryType
 
@@ -53,7 +53,16 @@ class Vectors(Client):
     async def _embed(self, text: str, *, is_query: bool = False) -> Embedding:
         assert self._engine is not None  # noqa: S101 - there is no version without an engine
         embed = self._engine.embed_query if is_query else self._engine.embed
-        return await asyncio.to_thread(embed, text)
+        try:
+            return await asyncio.to_thread(embed, text)
+        except PymemError:
+            raise
+        except Exception as error:
+            raise EmbeddingError(
+                f"the embedding engine failed: {error}",
+                hint="Go on without an engine: memories are stored for the embedding worker, and "
+                "found by their words.",
+            ) from error
 
     async def _version_id(self) -> UUID | None:
         """Return the id of the engine's version, or None if searches use another version."""

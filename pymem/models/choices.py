@@ -20,3 +20,7 @@ EntryType = Literal["fact", "preference", "pattern", "note"]
 EntrySource = Literal["user", "system", "tool", "interaction", "import", "derived"]
 EntryOutcome = Literal["used", "confirmed", "contradicted", "conflicting", "outdated"]
 UpkeepPeriod = Literal["daily", "weekly", "monthly"]
+RetrievalMode = Literal["hybrid", "semantic", "keyword", "graph"]
+SortOrder = Literal[
+    "relevance", "created", "updated", "accessed", "confidence", "importance", "title"
+]

@@ -741,6 +741,9 @@ class RelatedMemory:
             it is the target.
         from_id: The memory it was reached from, one link closer to the start.
         linked_at: When the link was created.
+        entry_id: Id of an entry of the form mem-YYYY-MM-DD-NNN; NULL for others, and for a deleted
+            memory.
+        title: Title of an entry, likewise.
     """
 
     depth: int
@@ -756,6 +759,8 @@ class RelatedMemory:
     from_type: str
     from_id: UUID
     linked_at: datetime
+    entry_id: str | None
+    title: str | None
 
 
 @dataclass(frozen=True, slots=True)

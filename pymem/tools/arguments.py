@@ -8,7 +8,17 @@ from pydantic import Field
 
 from pymem.errors import NotFoundError
 from pymem.models import MemoryType
-from pymem.tools.coercions import Int, Label, Labels, Number, Object, ScopeName, TypeWord, Uuid
+from pymem.tools.coercions import (
+    Int,
+    Label,
+    Labels,
+    MemoryKey,
+    Number,
+    Object,
+    ScopeName,
+    TypeWord,
+    Uuid,
+)
 from pymem.tools.tool import Arguments
 
 Content = Annotated[
@@ -44,6 +54,12 @@ MemoryTypeWord = TypeWord[MemoryType]
 MemoryId = Annotated[
     Uuid, Field(description="Id (UUID) returned by a store or search; never make one up.")
 ]
+EntryId = Annotated[
+    MemoryKey,
+    Field(
+        description="Id of the entry, such as mem-2026-03-01-001, or its UUID; never make one up."
+    ),
+]
 EntityId = Annotated[
     Uuid,
     Field(description="Id (UUID) from entity_resolve or entity_create; never make one up."),
@@ -62,7 +78,10 @@ class OneMemory(Arguments):
     """Identify one memory."""
 
     memory_type: MemoryTypeWord = Field(description="Type of the memory with this id.")
-    memory_id: MemoryId
+    memory_id: MemoryKey = Field(
+        description="Id (UUID) returned by a store or search, of an entry also mem-YYYY-MM-DD-NNN; "
+        "never make one up."
+    )
 
     def not_found(self) -> NotFoundError:
         """Return the error for an unknown id."""

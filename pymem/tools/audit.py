@@ -9,13 +9,15 @@ from pydantic import Field
 from pymem.memory import Memory
 from pymem.models import to_json
 from pymem.tools.arguments import Limit, MemoryTypeWord, Relevance, SearchScope
-from pymem.tools.coercions import Labels, Uuid
+from pymem.tools.coercions import Labels, MemoryKey
 from pymem.tools.tool import Arguments, Group, tool
 
 
 class _Events(Arguments):
-    memory_id: Uuid | None = Field(
-        None, description="Only events of this memory or entity (UUID); default: all."
+    memory_id: MemoryKey | None = Field(
+        None,
+        description="Only events of this memory or entity (UUID, of an entry also "
+        "mem-YYYY-MM-DD-NNN); default: all.",
     )
     event_type: Annotated[str, Field(max_length=128)] | None = Field(
         None, description="Only this event type, such as 'fact_created' or 'rule_harmful'."

@@ -195,7 +195,10 @@ def error_for_agents(error: PymemError, tools: Sequence[Tool[Any]] | None = None
 
 # Hints from the database name SQL functions; an agent can only call tools.
 _SQL_FUNCTION = re.compile(r"\bmemory\.(\w+)(\([^)]*\))?")
-_TOOLS_OF_FUNCTIONS = {"keyword_search": ("memory_search", "memory_search with mode 'keyword'")}
+_TOOLS_OF_FUNCTIONS = {
+    "keyword_search": ("memory_search", "memory_search with mode 'keyword'"),
+}
+_ENTRY_FUNCTION = re.compile(r"(\w+)_entry")
 _CLAUSE_END = re.compile(r"(?<=[.;])\s+")
 
 
@@ -225,10 +228,12 @@ def _tool_of(function: str, names: Collection[str]) -> str | None:
     name, call = _TOOLS_OF_FUNCTIONS.get(function, ("", ""))
     if name in names:
         return call
-    return next(
-        (tool for tool in (function, f"memory_{function}", f"memory_{short}") if tool in names),
-        None,
+    of_entries = _ENTRY_FUNCTION.fullmatch(function)
+    known = (
+        *(function, f"memory_{function}", f"memory_{short}"),
+        f"entry_{of_entries[1] if of_entries else short}",
     )
+    return next((tool for tool in known if tool in names), None)
 
 
 _LISTED = 5

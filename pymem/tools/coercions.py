@@ -7,11 +7,12 @@ as text, a word in another case. Ambiguous values are rejected.
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
-from pydantic import BeforeValidator, StringConstraints
+from pydantic import BeforeValidator, PlainValidator, StringConstraints, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from pymem.errors import InvalidArgumentError
@@ -64,11 +65,34 @@ def _as_word(value: Any) -> Any:
 
 
 def _as_type(value: Any) -> Any:
-    return _as_word(value).removesuffix("s") if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    word: str = _as_word(value)
+    return f"{word[:-3]}y" if word.endswith("ies") else word.removesuffix("s")
 
 
 def _as_id(value: Any) -> Any:
     return value.strip().strip("\"'`") if isinstance(value, str) else value
+
+
+_ENTRY_ID = re.compile(r"mem-\d{4}-\d\d-\d\d-\d{3,9}", re.ASCII)
+
+
+def _as_memory_id(value: Any) -> UUID | str:
+    if isinstance(value, UUID):
+        return value
+    if isinstance(value, str):
+        # Titles and links put ids in brackets.
+        text: str = _as_id(value).strip("[]").lower()
+        if _ENTRY_ID.fullmatch(text):
+            return text
+        try:
+            return UUID(text)
+        except ValueError:
+            pass
+    raise PydanticCustomError(
+        "memory_id", "should be a UUID, or the id of an entry such as mem-2026-03-01-001"
+    )
 
 
 def _as_number(value: Any) -> Any:
@@ -111,6 +135,13 @@ Names = Annotated[list[Label], BeforeValidator(_as_list)]
 
 Uuid = Annotated[UUID, BeforeValidator(_as_id)]
 """An id, with or without hyphens, in any case."""
+
+MemoryKey = Annotated[
+    UUID | str,
+    PlainValidator(_as_memory_id),
+    WithJsonSchema({"type": "string", "format": "id"}),
+]
+"""The id of a memory: a Uuid, or that of an entry, mem-YYYY-MM-DD-NNN."""
 
 Int = Annotated[int, BeforeValidator(_as_number)]
 """An integer; booleans are rejected."""

@@ -42,7 +42,8 @@ for every group, or groups from below, such as `core,history` or `reading,contex
   types counts as left out.
 - **Forms**: a list or an object may come as JSON text; a list of one as its only element; `types`,
   `relations` and `tags` as comma-separated text; numbers and booleans as text; words in any case;
-  ids in any case, in braces or as `urn:uuid:`. A time without a time zone is UTC.
+  ids in any case, in braces or as `urn:uuid:`, that of an entry also as `mem-2026-03-01-001`. A
+  time without a time zone is UTC.
 - **Unknown arguments** are rejected, not ignored.
 - **Size**: a call has at most 2 Mi characters and 100,000 values; objects nest at most 32 levels.
 
@@ -114,7 +115,7 @@ def _kind(schema: dict[str, Any]) -> str:
         return ", ".join(f"`{word}`" for word in schema["enum"])
     if schema["type"] == "array":
         return f"list of {_kind(schema['items'])}"
-    if schema.get("format") == "uuid":
+    if schema.get("format") in ("uuid", "id"):
         return "id"
     if schema.get("format") == "date-time":
         return "time"

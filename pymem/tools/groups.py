@@ -7,6 +7,7 @@ from typing import Any
 from pymem.tools.audit import AUDIT
 from pymem.tools.context import CONTEXT
 from pymem.tools.entities import ENTITIES
+from pymem.tools.entries import ENTRIES
 from pymem.tools.feedback import FEEDBACK
 from pymem.tools.graph import GRAPH
 from pymem.tools.history import HISTORY
@@ -27,6 +28,7 @@ GROUPS: tuple[Group, ...] = (
     HISTORY,
     GRAPH,
     AUDIT,
+    ENTRIES,
 )
 """All groups, core first."""
 

@@ -18,6 +18,8 @@ _WIDER = {
     "butler": "call memory_search with scope '*' to look everywhere",
 }
 
+_PLURALS = {"episode": "episodes", "fact": "facts", "rule": "rules", "entry": "entries"}
+
 
 async def explain_little(
     memory: Memory,
@@ -58,7 +60,7 @@ async def explain_little(
     there_is_more = any(_count(scopes, kind, None) > searched[kind] for kind in types)
     wider = [_WIDER[argument]] if there_is_more else []
     if not any(searched.values()):
-        kinds = " or ".join("entries" if kind == "entry" else f"{kind}s" for kind in types)
+        kinds = " or ".join(_PLURALS[kind] for kind in types)
         advice = ", or ".join([*wider, *(["leave out types"] if chose_types else [])])
         return answer | {
             "hint": f"There are no {kinds}{where}{': ' if advice else ''}{advice}.",
@@ -74,12 +76,5 @@ def _count(scopes: list[Scope], kind: str, scope: str | None) -> int:
     """Return how many memories of a type a search looks at; scope None: everywhere."""
     wanted = {scope} if kind == "episode" else {scope, "global"}
     return sum(
-        {
-            "episode": row.episodes,
-            "fact": row.facts,
-            "rule": row.rules,
-            "entry": row.entries,
-        }[kind]
-        for row in scopes
-        if scope is None or row.scope in wanted
+        getattr(row, _PLURALS[kind]) for row in scopes if scope is None or row.scope in wanted
     )

@@ -46,7 +46,8 @@ begin
 
   v_level := array[
     row(
-      0, memory_type, memory_id, null, null, null, null, null, null, null, null, null, null
+      0, memory_type, memory_id, null, null, null, null, null, null, null, null, null, null,
+      null, null
     )::memory.related_memory
   ];
   v_met := v_level;
@@ -56,7 +57,7 @@ begin
       select
         row(
           v_depth, n.memory_type, n.id, null, null, null, null, null, n.relation, n.direction,
-          n.from_type, n.from_id, n.linked_at
+          n.from_type, n.from_id, n.linked_at, null, null
         )::memory.related_memory
       from (
         select distinct on (e.id, e.memory_type) e.*
@@ -96,7 +97,7 @@ begin
     m.depth, m.memory_type, m.id,
     case when s.id is null or s.expires_at <= as_of then 'expired' else s.lifecycle_state end,
     s.scope, s.subject, s.predicate, s.content,
-    m.relation, m.direction, m.from_type, m.from_id, m.linked_at
+    m.relation, m.direction, m.from_type, m.from_id, m.linked_at, e.entry_id, e.title
   from unnest(v_met) with ordinality as m
   -- limit 1 keeps this a look-up: without it the planner reads all memories of the tenant.
   left join lateral (
@@ -105,6 +106,8 @@ begin
     where x.tenant_id = v_tenant_id and x.memory_type = m.memory_type and x.id = m.id
     limit 1
   ) as s on true
+  left join memory.entries as e
+    on m.memory_type = 'entry' and e.tenant_id = v_tenant_id and e.id = m.id
   where m.depth > 0
   order by m.ordinality;
 end;

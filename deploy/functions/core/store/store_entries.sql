@@ -469,7 +469,10 @@ begin
     raise exception 'entry % has version %, not %',
       v_entry.entry_id, v_entry.version, update_entry.expected_version
       using errcode = 'PM004',
-        hint = 'It was changed since you read it: read it again, and repeat your change on that.';
+        hint = format(
+          'It was changed since you read it: read version %s, and repeat your change on that.',
+          v_entry.version
+        );
   end if;
   if v_entry.lifecycle_state in ('retracted', 'expired') then
     raise exception 'entry % is %', v_entry.entry_id,
