@@ -376,7 +376,7 @@ class MemorySystem:
         )
 
     async def _attempt(self, call: Callable[[Memory], Awaitable[Result]]) -> Result:
-        """Make a call: up to four times if it fails for the moment, without vectors if they fail."""
+        """Make a call, four times if it fails for the moment, without vectors if these fail."""
         memory = self._memory
         waits = iter(WAITS)
         while True:
