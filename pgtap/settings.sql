@@ -26,6 +26,7 @@ create function memory_test.other_value(
   returns jsonb
   language sql
   return case
+    when setting = 'entry_merge_similarity' then '0.95'
     when jsonb_typeof(value) = 'boolean' then to_jsonb(not value::boolean)
     when jsonb_typeof(value) = 'number' and value::numeric > 1 then to_jsonb(value::numeric - 1)
     when value = '0' then '0.5'
@@ -42,6 +43,10 @@ create function memory_test.other_value(
       when 'context_confidence' then 'base'
       when 'context_token_estimate' then 'characters'
       when 'vector_index_schedule' then '0 3 * * 0'
+      when 'entry_consolidation_schedule' then 'off'
+      when 'entry_daily_schedule' then 'off'
+      when 'entry_weekly_schedule' then 'off'
+      when 'entry_monthly_schedule' then 'off'
       when 'corpus_statistics_schedule' then 'off'
       when 'decay_sweep_schedule' then 'off'
       when 'episode_cleanup_schedule' then 'off'
@@ -109,6 +114,8 @@ select is(
     "vector_index_schedule": "off", "corpus_statistics_schedule": "30 3 * * *",
     "fading_threshold": 0.2, "expiry_threshold": 0.05, "episode_ttl_days": 7, "entry_decay_rate": 0.008,
     "decay_sweep_schedule": "0 3 * * *", "episode_cleanup_schedule": "10 3 * * *", "rule_hygiene_schedule": "20 3 * * *", "event_seal_schedule": "40 * * * *",
+    "entry_merge_similarity": 0.92, "entry_consolidation_schedule": "5 * * * *", "entry_daily_schedule": "50 3 * * *",
+    "entry_weekly_schedule": "0 4 * * 0", "entry_monthly_schedule": "10 4 1 * *",
     "context_token_budget": 3000, "context_chars_per_token": 4, "context_token_estimate": "octets",
     "context_facts_share": 0.6, "context_rules_share": 0.25, "context_warnings_share": 0.05,
     "context_episodes_share": 0.1, "context_confidence": "effective", "context_counts_references": false,
@@ -375,6 +382,7 @@ select is_empty(
        ('{"rrf_k": 1}'), ('{"rrf_k": 10000}'),
        ('{"recency_half_life_days": 0.001}'), ('{"recency_half_life_days": 100000}'),
        ('{"exact_scan_limit": 0}'), ('{"exact_scan_limit": 2147483647}'),
+       ('{"entry_merge_similarity": 0.5}'), ('{"entry_merge_similarity": 1}'),
        ('{"fading_threshold": 0}'), ('{"fading_threshold": 1}'),
        ('{"expiry_threshold": 0}'), ('{"expiry_threshold": 1}'),
        ('{"episode_ttl_days": 0.001}'), ('{"episode_ttl_days": 100000}'),
