@@ -36,7 +36,7 @@ begin
   perform memory.add_sensitive_pattern('customer', 'number', 'C-\d{6}');
   insert into memory.entry_policies (tenant_id, scope, policy)
   values (furnish.tenant_id, 'private', 'billy');
-  insert into memory.entry_consolidations
+  insert into memory.entry_comparisons entry_consolidations entry_merge_members entry_merges
     (tenant_id, cause, finished_at, examined, merged, created, flagged, archived)
   values (furnish.tenant_id, 'manual', now(), 1, 0, 0, 0, 0);
   perform memory.fold_corpus_statistics();
@@ -504,7 +504,7 @@ set local session authorization row_security_report;
 select is(
   memory_test.tenants_seen(),
   'access_tokens:{b} approvals:{b} consolidation_proposals consolidation_runs:{b} corpus_deltas:{b} corpus_statistics:{b} embedding_queue:{b} embedding_versions:{b} entities:{b} entity_merge_facts entity_merges entity_names:{b} entries:{b} '
-  'entry_consolidations:{b} entry_numbers:{b} entry_policies:{b} episodes:{b} '
+  'entry_comparisons entry_consolidations:{b} entry_merge_members entry_merges entry_numbers:{b} entry_policies:{b} episodes:{b} '
   'event_chain:{b} event_chain_heads:{b} fact_keys:{b} facts:{b} memory_events:{b} '
   'memory_history:{b} memory_links:{b} rule_applications:{b} rules:{b} searchable_memories:{b} settings:{b} '
   'staged_embeddings tenant_logins tenant_patterns:{b} tombstones:{b}',
@@ -629,7 +629,7 @@ select throws_ok(
 set local session authorization row_security_stranger;
 select is(
   memory_test.tenants_seen(),
-  'access_tokens approvals consolidation_proposals consolidation_runs corpus_deltas corpus_statistics embedding_queue embedding_versions entities entity_merge_facts entity_merges entity_names entries entry_consolidations entry_numbers entry_policies episodes event_chain '
+  'access_tokens approvals consolidation_proposals consolidation_runs corpus_deltas corpus_statistics embedding_queue embedding_versions entities entity_merge_facts entity_merges entity_names entries entry_comparisons entry_consolidations entry_merge_members entry_merges entry_numbers entry_policies episodes event_chain '
   'event_chain_heads fact_keys facts memory_events memory_history memory_links rule_applications rules searchable_memories settings staged_embeddings tenant_logins tenant_patterns tombstones',
   'a role without a policy sees nothing, even with privileges on the tables'
 );
