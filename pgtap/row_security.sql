@@ -36,7 +36,7 @@ begin
   perform memory.add_sensitive_pattern('customer', 'number', 'C-\d{6}');
   insert into memory.entry_policies (tenant_id, scope, policy)
   values (furnish.tenant_id, 'private', 'billy');
-  insert into memory.entry_comparisons entry_consolidations entry_merge_members entry_merges
+  insert into memory.entry_consolidations
     (tenant_id, cause, finished_at, examined, merged, created, flagged, archived)
   values (furnish.tenant_id, 'manual', now(), 1, 0, 0, 0, 0);
   perform memory.fold_corpus_statistics();
