@@ -38,13 +38,9 @@ def test_a_folder_goes_in_and_out(pymem: Run, database: Database, tmp_path: Path
     [problem] = json.loads(done.stdout)["problems"]
     assert (problem["path"], problem["kind"]) == ("plain.md", "conflict")
     assert problem["reason"] == "it has version 2, not 1"
-    assert (
-        pymem("entries", "sync", str(back), "--prefer", "memory").stdout
-        == ("exported: 1 written, 1 unchanged\n")
-        or (back / "plain.md").read_bytes() == b"# Edited there"
-    )
+    done = pymem("entries", "sync", str(back), "--prefer", "memory")
+    assert done.stdout == "exported: 1 written, 1 unchanged\n"
     assert (back / "plain.md").read_bytes() == b"# Edited there"
-    assert pymem("entries", "export", str(tmp_path / "tea"), "--as-of", "2030-01-01").stdout
 
 
 def test_a_folder_that_is_missing_is_refused(pymem: Run, tmp_path: Path) -> None:

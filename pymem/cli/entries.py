@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import fields
 from datetime import datetime
 from pathlib import Path
 
@@ -99,7 +100,9 @@ def _report(report: FolderReport, json_: bool) -> None:
         for direction, counts in (("imported", report.imported), ("exported", report.exported))
         if counts
     ]
-    render(report, json_, *(lines or ["nothing to do"]))
+    # asdict cannot copy a Counter before Python 3.12.
+    result = {field.name: getattr(report, field.name) for field in fields(report)}
+    render(result, json_, *(lines or ["nothing to do"]))
     if not json_:
         for name, ids in sorted(report.missing_related.items()):
             click.echo(f"{name}: related to unknown entries: {', '.join(ids)}", err=True)
