@@ -306,8 +306,8 @@ comment on column memory.settings.consolidation_max_confidence is
 'Maximum confidence of a fact inferred by consolidation.';
 comment on column memory.settings.entry_merge_similarity is
 'Cosine similarity from which entries with the same numbers, dates, denials and names are merged '
-'(memory.consolidate_entries). With the vectors of all-MiniLM-L6-v2, most paraphrases of a statement '
-'are above the default.';
+'(memory.consolidate_entries). With the vectors of all-MiniLM-L6-v2, most paraphrases of a '
+'statement are above the default.';
 comment on column memory.settings.entry_consolidation_schedule is
 'When the job maybe_consolidate_entries is due: five fields as in crontab(5), or "off" '
 '(memory.is_schedule).';

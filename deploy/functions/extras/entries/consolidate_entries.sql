@@ -29,8 +29,9 @@ as $$
 $$;
 
 comment on function memory.signs_of(vector) is
-'On which side of 768 planes through the origin a vector lies: of the axes, and of sums of four of '
-'them. Two vectors lie on different sides of a plane with a probability of their angle / 180 degrees.';
+'On which side of 768 planes through the origin a vector lies: of the axes, and of sums of four '
+'of them. Two vectors lie on different sides of a plane with a probability of their angle / 180 '
+'degrees.';
 
 create or replace function memory.refresh_entry_comparisons(
   tenant_id text,
@@ -121,8 +122,8 @@ end;
 $$;
 
 comment on function memory.refresh_entry_comparisons(text, timestamptz) is
-'Makes the live entries of policy meridian, and no others, those of memory.entry_comparisons; new and '
-'changed ones, and those with a new vector, wait.';
+'Makes the live entries of policy meridian, and no others, those of memory.entry_comparisons; '
+'new and changed ones, and those with a new vector, wait.';
 
 create or replace function memory.find_similar_entries(
   tenant_id text,
@@ -220,10 +221,10 @@ end;
 $$;
 
 comment on function memory.find_similar_entries(text, uuid[], float8, bigint) is
-'Pairs of live entries of a group (memory.entry_comparisons) whose vectors have at least this cosine '
-'similarity and of which at least one is waiting; of entries with equal texts, only one. Exact up to '
-'max_comparisons; beyond that, pairs are looked for among candidates, so that some close to '
-'min_similarity are missed, but none is returned that is not similar.';
+'Pairs of live entries of a group (memory.entry_comparisons) whose vectors have at least this '
+'cosine similarity and of which at least one is waiting; of entries with equal texts, only one. '
+'Exact up to max_comparisons; beyond that, pairs are looked for among candidates, so that some '
+'close to min_similarity are missed, but none is returned that is not similar.';
 
 create or replace function memory.cluster_entries(
   tenant_id text,
@@ -287,8 +288,8 @@ begin
       memory.lacks_names(o.names, t.content) and memory.lacks_names(t.names, o.content)
     );
 
-  -- The nodes are texts, in the order of the best entry of each. A text is similar to another, or is
-  -- there twice.
+  -- The nodes are texts, in the order of the best entry of each. A text is similar to another, or
+  -- is there twice.
   select
     array_agg(n.group_key order by n.position), array_agg(n.text_key order by n.position)
   into v_groups, v_texts
@@ -397,11 +398,11 @@ end;
 $$;
 
 comment on function memory.cluster_entries(text, uuid[], float8) is
-'Clusters of live entries that say the same, of which at least one waited: in each, the entry with '
-'the highest confidence, of several the one edited last, is the center (place 1), and the others are '
-'similar to it, with the same numbers, dates, denials and names (memory.telling_marks, '
-'memory.telling_names), or have its text. No entry is in two. Texts of more than 512 KiB together are '
-'not merged.';
+'Clusters of live entries that say the same, of which at least one waited: in each, the entry '
+'with the highest confidence, of several the one edited last, is the center (place 1), and the '
+'others are similar to it, with the same numbers, dates, denials and names '
+'(memory.telling_marks, memory.telling_names), or have its text. No entry is in two. Texts of '
+'more than 512 KiB together are not merged.';
 
 create or replace function memory.take_waiting_entries(
   tenant_id text,
@@ -447,7 +448,8 @@ as $$
   select coalesce(jsonb_agg(s.label order by s.place) filter (where s.octets <= 16000), '[]')
   from (
     select
-      u.label, u.place, sum(octet_length(to_json(u.label)::text) + 2) over (order by u.place) as octets
+      u.label, u.place,
+      sum(octet_length(to_json(u.label)::text) + 2) over (order by u.place) as octets
     from (
       select l.label, min((a.place, l.place)) as place
       from jsonb_array_elements(labels) with ordinality as a (list, place)
@@ -458,8 +460,8 @@ as $$
 $$;
 
 comment on function memory.unite_labels(jsonb) is
-'The labels of several lists (a JSON array of arrays), each once, in order, as far as one entry can '
-'hold them (16 KiB).';
+'The labels of several lists (a JSON array of arrays), each once, in order, as far as one entry '
+'can hold them (16 KiB).';
 
 create or replace function memory.merge_cluster_links(
   tenant_id text,
@@ -523,10 +525,10 @@ as $$
 $$;
 
 comment on function memory.merge_cluster_links(text, uuid[], uuid[]) is
-'Links each merged entry to its members, which it supersedes, and as they were linked to others: what '
-'they are related to, support, contradict or are derived from, and what is related to, supports or '
-'contradicts them. Of several relations to one memory, the weightiest counts: contradicts, '
-'derived_from, supports, related_to.';
+'Links each merged entry to its members, which it supersedes, and as they were linked to others: '
+'what they are related to, support, contradict or are derived from, and what is related to, '
+'supports or contradicts them. Of several relations to one memory, the weightiest counts: '
+'contradicts, derived_from, supports, related_to.';
 
 create or replace function memory.flag_doubtful_entries(
   tenant_id text,
@@ -563,8 +565,9 @@ end;
 $$;
 
 comment on function memory.flag_doubtful_entries(text, timestamptz) is
-'Flags live entries with a confidence below 0.5 for review, at most 1000 at a time, and returns how '
-'many. An entry that was reviewed, which is to say confirmed, is flagged again only after an edit.';
+'Flags live entries with a confidence below 0.5 for review, at most 1000 at a time, and returns '
+'how many. An entry that was reviewed, which is to say confirmed, is flagged again only after an '
+'edit.';
 
 create or replace function memory.run_entry_consolidation(
   cause text,
@@ -605,7 +608,8 @@ begin
   v_waiting := memory.take_waiting_entries(v_tenant_id, max_entries, dry_run);
   examined := cardinality(v_waiting);
   select
-    array_agg(c.cluster order by c.cluster, c.place), array_agg(c.place order by c.cluster, c.place),
+    array_agg(c.cluster order by c.cluster, c.place),
+    array_agg(c.place order by c.cluster, c.place),
     array_agg(c.id order by c.cluster, c.place), array_agg(c.version order by c.cluster, c.place),
     array_agg(c.similarity order by c.cluster, c.place),
     count(distinct c.cluster)
@@ -621,8 +625,9 @@ begin
           and e.created_at <= as_of
       ),
       count(*) filter (
-        where memory.band_of_entry(e.retention, e.edited_at, e.last_confirmed_at, as_of) = 'archived'
-          and e.lifecycle_state in ('active', 'aged')
+        where e.lifecycle_state in ('active', 'aged')
+          and memory.band_of_entry(e.retention, e.edited_at, e.last_confirmed_at, as_of)
+            = 'archived'
       )
     into flagged, archived
     from memory.entries as e
@@ -671,7 +676,8 @@ begin
     where v.tenant_id = v_tenant_id and v.status = 'active'
     for key share;
     insert into memory.entries (
-      tenant_id, id, entry_id, content, entry_type, category, tags, keywords, importance, confidence,
+      tenant_id, id, entry_id, content, entry_type, category, tags, keywords, importance,
+      confidence,
       source, trust, scope, user_id, persona_id, session_id, expires_at, metadata,
       reference_count, last_referenced_at, embedding, embedding_version_id, text_search_config,
       created_at, edited_at
@@ -695,7 +701,8 @@ begin
         memory.merge_contents(
           array_agg(e.content order by m.place), array_agg(e.entry_id order by m.place)
         ) as content,
-        (array_agg(e.category order by m.place) filter (where e.category is not null))[1] as category,
+        (array_agg(e.category order by m.place) filter (where e.category is not null))[1]
+        as category,
         memory.unite_labels(jsonb_agg(e.tags order by m.place)) as tags,
         memory.unite_labels(jsonb_agg(e.keywords order by m.place)) as keywords,
         max(e.importance) as importance,
@@ -763,8 +770,8 @@ end;
 $$;
 
 comment on function memory.run_entry_consolidation(text, float8, integer, boolean, timestamptz) is
-'The work of memory.consolidate_entries. The members of clusters are locked and looked at once more; '
-'a cluster of which one is locked or was changed waits for the next run.';
+'The work of memory.consolidate_entries. The members of clusters are locked and looked at once '
+'more; a cluster of which one is locked or was changed waits for the next run.';
 
 create or replace function memory.consolidate_entries(
   min_similarity float8 default null,
@@ -803,17 +810,18 @@ end;
 $$;
 
 comment on function memory.consolidate_entries(float8, integer, boolean, timestamptz) is
-'Merges live entries of one scope, user, persona, session and type that say the same: their vectors '
-'have a cosine similarity of min_similarity (NULL: setting entry_merge_similarity) or more and their '
-'texts the same numbers, dates, denials and names, or the texts are equal. Only entries that are new, '
-'changed or newly embedded are compared, with all others, at most max_entries per run; the rest waits '
-'for the next one. A merged entry has the text of the best (highest confidence, then edited last) and '
-'what only others say, with the id of the entry that says it; all their tags, keywords and links; '
-'their highest importance and access count; the trust of the least trusted; and their highest '
-'confidence plus 0.05, because it was repeated, at most 0.99. It supersedes the others, which are '
-'archived; memory.undo_entry_merge brings them back. Then entries with a confidence below 0.5 are '
-'flagged for review, and old ones move to the band of their age. dry_run: only counts. Guarded entries '
-'are never touched. Returns the run (NULL if dry) and its counts. Errors: PM002.';
+'Merges live entries of one scope, user, persona, session and type that say the same: their '
+'vectors have a cosine similarity of min_similarity (NULL: setting entry_merge_similarity) or '
+'more and their texts the same numbers, dates, denials and names, or the texts are equal. Only '
+'entries that are new, changed or newly embedded are compared, with all others, at most '
+'max_entries per run; the rest waits for the next one. A merged entry has the text of the best '
+'(highest confidence, then edited last) and what only others say, with the id of the entry that '
+'says it; all their tags, keywords and links; their highest importance and access count; the '
+'trust of the least trusted; and their highest confidence plus 0.05, because it was repeated, at '
+'most 0.99. It supersedes the others, which are archived; memory.undo_entry_merge brings them '
+'back. Then entries with a confidence below 0.5 are flagged for review, and old ones move to the '
+'band of their age. dry_run: only counts. Guarded entries are never touched. Returns the run '
+'(NULL if dry) and its counts. Errors: PM002.';
 grant execute on function memory.consolidate_entries to memory_writer, memory_worker;
 
 create or replace function memory.list_entry_clusters(
@@ -911,8 +919,8 @@ end;
 $$;
 
 comment on function memory.due_entry_consolidation(text, timestamptz) is
-'Why a consolidation of entries is due: count, 100 are new, or the last run left some; age, 24 hours '
-'since the last run, and some are new, edited or newly embedded. NULL: it is not.';
+'Why a consolidation of entries is due: count, 100 are new, or the last run left some; age, 24 '
+'hours since the last run, and some are new, edited or newly embedded. NULL: it is not.';
 
 create or replace function memory.maybe_consolidate_entries(as_of timestamptz default now())
   returns table (
@@ -948,8 +956,9 @@ end;
 $$;
 
 comment on function memory.maybe_consolidate_entries(timestamptz) is
-'memory.consolidate_entries, if it is due: 100 entries are new since the last run or it left some, or '
-'24 hours have passed and some are new, edited or newly embedded. No row if it is not. Errors: PM002.';
+'memory.consolidate_entries, if it is due: 100 entries are new since the last run or it left '
+'some, or 24 hours have passed and some are new, edited or newly embedded. No row if it is not. '
+'Errors: PM002.';
 grant execute on function memory.maybe_consolidate_entries to memory_worker;
 
 commit;

@@ -66,7 +66,9 @@ as $$
     where not l.is_fence and l.fences % 2 = 0
   ),
   parts as (
-    select s.position, s.place, memory.collapse_whitespace(s.sentence) as statement, false as is_block
+    select
+      s.position, s.place, memory.collapse_whitespace(s.sentence) as statement,
+      false as is_block
     from sentences as s
     where memory.fold_statement(s.sentence) <> ''
     union all
@@ -96,7 +98,8 @@ as $$
     select
       c.place, s.position, s.statement, s.is_block, entry_ids[c.place] as entry_id,
       row_number() over (
-        partition by case when s.is_block then s.statement else memory.fold_statement(s.statement) end
+        partition by
+          case when s.is_block then s.statement else memory.fold_statement(s.statement) end
         order by c.place, s.position
       ) as mention
     from unnest(contents) with ordinality as c (content, place)
@@ -202,8 +205,8 @@ as $$
         ('^(more|mehr|plus|mas)$', 'more'),
         ('^(less|fewer|weniger|moins|menos)$', 'less'),
         (
-          '^(mornings?|evenings?|afternoons?|nights?|noon|midnight|mother|father|brothers?|sisters?|'
-          'sons?|daughters?|wife|husband|aunt|uncle|mutter|vater|bruder|schwester|sohn|tochter|'
+          '^(mornings?|evenings?|afternoons?|nights?|noon|midnight|mother|father|brothers?|'
+          'sisters?|sons?|daughters?|wife|husband|aunt|uncle|mutter|vater|bruder|schwester|sohn|tochter|'
           'first|last|left|right|north|south|east|west|up|down|off|minimum|maximum|always|'
           'sometimes|rarely|old|new|former|current|high|low|true|false|yes|hot|cold|daily|weekly|'
           'monthly|yearly|production|staging)$',
@@ -281,8 +284,8 @@ as $$
 $$;
 
 comment on function memory.telling_names(text) is
-'The beginnings, five letters, of the words in capitals of a text, headings aside: its names, among '
-'others.';
+'The beginnings, five letters, of the words in capitals of a text, headings aside: its names, '
+'among others.';
 
 create or replace function memory.lacks_names(
   names text[],
@@ -318,8 +321,8 @@ create or replace function memory.merged_confidence(confidence float8)
   return greatest(confidence, least(0.99, round((confidence + 0.05)::numeric, 6)))::float8;
 
 comment on function memory.merged_confidence(float8) is
-'The confidence of a merged entry, from the highest of its members: 0.05 more, as for a statement '
-'that is repeated (memory.initial_confidence), up to 0.99. Once, however often it was repeated: one '
-'source may have repeated itself.';
+'The confidence of a merged entry, from the highest of its members: 0.05 more, as for a '
+'statement that is repeated (memory.initial_confidence), up to 0.99. Once, however often it was '
+'repeated: one source may have repeated itself.';
 
 commit;

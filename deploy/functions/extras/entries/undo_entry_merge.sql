@@ -109,10 +109,11 @@ end;
 $$;
 
 comment on function memory.undo_entry_merge(text, timestamptz) is
-'Undoes what made an entry of others: those that are still archived, and were not edited since, become '
-'active again, and the merged entry is deleted. They are not merged again until one is edited or '
-'another similar one appears. Returns how many it restored; 0 the second time. Errors: PM001 unknown '
-'id, PM002, PM003 the entry was not made by merging, was edited since or merged in turn.';
+'Undoes what made an entry of others: those that are still archived, and were not edited since, '
+'become active again, and the merged entry is deleted. They are not merged again until one is '
+'edited or another similar one appears. Returns how many it restored; 0 the second time. Errors: '
+'PM001 unknown id, PM002, PM003 the entry was not made by merging, was edited since or merged in '
+'turn.';
 grant execute on function memory.undo_entry_merge to memory_writer, memory_worker;
 
 commit;
