@@ -535,6 +535,7 @@ def test_vector_indexes_are_rebuilt_and_checked(pymem: Run) -> None:
     table = pymem("check-vectors").stdout
 
     assert [(row["memory_type"], row["method"], row["memories"]) for row in checked] == [
+        ("entry", "ivfflat", 0),
         ("episode", "ivfflat", 0),
         ("fact", "ivfflat", 0),
         ("rule", "ivfflat", 0),

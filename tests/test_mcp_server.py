@@ -152,7 +152,7 @@ async def test_agents_are_told_what_each_tool_is_for_and_takes(database: Databas
         assert "anyOf" not in json.dumps(tool.input_schema)
         assert "$ref" not in json.dumps(tool.input_schema)
     search = tools["memory_search"].input_schema["properties"]
-    assert search["types"]["items"]["enum"] == ["episode", "fact", "rule"]
+    assert search["types"]["items"]["enum"] == ["episode", "fact", "rule", "entry"]
     assert search["mode"]["enum"] == ["hybrid", "semantic", "keyword"]
     assert (search["limit"]["minimum"], search["limit"]["maximum"]) == (1, 1000)
     hints = {

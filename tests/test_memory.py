@@ -594,7 +594,7 @@ async def test_vector_indexes_are_rebuilt_and_checked(
         await memory.store_rule(f"rule {number}", embedding=vector)
 
     assert await memory.rebuild_vector_indexes("hnsw") == "hnsw"
-    [_, _, rule] = await memory.measure_index_recall(sample=7, depth=5)
+    [*_, rule] = await memory.measure_index_recall(sample=7, depth=5)
 
     assert (rule.memory_type, rule.method, rule.is_valid, rule.is_used) == (
         *("rule", "hnsw", True, False),
