@@ -187,6 +187,29 @@ def found(memories: Sequence[models.RankedMemory]) -> Table:
     return tabulate(memories, *columns, numbered=True)
 
 
+def queried(memories: Sequence[models.QueriedMemory]) -> Table:
+    """Return the answer to a query: titles, and where they match."""
+
+    def line(row: models.QueriedMemory) -> Text:
+        kind = row.entry_type or row.memory_type
+        named = f"[{row.subject}] [{row.predicate}]" if row.subject else row.title
+        tags = f" #{' #'.join(row.tags)}" if row.tags else ""
+        head = f"{kind}: {named}{tags}\n" if named else f"{kind}: "
+        return _with_id(f"{head}{one_line(row.snippet)}", row.entry_id or row.id)
+
+    return tabulate(
+        memories,
+        Column("memory", line),
+        Column("relev.", "relevance", 2),
+        Column("conf.", "confidence", 2),
+        "tier",
+        "band",
+        Column("edited (UTC)", "edited_at"),
+        numbered=True,
+        caption=f"{len(memories)} of {memories[0].total_found}" if memories else None,
+    )
+
+
 def explained(memories: Sequence[models.ExplainedMemory], settings: models.Settings) -> Table:
     """Return candidates with the parts of their relevance and score."""
     score = (
@@ -261,13 +284,17 @@ def _way(position: int | None, row: models.RelatedMemory | models.Neighbor) -> s
     return f"{'' if position is None else f'{position} '}{arrow} {row.relation}"
 
 
+def _related(row: models.RelatedMemory) -> Text:
+    return _with_id(f"{row.memory_type}: {row.title or what(row)}", row.entry_id or row.id)
+
+
 def related(rows: Sequence[models.RelatedMemory]) -> Table:
     """Return related memories with the links that lead to them."""
     positions = {(row.memory_type, row.id): position for position, row in enumerate(rows, 1)}
     return tabulate(
         rows,
         "depth",
-        Column("memory", lambda row: _with_id(f"{row.memory_type}: {what(row)}", row.id)),
+        Column("memory", _related),
         "state",
         Column("reached over", lambda row: _way(positions.get((row.from_type, row.from_id)), row)),
         numbered=True,

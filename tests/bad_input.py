@@ -224,6 +224,8 @@ def _is_refused(schema: dict[str, Any], value: Any, *, required: bool) -> bool:
         return value.strip().lower() not in schema["enum"]
     if schema.get("format") == "uuid":
         return _is_no_uuid(value)
+    if schema.get("format") == "id":
+        return _is_no_uuid(value) and not re.fullmatch(r"mem-\d{4}-\d\d-\d\d-\d{3,9}", value)
     if schema.get("format") == "date-time":
         return not re.match(r"\d{4}-\d\d-\d\d", value)
     longest: int = schema.get("maxLength", 1 << 20)

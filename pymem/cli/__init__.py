@@ -4,6 +4,7 @@
 from pymem.cli import (
     consolidating,
     diagnosing,
+    editing,
     entries,
     maintaining,
     memories,
@@ -13,4 +14,4 @@ from pymem.cli import (
 )
 from pymem.cli.base import main as main
 
-del consolidating, diagnosing, entries, maintaining, memories, serving, tokens, vectors
+del consolidating, diagnosing, editing, entries, maintaining, memories, serving, tokens, vectors

@@ -36,7 +36,10 @@ EXIT_UNAVAILABLE = 3
 
 SECTIONS = {
     "Store": ("store", "ingest", "embed"),
-    "Find": ("search", "recall", "context", "get", "related", "history", "events", "stats"),
+    "Find": (
+        *("search", "recall", "query", "context", "get", "related", "history"),
+        *("events", "stats"),
+    ),
     "Maintain": (
         *("confirm", "mark", "forget", "restore", "erase", "contradictions"),
         *("sweep", "cleanup", "hygiene"),
@@ -207,7 +210,8 @@ def run(options: Options, work: Callable[[Memory], Awaitable[T]], *, embed: bool
 
 def no_memory(memory_type: str, memory_id: str) -> NotFoundError:
     """Return the error for an unknown id."""
-    name = "pymem entity resolve" if memory_type == "entity" else "pymem search"
+    names = {"entity": "pymem entity resolve", "entry": "pymem entries query"}
+    name = names.get(memory_type, "pymem search")
     return NotFoundError(f"no {memory_type} has id {memory_id}", hint=f"Find ids with `{name}`.")
 
 

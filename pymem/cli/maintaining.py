@@ -24,7 +24,7 @@ all_tenants_option = click.option(
 )
 
 
-def _run_per_tenant(
+def run_per_tenant(
     options: Options,
     all_tenants: bool,
     work: Callable[[Memory], Awaitable[Any]],
@@ -55,7 +55,7 @@ def _run_per_tenant(
 def sweep(options: Options, all_tenants: bool, as_of: datetime | None, json_: bool) -> None:
     """Mark facts and rules as fading, recovered or expired by their confidence."""
     columns = ("memory_type", "checked", Column("began to fade", "fading"), "expired", "recovered")
-    _run_per_tenant(
+    run_per_tenant(
         options, all_tenants, lambda memory: memory.run_decay_sweep(as_of=as_of), json_, *columns
     )
 
@@ -83,7 +83,7 @@ def cleanup(options: Options, all_tenants: bool, json_: bool, **limits: Any) -> 
     expired = Column("expired", "expired_deleted")
     beyond = Column("beyond capacity", "capacity_deleted")
     with bar:
-        _run_per_tenant(options, all_tenants, clean_up, json_, expired, beyond, "remaining")
+        run_per_tenant(options, all_tenants, clean_up, json_, expired, beyond, "remaining")
 
 
 @command()
@@ -113,7 +113,7 @@ def hygiene(
         }
 
     columns = (Column("warnings", "inverted"), "promoted", "sealed", "anchor")
-    _run_per_tenant(options, all_tenants, tidy, json_, *columns)
+    run_per_tenant(options, all_tenants, tidy, json_, *columns)
 
 
 @command()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import time
+from collections.abc import Awaitable
 from functools import partial
 from typing import Any, get_args
 
@@ -10,9 +12,11 @@ import click
 
 from pymem import display
 from pymem.cli.base import AS_OF, EXIT_REFUSED, Options, command, main, no_memory, render, run
+from pymem.cli.entries import entries
 from pymem.cli.tool_commands import ToolCommand, Values, add_commands, ids_of, option_of
 from pymem.memory import Memory
-from pymem.models import MarkedRule, RecordedType, to_json
+from pymem.models import MarkedRule, QueriedMemory, RecordedType, to_json
+from pymem.tools.entries import retrieval_answer
 
 
 @main.group()
@@ -93,6 +97,19 @@ async def _neighbors(memory: Memory, entity_id: str, **values: Any) -> Any:
     return None if lonely is None else rows
 
 
+async def _timed(call: Awaitable[list[QueriedMemory]]) -> tuple[list[QueriedMemory], float]:
+    """Return what was found, and how many milliseconds it took."""
+    start = time.perf_counter()
+    found = await call
+    return found, round((time.perf_counter() - start) * 1000, 1)
+
+
+async def _delete(memory: Memory, entry_id: str, *, permanent: bool, yes: bool) -> bool:
+    if permanent and not yes:
+        click.confirm("Delete it for good, with its history?", abort=True, err=True)
+    return await memory.delete_entry(entry_id, permanent=permanent)
+
+
 # Output for people
 
 
@@ -123,6 +140,26 @@ def _done(name: str, tool: str, word: str) -> partial[ToolCommand]:
         tool,
         json=lambda _, values: ids_of(values) | {word: True},
         show=lambda _: word,
+    )
+
+
+def _show_entry(found: Values) -> list[Any]:
+    fields = {name: value for name, value in found.items() if name != "content"}
+    return [display.record(fields), found["content"].removesuffix("\n")]
+
+
+def _queried(name: str, tool: str, *, of_all_types: bool = False) -> partial[ToolCommand]:
+    return partial(
+        ToolCommand,
+        name,
+        tool,
+        positional=["query"],
+        extra=[AS_OF],
+        embed=True,
+        json=lambda answer, values: retrieval_answer(
+            values["query"], *answer, of_all_types=of_all_types
+        ),
+        show=lambda answer: display.queried(answer[0]) if answer[0] else "nothing found",
     )
 
 
@@ -258,10 +295,51 @@ COMMANDS = (
         show=display.neighbors,
         empty="no neighbors",
     ),
+    _queried("query", "memory_query", of_all_types=True)(
+        lambda memory, query, **values: _timed(memory.query(query, **values))
+    ),
+    _queried("entries query", "entry_query")(
+        lambda memory, query, **values: _timed(memory.query(query, types=["entry"], **values))
+    ),
+    _queried("entries retrieve", "entry_retrieve")(
+        lambda memory, query, **values: _timed(memory.retrieve_entries(query, **values))
+    ),
+    ToolCommand(
+        *("entries show", "entry_get", Memory.get_entry, ["entry_id"], [AS_OF]),
+        show=_show_entry,
+    ),
+    ToolCommand(
+        *("entries rate", "entry_rate", Memory.rate_entry, ["entry_id", "outcome"], [AS_OF]),
+        json=lambda confidence, values: ids_of(values) | {"confidence": confidence},
+        show=lambda confidence: f"confidence {confidence:.2f}",
+    ),
+    _done("entries delete", "entry_delete", "deleted")(
+        _delete,
+        ["entry_id"],
+        [
+            click.Option(["--permanent"], is_flag=True, help="For good, at once."),
+            click.Option(["--yes"], is_flag=True, help="Do not ask for confirmation."),
+        ],
+    ),
+    _done("entries restore", "entry_restore", "restored")(
+        lambda memory, entry_id, **values: memory.restore_memory("entry", entry_id, **values),
+        ["entry_id"],
+        [AS_OF],
+    ),
+    ToolCommand(
+        *("entries related", "entry_related"),
+        lambda memory, entry_id, **values: memory.list_related("entry", entry_id, **values),
+        ["entry_id"],
+        [AS_OF],
+        show=display.related,
+        empty="nothing related",
+    ),
 )
 """The commands that mirror tools."""
 
 OTHERWISE = {
+    "entry_create": "entries new",
+    "entry_update": "entries edit",
     "memory_explain": "recall --explain",
     "memory_fact_history": "history",
     "memory_run_consolidation": "consolidate",
@@ -269,6 +347,8 @@ OTHERWISE = {
 }
 """The other tools, and the commands that do the same and more."""
 
+# Importing it has added the group.
+del entries
 add_commands(main, COMMANDS, OTHERWISE)
 
 

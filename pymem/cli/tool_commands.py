@@ -28,6 +28,12 @@ _FLAGS = {
     "enable_fuzzy": "--fuzzy",
     "entity_id": "--entity",
     "entity_type": "--type",
+    "entry_type": "--type",
+    "entry_types": "--type",
+    "exclude_ids": "--exclude",
+    "expires_at": "--expires",
+    "include_archived": "--archived",
+    "keywords": "--keyword",
     "include_entries": "--entries/--no-entries",
     "include_recent_episodes": "--recent-episodes/--no-recent-episodes",
     "max_depth": "--depth",
@@ -45,6 +51,7 @@ _FLAGS = {
 _METAVARS = {
     "canonical_name": "NAME",
     "entity_id": "ID",
+    "entry_id": "ID",
     "memory_id": "ID",
     "memory_type": "TYPE",
     "source_entity_id": "SOURCE_ID",
@@ -179,8 +186,9 @@ class _Command(click.Command):
             embed=declared.embed and values.get("mode") != "keyword",
         )
         if answer is None or answer is False:
-            memory_id = values.get("memory_id") or values["entity_id"]
-            raise no_memory(values.get("memory_type", "entity"), memory_id)
+            kind = "entry" if "entry_id" in values else values.get("memory_type", "entity")
+            ids = (values.get(name) for name in ("memory_id", "entity_id", "entry_id"))
+            raise no_memory(kind, next(filter(None, ids)))
         value = declared.json(answer, values)
         shown = declared.empty if value == [] else declared.show(answer)
         render(value, json_, *(shown if isinstance(shown, list) else [shown]))

@@ -376,7 +376,7 @@ class MemorySystem:
         )
 
     async def _attempt(self, call: Callable[[Memory], Awaitable[Result]]) -> Result:
-        """Make a call, four times if it fails for the moment, without vectors if these fail."""
+        """Make a call: again if it fails for the moment, without vectors if they fail."""
         memory = self._memory
         waits = iter(WAITS)
         while True:

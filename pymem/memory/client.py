@@ -92,26 +92,6 @@ class Memory(Functions):
             as_of=as_of,
         )
 
-    async def import_entries(
-        self, entries: Sequence[dict[str, Any]], *, as_of: datetime | None = None
-    ) -> list[ImportedEntry]:
-        """Store entries that come from elsewhere, and say what became of each.
-
-        Args:
-            entries: Objects with entry_id, content, type, tags, keywords, category, confidence,
-                importance, source, scope, user_id, persona_id, session_id, created_at, updated_at,
-                expires_at, access_count, last_accessed, version, archived, related, metadata,
-                front_matter, path, idempotency_key, deleted, base_version and id, all of them
-                optional (times in ISO 8601).
-            as_of: When they are stored.
-        """
-        return await self._rows(
-            ImportedEntry,
-            "import_entries",
-            entries=[_as_json(entry) for entry in entries],
-            as_of=as_of,
-        )
-
     async def write_memory(
         self,
         entry: dict[str, Any],
@@ -155,6 +135,26 @@ class Memory(Functions):
             return await call(embedding=embedding, embedding_version_id=embedding_version_id)
         return await self._with_text(
             call, "entry", embedding, embedding_version_id, content=content, as_of=as_of
+        )
+
+    async def import_entries(
+        self, entries: Sequence[dict[str, Any]], *, as_of: datetime | None = None
+    ) -> list[ImportedEntry]:
+        """Store entries that come from elsewhere, and say what became of each.
+
+        Args:
+            entries: Objects with entry_id, content, type, tags, keywords, category, confidence,
+                importance, source, scope, user_id, persona_id, session_id, created_at, updated_at,
+                expires_at, access_count, last_accessed, version, archived, related, metadata,
+                front_matter, path, idempotency_key, deleted, base_version and id, all of them
+                optional (times in ISO 8601).
+            as_of: When they are stored.
+        """
+        return await self._rows(
+            ImportedEntry,
+            "import_entries",
+            entries=[_as_json(entry) for entry in entries],
+            as_of=as_of,
         )
 
     async def semantic_search(

@@ -301,9 +301,7 @@ class _Update(_OneEntry):
     content: Markdown | None = Field(None, description="The new content; it replaces the old one.")
     entry_type: Word[EntryType] | None = Field(None, description="The new type.")
     tags: Tags | None = Field(None, description="All its tags; [] removes them.")
-    confidence: Confidence | None = Field(
-        None, description="The new confidence; to report what became of it, use entry_rate."
-    )
+    confidence: Confidence | None = Field(None, description="The new confidence, 0 to 1.")
     related: Related | None = Field(
         None, description="Ids of all entries that it is related to; [] removes them."
     )
@@ -315,8 +313,8 @@ class _Update(_OneEntry):
     )
     expected_version: Annotated[Int, Field(ge=1, le=2_147_483_647)] | None = Field(
         None,
-        description="The version that you have read, from entry_get. If it is another by now, "
-        "nothing changes (PM004). Pass it whenever you pass content.",
+        description="The version that you have read. If it is another by now, nothing changes "
+        "(PM004).",
     )
 
 
@@ -325,8 +323,8 @@ class _Update(_OneEntry):
     _Update,
     group="entries",
     description="Change an entry; what you leave out stays, and the version before is kept. Read "
-    "it first with entry_get, and pass its version as expected_version, so that nobody else's "
-    "change is overwritten.",
+    "it first with entry_get, and pass its version as expected_version whenever you pass "
+    "content, so that nobody else's change is overwritten.",
     answer="id, title, confidence, version, content_changed.",
     example={"entry_id": _ID, "tags": ["coding", "typescript"], "expected_version": 1},
     errors={
