@@ -292,6 +292,82 @@ async def story(memory: Memory) -> None:
         )
     console.print(display.tabulate(rows))
 
+    heading(
+        11,
+        "Notes, of which one is refused and two become one",
+        "Entries are free-form, in Markdown. The strict store takes only what somebody asked for, "
+        "and nothing sensitive without an approval; what it refuses leaves a trace.",
+    )
+    await tell_entries(memory)
+
+
+NOTES = (
+    ("Mara prefers **window seats** on trains.", 0.8),
+    ("Mara prefers window seats on trains. She gets sick facing backwards.", 0.7),
+    ("# Landlord\n\nMr. Costa, reachable in the mornings.", 0.9),
+)
+
+
+async def tell_entries(memory: Memory) -> None:
+    """Tell what becomes of entries."""
+    card = {
+        "content": "Her card is 4111 1111 1111 1111.",
+        "scope": {"user_id": "mara"},
+        "metadata": {
+            "category": "note",
+            "confidence": 0.9,
+            "importance": "high",
+            "source": "user",
+        },
+    }
+    refused = await memory.write_memory(card, requested_by="assistant")
+    console.print(f"  written without approval: {refused.status}, {refused.reason}")
+    approval = await memory.grant_approval(
+        "write_sensitive", data_class="payment_card", user_id="mara", reason="user_request"
+    )
+    written = await memory.write_memory(card, requested_by="assistant", approval_id=approval)
+    console.print(f"  with an approval for one write: {written.status} as {written.entry_id}")
+    for user in ("mara", "ines"):
+        found = await memory.query_memory("which card does she pay with?", user_id=user)
+        console.print(f"  asked for {user}: {[each.content for each in found] or 'nothing'}")
+    traces = await memory.list_events(event_type="memory_write_attempt")
+    console.print(
+        display.tabulate(
+            [
+                {
+                    "event": trace.event_type,
+                    "stored": trace.payload["memory_id"] is not None,
+                    "reason": trace.payload["reason"],
+                    "confidence": trace.payload["confidence"],
+                }
+                for trace in traces
+            ]
+        )
+    )
+
+    for content, confidence in NOTES:
+        await memory.create_entry(content, confidence=confidence, tags=["travel"], source="user")
+    expression = "trains AND tag:travel AND confidence:>=0.7"
+    for moment, change in (
+        ("before", None),
+        ("merged", memory.consolidate_entries(min_similarity=0.7)),
+        ("undone", None),
+    ):
+        if change is not None:
+            await change
+        notes = await memory.query(expression, types=["entry"])
+        rows = [
+            {
+                moment: note.entry_id,
+                "confidence": note.confidence,
+                "content": display.one_line(note.content, 76),
+            }
+            for note in notes
+        ]
+        console.print(display.tabulate(rows))
+        if moment == "merged" and notes and notes[0].entry_id is not None:
+            await memory.undo_entry_merge(notes[0].entry_id)
+
 
 async def recorded(prompt: str, _: str) -> str:
     """Answer as an LLM once did; it named the episodes by their first words."""

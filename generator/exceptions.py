@@ -66,7 +66,13 @@ ONE_ROW = {"calibrate_similarity", "create_access_token", "create_link", "curren
 """Functions that return exactly one row, though they do not say ROWS 1."""
 
 ONE_ROW_OR_NONE = {
-    *("active_embedding_version", "authenticate_token", "entity_get", "get_chain_head"),
+    *(
+        "active_embedding_version",
+        "authenticate_token",
+        "entity_get",
+        "get_chain_head",
+        "maybe_consolidate_entries",
+    ),
 }
 
 ROW_NAMES = {
@@ -82,6 +88,7 @@ ROW_NAMES = {
     "consolidation_runs": "ConsolidationRun",
     "list_contradictions": "Contradiction",
     "create_access_token": "NewAccessToken",
+    "consolidate_entries": "EntryConsolidation",
     "create_entry": "StoredEntry",
     "create_link": "StoredLink",
     "detect_sensitive": "SensitiveMatch",
@@ -106,8 +113,10 @@ ROW_NAMES = {
     "get_links": "Link",
     "import_entries": "ImportedEntry",
     "list_access_tokens": "AccessToken",
+    "list_entry_clusters": "EntryCluster",
     "list_scopes": "Scope",
     "list_tenants": "Tenant",
+    "maybe_consolidate_entries": "EntryConsolidation",
     "mark_harmful": "MarkedRule",
     "mark_helpful": "MarkedRule",
     "memory_events": "Event",
@@ -137,6 +146,7 @@ NULLABLE = {
     "ClaimedEpisode": "session_id",
     "EmbeddingBacklog": "embedding_version_id model version oldest_at",
     "Entity": "merged_into",
+    "EntryConsolidation": "run_id",
     "ExplainedMemory": "position subject predicate similarity semantic_rank keyword_score "
     "keyword_rank rrf_score meaning words neighbor_boost session_boost named_boost time_boost "
     "relevance updates_id score",

@@ -37,6 +37,8 @@ class SchedulesConfig(Section):
             (memory.is_schedule).
         entry_consolidation: When the job maybe_consolidate_entries is due: five fields as in
             crontab(5), or "off" (memory.is_schedule).
+        entry_expiry: When the job expire_memory is due: five fields as in crontab(5), or "off"
+            (memory.is_schedule).
         entry_daily: When the job run_daily_entry_upkeep is due: five fields as in crontab(5), or
             "off" (memory.is_schedule).
         entry_weekly: When the job run_weekly_entry_upkeep is due: five fields as in crontab(5), or
@@ -52,6 +54,7 @@ class SchedulesConfig(Section):
     rule_hygiene: str = Field("20 3 * * *", pattern=SCHEDULE)
     event_seal: str = Field("40 * * * *", pattern=SCHEDULE)
     entry_consolidation: str = Field("5 * * * *", pattern=SCHEDULE)
+    entry_expiry: str = Field("45 3 * * *", pattern=SCHEDULE)
     entry_daily: str = Field("50 3 * * *", pattern=SCHEDULE)
     entry_weekly: str = Field("0 4 * * 0", pattern=SCHEDULE)
     entry_monthly: str = Field("10 4 1 * *", pattern=SCHEDULE)
@@ -360,6 +363,7 @@ SETTINGS = {
     "consolidation.max_confidence": "consolidation_max_confidence",
     "retrieval.entry_merge_similarity": "entry_merge_similarity",
     "schedules.entry_consolidation": "entry_consolidation_schedule",
+    "schedules.entry_expiry": "entry_expiry_schedule",
     "schedules.entry_daily": "entry_daily_schedule",
     "schedules.entry_weekly": "entry_weekly_schedule",
     "schedules.entry_monthly": "entry_monthly_schedule",

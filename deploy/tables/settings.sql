@@ -113,6 +113,8 @@ create table memory.settings (
   check (entry_merge_similarity between 0.5 and 1),
   entry_consolidation_schedule text not null default '5 * * * *'
   check (memory.is_schedule(entry_consolidation_schedule)),
+  entry_expiry_schedule text not null default '45 3 * * *'
+  check (memory.is_schedule(entry_expiry_schedule)),
   entry_daily_schedule text not null default '50 3 * * *'
   check (memory.is_schedule(entry_daily_schedule)),
   entry_weekly_schedule text not null default '0 4 * * 0'
@@ -310,6 +312,9 @@ comment on column memory.settings.entry_merge_similarity is
 'statement are above the default.';
 comment on column memory.settings.entry_consolidation_schedule is
 'When the job maybe_consolidate_entries is due: five fields as in crontab(5), or "off" '
+'(memory.is_schedule).';
+comment on column memory.settings.entry_expiry_schedule is
+'When the job expire_memory is due: five fields as in crontab(5), or "off" '
 '(memory.is_schedule).';
 comment on column memory.settings.entry_daily_schedule is
 'When the job run_daily_entry_upkeep is due: five fields as in crontab(5), or "off" '

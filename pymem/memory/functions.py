@@ -18,7 +18,6 @@ from pymem.models import (
     ChainProblem,
     ClaimedEpisode,
     Cleanup,
-    ConsolidateEntries,
     ConsolidationRun,
     Contradiction,
     Direction,
@@ -27,6 +26,8 @@ from pymem.models import (
     EmbeddingVersion,
     Entity,
     EntityType,
+    EntryCluster,
+    EntryConsolidation,
     EntryOutcome,
     EntryPolicy,
     EntrySource,
@@ -45,10 +46,8 @@ from pymem.models import (
     IndexStatement,
     KeywordMatch,
     Link,
-    ListEntryClusters,
     Login,
     MarkedRule,
-    MaybeConsolidateEntries,
     MemoryState,
     MemoryType,
     Merge,
@@ -2204,7 +2203,7 @@ class Functions(Vectors):
         max_entries: int | None = None,
         dry_run: bool | None = None,
         as_of: datetime | None = None,
-    ) -> ConsolidateEntries:
+    ) -> EntryConsolidation:
         """Merges live entries of one scope, user, persona, session and type that say the same:
         their vectors have a cosine similarity of min_similarity (NULL: setting
         entry_merge_similarity) or more and their texts the same numbers, dates, denials and names,
@@ -2221,7 +2220,7 @@ class Functions(Vectors):
         Errors: PM002.
         """
         return await self._row(
-            ConsolidateEntries,
+            EntryConsolidation,
             "consolidate_entries",
             min_similarity=min_similarity,
             max_entries=max_entries,
@@ -2235,14 +2234,14 @@ class Functions(Vectors):
         min_similarity: float | None = None,
         max_entries: int | None = None,
         as_of: datetime | None = None,
-    ) -> list[ListEntryClusters]:
+    ) -> list[EntryCluster]:
         """What memory.consolidate_entries with these arguments would merge: the number of a
         cluster, its entries, the one whose text would lead first, and their similarity to that one.
 
         Errors: PM002.
         """
         return await self._rows(
-            ListEntryClusters,
+            EntryCluster,
             "list_entry_clusters",
             min_similarity=min_similarity,
             max_entries=max_entries,
@@ -2251,14 +2250,14 @@ class Functions(Vectors):
 
     async def maybe_consolidate_entries(
         self, *, as_of: datetime | None = None
-    ) -> MaybeConsolidateEntries:
+    ) -> EntryConsolidation | None:
         """memory.consolidate_entries, if it is due: 100 entries are new since the last run or it
         left some, or 24 hours have passed and some are new, edited or newly embedded. No row if it
         is not.
 
         Errors: PM002.
         """
-        return await self._row(MaybeConsolidateEntries, "maybe_consolidate_entries", as_of=as_of)
+        return await self._row_or_none(EntryConsolidation, "maybe_consolidate_entries", as_of=as_of)
 
     # functions/extras/entries/undo_entry_merge
 

@@ -98,19 +98,6 @@ class Cleanup:
 
 
 @dataclass(frozen=True, slots=True)
-class ConsolidateEntries:
-    """A row that memory.consolidate_entries returns."""
-
-    run_id: UUID
-    examined: int
-    clusters: int
-    merged: int
-    created: int
-    flagged: int
-    archived: int
-
-
-@dataclass(frozen=True, slots=True)
 class ConsolidationRun:
     """Which worker consolidated which episodes of a butler, and the result.
 
@@ -222,6 +209,30 @@ class Entity:
     active_facts: int
     created_at: datetime
     updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class EntryCluster:
+    """A row that memory.list_entry_clusters returns."""
+
+    cluster: int
+    entry_id: str
+    title: str
+    confidence: float
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class EntryConsolidation:
+    """A row that memory.consolidate_entries returns."""
+
+    run_id: UUID | None
+    examined: int
+    clusters: int
+    merged: int
+    created: int
+    flagged: int
+    archived: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -482,17 +493,6 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class ListEntryClusters:
-    """A row that memory.list_entry_clusters returns."""
-
-    cluster: int
-    entry_id: str
-    title: str
-    confidence: float
-    similarity: float
-
-
-@dataclass(frozen=True, slots=True)
 class Login:
     """A row that memory.current_login returns."""
 
@@ -514,19 +514,6 @@ class MarkedRule:
     success_count: int
     harmful_count: int
     needs_inversion: bool
-
-
-@dataclass(frozen=True, slots=True)
-class MaybeConsolidateEntries:
-    """A row that memory.maybe_consolidate_entries returns."""
-
-    run_id: UUID
-    examined: int
-    clusters: int
-    merged: int
-    created: int
-    flagged: int
-    archived: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -949,6 +936,8 @@ class Settings:
             MiniLM-L6-v2, most paraphrases of a statement are above the default.
         entry_consolidation_schedule: When the job maybe_consolidate_entries is due: five fields as
             in crontab(5), or "off" (memory.is_schedule).
+        entry_expiry_schedule: When the job expire_memory is due: five fields as in crontab(5), or
+            "off" (memory.is_schedule).
         entry_daily_schedule: When the job run_daily_entry_upkeep is due: five fields as in
             crontab(5), or "off" (memory.is_schedule).
         entry_weekly_schedule: When the job run_weekly_entry_upkeep is due: five fields as in
@@ -1040,6 +1029,7 @@ class Settings:
     consolidation_max_confidence: float
     entry_merge_similarity: float
     entry_consolidation_schedule: str
+    entry_expiry_schedule: str
     entry_daily_schedule: str
     entry_weekly_schedule: str
     entry_monthly_schedule: str

@@ -50,6 +50,12 @@ create or replace function memory.all_jobs(settings memory.settings)
           'memory.run_entry_upkeep(''daily'')'
         ),
         (
+          'expire_memory',
+          settings.entry_expiry_schedule, -- noqa: RF01
+          'memory_worker',
+          'memory.expire_memory()'
+        ),
+        (
           'run_weekly_entry_upkeep',
           settings.entry_weekly_schedule, -- noqa: RF01
           'memory_worker',
