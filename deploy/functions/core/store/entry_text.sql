@@ -179,7 +179,7 @@ create or replace function memory.clean_labels(labels jsonb)
   parallel safe
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
-  select case when labels is not null then coalesce(jsonb_agg(l.label order by l.position), '[]') end
+  select coalesce(jsonb_agg(l.label order by l.position), '[]')
   from (
     select memory.collapse_whitespace(t.label) as label, min(t.position) as position
     from jsonb_array_elements_text(labels) with ordinality as t (label, position)
