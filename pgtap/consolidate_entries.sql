@@ -33,7 +33,7 @@ select is(
   ),
   E'# Tea\n\nThe user likes tea.\n\n## Also noted\n\n- It has to be green. (mem-2026-03-01-002)\n'
   '- Green tea (mem-2026-03-01-003)\n- Never on Sundays. (mem-2026-03-01-003)\n'
-  E'From mem-2026-03-01-003:\n\n```\nbrew\n```\n',
+  'From mem-2026-03-01-003:\n\n```\nbrew\n```\n',
   'a merged text has the first one, and what only the others say, each with its origin'
 );
 select is(
