@@ -204,6 +204,25 @@ def database(server: Server, template: str) -> Iterator[Database]:
         yield database
 
 
+@pytest.fixture(scope="module")
+def shared_database(server: Server, template: str) -> Iterator[Database]:
+    """A database for all tests of a module, each of which has a tenant of its own."""
+    with fresh_database(server, template) as database:
+        yield database
+
+
+@pytest.fixture
+def own_tenant() -> str:
+    """A tenant of the test alone."""
+    return f"tenant {next(_numbers)}"
+
+
+@pytest.fixture
+def own_login(shared_database: Database, own_tenant: str) -> str:
+    """The connection string of a login of that tenant."""
+    return shared_database.login(own_tenant, name="pymem_test_own")
+
+
 @pytest.fixture(scope="session")
 def engine() -> EmbeddingEngine:
     """The real model, loaded once."""

@@ -18,7 +18,7 @@ from tests.test_mcp_server import call, connected
 pytestmark = pytest.mark.anyio
 
 SECRET = "Zanzibar"
-CODES = {"PM001", "PM002", "PM003", "PM004", "PM005"}
+CODES = {"PM001", "PM002", "PM003", "PM004", "PM005", "PM007"}
 INTERNALS = (
     "Traceback",
     "psycopg",
@@ -51,6 +51,9 @@ def fill(database: Database, tenant: str, word: str) -> dict[str, str]:
         "entity": database.value(
             "select memory.entity_create(%s, 'person')", f"Ada {word}", tenant=tenant
         ),
+        "entry": database.value(
+            "select entry_id from memory.create_entry(%s)", f"{word} tea", tenant=tenant
+        ),
         "other entity": database.value(
             "select memory.entity_create(%s, 'person')", f"Lady {word}", tenant=tenant
         ),
@@ -59,6 +62,7 @@ def fill(database: Database, tenant: str, word: str) -> dict[str, str]:
         "memory_id": str(ids["fact"]),
         "fact_id": str(ids["fact"]),
         "rule_id": str(ids["rule"]),
+        "entry_id": str(ids["entry"]),
         "entity_id": str(ids["entity"]),
         "source_entity_id": str(ids["other entity"]),
         "target_entity_id": str(ids["entity"]),

@@ -219,6 +219,26 @@ def test_the_question_of_readme_is_answered_by_its_fact_first(
     assert capsys.readouterr().out.startswith("a small dog called Rex 0.")
 
 
+@pytest.mark.usefixtures("engine")
+def test_the_programs_about_entries_do_what_they_say(
+    database: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (ROOT / "docs" / "entries.md").read_text()
+    system, store = re.findall(r"^```python\n(.*?)^```\n", text, re.M | re.S)
+    url = database.login("default", name="pymem")
+
+    exec(system.replace("postgresql://…", url), {})
+    found, total = capsys.readouterr().out.splitlines()
+    exec(store.replace("postgresql://…", url), {})
+    written, read, expired = capsys.readouterr().out.splitlines()
+
+    assert re.fullmatch(r"mem-\S+ Prefers green tea 0.95 0\.\d+", found)
+    assert total == "1"
+    assert re.fullmatch(r"stored mem-\S+ None", written)
+    assert re.fullmatch(r"Ada drinks green tea (0\.9|0\.89\d+)", read)
+    assert expired == "0"
+
+
 def test_the_roles_are_documented(database: Database) -> None:
     text = (ROOT / "docs" / "security.md").read_text()
     table = re.findall(r"^\| `(memory_\w+)` \|.*\|([^|]*)\|$", text, re.M)

@@ -294,8 +294,12 @@ def furnished(shared: Shared, tenant: str) -> dict[str, str]:
              memory.entity_create('Augusta Ada King', 'person')::text""",
         tenant=tenant,
     )
+    [(entry,)] = shared.database.query(
+        "select entry_id from memory.create_entry('# Tea')", tenant=tenant
+    )
     return {
         "memory_type": "fact",
+        "entry_id": entry,
         "fact_id": fact,
         "memory_id": fact,
         "rule_id": rule,

@@ -161,6 +161,9 @@ async def test_a_butler_is_told_how_to_look_further(database: Database) -> None:
 # Defaults
 
 FUNCTIONS = {
+    "entry_query": "query",
+    "entry_related": "list_related",
+    "entry_retrieve": "retrieve_entries",
     "memory_contradictions": "list_contradictions",
     "memory_events": "list_events",
     "memory_explain": "recall_explain",
@@ -180,7 +183,9 @@ async def test_what_a_tool_fills_in_is_what_its_function_would(database: Databas
         )
     }
     for tool in TOOLS:
-        function = FUNCTIONS.get(tool.name, tool.name.removeprefix("memory_"))
+        verb = tool.name.removeprefix("entry_")
+        named = tool.name.removeprefix("memory_") if verb == tool.name else f"{verb}_entry"
+        function = FUNCTIONS.get(tool.name, named)
         for name, field in tool.arguments.model_fields.items():
             default = None if field.is_required() else field.get_default()
             # The tenant is compared only where a caller names it.

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pymem.database import Request
 from pymem.embedding import EmbeddingEngine
-from pymem.errors import EmbeddingError
+from pymem.errors import EmbeddingError, UnavailableError
 from pymem.memory import Memory
 
 logger = logging.getLogger(__name__)
@@ -205,6 +205,8 @@ class MemoryStore:
         self.close()
 
     def _call(self, call: Callable[[Memory], Awaitable[Result]]) -> Result:
+        if self._loop.is_closed():
+            raise UnavailableError("the memory store is closed", hint="Open another one.")
         return self._run(self._made(call))
 
     async def _made(self, call: Callable[[Memory], Awaitable[Result]]) -> Result:

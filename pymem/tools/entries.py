@@ -67,7 +67,7 @@ Category = Annotated[Name, Field(max_length=128, description="A free word of you
 Expression = Annotated[
     str,
     Field(
-        max_length=65536,
+        max_length=4096,
         description='The query: words, "quoted phrases", tag:, type:, category:, source:, scope:, '
         "title:, related:, confidence:>0.8, importance:high, created:last_week, "
         "updated:today, created:between(2026-01-01, 2026-02-01), expires:, is:archived; combined "
