@@ -225,7 +225,7 @@ def test_a_store_that_cannot_connect_says_so(own_login: str, tmp_path: Any) -> N
 
 def test_its_types_refuse_what_they_do_not_know() -> None:
     with pytest.raises(ValidationError):
-        EntryMetadata(importance="vital")  # type: ignore[arg-type]
+        EntryMetadata(importance="vital")
     with pytest.raises(ValidationError):
         MemoryEntry(content="tea", colour="green")  # type: ignore[call-arg]
     assert entries.Scope is Scope
