@@ -90,11 +90,10 @@ rate_entry(entry_id => :entry_id, outcome => 'conflicting', by_entry => :other_e
 rate_entry(entry_id => :deleted_entry_id, outcome => 'outdated')
 delete_entry(entry_id => :entry_id)
 delete_entry(entry_id => :entry, permanent => true)
+# Weekly and monthly upkeep tell of the volume of an index, which is no secret (docs/security.md).
 run_entry_upkeep()
-run_entry_upkeep('weekly')
 create_entry(content => :content, scope => :scope, user_id => :user_id); create_entry(content => :content, scope => :scope, user_id => :user_id); consolidate_entries()
 create_entry(content => :content, embedding => :vector, embedding_version_id => :active); list_entry_clusters()
-maybe_consolidate_entries()
 undo_entry_merge(entry_id => :entry_id)
 undo_entry_merge(entry_id => :entry)
 get_memory('entry', memory_id => :entry)
@@ -111,6 +110,9 @@ recall(:content, types => '{entry}', known_at => :as_of)
 semantic_search('entry', :vector)
 keyword_search('entry', query => :content)
 context(:content, butler => :butler, include_entries => true, embedding => :vector)
+query(:content, scope => :scope, embedding => :vector, embedding_version_id => :active)
+query('confidence:>0.1', types => '{entry}', include_archived => true)
+retrieve_entries(:content, scope => :scope, embedding => :vector, embedding_version_id => :active)
 
 # Entities
 entity_create(canonical_name => :name, entity_type => 'person')
@@ -208,7 +210,6 @@ context('anything', butler => :butler, min_relevance => 0, embedding => :vector)
 configure('{"ranking": "specified"}'); search(query => :content, embedding => :vector)
 configure('{"min_evidence": 0, "min_relevance": 0}'); recall('coffee', embedding => :vector)
 configure('{"boost_named": 0.5, "boost_session": 0.5, "boost_neighbors": 0.5}'); recall(:content, embedding => :vector)
-query_topic(query => :content)
 rebuild_vector_indexes('hnsw'); configure('{"exact_scan_limit": 0}'); semantic_search('fact', :vector, max_results => 1)
 
 # Embeddings
@@ -273,6 +274,8 @@ diagnose(passed => true)
 
 # Calls that answer every tenant the same.
 ALIKE = """
+maybe_consolidate_entries()
+query_topic(query => :content)
 store_fact('x', 'is', 'y', source_episode_id => :deleted)
 create_access_token(name => :name, role => 'reader', actor => :actor)
 current_login()
