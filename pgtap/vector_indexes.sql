@@ -47,13 +47,13 @@ select is(memory.rebuild_vector_indexes('hnsw'), 'hnsw', 'HNSW indexes can be bu
 select results_eq(
   $$ select * from memory_test.vector_indexes order by 1 $$,
   $$ values
-     ('memory.entries_embedding_idx', 'memory.entries', 'hnsw', '{m=24,ef_construction=200}',
+     ('memory.entries_embedding_idx', 'memory.entries', 'hnsw', '{m=16,ef_construction=100}',
        'vector_cosine_ops', 'embedding', '(lifecycle_state = ''active''::text)', true),
-     ('memory.episodes_embedding_idx', 'memory.episodes', 'hnsw', '{m=24,ef_construction=200}',
+     ('memory.episodes_embedding_idx', 'memory.episodes', 'hnsw', '{m=16,ef_construction=100}',
        'vector_cosine_ops', 'embedding', null, true),
-     ('memory.facts_embedding_idx', 'memory.facts', 'hnsw', '{m=24,ef_construction=200}', 'vector_cosine_ops',
+     ('memory.facts_embedding_idx', 'memory.facts', 'hnsw', '{m=16,ef_construction=100}', 'vector_cosine_ops',
        'embedding', '(validity = ''active''::text)', true),
-     ('memory.rules_embedding_idx', 'memory.rules', 'hnsw', '{m=24,ef_construction=200}', 'vector_cosine_ops',
+     ('memory.rules_embedding_idx', 'memory.rules', 'hnsw', '{m=16,ef_construction=100}', 'vector_cosine_ops',
        'embedding', '(lifecycle_state <> ''retracted''::text)', true) $$,
   'hnsw builds four valid cosine indexes over searchable memories'
 );

@@ -291,8 +291,8 @@ cross join lateral memory.approximate_neighbors(
   t.type, memory_test.axis(1), null, 10, 0.5, now()
 ) as n \g /dev/null
 select is(
-  current_setting('memory_test.seen'), '200 20 relaxed_order',
-  'HNSW compares 200 candidates and reads on, and IVFFlat reads 20 lists'
+  current_setting('memory_test.seen'), '150 20 relaxed_order',
+  'HNSW compares 150 candidates and reads on, and IVFFlat reads 20 lists'
 );
 set local hnsw.ef_search = 41;
 set local ivfflat.probes = 3;
@@ -302,7 +302,7 @@ cross join lateral memory.approximate_neighbors(
   t.type, memory_test.axis(1), null, 10, 0.5, now()
 ) as n \g /dev/null
 select is(
-  current_setting('memory_test.seen'), '200 20 relaxed_order',
+  current_setting('memory_test.seen'), '150 20 relaxed_order',
   'a session cannot lower the search depth'
 );
 select is(

@@ -396,6 +396,20 @@ comment on function memory.create_entry(
 'scope demands memory.write_memory.';
 grant execute on function memory.create_entry to memory_writer;
 
+create or replace function memory.kept_metadata(metadata jsonb)
+  returns jsonb
+  language sql
+  immutable
+  parallel safe
+  return jsonb_strip_nulls(jsonb_build_object(
+    'file', metadata -> 'file', 'missing_related', metadata -> 'missing_related'
+  ));
+
+comment on function memory.kept_metadata(jsonb) is
+'What imports keep in the metadata of an entry, and no update takes away: of the file that it came '
+'from, the front matter, the path and memory.entry_file_mark; and the ids of related entries that do '
+'not exist.';
+
 create or replace function memory.update_entry(
   entry_id text,
   content text default null,
@@ -510,7 +524,7 @@ begin
       when update_entry.expires_at is null then e.expires_at
       else nullif(update_entry.expires_at, 'infinity')
     end,
-    metadata = coalesce(update_entry.metadata, e.metadata),
+    metadata = coalesce(update_entry.metadata || memory.kept_metadata(e.metadata), e.metadata),
     embedding = case
       when update_entry.embedding is not null then update_entry.embedding
       when not content_changed then e.embedding
@@ -543,7 +557,7 @@ begin
         coalesce(update_entry.confidence, e.confidence),
         coalesce(update_entry.importance, e.importance),
         coalesce(update_entry.expires_at, e.expires_at, 'infinity'),
-        coalesce(update_entry.metadata, e.metadata)
+        coalesce(update_entry.metadata || memory.kept_metadata(e.metadata), e.metadata)
       ) is distinct from (
         e.content, e.entry_type, e.category, e.tags, e.keywords, e.confidence, e.importance,
         coalesce(e.expires_at, 'infinity'), e.metadata

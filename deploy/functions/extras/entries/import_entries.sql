@@ -324,19 +324,6 @@ comment on function memory.missing_related(text, text[], text[]) is
 'Which of these ids name no entry: neither a stored one, guarded ones aside, nor one of '
 'created_ids.';
 
-create or replace function memory.own_metadata(metadata jsonb)
-  returns jsonb
-  language sql
-  immutable
-  parallel safe
-  return jsonb_strip_nulls(jsonb_build_object(
-    'file', metadata -> 'file', 'missing_related', metadata -> 'missing_related'
-  ));
-
-comment on function memory.own_metadata(jsonb) is
-'What imports keep in the metadata of an entry: of the file that it came from, the front matter, '
-'the path and memory.entry_file_mark; and the ids of related entries that do not exist.';
-
 create or replace function memory.metadata_of_import(
   metadata jsonb,
   entry memory.entry_to_import,
@@ -752,7 +739,7 @@ begin
         or coalesce(n.known_id <> e.id, false) and memory.differs_from_import(e, n) as is_other,
         memory.differs_from_import(e, n) as is_changed,
         octet_length(memory.metadata_of_import(
-          coalesce(n.metadata || memory.own_metadata(e.metadata), e.metadata), n,
+          coalesce(n.metadata || memory.kept_metadata(e.metadata), e.metadata), n,
           v_missing[n."position"]
         )::text) > 65536 as is_too_large
       where e.id is not null
@@ -786,7 +773,7 @@ begin
     retention = case when n.archived then 'archived' else 'active' end,
     flagged_at = null,
     metadata = memory.metadata_of_import(
-      coalesce(n.metadata || memory.own_metadata(e.metadata), e.metadata), n,
+      coalesce(n.metadata || memory.kept_metadata(e.metadata), e.metadata), n,
       v_missing[n."position"]
     ),
     edited_at = case

@@ -114,7 +114,7 @@ begin
         t.table_name,
         vector_index_statements.method,
         case
-          when vector_index_statements.method = 'hnsw' then 'm = 24, ef_construction = 200'
+          when vector_index_statements.method = 'hnsw' then 'm = 16, ef_construction = 100'
           else format('lists = %s', coalesce(
             vector_index_statements.lists, memory.choose_lists(memory.count_vectors(t.memory_type))
           ))

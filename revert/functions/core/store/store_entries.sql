@@ -3,6 +3,7 @@
 begin;
 
 drop function memory.update_entry(text,text,text,jsonb,double precision,text[],text,jsonb,double precision,timestamp with time zone,jsonb,integer,public.vector,uuid,timestamp with time zone);
+drop function memory.kept_metadata(jsonb);
 drop function memory.create_entry(text,text,jsonb,double precision,text[],text,text,jsonb,double precision,text,text,text,text,timestamp with time zone,jsonb,public.vector,uuid,text,timestamp with time zone);
 drop function memory.is_entry_consolidation_due(text,timestamp with time zone);
 drop function memory.check_unguarded(memory.entries);

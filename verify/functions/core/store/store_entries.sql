@@ -12,5 +12,6 @@ select
   'memory.check_unguarded(memory.entries)'::regprocedure,
   'memory.is_entry_consolidation_due(text,timestamp with time zone)'::regprocedure,
   'memory.create_entry(text,text,jsonb,double precision,text[],text,text,jsonb,double precision,text,text,text,text,timestamp with time zone,jsonb,public.vector,uuid,text,timestamp with time zone)'::regprocedure,
+  'memory.kept_metadata(jsonb)'::regprocedure,
   'memory.update_entry(text,text,text,jsonb,double precision,text[],text,jsonb,double precision,timestamp with time zone,jsonb,integer,public.vector,uuid,timestamp with time zone)'::regprocedure;
 rollback;

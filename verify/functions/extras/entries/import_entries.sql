@@ -7,7 +7,6 @@ select
   'memory.is_entry_id(text)'::regprocedure,
   'memory.take_entry_numbers(text,date[],integer[])'::regprocedure,
   'memory.missing_related(text,text[],text[])'::regprocedure,
-  'memory.own_metadata(jsonb)'::regprocedure,
   'memory.metadata_of_import(jsonb,memory.entry_to_import,jsonb,text)'::regprocedure,
   'memory.differs_from_import(memory.entries,memory.entry_to_import)'::regprocedure,
   'memory.import_entries(jsonb,timestamp with time zone)'::regprocedure;
