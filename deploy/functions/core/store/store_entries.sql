@@ -406,9 +406,9 @@ create or replace function memory.kept_metadata(metadata jsonb)
   ));
 
 comment on function memory.kept_metadata(jsonb) is
-'What imports keep in the metadata of an entry, and no update takes away: of the file that it came '
-'from, the front matter, the path and memory.entry_file_mark; and the ids of related entries that do '
-'not exist.';
+'What imports keep in the metadata of an entry, and no update takes away: of the file that it '
+'came from, the front matter, the path and memory.entry_file_mark; and the ids of related entries '
+'that do not exist.';
 
 create or replace function memory.update_entry(
   entry_id text,
