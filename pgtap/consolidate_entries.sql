@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(70);
+select plan(71);
 
 -- What entries say
 
@@ -309,6 +309,16 @@ select memory.consolidate_entries(as_of => '2026-03-03Z') \g /dev/null
 select is(
   (select e.embedding from memory_test.shown as e where e.source = 'derived' and e.title ilike 'vector'), memory_test.axis(5),
   'a merged entry with the text of one of them has its vector'
+);
+-- Rounding makes the cosine of a vector with itself a little more than 1.
+select memory_test.as_tenant('i') \g /dev/null
+select memory.register_embedding_version('m', '1') \g /dev/null
+select count(*) from generate_series(35, 36) as n cross join generate_series(1, 2) as c
+cross join lateral (select array_agg((i * i * n + 7 * i) % 101 - 50)::vector as embedding from generate_series(1, 384) as i) as v
+cross join lateral memory.create_entry(chr(62 + n) || repeat('z', c), embedding => v.embedding, as_of => '2026-03-01Z') \g /dev/null
+select results_eq(
+  $$ select merged, created from memory.consolidate_entries(as_of => '2026-03-02Z') $$, $$ values (4, 2) $$,
+  'entries with equal vectors are merged'
 );
 -- A chain: each is similar to the next, the ends are not.
 select memory_test.as_tenant('d') \g /dev/null

@@ -13,7 +13,7 @@ create or replace function memory.signs_of(embedding vector)
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
   select (
-    binary_quantize(embedding) || binary_quantize(
+    binary_quantize(p.direction) || binary_quantize(
       (subvector(p.pairs, 1, 96) + subvector(p.pairs, 97, 96))
       || (subvector(p.pairs, 1, 96) - subvector(p.pairs, 97, 96))
       || (subvector(p.pairs, 193, 96) + subvector(p.pairs, 289, 96))
@@ -22,8 +22,11 @@ as $$
   )::bit(768)
   from (
     select
-      (subvector(embedding, 1, 192) + subvector(embedding, 193, 192))
-      || (subvector(embedding, 1, 192) - subvector(embedding, 193, 192)) as pairs
+      d.direction,
+      (subvector(d.direction, 1, 192) + subvector(d.direction, 193, 192))
+      || (subvector(d.direction, 1, 192) - subvector(d.direction, 193, 192)) as pairs
+    -- Reads the vector from out-of-line storage once.
+    from (select l2_normalize(embedding) as direction offset 0) as d
     offset 0
   ) as p;
 $$;
@@ -163,24 +166,31 @@ begin
 
   if v_comparisons <= max_comparisons then
     return query
-    with vectors as materialized (
-      select c.entry_id, c.group_key, w.id is not null as is_waiting, v.direction
+    with waiting_vectors as materialized (
+      select c.entry_id, c.group_key, l2_normalize(e.embedding) as direction
       from memory.entry_comparisons as c
-      join (
-        select e.id, l2_normalize(e.embedding) as direction
-        from memory.entries as e
-        where e.tenant_id = find_similar_entries.tenant_id and e.lifecycle_state = 'active'
-          and e.embedding is not null
-        offset 0
-      ) as v on v.id = c.entry_id
-      left join unnest(waiting) as w (id) on w.id = c.entry_id
-      where c.tenant_id = find_similar_entries.tenant_id and not c.is_copy
-        and c.embedding_version_id is not null
+      join memory.entries as e
+        on e.tenant_id = find_similar_entries.tenant_id and e.id = c.entry_id
+      where c.tenant_id = find_similar_entries.tenant_id and c.entry_id = any (waiting)
+        and not c.is_copy and e.embedding is not null
     )
-    select o.entry_id, t.entry_id, -(o.direction <#> t.direction)
-    from vectors as o
-    join vectors as t on t.group_key = o.group_key
-    where o.is_waiting and (not t.is_waiting or o.entry_id < t.entry_id)
+    select o.entry_id, t.entry_id, least(-(o.direction <#> t.direction), 1.0)
+    from (
+      -- Normalized once for each entry, not once for each pair.
+      select
+        c.entry_id, c.group_key, w.entry_id is not null as is_waiting,
+        l2_normalize(e.embedding) as direction
+      from memory.entry_comparisons as c
+      join memory.entries as e
+        on e.tenant_id = find_similar_entries.tenant_id and e.id = c.entry_id
+      left join waiting_vectors as w on w.entry_id = c.entry_id
+      where c.tenant_id = find_similar_entries.tenant_id and not c.is_copy
+        and e.embedding is not null
+        and c.group_key in (select g.group_key from waiting_vectors as g)
+      offset 0
+    ) as t
+    join waiting_vectors as o on o.group_key = t.group_key
+    where (not t.is_waiting or o.entry_id < t.entry_id)
       and (o.direction <#> t.direction) <= -min_similarity;
     return;
   end if;
@@ -215,7 +225,7 @@ begin
   ) as c
   join memory.entries as o on o.tenant_id = find_similar_entries.tenant_id and o.id = c.one_id
   join memory.entries as t on t.tenant_id = find_similar_entries.tenant_id and t.id = c.other_id
-  cross join lateral (select 1 - (o.embedding <=> t.embedding) as similarity) as s
+  cross join lateral (select least(1 - (o.embedding <=> t.embedding), 1.0) as similarity) as s
   where s.similarity >= min_similarity;
 end;
 $$;
