@@ -208,7 +208,7 @@ begin
   end if;
   v_confidence := round(
     least(1.0, greatest(0.0, v_entry.confidence + memory.confidence_step(outcome)))::numeric, 6
-  );
+  )::float8;
 
   update memory.entries as e
   set

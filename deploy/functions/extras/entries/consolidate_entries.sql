@@ -140,7 +140,7 @@ create or replace function memory.find_similar_entries(
     similarity float8
   )
   language plpgsql
-  volatile
+  stable
   rows 100
   set search_path = pg_catalog, memory, public, pg_temp
   set enable_nestloop = off
@@ -151,8 +151,8 @@ as $$
 #variable_conflict use_column
 declare
   v_comparisons numeric;
-  v_ones uuid[] := '{}';
-  v_others uuid[] := '{}';
+  v_ones uuid[] := array[]::uuid[];
+  v_others uuid[] := array[]::uuid[];
 begin
   select sum(g.waiting * g.size) into v_comparisons
   from (
@@ -249,7 +249,7 @@ create or replace function memory.cluster_entries(
     similarity float8
   )
   language plpgsql
-  volatile
+  stable
   set search_path = pg_catalog, memory, public, pg_temp
   set enable_nestloop = off -- as above
   set enable_mergejoin = off
@@ -424,6 +424,9 @@ create or replace function memory.take_waiting_entries(
   volatile
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
+declare
+  v_id uuid;
+  v_ids uuid[] := array[]::uuid[];
 begin
   if dry_run then
     return array(
@@ -434,14 +437,17 @@ begin
       limit max_entries
     );
   end if;
-  return array(
+  for v_id in
     select c.entry_id
     from memory.entry_comparisons as c
     where c.tenant_id = take_waiting_entries.tenant_id and c.compared_at is null
     order by c.entry_id
     limit max_entries
     for no key update skip locked
-  );
+  loop
+    v_ids := v_ids || v_id;
+  end loop;
+  return v_ids;
 end;
 $$;
 
@@ -461,7 +467,7 @@ as $$
       u.label, u.place,
       sum(octet_length(to_json(u.label)::text) + 2) over (order by u.place) as octets
     from (
-      select l.label, min((a.place, l.place)) as place
+      select l.label, min(array[a.place, l.place]) as place
       from jsonb_array_elements(labels) with ordinality as a (list, place)
       cross join lateral jsonb_array_elements_text(a.list) with ordinality as l (label, place)
       group by l.label
@@ -622,7 +628,7 @@ begin
     array_agg(c.place order by c.cluster, c.place),
     array_agg(c.id order by c.cluster, c.place), array_agg(c.version order by c.cluster, c.place),
     array_agg(c.similarity order by c.cluster, c.place),
-    count(distinct c.cluster)
+    count(distinct c.cluster)::integer
   into v_clusters, v_places, v_ids, v_versions, v_similarities, clusters
   from memory.cluster_entries(v_tenant_id, v_waiting, min_similarity) as c;
   if dry_run then
@@ -633,12 +639,12 @@ begin
         where e.lifecycle_state = 'active' and e.confidence < 0.5 and e.flagged_at is null
           and e.last_confirmed_at <= greatest(e.created_at, e.edited_at)
           and e.created_at <= as_of
-      ),
+      )::integer,
       count(*) filter (
         where e.lifecycle_state in ('active', 'aged')
           and memory.band_of_entry(e.retention, e.edited_at, e.last_confirmed_at, as_of)
             = 'archived'
-      )
+      )::integer
     into flagged, archived
     from memory.entries as e
     where e.tenant_id = v_tenant_id and e.policy = 'meridian';
@@ -669,7 +675,7 @@ begin
     array_agg(n.merged_id order by m.cluster, m.place), array_agg(m.id order by m.cluster, m.place),
     array_agg(m.place order by m.cluster, m.place),
     array_agg(m.similarity order by m.cluster, m.place),
-    count(*), count(distinct m.cluster)
+    count(*)::integer, count(distinct m.cluster)::integer
   into v_merged_ids, v_ids, v_places, v_similarities, merged, created
   from unnest(v_clusters, v_places, v_ids, v_similarities) as m (cluster, place, id, similarity)
   join (
@@ -737,8 +743,8 @@ begin
     perform memory.merge_cluster_links(v_tenant_id, v_merged_ids, v_ids);
   end if;
 
-  flagged := memory.flag_doubtful_entries(v_tenant_id, as_of);
-  archived := (select a.archived from memory.age_entries(v_tenant_id, as_of) as a);
+  flagged := memory.flag_doubtful_entries(v_tenant_id, as_of)::integer;
+  archived := (select a.archived::integer from memory.age_entries(v_tenant_id, as_of) as a);
   insert into memory.entry_consolidations as r
     (tenant_id, cause, finished_at, examined, merged, created, flagged, archived)
   values (

@@ -50,7 +50,7 @@ declare
     "version": "number", "base_version": "number", "archived": "boolean", "deleted": "boolean",
     "related": "array", "front_matter": "string", "path": "string", "metadata": "object",
     "idempotency_key": "string"
-  }';
+  }'::jsonb;
   v_entry memory.entry_to_import;
   v_bad text;
 begin
@@ -123,10 +123,10 @@ begin
     v_entry.created_at := (element ->> 'created_at')::timestamptz;
     v_entry.updated_at := (element ->> 'updated_at')::timestamptz;
     v_entry.expires_at := (element ->> 'expires_at')::timestamptz;
-    v_entry.access_count := (element ->> 'access_count')::numeric;
+    v_entry.access_count := (element ->> 'access_count')::numeric::integer;
     v_entry.last_accessed := (element ->> 'last_accessed')::timestamptz;
-    v_entry.version := (element ->> 'version')::numeric;
-    v_entry.base_version := (element ->> 'base_version')::numeric;
+    v_entry.version := (element ->> 'version')::numeric::integer;
+    v_entry.base_version := (element ->> 'base_version')::numeric::integer;
     v_entry.archived := (element ->> 'archived')::boolean;
     v_entry.deleted := (element ->> 'deleted')::boolean;
     v_entry.front_matter := element ->> 'front_matter';

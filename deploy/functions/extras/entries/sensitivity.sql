@@ -84,7 +84,7 @@ begin
   loop
     data_class := v_pattern.data_class;
     name := v_pattern.name;
-    select m.number into "position"
+    select m.number::integer into "position"
     from regexp_matches(v_text, v_pattern.expression, v_pattern.flags)
       with ordinality as m (matched, number)
     where memory.is_valid_match(v_pattern.validator, m.matched[1])
