@@ -124,13 +124,21 @@ def let_memories_age(database: Database) -> None:
 def set_schedules(
     database: Database, fold: str, rebuild: str = "off", sweeps: str = "off", tenant: str = "a"
 ) -> None:
+    """Set these schedules, and turn all others off."""
     database.query(
         """
-        select memory.configure(jsonb_build_object(
-          'corpus_statistics_schedule', %s::text, 'vector_index_schedule', %s::text,
-          'decay_sweep_schedule', %s::text, 'episode_cleanup_schedule', %s::text,
-          'rule_hygiene_schedule', %s::text, 'event_seal_schedule', %s::text
-        ))
+        select memory.configure(
+          (
+            select jsonb_object_agg(s.key, 'off')
+            from jsonb_object_keys(to_jsonb(memory.default_settings('any'))) as s (key)
+            where s.key like '%%\\_schedule'
+          )
+          || jsonb_build_object(
+            'corpus_statistics_schedule', %s::text, 'vector_index_schedule', %s::text,
+            'decay_sweep_schedule', %s::text, 'episode_cleanup_schedule', %s::text,
+            'rule_hygiene_schedule', %s::text, 'event_seal_schedule', %s::text
+          )
+        )
         """,
         *(fold, rebuild, sweeps, sweeps, sweeps, sweeps),
         tenant=tenant,
