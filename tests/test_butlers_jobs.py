@@ -61,6 +61,11 @@ async def test_the_schedules_are_those_of_the_settings(database: Database) -> No
         "memory_episode_cleanup": "5 5 * * *",
         "memory_event_seal": "* * * * *",
         "memory_corpus_statistics": "30 3 * * *",
+        "memory_entry_consolidation": "5 * * * *",
+        "memory_entry_expiry": "45 3 * * *",
+        "memory_entry_daily": "50 3 * * *",
+        "memory_entry_weekly": "0 4 * * 0",
+        "memory_entry_monthly": "10 4 1 * *",
     }
     assert set(schedules) <= set(jobs)
     sql_jobs = {

@@ -549,7 +549,7 @@ async def test_indexes_are_built_beside_readers_and_writers_by_hand(database: Da
             await memory.store_rule("Offer tea", embedding=[1.0] * 384)
             await superuser.execute(step.statement)
 
-    assert len(steps) == 6
+    assert len(steps) == 8
     assert all(" concurrently " in step.statement for step in steps)
     assert database.query("select distinct method, is_valid from memory.vector_indexes()") == [
         ("hnsw", True)

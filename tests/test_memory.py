@@ -624,7 +624,7 @@ async def test_each_method_is_a_function_with_the_same_arguments(
                from pg_proc as p where p.pronamespace = 'memory'::regnamespace"""
         )
     )
-    own = {"connect", "close", "for_request", "set_embeddings"}
+    own = {"connect", "close", "for_request", "without_engine", "set_embeddings"}
     for name, method in inspect.getmembers(Memory, inspect.isfunction):
         if name.startswith("_") or name in own:
             continue

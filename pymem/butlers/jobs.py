@@ -13,7 +13,7 @@ from pymem.embedding import EmbeddingEngine
 from pymem.errors import InvalidArgumentError, LLMError
 from pymem.maintenance import clean_up_episodes
 from pymem.memory import Memory
-from pymem.models import to_json
+from pymem.models import UpkeepPeriod, to_json
 from pymem.worker import EmbeddingWorker
 
 Job = Callable[[Any, dict[str, Any] | None], Awaitable[dict[str, Any]]]
@@ -96,6 +96,22 @@ async def _vector_indexes(resources: Resources) -> dict[str, Any]:
     return {"method": await resources.memory.rebuild_vector_indexes()}
 
 
+async def _entry_consolidation(resources: Resources) -> dict[str, Any]:
+    return {"consolidated": to_json(await resources.memory.maybe_consolidate_entries())}
+
+
+async def _entry_expiry(resources: Resources) -> dict[str, Any]:
+    done: dict[str, Any] = to_json(await resources.memory.expire_memory())
+    return done
+
+
+def _entry_upkeep(period: UpkeepPeriod) -> Callable[[Resources], Awaitable[dict[str, Any]]]:
+    async def run(resources: Resources) -> dict[str, Any]:
+        return {"tasks": to_json(await resources.memory.run_entry_upkeep(period=period))}
+
+    return run
+
+
 _JOBS: dict[str, Callable[..., Awaitable[dict[str, Any]]]] = {
     "memory_consolidation": _consolidation,
     "memory_embedding": _embedding,
@@ -105,6 +121,11 @@ _JOBS: dict[str, Callable[..., Awaitable[dict[str, Any]]]] = {
     "memory_event_seal": _event_seal,
     "memory_corpus_statistics": _corpus_statistics,
     "memory_vector_indexes": _vector_indexes,
+    "memory_entry_consolidation": _entry_consolidation,
+    "memory_entry_expiry": _entry_expiry,
+    "memory_entry_daily": _entry_upkeep("daily"),
+    "memory_entry_weekly": _entry_upkeep("weekly"),
+    "memory_entry_monthly": _entry_upkeep("monthly"),
 }
 
 _ARGUMENTS = {"memory_episode_cleanup": {"max_entries"}}
@@ -117,6 +138,11 @@ _SETTINGS = {
     "memory_event_seal": "event_seal_schedule",
     "memory_corpus_statistics": "corpus_statistics_schedule",
     "memory_vector_indexes": "vector_index_schedule",
+    "memory_entry_consolidation": "entry_consolidation_schedule",
+    "memory_entry_expiry": "entry_expiry_schedule",
+    "memory_entry_daily": "entry_daily_schedule",
+    "memory_entry_weekly": "entry_weekly_schedule",
+    "memory_entry_monthly": "entry_monthly_schedule",
 }
 
 
