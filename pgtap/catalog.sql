@@ -347,7 +347,7 @@ select results_eq(
      ('memory.keyword_matches(text,text,tsquery,bigint[],bigint[],text,integer,double precision,'
       || 'timestamp with time zone)'),
      ('memory.largest_tenant_size()'),
-     ('memory.list_archive(text[],memory.keyword_query,vector,text,integer,memory.settings,'
+     ('memory.list_aged(memory.keyword_query,vector,text,integer,memory.settings,'
       || 'timestamp with time zone)'),
      ('memory.list_candidates(text[],text,text,vector,text,integer,double precision,double precision,text,'
       || 'boolean,memory.settings,timestamp with time zone)'),

@@ -92,7 +92,7 @@ values
     vector_index_name,band_of_entry}'),
 ('{memory_owner}', '{find_memories,list_candidates,judge_candidates,boost_episodes,find_dropped,find_names,read_query,exact_neighbors,approximate_neighbors,nearest_neighbors,
     use_approximate_index,vector_index,largest_tenant_size,count_vectors,filter_memories,
-    weigh_among,list_archive,tagged_entries}');
+    weigh_among,list_aged,tagged_entries}');
 
 create view memory_test.decided as
 select f.name, r.role

@@ -181,44 +181,23 @@ begin
         hint = 'Pass the vector of the query, or use mode hybrid, keyword or graph.';
   end if;
 
-  v_filter.topic_required := not is_expression and v_topic <> '';
-  v_filter.with_archived := false;
-  v_filter.kinds := (
-    select array_agg('entry.' || t.type order by t.type) from unnest(entry_types) as t (type)
-  );
-  -- In mode graph, tags are where the walk begins.
-  if mode <> 'graph' then
-    v_filter.any_tags := (
-      select array_agg(distinct memory.fold_label(t.tag)) from unnest(v_tags) as t (tag)
-    );
+  if created_after > created_before then
+    raise exception 'created_after is later than created_before: % > %',
+      created_after, created_before
+      using errcode = 'PM002', hint = 'Swap them.';
   end if;
-  if confidence_min > 0 or confidence_max < 1 then
-    v_filter.confidence := nummultirange(
-      numrange(confidence_min::numeric, confidence_max::numeric, '[]')
-    );
-  end if;
-  if created_after is not null or created_before is not null then
-    if created_after > created_before then
-      raise exception 'created_after is later than created_before: % > %',
-        created_after, created_before
-        using errcode = 'PM002', hint = 'Swap them.';
-    end if;
-    v_filter.created_at := tstzmultirange(tstzrange(created_after, created_before, '[]'));
-  end if;
-  -- An id that does not exist excludes nothing.
-  v_filter.excluded_ids := (
-    select array_agg(e.id)
-    from (
-      select memory.find_entry(v_settings.tenant_id, x.entry_id) as id
-      from unnest(exclude_ids) as x (entry_id)
-    ) as e
-    where e.id is not null
+  v_filter := memory.filters_condition(
+    entry_types,
+    -- In mode graph, tags are where the walk begins.
+    case when mode <> 'graph' then v_tags end,
+    confidence_min, confidence_max, created_after, created_before, exclude_ids
   );
   if is_expression then
-    select q.topic, memory.combine_conditions(q.conditions, array[v_filter], true)
+    select q.topic, memory.narrow_conditions(q.conditions, v_filter)
     into v_topic, v_conditions
     from memory.read_query_as(query, v_settings, as_of) as q;
   else
+    v_filter.topic_required := v_topic <> '';
     v_conditions := array[v_filter];
   end if;
 

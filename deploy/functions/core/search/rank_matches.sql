@@ -106,9 +106,7 @@ begin
       );
       -- Aged entries are loaded only where the others do not fill the answer.
       if 'entry' = any (memory_types) and cardinality(v_candidates) < max_results then
-        v_ids := memory.list_archive(
-          '{aged}', v_words, v_embedding, scope, v_depth, settings, as_of
-        );
+        v_ids := memory.list_aged(v_words, v_embedding, scope, v_depth, settings, as_of);
         v_types := array(select 'entry' from unnest(v_ids));
       end if;
     end if;

@@ -197,8 +197,7 @@ comment on function memory.weigh_among(
 'the live ones make up the corpus.';
 grant execute on function memory.weigh_among to memory_owner;
 
-create or replace function memory.list_archive(
-  states text[],
+create or replace function memory.list_aged(
   words memory.keyword_query,
   embedding vector,
   scope text,
@@ -221,14 +220,13 @@ begin
     (
       select e.id
       from memory.entries as e
-      where list_archive.embedding is not null
+      where list_aged.embedding is not null
         and e.tenant_id collate "C" = v_tenant_id
-        and e.lifecycle_state in ('aged', 'archived')
-        and e.lifecycle_state = any (states)
+        and e.lifecycle_state = 'aged'
         and e.embedding is not null
         and (e.expires_at is null or e.expires_at > as_of)
-        and memory.is_in_scope('entry', e.scope, list_archive.scope)
-      order by e.embedding <=> list_archive.embedding, e.created_at desc, e.id
+        and memory.is_in_scope('entry', e.scope, list_aged.scope)
+      order by e.embedding <=> list_aged.embedding, e.created_at desc, e.id
       limit depth
     )
     union
@@ -237,12 +235,11 @@ begin
       from memory.entries as e
       where words.any_terms is not null
         and e.tenant_id collate "POSIX" = v_tenant_id
-        and e.lifecycle_state in ('aged', 'archived')
-        and e.lifecycle_state = any (states)
+        and e.lifecycle_state = 'aged'
         and memory.search_terms(e.tenant_id, e.search_vector) && words.any_terms
         and e.search_vector @@ words.condition
         and (e.expires_at is null or e.expires_at > as_of)
-        and memory.is_in_scope('entry', e.scope, list_archive.scope)
+        and memory.is_in_scope('entry', e.scope, list_aged.scope)
       order by ts_rank(e.search_vector, words.condition) desc, e.created_at desc, e.id
       limit depth
     )
@@ -250,12 +247,12 @@ begin
 end;
 $$;
 
-comment on function memory.list_archive(
-  text[], memory.keyword_query, vector, text, integer, memory.settings, timestamptz
+comment on function memory.list_aged(
+  memory.keyword_query, vector, text, integer, memory.settings, timestamptz
 ) is
-'The entries in these states, aged or archived, that match a query best by meaning, and those that '
-'match it best by words, up to depth each; unordered.';
-grant execute on function memory.list_archive to memory_owner;
+'The aged entries that match a query best by meaning, and those that match it best by words, up to '
+'depth each; unordered.';
+grant execute on function memory.list_aged to memory_owner;
 
 create or replace function memory.tagged_entries(
   tags text[],
