@@ -119,11 +119,7 @@ begin
   end if;
   perform memory.check_unguarded(v_entry);
   perform memory.check_after_creation(v_tenant_id, 'entry', v_id, as_of);
-  if v_entry.lifecycle_state in ('retracted', 'expired') then
-    raise exception 'entry % is %', v_entry.entry_id,
-      case v_entry.lifecycle_state when 'retracted' then 'deleted' else 'expired' end
-      using errcode = 'PM003', hint = 'Restore it first with memory.restore_memory.';
-  end if;
+  perform memory.check_present(v_entry);
   update memory.entries as e
   set retention = 'archived', updated_at = memory.next_state_at(e.updated_at, as_of)
   where e.tenant_id = v_tenant_id and e.id = v_id and e.retention <> 'archived';
@@ -176,11 +172,7 @@ begin
   for no key update;
   perform memory.check_unguarded(v_entry);
   perform memory.check_after_creation(v_tenant_id, 'entry', v_id, as_of);
-  if v_entry.lifecycle_state in ('retracted', 'expired') then
-    raise exception 'entry % is %', v_entry.entry_id,
-      case v_entry.lifecycle_state when 'retracted' then 'deleted' else 'expired' end
-      using errcode = 'PM003', hint = 'Restore it first with memory.restore_memory.';
-  end if;
+  perform memory.check_present(v_entry);
   if v_by is not null then
     if v_by = v_id then
       raise exception 'an entry cannot conflict with itself'
@@ -378,12 +370,12 @@ begin
       select e.id, i.periods, i.idle_since
       from memory.entries as e
       cross join lateral (
-        select
-          greatest(e.created_at, e.last_referenced_at, e.last_confirmed_at, e.decayed_at)
-          as idle_since,
-          floor(memory.days_between(
-            greatest(e.created_at, e.last_referenced_at, e.last_confirmed_at, e.decayed_at), as_of
-          ) / 30) as periods
+        select s.idle_since, floor(memory.days_between(s.idle_since, as_of) / 30) as periods
+        from (
+          values (
+            greatest(e.created_at, e.last_referenced_at, e.last_confirmed_at, e.decayed_at)
+          )
+        ) as s (idle_since)
       ) as i
       where e.tenant_id = v_tenant_id
         and e.lifecycle_state in ('active', 'aged', 'archived')
@@ -488,29 +480,15 @@ begin
       select count(*)
       from memory.memory_links as l
       where l.tenant_id = v_tenant_id
-        and (
-          l.source_type = 'entry' and not exists (
-            select
-            from memory.entries as e
-            where e.tenant_id = v_tenant_id and e.id = l.source_id
-          )
-          and not exists (
-            select
-            from memory.tombstones as t
-            where t.tenant_id = v_tenant_id and t.memory_type = 'entry'
-              and t.memory_id = l.source_id
-          )
-          or l.target_type = 'entry' and not exists (
-            select
-            from memory.entries as e
-            where e.tenant_id = v_tenant_id and e.id = l.target_id
-          )
-          and not exists (
-            select
-            from memory.tombstones as t
-            where t.tenant_id = v_tenant_id and t.memory_type = 'entry'
-              and t.memory_id = l.target_id
-          )
+        and exists (
+          select
+          from (
+            values (l.source_type, l.source_id), (l.target_type, l.target_id)
+          ) as e (memory_type, memory_id)
+          cross join lateral memory.resolved_state(
+            v_tenant_id, e.memory_type, e.memory_id, as_of
+          ) as r
+          where e.memory_type = 'entry' and r.state is null
         )
     );
     return next;

@@ -107,7 +107,7 @@ create or replace function memory.relate_entries(
   id uuid,
   related text[]
 )
-  returns void
+  returns boolean
   language plpgsql
   volatile
   set search_path = pg_catalog, memory, public, pg_temp
@@ -115,6 +115,7 @@ as $$
 #variable_conflict use_column
 declare
   v_related uuid[];
+  v_removed boolean;
 begin
   if cardinality(related) > 1000 then
     raise exception '% related entries', cardinality(related)
@@ -134,6 +135,7 @@ begin
     and l.source_type = 'entry' and l.source_id = relate_entries.id
     and l.target_type = 'entry' and l.relation = 'related_to'
     and l.target_id <> all (v_related);
+  v_removed := found;
   -- A pair that is linked otherwise keeps its relation.
   insert into memory.memory_links
     (tenant_id, source_type, source_id, target_type, target_id, relation)
@@ -141,12 +143,13 @@ begin
   from unnest(v_related) as r (id)
   order by r.id
   on conflict (tenant_id, source_type, source_id, target_type, target_id) do nothing;
+  return v_removed or found;
 end;
 $$;
 
 comment on function memory.relate_entries(text, uuid, text[]) is
-'Makes these, and no others, the entries that an entry names as related: links related_to. Errors: '
-'PM001 unknown id, PM002.';
+'Makes these, and no others, the entries that an entry names as related: links related_to. Returns '
+'whether that changed any. Errors: PM001 unknown id, PM002.';
 
 create or replace function memory.policy_of(
   tenant_id text,
@@ -201,6 +204,24 @@ $$;
 
 comment on function memory.check_unguarded(memory.entries) is
 'Refuses to change an entry of policy billy. Errors: PM008.';
+
+create or replace function memory.check_present(entry memory.entries)
+  returns void
+  language plpgsql
+  immutable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if entry.lifecycle_state in ('retracted', 'expired') then
+    raise exception 'entry % is %', entry.entry_id,
+      case entry.lifecycle_state when 'retracted' then 'deleted' else 'expired' end
+      using errcode = 'PM003', hint = 'Restore it first with memory.restore_memory.';
+  end if;
+end;
+$$;
+
+comment on function memory.check_present(memory.entries) is
+'Refuses to change an entry that was deleted or has expired. Errors: PM003.';
 
 create or replace function memory.is_entry_consolidation_due(
   tenant_id text,
@@ -445,7 +466,8 @@ as $$
 declare
   v_tenant_id text := memory.current_tenant();
   v_entry memory.entries;
-  v_related text[];
+  v_edited memory.entries;
+  v_related_changed boolean := false;
   v_version_id uuid;
 begin
   perform
@@ -488,81 +510,60 @@ begin
           v_entry.version
         );
   end if;
-  if v_entry.lifecycle_state in ('retracted', 'expired') then
-    raise exception 'entry % is %', v_entry.entry_id,
-      case v_entry.lifecycle_state when 'retracted' then 'deleted' else 'expired' end
-      using errcode = 'PM003', hint = 'Restore it first with memory.restore_memory.';
-  end if;
+  perform memory.check_present(v_entry);
   perform memory.check_unguarded(v_entry);
   perform memory.check_after_creation(v_tenant_id, 'entry', id, as_of);
 
   current_id := v_entry.entry_id;
   content_changed := coalesce(update_entry.content <> v_entry.content, false);
-  v_related := array(
-    select l.target_id::text
-    from memory.memory_links as l
-    where l.tenant_id = v_tenant_id and l.source_type = 'entry' and l.source_id = v_entry.id
-      and l.target_type = 'entry' and l.relation = 'related_to'
-    order by l.target_id
-  );
   if update_entry.related is not null then
-    perform memory.relate_entries(v_tenant_id, id, update_entry.related);
+    v_related_changed := memory.relate_entries(v_tenant_id, id, update_entry.related);
   end if;
 
-  update memory.entries as e
-  set
-    content = coalesce(update_entry.content, e.content),
-    entry_type = coalesce(update_entry.entry_type, e.entry_type),
-    category = case
-      when update_entry.category is null then e.category else nullif(update_entry.category, '')
-    end,
-    tags = coalesce(memory.clean_labels(update_entry.tags), e.tags),
-    keywords = coalesce(memory.clean_labels(update_entry.keywords), e.keywords),
-    confidence = coalesce(update_entry.confidence, e.confidence),
-    importance = coalesce(update_entry.importance, e.importance),
-    expires_at = case
-      when update_entry.expires_at is null then e.expires_at
-      else nullif(update_entry.expires_at, 'infinity')
-    end,
-    metadata = coalesce(update_entry.metadata || memory.kept_metadata(e.metadata), e.metadata),
-    embedding = case
-      when update_entry.embedding is not null then update_entry.embedding
-      when not content_changed then e.embedding
-    end,
-    embedding_version_id = case
-      when update_entry.embedding is not null then v_version_id
-      when not content_changed then e.embedding_version_id
-    end,
-    retention = 'active',
-    flagged_at = null,
-    edited_at = greatest(e.edited_at, as_of),
-    version = e.version + 1,
-    updated_at = memory.next_state_at(e.updated_at, as_of)
-  where e.tenant_id = v_tenant_id and e.id = v_entry.id
-    and (
-      update_entry.related is not null and v_related <> array(
-        select l.target_id::text
-        from memory.memory_links as l
-        where l.tenant_id = v_tenant_id and l.source_type = 'entry' and l.source_id = v_entry.id
-          and l.target_type = 'entry' and l.relation = 'related_to'
-        order by l.target_id
-      )
-      or (
-        coalesce(update_entry.content, e.content), coalesce(update_entry.entry_type, e.entry_type),
-        case
-          when update_entry.category is null then e.category else nullif(update_entry.category, '')
-        end,
-        coalesce(memory.clean_labels(update_entry.tags), e.tags),
-        coalesce(memory.clean_labels(update_entry.keywords), e.keywords),
-        coalesce(update_entry.confidence, e.confidence),
-        coalesce(update_entry.importance, e.importance),
-        coalesce(update_entry.expires_at, e.expires_at, 'infinity'),
-        coalesce(update_entry.metadata || memory.kept_metadata(e.metadata), e.metadata)
-      ) is distinct from (
-        e.content, e.entry_type, e.category, e.tags, e.keywords, e.confidence, e.importance,
-        coalesce(e.expires_at, 'infinity'), e.metadata
-      )
-    );
+  v_edited := v_entry;
+  v_edited.content := coalesce(update_entry.content, v_entry.content);
+  v_edited.entry_type := coalesce(update_entry.entry_type, v_entry.entry_type);
+  if update_entry.category is not null then
+    v_edited.category := nullif(update_entry.category, '');
+  end if;
+  v_edited.tags := coalesce(memory.clean_labels(update_entry.tags), v_entry.tags);
+  v_edited.keywords := coalesce(memory.clean_labels(update_entry.keywords), v_entry.keywords);
+  v_edited.confidence := coalesce(update_entry.confidence, v_entry.confidence);
+  v_edited.importance := coalesce(update_entry.importance, v_entry.importance);
+  if update_entry.expires_at is not null then
+    v_edited.expires_at := nullif(update_entry.expires_at, 'infinity');
+  end if;
+  v_edited.metadata := coalesce(
+    update_entry.metadata || memory.kept_metadata(v_entry.metadata), v_entry.metadata
+  );
+
+  if v_related_changed or v_edited is distinct from v_entry then
+    update memory.entries as e
+    set
+      content = v_edited.content,
+      entry_type = v_edited.entry_type,
+      category = v_edited.category,
+      tags = v_edited.tags,
+      keywords = v_edited.keywords,
+      confidence = v_edited.confidence,
+      importance = v_edited.importance,
+      expires_at = v_edited.expires_at,
+      metadata = v_edited.metadata,
+      embedding = case
+        when update_entry.embedding is not null then update_entry.embedding
+        when not content_changed then e.embedding
+      end,
+      embedding_version_id = case
+        when update_entry.embedding is not null then v_version_id
+        when not content_changed then e.embedding_version_id
+      end,
+      retention = 'active',
+      flagged_at = null,
+      edited_at = greatest(e.edited_at, as_of),
+      version = e.version + 1,
+      updated_at = memory.next_state_at(e.updated_at, as_of)
+    where e.tenant_id = v_tenant_id and e.id = v_entry.id;
+  end if;
   if content_changed and update_entry.embedding is not null then
     delete from memory.embedding_queue as q
     where q.tenant_id = v_tenant_id and q.target = 'active' and q.memory_type = 'entry'

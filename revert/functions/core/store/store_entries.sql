@@ -6,6 +6,7 @@ drop function memory.update_entry(text,text,text,jsonb,double precision,text[],t
 drop function memory.kept_metadata(jsonb);
 drop function memory.create_entry(text,text,jsonb,double precision,text[],text,text,jsonb,double precision,text,text,text,text,timestamp with time zone,jsonb,public.vector,uuid,text,timestamp with time zone);
 drop function memory.is_entry_consolidation_due(text,timestamp with time zone);
+drop function memory.check_present(memory.entries);
 drop function memory.check_unguarded(memory.entries);
 drop function memory.trust_of_source(text);
 drop function memory.policy_of(text,text);

@@ -10,6 +10,7 @@ select
   'memory.policy_of(text,text)'::regprocedure,
   'memory.trust_of_source(text)'::regprocedure,
   'memory.check_unguarded(memory.entries)'::regprocedure,
+  'memory.check_present(memory.entries)'::regprocedure,
   'memory.is_entry_consolidation_due(text,timestamp with time zone)'::regprocedure,
   'memory.create_entry(text,text,jsonb,double precision,text[],text,text,jsonb,double precision,text,text,text,text,timestamp with time zone,jsonb,public.vector,uuid,text,timestamp with time zone)'::regprocedure,
   'memory.kept_metadata(jsonb)'::regprocedure,
