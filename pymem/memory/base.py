@@ -17,7 +17,7 @@ Result = TypeVar("Result")
 
 # Arguments that take the uuid of a memory, which may be an entry.
 _IDS = frozenset({"memory_id", "source_id", "target_id"})
-_ENTRY_ID = re.compile(r"mem-\d{4}-\d\d-\d\d-\d{3,9}", re.ASCII)
+ENTRY_ID = re.compile(r"mem-\d{4}-\d\d-\d\d-\d{3,9}", re.ASCII)
 # No memory has this id: a function that gets it does what it does for an unknown id.
 _NOBODY = UUID(int=0)
 
@@ -128,7 +128,7 @@ class Client:
         named = {
             name: arguments[name]
             for name in _IDS.intersection(arguments)
-            if isinstance(arguments[name], str) and _ENTRY_ID.fullmatch(arguments[name])
+            if isinstance(arguments[name], str) and ENTRY_ID.fullmatch(arguments[name])
         }
         if not named:
             return await call(arguments)

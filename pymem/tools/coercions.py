@@ -7,7 +7,6 @@ as text, a word in another case. Ambiguous values are rejected.
 from __future__ import annotations
 
 import json
-import re
 from datetime import UTC, datetime
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
@@ -16,6 +15,7 @@ from pydantic import BeforeValidator, PlainValidator, StringConstraints, WithJso
 from pydantic_core import PydanticCustomError
 
 from pymem.errors import InvalidArgumentError
+from pymem.memory.base import ENTRY_ID
 from pymem.sanitize import clean_json
 
 T = TypeVar("T")
@@ -75,16 +75,13 @@ def _as_id(value: Any) -> Any:
     return value.strip().strip("\"'`") if isinstance(value, str) else value
 
 
-_ENTRY_ID = re.compile(r"mem-\d{4}-\d\d-\d\d-\d{3,9}", re.ASCII)
-
-
 def _as_memory_id(value: Any) -> UUID | str:
     if isinstance(value, UUID):
         return value
     if isinstance(value, str):
         # Titles and links put ids in brackets.
         text: str = _as_id(value).strip("[]").lower()
-        if _ENTRY_ID.fullmatch(text):
+        if ENTRY_ID.fullmatch(text):
             return text
         try:
             return UUID(text)
