@@ -74,6 +74,66 @@ grant execute on function memory.saturate_frequency to memory_search;
 grant create on schema memory to memory_search;
 set local role memory_search;
 
+create or replace function memory.frequent_words(
+  corpus memory.corpus_size,
+  terms tsquery[],
+  tenant_id text
+)
+  returns float8[]
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_generic_plan -- planning costs more than it saves
+  set enable_seqscan = off -- the sample is a range of ids
+  set jit = off -- compiling costs even more
+as $$
+declare
+  -- Ids are random: about 256 of them lie between the middle and this one.
+  v_middle constant uuid := uuid '80000000-0000-0000-0000-000000000000';
+  v_end uuid := rpad(
+    to_hex(least(2147483648 + ceil(4294967296.0 * 256 / corpus.documents), 4294967295)::bigint),
+    32, '0'
+  )::uuid;
+begin
+  return (
+    with sampled as materialized (
+      select m.search_vector
+      from memory.searchable_memories as m
+      where m.is_live
+        and m.tenant_id = frequent_words.tenant_id
+        and m.memory_type = corpus.memory_type
+        and m.id >= v_middle
+        and m.id < v_end
+    ),
+    words as (
+      select
+        t.position,
+        (
+          select count(*) filter (where s.search_vector @@ t.term)::float8 / nullif(count(*), 0)
+          from sampled as s
+        ) as share
+      from unnest(terms) with ordinality as t (term, position)
+    )
+    select array_agg(case when w.is_frequent then w.share end order by w.position)
+    from (
+      select
+        w.*,
+        corpus.documents * sum(w.share) over (order by w.share, w.position) > 3000
+        and row_number() over (order by w.share, w.position) > 1 as is_frequent
+      from words as w
+    ) as w
+    having bool_or(w.is_frequent)
+  );
+end;
+$$;
+
+comment on function memory.frequent_words(memory.corpus_size, tsquery[], text) is
+'The words of a query that are too frequent among the memories of a type to look up all that '
+'contain them: at the place of each, the share of the memories that contain it, 0..1, estimated '
+'from about 256 of them, always the same ones; NULL for the others: the rarest one, and as many of '
+'the next as about 3000 memories contain. NULL if all can be looked up.';
+
 create or replace function memory.bm25_matches(
   corpus memory.corpus_size[],
   words memory.keyword_query,
@@ -100,13 +160,44 @@ declare
     from unnest(words.lexemes) with ordinality as l (lexeme, position)
     order by l.position
   );
-  v_any bigint[] := words.any_terms;
   v_condition tsquery := case when words.all_terms is not null then words.condition end;
   v_memory_types text[] := array(select c.memory_type from unnest(corpus) as c);
   -- Variables, because reading fields of a record for each row is expensive.
   v_k1 float8 := settings.bm25_k1;
   v_b float8 := settings.bm25_b;
+  v_words integer := cardinality(v_terms);
+  -- For each type in turn: its frequent words, as memory.frequent_words returns them; what these
+  -- add to the highest possible score; and where its keys begin and end among all keys.
+  v_shares float8[] := array[]::float8[];
+  v_frequent float8[];
+  v_extra float8[] := array_fill(0.0::float8, array[cardinality(corpus)]);
+  v_keys bigint[] := words.any_terms;
+  v_first integer[] := array_fill(1, array[cardinality(corpus)]);
+  v_last integer[] := array_fill(v_words, array[cardinality(corpus)]);
 begin
+  for v_type in 1 .. cardinality(corpus) loop
+    continue when v_words < 2 or corpus[v_type].documents <= settings.exact_scan_limit;
+    v_frequent := memory.frequent_words(corpus[v_type], v_terms, v_tenant_id);
+    continue when v_frequent is null;
+    v_shares[(v_type - 1) * v_words + 1 : v_type * v_words] := v_frequent;
+    v_first[v_type] := cardinality(v_keys) + 1;
+    v_keys := v_keys || array(
+      select k.key
+      from unnest(words.any_terms, v_frequent) as k (key, share)
+      where k.share is null
+    );
+    v_last[v_type] := cardinality(v_keys);
+    v_extra[v_type] := (
+      select sum(
+        memory.inverse_document_frequency(
+          corpus[v_type].documents, (corpus[v_type].documents * f.share)::bigint
+        ) - memory.inverse_document_frequency(corpus[v_type].documents, 0)
+      )
+      from unnest(v_frequent) as f (share)
+      where f.share is not null
+    );
+  end loop;
+
   return query
   with matching as (
     select
@@ -128,7 +219,10 @@ begin
       -- that keeps other indexes out of the plan.
       and m.tenant_id collate "POSIX" = v_tenant_id
       and m.memory_type = any (v_memory_types)
-      and memory.search_terms(m.tenant_id, m.search_vector) && v_any
+      and memory.search_terms(m.tenant_id, m.search_vector) && v_keys[
+        v_first[array_position(v_memory_types, m.memory_type)]
+        : v_last[array_position(v_memory_types, m.memory_type)]
+      ]
     offset 0 -- computes is_eligible only once per memory
   ),
   occurrences as (
@@ -136,7 +230,8 @@ begin
       m.type_position, m.id, m.created_at, m.is_eligible,
       memory.term_frequency(m.search_vector, t.term) as frequency,
       length(m.search_vector)::float8 as terms,
-      count(*) over (partition by m.type_position, t.position) as documents
+      count(*) over (partition by m.type_position, t.position) as documents,
+      v_shares[(m.type_position - 1) * v_words + t.position] as share
     from matching as m
     join unnest(v_terms) with ordinality as t (term, position) on m.search_vector @@ t.term
     offset 0 -- computes each frequency only once
@@ -145,7 +240,9 @@ begin
     select
       o.*,
       c.documents as all_documents,
-      memory.inverse_document_frequency(c.documents, o.documents) as weight,
+      memory.inverse_document_frequency(
+        c.documents, coalesce((c.documents * o.share)::bigint, o.documents)
+      ) as weight,
       memory.saturate_frequency(o.frequency, o.terms / c.average_terms, v_k1, v_b) as saturation
     from occurrences as o
     join unnest(corpus) with ordinality as c (type, documents, average_terms, position)
@@ -153,14 +250,23 @@ begin
     offset 0 -- computes each weight only once
   ),
   -- If n memories contain a word, each of their rows contributes 1/n of its weight; words that no
-  -- memory contains make up the rest of the query.
+  -- memory contains make up the rest of the query. Frequent ones are in v_extra.
   possible as (
     select
       w.*,
       (v_k1 + 1) * (
-        sum(w.weight / w.documents) over (partition by w.type_position)
+        v_extra[w.type_position]
+        + coalesce(
+          sum(w.weight / w.documents) filter (where w.share is null)
+            over (partition by w.type_position),
+          0
+        )
         + (
-          cardinality(v_terms) - sum(1.0::float8 / w.documents) over (partition by w.type_position)
+          v_words - coalesce(
+            sum(1.0::float8 / w.documents) filter (where w.share is null)
+              over (partition by w.type_position),
+            0
+          )
         ) * memory.inverse_document_frequency(w.all_documents, 0)
       ) as possible
     from weighed as w
@@ -181,7 +287,9 @@ comment on function memory.bm25_matches(
 'score (Robertson and Zaragoza, 2009): for each lexeme inverse_document_frequency, counted over '
 'the tenant''s live memories of the type, times saturate_frequency; and its share of the highest '
 'possible score, each lexeme at k1 + 1. If all words are required, only memories that contain all '
-'of them.';
+'of them. Of a type with more than exact_scan_limit memories, those that contain only frequent '
+'words of the query (memory.frequent_words) are left out: these words count, but do not lead to a '
+'memory.';
 
 -- begin atomic instead of SET search_path, so that the planner inlines the function.
 -- noqa: disable=RF01,RF03,AM03,ST06

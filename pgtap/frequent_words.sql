@@ -1,0 +1,90 @@
+begin;
+\ir fixtures.sql
+select plan(9);
+
+select memory_test.as_tenant('many');
+-- Ids are random: half of the notes say it's a river, one of a hundred a ferry, three an otter.
+insert into memory.rules (tenant_id, id, scope, content, created_at)
+select
+  'many', md5(n::text)::uuid, 'global',
+  case when n % 2 = 0 then 'river ' else 'brook ' end
+  || case when n % 100 = 0 then 'ferry ' else '' end
+  || case when n in (2000, 2001, 5000) then 'otter ' else '' end || 'number' || n,
+  '2026-01-01Z'
+from generate_series(1, 8000) as n;
+create function memory_test.found(
+  query text,
+  max_results integer default 10
+)
+  returns text[]
+  language sql
+begin atomic
+  select array_agg(m.content order by m.content)
+  from memory.search(
+    found.query, mode => 'keyword', max_results => max_results, min_relevance => 0,
+    as_of => '2026-01-05Z'
+  ) as m;
+end;
+create temporary table exact as
+select q.query, m.content, m.keyword_score, m.relevance
+from unnest('{otter river,ferry river otter,river}'::text[]) as q (query)
+cross join lateral memory.search(
+  q.query, mode => 'keyword', max_results => 3, min_relevance => 0, as_of => '2026-01-05Z'
+) as m;
+
+select results_eq(
+  $$ select s.position, s.share between 0.4 and 0.6
+     from unnest(memory.frequent_words(
+       (memory.corpus_sizes('{rule}'))[1], '{river,ferry,otter}'::tsquery[], 'many'
+     )) with ordinality as s (share, position) $$,
+  $$ values (1::bigint, true), (2, null), (3, null) $$,
+  'only words that are not looked up have a share, which a sample estimates'
+);
+select is(
+  cardinality(array_positions(
+    memory.frequent_words((memory.corpus_sizes('{rule}'))[1], '{river,brook}'::tsquery[], 'many'), null
+  )),
+  1, 'of two frequent words one is looked up'
+);
+select is(
+  memory.frequent_words((memory.corpus_sizes('{rule}'))[1], '{ferry,otter}'::tsquery[], 'many'),
+  null, 'all words are looked up if few memories contain them'
+);
+select is(
+  memory.frequent_words((memory.corpus_sizes('{rule}'))[1], '{river}'::tsquery[], 'many'),
+  null, 'a single word is looked up, however frequent it is'
+);
+
+select memory.configure('{"exact_scan_limit": 100}') \g /dev/null
+select is(
+  memory_test.found('otter river', 100),
+  '{brook otter number2001,river ferry otter number2000,river ferry otter number5000}'::text[],
+  'beyond exact_scan_limit, a frequent word leads to no memory that has no other word of the query'
+);
+select is(
+  cardinality(memory_test.found('river', 100)), 100,
+  'a frequent word that is the only one of the query is looked up'
+);
+select is(
+  cardinality(memory_test.found('river brook', 100)), 100,
+  'a query of frequent words alone finds memories'
+);
+select results_eq(
+  $$ select e.query, m.content, abs(m.keyword_score / e.keyword_score - 1) < 0.05,
+       abs(m.relevance - e.relevance) < 0.02
+     from exact as e
+     left join lateral memory.search(
+       e.query, mode => 'keyword', max_results => 3, min_relevance => 0, as_of => '2026-01-05Z'
+     ) as m on m.content = e.content
+     order by e.query, e.content $$,
+  $$ select e.query, e.content, true, true from exact as e order by e.query, e.content $$,
+  'beyond exact_scan_limit, the same memories are best, with nearly the same score'
+);
+select memory.configure('{"exact_scan_limit": 10000}') \g /dev/null
+select is(
+  cardinality(memory_test.found('otter river', 100)), 100,
+  'up to exact_scan_limit, memories with only a frequent word are found, too'
+);
+
+select * from finish();
+rollback;
