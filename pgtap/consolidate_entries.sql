@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(71);
+select plan(84);
 
 -- What entries say
 
@@ -229,7 +229,50 @@ select throws_ok(
 select throws_ok(
   format($$ select memory.undo_entry_merge(%L, '2026-03-03Z') $$, :'merged'), 'PM002', null, 'a merge cannot be undone before it was made'
 );
+
+-- A summary in place of the merged text
+
+select results_eq(
+  $$ select m.entry_id, m.version from memory.list_unsummarized_merges(as_of => '2026-03-05Z') as m $$,
+  format($$ values (%L, 1) $$, :'merged'), 'a merge of different texts waits for a summary'
+);
+select is_empty(
+  $$ select from memory.list_unsummarized_merges(as_of => '2026-03-03Z') $$, 'a merge waits for a summary from when it was made'
+);
+select is(
+  memory.lost_details('Ada pays 30 EUR on Monday, not in May. It is late.', 'Each Monday 30 EUR are paid'),
+  'month 5, name ada…, name may…, not', 'a summary has to keep numbers, dates, denials and names'
+);
+select is(
+  memory.lost_details('Ada pays 30 EUR on Monday. She pays.', 'On Monday, Ada pays 30 EUR'), null, 'a summary may have other words'
+);
+select throws_ok(
+  format($$ select memory.summarize_entry_merge(%L, %L) $$, :'merged', summary), code, null, description
+)
+from (values
+  ('Not tea', 'PM002', 'a summary that denies what the text says is refused'),
+  ('The user has 3 teas', 'PM002', 'a summary that adds a number is refused'),
+  (repeat('tea ', 100), 'PM002', 'a summary that is longer than the text is refused')
+) as v (summary, code, description);
+select throws_ok(
+  format($$ select memory.summarize_entry_merge(%L, 'tea') $$, :'tea'), 'PM003', format('entry %s is not a merge of others', :'tea'),
+  'only what consolidation merged is summarized'
+);
 savepoint merged;
+select is(
+  memory.summarize_entry_merge(:'merged', 'The user likes tea. It has to be green.', 'some model', '2026-03-05Z'), 2,
+  'a summary is the next version of the merged entry'
+);
+select results_eq(
+  format($$ select content, version from memory_test.shown where entry_id = %L $$, :'merged'),
+  $$ values ('The user likes tea. It has to be green.', 2) $$, 'a summary replaces the merged text'
+);
+select is_empty($$ select from memory.list_unsummarized_merges(as_of => '2026-03-05Z') $$, 'a merge is summarized once');
+select throws_ok(
+  format($$ select memory.summarize_entry_merge(%L, 'Tea') $$, :'merged'), 'PM004', null, 'a summary does not replace an edited text'
+);
+select is(memory.undo_entry_merge(:'merged', '2026-03-06Z'), 2, 'undoing a summarized merge restores the originals');
+rollback to merged;
 select memory.update_entry(:'merged', tags => '["x"]', as_of => '2026-03-05Z') \g /dev/null
 select throws_ok(
   format($$ select memory.undo_entry_merge(%L, '2026-03-05Z') $$, :'merged'), 'PM003', format('entry %s was edited since it was merged', :'merged'),

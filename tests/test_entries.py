@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -63,6 +63,18 @@ async def test_of_two_updates_of_one_version_the_later_conflicts(database: Datab
     titles = [outcome for outcome in outcomes if outcome != "conflict"]
     assert len(titles) == 1
     assert database.query("select title, version from memory.entries") == [(titles[0], 2)]
+
+
+async def test_the_end_of_an_entry_can_be_removed(database: Database) -> None:
+    async with await Memory.connect(database.login("a")) as memory:
+        created = await memory.create_entry(
+            "# Offer", expires_at=datetime.now(UTC) + timedelta(days=1)
+        )
+        updated = await memory.update_entry(created.entry_id, expires_at=datetime.max)
+        entry = await memory.get_entry(created.entry_id)
+    assert updated.version == 2
+    assert entry is not None
+    assert entry["expires_at"] is None
 
 
 async def test_updates_at_once_without_a_version_are_all_kept(database: Database) -> None:

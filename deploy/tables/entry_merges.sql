@@ -47,6 +47,8 @@ create table memory.entry_merges (
   consolidation_id uuid not null,
   merged_at timestamptz not null check (isfinite(merged_at)),
   undone_at timestamptz check (isfinite(undone_at)),
+  summarized_at timestamptz check (isfinite(summarized_at)),
+  model text check (octet_length(model) <@ int4range '[1,512]'),
   primary key (tenant_id, merged_id),
   foreign key (tenant_id, merged_id) references memory.entries (tenant_id, id) on delete cascade,
   foreign key (tenant_id, consolidation_id)
@@ -60,6 +62,9 @@ comment on table memory.entry_merges is 'Entries that memory.consolidate_entries
 comment on column memory.entry_merges.merged_id is 'The entry that it made.';
 comment on column memory.entry_merges.undone_at is
 'When memory.undo_entry_merge undid it; NULL while it stands.';
+comment on column memory.entry_merges.summarized_at is
+'When memory.summarize_entry_merge replaced its text by a summary.';
+comment on column memory.entry_merges.model is 'What made the summary.';
 
 create table memory.entry_merge_members (
   tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from datetime import UTC, datetime
@@ -14,10 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pymem.database import Request
 from pymem.embedding import EmbeddingEngine
-from pymem.errors import EmbeddingError, UnavailableError
+from pymem.errors import UnavailableError
 from pymem.memory import Memory
-
-logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
@@ -210,12 +207,7 @@ class MemoryStore:
         return self._run(self._made(call))
 
     async def _made(self, call: Callable[[Memory], Awaitable[Result]]) -> Result:
-        try:
-            return await call(self._memory)
-        except EmbeddingError as error:
-            # Without its vector a call still leaves its trace.
-            logger.warning("going on without vectors: %s", error)
-            return await call(self._memory.without_engine())
+        return await call(self._memory)
 
     def _run(self, call: Coroutine[Any, Any, Result]) -> Result:
         return asyncio.run_coroutine_threadsafe(call, self._loop).result()

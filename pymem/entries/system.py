@@ -392,7 +392,8 @@ class MemorySystem:
                 if memory is self._by_words:
                     logger.error("the memory failed: %s", error)
                     raise MemorySystemError("INDEX_ERROR", error) from error
-                logger.warning("going on without vectors: %s", error)
+                if isinstance(error, DatabaseError):
+                    logger.warning("going on without vectors: %s", error)
                 memory = self._by_words
             except UnavailableError as error:
                 wait = next(waits, None)

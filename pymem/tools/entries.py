@@ -130,6 +130,7 @@ class _Create(Arguments):
     "entry_create",
     _Create,
     group="entries",
+    function="create_entry",
     description="Store a free-form memory in Markdown, such as a note, a preference with its "
     "context and evidence, or an observed pattern. Search first with entry_retrieve; to add to "
     "an entry or correct it, use entry_update. Not for a single fact that may be replaced "
@@ -171,6 +172,7 @@ async def _create(memory: Memory, arguments: _Create) -> dict[str, Any]:
     "entry_get",
     _OneEntry,
     group="entries",
+    function="get_entry",
     description="Read one entry with its whole content and its version, in any state, even if "
     "archived or deleted. Needs an id from another tool. Counts as an access to it.",
     answer="entry: all its fields, with tier (what its confidence means), band (of its age), "
@@ -216,6 +218,7 @@ class _Retrieve(Arguments):
     "entry_retrieve",
     _Retrieve,
     group="entries",
+    function="retrieve_entries",
     description="Find the entries that matter for a question in plain words, ranked by relevance, "
     "importance, recency, access and confidence. Use it before a task and before you store an "
     "entry. Counts as an access to each result. For filters by tag, time or confidence that are "
@@ -281,6 +284,7 @@ class _QueryAll(_Query):
     "memory_query",
     _QueryAll,
     group="entries",
+    function="query",
     description="List the memories of all types, entries included, that meet an expression of the "
     "query language. Use it for exact conditions, such as everything of last week about a topic. "
     "It changes nothing. For a question in plain words, use memory_search.",
@@ -322,6 +326,7 @@ class _Update(_OneEntry):
     "entry_update",
     _Update,
     group="entries",
+    function="update_entry",
     description="Change an entry; what you leave out stays, and the version before is kept. Read "
     "it first with entry_get, and pass its version as expected_version whenever you pass "
     "content, so that nobody else's change is overwritten.",
@@ -375,6 +380,7 @@ class _Rate(_OneEntry):
     "entry_rate",
     _Rate,
     group="entries",
+    function="rate_entry",
     description="Report what became of an entry, which changes its confidence. Use it after you "
     "relied on one, and when the user confirms or contradicts one. To correct its text, use "
     "entry_update.",
@@ -399,6 +405,7 @@ async def _rate(memory: Memory, arguments: _Rate) -> dict[str, Any]:
     "entry_delete",
     _OneEntry,
     group="entries",
+    function="delete_entry",
     description="Delete one entry that is wrong or unwanted. It is no longer found; for 30 days "
     "entry_restore brings it back. To correct it, use entry_update.",
     answer="id, deleted: true. Deleting it again changes nothing.",
@@ -417,6 +424,7 @@ async def _delete(memory: Memory, arguments: _OneEntry) -> dict[str, Any]:
     "entry_restore",
     _OneEntry,
     group="entries",
+    function="restore_memory",
     description="Bring an entry back that was deleted in the last 30 days, has expired, or is "
     "archived.",
     answer="id, restored: true.",
@@ -445,6 +453,7 @@ class _Related(_OneEntry):
     "entry_related",
     _Related,
     group="entries",
+    function="list_related",
     description="Follow the links of an entry: what it is related to, what it was derived from, "
     "contradicts or replaced. For entries about the same topic, use entry_retrieve.",
     answer="results (what the links lead to, nearest first, each with memory_type, id, title, "

@@ -6,7 +6,8 @@ select
   c.is_copy, c.compared_at
 from memory.entry_comparisons as c
 where false;
-select m.tenant_id, m.merged_id, m.consolidation_id, m.merged_at, m.undone_at
+select
+  m.tenant_id, m.merged_id, m.consolidation_id, m.merged_at, m.undone_at, m.summarized_at, m.model
 from memory.entry_merges as m
 where false;
 select m.tenant_id, m.merged_id, m.member_id, m.version, m.retention, m.similarity

@@ -254,14 +254,33 @@ comment on function memory.confidence_step(text) is
 grant execute on function memory.confidence_step
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
+create or replace function memory.tier_range(tier text)
+  returns numrange
+  language sql
+  immutable
+  parallel safe
+  return case tier
+    when 'featured' then numrange(0.9, null)
+    when 'normal' then numrange(0.7, 0.9)
+    when 'warned' then numrange(0.5, 0.7)
+    when 'last_resort' then numrange(null, 0.5)
+  end;
+
+comment on function memory.tier_range(text) is
+'The confidence of the entries of a tier (memory.confidence_tier).';
+grant execute on function memory.tier_range
+to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
+
 create or replace function memory.confidence_tier(confidence float8)
   returns text
   language sql
   immutable
   parallel safe
   return case
-    when confidence >= 0.9 then 'featured' when confidence >= 0.7 then 'normal'
-    when confidence >= 0.5 then 'warned' when confidence is not null then 'last_resort'
+    when confidence >= lower(memory.tier_range('featured'))::float8 then 'featured'
+    when confidence >= lower(memory.tier_range('normal'))::float8 then 'normal'
+    when confidence >= lower(memory.tier_range('warned'))::float8 then 'warned'
+    when confidence is not null then 'last_resort'
   end;
 
 comment on function memory.confidence_tier(float8) is

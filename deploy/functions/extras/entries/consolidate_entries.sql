@@ -564,7 +564,7 @@ begin
     from memory.entries as e
     where e.tenant_id = flag_doubtful_entries.tenant_id
       and e.lifecycle_state = 'active' and e.policy = 'meridian'
-      and e.confidence < 0.5 and e.flagged_at is null
+      and memory.confidence_tier(e.confidence) = 'last_resort' and e.flagged_at is null
       and e.last_confirmed_at <= greatest(e.created_at, e.edited_at)
       and e.created_at <= as_of
     order by e.id
@@ -636,7 +636,7 @@ begin
     created := clusters;
     select
       count(*) filter (
-        where e.lifecycle_state = 'active' and e.confidence < 0.5 and e.flagged_at is null
+        where e.lifecycle_state = 'active' and memory.confidence_tier(e.confidence) = 'last_resort' and e.flagged_at is null
           and e.last_confirmed_at <= greatest(e.created_at, e.edited_at)
           and e.created_at <= as_of
       )::integer,

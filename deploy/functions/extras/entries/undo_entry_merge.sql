@@ -66,7 +66,7 @@ begin
     raise exception 'entry % was merged into % in turn', v_entry.entry_id, v_later
       using errcode = 'PM003', hint = format('Undo the merge of %s first.', v_later);
   end if;
-  if v_entry.version > 1 then
+  if v_entry.version > 1 + (v_merge.summarized_at is not null)::integer then
     raise exception 'entry % was edited since it was merged', v_entry.entry_id
       using errcode = 'PM003',
         hint = 'Restore what you need of the archived entries with memory.restore_memory.';

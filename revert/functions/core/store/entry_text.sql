@@ -6,6 +6,7 @@ drop function memory.retention_priority(timestamp with time zone,integer,timesta
 drop function memory.band_of_entry(text,timestamp with time zone,timestamp with time zone,timestamp with time zone);
 drop function memory.retention_band(timestamp with time zone,timestamp with time zone);
 drop function memory.confidence_tier(double precision);
+drop function memory.tier_range(text);
 drop function memory.confidence_step(text);
 drop function memory.initial_confidence(text,boolean,boolean,double precision);
 drop function memory.sounds_vague(text);

@@ -12,6 +12,7 @@ select
   'memory.sounds_vague(text)'::regprocedure,
   'memory.initial_confidence(text,boolean,boolean,double precision)'::regprocedure,
   'memory.confidence_step(text)'::regprocedure,
+  'memory.tier_range(text)'::regprocedure,
   'memory.confidence_tier(double precision)'::regprocedure,
   'memory.retention_band(timestamp with time zone,timestamp with time zone)'::regprocedure,
   'memory.band_of_entry(text,timestamp with time zone,timestamp with time zone,timestamp with time zone)'::regprocedure,
