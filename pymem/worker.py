@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from typing import TypeVar
 from uuid import UUID
 
 from pymem.embedding import EmbeddingEngine
-from pymem.errors import UnavailableError
+from pymem.embedding.embedder import RETRY_SECONDS
+from pymem.errors import EmbeddingError, UnavailableError
 from pymem.memory import Memory
 
 logger = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
 
 
 class EmbeddingWorker:
@@ -30,10 +34,11 @@ class EmbeddingWorker:
         self._memory = memory
         self._engine = engine
         self._batch_size = batch_size
+        self._has_warned = False
 
     async def run_once(self) -> int:
         """Embed one batch; return how many memories got a vector, 0 if none is waiting."""
-        version = await asyncio.to_thread(lambda: self._engine.version)
+        version = await self._embedding(self._engine.load)
         await self._memory.register_embedding_version(self._engine.model, version)
         # A model may have two versions: the active one, and one being built.
         for current in await self._memory.current_embedding_versions():
@@ -49,16 +54,25 @@ class EmbeddingWorker:
         )
         if not claimed:
             return 0
-        vectors = await asyncio.to_thread(
-            self._engine.embed_batch, [memory.content for memory in claimed]
-        )
+        texts = [memory.content for memory in claimed]
+        vectors = await self._embedding(lambda: self._engine.embed_batch(texts))
         stored = await self._memory.set_embeddings(
             [(memory.memory_type, memory.memory_id) for memory in claimed],
             vectors,
             embedding_version_id=version_id,
-            texts=[memory.content for memory in claimed],
+            texts=texts,
         )
         return sum(stored)
+
+    async def _embedding(self, work: Callable[[], Result]) -> Result:
+        try:
+            return await asyncio.to_thread(work)
+        except Exception as error:
+            # It must not look like a database that is away.
+            raise EmbeddingError(
+                f"the embedding engine failed: {error}",
+                hint="See what pymem doctor says. What waits for vectors is found by its words.",
+            ) from error
 
     async def run_until_empty(self, progress: Callable[[int], None] | None = None) -> int:
         """Embed until nothing is waiting; return how many memories got a vector.
@@ -76,11 +90,18 @@ class EmbeddingWorker:
     async def run_forever(self, poll_seconds: float = 2) -> None:
         """Embed waiting memories, polling every poll_seconds, until canceled.
 
-        Waits while the database is unavailable; other errors end the worker.
+        Waits while the database or the engine is unavailable; other errors end the worker.
         """
         while True:
+            pause = poll_seconds
             try:
                 await self.run_until_empty()
+                self._has_warned = False
             except UnavailableError as error:
                 logger.warning("embedding worker is waiting for the database: %s", error)
-            await asyncio.sleep(poll_seconds)
+            except EmbeddingError as error:
+                if not self._has_warned:
+                    logger.warning("embedding worker is waiting for its engine: %s", error)
+                self._has_warned = True
+                pause = max(poll_seconds, RETRY_SECONDS)
+            await asyncio.sleep(pause)

@@ -8,40 +8,23 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 from uuid import UUID
 
-from pymem.errors import (
-    ConflictError,
-    ImmutableError,
-    IntegrityError,
-    InvalidArgumentError,
-    InvalidTransitionError,
-    NotFoundError,
-    PymemError,
-    UnavailableError,
-)
+from pymem.butlers import leniency
+from pymem.errors import PymemError, UnavailableError
 from pymem.memory import Memory
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# Nothing was stored and a retry would fail too, so the caller gets the error.
-FAIL_CLOSED = (
-    ConflictError,
-    ImmutableError,
-    IntegrityError,
-    InvalidArgumentError,
-    InvalidTransitionError,
-    NotFoundError,
-)
-
 
 class SessionHooks:
     """Provide context when a session begins, and store an episode when it ends.
 
     A session must neither wait for its memory nor fail because of it. A hook therefore has a
-    timeout, and operational errors are only logged, with their code: a database that is down,
-    overloaded, locked or misconfigured, or an embedding model that cannot be loaded. Invalid calls
-    and conflicts with stored data are logged and raised.
+    timeout, errors are only logged, with their code, and what would be refused for a detail is
+    stored without it, with a warning: an id or metadata of the wrong form, a text that is too long.
+    An empty text is nothing to store. Only mistakes of the program are raised: a text that is no
+    text, a butler that is no name.
 
     Args:
         memory: Returns the memory to use; may raise, like any other part of a hook.
@@ -62,10 +45,14 @@ class SessionHooks:
         request_id: str | None = None,
     ) -> str:
         """Return memory as text for the system prompt, or an empty string if unavailable."""
+        leniency.require_butler(butler)
+        prompt = leniency.shorten("trigger_prompt", trigger_prompt, leniency.MAX_PROMPT)
+        token_budget = leniency.budget_of(token_budget)
+        request_id = leniency.request_id_of(request_id)
 
         async def render() -> str:
             memory = self._memory().for_request(actor=butler, request_id=request_id, butler=butler)
-            return await memory.context(trigger_prompt, butler, token_budget=token_budget)
+            return await memory.context(prompt, butler, token_budget=token_budget)
 
         return await self._fail_open("context", butler, render) or ""
 
@@ -76,14 +63,23 @@ class SessionHooks:
         *,
         session_id: UUID | str | None = None,
         importance: float | None = None,
+        metadata: dict[str, Any] | None = None,
         request_id: str | None = None,
     ) -> UUID | None:
-        """Store the outcome of a session and return its id, or None if it could not be stored."""
+        """Store the outcome of a session and return its id, or None if nothing was stored."""
+        leniency.require_butler(butler)
+        output = leniency.shorten("content", content, leniency.MAX_CONTENT)
+        if not output.strip():
+            return None
+        session = leniency.session_id_of(session_id)
+        importance = leniency.number_of("importance", importance, 0, 10)
+        metadata = leniency.metadata_of(metadata)
+        request_id = leniency.request_id_of(request_id)
 
         async def store() -> UUID:
             memory = self._memory().for_request(actor=butler, request_id=request_id, butler=butler)
             return await memory.store_episode(
-                content, butler, session_id=session_id, importance=importance
+                output, butler, session_id=session, importance=importance, metadata=metadata
             )
 
         return await self._fail_open("store_episode", butler, store)
@@ -99,9 +95,6 @@ class SessionHooks:
     ) -> T | None:
         try:
             return await self._within_time(work())
-        except FAIL_CLOSED as error:
-            logger.error("%s of %s refused: %s [%s]", hook, butler, error, error.code)
-            raise
         except PymemError as error:
             logger.error(
                 "%s of %s failed, the session continues without it: %s [%s]",

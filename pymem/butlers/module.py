@@ -15,7 +15,7 @@ from pymem.butlers.connection import check_schema, connection_string, push_setti
 from pymem.butlers.framework import register_hooks
 from pymem.butlers.hooks import SessionHooks
 from pymem.butlers.hosted_tools import hosted_tool
-from pymem.butlers.jobs import Job, Resources, Schedule, host_llm, jobs, schedules
+from pymem.butlers.jobs import CONSOLIDATION, Job, Resources, Schedule, host_llm, jobs, schedules
 from pymem.config import MemoryModuleConfig, parse_config
 from pymem.consolidation.llm import LLM
 from pymem.database import Database, Request
@@ -136,6 +136,8 @@ class MemoryModule:
         except BaseException:
             await self.on_shutdown()
             raise
+        if (engine := self._find_embedding_engine()) is not None:
+            engine.embedder.start()
         self._background = asyncio.create_task(self._attend(is_ready))
 
     async def on_shutdown(self) -> None:
@@ -144,6 +146,8 @@ class MemoryModule:
             self._background.cancel()
             await asyncio.gather(self._background, return_exceptions=True)
         await self._hooks.close()
+        if self._memory is not None:
+            await self._memory.finish(within=0)
         if self._database is not None:
             await self._database.close()
         self._background = self._database = self._memory = self._settings = None
@@ -172,10 +176,12 @@ class MemoryModule:
             raise
 
     def wire_runtime(self, *runtime: Any, **_: Any) -> None:
-        """Take the host's spawner, so consolidation uses the host's own LLM."""
+        """Take the host's spawner, so extraction and consolidation use the host's own LLM."""
         for part in runtime:
             if callable(getattr(part, "trigger", None)):
                 self._llm = host_llm(part)
+        if self._memory is not None:
+            self._memory.llm = self._llm
 
     # Sessions
 
@@ -199,11 +205,17 @@ class MemoryModule:
         *,
         session_id: UUID | str | None = None,
         importance: float | None = None,
+        metadata: dict[str, Any] | None = None,
         request_id: str | None = None,
     ) -> UUID | None:
         """Store the outcome of a session as an episode; see SessionHooks."""
         return await self._hooks.store_episode(
-            content, butler, session_id=session_id, importance=importance, request_id=request_id
+            content,
+            butler,
+            session_id=session_id,
+            importance=importance,
+            metadata=metadata,
+            request_id=request_id,
         )
 
     async def forget(self, memory_type: str, memory_id: UUID | str) -> dict[str, Any]:
@@ -238,8 +250,12 @@ class MemoryModule:
         return Resources(
             self._get_memory().for_request(actor=f"schedule:{job}"),
             self._get_embedding_engine(),
-            self._llm,
+            self._consolidation_llm() if job == CONSOLIDATION else None,
         )
+
+    def _consolidation_llm(self) -> LLM | None:
+        """Return the LLM of the configuration, or else that of the host."""
+        return self._config.consolidation.llm.open() or self._llm
 
     # Resources
 
@@ -264,14 +280,15 @@ class MemoryModule:
 
     def _get_embedding_engine(self) -> EmbeddingEngine | None:
         """Return the engine shared by all tools, created on first use; None without a model."""
-        embedding = self._config.embedding
-        if self._embedding_engine is None and (
-            embedding.model != DEFAULT_MODEL or embeddings_installed()
-        ):
-            self._embedding_engine = get_embedding_engine(
-                embedding.model, backend=embedding.backend
-            )
+        if self._embedding_engine is None:
+            self._embedding_engine = self._find_embedding_engine()
         return self._embedding_engine
+
+    def _find_embedding_engine(self) -> EmbeddingEngine | None:
+        embedding = self._config.embedding
+        if embedding.model == DEFAULT_MODEL and not embeddings_installed():
+            return None
+        return get_embedding_engine(embedding.model, backend=embedding.backend)
 
     def _get_memory(self) -> Memory:
         if self._database is None:
@@ -283,6 +300,7 @@ class MemoryModule:
                 self._database,
                 engine=self._get_embedding_engine(),
                 request=Request(tenant_id=self._config.tenant_id),
+                llm=self._llm,
             )
         return self._memory
 

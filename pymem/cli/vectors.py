@@ -11,6 +11,7 @@ import click
 from pymem import display
 from pymem.cli.base import EXIT_REFUSED, Options, command, render, run, start_progress
 from pymem.embedding import Precision, embeddings_installed, get_embedding_engine
+from pymem.errors import EmbeddingError
 from pymem.ingest import ingest as ingest_file
 from pymem.memory import Memory
 from pymem.models import VectorMethod, to_json
@@ -38,7 +39,12 @@ def ingest(options: Options, file: Path, no_embed: bool, json_: bool) -> None:
             report = await ingest_file(
                 memory, file, progress=lambda size: progress.advance(task, size)
             )
-        embedded = await _embed_all(memory) if embed else 0
+        try:
+            embedded = await embed_all(memory) if embed else 0
+        except EmbeddingError as error:
+            # What is stored stays, and is reported.
+            click.echo(f"going on without vectors: {error}", err=True)
+            embedded = 0
         return {
             "stored": report.stored,
             "known": report.known,
@@ -58,9 +64,10 @@ def ingest(options: Options, file: Path, no_embed: bool, json_: bool) -> None:
         sys.exit(EXIT_REFUSED)
 
 
-async def _embed_all(
+async def embed_all(
     memory: Memory, batch_size: int = 64, precision: Precision | None = None
 ) -> int:
+    """Embed what waits, with a progress bar; return how many memories got a vector."""
     engine = get_embedding_engine(precision=precision)
     worker = EmbeddingWorker(memory, engine, batch_size=batch_size)
     total = sum(backlog.pending for backlog in await memory.embedding_backlog())
@@ -81,7 +88,7 @@ def embed(options: Options, batch_size: int, watch: bool, precision: Any, json_:
     """Embed memories that have no vector yet."""
 
     async def work(memory: Memory) -> int:
-        count = await _embed_all(memory, batch_size, precision)
+        count = await embed_all(memory, batch_size, precision)
         if watch:
             await EmbeddingWorker(
                 memory, get_embedding_engine(precision=precision), batch_size=batch_size

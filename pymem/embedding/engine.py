@@ -14,6 +14,7 @@ from typing import Literal, Protocol, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from pymem.embedding.embedder import Embedder
 from pymem.embedding.saved_model import SavedModel
 from pymem.errors import InvalidArgumentError, UnavailableError
 from pymem.sanitize import clean_text
@@ -87,6 +88,20 @@ class EmbeddingEngine:
         self._lock = threading.Lock()
         self._loaded: Encoder | None = None
         self._kept_vector = lru_cache(QUERY_CACHE_SIZE)(lambda query: self._encode([query])[0])
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """Runs the engine for calls that must not wait for it, whatever becomes of it."""
+        return Embedder(self)
+
+    def load(self) -> str:
+        """Load the model, unless it is loaded, and return its version.
+
+        Raises:
+            UnavailableError: It is not there, or damaged, or what should run it is missing.
+        """
+        self._encoder()
+        return self.version
 
     @cached_property
     def version(self) -> str:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any, Self, TypeVar
+from datetime import datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from uuid import UUID
 
 from pymem.database import Database, Request
 from pymem.embedding import EmbeddingEngine
 from pymem.errors import NotFoundError
+from pymem.memory.background import Background
+
+if TYPE_CHECKING:
+    from pymem.consolidation.llm import LLM
 
 Row = TypeVar("Row")
 Result = TypeVar("Result")
@@ -23,7 +29,12 @@ _NOBODY = UUID(int=0)
 
 
 class Client:
-    """An open database and a request: the base class of Memory."""
+    """An open database and a request: the base class of Memory.
+
+    Attributes:
+        llm: Extracts and consolidates what add stores; None if there is none.
+        meaning_off: Why the last call that needed a vector did without; None if it did not.
+    """
 
     def __init__(
         self,
@@ -31,12 +42,17 @@ class Client:
         *,
         engine: EmbeddingEngine | None = None,
         request: Request | None = None,
+        llm: LLM | None = None,
     ) -> None:
+        self.llm = llm
+        self.meaning_off: str | None = None
         self._database = database
         self._engine = engine
         self._request = request or Request()
         # Shared by the copies of for_request that act for the same tenant.
         self._versions: dict[str | None, UUID | None] = {}
+        # Shared by all copies.
+        self._background = Background()
 
     @classmethod
     async def connect(
@@ -46,6 +62,7 @@ class Client:
         engine: EmbeddingEngine | None = None,
         request: Request | None = None,
         butler: str | None = None,
+        llm: LLM | None = None,
         wait: bool = True,
         **pool: Any,
     ) -> Self:
@@ -58,21 +75,44 @@ class Client:
             engine: Embeds texts; None for a client without embeddings.
             request: The request that calls are made for.
             butler: The agent to act for; overrides that of the request.
+            llm: Extracts and consolidates what add stores; None if there is none.
             wait: As in Database.open.
             pool: Sizes and timeout of the pool, as in Database.
         """
         database = await Database(url, **pool).open(wait=wait)
-        return cls(database, engine=engine, request=request).for_request(butler=butler)
+        return cls(database, engine=engine, request=request, llm=llm).for_request(butler=butler)
 
-    async def close(self) -> None:
-        """Close the database connections."""
-        await self._database.close()
+    async def finish(self, *, within: float | None = None) -> None:
+        """Wait for what add has begun in the background.
+
+        Args:
+            within: Seconds after which it is canceled, and left to the worker of consolidation;
+                None: it ends by itself, as an LLM has a timeout of its own.
+        """
+        await self._background.finish(within)
+
+    async def close(self, *, within: float | None = None) -> None:
+        """Finish, and close the database connections; within as in finish."""
+        try:
+            await self.finish(within=within)
+        finally:
+            await self._database.close()
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close(within=None if error is None else 0)
+
+    @property
+    def engine(self) -> EmbeddingEngine | None:
+        """The engine that embeds texts and queries; None for a client without embeddings."""
+        return self._engine
 
     def for_request(
         self,
@@ -95,13 +135,17 @@ class Client:
             self._database,
             engine=self._engine,
             request=replace(self._request, **{k: v for k, v in changes.items() if v is not None}),
+            llm=self.llm,
         )
         copy._versions = self._versions
+        copy._background = self._background
         return copy
 
     def without_engine(self) -> Self:
         """Return the same memory without its engine: it stores and searches without vectors."""
-        return type(self)(self._database, request=self._request)
+        copy = type(self)(self._database, request=self._request, llm=self.llm)
+        copy._background = self._background
+        return copy
 
     async def _value(self, function: str, /, **arguments: Any) -> Any:
         return await self._called(
@@ -124,7 +168,11 @@ class Client:
     async def _called(
         self, call: Callable[[dict[str, Any]], Awaitable[Result]], arguments: dict[str, Any]
     ) -> Result:
-        """Make a call, in which ids such as mem-2026-03-01-001 stand for the uuids of entries."""
+        """Make a call; ids such as mem-2026-03-01-001 stand for uuids, datetime.max for never."""
+        arguments = {
+            name: "infinity" if value is datetime.max else value
+            for name, value in arguments.items()
+        }
         named = {
             name: arguments[name]
             for name in _IDS.intersection(arguments)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
@@ -11,7 +10,7 @@ from uuid import UUID
 import numpy as np
 import numpy.typing as npt
 
-from pymem.errors import ConflictError, EmbeddingError, PymemError
+from pymem.errors import ConflictError, EmbeddingError, InvalidArgumentError, PymemError
 from pymem.memory.base import Client
 from pymem.models import EmbeddingVersion, MemoryType
 
@@ -21,9 +20,16 @@ Embedding = Sequence[float] | npt.NDArray[np.floating[Any]]
 
 Answer = TypeVar("Answer")
 
+# How the message of a function ends that cannot do without the vector of a query.
+_NEEDS_VECTOR = "without an embedding"
+
 
 class Vectors(Client):
-    """Embeds texts and queries for the methods that store and search, if there is an engine."""
+    """Embeds texts and queries for the methods that store and search, if there is an engine.
+
+    What an engine does not give in time is done without: memories are stored for the embedding
+    worker, and searched by their words.
+    """
 
     async def _with_vector(
         self, call: Callable[..., Awaitable[Answer]], query: str | None, embedding: Embedding | None
@@ -39,6 +45,22 @@ class Vectors(Client):
             self._versions.pop(self._request.tenant_id, None)
             embedded, version_id = await self._embedded_query(embedding, query)
             return await call(embedding=embedded, embedding_version_id=version_id)
+        except InvalidArgumentError as error:
+            if embedded is None and error.message.endswith(_NEEDS_VECTOR):
+                raise self._no_meaning() from error
+            raise
+
+    def _no_meaning(self) -> PymemError:
+        """Return the error for what can only be searched by meaning."""
+        hint = "Search by words: mode hybrid or keyword."
+        if self.meaning_off is not None:
+            return EmbeddingError(f"searching by meaning is off: {self.meaning_off}", hint=hint)
+        reason = (
+            "this client has no embedding model"
+            if self._engine is None
+            else "the query is empty, or its vector is of another model than those stored"
+        )
+        return InvalidArgumentError(f"searching by meaning is off: {reason}", hint=hint)
 
     async def _embedded_query(
         self, embedding: Embedding | None, query: str | None
@@ -46,23 +68,19 @@ class Vectors(Client):
         if embedding is not None or not query or not query.strip():
             return embedding, None
         version_id = await self._version_id()
-        if version_id is None:
-            return None, None
-        return await self._embed(query, is_query=True), version_id
+        vector = None if version_id is None else await self._embed(query, is_query=True)
+        return vector, None if vector is None else version_id
 
-    async def _embed(self, text: str, *, is_query: bool = False) -> Embedding:
+    async def _embed(self, text: str, *, is_query: bool = False) -> Embedding | None:
+        """Return the vector of a text, or None where the engine fails or is late."""
         assert self._engine is not None  # noqa: S101 - there is no version without an engine
-        embed = self._engine.embed_query if is_query else self._engine.embed
-        try:
-            return await asyncio.to_thread(embed, text)
-        except PymemError:
-            raise
-        except Exception as error:
-            raise EmbeddingError(
-                f"the embedding engine failed: {error}",
-                hint="Go on without an engine: memories are stored for the embedding worker, and "
-                "found by their words.",
-            ) from error
+        return self._unless_off(await self._engine.embedder.embed(text, is_query=is_query))
+
+    def _unless_off(self, answer: Answer | None) -> Answer | None:
+        """Return the answer of the engine, and remember why there is none."""
+        assert self._engine is not None  # noqa: S101 - it has answered
+        self.meaning_off = self._engine.embedder.trouble if answer is None else None
+        return answer
 
     async def _version_id(self) -> UUID | None:
         """Return the id of the engine's version, or None if searches use another version."""
@@ -70,7 +88,9 @@ class Vectors(Client):
             return None
         tenant_id = self._request.tenant_id
         if tenant_id not in self._versions:
-            version = await asyncio.to_thread(lambda engine: engine.version, self._engine)
+            version = self._unless_off(await self._engine.embedder.version())
+            if version is None:
+                return None
             if self._database.read_only:
                 # Read-only: the model cannot be registered here, so use it only if it is active.
                 active = await self._active_version()
@@ -114,8 +134,9 @@ class Vectors(Client):
             and (version_id := await self._version_id()) is not None
         ):
             rendered = await self._value("embedding_text", memory_type=memory_type, **text)
-            embedding, embedding_version_id = await self._embed(rendered), version_id
-            embedded_here = True
+            embedding = await self._embed(rendered)
+            embedding_version_id = None if embedding is None else version_id
+            embedded_here = embedding is not None
         try:
             return await call(embedding=embedding, embedding_version_id=embedding_version_id)
         except ConflictError:
