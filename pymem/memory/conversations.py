@@ -1,0 +1,127 @@
+"""Conversations: their turns are stored at once, what follows from them in the background."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, get_args
+from uuid import UUID
+
+from pymem.errors import InvalidArgumentError
+from pymem.memory.functions import Functions
+from pymem.models import StoredMessage
+
+if TYPE_CHECKING:
+    from pymem.consolidation.llm import LLM
+
+logger = logging.getLogger(__name__)
+
+Extraction = Literal["none", "summary", "llm"]
+"""How observations are made of a conversation."""
+
+
+class Conversations(Functions):
+    """Takes the messages of a conversation as agents have them."""
+
+    async def add(
+        self,
+        messages: Sequence[Any] | Mapping[str, Any] | str,
+        *,
+        session_id: UUID | str | None = None,
+        butler: str | None = None,
+        extract: Extraction = "none",
+        consolidate: bool = False,
+        importance: float | None = None,
+        llm: LLM | None = None,
+        as_of: datetime | None = None,
+    ) -> list[StoredMessage]:
+        """Store the turns of a conversation and return them; handed over again, only new ones.
+
+        It takes no longer than storing. Extraction and consolidation follow in the background:
+        close, or finish, waits for them. What they do not get done waits in the database, for
+        the next consolidation.
+
+        Args:
+            messages: Messages in the form of OpenAI or Anthropic, as dictionaries or objects of
+                their clients; a text is one of the user. See memory.store_messages.
+            session_id: The session that they belong to; without, only the whole conversation is
+                recognized when it is handed over again.
+            butler: The agent that had the conversation; default: that of the request.
+            extract: What waits for consolidation. none: each turn. summary: what the user said,
+                and the last answer. llm: observations that the LLM makes of the new turns, and
+                what the user said that none of them holds.
+            consolidate: Whether the waiting episodes of the butler become facts and rules at once
+                rather than by schedule; the login needs the role memory_worker.
+            importance: Importance of each turn, 0 to 10; default: 5.
+            llm: Extracts and consolidates; default: that of the memory.
+            as_of: When they are stored.
+
+        Raises:
+            InvalidArgumentError: A message is malformed, and nothing is stored; or there is no
+                LLM, or no butler.
+        """
+        butler = self._request.butler if butler is None else butler
+        llm = self.llm if llm is None else llm
+        if butler is None:
+            raise InvalidArgumentError(
+                "it is not said whose conversation it is", hint="Pass butler, such as 'home'."
+            )
+        if extract not in get_args(Extraction):
+            raise InvalidArgumentError(
+                f"unknown extract: {extract!r}", hint=f"Valid: {', '.join(get_args(Extraction))}."
+            )
+        if llm is None and (consolidate or extract == "llm"):
+            raise InvalidArgumentError(
+                "there is no LLM to extract or consolidate with",
+                hint="Pass llm, or leave it to `pymem consolidate`.",
+            )
+        if isinstance(messages, str):
+            messages = [{"role": "user", "content": messages}]
+        elif isinstance(messages, Mapping):
+            messages = [messages]
+        stored = await self.store_messages(
+            _plain(messages),
+            butler,
+            session_id=session_id,
+            importance=importance,
+            extraction="summary" if extract == "summary" else None,
+            as_of=as_of,
+        )
+
+        if llm is not None and extract == "llm":
+            new = [message.episode_id for message in stored if message.is_new]
+            if new:
+                self._background.start("extraction", self._extract(llm, new, as_of))
+        if llm is not None and consolidate:
+            self._background.start("consolidation", self._consolidate(llm, butler))
+        return stored
+
+    async def _extract(self, llm: LLM, episode_ids: Sequence[UUID], as_of: datetime | None) -> None:
+        from pymem.consolidation.extraction import extract_observations
+
+        await extract_observations(self, llm, episode_ids, as_of=as_of)
+
+    async def _consolidate(self, llm: LLM, butler: str) -> None:
+        from pymem.consolidation.worker import ConsolidationWorker
+        from pymem.memory.client import Memory
+
+        assert isinstance(self, Memory)  # noqa: S101 - the only class that derives from this one
+        report = await ConsolidationWorker(self, llm, butler=butler).run()
+        for run in report.runs:
+            if run.status == "failed":
+                reasons = "; ".join(str(error["message"]) for error in run.errors)
+                logger.warning("consolidation of %s failed: %s", butler, reasons)
+
+
+def _plain(value: Any) -> Any:
+    """Return a message as JSON values: clients of LLMs have objects, with times and ids."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "model_dump"):
+        return _plain(value.model_dump(mode="json"))
+    if isinstance(value, UUID):
+        return str(value)
+    return value.isoformat() if isinstance(value, datetime) else value
