@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(93);
+select plan(99);
 
 -- Claims
 
@@ -10,6 +10,25 @@ select memory.store_episode('w1', 'work', created_at => '2026-01-01T02:30Z', as_
 select memory_test.as_tenant('b') \g /dev/null
 select memory.store_episode('other', 'home', as_of => '2026-01-01Z') \g /dev/null
 select memory_test.as_tenant('a') \g /dev/null
+
+select is(
+  (
+    select array_agg(e.item ->> 'content' order by e.place)
+    from jsonb_array_elements(
+      memory.preview_batch('home', batch_size => 2, as_of => '2026-01-02Z') -> 'episodes'
+    ) with ordinality as e (item, place)
+  ),
+  '{e1,e2}', 'a preview shows the batch that a worker would get'
+);
+select is(
+  memory.preview_batch(as_of => '2026-01-02Z') -> 'known' -> 'facts', '[]',
+  'a preview tells what is known'
+);
+select is(
+  memory.preview_batch('nobody', as_of => '2026-01-02Z'), null,
+  'there is no preview of nothing'
+);
+select is_empty('select * from memory.consolidation_runs', 'a preview claims nothing');
 
 create table memory_test.claims as
 select 1 as claim, c.* from memory.claim_episodes(batch_size => 3, as_of => '2026-01-02Z') with ordinality as c;
@@ -31,6 +50,10 @@ select is_empty(
 select is_empty(
   $$ select * from memory.claim_episodes('home', as_of => '2026-01-02Z') $$,
   'a butler that a worker holds cannot be claimed by name'
+);
+select is(
+  memory.preview_batch('home', as_of => '2026-01-02Z'), null,
+  'nor is there a preview of what a worker holds'
 );
 select is(
   (select count(distinct c.run_id) from memory_test.claims as c), 2::bigint,
@@ -78,7 +101,7 @@ select id as home_run from memory.consolidation_runs where butler = 'home' and t
 -- Failing
 
 select results_eq(
-  format($$ select f.* from memory.fail_consolidation(%L, E'no\nanswer', 'v1', 'llm', '2026-01-02T00:16Z') as f $$, :'work_run'),
+  format($$ select f.* from memory.fail_consolidation(%L, E'no\nanswer', 'v1', 'llm', as_of => '2026-01-02T00:16Z') as f $$, :'work_run'),
   $$ values (1::bigint, 0::bigint) $$,
   'fail_consolidation counts the episodes that will be retried and the dead letters'
 );
@@ -161,12 +184,13 @@ select id as e1 from memory.episodes where content = 'e1' and tenant_id = 'a' \g
 select id as e2 from memory.episodes where content = 'e2' and tenant_id = 'a' \gset
 select (r).* from memory.apply_consolidation(
   :'home_run',
-  format(
+  memory_test.cited(:'home_run', format(
     '{
       "new_facts": [
         {"subject": "Ada", "predicate": "cat", "content": "Tom", "permanence": "permanent", "importance": 8,
          "tags": ["pet"], "evidence": ["%1$s", "%2$s"]},
         {"subject": "ada ", "predicate": "age", "content": "40", "confidence": 0.4},
+        {"subject": "ada ", "predicate": "sight", "content": "40", "evidence": []},
         {"subject": "Ada", "predicate": "lives in", "content": "Rome", "evidence": ["%1$s"]},
         {"subject": "Ada", "predicate": "likes", "content": " TEA"},
         {"subject": "", "predicate": "p", "content": "c"},
@@ -180,22 +204,22 @@ select (r).* from memory.apply_consolidation(
         {"target_id": "no uuid", "subject": "a", "predicate": "b", "content": "c"}
       ],
       "new_rules": [{"content": "Call before nine"}, {"content": "be  brief"}, {"content": null}],
-      "confirmations": ["%5$s", "%3$s", "%4$s", "junk", 7]
+      "confirmations": [{"target_id": "%5$s"}, "%3$s", "%4$s", "junk", 7]
     }', :'e1', :'e2', :'likes', :'foreign_fact', :'rule', gen_random_uuid()
-  )::jsonb,
-  'v1', 'recorded', '2026-01-02T01:00Z'
+  )::jsonb),
+  'v1', 'recorded', as_of => '2026-01-02T01:00Z'
 ) as r \gset applied_
 select is(:'applied_status'::text, 'done', 'a run that applied an action is done');
 select is(
   array[:applied_facts_created, :applied_facts_superseded, :applied_rules_created, :applied_confirmed, :applied_contradicted, :applied_rejected],
-  '{2,0,1,4,2,10}'::integer[], 'a run counts the outcomes of its actions'
+  '{2,0,1,3,2,12}'::integer[], 'a run counts the outcomes of its actions'
 );
 select results_eq(
   format($$ select e ->> 'action', (e ->> 'position')::integer, e ->> 'code' from jsonb_array_elements(%L) as e $$, :'applied_errors'),
   $$ values
-     ('new_fact', 5, 'PM002'), ('new_fact', 6, 'PM002'), ('new_fact', 7, 'PM002'), ('new_fact', 8, 'PM002'),
+     ('new_fact', 3, 'PM002'), ('new_fact', 6, 'PM002'), ('new_fact', 7, 'PM002'), ('new_fact', 8, 'PM002'), ('new_fact', 9, 'PM002'),
      ('updated_fact', 2, 'PM001'), ('updated_fact', 3, '22P02'), ('new_rule', 3, 'PM002'),
-     ('confirmation', 3, 'PM001'), ('confirmation', 4, '22P02'), ('confirmation', 5, 'PM002') $$,
+     ('confirmation', 2, 'PM002'), ('confirmation', 3, 'PM001'), ('confirmation', 4, '22P02'), ('confirmation', 5, 'PM002') $$,
   'a run records why each rejected action was rejected'
 );
 select results_eq(
@@ -215,12 +239,12 @@ select results_eq(
 );
 select is(
   (select count(*) from memory.facts as f join memory.memory_links as l on l.source_id = f.id where f.predicate = 'age'),
-  5::bigint, 'an inferred fact without evidence is linked to all episodes of the batch'
+  5::bigint, 'an inferred fact is linked to each of its evidence'
 );
 select results_eq(
   format($$ select f.content, f.validity from memory.facts as f where f.id in (%L, %L) order by 1 $$, :'stated', :'likes'),
   $$ values ('Paris', 'active'), ('tea', 'active') $$,
-  'consolidation does not supersede stated facts'
+  'what an agent observed does not supersede what was stated'
 );
 select results_eq(
   format($$ select l.source_type, l.source_id from memory.memory_links as l where l.relation = 'contradicts' and l.target_id = %L $$, :'stated'),
@@ -276,10 +300,10 @@ select distinct run_id as second_run from memory.claim_episodes('home', as_of =>
 select id as cat from memory.facts where predicate = 'cat' \gset
 select (r).* from memory.apply_consolidation(
   :'second_run',
-  format(
+  memory_test.cited(:'second_run', format(
     '{"updated_facts": [{"target_id": "%s", "subject": "wrong", "predicate": "wrong", "content": "Kim"}],
       "new_facts": [{"subject": "Ada", "predicate": "shoe", "content": "38"}]}', :'cat'
-  )::jsonb,
+  )::jsonb),
   as_of => '2026-01-03Z'
 ) as r \gset applied_
 select is(
@@ -295,7 +319,8 @@ select results_eq(
 select memory.store_episode('e10', 'home', as_of => '2026-01-04Z') \g /dev/null
 select distinct run_id as third_run from memory.claim_episodes('home', as_of => '2026-01-04Z') \gset
 select (r).* from memory.apply_consolidation(
-  :'third_run', format('{"updated_facts": [{"target_id": "%s", "content": "Leo"}]}', :'cat')::jsonb, as_of => '2026-01-04Z'
+  :'third_run',
+  memory_test.cited(:'third_run', format('{"updated_facts": [{"target_id": "%s", "content": "Leo"}]}', :'cat')::jsonb), as_of => '2026-01-04Z'
 ) as r \gset applied_
 select is(:'applied_status'::text, 'failed', 'a run whose actions are all rejected has failed');
 select is(
@@ -320,7 +345,7 @@ select is_empty(
   'an episode consolidated without actions cannot be claimed again'
 );
 select results_eq(
-  $$ select d.butler, d.is_due from memory.list_due_consolidations('2026-01-04T01:00Z') as d where d.butler = 'home' $$,
+  $$ select d.butler, d.is_due from memory.list_due_consolidations('2026-01-04T00:01Z') as d where d.butler = 'home' $$,
   $$ values ('home', false) $$, 'a butler is not due right after a run'
 );
 select is(
@@ -348,8 +373,8 @@ $$;
 create trigger break_down before insert on memory.rules for each row execute function memory_test.break_down();
 select throws_ok(
   format(
-    $$ select memory.apply_consolidation(%L,
-         '{"new_facts": [{"subject": "s", "predicate": "p", "content": "c"}], "new_rules": [{"content": "r"}]}',
+    $$ select memory.apply_consolidation(%1$L,
+         memory_test.cited(%1$L, '{"new_facts": [{"subject": "s", "predicate": "p", "content": "c"}], "new_rules": [{"content": "r"}]}'),
          as_of => '2026-01-04T02:00Z') $$, :'fourth_run'
   ),
   '40P01', 'deadlock', 'a deadlock is raised to the caller'
@@ -361,7 +386,7 @@ select is(
 drop trigger break_down on memory.rules;
 select is(
   (select r.facts_created from memory.apply_consolidation(:'fourth_run',
-     '{"new_facts": [{"subject": "s", "predicate": "p", "content": "c"}], "new_rules": [{"content": "r"}]}',
+     memory_test.cited(:'fourth_run', '{"new_facts": [{"subject": "s", "predicate": "p", "content": "c"}], "new_rules": [{"content": "r"}]}'),
      as_of => '2026-01-04T02:00Z') as r),
   1, 'a run can be applied again after a deadlock'
 );
@@ -373,13 +398,13 @@ select memory.store_episode('t', 'trust', source_class => 'tool', as_of => '2026
 select distinct run_id as trust_run from memory.claim_episodes('trust', as_of => '2026-01-05Z') \gset
 select memory.apply_consolidation(
   :'trust_run',
-  format(
+  memory_test.cited(:'trust_run', format(
     '{"new_facts": [
         {"subject": "s", "predicate": "user", "content": "c", "evidence": ["%1$s"]},
         {"subject": "s", "predicate": "tool", "content": "c", "evidence": ["%2$s"]},
         {"subject": "s", "predicate": "both", "content": "c"}],
       "new_rules": [{"content": "of both"}]}', :'u', :'t'
-  )::jsonb, as_of => '2026-01-05Z'
+  )::jsonb), as_of => '2026-01-05Z'
 ) \g /dev/null
 select results_eq(
   $$ select f.predicate, f.trust from memory.facts as f where f.scope = 'trust' union all
@@ -391,7 +416,10 @@ select memory.store_episode('x', 'trust', source_class => 'external', as_of => '
 select run_id as trust_run from memory.claim_episodes('trust', as_of => '2026-01-06Z') \gset
 select (r).* from memory.apply_consolidation(
   :'trust_run',
-  '{"new_facts": [{"subject": "s", "predicate": "user", "content": "forged"}, {"subject": "s", "predicate": "new", "content": "c"}]}',
+  memory_test.cited(
+    :'trust_run',
+    '{"new_facts": [{"subject": "s", "predicate": "user", "content": "forged"}, {"subject": "s", "predicate": "new", "content": "c"}]}'
+  ),
   as_of => '2026-01-06Z'
 ) as r \gset applied_
 select is(
@@ -430,12 +458,12 @@ select run_id as review_run from memory.claim_episodes('review', as_of => '2026-
 select is(
   (select r.status from memory.apply_consolidation(
      :'review_run',
-     format(
+     memory_test.cited(:'review_run', format(
        '{"new_facts": [{"subject": "Eve", "predicate": "age", "content": "31"}, {"subject": "Eve", "predicate": "cat", "content": "Tom"},
                        {"subject": "", "predicate": "p", "content": "c"}],
          "new_rules": [{"content": "be  kind"}, {"content": "Be quick"}],
-         "confirmations": ["%s", "%s"]}', :'kind', gen_random_uuid()
-     )::jsonb, as_of => '2026-01-07Z'
+         "confirmations": [{"target_id": "%s"}, "%s"]}', :'kind', gen_random_uuid()
+     )::jsonb), as_of => '2026-01-07Z'
    ) as r),
   'proposed', 'with consolidation_review, a run proposes its actions'
 );
@@ -450,36 +478,39 @@ select is_empty(
 select results_eq(
   format($$ select d.position, d.action, d.memory_type, d.key, d.before, d.after, d.remark from memory.preview_proposals(%L) as d $$, :'review_run'),
   $$ values
-     (1::bigint, 'new_fact', 'fact', '[Eve] [age]', '30', '31', 'was stated: would be marked as contradicted'),
+     (1::bigint, 'new_fact', 'fact', '[Eve] [age]', '30', '31', 'would be superseded; its trust is user, that of the evidence is agent'),
      (2, 'new_fact', 'fact', '[Eve] [cat]', null, 'Tom', 'new'),
-     (3, 'new_fact', 'fact', '[] [p]', null, 'c', 'new'),
      (4, 'new_rule', 'rule', null, 'Be kind', 'be  kind', 'known: would be confirmed'),
-     (5, 'new_rule', 'rule', null, null, 'Be quick', 'new'),
-     (6, 'confirmation', 'rule', null, 'Be kind', null, 'would be confirmed'),
-     (7, 'confirmation', 'fact', null, null, null, 'no memory has this id') $$,
-  'preview_proposals shows what each proposal would do'
+     (5, 'new_rule', 'rule', null, null, 'Be quick', 'new') $$,
+  'preview_proposals shows what each proposal would do; what comes to the same waits once'
 );
 select results_eq(
-  format($$ select r.status, r.rejected from memory.reject_proposals(%L, '{5}') as r $$, :'review_run'),
-  $$ values ('proposed', 1) $$, 'a single proposal can be rejected'
+  format($$ select e ->> 'action', (e ->> 'position')::integer, e ->> 'code' from memory.list_consolidation_runs(run_id => %L) as r
+            cross join jsonb_array_elements(r.errors) as e $$, :'review_run'),
+  $$ values ('new_fact', 3, 'PM002'), ('confirmation', 2, 'PM001') $$,
+  'what is invalid is rejected, and not proposed'
+);
+select results_eq(
+  format($$ select r.status, r.rejected from memory.reject_proposals(%L, '{5}', '2026-01-07Z') as r $$, :'review_run'),
+  $$ values ('proposed', 3) $$, 'a single proposal can be rejected'
 );
 select results_eq(
   format($$ select r.status, r.facts_created from memory.accept_proposals(%L, '{2}', '2026-01-07Z') as r $$, :'review_run'),
   $$ values ('proposed', 1) $$, 'a single proposal can be accepted'
 );
 select results_eq(
-  format($$ select r.status, r.facts_created, r.contradicted, r.confirmed, r.rejected from memory.accept_proposals(%L, as_of => '2026-01-07Z') as r $$, :'review_run'),
-  $$ values ('done', 1, 1, 2, 3) $$, 'a run is done when its last proposals are accepted'
+  format($$ select r.status, r.facts_created, r.facts_superseded, r.confirmed, r.rejected from memory.accept_proposals(%L, as_of => '2026-01-07Z') as r $$, :'review_run'),
+  $$ values ('done', 2, 1, 1, 3) $$, 'a run is done when its last proposals are accepted'
 );
 select results_eq(
-  format($$ select d.position, d.status, d.remark from memory.preview_proposals(%L) as d where d.position in (1, 2, 3, 5) $$, :'review_run'),
+  format($$ select d.position, d.status, d.before, d.remark, d.decided_at from memory.preview_proposals(%L) as d where d.position in (1, 2, 5) $$, :'review_run'),
   $$ values
-     (1::bigint, 'accepted', 'contradicted'), (2, 'accepted', 'fact created'), (3, 'rejected', 'subject is empty'),
-     (5, 'rejected', 'rejected in review') $$,
+     (1::bigint, 'accepted', '30', 'fact superseded', '2026-01-07Z'::timestamptz), (2, 'accepted', null, 'fact created', '2026-01-07Z'),
+     (5, 'rejected', null, 'rejected in review', '2026-01-07Z') $$,
   'preview_proposals shows what became of each proposal'
 );
 select results_eq(
-  format($$ select r.status, r.facts_created from memory.accept_proposals(%L) as r $$, :'review_run'), $$ values ('done', 1) $$,
+  format($$ select r.status, r.facts_created from memory.accept_proposals(%L) as r $$, :'review_run'), $$ values ('done', 2) $$,
   'accepting the proposals of a run that is done returns its result again'
 );
 select is(
@@ -504,14 +535,14 @@ select memory.configure('{"consolidation_review": false}') \g /dev/null
 select memory.store_episode('undo', 'undo', as_of => '2026-01-07Z') \g /dev/null
 select run_id as undo_first from memory.claim_episodes('undo', as_of => '2026-01-07Z') \gset
 select memory.apply_consolidation(
-  :'undo_first', '{"new_facts": [{"subject": "cat", "predicate": "name", "content": "Tom"}]}', as_of => '2026-01-07Z'
+  :'undo_first', memory_test.cited(:'undo_first', '{"new_facts": [{"subject": "cat", "predicate": "name", "content": "Tom"}]}'), as_of => '2026-01-07Z'
 ) \g /dev/null
 select memory.store_episode('undo', 'undo', as_of => '2026-01-08Z') \g /dev/null
 select run_id as undo_second from memory.claim_episodes('undo', as_of => '2026-01-08Z') \gset
 select memory.apply_consolidation(
   :'undo_second',
-  '{"new_facts": [{"subject": "cat", "predicate": "name", "content": "Kim"}, {"subject": "cat", "predicate": "age", "content": "4"}],
-    "new_rules": [{"content": "Feed the cat"}, {"content": "Pet the cat"}]}',
+  memory_test.cited(:'undo_second', '{"new_facts": [{"subject": "cat", "predicate": "name", "content": "Kim"}, {"subject": "cat", "predicate": "age", "content": "4"}],
+    "new_rules": [{"content": "Feed the cat"}, {"content": "Pet the cat"}]}'),
   as_of => '2026-01-08Z'
 ) \g /dev/null
 select id as pet from memory.rules where content = 'Pet the cat' \gset

@@ -135,6 +135,56 @@ comment on function memory.live_memory(text, text, uuid, text, timestamptz) is
 'forgotten nor an anti-pattern, an episode that has not expired. confidence: after decay, 0..1; 1 '
 'for an episode. scope: as in near_duplicates; for an episode, its butler.';
 
+create or replace function memory.is_proposed(link memory.memory_links)
+  returns boolean
+  language sql
+  stable
+  return exists (
+    select from memory.consolidation_proposals as p
+    where link.source_type = 'episode' and p.tenant_id = link.tenant_id -- noqa: RF01
+      and p.memory_id = link.target_id -- noqa: RF01
+      and p.evidence @> array[link.source_id] -- noqa: RF01
+  );
+
+comment on function memory.is_proposed(memory.memory_links) is
+'Whether a proposal says what follows from an episode that contradicts a memory: then the proposal '
+'is listed while it waits, and the link no longer.';
+
+create or replace function memory.pending_corrections(
+  tenant_id text,
+  memory_type text,
+  memory_ids uuid[]
+)
+  returns table (
+    memory_id uuid,
+    content text,
+    trust text
+  )
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select distinct on (p.memory_id)
+    p.memory_id,
+    case p.action
+      when 'ended_fact' then 'no longer holds'
+      when 'withdrawn_rule' then 'withdrawn'
+      else p.item ->> 'content'
+    end,
+    p.trust
+  from memory.consolidation_proposals as p
+  where p.tenant_id = pending_corrections.tenant_id
+    and p.memory_type = pending_corrections.memory_type
+    and p.memory_id = any (memory_ids)
+    and p.status = 'proposed'
+    and p.action <> 'confirmation'
+  order by p.memory_id, p.observed_at desc nulls last, p.created_at desc, p.run_id, p.position;
+$$;
+
+comment on function memory.pending_corrections(text, text, uuid[]) is
+'What waits as a proposal of consolidation instead of some memories: of each the one with the '
+'newest evidence, and the least trust of that.';
+
 create or replace function memory.list_contradicted(
   memory_type text,
   memory_ids uuid[],
@@ -150,7 +200,7 @@ declare
   v_tenant_id text := memory.current_tenant();
 begin
   return array(
-    select distinct o.id
+    select o.id
     from (
       select l.source_id as id, l.target_type as other_type, l.target_id as other_id
       from memory.memory_links as l
@@ -165,16 +215,22 @@ begin
         and l.target_type = list_contradicted.memory_type
         and l.target_id = any (memory_ids)
         and l.relation = 'contradicts'
+        and not memory.is_proposed(l)
     ) as o
     cross join lateral memory.live_memory(v_tenant_id, o.other_type, o.other_id, null, as_of)
-    order by o.id
+    union
+    select p.memory_id
+    from memory.pending_corrections(
+      v_tenant_id, list_contradicted.memory_type, memory_ids
+    ) as p
+    order by 1
   );
 end;
 $$;
 
 comment on function memory.list_contradicted(text, uuid[], timestamptz) is
 'Those of the given memories that a contradicts link connects with a memory that still stands '
-'(memory.live_memory).';
+'(memory.live_memory), or for which a proposal of consolidation waits.';
 
 create or replace function memory.list_contradictions(
   scope text default null,
@@ -193,7 +249,10 @@ create or replace function memory.list_contradictions(
     target_content text,
     target_confidence float8,
     target_created_at timestamptz,
-    since timestamptz
+    since timestamptz,
+    run_id uuid,
+    "position" bigint, -- noqa: RF06
+    reason text
   )
   language plpgsql
   stable
@@ -202,10 +261,12 @@ create or replace function memory.list_contradictions(
 as $$
 #variable_conflict use_column
 declare
-  v_tenant_id text := memory.current_tenant();
+  v_settings memory.settings := memory.current_settings();
+  v_tenant_id text := v_settings.tenant_id;
   v_scope text := memory.visible_scope(scope);
   v_limit integer := memory.check_limit(max_results);
   v_linked integer;
+  v_proposed integer;
 begin
   if v_scope is not null then
     perform memory.check_text('scope', v_scope, 128);
@@ -214,8 +275,30 @@ begin
 
   return query
   select
+    'proposal', p.memory_type, p.memory_id,
+    case p.action
+      when 'ended_fact' then t.content || ' (no longer holds)'
+      when 'withdrawn_rule' then t.content || ' (withdrawn)'
+      else p.content
+    end,
+    least(coalesce((p.item ->> 'confidence')::float8, 1), v_settings.consolidation_max_confidence),
+    p.created_at, p.memory_type, p.memory_id, t.content, t.confidence, t.created_at, p.created_at,
+    p.run_id, p.position, p.reason
+  from memory.consolidation_proposals as p
+  cross join lateral memory.live_memory(
+    v_tenant_id, p.memory_type, p.memory_id, v_scope, as_of
+  ) as t
+  where p.tenant_id = v_tenant_id and p.status = 'proposed' and p.memory_id is not null
+    and p.action <> 'confirmation'
+  order by p.created_at desc, p.run_id, p.position
+  limit v_limit;
+  get diagnostics v_proposed = row_count;
+
+  return query
+  select
     'contradicts', l.source_type, l.source_id, s.content, s.confidence, s.created_at,
-    l.target_type, l.target_id, t.content, t.confidence, t.created_at, l.created_at
+    l.target_type, l.target_id, t.content, t.confidence, t.created_at, l.created_at,
+    null::uuid, null::bigint, null
   from memory.memory_links as l
   cross join lateral memory.live_memory(
     v_tenant_id, l.source_type, l.source_id, v_scope, as_of
@@ -225,6 +308,7 @@ begin
   ) as t
   where l.tenant_id = v_tenant_id
     and l.relation = 'contradicts'
+    and not memory.is_proposed(l)
     -- Links in both directions are one pair: only the older link is listed.
     and not exists (
       select from memory.memory_links as b
@@ -236,16 +320,17 @@ begin
           < (l.created_at, l.source_type, l.source_id)
     )
   order by l.created_at desc, l.source_type, l.source_id, l.target_type, l.target_id
-  limit v_limit;
+  limit v_limit - v_proposed;
   get diagnostics v_linked = row_count;
-  if v_linked = v_limit then
+  if v_proposed + v_linked = v_limit then
     return;
   end if;
 
   return query
   select
     'near_duplicate', 'fact', n.newest_id, s.content, s.confidence, s.created_at,
-    'fact', n.older_id, t.content, t.confidence, t.created_at, s.created_at
+    'fact', n.older_id, t.content, t.confidence, t.created_at, s.created_at,
+    null::uuid, null::bigint, null
   from memory.near_duplicates(v_tenant_id, v_scope) as n
   cross join lateral memory.live_memory(
     v_tenant_id, 'fact', n.newest_id, v_scope, as_of
@@ -254,18 +339,20 @@ begin
     v_tenant_id, 'fact', n.older_id, v_scope, as_of
   ) as t
   order by s.created_at desc, n.newest_id, t.created_at desc, n.older_id
-  limit v_limit - v_linked;
+  limit v_limit - v_proposed - v_linked;
 end;
 $$;
 
 comment on function memory.list_contradictions(text, integer, timestamptz) is
-'Pairs of conflicting memories for a person to review. kind contradicts: the ends of such a link; '
-'near_duplicate: active facts of one scope and one entity or subject whose keys differ only in '
-'case, spaces, underscores or hyphens, so that neither superseded the other; the source is the '
-'newest. The content of a fact reads [subject] [predicate]: content; confidence is as of as_of, '
-'0..1. since: when they were linked, or when the newer one was created. Links first, then near '
-'duplicates, newest first; at most max_results, which is capped at 1000. scope: as in '
-'memory.semantic_search. Errors: PM002.';
+'Pairs of conflicting memories for a person to review. kind proposal: what consolidation would say '
+'instead of the target, which it may not change by itself (reason): the source has no id of its '
+'own, and memory.accept_proposals or reject_proposals decide by run_id and position, which the '
+'others lack. kind contradicts: the ends of such a link; near_duplicate: active facts of one scope '
+'and one entity or subject whose keys differ only in case, spaces, underscores or hyphens, so that '
+'neither superseded the other; the source is the newest. The content of a fact reads [subject] '
+'[predicate]: content; confidence is as of as_of, 0..1. since: when they were linked, or when the '
+'newer one was created. Proposals first, then links, then near duplicates, newest first; at most '
+'max_results, which is capped at 1000. scope: as in memory.semantic_search. Errors: PM002.';
 grant execute on function memory.list_contradictions to memory_writer, memory_reader, memory_admin;
 
 commit;

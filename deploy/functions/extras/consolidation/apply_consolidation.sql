@@ -19,7 +19,7 @@ as $$
     sha256(convert_to(
       jsonb_build_array(
         action,
-        (select array_agg(e.id order by e.id) from unnest((run).episode_ids) as e (id)),
+        (run).id,
         (
           select array_agg(lower(memory.collapse_whitespace(f.field)) order by f.place)
           from unnest(fields) with ordinality as f (field, place)
@@ -32,45 +32,8 @@ as $$
 $$;
 
 comment on function memory.consolidation_key(memory.consolidation_runs, text, text[]) is
-'The idempotency key of an action: the same action drawn from the same episodes has the same key.';
-
-create or replace function memory.read_evidence(
-  run memory.consolidation_runs,
-  item jsonb
-)
-  returns uuid[]
-  language plpgsql
-  immutable
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-declare
-  v_foreign text;
-  v_evidence uuid[];
-begin
-  if jsonb_typeof(item -> 'evidence') is distinct from 'array' or item -> 'evidence' = '[]' then
-    return run.episode_ids;
-  end if;
-  select left(e.id, 100) into v_foreign
-  from jsonb_array_elements_text(item -> 'evidence') with ordinality as e (id, place)
-  where not exists (select from unnest(run.episode_ids) as b (id) where b.id::text = lower(e.id))
-  order by e.place
-  limit 1;
-  if found then
-    raise exception 'evidence % is not an episode of this batch', quote_nullable(v_foreign)
-      using errcode = 'PM002', hint = 'Pass ids of episodes in the prompt, or leave evidence out.';
-  end if;
-  v_evidence := array(
-    select distinct on (e.id) e.id::uuid
-    from jsonb_array_elements_text(item -> 'evidence') with ordinality as e (id, place)
-    order by e.id, e.place
-  );
-  return v_evidence;
-end;
-$$;
-
-comment on function memory.read_evidence(memory.consolidation_runs, jsonb) is
-'The episodes an action was drawn from: those it names, or else the whole batch. Errors: PM002 an '
-'episode outside the batch.';
+'The idempotency key of an action: the same action of the same run has the same key. Another run '
+'may store the same again, for example after this one was undone.';
 
 create or replace function memory.link_evidence(
   tenant_id text,
@@ -88,10 +51,10 @@ as $$
     (tenant_id, source_type, source_id, target_type, target_id, relation)
   select
     link_evidence.tenant_id,
-    case relation when 'contradicts' then 'episode' else memory_type end,
-    case relation when 'contradicts' then e.id else memory_id end,
-    case relation when 'contradicts' then memory_type else 'episode' end,
-    case relation when 'contradicts' then memory_id else e.id end,
+    case relation when 'derived_from' then memory_type else 'episode' end,
+    case relation when 'derived_from' then memory_id else e.id end,
+    case relation when 'derived_from' then 'episode' else memory_type end,
+    case relation when 'derived_from' then e.id else memory_id end,
     relation
   from unnest(evidence) as e (id)
   order by e.id
@@ -99,142 +62,353 @@ as $$
 $$;
 
 comment on function memory.link_evidence(text, text, uuid, uuid[], text) is
-'Links a memory to the episodes it was derived from, or episodes to the memory they contradict.';
+'Links a memory to the episodes it was derived from, or episodes to the memory that they support, '
+'contradict or are related to.';
 
--- What a client stored is stated. What consolidation inferred is marked, and it may supersede it.
-create or replace function memory.is_inferred(metadata jsonb)
-  returns boolean
-  language sql
-  immutable
-  parallel safe
-  return metadata ? 'consolidation_run';
-
-comment on function memory.is_inferred(jsonb) is
-'Whether consolidation inferred a memory (metadata.consolidation_run) rather than a client stating '
-'it.';
-
-create or replace function memory.apply_fact(
+create or replace function memory.store_planned_fact(
   run memory.consolidation_runs,
-  settings memory.settings,
-  item jsonb,
-  target memory.facts,
+  plan memory.planned_action,
   as_of timestamptz
 )
-  returns text
+  returns void
   language plpgsql
   volatile
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
-  v_evidence uuid[] := memory.read_evidence(run, item);
-  v_subject text := memory.collapse_whitespace(coalesce(target.subject, item ->> 'subject'));
-  v_predicate text := memory.collapse_whitespace(coalesce(target.predicate, item ->> 'predicate'));
-  v_scope text := memory.collapse_whitespace(
-    coalesce(target.scope, item ->> 'scope', run.butler)
-  );
-  v_entity_id uuid := target.entity_id;
-  v_content text := item ->> 'content';
-  v_grades text[] := '{ephemeral,volatile,standard,stable,permanent}'::text [];
-  v_permanence text := v_grades[least(
-    coalesce(
-      array_position(v_grades, item ->> 'permanence'),
-      array_position(v_grades, target.permanence),
-      3
-    ),
-    array_position(v_grades, settings.consolidation_max_permanence)
-  )];
-  v_active_id uuid;
-  v_active record;
+  v_known uuid[] := array_remove(plan.memory_id || plan.other_ids, null);
   v_id uuid;
 begin
-  perform
-    memory.check_text('subject', v_subject, 512),
-    memory.check_text('predicate', v_predicate, 512),
-    memory.check_text('scope', v_scope, 128),
-    memory.check_text('content', v_content, 1048576);
-  if v_scope not in ('global', run.butler) and target.id is null then
-    raise exception 'scope % does not belong to butler %',
-      quote_literal(v_scope), quote_literal(run.butler)
-      using errcode = 'PM002', hint = 'Leave scope out, or pass global.';
-  end if;
+  -- What was known under a name of the entity comes under its key.
+  update memory.facts as f
+  set entity_id = plan.entity_id, updated_at = memory.next_state_at(f.updated_at, as_of)
+  where f.tenant_id = run.tenant_id and f.id = plan.memory_id and f.entity_id is null
+    and plan.entity_id is not null
+    and not exists (
+      select from memory.facts as a
+      where a.tenant_id = run.tenant_id and a.entity_id = plan.entity_id and a.scope = plan.scope
+        and a.predicate = plan.predicate and a.validity = 'active'
+    );
 
-  v_active_id := memory.lock_fact_key(
-    run.tenant_id, v_scope, v_subject, v_entity_id, v_predicate
-  );
-  if target.id is not null and v_active_id is distinct from target.id then
-    raise exception 'fact % is % and no longer current', target.id, (
-      select f.validity from memory.facts as f
-      where f.tenant_id = run.tenant_id and f.id = target.id
-    )
-      using errcode = 'PM003', hint = 'Store the current content as a new fact.';
-  end if;
-
-  if v_active_id is not null then
-    select f.content, f.metadata, f.trust into v_active
-    from memory.facts as f
-    where f.tenant_id = run.tenant_id and f.id = v_active_id;
-    if lower(memory.collapse_whitespace(v_active.content))
-      = lower(memory.collapse_whitespace(v_content))
-    then
-      perform memory.confirm_memory('fact', v_active_id, as_of);
-      perform memory.link_evidence(
-        run.tenant_id, 'fact', v_active_id, v_evidence, 'derived_from'
-      );
-      return 'confirmed';
-    end if;
-    if not memory.is_inferred(v_active.metadata)
-      or exists (
-        select from memory.episodes as e
-        where e.tenant_id = run.tenant_id and e.id = any (v_evidence)
-          and memory.least_trust(v_active.trust, e.source_class) <> v_active.trust
-      )
-    then
-      perform memory.link_evidence(
-        run.tenant_id, 'fact', v_active_id, v_evidence, 'contradicts'
-      );
-      return 'contradicted';
-    end if;
-  end if;
-
+  -- They are over, whenever what follows has begun: storing alone would compare the times from which
+  -- facts are valid.
+  update memory.facts as f
+  set
+    validity = 'superseded',
+    metadata = f.metadata - 'status',
+    valid_to = least(f.valid_to, greatest(f.valid_from, coalesce(plan.valid_from, as_of))),
+    updated_at = memory.next_state_at(f.updated_at, as_of)
+  where f.tenant_id = run.tenant_id and f.id = any (v_known) and f.validity = 'active';
   v_id := memory.store_fact(
-    v_subject, v_predicate, v_content,
-    importance => coalesce((item ->> 'importance')::float8, target.importance, 5),
-    permanence => v_permanence,
-    scope => v_scope,
-    tags => case jsonb_typeof(item -> 'tags')
-      when 'array' then item -> 'tags' else coalesce(target.tags, '[]')
-    end,
-    entity_id => v_entity_id,
-    confidence => least(
-      coalesce((item ->> 'confidence')::float8, 1), settings.consolidation_max_confidence
-    ),
+    plan.subject, plan.predicate, plan.content,
+    importance => plan.importance,
+    permanence => plan.permanence,
+    scope => plan.scope,
+    tags => plan.tags,
+    entity_id => plan.entity_id,
+    confidence => plan.confidence,
     source_butler => run.butler,
-    source_episode_id => v_evidence[1],
-    metadata => jsonb_build_object('consolidation_run', run.id),
+    source_episode_id => plan.evidence[1],
+    metadata => jsonb_build_object('consolidation_run', run.id) || case
+      when plan.category <> '' then jsonb_build_object('category', plan.category) else '{}'
+    end,
     idempotency_key => memory.consolidation_key(
-      run, 'fact', array[v_subject, v_predicate, v_scope, v_content]
+      run, 'fact', array[plan.subject, plan.predicate, plan.scope, plan.content]
     ),
+    valid_from => plan.valid_from,
+    valid_to => plan.valid_to,
+    object_entity_id => plan.object_entity_id,
     as_of => as_of
   );
-  perform memory.link_evidence(run.tenant_id, 'fact', v_id, v_evidence, 'derived_from');
-  return case when v_active_id is null then 'fact created' else 'fact superseded' end;
+
+  update memory.facts as f
+  set supersedes_id = plan.memory_id
+  where f.tenant_id = run.tenant_id and f.id = v_id and f.supersedes_id is null
+    and plan.memory_id <> v_id;
+  insert into memory.memory_links
+    (tenant_id, source_type, source_id, target_type, target_id, relation)
+  select run.tenant_id, 'fact', v_id, 'fact', k.id, 'supersedes'
+  from unnest(v_known) as k (id)
+  where k.id <> v_id
+  order by k.id
+  on conflict (tenant_id, source_type, source_id, target_type, target_id) do nothing;
+
+  perform memory.link_evidence(run.tenant_id, 'fact', v_id, plan.evidence, 'derived_from');
+  -- Episodes that are gone count too.
+  update memory.facts as f
+  set
+    trust = memory.least_trust(f.trust, plan.trust),
+    observed_at = plan.observed_at,
+    updated_at = memory.next_state_at(f.updated_at, as_of)
+  where f.tenant_id = run.tenant_id and f.id = v_id
+    and (
+      memory.least_trust(f.trust, plan.trust) <> f.trust or f.observed_at <> plan.observed_at
+    );
 end;
 $$;
 
-comment on function memory.apply_fact(
-  memory.consolidation_runs, memory.settings, jsonb, memory.facts, timestamptz
+comment on function memory.store_planned_fact(
+  memory.consolidation_runs, memory.planned_action, timestamptz
 ) is
-'Stores an inferred fact, with the permanence and confidence limited by the settings. An active '
-'fact under its key is confirmed if it says the same; superseded if it was also inferred, from '
-'sources that are not more trusted; and kept otherwise, for example if a client stated it: then '
-'the episodes are linked as contradicting it. Returns what happened. Errors: as store_fact, PM002 '
-'evidence or scope of another butler.';
+'Stores an inferred fact, which supersedes what the plan says, and links it to its evidence. '
+'Errors: as store_fact.';
+
+create or replace function memory.store_planned_rule(
+  run memory.consolidation_runs,
+  plan memory.planned_action,
+  as_of timestamptz
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_id uuid := memory.store_rule(
+    plan.content,
+    scope => plan.scope,
+    tags => plan.tags,
+    importance => plan.importance,
+    source_butler => run.butler,
+    source_episode_id => plan.evidence[1],
+    metadata => jsonb_build_object('consolidation_run', run.id),
+    idempotency_key => memory.consolidation_key(run, 'rule', array[plan.scope, plan.content]),
+    as_of => as_of
+  );
+begin
+  if plan.memory_id is not null then
+    perform memory.withdraw_rule(run, plan.memory_id, as_of);
+    insert into memory.memory_links
+      (tenant_id, source_type, source_id, target_type, target_id, relation)
+    values (run.tenant_id, 'rule', v_id, 'rule', plan.memory_id, 'supersedes');
+  end if;
+  perform memory.link_evidence(run.tenant_id, 'rule', v_id, plan.evidence, 'derived_from');
+  update memory.rules as r
+  set
+    trust = memory.least_trust(r.trust, plan.trust),
+    observed_at = plan.observed_at,
+    updated_at = memory.next_state_at(r.updated_at, as_of)
+  where r.tenant_id = run.tenant_id and r.id = v_id
+    and (
+      memory.least_trust(r.trust, plan.trust) <> r.trust or r.observed_at <> plan.observed_at
+    );
+end;
+$$;
+
+comment on function memory.store_planned_rule(
+  memory.consolidation_runs, memory.planned_action, timestamptz
+) is
+'Stores an inferred rule, instead of the one that the plan says, and links it to its evidence. '
+'Errors: as store_rule.';
+
+create or replace function memory.withdraw_rule(
+  run memory.consolidation_runs,
+  rule_id uuid,
+  as_of timestamptz
+)
+  returns void
+  language sql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  update memory.rules as r
+  set
+    metadata = (r.metadata - 'status')
+      || jsonb_build_object('forgotten', true, 'ended_by_run', (run).id),
+    updated_at = memory.next_state_at(r.updated_at, as_of)
+  where r.tenant_id = (run).tenant_id and r.id = rule_id and r.lifecycle_state <> 'retracted';
+$$;
+
+comment on function memory.withdraw_rule(memory.consolidation_runs, uuid, timestamptz) is
+'Retracts a rule; metadata.ended_by_run says which run did.';
+
+create or replace function memory.end_fact(
+  run memory.consolidation_runs,
+  fact_id uuid,
+  valid_to timestamptz,
+  as_of timestamptz
+)
+  returns void
+  language sql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  update memory.facts as f
+  set
+    validity = case when end_fact.valid_to <= as_of then 'superseded' else f.validity end,
+    metadata = case when end_fact.valid_to <= as_of then f.metadata - 'status' else f.metadata end
+      || jsonb_build_object('ended_by_run', (run).id, 'ended_before', f.valid_to),
+    valid_to = end_fact.valid_to,
+    updated_at = memory.next_state_at(f.updated_at, as_of)
+  where f.tenant_id = (run).tenant_id and f.id = fact_id and f.validity = 'active';
+$$;
+
+comment on function memory.end_fact(
+  memory.consolidation_runs, uuid, timestamptz, timestamptz
+) is
+'Ends the validity of a fact: it is superseded without a successor, or, if it still holds at '
+'as_of, expires by the decay sweep after valid_to. metadata.ended_by_run says which run did, and '
+'ended_before what valid_to was.';
+
+create or replace function memory.carry_out(
+  run memory.consolidation_runs,
+  settings memory.settings,
+  plan memory.planned_action,
+  as_of timestamptz
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  case plan.outcome
+    when 'fact created', 'fact superseded' then
+      perform memory.store_planned_fact(run, plan, as_of);
+    when 'rule created', 'rule changed' then
+      perform memory.store_planned_rule(run, plan, as_of);
+    when 'fact ended' then
+      perform memory.check_after_creation(run.tenant_id, 'fact', plan.memory_id, as_of);
+      perform memory.end_fact(run, plan.memory_id, plan.valid_to, as_of);
+      perform memory.link_evidence(
+        run.tenant_id, 'fact', plan.memory_id, plan.evidence, 'related_to'
+      );
+    when 'rule withdrawn' then
+      perform memory.check_after_creation(run.tenant_id, 'rule', plan.memory_id, as_of);
+      perform memory.withdraw_rule(run, plan.memory_id, as_of);
+      perform memory.link_evidence(
+        run.tenant_id, 'rule', plan.memory_id, plan.evidence, 'related_to'
+      );
+    else
+      -- What is less trusted supports a memory, but is not what it is derived from: that would
+      -- lower its trust. Nor does it count as newer knowledge, which would keep corrections out.
+      perform
+        memory.confirm_observation(
+          settings, plan.memory_type, plan.memory_id,
+          case when plan.is_trusted then plan.observed_at end, as_of
+        ),
+        memory.link_evidence(
+          run.tenant_id, plan.memory_type, plan.memory_id, plan.evidence,
+          case when plan.is_trusted then 'derived_from' else 'supports' end
+        );
+  end case;
+end;
+$$;
+
+comment on function memory.carry_out(
+  memory.consolidation_runs, memory.settings, memory.planned_action, timestamptz
+) is
+'Does what a plan says, whatever its reason for a review. Errors: those of storing and confirming.';
+
+create or replace function memory.keep_proposal(
+  run memory.consolidation_runs,
+  plan memory.planned_action,
+  "position" bigint, -- noqa: RF06
+  item jsonb,
+  as_of timestamptz
+)
+  returns boolean
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_content text := case plan.memory_type
+    when 'fact' then memory.render_fact(plan.subject, plan.predicate, plan.content)
+    else plan.content
+  end;
+  v_key text := encode(
+    sha256(convert_to(
+      jsonb_build_array(
+        plan.memory_type, plan.outcome,
+        coalesce(
+          plan.memory_id::text,
+          jsonb_build_array(
+            plan.scope, coalesce(plan.entity_id::text, lower(plan.subject)),
+            memory.normalize_key(plan.predicate)
+          )::text
+        ),
+        lower(memory.collapse_whitespace(plan.content))
+      )::text,
+      'UTF8'
+    )),
+    'hex'
+  );
+begin
+  -- What a person has rejected is not asked again because of the same evidence.
+  if exists (
+    select from memory.consolidation_proposals as p
+    where p.tenant_id = run.tenant_id and p.key = v_key and p.status = 'rejected'
+      and p.outcome = 'rejected in review' and p.evidence @> plan.evidence
+  ) then
+    return false;
+  end if;
+  insert into memory.consolidation_proposals as p (
+    tenant_id, run_id, position, action, item, key, memory_type, memory_id, content, reason,
+    evidence, quotes, trust, observed_at, created_at
+  )
+  values (
+    run.tenant_id, run.id, keep_proposal.position, plan.action, item, v_key, plan.memory_type,
+    plan.memory_id, v_content, coalesce(plan.reason, 'consolidation_review is on'),
+    plan.evidence,
+    array(
+      select memory.truncate_utf8(e.content, 500)
+      from unnest(plan.evidence) with ordinality as v (id, place)
+      join memory.episodes as e on e.tenant_id = run.tenant_id and e.id = v.id
+      order by v.place
+      limit 10
+    ),
+    plan.trust, plan.observed_at, as_of
+  )
+  -- What is less trusted neither lowers the trust of what waits nor dates it.
+  on conflict (tenant_id, key) where status = 'proposed' do update set
+    action = case
+      when p.trust is distinct from excluded.trust then excluded.action else p.action
+    end,
+    item = case when p.trust is distinct from excluded.trust then excluded.item else p.item end,
+    content = case
+      when p.trust is distinct from excluded.trust then excluded.content else p.content
+    end,
+    evidence = (excluded.evidence || array(
+      select v.id
+      from unnest(p.evidence) with ordinality as v (id, place)
+      where v.id <> all (excluded.evidence) and p.trust is not distinct from excluded.trust
+      order by v.place
+    ))[:1000],
+    quotes = (excluded.quotes || array(
+      select v.quote
+      from unnest(p.quotes) with ordinality as v (quote, place)
+      where v.quote <> all (excluded.quotes)
+      order by v.place
+    ))[:10],
+    trust = excluded.trust,
+    observed_at = case
+      when p.trust is distinct from excluded.trust then excluded.observed_at
+      else greatest(p.observed_at, excluded.observed_at)
+    end,
+    reason = excluded.reason
+  where p.trust is null
+    or (excluded.trust is not null and memory.least_trust(p.trust, excluded.trust) = p.trust);
+  return found;
+end;
+$$;
+
+comment on function memory.keep_proposal(
+  memory.consolidation_runs, memory.planned_action, bigint, jsonb, timestamptz
+) is
+'Keeps an element that is not applied, until somebody decides. One that waits already gets its '
+'evidence, or, if that is more trusted, has it instead of its own; less trusted evidence changes '
+'nothing. One that was rejected is not kept again for the same evidence. Returns whether anything '
+'was kept.';
 
 create or replace function memory.apply_action(
   run memory.consolidation_runs,
   settings memory.settings,
   action text,
+  "position" bigint, -- noqa: RF06
   item jsonb,
+  proposal memory.consolidation_proposals,
   as_of timestamptz
 )
   returns text
@@ -243,98 +417,68 @@ create or replace function memory.apply_action(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
-  v_evidence uuid[];
-  v_target memory.facts;
-  v_id uuid;
+  v_plan memory.planned_action := memory.classify_action(
+    run, settings, action, item, proposal, as_of
+  );
 begin
-  if jsonb_typeof(item) is distinct from (
-    case action when 'confirmation' then 'string' else 'object' end
-  ) then
-    raise exception '% is %', action, left(coalesce(item::text, 'NULL'), 100)
-      using errcode = 'PM002',
-        hint = case action
-          when 'confirmation' then 'Pass the text of a UUID.' else 'Pass a JSON object.'
-        end;
+  if proposal.run_id is null then
+    if settings.consolidation_review then
+      perform memory.keep_proposal(run, v_plan, "position", item, as_of);
+      return 'proposed';
+    elsif v_plan.reason is not null then
+      if memory.keep_proposal(run, v_plan, "position", item, as_of) then
+        perform memory.link_evidence(
+          run.tenant_id, v_plan.memory_type, v_plan.memory_id, v_plan.evidence, 'contradicts'
+        );
+      end if;
+      return 'contradicted';
+    end if;
   end if;
 
-  case action
-    when 'new_fact' then
-      return memory.apply_fact(run, settings, item, null, as_of);
-
-    when 'updated_fact' then
-      select f.* into v_target
-      from memory.facts as f
-      where f.tenant_id = run.tenant_id and f.id = (item ->> 'target_id')::uuid
-        and (f.source_butler = run.butler or f.scope in ('global', run.butler));
-      if not found then
-        raise exception 'no fact has id %', item ->> 'target_id'
-          using errcode = 'PM001', hint = 'Pass the id of a fact in the prompt.';
-      end if;
-      return memory.apply_fact(run, settings, item, v_target, as_of);
-
-    when 'new_rule' then
-      v_evidence := memory.read_evidence(run, item);
-      select r.id into v_id
-      from memory.rules as r
-      where r.tenant_id = run.tenant_id and r.lifecycle_state <> 'retracted'
-        and r.scope in ('global', run.butler)
-        and lower(memory.collapse_whitespace(r.content))
-          = lower(memory.collapse_whitespace(item ->> 'content'))
-      order by r.created_at, r.id
-      limit 1;
-      if found then
-        perform memory.confirm_memory('rule', v_id, as_of);
-        perform memory.link_evidence(run.tenant_id, 'rule', v_id, v_evidence, 'derived_from');
-        return 'confirmed';
-      end if;
-      v_id := memory.store_rule(
-        item ->> 'content',
-        scope => run.butler,
-        tags => case jsonb_typeof(item -> 'tags') when 'array' then item -> 'tags' else '[]' end,
-        source_butler => run.butler,
-        source_episode_id => v_evidence[1],
-        metadata => jsonb_build_object('consolidation_run', run.id),
-        idempotency_key => memory.consolidation_key(run, 'rule', array[item ->> 'content']),
-        as_of => as_of
-      );
-      perform memory.link_evidence(run.tenant_id, 'rule', v_id, v_evidence, 'derived_from');
-      return 'rule created';
-
-    else
-      select f.id into v_id
-      from memory.facts as f
-      where f.tenant_id = run.tenant_id and f.id = (item #>> '{}')::uuid
-        and (f.source_butler = run.butler or f.scope in ('global', run.butler));
-      if found then
-        perform memory.confirm_memory('fact', v_id, as_of);
-        return 'confirmed';
-      end if;
-      select r.id into v_id
-      from memory.rules as r
-      where r.tenant_id = run.tenant_id and r.id = (item #>> '{}')::uuid
-        and (r.source_butler = run.butler or r.scope in ('global', run.butler));
-      if found then
-        perform memory.confirm_memory('rule', v_id, as_of);
-        return 'confirmed';
-      end if;
-      raise exception 'no fact or rule has id %', item #>> '{}'
-        using errcode = 'PM001', hint = 'Pass the id of a fact or rule in the prompt.';
-  end case;
+  -- Locks it, and judges again: while it waited, somebody else may have changed it.
+  if v_plan.memory_type = 'fact' then
+    perform memory.lock_entities(
+      run.tenant_id, array[v_plan.entity_id, v_plan.object_entity_id]
+    );
+    perform memory.lock_fact_key(
+      run.tenant_id, v_plan.scope, v_plan.subject, v_plan.entity_id, v_plan.predicate
+    );
+    perform from memory.facts as f
+    where f.tenant_id = run.tenant_id and f.id = any (v_plan.memory_id || v_plan.other_ids)
+    order by f.id
+    for no key update;
+  elsif v_plan.memory_id is not null then
+    perform memory.lock_memory(run.tenant_id, 'rule', v_plan.memory_id);
+  end if;
+  v_plan := memory.classify_action(run, settings, action, item, proposal, as_of);
+  if v_plan.reason is not null and proposal.run_id is null then
+    perform memory.keep_proposal(run, v_plan, "position", item, as_of);
+    return 'contradicted';
+  end if;
+  perform memory.carry_out(run, settings, v_plan, as_of);
+  return v_plan.outcome;
 end;
 $$;
 
 comment on function memory.apply_action(
-  memory.consolidation_runs, memory.settings, text, jsonb, timestamptz
+  memory.consolidation_runs, memory.settings, text, bigint, jsonb, memory.consolidation_proposals,
+  timestamptz
 ) is
-'Applies one action of a consolidation; it can only change what the prompt of the butler may '
-'contain. Returns what happened. Errors: those of the action.';
+'Applies an element of an answer as memory.classify_action judges it, or keeps it as a proposal: '
+'where that has a reason for a review, and with consolidation_review always. With the proposal, '
+'which somebody accepts, it is applied whatever the reason. Returns what happened: fact created, '
+'fact superseded, fact ended, rule created, rule changed, rule withdrawn, confirmed; contradicted '
+'(kept because of what is known) or proposed (kept because of the setting). Errors: those of '
+'memory.classify_action, of storing and of confirming.';
 
 create or replace function memory.try_action(
   run memory.consolidation_runs,
   settings memory.settings,
   action text,
+  place bigint,
   "position" bigint, -- noqa: RF06
   item jsonb,
+  proposal memory.consolidation_proposals,
   as_of timestamptz,
   out outcome text,
   out error jsonb
@@ -344,7 +488,7 @@ create or replace function memory.try_action(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  outcome := memory.apply_action(run, settings, action, item, as_of);
+  outcome := memory.apply_action(run, settings, action, "position", item, proposal, as_of);
 exception
   -- Errors of the action itself. Others, such as a lost connection, a lock or a full disk, roll
   -- back the whole call.
@@ -354,13 +498,14 @@ exception
     end if;
     outcome := 'rejected';
     error := jsonb_build_object(
-      'action', action, 'position', "position", 'code', sqlstate, 'message', left(sqlerrm, 500)
+      'action', action, 'position', place, 'code', sqlstate, 'message', left(sqlerrm, 500)
     );
 end;
 $$;
 
 comment on function memory.try_action(
-  memory.consolidation_runs, memory.settings, text, bigint, jsonb, timestamptz
+  memory.consolidation_runs, memory.settings, text, bigint, bigint, jsonb,
+  memory.consolidation_proposals, timestamptz
 ) is
 'memory.apply_action in a subtransaction: returns what happened, or "rejected" and why. Errors: '
 'those that the action did not cause.';
@@ -378,7 +523,9 @@ as $$
   select k.action, e.place, e.item
   from (values
     (1, 'new_fact', 'new_facts'), (2, 'updated_fact', 'updated_facts'),
-    (3, 'new_rule', 'new_rules'), (4, 'confirmation', 'confirmations')
+    (3, 'ended_fact', 'ended_facts'), (4, 'new_rule', 'new_rules'),
+    (5, 'changed_rule', 'changed_rules'), (6, 'withdrawn_rule', 'withdrawn_rules'),
+    (7, 'confirmation', 'confirmations')
   ) as k (turn, action, list)
   cross join lateral jsonb_array_elements(
     case jsonb_typeof(output -> k.list) when 'array' then output -> k.list else '[]' end
@@ -387,7 +534,7 @@ as $$
 $$;
 
 comment on function memory.read_actions(jsonb) is
-'The elements of the four lists of an answer, in the order in which they are applied; place is the '
+'The elements of the lists of an answer, in the order in which they are applied; place is the '
 'position in each list, from 1.';
 
 create or replace function memory.count_outcomes(
@@ -408,7 +555,13 @@ as $$
       + cardinality(array_positions(outcomes, 'fact superseded')),
     facts_superseded = r.facts_superseded
       + cardinality(array_positions(outcomes, 'fact superseded')),
-    rules_created = r.rules_created + cardinality(array_positions(outcomes, 'rule created')),
+    facts_ended = r.facts_ended + cardinality(array_positions(outcomes, 'fact ended')),
+    rules_created = r.rules_created
+      + cardinality(array_positions(outcomes, 'rule created'))
+      + cardinality(array_positions(outcomes, 'rule changed')),
+    rules_changed = r.rules_changed + cardinality(array_positions(outcomes, 'rule changed')),
+    rules_withdrawn = r.rules_withdrawn
+      + cardinality(array_positions(outcomes, 'rule withdrawn')),
     confirmed = r.confirmed + cardinality(array_positions(outcomes, 'confirmed')),
     contradicted = r.contradicted + cardinality(array_positions(outcomes, 'contradicted')),
     rejected = r.rejected + cardinality(array_positions(outcomes, 'rejected')),
@@ -419,11 +572,47 @@ $$;
 comment on function memory.count_outcomes(text, uuid, text[], jsonb) is
 'Adds the outcomes of actions to the counts of their run.';
 
+create or replace function memory.exceeded_bound(
+  action text,
+  item jsonb,
+  made bigint,
+  sources text[]
+)
+  returns text
+  language sql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select case
+    when action not in ('new_fact', 'updated_fact', 'new_rule', 'changed_rule') then null
+    when made >= 100 then 'the batch gave 100 facts and rules already'
+    when action in ('new_fact', 'updated_fact') then (
+      select format('episode %s gave 20 facts already', e.id)
+      from jsonb_array_elements_text(
+        case jsonb_typeof(item -> 'evidence') when 'array' then item -> 'evidence' else '[]' end
+      ) with ordinality as e (id, place)
+      where cardinality(array_positions(sources, lower(e.id))) >= 20
+      order by e.place
+      limit 1
+    )
+  end;
+$$;
+
+comment on function memory.exceeded_bound(text, jsonb, bigint, text[]) is
+'Why an element is one too many, NULL if it is not: a batch gives at most 100 facts and rules, of '
+'which made have been made, and an episode at most 20 facts; sources has each as often as it gave '
+'one.';
+
 create or replace function memory.apply_consolidation(
   run_id uuid,
   output jsonb,
   prompt_version text default null,
   model text default null,
+  answer text default null,
+  prompt_tokens integer default null,
+  answer_tokens integer default null,
+  llm_seconds float8 default null,
   as_of timestamptz default now()
 )
   returns setof memory.consolidation_runs
@@ -441,12 +630,18 @@ declare
   v_action record;
   v_outcome text;
   v_error jsonb;
-  v_is_proposed boolean := false;
+  v_is_proposed boolean;
+  v_bound text;
+  v_made bigint := 0::bigint;
+  v_sources text[] := array[]::text[];
   v_outcomes text[] := array[]::text[];
   v_errors jsonb := '[]'::jsonb;
 begin
   perform
-    memory.check_object('output', output),
+    case
+      when jsonb_typeof(output) is distinct from 'object'
+      then memory.refuse_object('output', output)
+    end,
     memory.check_write_time('as_of', as_of);
   if v_run.status in ('proposed', 'done', 'undone') then
     -- A repeated call: the first one applied everything.
@@ -456,60 +651,67 @@ begin
     perform memory.refuse_lost_lease(v_run);
   end if;
 
+  -- What the parser could not read was an element too.
   if jsonb_typeof(output -> 'parse_errors') = 'array' then
-    select coalesce(
-      jsonb_agg(jsonb_build_object('message', left(p.problem, 500)) order by p.place), '[]'
-    )
-    into v_errors
+    select
+      coalesce(
+        jsonb_agg(jsonb_build_object('message', left(p.problem, 500)) order by p.place), '[]'
+      ),
+      coalesce(array_agg('rejected'::text), '{}')
+    into v_errors, v_outcomes
     from jsonb_array_elements_text(output -> 'parse_errors') with ordinality as p (problem, place);
   end if;
 
-  if v_settings.consolidation_review then
-    insert into memory.consolidation_proposals (tenant_id, run_id, position, action, item)
-    select v_tenant_id, v_run.id, a.number, a.action, a.item
-    from memory.read_actions(output) with ordinality as a (action, place, item, number);
-    v_is_proposed := found;
-  else
-    for v_action in select a.* from memory.read_actions(output) as a loop
+  for v_action in
+    select a.*, a.ordinality as number from memory.read_actions(output) with ordinality as a
+  loop
+    v_bound := memory.exceeded_bound(v_action.action, v_action.item, v_made, v_sources);
+    if v_bound is not null then
+      v_outcome := 'rejected';
+      v_error := jsonb_build_object(
+        'action', v_action.action, 'position', v_action.place, 'code', 'PM002', 'message', v_bound
+      );
+    else
       select t.outcome, t.error into v_outcome, v_error
       from memory.try_action(
-        v_run, v_settings, v_action.action, v_action.place, v_action.item, as_of
+        v_run, v_settings, v_action.action, v_action.place, v_action.number, v_action.item, null,
+        as_of
       ) as t;
-      v_outcomes := v_outcomes || v_outcome;
-      if v_error is not null then
-        v_errors := v_errors || v_error;
+    end if;
+    v_outcomes := v_outcomes || v_outcome;
+    if v_error is not null then
+      v_errors := v_errors || v_error;
+    end if;
+    if v_outcome not in ('rejected', 'confirmed') then
+      if v_action.action in ('new_fact', 'updated_fact') then
+        v_made := v_made + 1;
+        v_sources := v_sources || array(
+          select distinct lower(e.id)
+          from jsonb_array_elements_text(v_action.item -> 'evidence') as e (id)
+          order by 1
+        );
+      elsif v_action.action in ('new_rule', 'changed_rule') then
+        v_made := v_made + 1;
       end if;
-    end loop;
-  end if;
+    end if;
+  end loop;
+  v_is_proposed := v_settings.consolidation_review and exists (
+    select from memory.consolidation_proposals as p
+    where p.tenant_id = v_tenant_id and p.run_id = v_run.id and p.status = 'proposed'
+  );
   perform memory.count_outcomes(v_tenant_id, v_run.id, v_outcomes, v_errors);
 
   if v_outcomes <> '{}' and v_outcomes <@ '{rejected}' then
     perform memory.fail_consolidation(
-      v_run.id, 'every action was rejected', prompt_version, model, as_of
+      v_run.id, 'every action was rejected', prompt_version, model, true, answer, prompt_tokens,
+      answer_tokens, llm_seconds, as_of
     );
   else
-    update memory.episodes as e
-    set
-      consolidation_status = 'consolidated',
-      last_consolidation_error = null,
-      next_consolidation_retry_at = null,
-      updated_at = memory.next_state_at(e.updated_at, as_of)
-    where e.tenant_id = v_tenant_id
-      and e.id in (
-        select b.id
-        from memory.episodes as b
-        where b.tenant_id = v_tenant_id and b.id = any (v_run.episode_ids)
-          and b.consolidation_status in ('pending', 'failed')
-        order by b.id
-        for no key update
-      );
-    update memory.consolidation_runs as r
-    set
-      status = case when v_is_proposed then 'proposed' else 'done' end,
-      finished_at = as_of,
-      prompt_version = apply_consolidation.prompt_version,
-      model = apply_consolidation.model
-    where r.tenant_id = v_tenant_id and r.id = v_run.id;
+    perform memory.close_episodes(v_tenant_id, v_run.episode_ids, as_of);
+    perform memory.end_run(
+      v_run, v_settings, case when v_is_proposed then 'proposed' else 'done' end, prompt_version,
+      model, true, answer, prompt_tokens, answer_tokens, llm_seconds, as_of
+    );
   end if;
   return query
   select r.* from memory.consolidation_runs as r
@@ -517,13 +719,19 @@ begin
 end;
 $$;
 
-comment on function memory.apply_consolidation(uuid, jsonb, text, text, timestamptz) is
-'Applies the result of a batch, an object with the arrays new_facts, updated_facts, new_rules and '
-'confirmations, each element in its own subtransaction, and ends the run: its episodes are '
-'consolidated, unless every action was rejected (then as fail_consolidation). Returns the run, '
-'with counts and the reasons for rejections. With the setting consolidation_review the elements '
-'wait for memory.accept_proposals. Calling it again changes nothing. Errors: PM001 unknown run, '
-'PM002 not an object, PM003 the lease was lost; errors such as lock timeouts roll back everything.';
+comment on function memory.apply_consolidation(
+  uuid, jsonb, text, text, text, integer, integer, float8, timestamptz
+) is
+'Applies the result of a batch, an object with the arrays new_facts, updated_facts, ended_facts, '
+'new_rules, changed_rules, withdrawn_rules, confirmations and parse_errors (elements that could '
+'not be read), each element in its own subtransaction, and ends the run: its episodes are '
+'consolidated, unless every element was rejected (then as fail_consolidation). Returns the run, '
+'with counts and the reasons for rejections. What may not change what is known (setting '
+'consolidation_supersedes) is kept for memory.accept_proposals; with the setting '
+'consolidation_review, all is. A batch gives at most 100 facts and rules, an episode 20 facts. '
+'Keeps the beginning of the answer (memory.get_consolidation_answer), tokens and seconds. Calling '
+'it again changes nothing. Errors: PM001 unknown run, PM002 not an object, PM003 the lease was '
+'lost; errors such as lock timeouts roll back everything.';
 grant execute on function memory.apply_consolidation to memory_worker;
 
 create or replace function memory.list_consolidation_runs(
@@ -540,21 +748,27 @@ as $$
 #variable_conflict use_column
 declare
   v_tenant_id text := memory.current_tenant();
+  v_run memory.consolidation_runs;
 begin
   perform memory.check_number('max_results', max_results, 1, 10000);
-  return query
-  select r.*
-  from memory.consolidation_runs as r
-  where r.tenant_id = v_tenant_id
-    and (list_consolidation_runs.butler is null or r.butler = list_consolidation_runs.butler)
-    and (run_id is null or r.id = run_id)
-  order by r.started_at desc, r.id
-  limit max_results;
+  for v_run in
+    select r.*
+    from memory.consolidation_runs as r
+    where r.tenant_id = v_tenant_id
+      and (list_consolidation_runs.butler is null or r.butler = list_consolidation_runs.butler)
+      and (list_consolidation_runs.run_id is null or r.id = list_consolidation_runs.run_id)
+    order by r.started_at desc, r.id
+    limit max_results
+  loop
+    v_run.answer := null;
+    return next v_run;
+  end loop;
 end;
 $$;
 
 comment on function memory.list_consolidation_runs(text, integer, uuid) is
-'The consolidation runs, newest first: of one butler or all, or a single run. Errors: PM002.';
+'The consolidation runs, newest first: of one butler or all, or a single run; without their '
+'answers, which memory.get_consolidation_answer returns. Errors: PM002.';
 grant execute on function memory.list_consolidation_runs
 to memory_worker, memory_reader, memory_admin;
 

@@ -4,7 +4,56 @@ begin;
 
 set local role memory_owner;
 
-create or replace function memory.preview_proposals(run_id uuid)
+create or replace function memory.preview_action(
+  run memory.consolidation_runs,
+  settings memory.settings,
+  proposal memory.consolidation_proposals,
+  as_of timestamptz,
+  out memory_id uuid,
+  out before text,
+  out remark text
+)
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_plan memory.planned_action;
+begin
+  v_plan := memory.classify_action(
+    run, settings, proposal.action, proposal.item, proposal, as_of
+  );
+  memory_id := v_plan.memory_id;
+  before := v_plan.before;
+  remark := case v_plan.outcome
+    when 'fact superseded' then 'would be superseded'
+    when 'fact ended' then 'would end'
+    when 'rule changed' then 'would be replaced'
+    when 'rule withdrawn' then 'would be withdrawn'
+    when 'confirmed' then
+      case v_plan.action when 'confirmation' then '' else 'known: ' end || 'would be confirmed'
+    else 'new'
+  end || coalesce('; ' || v_plan.reason, '');
+exception
+  when others then
+    if sqlstate !~ '^(22|23|PM)' then
+      raise;
+    end if;
+    memory_id := proposal.memory_id;
+    remark := 'cannot be accepted: ' || left(sqlerrm, 500);
+end;
+$$;
+
+comment on function memory.preview_action(
+  memory.consolidation_runs, memory.settings, memory.consolidation_proposals, timestamptz
+) is
+'What accepting a proposal would do, by memory.classify_action: the fact or rule concerned, its '
+'present text, and the outcome with the reason why it waits, or why it cannot be accepted.';
+
+create or replace function memory.preview_proposals(
+  run_id uuid default null,
+  as_of timestamptz default now()
+)
   returns table (
     "position" bigint, -- noqa: RF06
     action text,
@@ -14,7 +63,14 @@ create or replace function memory.preview_proposals(run_id uuid)
     key text,
     before text,
     after text,
-    remark text
+    remark text,
+    source_run_id uuid,
+    butler text,
+    reason text,
+    evidence uuid[],
+    quotes text[],
+    created_at timestamptz,
+    decided_at timestamptz
   )
   language plpgsql
   stable
@@ -23,68 +79,42 @@ create or replace function memory.preview_proposals(run_id uuid)
 as $$
 #variable_conflict use_column
 declare
-  v_tenant_id text := memory.current_tenant();
+  v_settings memory.settings := memory.current_settings();
+  v_tenant_id text := v_settings.tenant_id;
 begin
+  perform memory.check_time('as_of', as_of);
   return query
   select
-    p.position, p.action, p.status,
-    case when p.action = 'new_rule' or r.id is not null then 'rule' else 'fact' end,
-    coalesce(f.id, r.id),
+    p.position, p.action, p.status, p.memory_type, coalesce(d.memory_id, p.memory_id),
+    case p.memory_type when 'fact' then substring(p.content from '^(\[.*?\] \[.*?\]): ') end,
+    case when p.status = 'proposed' then d.before else coalesce(f.content, r.content) end,
     case
-      when p.action = 'new_fact'
-      then format('[%s] [%s]', p.item ->> 'subject', p.item ->> 'predicate')
-      when f.id is not null then format('[%s] [%s]', f.subject, f.predicate)
+      when p.action not in ('ended_fact', 'withdrawn_rule', 'confirmation')
+      then p.item ->> 'content'
     end,
-    coalesce(f.content, r.content),
-    case when p.action <> 'confirmation' then p.item ->> 'content' end,
-    coalesce(
-      p.outcome,
-      case
-        when p.action in ('updated_fact', 'confirmation') and f.id is null and r.id is null
-        then 'no memory has this id'
-        when p.action = 'confirmation' then 'would be confirmed'
-        when f.validity <> 'active' then 'is ' || f.validity
-        when lower(memory.collapse_whitespace(coalesce(f.content, r.content)))
-          = lower(memory.collapse_whitespace(p.item ->> 'content'))
-        then 'known: would be confirmed'
-        when f.id is not null and not memory.is_inferred(f.metadata)
-        then 'was stated: would be marked as contradicted'
-        when f.id is not null then 'would be superseded'
-        else 'new'
-      end
-    )
+    coalesce(p.outcome, d.remark),
+    p.run_id, c.butler, p.reason, p.evidence, p.quotes, p.created_at, p.decided_at
   from memory.consolidation_proposals as p
   join memory.consolidation_runs as c on c.tenant_id = p.tenant_id and c.id = p.run_id
+  left join lateral memory.preview_action(c, v_settings, p, as_of) as d on p.status = 'proposed'
   left join memory.facts as f
-    on f.tenant_id = p.tenant_id
-      and case p.action
-        when 'new_fact' then
-          f.validity = 'active' and f.entity_id is null
-          and f.scope = coalesce(p.item ->> 'scope', c.butler)
-          and f.subject = memory.collapse_whitespace(p.item ->> 'subject')
-          and f.predicate = memory.collapse_whitespace(p.item ->> 'predicate')
-        when 'updated_fact' then f.id::text = lower(p.item ->> 'target_id')
-        when 'confirmation' then f.id::text = lower(p.item #>> '{}')
-        else false
-      end
+    on p.memory_type = 'fact' and f.tenant_id = p.tenant_id and f.id = p.memory_id
   left join memory.rules as r
-    on r.tenant_id = p.tenant_id
-      and case p.action
-        when 'confirmation' then r.id::text = lower(p.item #>> '{}')
-        when 'new_rule' then
-          r.lifecycle_state <> 'retracted' and r.scope in ('global', c.butler)
-          and lower(memory.collapse_whitespace(r.content))
-            = lower(memory.collapse_whitespace(p.item ->> 'content'))
-        else false
-      end
-  where p.tenant_id = v_tenant_id and p.run_id = preview_proposals.run_id
-  order by p.position;
+    on p.memory_type = 'rule' and r.tenant_id = p.tenant_id and r.id = p.memory_id
+  where p.tenant_id = v_tenant_id
+    and case
+      when preview_proposals.run_id is null then p.status = 'proposed'
+      else p.run_id = preview_proposals.run_id
+    end
+  order by p.created_at, p.run_id, p.position;
 end;
 $$;
 
-comment on function memory.preview_proposals(uuid) is
-'What the proposals of a run would change: the fact or rule, its text before and after, and what '
-'would happen to it, or has happened. No rows for an unknown run or one without proposals.';
+comment on function memory.preview_proposals(uuid, timestamptz) is
+'The proposals of a run, or all that wait (NULL), oldest first, and what accepting each would do '
+'or has done: the fact or rule concerned, its text before and after, the outcome (remark), why it '
+'waits (reason), and its evidence: the episodes, and quotes of them in case they are gone. No rows '
+'for an unknown run or one without proposals. Errors: PM002.';
 grant execute on function memory.preview_proposals to memory_worker, memory_reader, memory_admin;
 
 create or replace function memory.accept_proposals(
@@ -104,13 +134,13 @@ declare
   v_settings memory.settings := memory.current_settings();
   v_tenant_id text := v_settings.tenant_id;
   v_run memory.consolidation_runs := memory.lock_run(v_tenant_id, accept_proposals.run_id);
-  v_proposal record;
+  v_proposal memory.consolidation_proposals;
   v_outcome text;
   v_error jsonb;
 begin
   perform memory.check_write_time('as_of', as_of);
   for v_proposal in
-    select p.position, p.action, p.item
+    select p.*
     from memory.consolidation_proposals as p
     where p.tenant_id = v_tenant_id and p.run_id = v_run.id and p.status = 'proposed'
       and (accept_proposals.positions is null or p.position = any (accept_proposals.positions))
@@ -118,12 +148,14 @@ begin
   loop
     select t.outcome, t.error into v_outcome, v_error
     from memory.try_action(
-      v_run, v_settings, v_proposal.action, v_proposal.position, v_proposal.item, as_of
+      v_run, v_settings, v_proposal.action, v_proposal.position, v_proposal.position,
+      v_proposal.item, v_proposal, as_of
     ) as t;
     update memory.consolidation_proposals as p
     set
       status = case when v_error is null then 'accepted' else 'rejected' end,
-      outcome = coalesce(v_error ->> 'message', v_outcome)
+      outcome = coalesce(v_error ->> 'message', v_outcome),
+      decided_at = as_of
     where p.tenant_id = v_tenant_id and p.run_id = v_run.id and p.position = v_proposal.position;
     perform memory.count_outcomes(
       v_tenant_id, v_run.id, array[v_outcome],
@@ -135,14 +167,15 @@ end;
 $$;
 
 comment on function memory.accept_proposals(uuid, bigint[], timestamptz) is
-'Applies proposals of a run, those at the given positions or all remaining ones, as '
-'apply_consolidation would have. Returns the run, which is done once no proposals remain. Errors: '
-'PM001 unknown run, PM002.';
+'Applies proposals of a run, those at the given positions or all remaining ones, whatever the '
+'reason for which they waited. What is invalid by now is rejected, with the reason as its outcome. '
+'Returns the run, which is done once no proposals remain. Errors: PM001 unknown run, PM002.';
 grant execute on function memory.accept_proposals to memory_admin;
 
 create or replace function memory.reject_proposals(
   run_id uuid,
-  positions bigint[] default null
+  positions bigint[] default null,
+  as_of timestamptz default now()
 )
   returns setof memory.consolidation_runs
   language plpgsql
@@ -157,8 +190,9 @@ declare
   v_run memory.consolidation_runs := memory.lock_run(v_tenant_id, reject_proposals.run_id);
   v_rejected bigint;
 begin
+  perform memory.check_write_time('as_of', as_of);
   update memory.consolidation_proposals as p
-  set status = 'rejected', outcome = 'rejected in review'
+  set status = 'rejected', outcome = 'rejected in review', decided_at = as_of
   where p.tenant_id = v_tenant_id and p.run_id = v_run.id and p.status = 'proposed'
     and (reject_proposals.positions is null or p.position = any (reject_proposals.positions));
   get diagnostics v_rejected = row_count;
@@ -169,9 +203,10 @@ begin
 end;
 $$;
 
-comment on function memory.reject_proposals(uuid, bigint[]) is
-'Rejects proposals of a run, those at the given positions or all remaining ones. Returns the run, '
-'which is done once no proposals remain. Errors: PM001 unknown run.';
+comment on function memory.reject_proposals(uuid, bigint[], timestamptz) is
+'Rejects proposals of a run, those at the given positions or all remaining ones: they are not '
+'proposed again for the same evidence. Returns the run, which is done once no proposals remain. '
+'Errors: PM001 unknown run, PM002.';
 grant execute on function memory.reject_proposals to memory_admin;
 
 create or replace function memory.close_review(
@@ -186,14 +221,7 @@ create or replace function memory.close_review(
 as $$
 #variable_conflict use_column
 begin
-  update memory.consolidation_runs as r
-  set status = 'done'
-  where r.tenant_id = close_review.tenant_id and r.id = close_review.run_id
-    and r.status = 'proposed'
-    and not exists (
-      select from memory.consolidation_proposals as p
-      where p.tenant_id = r.tenant_id and p.run_id = r.id and p.status = 'proposed'
-    );
+  perform memory.close_reviews(close_review.tenant_id);
   return query
   select r.* from memory.consolidation_runs as r
   where r.tenant_id = close_review.tenant_id and r.id = close_review.run_id;

@@ -2,8 +2,9 @@
 
 begin;
 select
-  'memory.preview_proposals(uuid)'::regprocedure,
+  'memory.preview_action(memory.consolidation_runs,memory.settings,memory.consolidation_proposals,timestamp with time zone)'::regprocedure,
+  'memory.preview_proposals(uuid,timestamp with time zone)'::regprocedure,
   'memory.accept_proposals(uuid,bigint[],timestamp with time zone)'::regprocedure,
-  'memory.reject_proposals(uuid,bigint[])'::regprocedure,
+  'memory.reject_proposals(uuid,bigint[],timestamp with time zone)'::regprocedure,
   'memory.close_review(text,uuid)'::regprocedure;
 rollback;
