@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,7 +19,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from pymem import Memory, display, get_embedding_engine, schema
-from pymem.consolidation.llm import command_llm
+from pymem.consolidation.llm import llm_from_environment
 from pymem.consolidation.worker import ConsolidationWorker
 from pymem.embedding import embeddings_installed
 from pymem.ingest import ingest
@@ -221,18 +220,16 @@ async def story(memory: Memory) -> None:
     )
     console.print(display.events(await memory.list_events(memory_id=facts["breakfast_milk"])))
 
-    llm = os.environ.get("PYMEM_LLM")
+    llm = llm_from_environment()
     heading(
         9,
         "An LLM draws knowledge from the episodes",
-        f"PYMEM_LLM: {llm}"
+        f"The model: {llm.model}"
         if llm
         else f"The answers are recorded ones ({ANSWERS.name}); set PYMEM_LLM='claude -p' or the "
-        "like for real ones. The oat milk among them is refused: the assistant stated otherwise.",
+        "like for real ones. The oat milk waits for a decision: the user stated otherwise.",
     )
-    worker = ConsolidationWorker(
-        memory, command_llm(llm) if llm else recorded, model=llm or "recorded answer"
-    )
+    worker = ConsolidationWorker(memory, llm or recorded, model=None if llm else "recorded answer")
     done = await worker.run()
     console.print(display.consolidation_runs(done.runs))
     rows = []
@@ -252,9 +249,29 @@ async def story(memory: Memory) -> None:
             }
         )
     console.print(display.tabulate(rows))
+    console.print(*display.proposals(await memory.preview_proposals()))
 
     heading(
         10,
+        "Mara moves",
+        "Her own words, later than what was known: the LLM says which fact changes, the database "
+        "that it may. The old city is history.",
+    )
+    await memory.add("I have moved: I live in Porto now, not in Lisbon.", butler="home")
+    done = await worker.run()
+    console.print(display.consolidation_runs(done.runs))
+    question = "Where does Mara live?"
+    [first, *_] = await memory.recall(question, types=["fact"])
+    context = await memory.context(question, "home")
+    before = await memory.get_memory("fact", facts["lives_in"]) or {}
+    console.print(f"  recalled  {display.what(first)}", markup=False)
+    for line in context.splitlines():
+        if "lives_in" in line:
+            console.print(f"  prompt    {line}", markup=False)
+    console.print(f"  history   {before['content']}: {before['lifecycle_state']}")
+
+    heading(
+        11,
         "Two names, one person",
         "The work agent knows a Mara Lind of her own. Merging moves what is known to one of the "
         "two; of facts that contradict each other the surer one stays. It can be taken back.",
@@ -293,7 +310,7 @@ async def story(memory: Memory) -> None:
     console.print(display.tabulate(rows))
 
     heading(
-        11,
+        12,
         "Notes, of which one is refused and two become one",
         "Entries are free-form, in Markdown. The strict store takes only what somebody asked for, "
         "and nothing sensitive without an approval; what it refuses leaves a trace.",
@@ -370,16 +387,23 @@ async def tell_entries(memory: Memory) -> None:
 
 
 async def recorded(prompt: str, _: str) -> str:
-    """Answer as an LLM once did; it named the episodes by their first words."""
-    episodes = re.findall(r'<episode_content[^>]* id="([^"]+)"[^>]*>\s*(.*?)\s*</', prompt, re.S)
+    """Answer as an LLM once did; it named episodes by their first words, and facts by their key."""
+    episodes = re.findall(r"^<(e\d+) [^>]*> (.*)$", prompt, re.M)
+    facts = {key: number for number, key in re.findall(r"^(f\d+) \([^)]*\) (.*) \|", prompt, re.M)}
     answers = json.loads(ANSWERS.read_text())
-    answer = answers["work" if "billing" in prompt else "home"]
-    for item in answer["new_facts"] + answer["new_rules"]:
-        item["evidence"] = [
-            identifier
-            for identifier, content in episodes
-            if any(content.startswith(words) for words in item["evidence"])
-        ]
+    answer = answers[
+        "moved" if "I have moved" in prompt else "work" if "billing" in prompt else "home"
+    ]
+    for items in answer.values():
+        for item in items:
+            if isinstance(item, dict):
+                item["evidence"] = [
+                    identifier
+                    for identifier, content in episodes
+                    if any(content.startswith(words) for words in item["evidence"])
+                ]
+                if "target_id" in item:
+                    item["target_id"] = facts[item["target_id"]]
     return json.dumps(answer)
 
 

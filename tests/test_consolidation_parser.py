@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from typing import Any
 from uuid import UUID, uuid4
 
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pymem.consolidation.parser import ConsolidationOutput, parse_output
+from pymem.consolidation.parser import (
+    ConsolidationOutput,
+    ShortIds,
+    answer_schema,
+    parse_output,
+)
+from pymem.consolidation.search import LISTS
+from pymem.consolidation.template import has_placeholder
 
 ONE = "00000000-0000-4000-8000-000000000001"
 TWO = "00000000-0000-4000-8000-000000000002"
-FACT: dict[str, Any] = {"subject": "user", "predicate": "city", "content": "Lives in Lisbon"}
-UPDATE = {**FACT, "target_id": ONE}
+FACT: dict[str, Any] = {
+    "subject": "user",
+    "predicate": "city",
+    "content": "Lives in Lisbon",
+    "evidence": [TWO],
+}
+UPDATE = {"target_id": ONE, "content": "Lives in Lisbon", "evidence": [TWO]}
+RULE = {"content": "Ask first", "evidence": [TWO]}
 NO_JSON = "No JSON block found in consolidation output"
 
 
@@ -69,17 +84,61 @@ def test_known_keys_need_not_come_first() -> None:
     assert len(output.new_facts) == 1
 
 
-def test_of_several_answers_the_fullest_counts_and_of_equals_the_last() -> None:
-    def facts(content: str) -> list[dict[str, Any]]:
-        return [{**FACT, "content": content}]
+def about(predicate: str, content: str) -> dict[str, Any]:
+    return {**FACT, "predicate": predicate, "content": content}
 
-    draft = json.dumps({"new_facts": facts("draft"), "new_rules": []})
-    final = json.dumps({"new_facts": facts("final"), "new_rules": []})
-    quoted = json.dumps({"new_facts": facts("quoted")})
 
-    output = parse_output(f"First {draft}, better: {final}. An example was {quoted}.")
+def test_of_versions_of_an_answer_the_last_counts() -> None:
+    draft = json.dumps({"new_facts": [about("a", "draft"), about("b", "B")], "new_rules": []})
+    final = json.dumps({"new_facts": [about("a", "final")], "new_rules": [RULE]})
+
+    output = parse_output(f"First {draft}, better: {final}.")
 
     assert [fact.content for fact in output.new_facts] == ["final"]
+    assert len(output.new_rules) == 1
+    assert output.parse_errors == ["the JSON block at 7: a later one replaces it"]
+
+
+def test_parts_of_an_answer_are_put_together() -> None:
+    parts = [
+        {"new_facts": [about("a", "A"), about("b", "B")]},
+        {"new_facts": [about("c", "C")]},
+        {"new_rules": [RULE], "confirmations": [ONE]},
+    ]
+
+    output = parse_output("\n\nAnd:\n".join(f"```json\n{json.dumps(part)}\n```" for part in parts))
+
+    assert [fact.content for fact in output.new_facts] == ["A", "B", "C"]
+    assert [rule.content for rule in output.new_rules] == ["Ask first"]
+    assert len(output.confirmations) == 1
+    assert output.parse_errors == []
+
+
+def test_of_elements_about_the_same_the_one_of_the_fuller_block_counts() -> None:
+    full = json.dumps({"new_facts": [about("a", "full")], "new_rules": []})
+    quoted = json.dumps({"new_facts": [about("a", "quoted"), about("b", "B")]})
+
+    output = parse_output(f"{full}. An example was {quoted}.")
+
+    assert [fact.content for fact in output.new_facts] == ["full", "B"]
+    assert output.parse_errors == ["new_facts: another JSON block replaces 'user / a'"]
+
+
+@pytest.mark.parametrize("end", ["}", ",}", ""])
+def test_a_list_given_twice_in_one_object_is_one_list(end: str) -> None:
+    lists = [json.dumps({"new_facts": [about(each, each)]})[1:-1] for each in "abc"]
+
+    output = parse_output(f"{{{', '.join(lists)}{end}")
+
+    assert [fact.content for fact in output.new_facts] == ["a", "b", "c"]
+
+
+def test_the_same_block_twice_counts_once_and_loses_nothing() -> None:
+    answer = json.dumps({"new_facts": [FACT], "new_rules": [RULE]})
+
+    output = parse_output(f"{answer}\n{answer}")
+
+    assert (len(output.new_facts), len(output.new_rules), output.parse_errors) == (1, 1, [])
 
 
 def test_an_answer_with_nothing_to_say_is_no_error() -> None:
@@ -100,37 +159,52 @@ def test_prose_without_json_says_only_that() -> None:
     assert parse_output("I found nothing.").parse_errors == [NO_JSON]
 
 
-def test_a_cut_off_answer_is_said_to_be_broken_and_where() -> None:
-    text = json.dumps({"new_facts": [FACT]})[:-2]
+def test_a_cut_off_answer_keeps_what_is_complete_at_any_place() -> None:
+    facts = [about("a", "A"), about("b", 'He said "B"'), about("c", "C")]
+    text = json.dumps({"new_facts": facts, "new_rules": [RULE]}, indent=1)
+    ends = [text.index("}", text.index(f'"{name}"')) + 1 for name in "abc"]
+    rule_end = text.rindex("}", 0, len(text) - 1) + 1
 
-    assert parse_output(text).parse_errors[0] == NO_JSON
-    assert "Expecting" in parse_output(text).parse_errors[1]
+    for length in range(len(text)):
+        output = parse_output(text[:length])
+
+        complete = sum(end <= length for end in ends)
+        assert [fact.predicate for fact in output.new_facts] == ["a", "b", "c"][:complete]
+        assert len(output.new_rules) == (length >= rule_end)
+        assert len(output.parse_errors) in (1, 2)
+        if length > ends[0]:
+            assert re.search(rf"the answer is cut off at {length + 1}$", output.parse_errors[-1])
 
 
 def test_an_object_without_a_known_key_is_reported() -> None:
-    output = parse_output('{"facts": []}')
+    output = parse_output('{"findings": []}')
 
     assert "none of the keys" in output.parse_errors[0]
     assert NO_JSON not in output.parse_errors
 
 
 @pytest.mark.parametrize("field", ["subject", "predicate", "content"])
-@pytest.mark.parametrize("value", [None, "", " \n", 7, [], {}, "\x00", "missing"])
+@pytest.mark.parametrize(
+    "value", [None, "", " \n", 7, [], {}, "\x00", "<who>", "…", "<one full sentence>", "missing"]
+)
 def test_a_fact_needs_subject_predicate_and_content(field: str, value: Any) -> None:
     bad = {**FACT, field: value}
     if value == "missing":
         del bad[field]
 
-    output = parse(
-        new_facts=[bad, FACT], updated_facts=[{**bad, "target_id": ONE}, UPDATE], new_rules=[]
-    )
+    output = parse(new_facts=[bad, FACT], new_rules=[])
 
     assert [fact.content for fact in output.new_facts] == ["Lives in Lisbon"]
-    assert [fact.content for fact in output.updated_facts] == ["Lives in Lisbon"]
-    assert [error.split(": ")[:2] for error in output.parse_errors] == [
-        ["new_facts[0]", field],
-        ["updated_facts[0]", field],
-    ]
+    assert [error.split(": ")[:2] for error in output.parse_errors] == [["new_facts[1]", field]]
+
+
+@pytest.mark.parametrize("name", ["updated_facts", "new_rules", "changed_rules"])
+@pytest.mark.parametrize("value", [None, "", 7, "<one sentence in the imperative>", "Ask <who>"])
+def test_what_is_changed_needs_content(name: str, value: Any) -> None:
+    output = parse(**{name: [{**UPDATE, "content": value}, UPDATE]})
+
+    assert [each.content for each in getattr(output, name)] == ["Lives in Lisbon"]
+    assert [error.split(": ")[:2] for error in output.parse_errors] == [[f"{name}[1]", "content"]]
 
 
 def test_defaults_of_a_fact() -> None:
@@ -139,8 +213,8 @@ def test_defaults_of_a_fact() -> None:
     assert fact.permanence == "standard"
     assert fact.importance == 5.0
     assert fact.tags == []
-    assert fact.evidence == []
     assert fact.scope is None
+    assert (fact.object, fact.category, fact.valid_from, fact.valid_to) == (None,) * 4
 
 
 @pytest.mark.parametrize(
@@ -162,7 +236,8 @@ def test_permanence_that_is_invalid_becomes_standard(given: Any, kept: str) -> N
     output = parse(new_facts=[{**FACT, "permanence": given}])
 
     assert output.new_facts[0].permanence == kept
-    assert output.parse_errors == []
+    lost = kept == "standard" and given not in ("standard", None, "")
+    assert [error[:26] for error in output.parse_errors] == ["new_facts[1]: permanence: "] * lost
 
 
 @pytest.mark.parametrize(
@@ -176,6 +251,8 @@ def test_permanence_that_is_invalid_becomes_standard(given: Any, kept: str) -> N
         (11, 10.0),
         (10**300, 10.0),
         (-(10**30), 1.0),
+        ("7", 7.0),
+        ("8.5 / 10", 8.5),
         (None, 5.0),
         ("high", 5.0),
         (True, 5.0),
@@ -186,7 +263,8 @@ def test_importance_is_clamped(given: Any, kept: float) -> None:
     output = parse(new_facts=[{**FACT, "importance": given}])
 
     assert output.new_facts[0].importance == kept
-    assert output.parse_errors == []
+    lost = kept == 5.0 and given is not None
+    assert [error[:26] for error in output.parse_errors] == ["new_facts[1]: importance: "] * lost
 
 
 @pytest.mark.parametrize(
@@ -198,7 +276,7 @@ def test_what_is_no_finite_number_is_refused(number: str) -> None:
     output = parse_output(f'{{"new_facts": [{bad}, {json.dumps(FACT)}]}}')
 
     assert len(output.new_facts) == 1
-    assert output.parse_errors[0].startswith("new_facts[0]: importance: is not a finite number")
+    assert output.parse_errors[0].startswith("new_facts[1]: importance: is not a finite number")
     assert len(output.parse_errors[0]) <= 300
 
 
@@ -207,13 +285,13 @@ def test_what_is_no_finite_number_is_refused(number: str) -> None:
     [
         (["a", "b"], ["a", "b"]),
         (None, []),
-        ("a, b", []),
+        ("a, b", ["a", "b"]),
         ({"a": 1}, []),
         ([" a ", "", "a", 3, None, ["x"]], ["a"]),
     ],
 )
 def test_tags_that_are_no_list_become_empty(given: Any, kept: list[str]) -> None:
-    output = parse(new_facts=[{**FACT, "tags": given}], new_rules=[{"content": "x", "tags": given}])
+    output = parse(new_facts=[{**FACT, "tags": given}], new_rules=[{**RULE, "tags": given}])
 
     assert output.new_facts[0].tags == kept
     assert output.new_rules[0].tags == kept
@@ -223,7 +301,7 @@ def test_tags_that_are_no_list_become_empty(given: Any, kept: list[str]) -> None
     "target", [None, "", "fact 3", 17, ONE[:-1], ONE + "0", f"{{{ONE}}}", [ONE], "x" * 10_000]
 )
 def test_an_update_needs_the_id_of_its_target(target: Any) -> None:
-    output = parse(updated_facts=[{**FACT, "target_id": target}, FACT, UPDATE])
+    output = parse(updated_facts=[{**UPDATE, "target_id": target}, FACT, UPDATE])
 
     assert [fact.target_id for fact in output.updated_facts] == [UUID(ONE)]
     assert len(output.parse_errors) == 2
@@ -245,9 +323,9 @@ def test_bad_confirmations_are_skipped_and_reported() -> None:
 
     assert [confirmed.target_id for confirmed in output.confirmations] == [UUID(ONE), UUID(TWO)]
     assert [error.split(":")[0] for error in output.parse_errors] == [
-        "confirmations[1]",
         "confirmations[2]",
         "confirmations[3]",
+        "confirmations[4]",
     ]
     assert "nonsense" in output.parse_errors[0]
 
@@ -256,33 +334,197 @@ def test_elements_name_the_episodes_they_follow_from() -> None:
     output = parse(
         new_facts=[{**FACT, "evidence": [ONE, "episode 3", ONE, TWO]}],
         updated_facts=[{**UPDATE, "evidence": ONE}],
-        new_rules=[{"content": "Ask first", "evidence": None}],
         confirmations=[{"target_id": ONE, "evidence": [TWO]}],
     )
 
     assert output.new_facts[0].evidence == [UUID(ONE), UUID(TWO)]
     assert output.updated_facts[0].evidence == [UUID(ONE)]
-    assert output.new_rules[0].evidence == []
     assert output.confirmations[0].evidence == [UUID(TWO)]
-    assert output.parse_errors == ["new_facts[0].evidence: 'episode 3' is not a UUID"]
+    assert output.parse_errors == ["new_facts[1]: evidence: 'episode 3' is not a UUID"]
+
+
+@pytest.mark.parametrize("name", [name for name in LISTS if name != "confirmations"])
+@pytest.mark.parametrize(
+    ("evidence", "problem"),
+    [
+        (None, "is missing"),
+        ([], "is missing"),
+        ("", "is missing"),
+        (["id of an episode"], "'id of an episode' is not a UUID"),
+        (["<id of an episode>", 7], "'<id of an episode>' is not a UUID"),
+        ({"a": 1}, "an object is not a UUID"),
+    ],
+)
+def test_what_follows_from_no_episode_is_refused(name: str, evidence: Any, problem: str) -> None:
+    output = parse(**{name: [{**FACT, "target_id": ONE, "evidence": evidence}]})
+
+    assert output.is_empty()
+    assert output.parse_errors == [f"{name}[1]: evidence: {problem}"]
+
+
+EPISODES = {f"e{n}": uuid4() for n in range(1, 4)}
+FACTS = {f"f{n}": uuid4() for n in range(1, 4)}
+RULES = {"r1": uuid4()}
+IDS = ShortIds(EPISODES, FACTS, RULES)
+
+
+def test_short_ids_are_mapped_back() -> None:
+    text = json.dumps(
+        {
+            "new_facts": [{**FACT, "evidence": ["e1", "[E3]", "e9", 2]}],
+            "updated_facts": [{"target_id": "f2", "content": "B", "evidence": "e1, e2"}],
+            "ended_facts": [{"target_id": "F3", "evidence": ["e2"], "reason": "moved"}],
+            "changed_rules": [{"target_id": "r1", "content": "C", "evidence": ["e2"]}],
+            "withdrawn_rules": [{"target_id": "r1", "evidence": ["e2"]}],
+            "confirmations": ["f1", {"target_id": "r1", "evidence": ["e1"]}],
+        }
+    )
+
+    output = parse_output(text, IDS)
+
+    assert output.new_facts[0].evidence == [EPISODES["e1"], EPISODES["e3"]]
+    assert output.updated_facts[0].target_id == FACTS["f2"]
+    assert output.updated_facts[0].evidence == [EPISODES["e1"], EPISODES["e2"]]
+    assert output.ended_facts[0].target_id == FACTS["f3"]
+    assert output.ended_facts[0].reason == "moved"
+    assert output.changed_rules[0].target_id == RULES["r1"]
+    assert output.withdrawn_rules[0].target_id == RULES["r1"]
+    assert [each.target_id for each in output.confirmations] == [FACTS["f1"], RULES["r1"]]
+    assert output.parse_errors == [
+        "new_facts[1]: evidence: 'e9' is the id of no episode in the prompt",
+        "new_facts[1]: evidence: 2 is the id of no episode in the prompt",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        ("updated_facts", "r1"),
+        ("updated_facts", "f9"),
+        ("updated_facts", "e1"),
+        ("updated_facts", str(FACTS["f1"])),
+        ("ended_facts", "r1"),
+        ("changed_rules", "f1"),
+        ("withdrawn_rules", "f1"),
+        ("confirmations", "e1"),
+        ("confirmations", ONE),
+    ],
+)
+def test_only_ids_of_the_prompt_and_of_the_right_kind_are_targets(name: str, target: str) -> None:
+    item = {"target_id": target, "content": "B", "evidence": ["e1"]}
+
+    output = parse_output(json.dumps({name: [item]}), IDS)
+
+    assert output.is_empty()
+    assert output.parse_errors[0].startswith(f"{name}[1]: target_id: '{target}' is the id of no ")
+
+
+def test_with_short_ids_a_uuid_is_no_evidence() -> None:
+    fact = {**FACT, "evidence": [str(EPISODES["e1"])]}
+
+    assert parse_output(json.dumps({"new_facts": [fact]}), IDS).is_empty()
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("2026-04-01", "2026-04-01"),
+        ("2026-04", "2026-04-01"),
+        ("2026", "2026-01-01"),
+        ("2026-04-01T10:00:00Z", "2026-04-01T10:00:00+00:00"),
+        ("2026-04-01 10:00", "2026-04-01T10:00:00+00:00"),
+        ("2026-04-01T10:00:00+02:00", "2026-04-01T10:00:00+02:00"),
+        ("", None),
+        ("null", None),
+        ("YYYY-MM-DD", None),
+        ("last spring", None),
+        ("2026-02-30", None),
+        (2026, None),
+    ],
+)
+def test_the_time_from_which_it_holds(given: Any, kept: str | None) -> None:
+    output = parse(new_facts=[{**FACT, "valid_from": given}])
+
+    assert output.new_facts[0].valid_from == kept
+    lost = kept is None and given not in ("", "null")
+    assert [error[:26] for error in output.parse_errors] == ["new_facts[1]: valid_from: "] * lost
+
+
+def test_an_end_is_after_the_beginning() -> None:
+    output = parse(
+        new_facts=[
+            {**about("a", "A"), "valid_from": "2026-04-01", "valid_to": "2026-05-01T00:00:00Z"},
+            {**about("b", "B"), "valid_from": "2026-04-01", "valid_to": "2026-04-01"},
+            {**about("c", "C"), "valid_to": "2026"},
+        ]
+    )
+
+    assert [fact.valid_to for fact in output.new_facts] == ["2026-05-01T00:00:00+00:00", None, None]
+    assert output.parse_errors == [
+        "new_facts[2]: valid_to: 2026-04-01 is not after valid_from",
+        "new_facts[3]: valid_to: '2026' is no date",
+    ]
+
+
+def test_categories_are_those_of_the_settings() -> None:
+    facts = [{**about(f"p{each}", "x"), "category": each} for each in ("Work", "sports", "<c>")]
+    text = json.dumps({"new_facts": facts})
+
+    output = parse_output(text, categories=["work", "home"])
+
+    assert [fact.category for fact in output.new_facts] == ["work", None, None]
+    assert output.parse_errors == ["new_facts[2]: category: 'sports' is none of the categories"]
+    assert [fact.category for fact in parse_output(text).new_facts] == ["Work", "sports", None]
+
+
+def test_the_schema_is_strict_and_says_what_is_parsed() -> None:
+    schema = answer_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    fact = {
+        **dict.fromkeys(schema["$defs"]["NewFact"]["properties"]),
+        "permanence": "stable",
+        "importance": 5,
+        "tags": [],
+        "evidence": ["e1"],
+        "subject": "a",
+        "predicate": "b",
+        "content": "c",
+    }
+    answer: dict[str, Any] = {name: [] for name in LISTS} | {"new_facts": [fact]}
+
+    jsonschema.validate(answer, schema)
+    assert parse_output(json.dumps(answer), IDS).parse_errors == []
+    assert len(parse_output(json.dumps(answer), IDS).new_facts) == 1
+    refused: list[dict[str, Any]] = [{**answer, "x": 1}, {"new_facts": []}]
+    for bad in [*refused, {**answer, "parse_errors": []}]:
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(bad, schema)
+    assert list(schema["properties"]) == list(LISTS)
+    for each in [schema, *schema["$defs"].values()]:
+        assert each["required"] == list(each["properties"])
+        assert each["additionalProperties"] is False
+    assert "permanent" not in json.dumps(schema)
+    assert "permanent" in json.dumps(answer_schema("permanent"))
+    assert "stable" not in json.dumps(answer_schema("standard"))
 
 
 @pytest.mark.parametrize("items", [{}, "x", 3, True, {"0": FACT}])
 def test_a_key_that_is_no_list_leaves_the_others(items: Any) -> None:
-    output = parse(new_facts=items, new_rules=[{"content": "Ask first"}, "Ask", 3])
+    output = parse(new_facts=items, new_rules=[RULE, "Ask", 3])
 
     assert [rule.content for rule in output.new_rules] == ["Ask first"]
     assert output.parse_errors == [
         "new_facts: is not a list",
-        "new_rules[1]: is not an object",
         "new_rules[2]: is not an object",
+        "new_rules[3]: is not an object",
     ]
 
 
 def test_texts_can_be_stored() -> None:
     output = parse_output(
         '{"new_facts": [{"subject": "us\\u0000er", "predicate": "p\\ud800", '
-        '"content": "two\nlines \\ud83d\\ude00", "tags": ["\\udfff"]}]}'
+        '"content": "two\nlines \\ud83d\\ude00", "tags": ["\\udfff"], '
+        f'"evidence": ["{TWO}"]}}]}}'
     )
 
     (fact,) = output.new_facts
@@ -322,6 +564,14 @@ SIZE = 10 << 20
         "{\n",
         '{"\\u',
         '{"new_facts":[NaN,',
+        '{"new_facts":[{"a":',
+        '{"new_facts":[}{',
+        "{new_facts:[",
+        '{"new_facts":[{"a" b},',
+        '{"a":{"new_facts":[1]}}',
+        '{"new_facts":[1]}</think>',
+        '{"new_facts":[],"new_facts":[1],',
+        "{'a'",
     ],
 )
 def test_hostile_texts_take_no_longer_than_their_length_is_worth(unit: str) -> None:
@@ -430,14 +680,14 @@ def test_no_object_makes_it_raise(value: Any, before: str, after: str) -> None:
 
 
 filled = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1)
-texts = filled.filter(lambda text: bool(text.strip())).map(str.strip)
+texts = filled.map(str.strip).filter(lambda text: text and not has_placeholder(text))
+evident = {"evidence": st.lists(identifiers, unique=True, min_size=1, max_size=3)}
 facts = st.fixed_dictionaries(
-    {"subject": texts, "predicate": texts, "content": texts},
+    {"subject": texts, "predicate": texts, "content": texts, **evident},
     optional={
         "permanence": st.sampled_from(["stable", "volatile"]),
         "importance": st.floats(1, 10),
         "tags": st.lists(texts, unique=True, max_size=3),
-        "evidence": st.lists(identifiers, unique=True, max_size=3),
     },
 )
 answers = st.fixed_dictionaries(
@@ -446,7 +696,7 @@ answers = st.fixed_dictionaries(
         "updated_facts": st.lists(
             st.builds(lambda fact: {"target_id": str(uuid4()), **fact}, facts), max_size=3
         ),
-        "new_rules": st.lists(st.fixed_dictionaries({"content": texts}), max_size=1),
+        "new_rules": st.lists(st.fixed_dictionaries({"content": texts, **evident}), max_size=1),
         "confirmations": st.lists(identifiers, unique=True, max_size=3),
     }
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -11,22 +12,41 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from pymem.consolidation.llm import LLM
-from pymem.consolidation.parser import NO_JSON, ConsolidationOutput, parse_output
+from pymem.consolidation.answer import LLM, LONGEST_ERROR, ask, to_count
+from pymem.consolidation.parser import NO_JSON
 from pymem.consolidation.prompt import (
     PROMPT_VERSION,
     EpisodeInput,
+    Instructions,
     KnownFact,
     KnownRule,
+    Prompt,
+    Proposal,
     build_prompt,
 )
-from pymem.errors import InvalidTransitionError, LLMError, PymemError, UnavailableError
+from pymem.errors import (
+    InvalidTransitionError,
+    LLMError,
+    LLMUnreachableError,
+    PymemError,
+    UnavailableError,
+)
 from pymem.memory import Memory
 from pymem.models import ClaimedEpisode, ConsolidationRun, DueButler
+from pymem.sanitize import clean_text
+from pymem.worker import EmbeddingWorker
 
 logger = logging.getLogger(__name__)
 
 TRIGGER_SOURCE = "schedule:consolidation"
+CUT_OFF = "the answer was cut off at the model's limit: its last elements are missing"
+
+_MOST_FAILURES = 3
+"""Failed batches of a butler in a row after which its other episodes wait for the next round."""
+_LONGEST_NAME = 512
+_SHORTEST_PAUSE = 0.5
+_LONGEST_PAUSE = 60.0
+_PAUSE_AFTER_ERROR = 5.0
 
 
 @dataclass(slots=True)
@@ -34,14 +54,21 @@ class ConsolidationReport:
     """The result of a round of consolidation.
 
     Attributes:
-        waiting: The butlers with waiting episodes at the start.
+        waiting: The butlers with episodes that are not consolidated, at the start.
         runs: The finished runs, both done and failed.
-        errors: By butler, the error that kept a run from finishing; its lease will expire.
+        errors: By butler, why its other episodes wait for the next round: an error that kept a run
+            from finishing, whose lease will expire, or too many failed runs in a row.
+        unreachable: Why the LLM was not reached, which ended the round; None if it was.
+        left: The butlers with episodes that are not consolidated, at the end.
+        embedded: Memories that got a vector.
     """
 
     waiting: list[DueButler] = field(default_factory=list)
     runs: list[ConsolidationRun] = field(default_factory=list)
     errors: dict[str, str] = field(default_factory=dict)
+    unreachable: str | None = None
+    left: list[DueButler] = field(default_factory=list)
+    embedded: int = 0
 
 
 class ConsolidationWorker:
@@ -50,12 +77,19 @@ class ConsolidationWorker:
     Any number of workers may run at once; only one at a time holds the episodes of a butler. If a
     worker dies, its claim expires with the lease.
 
+    Whatever an LLM answers or raises fails the batch that it was asked about, and no other. Only
+    LLMUnreachableError ends the round: no other butler would get an answer either.
+
+    With an engine, the memory also gets the vectors of what was made.
+
     Args:
         memory: The memory to work on, as a login with the role memory_worker.
         llm: Answers the prompts; None for a dry run, which only counts.
-        model: Name of the model, recorded with each run.
+        model: Name of the model, recorded with each run unless the answer names it; None for the
+            attribute ``model`` of the LLM, if it has one.
         butler: Consolidate only this butler's episodes.
         batch_size: Episodes per run; None for the setting.
+        max_tokens: Tokens of the episodes of a run; None for the setting.
         lease: How long a run is held without a heartbeat; None for the setting.
     """
 
@@ -67,14 +101,17 @@ class ConsolidationWorker:
         model: str | None = None,
         butler: str | None = None,
         batch_size: int | None = None,
+        max_tokens: int | None = None,
         lease: timedelta | None = None,
     ) -> None:
         self._memory = memory
         self._llm = llm
-        self._model = model
+        self._model = _name(model) or _name(getattr(llm, "model", None))
         self._butler = butler
         self._batch_size = batch_size
+        self._max_tokens = max_tokens
         self._lease = lease
+        self._embeds = memory.engine is not None
 
     async def run(
         self,
@@ -91,131 +128,268 @@ class ConsolidationWorker:
         Raises:
             UnavailableError: The database became unavailable.
         """
-        report = ConsolidationReport(
-            [
-                due
-                for due in await self._memory.list_due_consolidations()
-                if self._butler in (None, due.butler)
-            ]
-        )
+        report = ConsolidationReport(await self._unconsolidated())
         if self._llm is None:
+            report.left = report.waiting
             return report
         for due in report.waiting:
             if only_due and not due.is_due:
                 continue
             try:
-                while (run := await self.run_once(due.butler)) is not None:
-                    report.runs.append(run)
-                    if progress is not None:
-                        progress(run)
+                await self._consolidate(due.butler, report, progress)
             except UnavailableError:
                 raise
-            except PymemError as error:
-                logger.warning("consolidation of %s: %s", due.butler, error)
-                report.errors[due.butler] = str(error)
+            except Exception as error:
+                logger.warning(
+                    "consolidation of %s: %s",
+                    due.butler,
+                    error,
+                    exc_info=not isinstance(error, PymemError),
+                )
+                report.errors[due.butler] = str(error) or type(error).__name__
+            if report.unreachable is not None:
+                break
+        if any(run.facts_created or run.rules_created for run in report.runs):
+            report.embedded = await self._embed()
+        report.left = await self._unconsolidated()
         return report
 
     async def run_once(self, butler: str | None = None) -> ConsolidationRun | None:
         """Consolidate one batch and return its run; None if there is none to claim."""
         assert self._llm is not None  # noqa: S101 - a dry run claims nothing
         episodes = await self._memory.claim_episodes(
-            butler or self._butler, batch_size=self._batch_size, lease=self._lease
+            butler or self._butler,
+            batch_size=self._batch_size,
+            max_tokens=self._max_tokens,
+            lease=self._lease,
         )
         if not episodes:
             return None
         run_id = episodes[0].run_id
         heartbeat = asyncio.create_task(self._stay_alive(run_id))
         try:
-            answer = await self._ask(episodes)
-        except LLMError as error:
-            return await self._failed(run_id, str(error))
-        except asyncio.CancelledError:
+            return await self._ask(run_id, episodes)
+        except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
             # Release the run, so that others need not wait for the lease to expire.
             with suppress(PymemError):
                 await self._memory.release_run(run_id)
             raise
+        except (UnavailableError, InvalidTransitionError):
+            raise
+        except Exception as error:
+            # Left alone, the run would end with its lease, and cost another answer each time.
+            logger.warning("run %s: %s", run_id, error, exc_info=True)
+            return await self._fail(
+                run_id,
+                f"{type(error).__name__}: {error}",
+                prompt_version=PROMPT_VERSION,
+                model=self._model,
+            )
         finally:
             heartbeat.cancel()
-        output = parse_output(answer)
-        if NO_JSON in output.parse_errors or (_is_empty(output) and output.parse_errors):
-            return await self._failed(run_id, "; ".join(output.parse_errors)[:4000])
-        return await self._memory.apply_consolidation(
-            run_id, _as_actions(output), prompt_version=PROMPT_VERSION, model=self._model
-        )
 
-    async def run_forever(self, poll_seconds: float = 60) -> None:
+    async def preview(self) -> str | None:
+        """Return the prompt that would be asked next; None if there is nothing to claim."""
+        batch = await self._memory.preview_batch(
+            self._butler, batch_size=self._batch_size, max_tokens=self._max_tokens
+        )
+        if batch is None:
+            return None
+        episodes = [_claimed(episode) for episode in batch["episodes"]]
+        settings = await self._memory.current_settings()
+        return make_prompt(episodes, batch["known"], settings.consolidation_max_permanence).text
+
+    async def run_forever(
+        self,
+        poll_seconds: float = 60,
+        *,
+        progress: Callable[[ConsolidationRun], None] | None = None,
+        after_round: Callable[[ConsolidationReport], None] | None = None,
+    ) -> None:
         """Consolidate what is due, polling every poll_seconds, until canceled.
 
         Waits while the database is unavailable.
+
+        Args:
+            poll_seconds: Seconds to wait after each round.
+            progress: Called with each finished run.
+            after_round: Called with the report of each round.
         """
         while True:
             try:
-                await self.run(only_due=True)
+                report = await self.run(only_due=True, progress=progress)
             except UnavailableError as error:
                 logger.warning("consolidation is waiting for the database: %s", error)
+            else:
+                if after_round is not None:
+                    after_round(report)
             await asyncio.sleep(poll_seconds)
 
-    async def _ask(self, episodes: list[ClaimedEpisode]) -> str:
-        assert self._llm is not None  # noqa: S101 - as above
-        butler = episodes[0].episode_butler
-        known = await self._memory.get_consolidation_context(butler)
-        prompt = build_prompt(
-            butler,
-            [
-                EpisodeInput(
-                    episode.episode_id,
-                    episode.content,
-                    episode.created_at,
-                    episode.importance,
-                    episode.session_id,
-                )
-                for episode in episodes
-            ],
-            [
-                KnownFact(
-                    UUID(fact["id"]),
-                    fact["subject"],
-                    fact["predicate"],
-                    fact["content"],
-                    fact["permanence"],
-                    fact["scope"],
-                )
-                for fact in known["facts"]
-            ],
-            [
-                KnownRule(UUID(rule["id"]), rule["content"], rule["maturity"])
-                for rule in known["rules"]
-            ],
-        )
-        return await self._llm(prompt, TRIGGER_SOURCE)
+    async def _unconsolidated(self) -> list[DueButler]:
+        return [
+            due
+            for due in await self._memory.list_due_consolidations()
+            if self._butler in (None, due.butler)
+        ]
 
-    async def _stay_alive(self, run_id: UUID) -> None:
-        """Extend the lease while the LLM works, until canceled."""
-        until = await self._memory.extend_lease(run_id, lease=self._lease)
-        pause = max(0.5, (until - datetime.now(UTC)).total_seconds() / 3)
-        while True:
-            await asyncio.sleep(pause)
-            try:
-                await self._memory.extend_lease(run_id, lease=self._lease)
-            except UnavailableError as error:
-                logger.warning("the lease of run %s was not extended: %s", run_id, error)
-            except InvalidTransitionError:
-                return  # Lease lost: applying the answer will report it.
+    async def _consolidate(
+        self,
+        butler: str,
+        report: ConsolidationReport,
+        progress: Callable[[ConsolidationRun], None] | None,
+    ) -> None:
+        failures = 0
+        while (run := await self.run_once(butler)) is not None:
+            report.runs.append(run)
+            if progress is not None:
+                progress(run)
+            if run.was_answered is False:
+                report.unreachable = run.errors[-1]["message"]
+                return
+            failures = failures + 1 if run.status == "failed" else 0
+            if failures == _MOST_FAILURES:
+                # An LLM that answers nothing usable would otherwise spoil the whole backlog.
+                report.errors[butler] = f"{failures} batches in a row have failed"
+                return
 
-    async def _failed(self, run_id: UUID, error: str) -> ConsolidationRun:
-        await self._memory.fail_consolidation(
-            run_id, error, prompt_version=PROMPT_VERSION, model=self._model
+    async def _ask(self, run_id: UUID, episodes: list[ClaimedEpisode]) -> ConsolidationRun:
+        assert self._llm is not None  # noqa: S101 - a dry run claims nothing
+        known = await self._memory.get_consolidation_context(
+            episodes[0].episode_butler, run_id=run_id
         )
+        max_permanence = (await self._memory.current_settings()).consolidation_max_permanence
+        started = time.monotonic()
+        told: dict[str, Any] = {"prompt_version": PROMPT_VERSION, "model": self._model}
+        try:
+            prompt = make_prompt(episodes, known, max_permanence)
+            started = time.monotonic()
+            answer = await ask(self._llm, prompt.text, TRIGGER_SOURCE)
+        except LLMError as error:
+            return await self._fail(
+                run_id,
+                str(error),
+                was_answered=not isinstance(error, LLMUnreachableError),
+                llm_seconds=time.monotonic() - started,
+                **told,
+            )
+        told |= {
+            "model": _name(answer.model) or self._model,
+            "answer": clean_text(answer.text),
+            "prompt_tokens": to_count(answer.prompt_tokens),
+            "answer_tokens": to_count(answer.answer_tokens),
+            "llm_seconds": time.monotonic() - started,
+        }
+        output = prompt.parse(answer.text)
+        errors = [*output.parse_errors, *([CUT_OFF] if answer.is_cut_off else [])]
+        if NO_JSON in errors or (errors and output.is_empty()):
+            return await self._fail(run_id, "; ".join(errors), **told)
+        return await self._memory.apply_consolidation(
+            run_id, output.model_dump(mode="json") | {"parse_errors": errors}, **told
+        )
+
+    async def _fail(self, run_id: UUID, error: str, **told: Any) -> ConsolidationRun:
+        await self._memory.fail_consolidation(run_id, error[:LONGEST_ERROR], **told)
         [failed] = await self._memory.list_consolidation_runs(run_id=run_id)
         return failed
 
+    async def _stay_alive(self, run_id: UUID) -> None:
+        """Extend the lease while the LLM works, until canceled."""
+        while True:
+            try:
+                until = await self._memory.extend_lease(run_id, lease=self._lease)
+            except InvalidTransitionError:
+                return  # Lease lost: applying the answer will report it.
+            except PymemError as error:
+                logger.warning("the lease of run %s was not extended: %s", run_id, error)
+                pause = _PAUSE_AFTER_ERROR
+                if self._lease is not None:
+                    pause = min(pause, self._lease.total_seconds() / 3)
+            else:
+                # The clock of this machine may differ from the server's.
+                pause = (until - datetime.now(UTC)).total_seconds() / 3
+            await asyncio.sleep(min(max(pause, _SHORTEST_PAUSE), _LONGEST_PAUSE))
 
-def _is_empty(output: ConsolidationOutput) -> bool:
-    return not (
-        output.new_facts or output.updated_facts or output.new_rules or output.confirmations
+    async def _embed(self) -> int:
+        """Embed what has no vector; return how many. A broken engine costs nothing but vectors."""
+        if not self._embeds or self._memory.engine is None:
+            return 0
+        try:
+            return await EmbeddingWorker(self._memory, self._memory.engine).run_until_empty()
+        except UnavailableError:
+            raise
+        except Exception as error:
+            # Once: the embedding worker will say it too.
+            self._embeds = False
+            logger.warning("what was consolidated has no vectors yet: %s", error)
+            return 0
+
+
+def make_prompt(
+    episodes: list[ClaimedEpisode], known: dict[str, Any], max_permanence: str
+) -> Prompt:
+    """Return the prompt for the episodes of a batch.
+
+    Args:
+        episodes: The batch.
+        known: What memory.get_consolidation_context says.
+        max_permanence: The most lasting permanence of a fact that is inferred.
+    """
+    given = known["instructions"]
+    return build_prompt(
+        episodes[0].episode_butler,
+        [
+            EpisodeInput(
+                episode.episode_id,
+                episode.content,
+                episode.created_at,
+                episode.importance,
+                episode.session_id,
+                episode.source_class,
+            )
+            for episode in episodes
+        ],
+        [
+            KnownFact(
+                UUID(fact["id"]),
+                fact["subject"],
+                fact["predicate"],
+                fact["content"],
+                fact["permanence"],
+                fact["scope"],
+                datetime.fromisoformat(fact["since"]),
+                fact["origin"],
+            )
+            for fact in known["facts"]
+        ],
+        [KnownRule(UUID(rule["id"]), rule["content"], rule["maturity"]) for rule in known["rules"]],
+        [Proposal(proposal["text"], proposal["reason"]) for proposal in known["proposals"]],
+        Instructions(
+            given["instructions"] or None,
+            given["language"] or None,
+            given["categories"] or (),
+            given["predicates"] or (),
+            max_permanence,
+        ),
     )
 
 
-def _as_actions(output: ConsolidationOutput) -> dict[str, Any]:
-    actions = output.model_dump(mode="json")
-    return actions | {"confirmations": [str(each.target_id) for each in output.confirmations]}
+def _claimed(episode: dict[str, Any]) -> ClaimedEpisode:
+    """Return an episode that memory.preview_batch shows as one that is claimed."""
+    session_id = episode["session_id"]
+    return ClaimedEpisode(
+        **{
+            **episode,
+            "run_id": UUID(episode["run_id"]),
+            "episode_id": UUID(episode["episode_id"]),
+            "created_at": datetime.fromisoformat(episode["created_at"]),
+            "session_id": None if session_id is None else UUID(session_id),
+        }
+    )
+
+
+def _name(model: object) -> str | None:
+    """Return the name of a model as a run can record it."""
+    if not isinstance(model, str):
+        return None
+    name = " ".join(clean_text(model).split())
+    return name.encode()[:_LONGEST_NAME].decode(errors="ignore") or None
