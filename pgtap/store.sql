@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(76);
+select plan(78);
 
 -- store_episode
 
@@ -373,6 +373,14 @@ select throws_ok($$ select memory.store_rule('') $$, 'PM002', null, 'a rule with
 select throws_ok(
   $$ select memory.store_rule('x', metadata => '{"forgotten": true}') $$, 'PM002', null,
   'a rule cannot be stored as forgotten'
+);
+select throws_ok(
+  $$ select memory.store_rule('x', metadata => '{"ended_by_run": "x"}') $$, 'PM002', null,
+  'a rule cannot be stored as withdrawn by a run, which could then not be undone'
+);
+select throws_ok(
+  $$ select memory.store_fact('x', 'y', 'z', metadata => '{"ended_before": "x"}') $$, 'PM002', null,
+  'a fact cannot be stored as ended by a run, which could then not be undone'
 );
 select throws_ok(
   $$ select memory.store_rule('x', source_episode_id => '00000000-0000-0000-0000-000000000001') $$,

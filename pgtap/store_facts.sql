@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(73);
+select plan(94);
 
 -- Stored values
 
@@ -484,6 +484,8 @@ values
   jsonb_build_object('tags', array[repeat('t', 16384)]), 'PM002 tags of fact 2 are 16388 bytes long'
 ),
 ('{"metadata": {"status": "fading"}}', 'PM002 metadata of fact 2 uses a reserved key'),
+('{"metadata": {"ended_by_run": "x"}}', 'PM002 metadata of fact 2 uses a reserved key'),
+('{"metadata": {"ended_before": "x"}}', 'PM002 metadata of fact 2 uses a reserved key'),
 (jsonb_build_object('metadata', jsonb_build_object('k', repeat('v', 65536))), 'PM002 metadata of fact 2 is 65545 bytes long'),
 ('{"source_butler": " "}', 'PM002 source_butler of fact 2 is empty'),
 (jsonb_build_object('source_butler', repeat('b', 129)), 'PM002 source_butler of fact 2 is 129 bytes long'),
@@ -583,6 +585,193 @@ select throws_ok(
   'PM004', null, 'a vector of another version is refused'
 );
 select is(memory_test.sizes(), :'sizes', 'refused batches leave nothing behind');
+
+select is(
+  memory_test.refusal(jsonb_build_array(jsonb_build_object('subject', U&'\200B \2060', 'predicate', 'p', 'content', 'c'))),
+  'PM002 subject of fact 1 is empty', 'a subject of invisible characters only is refused'
+);
+select throws_ok(
+  $$ select memory.store_fact('s', 'p', U&'\200B') $$, 'PM002', 'content is empty',
+  'content of invisible characters only is refused'
+);
+select throws_ok(
+  format(
+    'select memory.store_fact(%L, %L, %L, metadata => %L)', 's', 'p', 'c',
+    '{"a": ' || repeat('[', 500) || repeat(']', 500) || '}'
+  ),
+  'PM002', 'metadata is nested more than 64 levels deep', 'deeply nested metadata is refused'
+);
+select throws_ok(
+  format(
+    'select memory.store_episode(%L, %L, metadata => %L)', 'e', 'home',
+    '{"a": ' || repeat('{"b": ', 64) || '1' || repeat('}', 64) || '}'
+  ),
+  'PM002', 'metadata is nested more than 64 levels deep', '65 levels are too deep'
+);
+select lives_ok(
+  format(
+    'select memory.store_episode(%L, %L, metadata => %L)', 'e', 'home',
+    '{"a": ' || repeat('[', 63) || '1' || repeat(']', 63) || '}'
+  ),
+  '64 levels are accepted'
+);
+
+select throws_ok(
+  $$ select memory.store_fact('s', 'p', 'c', scope => 'Global') $$,
+  'PM002', 'scope is ''Global'', which is not "global"', 'a scope that looks like global is refused'
+);
+
+-- Facts that arrive late, and facts that say what is known: one by one, and as batches
+
+create table memory_test.late (
+  place integer generated always as identity,
+  predicate text,
+  content text,
+  valid_from timestamptz,
+  valid_to timestamptz
+);
+insert into memory_test.late (predicate, content, valid_from, valid_to)
+values
+('lives in', 'Rome', '2026-01-10Z', null), ('lives in', 'Oslo', '2026-01-01Z', null),
+('lives in', 'Bonn', '2026-01-05Z', null), ('lives in', E' Rome\n', '2026-01-12Z', null),
+('lives in', 'Kyiv', '2026-01-02Z', '2026-01-03Z'), ('lives in', 'Lyon', '2026-01-02Z', null),
+('plans', 'to stay', '2027-01-01Z', null), ('plans', 'to go', '2026-01-10Z', null),
+('works at', 'Mill', '2026-01-03Z', null), ('works at', 'Mine', '2026-01-09Z', null),
+('works at', 'Mine', '2026-01-10Z', '2030-01-01Z'), ('works at', 'Bank', '2026-01-02Z', null);
+
+create function memory_test.intervals_of(whose text)
+  returns text[]
+  language sql
+  stable
+  return array(
+    select format(
+      '%s: %s %s %s..%s', f.predicate, f.content, f.validity,
+      to_char(f.valid_from at time zone 'UTC', 'MM-DD'),
+      to_char(f.valid_to at time zone 'UTC', 'MM-DD')
+    )
+    from memory.facts as f
+    where f.subject = whose
+    order by f.predicate, f.valid_from, f.valid_to, f.content
+  );
+
+select memory.store_fact(
+  'single', l.predicate, l.content, valid_from => l.valid_from, valid_to => l.valid_to,
+  as_of => '2026-01-20Z'
+) as late_id
+from memory_test.late as l order by l.place \g /dev/null
+select is(
+  memory_test.intervals_of('single'),
+  '{lives in: Oslo superseded 01-01..01-02,lives in: Kyiv superseded 01-02..01-02,
+    lives in: Lyon superseded 01-02..01-05,lives in: Bonn superseded 01-05..01-10,
+    lives in: Rome active 01-10..,plans: to go active 01-10..,plans: to stay superseded 01-01..01-01,
+    works at: Bank superseded 01-02..01-03,works at: Mill superseded 01-03..01-09,
+    works at: Mine superseded 01-09..01-10,works at: Mine active 01-10..01-01}',
+  'the newest fact stays active; what comes late is history until the next one begins'
+);
+select memory.store_facts(
+  jsonb_agg(to_jsonb(l) - 'place' || '{"subject": "batch"}' order by l.place), as_of => '2026-01-20Z'
+) as late_ids from memory_test.late as l \g /dev/null
+select is(
+  memory_test.intervals_of('batch'), memory_test.intervals_of('single'),
+  'a batch orders facts by the time from which they are valid as store_fact does'
+);
+select memory.store_facts(
+  jsonb_agg(to_jsonb(l) - 'place' || '{"subject": "split"}' order by l.place), as_of => '2026-01-20Z'
+) as late_ids from memory_test.late as l group by l.place % 3 order by l.place % 3 \g /dev/null
+select is(
+  array(
+    select i.line from unnest(memory_test.intervals_of('split')) as i (line)
+    where i.line like '% active %' order by 1
+  ),
+  array(
+    select i.line from unnest(memory_test.intervals_of('single')) as i (line)
+    where i.line like '% active %' order by 1
+  ),
+  'batches in another order leave the same fact active'
+);
+select memory.store_fact('clock', 'p', 'newer', as_of => '2026-01-20Z') as newer_id \gset
+select memory.store_fact('clock', 'p', 'older', as_of => '2026-01-19Z') as older_id \gset
+select is(
+  memory_test.intervals_of('clock'),
+  '{p: older superseded 01-19..01-20,p: newer active 01-20..}',
+  'a fact that is stored with an earlier time is history'
+);
+select is_empty(
+  format($$ select from memory.memory_links as l where %L in (l.source_id, l.target_id) $$, :'older_id'),
+  'what comes late supersedes nothing'
+);
+
+select memory.store_fact(
+  'again', 'drinks', 'tea', importance => 8, permanence => 'stable', tags => '["a", "b"]',
+  as_of => '2026-01-10Z'
+) as tea_id \gset
+update memory.facts as f set reference_count = 7, metadata = '{"status": "fading"}'
+where f.id = :'tea_id';
+select memory.store_episode('Tea, again', 'home', created_at => '2026-01-12Z') as tea_episode \gset
+select is(
+  memory.store_fact(
+    'again', 'drinks', ' tea', tags => '["b"]', idempotency_key => null,
+    source_episode_id => null, as_of => '2026-01-12Z'
+  ),
+  :'tea_id', 'the same words again confirm the fact that is known'
+);
+select results_eq(
+  format(
+    $$ select f.lifecycle_state, f.importance, f.permanence, f.reference_count, f.last_confirmed_at
+       from memory.facts as f where f.id = %L $$, :'tea_id'
+  ),
+  $$ values ('active', 8::float8, 'stable', 7, '2026-01-12Z'::timestamptz) $$,
+  'a confirmed fact keeps what it was, and its decay starts again'
+);
+select results_eq(
+  $$ select s.ordinal, s.id, s.created, s.superseded_id
+     from memory.store_facts(
+       '[{"subject": "again", "predicate": "drinks", "content": "tea", "idempotency_key": "tea 1"},
+         {"subject": "again", "predicate": "drinks", "content": "tea", "idempotency_key": "tea 1"},
+         {"subject": "again", "predicate": "eats", "content": "rice"},
+         {"subject": "again", "predicate": "eats", "content": "rice", "idempotency_key": "rice 1"},
+         {"subject": "again", "predicate": "drinks", "content": "tea"}]',
+       as_of => '2026-01-13Z'
+     ) as s
+     where s.ordinal <> 3 and s.ordinal <> 4 $$,
+  format(
+    $$ values (1::bigint, %1$L::uuid, false, null::uuid), (2, %1$L, false, null), (5, %1$L, false, null) $$,
+    :'tea_id'
+  ),
+  'a batch confirms what is known'
+);
+select results_eq(
+  $$ select f.content, f.validity, f.idempotency_key from memory.facts as f
+     where f.subject = 'again' order by f.content $$,
+  $$ values ('rice', 'active', 'rice 1'), ('tea', 'active', 'tea 1') $$,
+  'a fact that is stored again gets the idempotency key'
+);
+select is(
+  memory.store_fact('again', 'drinks', 'tea', idempotency_key => 'tea 1', as_of => '2026-01-14Z'),
+  :'tea_id', 'the idempotency key of a confirmation returns the confirmed fact'
+);
+select is(
+  memory_test.refusal(
+    '[{"subject": "again", "predicate": "sees", "content": "a", "idempotency_key": "sees"},
+      {"subject": "again", "predicate": "sees", "content": "b", "idempotency_key": "sees"}]'
+  ),
+  $$PM004 idempotency_key 'sees' was used for something else$$,
+  'an idempotency key stands for one content'
+);
+select isnt(
+  memory.store_fact('again', 'drinks', 'tea', importance => 3, as_of => '2026-01-15Z'),
+  :'tea_id', 'the same words with another importance supersede'
+);
+select isnt(
+  memory.store_fact(
+    'again', 'drinks', 'tea', importance => 3,
+    source_episode_id => memory.store_episode('Tea!', 'home', source_class => 'external'),
+    as_of => '2026-01-16Z'
+  ),
+  (select f.supersedes_id from memory.facts as f where f.subject = 'again' and f.importance = 3
+   order by f.created_at desc, f.id limit 1),
+  'the same words of another trust are another fact'
+);
 
 select * from finish();
 rollback;

@@ -59,4 +59,29 @@ comment on type memory.resolved_entity is
 'An entity that a name may refer to: its score (higher is better) and the kind of match: exact, '
 'alias, prefix or fuzzy.';
 
+create type memory.message_turn as (
+  ordinal bigint,
+  role text,
+  content text,
+  source_class text,
+  metadata jsonb,
+  created_at timestamptz,
+  identity jsonb
+);
+
+comment on type memory.message_turn is
+'An element of the store_messages argument: what it says, whose statement that is, when it was '
+'said, and what makes it the same turn when it is handed over again.';
+
+create type memory.stored_message as (
+  position bigint,
+  session_id uuid,
+  episode_id uuid,
+  is_new boolean
+);
+
+comment on type memory.stored_message is
+'A message that memory.store_messages stored: its position from 1, the session and episode that it '
+'is in, and whether it is new.';
+
 commit;

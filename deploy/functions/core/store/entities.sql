@@ -187,6 +187,26 @@ comment on function memory.entity_get(uuid) is
 'id.';
 grant execute on function memory.entity_get to memory_writer, memory_reader, memory_admin;
 
+create or replace function memory.merge_keys(
+  metadata jsonb,
+  changes jsonb
+)
+  returns jsonb
+  language sql
+  immutable
+  parallel safe
+  return case
+    when changes is null then metadata
+    else (metadata || changes)
+      - array(
+        select c.key from jsonb_each(changes) as c where c.value = 'null' -- noqa: RF03
+      )
+  end;
+
+comment on function memory.merge_keys(jsonb, jsonb) is
+'An object with the keys of another one, but without those that are null there. NULL changes '
+'nothing.';
+
 create or replace function memory.entity_update(
   entity_id uuid,
   canonical_name text default null,
@@ -232,7 +252,7 @@ begin
       using errcode = 'PM003', hint = 'Change the entity it was merged into.';
   end if;
   perform memory.check_object(
-    'merged metadata', v_entity.metadata || coalesce(entity_update.metadata, '{}')
+    'merged metadata', memory.merge_keys(v_entity.metadata, entity_update.metadata)
   );
 
   begin
@@ -240,7 +260,7 @@ begin
     set
       canonical_name = coalesce(v_name, e.canonical_name),
       aliases = coalesce(v_aliases, e.aliases),
-      metadata = e.metadata || coalesce(entity_update.metadata, '{}'),
+      metadata = memory.merge_keys(e.metadata, entity_update.metadata),
       updated_at = memory.next_state_at(e.updated_at, as_of)
     where e.tenant_id = v_tenant_id and e.id = entity_update.entity_id;
   exception when unique_violation then
@@ -252,7 +272,8 @@ $$;
 
 comment on function memory.entity_update(uuid, text, text[], jsonb, timestamptz) is
 'Changes an entity; NULL leaves a value unchanged. canonical_name and the list of aliases are '
-'replaced; the keys of metadata are merged into the existing ones. Returns whether the entity '
+'replaced; the keys of metadata are merged into the existing ones, and those with a JSON null are '
+'removed. Returns whether the entity '
 'exists. Errors: PM002 invalid argument, PM003 it was merged away, PM004 another entity has this '
 'name and type.';
 grant execute on function memory.entity_update to memory_writer;

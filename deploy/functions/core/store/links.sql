@@ -134,7 +134,15 @@ begin
   perform memory.check_word(
     'relation', relation, '{derived_from,supports,contradicts,supersedes,related_to}'
   );
-  if source_id is null or target_id is null or source_id = target_id then
+  if source_id is null or target_id is null then
+    raise exception '% is NULL',
+      concat_ws(
+        ' and ',
+        case when source_id is null then 'source_id' end,
+        case when target_id is null then 'target_id' end
+      )
+      using errcode = 'PM002', hint = 'Pass the ids of two memories as source_id and target_id.';
+  elsif source_id = target_id then
     raise exception 'a link needs two different memories'
       using errcode = 'PM002', hint = 'Pass the ids of two memories as source_id and target_id.';
   end if;

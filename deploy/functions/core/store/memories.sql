@@ -23,7 +23,19 @@ as $$
       replace(
         replace(
           replace(
-            replace(template, '{table}', format('memory.%I', t.table_name)),
+            replace(
+              replace(template, '{table}', format('memory.%I', t.table_name)),
+              '{observe}',
+              case
+                when exists (
+                  select from pg_attribute as a
+                  where a.attrelid = format('memory.%I', t.table_name)::regclass
+                    and a.attname = 'observed_at'
+                )
+                then 'observed_at = greatest(m.observed_at, renew_memory.observed_at),'
+                else ''
+              end
+            ),
             '{forget}', coalesce(t.forget_assignments, '')
           ),
           '{forgettable}', coalesce(t.forgettable_condition, '')
@@ -48,7 +60,8 @@ $$;
 
 comment on function memory.branch_by_type(text, text[]) is
 'The branches of a CASE over types of memories, from a template in which {table}, {state}, '
-'{forget} and {forgettable} stand for what memory.memory_types says of each.';
+'{observe}, {forget} and {forgettable} stand for what memory.memory_types and the columns say of '
+'each.';
 
 create or replace function memory.define_memory_function(
   signature text,
@@ -114,12 +127,14 @@ begin
   -- The stored confidence counts again from now on, so the fading mark is what the next sweep would
   -- make of it.
   perform memory.define_memory_function(
-    'renew_memory(settings memory.settings, memory_type text, memory_id uuid, as_of timestamptz)',
+    'renew_memory(settings memory.settings, memory_type text, memory_id uuid, observed_at timestamptz, '
+    'as_of timestamptz)',
     'void', 'volatile',
     'begin case memory_type ' || memory.branch_by_type(
       'update {table} as m
        set
          last_confirmed_at = greatest(m.last_confirmed_at, as_of),
+         {observe}
          updated_at = memory.next_state_at(m.updated_at, as_of),
          metadata = case
            when m.confidence >= settings.fading_threshold then m.metadata - ''status''
@@ -238,8 +253,9 @@ comment on function memory.memory_exists(text, text, uuid) is
 'Whether a memory exists, locked against deletion until the end of the transaction.';
 comment on function memory.lock_memory(text, text, uuid) is
 'Locks a memory against changes, and returns its lifecycle_state; NULL for an unknown one.';
-comment on function memory.renew_memory(memory.settings, text, uuid, timestamptz) is
-'Lets the decay of a memory start again at as_of, and a fading one recover.';
+comment on function memory.renew_memory(memory.settings, text, uuid, timestamptz, timestamptz) is
+'Lets the decay of a memory start again at as_of, and a fading one recover. It was observed at '
+'observed_at, or later; NULL says nothing of that.';
 comment on function memory.hide_memory(text, text, uuid, timestamptz) is
 'Makes a memory forgotten as of as_of, unless it is already.';
 comment on function memory.read_memory(text, text, uuid, timestamptz) is

@@ -191,7 +191,11 @@ begin
     validity = 'superseded',
     entity_id = entity_merge.target_entity_id,
     object_entity_id = case
-      when f.object_entity_id = source_entity_id then target_entity_id else f.object_entity_id
+      when f.entity_id in (source_entity_id, target_entity_id)
+        and f.object_entity_id in (source_entity_id, target_entity_id)
+      then null -- It would relate the entity to itself.
+      when f.object_entity_id = source_entity_id then target_entity_id
+      else f.object_entity_id
     end,
     metadata = f.metadata - 'status',
     valid_to = least(f.valid_to, greatest(f.valid_from, as_of)),
@@ -203,7 +207,11 @@ begin
       when f.entity_id = source_entity_id then target_entity_id else f.entity_id
     end,
     object_entity_id = case
-      when f.object_entity_id = source_entity_id then target_entity_id else f.object_entity_id
+      when f.entity_id in (source_entity_id, target_entity_id)
+        and f.object_entity_id in (source_entity_id, target_entity_id)
+      then null -- It would relate the entity to itself.
+      when f.object_entity_id = source_entity_id then target_entity_id
+      else f.object_entity_id
     end,
     updated_at = memory.next_state_at(f.updated_at, as_of)
   where f.tenant_id = v_tenant_id
@@ -260,12 +268,13 @@ $$;
 comment on function memory.entity_merge(uuid, uuid, timestamptz) is
 'Merges an entity, the source, into another one, the target, because both are the same. Facts '
 'about the source become facts about the target, and facts whose object is the source get the '
-'target as their object. Of two active facts with the same scope and predicate, the one with the '
-'higher confidence stays and supersedes the other; the target wins a tie. The target gets the '
-'names and metadata of the source but keeps its own values; the source stays as a tombstone. '
-'Returns counts of what changed (memory.entity_merges). Merges of the same entities wait for each '
-'other, in either direction. Errors: PM001 no such entity, PM002 the same entity twice, or too '
-'many names or too much metadata together, PM004 one of them was already merged away.';
+'target as their object; facts that relate the two to each other keep no object. Of two active '
+'facts with the same scope and predicate, the one with the higher confidence stays and supersedes '
+'the other; the target wins a tie. The target gets the names and metadata of the source but keeps '
+'its own values; the source stays as a tombstone. Returns counts of what changed '
+'(memory.entity_merges). Merges of the same entities wait for each other, in either direction. '
+'Errors: PM001 no such entity, PM002 the same entity twice, or too many names or too much '
+'metadata together, PM004 one of them was already merged away.';
 grant execute on function memory.entity_merge to memory_writer;
 
 create or replace function memory.entity_unmerge(
@@ -351,6 +360,7 @@ begin
       c.fact_id,
       bool_or(c.change = 'moved') as is_moved,
       bool_or(c.change = 'object') as is_object,
+      max(c.state_at) as state_at,
       bool_or(c.change = 'superseded' and f.updated_at = c.state_at and f.validity = 'superseded')
         as is_reactivated
     from memory.entity_merge_facts as c
@@ -367,6 +377,7 @@ begin
       end,
       object_entity_id = case
         when g.is_object and f.object_entity_id = v_target.id then v_source.id
+        when f.object_entity_id is null then (b.image ->> 'object_entity_id')::uuid
         else f.object_entity_id
       end,
       validity = case when g.is_reactivated then 'active' else f.validity end,
@@ -380,10 +391,17 @@ begin
     left join memory.memory_history as h
       on h.tenant_id = v_tenant_id and h.memory_type = 'fact' and h.memory_id = g.fact_id
         and h.known_to = o.updated_at
+    left join memory.memory_history as b -- before the merge
+      on b.tenant_id = v_tenant_id and b.memory_type = 'fact' and b.memory_id = g.fact_id
+        and b.known_to = g.state_at
     where f.tenant_id = v_tenant_id and f.id = g.fact_id
       and (
         g.is_moved and f.entity_id = v_target.id
-        or g.is_object and f.object_entity_id = v_target.id
+        or g.is_object
+          and (
+            f.object_entity_id = v_target.id
+            or f.object_entity_id is null and b.image ->> 'object_entity_id' is not null
+          )
       )
     returning f.id, g.is_moved, g.is_object, g.is_reactivated
   )

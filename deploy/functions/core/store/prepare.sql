@@ -156,6 +156,7 @@ create or replace function memory.prepare_fact()
 as $$
 declare
   v_rendered text;
+  v_source record;
 begin
   if new.validity = 'forgotten' then
     new.validity := 'retracted';
@@ -173,15 +174,13 @@ begin
   if tg_op = 'INSERT' then
     new.last_confirmed_at := coalesce(new.last_confirmed_at, new.created_at);
     new.updated_at := new.created_at;
+    new.observed_at := new.created_at;
     if new.source_episode_id is not null then
-      new.trust := memory.least_trust(
-        new.trust,
-        (
-          select e.source_class
-          from memory.episodes as e
-          where e.tenant_id = new.tenant_id and e.id = new.source_episode_id
-        )
-      );
+      select e.source_class, e.created_at into v_source
+      from memory.episodes as e
+      where e.tenant_id = new.tenant_id and e.id = new.source_episode_id;
+      new.trust := memory.least_trust(new.trust, v_source.source_class);
+      new.observed_at := coalesce(v_source.created_at, new.created_at);
     end if;
   elsif (
     (new.tenant_id, new.id, new.subject, new.predicate, new.content, new.created_at)
@@ -215,19 +214,18 @@ create or replace function memory.prepare_rule()
 as $$
 declare
   v_rendered text;
+  v_source record;
 begin
   if tg_op = 'INSERT' then
     new.last_confirmed_at := coalesce(new.last_confirmed_at, new.created_at);
     new.updated_at := new.created_at;
+    new.observed_at := new.created_at;
     if new.source_episode_id is not null then
-      new.trust := memory.least_trust(
-        new.trust,
-        (
-          select e.source_class
-          from memory.episodes as e
-          where e.tenant_id = new.tenant_id and e.id = new.source_episode_id
-        )
-      );
+      select e.source_class, e.created_at into v_source
+      from memory.episodes as e
+      where e.tenant_id = new.tenant_id and e.id = new.source_episode_id;
+      new.trust := memory.least_trust(new.trust, v_source.source_class);
+      new.observed_at := coalesce(v_source.created_at, new.created_at);
     end if;
   elsif (
     (new.tenant_id, new.id, new.created_at) is distinct from (old.tenant_id, old.id, old.created_at)

@@ -150,6 +150,11 @@ as $$
 declare
   v_bad text;
 begin
+  if jsonb_typeof(context_hints) is distinct from 'object' then
+    raise exception 'context_hints is not a JSON object'
+      using errcode = 'PM002',
+        hint = 'Pass hints such as {"topic": "mathematics", "mentioned_with": ["Ada"]}, or {}.';
+  end if;
   perform memory.check_object('context_hints', context_hints);
   select k.key into v_bad
   from jsonb_each(context_hints) as k
@@ -206,7 +211,19 @@ as $$
     select n.search_vector, length(n.search_vector) as terms
     from (
       (
-        select a.search_vector, a.created_at, a.id
+        -- The words of its own name are no topic, unless the hint has them.
+        select
+          ts_delete(
+            a.search_vector,
+            array(
+              select unnest(
+                tsvector_to_array(memory.to_search_vector(a.text_search_config, a.subject))
+              )
+              except
+              select unnest(hint_overlap.terms)
+            )
+          ) as search_vector,
+          a.created_at, a.id
         from memory.facts as a
         where a.tenant_id = hint_overlap.tenant_id and a.entity_id = e.entity_id
           and a.validity = 'active'
@@ -235,9 +252,10 @@ $$;
 
 comment on function memory.hint_overlap(text, uuid[], text[]) is
 'How close the facts about entities are to some terms (lexemes), 0..1: the highest Jaccard '
-'coefficient of the terms and those of an active fact whose subject or object is the entity. Reads '
-'the newest 500 facts of all entities together, equally many of each. Entities without overlap '
-'have no row.';
+'coefficient of the terms and those of an active fact whose subject or object is the entity; '
+'words of the subject that are not among the terms do not count if it is the entity. Reads the '
+'newest 500 facts of all entities together, equally many of each. Entities without overlap have '
+'no row.';
 
 create or replace function memory.entity_resolve(
   name text,

@@ -4,6 +4,208 @@ begin;
 
 set local role memory_owner;
 
+create or replace function memory.comes_late(
+  valid_from timestamptz,
+  known_from timestamptz,
+  known_at timestamptz,
+  as_of timestamptz
+)
+  returns boolean
+  language sql
+  stable
+  parallel safe
+  return coalesce(
+    nullif(valid_from, now()) < known_from and known_from <= greatest(as_of, known_at), false
+  );
+
+comment on function memory.comes_late(timestamptz, timestamptz, timestamptz, timestamptz) is
+'Whether a fact that is valid from valid_from is history beside the active one of its key, which '
+'is valid from known_from and was stored at known_at. What has not begun is a plan and does not '
+'count. What holds from the start of the transaction is never history, although another session '
+'that it waited for may have begun later.';
+
+create or replace function memory.repeats_fact(
+  known memory.fact_to_store,
+  again memory.fact_to_store
+)
+  returns boolean
+  language sql
+  immutable
+  parallel safe
+  return memory.collapse_whitespace(normalize((again).content, nfc))
+    = memory.collapse_whitespace(normalize((known).content, nfc))
+  and (again).object_entity_id is not distinct from (known).object_entity_id
+  and (again).valid_to is not distinct from (known).valid_to
+  and (again).importance in (5.0, (known).importance)
+  and (again).permanence in ('standard', (known).permanence)
+  and (again).confidence <= (known).confidence
+  and (again).tags <@ (known).tags
+  and (again).metadata <@ (known).metadata
+  and ((again).idempotency_key is null or (known).idempotency_key is null);
+
+comment on function memory.repeats_fact(memory.fact_to_store, memory.fact_to_store) is
+'Whether a fact says nothing that the known one of its key does not say: the same content but for '
+'blanks and Unicode composition, and no other importance, permanence, tag or the like than the '
+'known one or the default. It is for as long as that, and no surer of it. The known one can take '
+'over the idempotency key.';
+
+create or replace function memory.as_stored(fact memory.facts)
+  returns memory.fact_to_store
+  language sql
+  immutable
+  parallel safe
+  -- noqa: disable=RF01
+  return row(
+    fact.id, null, fact.subject, fact.predicate, fact.content, fact.importance, fact.permanence,
+    fact.scope, fact.tags, fact.entity_id, fact.object_entity_id, fact.confidence,
+    fact.source_butler, fact.source_episode_id, fact.metadata, null, fact.idempotency_key,
+    fact.valid_from, fact.valid_to
+  )::memory.fact_to_store;
+
+-- noqa: enable=RF01
+comment on function memory.as_stored(memory.facts) is
+'A fact as it came to store_fact, without its vector.';
+
+create or replace function memory.confirm_repeated(
+  tenant_id text,
+  fact_id uuid,
+  idempotency_key text,
+  source_episode_id uuid,
+  as_of timestamptz
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  if confirm_repeated.idempotency_key is not null then
+    begin
+      update memory.facts as f
+      set idempotency_key = confirm_repeated.idempotency_key
+      where f.tenant_id = confirm_repeated.tenant_id and f.id = fact_id;
+    exception when unique_violation then
+      perform memory.refuse_reused_key(confirm_repeated.idempotency_key);
+    end;
+  end if;
+  perform memory.renew_memory(
+    memory.current_settings(), 'fact', fact_id,
+    coalesce(
+      (
+        select e.created_at from memory.episodes as e
+        where e.tenant_id = confirm_repeated.tenant_id
+          and e.id = confirm_repeated.source_episode_id
+      ),
+      as_of
+    ),
+    as_of
+  );
+  insert into memory.memory_links
+    (tenant_id, source_type, source_id, target_type, target_id, relation)
+  select
+    confirm_repeated.tenant_id, 'fact', fact_id, 'episode', confirm_repeated.source_episode_id,
+    'derived_from'
+  where confirm_repeated.source_episode_id is not null
+  on conflict (tenant_id, source_type, source_id, target_type, target_id) do nothing;
+end;
+$$;
+
+comment on function memory.confirm_repeated(text, uuid, text, uuid, timestamptz) is
+'Confirms a fact that was stored again: its decay restarts at as_of, and it gets the idempotency '
+'key and a link to the episode, unless they are NULL. Errors: PM004 key used for something else.';
+
+create or replace function memory.trust_of_episode(
+  tenant_id text,
+  episode_id uuid
+)
+  returns text
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select memory.least_trust(
+    'user',
+    (
+      select e.source_class from memory.episodes as e
+      where e.tenant_id = trust_of_episode.tenant_id and e.id = episode_id
+    )
+  );
+$$;
+
+comment on function memory.trust_of_episode(text, uuid) is
+'The trust of a fact that is derived from an episode, or stated if that is NULL.';
+
+create or replace function memory.next_start(
+  tenant_id text,
+  scope text,
+  subject text,
+  entity_id uuid,
+  predicate text,
+  valid_from timestamptz
+)
+  returns timestamptz
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select min(f.valid_from)
+  from memory.facts as f
+  where f.tenant_id = next_start.tenant_id and f.scope = next_start.scope
+    and f.predicate = next_start.predicate and f.validity in ('active', 'superseded')
+    and (
+      f.entity_id = next_start.entity_id
+      or next_start.entity_id is null and f.entity_id is null and f.subject = next_start.subject
+    )
+    and f.valid_from > next_start.valid_from
+    and (f.valid_to > f.valid_from) is not false;
+$$;
+
+comment on function memory.next_start(text, text, text, uuid, text, timestamptz) is
+'When the next fact of a key after valid_from began, among those that were or are true; NULL for '
+'none.';
+
+create or replace function memory.end_earlier(
+  tenant_id text,
+  scope text,
+  subject text,
+  entity_id uuid,
+  predicate text,
+  starts timestamptz[],
+  as_of timestamptz
+)
+  returns void
+  language sql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  with earlier as (
+    select f.id, s.start
+    from memory.facts as f
+    cross join lateral (
+      select min(u.start) as start from unnest(starts) as u (start) where u.start >= f.valid_from
+    ) as s
+    where f.tenant_id = end_earlier.tenant_id and f.scope = end_earlier.scope
+      and f.predicate = end_earlier.predicate and f.validity = 'superseded'
+      and (
+        f.entity_id = end_earlier.entity_id
+        or end_earlier.entity_id is null and f.entity_id is null and f.subject = end_earlier.subject
+      )
+      and f.valid_to > s.start
+    order by f.id
+    for no key update of f
+  )
+  update memory.facts as f
+  set valid_to = e.start, updated_at = memory.next_state_at(f.updated_at, as_of)
+  from earlier as e
+  where f.tenant_id = end_earlier.tenant_id and f.id = e.id;
+$$;
+
+comment on function memory.end_earlier(
+  text, text, text, uuid, text, timestamptz[], timestamptz
+) is
+'Ends the superseded facts of a key where one that came late begins.';
+
 create or replace function memory.store_fact(
   subject text,
   predicate text,
@@ -38,10 +240,11 @@ declare
   v_predicate text := memory.collapse_whitespace(store_fact.predicate);
   v_scope text := memory.collapse_whitespace(store_fact.scope);
   v_valid_from timestamptz := coalesce(store_fact.valid_from, as_of);
+  v_valid_to timestamptz := store_fact.valid_to;
   v_version_id uuid;
   v_stored memory.facts;
+  v_active memory.facts; -- the active fact of the key
   v_validity text := 'active';
-  v_old_id uuid;
   v_id uuid;
 begin
   perform
@@ -55,7 +258,7 @@ begin
       'permanence', store_fact.permanence, '{permanent,stable,standard,volatile,ephemeral}'
     ),
     memory.check_tags(store_fact.tags),
-    memory.check_metadata(store_fact.metadata, '{status}'),
+    memory.check_metadata(store_fact.metadata, '{status,ended_by_run,ended_before}'),
     memory.check_idempotency_key(store_fact.idempotency_key),
     memory.check_write_time('as_of', as_of),
     memory.check_interval(v_valid_from, store_fact.valid_to);
@@ -98,30 +301,61 @@ begin
     end if;
   end if;
 
-  -- A fact whose validity has already ended supersedes nothing.
+  -- Two statements, one for each unique index. A fact whose validity has already ended supersedes
+  -- nothing.
   if store_fact.valid_to <= as_of then
     v_validity := 'superseded';
   elsif store_fact.entity_id is null then
-    select f.id into v_old_id
+    select f.* into v_active
     from memory.facts as f
     where f.tenant_id = v_tenant_id and f.scope = v_scope and f.subject = v_subject
       and f.predicate = v_predicate and f.entity_id is null and f.validity = 'active'
     for no key update;
   else
-    select f.id into v_old_id
+    select f.* into v_active
     from memory.facts as f
     where f.tenant_id = v_tenant_id and f.entity_id = store_fact.entity_id and f.scope = v_scope
       and f.predicate = v_predicate and f.validity = 'active'
     for no key update;
   end if;
-  if v_old_id is not null then
+  if memory.comes_late(v_valid_from, v_active.valid_from, v_active.created_at, as_of) then
+    v_validity := 'superseded';
+    v_valid_to := least(
+      store_fact.valid_to,
+      memory.next_start(
+        v_tenant_id, v_scope, v_subject, store_fact.entity_id, v_predicate, v_valid_from
+      )
+    );
+    perform memory.end_earlier(
+      v_tenant_id, v_scope, v_subject, store_fact.entity_id, v_predicate, array[v_valid_from], as_of
+    );
+    v_active := null;
+  elsif v_active.created_at <= as_of
+    and v_active.trust = memory.trust_of_episode(v_tenant_id, store_fact.source_episode_id)
+    and memory.repeats_fact(
+      memory.as_stored(v_active),
+      row(
+        null, null, v_subject, v_predicate, store_fact.content, store_fact.importance,
+        store_fact.permanence, v_scope, store_fact.tags, store_fact.entity_id,
+        store_fact.object_entity_id, store_fact.confidence, store_fact.source_butler,
+        store_fact.source_episode_id, store_fact.metadata, null, store_fact.idempotency_key,
+        v_valid_from, store_fact.valid_to
+      )::memory.fact_to_store
+    )
+  then
+    perform memory.confirm_repeated(
+      v_tenant_id, v_active.id, store_fact.idempotency_key, store_fact.source_episode_id, as_of
+    );
+    return v_active.id;
+  end if;
+  if v_active.id is not null then
     update memory.facts as f
     set
       validity = 'superseded',
       metadata = f.metadata - 'status',
       valid_to = least(f.valid_to, greatest(f.valid_from, v_valid_from)),
       updated_at = memory.next_state_at(f.updated_at, as_of)
-    where f.tenant_id = v_tenant_id and f.id = v_old_id;
+    where f.tenant_id = v_tenant_id and f.id = v_active.id;
   end if;
 
   insert into memory.facts (
@@ -134,10 +368,10 @@ begin
     v_tenant_id, v_subject, v_predicate, store_fact.content, store_fact.importance,
     store_fact.permanence, memory.decay_rate_of(store_fact.permanence), v_scope, store_fact.tags,
     store_fact.entity_id, store_fact.object_entity_id, store_fact.confidence,
-    store_fact.source_butler, store_fact.source_episode_id, v_old_id, v_validity,
+    store_fact.source_butler, store_fact.source_episode_id, v_active.id, v_validity,
     store_fact.metadata, store_fact.embedding, v_version_id,
     memory.text_search_config_of(v_tenant_id), store_fact.idempotency_key, as_of, as_of,
-    v_valid_from, store_fact.valid_to
+    v_valid_from, v_valid_to
   )
   on conflict (tenant_id, idempotency_key) where idempotency_key is not null do nothing
   returning id into v_id;
@@ -145,12 +379,12 @@ begin
     perform memory.refuse_reused_key(store_fact.idempotency_key);
   end if;
 
-  if v_old_id is not null or store_fact.source_episode_id is not null then
+  if v_active.id is not null or store_fact.source_episode_id is not null then
     insert into memory.memory_links
       (tenant_id, source_type, source_id, target_type, target_id, relation)
     select v_tenant_id, 'fact', v_id, l.target_type, l.target_id, l.relation
     from (values
-      ('fact', v_old_id, 'supersedes'),
+      ('fact', v_active.id, 'supersedes'),
       ('episode', store_fact.source_episode_id, 'derived_from')
     ) as l (target_type, target_id, relation)
     where l.target_id is not null;
@@ -266,7 +500,7 @@ begin
       'permanence' || w.whose, f.permanence, '{permanent,stable,standard,volatile,ephemeral}'
     ),
     memory.check_tags(f.tags, w.whose),
-    memory.check_metadata(f.metadata, '{status}', w.whose),
+    memory.check_metadata(f.metadata, '{status,ended_by_run,ended_before}', w.whose),
     case
       when f.source_butler is not null
       then memory.check_scope('source_butler' || w.whose, f.source_butler)
@@ -308,6 +542,15 @@ declare
   v_ids uuid[]; -- the id of each: its own or that of its idempotency key
   v_active_ids uuid[]; -- the active fact that each finds under its key
   v_superseded_ids uuid[]; -- what each supersedes, perhaps another fact of the batch
+  v_late bigint[] := '{}'::bigint []; -- those that are valid from before the active fact
+  v_repeated bigint[] := '{}'::bigint []; -- those that say what the active fact says
+  v_known memory.fact_to_store; -- the active fact of the key at hand
+  v_known_at timestamptz;
+  v_known_trust text;
+  v_new memory.fact_to_store;
+  v_new_trust text;
+  v_place bigint;
+  v_is_first boolean;
   v_reused text;
 begin
   perform memory.check_facts(v_facts);
@@ -373,53 +616,81 @@ begin
     from unnest(v_facts) with ordinality as f
     order by f.ordinality
   );
-  with active as (
-    select a.id
-    from memory.facts as a
-    where a.tenant_id = v_tenant_id and a.id = any (v_active_ids) and a.validity = 'active'
-    order by a.id
-    for no key update
-  )
+  perform
+  from memory.facts as a
+  where a.tenant_id = v_tenant_id and a.id = any (v_active_ids)
+  order by a.id
+  for no key update;
+
+  -- What store_fact would do with one after the other.
+  v_superseded_ids := array_fill(null::uuid, array[cardinality(v_facts)]);
+  for v_place, v_is_first in
+    select
+      f.ordinality,
+      row_number() over (partition by f.scope, f.anchor, f.predicate order by f.ordinality) = 1
+    from unnest(v_facts) with ordinality as f
+    where v_ids[f.ordinality] = f.id and (f.valid_to <= as_of) is not true
+    order by f.scope, f.anchor, f.predicate, f.ordinality
+  loop
+    v_new := v_facts[v_place];
+    if v_is_first then
+      v_known := null;
+      v_known_at := null;
+      if v_active_ids[v_place] is not null then
+        -- Unless it was forgotten in the meantime.
+        select (memory.as_stored(f)).* into v_known
+        from memory.facts as f
+        where f.tenant_id = v_tenant_id and f.id = v_active_ids[v_place] and f.validity = 'active';
+        select f.created_at, f.trust into v_known_at, v_known_trust
+        from memory.facts as f
+        where f.tenant_id = v_tenant_id and f.id = v_known.id;
+      end if;
+    end if;
+    v_new_trust := memory.trust_of_episode(v_tenant_id, v_new.source_episode_id);
+    if memory.comes_late(v_new.valid_from, v_known.valid_from, v_known_at, as_of) then
+      v_late := v_late || v_place;
+    elsif v_known_at <= as_of and v_known_trust = v_new_trust
+      and memory.repeats_fact(v_known, v_new)
+    then
+      v_repeated := v_repeated || v_place;
+      v_ids[v_place] := v_known.id;
+      v_known.idempotency_key := coalesce(v_known.idempotency_key, v_new.idempotency_key);
+    else
+      v_superseded_ids[v_place] := v_known.id;
+      v_known := v_new;
+      v_known_at := as_of;
+      v_known_trust := v_new_trust;
+    end if;
+  end loop;
+  -- The same idempotency key later in the batch means the confirmed fact, too.
+  v_ids := array(
+    select coalesce(v_ids[f.ordinality], v_ids[u.ordinality])
+    from unnest(v_facts) with ordinality as u
+    left join unnest(v_facts) with ordinality as f on f.id = v_ids[u.ordinality]
+    order by u.ordinality
+  );
+
   update memory.facts as f
   set
     validity = 'superseded',
     metadata = f.metadata - 'status',
-    valid_to = least(f.valid_to, greatest(f.valid_from, s.valid_from)),
+    valid_to = least(f.valid_to, greatest(f.valid_from, u.valid_from)),
     updated_at = memory.next_state_at(f.updated_at, as_of)
-  from active as a
-  join (
-    select distinct on (n.active_id) n.active_id, n.valid_from
-    from (
-      select v_active_ids[u.ordinality] as active_id, u.valid_from, u.ordinality
-      from unnest(v_facts) with ordinality as u
-    ) as n
-    order by n.active_id, n.ordinality
-  ) as s on s.active_id = a.id
-  where f.tenant_id = v_tenant_id and f.id = a.id;
-
-  -- The previous fact of the batch with the same key, otherwise the active fact, unless that was
-  -- forgotten in the meantime.
-  v_superseded_ids := array(
-    select case
-      when v_ids[f.ordinality] = f.id and (f.valid_to <= as_of) is not true
-      then coalesce(
-        lag(f.id) over (
-          partition by
-            v_ids[f.ordinality] = f.id, (f.valid_to <= as_of) is true, f.scope, f.anchor,
-            f.predicate
-          order by f.id
-        ),
-        (
-          select s.id
-          from memory.facts as s
-          where s.tenant_id = v_tenant_id and s.id = v_active_ids[f.ordinality]
-            and s.validity = 'superseded'
-        )
-      )
-    end
+  from unnest(v_facts) with ordinality as u
+  where f.tenant_id = v_tenant_id and f.id = any (v_active_ids)
+    and f.id = v_superseded_ids[u.ordinality];
+  perform memory.end_earlier(
+    v_tenant_id, l.scope, l.subject, l.entity_id, l.predicate, l.starts, as_of
+  )
+  from (
+    select
+      f.scope, min(f.subject collate "C") as subject, f.entity_id, f.predicate,
+      array_agg(f.valid_from order by f.ordinality) as starts
     from unnest(v_facts) with ordinality as f
-    order by f.ordinality
-  );
+    where f.ordinality = any (v_late)
+    group by f.scope, f.anchor, f.entity_id, f.predicate
+    order by f.scope, f.anchor, f.predicate
+  ) as l;
 
   insert into memory.facts (
     tenant_id, id, subject, predicate, content, importance, permanence, decay_rate, scope, tags,
@@ -431,28 +702,66 @@ begin
     v_tenant_id, n.id, n.subject, n.predicate, n.content, n.importance, n.permanence,
     memory.decay_rate_of(n.permanence), n.scope, n.tags, n.entity_id, n.object_entity_id,
     n.confidence, n.source_butler, n.source_episode_id, v_superseded_ids[n.ordinality],
-    case when n.has_ended or n.next_id is not null then 'superseded' else 'active' end, n.metadata,
-    n.embedding, case when n.embedding is not null then v_version_id end,
-    v_text_search_config, n.idempotency_key, as_of, as_of, n.valid_from,
     case
-      when n.has_ended then n.valid_to
-      when n.next_id is null then n.valid_to
-      else least(n.valid_to, greatest(n.valid_from, n.next_valid_from))
-    end
+      when n.has_ended or n.is_late or n.next_from is not null then 'superseded' else 'active'
+    end,
+    n.metadata, n.embedding, case when n.embedding is not null then v_version_id end,
+    v_text_search_config, n.idempotency_key, as_of, as_of, n.valid_from,
+    least(
+      n.valid_to,
+      case when n.next_from is not null then greatest(n.valid_from, n.next_from) end,
+      -- What was known of the key, and came earlier in the batch.
+      case
+        when n.is_late
+        then least(
+          memory.next_start(
+            v_tenant_id, n.scope, n.subject, n.entity_id, n.predicate, n.valid_from
+          ),
+          (
+            select min(e.valid_from)
+            from unnest(v_facts) with ordinality as e
+            where e.scope = n.scope and e.anchor = n.anchor and e.predicate = n.predicate
+              and v_ids[e.ordinality] = e.id and e.ordinality < n.ordinality
+              and e.valid_from > n.valid_from and (e.valid_to > e.valid_from) is not false
+          )
+        )
+      end,
+      case
+        when n.has_ended or n.is_late or n.next_from is not null
+        then (
+          select min(l.valid_from)
+          from unnest(v_late) as p (place)
+          cross join lateral unnest(v_facts[p.place:p.place]) as l
+          where l.scope = n.scope and l.anchor = n.anchor and l.predicate = n.predicate
+            and p.place > n.ordinality and l.valid_from >= n.valid_from
+        )
+      end
+    )
   from (
     select
       f.*,
       f.valid_to <= as_of is true as has_ended,
-      lead(f.id) over chain as next_id,
-      lead(f.valid_from) over chain as next_valid_from
+      f.ordinality = any (v_late) as is_late,
+      s.next_from
     from unnest(v_facts) with ordinality as f
+    left join (
+      select v_superseded_ids[u.ordinality] as id, u.valid_from as next_from
+      from unnest(v_facts) with ordinality as u
+    ) as s on s.id = f.id
     where v_ids[f.ordinality] = f.id
-    window chain as (
-      partition by f.scope, f.anchor, f.predicate, f.valid_to <= as_of is true order by f.id
-    )
   ) as n
   order by n.idempotency_key, n.id
   on conflict (tenant_id, idempotency_key) where idempotency_key is not null do nothing;
+
+  perform memory.confirm_repeated(
+    v_tenant_id, r.id, r.idempotency_key, r.source_episode_id, as_of
+  )
+  from (
+    select v_ids[f.ordinality] as id, f.idempotency_key, f.source_episode_id
+    from unnest(v_facts) with ordinality as f
+    where f.ordinality = any (v_repeated)
+    order by v_ids[f.ordinality], f.ordinality
+  ) as r;
 
   select f.idempotency_key into v_reused
   from unnest(v_facts) with ordinality as f
@@ -495,8 +804,9 @@ comment on function memory.store_facts(jsonb, uuid, timestamptz) is
 'numbers, of the version embedding_version_id), idempotency_key, valid_from and valid_to. A fact '
 'supersedes an earlier one of the batch with the same key. Returns for each, in order, its id, '
 'whether it is new, and what it superseded; a fact with a known idempotency_key keeps its first '
-'id. Events come in three groups: existing facts are superseded, new facts are created one after '
-'the other, their links are created. Errors: as store_fact; the message says which fact.';
+'id, and one that says what is known keeps the id of that fact. Events come in groups: existing '
+'facts are superseded, new facts are created one after the other, facts that are stored again are '
+'confirmed, links are created. Errors: as store_fact; the message says which fact.';
 grant execute on function memory.store_facts to memory_writer;
 
 create or replace function memory.lock_fact_key(

@@ -39,7 +39,10 @@ begin
     memory.check_tags(store_rule.tags),
     memory.check_metadata(
       store_rule.metadata,
-      '{status,forgotten,needs_inversion,harmful_reasons,original_content,inverted_from}'
+      '{
+        status,forgotten,needs_inversion,harmful_reasons,original_content,inverted_from,
+        ended_by_run
+      }'
     ),
     memory.check_idempotency_key(store_rule.idempotency_key),
     memory.check_write_time('as_of', as_of);

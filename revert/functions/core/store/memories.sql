@@ -8,7 +8,7 @@ drop function memory.resolved_state(text,text,uuid,timestamp with time zone);
 drop function memory.count_references(text[],uuid[],timestamp with time zone);
 drop function memory.read_memory(text,text,uuid,timestamp with time zone);
 drop function memory.hide_memory(text,text,uuid,timestamp with time zone);
-drop function memory.renew_memory(memory.settings,text,uuid,timestamp with time zone);
+drop function memory.renew_memory(memory.settings,text,uuid,timestamp with time zone,timestamp with time zone);
 drop function memory.lock_memory(text,text,uuid);
 drop function memory.memory_exists(text,text,uuid);
 drop function memory.created_at_of(text,text,uuid);

@@ -8,7 +8,7 @@ select
   'memory.created_at_of(text,text,uuid)'::regprocedure,
   'memory.memory_exists(text,text,uuid)'::regprocedure,
   'memory.lock_memory(text,text,uuid)'::regprocedure,
-  'memory.renew_memory(memory.settings,text,uuid,timestamp with time zone)'::regprocedure,
+  'memory.renew_memory(memory.settings,text,uuid,timestamp with time zone,timestamp with time zone)'::regprocedure,
   'memory.hide_memory(text,text,uuid,timestamp with time zone)'::regprocedure,
   'memory.read_memory(text,text,uuid,timestamp with time zone)'::regprocedure,
   'memory.count_references(text[],uuid[],timestamp with time zone)'::regprocedure,
