@@ -301,5 +301,8 @@ def _form(connection: psycopg.Connection[Any], check: str) -> tuple[str, str] | 
     row = connection.execute(
         "select pg_get_function_sqlbody(%s::regproc::oid)", (f"memory.is_{called[1]}",)
     ).fetchone()
-    matched = re.fullmatch(r"RETURN \(\w+ ~ '(.*)'::text\)", (row and row[0]) or "")
-    return (called[1], matched[1]) if matched else None
+    matched = re.fullmatch(r"RETURN \(\w+ ~ (.*)\)", (row and row[0]) or "")
+    if matched is None:
+        return None
+    [pattern] = connection.execute(f"select {matched[1]}".encode()).fetchone() or ("",)
+    return called[1], str(pattern)

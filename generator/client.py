@@ -193,6 +193,10 @@ def _call(
             is_expression,
             f"await self.query_topic({query}) if {is_expression} else {query}",
         )
+        if "mode" in names:
+            # The other modes look at words or links.
+            topic = f"({topic})" if " " in topic else topic
+            topic += ' if mode in (None, "hybrid", "semantic") else None'
         return f"list[{row}]", [
             f"call = partial(self._rows, {row}, {quoted}{passed})",
             f"return await self._with_vector(call, {topic}, embedding)",

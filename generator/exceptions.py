@@ -23,6 +23,8 @@ POSITIONAL = {
     "entity_neighbors": "max_depth max_results",
     "list_consolidation_runs": "butler",
     "mark_harmful": "reason",
+    "preview_batch": "butler",
+    "preview_proposals": "run_id",
     "rebuild_vector_indexes": "method",
     "reject_proposals": "positions",
     "requeue_episodes": "episode_ids",
@@ -31,6 +33,8 @@ POSITIONAL = {
 """Arguments with a default that may be passed by position: others only by name."""
 
 ARGUMENT_TYPES = {
+    "messages": "Sequence[dict[str, Any]]",
+    "observations": "Sequence[dict[str, Any]]",
     "permanence": "str",
     "relations": "Sequence[Relation]",
     "tags": "list[str]",
@@ -56,9 +60,11 @@ RENDERED_ARGUMENTS = {
 # What functions return
 
 RESULT_TYPES = {
-    "get_consolidation_context": "dict[str, list[dict[str, Any]]]",
+    "get_consolidation_answer": "str | None",
+    "get_consolidation_context": "dict[str, Any]",
     "get_entry": "dict[str, Any] | None",
     "get_memory": "dict[str, Any] | None",
+    "preview_batch": "dict[str, Any] | None",
     "visible_scope": "str | None",
 }
 
@@ -116,6 +122,7 @@ ROW_NAMES = {
     "list_entry_clusters": "EntryCluster",
     "list_scopes": "Scope",
     "list_tenants": "Tenant",
+    "list_turns": "Turn",
     "maybe_consolidate_entries": "EntryConsolidation",
     "mark_harmful": "MarkedRule",
     "mark_helpful": "MarkedRule",
@@ -129,6 +136,7 @@ ROW_NAMES = {
     "seal_events": "Seal",
     "store_episodes": "StoredEpisode",
     "store_facts": "StoredFact",
+    "store_observations": "StoredObservation",
     "undo_consolidation": "Undone",
     "update_entry": "UpdatedEntry",
     "vector_index_statements": "IndexStatement",
@@ -144,6 +152,8 @@ NULLABLE = {
     "Approval": "data_class user_id persona_id session_id reason used_at used_by revoked_at",
     "ChainProblem": "position event_id memory_type memory_id",
     "ClaimedEpisode": "session_id",
+    "DueButler": "leased_until next_try_at",
+    "Contradiction": "run_id position reason",
     "EmbeddingBacklog": "embedding_version_id model version oldest_at",
     "Entity": "merged_into",
     "EntryConsolidation": "run_id",
@@ -159,7 +169,7 @@ NULLABLE = {
     "Login": "tenant_id",
     "MemoryState": "position known_to event_type actor image problem",
     "Neighbor": "fact_id",
-    "Proposal": "memory_id key before after",
+    "Proposal": "memory_id key before after decided_at",
     "QueriedMemory": "entry_id title subject predicate entry_type category source version tier "
     "band expires_at last_referenced_at similarity keyword_score meaning words hops linked "
     "relevance",
@@ -179,10 +189,14 @@ NULLABLE = {
 NEVER_NULL = {"Event": "actor"}
 """Columns of tables that a trigger fills in."""
 
-LEFT_OUT = {"ConsolidationRun": "tenant_id", "Event": "tenant_id"}
+LEFT_OUT = {"ConsolidationRun": "tenant_id answer", "Event": "tenant_id"}
 """Columns that are not fields of a row."""
 
 FIELD_TYPES = {
+    "consolidation_categories": "list[str] | dict[str, list[str]]",
+    "consolidation_instructions": "str | dict[str, str]",
+    "consolidation_language": "str | dict[str, str]",
+    "consolidation_predicates": "list[str] | dict[str, list[str]]",
     "errors": "list[dict[str, Any]]",
     "keywords": "list[str]",
     "role": "TokenRole",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from generator.catalog import Catalog, Setting
-from generator.exceptions import SECTIONS, SETTING_PATHS, Section
+from generator.exceptions import FIELD_TYPES, SECTIONS, SETTING_PATHS, Section
 from generator.python import HEAD, attributes, formatted, in_markdown, literal
 
 CONFIG = "pymem/config_sections.py"
@@ -60,7 +60,8 @@ def write_config(catalog: Catalog) -> dict[str, str]:
 
 
 def _raw(pattern: str) -> str:
-    return f'r"{pattern}"' if '"' not in pattern else repr(pattern)
+    raw = f'r"{pattern}"' if '"' not in pattern else repr(pattern)
+    return raw if len(raw) <= 80 else f"{raw}  # noqa: E501"
 
 
 def _class(section: Section, catalog: Catalog, paths: dict[str, str]) -> str:
@@ -86,7 +87,9 @@ def _class(section: Section, catalog: Catalog, paths: dict[str, str]) -> str:
 
 
 def _field(setting: Setting) -> str:
-    kind = literal(setting.words) if setting.words else _TYPES[setting.type]
+    kind = FIELD_TYPES.get(setting.name) or (
+        literal(setting.words) if setting.words else _TYPES[setting.type]
+    )
     limits = [
         *([f"ge={setting.lowest}"] if setting.lowest else []),
         *([f"le={setting.highest}"] if setting.highest else []),
@@ -123,4 +126,7 @@ def _values(setting: Setting) -> str:
         return f"{unit}{setting.lowest} to {setting.highest}"
     if setting.form:
         return setting.form[0].replace("_", " ")
+    if setting.type == "jsonb":
+        kind = "texts" if isinstance(setting.default, list) else "text"
+        return f"{kind}, or a table with {kind} by butler"
     return {"boolean": "true, false", "text": "text"}.get(setting.type, setting.type)

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(190);
+select plan(193);
 
 -- What a statement writes to the audit stream, or the code of its error. The statement is undone,
 -- so each test starts from the same rows.
@@ -185,6 +185,8 @@ values
   array['episode_updated {"changed": ["last_consolidation_error", "last_error"]}']),
 ('episodes', $$next_consolidation_retry_at = '2026-01-02Z'$$,
   array['episode_updated {"changed": ["next_consolidation_retry_at"]}']),
+('episodes', $$consolidation_batch_limit = 2$$,
+  array['episode_updated {"changed": ["consolidation_batch_limit"]}']),
 ('episodes', $$expires_at = expires_at - interval '1 day'$$, array['episode_expired {}']),
 ('episodes', $$expires_at = expires_at + interval '1 day'$$,
   array['episode_updated {"changed": ["expires_at"]}']),
@@ -223,6 +225,7 @@ values
 ('facts', $$reference_count = reference_count + 1$$, '{}'),
 ('facts', $$last_referenced_at = '2026-01-02Z'$$, '{}'),
 ('facts', $$last_confirmed_at = '2026-01-02Z'$$, array['fact_confirmed {}']),
+('facts', $$observed_at = '2026-01-02Z'$$, array['fact_updated {"changed": ["observed_at"]}']),
 ('facts', $$trust = 'tool'$$, array['fact_updated {"changed": ["trust"]}']),
 ('facts', $$updated_at = '2026-01-02Z'$$, '{}'),
 ('facts', $$valid_from = '2026-01-02Z'$$, array['fact_updated {"changed": ["valid_from"]}']),
@@ -260,6 +263,7 @@ values
 ('rules', $$last_applied_at = '2026-01-02Z'$$, array['rule_updated {"changed": ["last_applied_at"]}']),
 ('rules', $$last_evaluated_at = '2026-01-02Z'$$, array['rule_updated {"changed": ["last_evaluated_at"]}']),
 ('rules', $$last_confirmed_at = '2026-01-02Z'$$, array['rule_confirmed {}']),
+('rules', $$observed_at = '2026-01-02Z'$$, array['rule_updated {"changed": ["observed_at"]}']),
 ('rules', $$trust = 'tool'$$, array['rule_updated {"changed": ["trust"]}']),
 ('rules', $$updated_at = '2026-01-02Z'$$, '{}'),
 ('rules', $$tags = '["a"]'$$, array['rule_updated {"changed": ["tags"]}']),
@@ -799,7 +803,8 @@ insert into memory.entities (tenant_id, id, canonical_name, entity_type, aliases
 values ('marked', '00000000-0000-0000-0000-000000000021', 'zebra', 'other', '{zebra}', '{"zebra": "zebra"}');
 select memory.store_fact('zebra', 'zebra', 'zebra', tags => '["zebra"]', scope => 'zebra',
   entity_id => '00000000-0000-0000-0000-000000000021', source_butler => 'zebra',
-  source_episode_id => :'marked_episode_id', metadata => '{"zebra": "zebra"}', idempotency_key => 'zebra')
+  source_episode_id => :'marked_episode_id', metadata => '{"zebra": "zebra"}', idempotency_key => 'zebra',
+  as_of => '2025-12-31Z')
 as marked_fact_id \gset
 select memory.store_fact('zebra', 'zebra', 'zebra2', scope => 'zebra',
   entity_id => '00000000-0000-0000-0000-000000000021', as_of => '2026-01-01Z') as marked_new_id \gset

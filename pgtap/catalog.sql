@@ -333,6 +333,7 @@ select results_eq(
      ('memory.boost_episodes(memory.fused_candidate[],memory.settings)'),
      ('memory.count_vectors(text)'),
      ('memory.exact_neighbors(text,vector,text,integer,double precision,timestamp with time zone)'),
+     ('memory.facts_with_terms(bigint[],text,integer)'),
      ('memory.filter_memories(memory.query_condition[],text[],text,boolean,memory.settings,'
       || 'timestamp with time zone)'),
      ('memory.find_dropped(text[],text,vector,text,integer,double precision,memory.settings,'
@@ -340,6 +341,7 @@ select results_eq(
      ('memory.find_memories(text[],text,text,vector,text,integer,double precision,double precision,text,'
       || 'boolean,boolean,memory.settings,timestamp with time zone)'),
      ('memory.find_names(text,text,text,boolean,integer)'),
+     ('memory.frequent_words(memory.corpus_size,tsquery[],text)'),
      ('memory.fuse_lists(text[],text,memory.keyword_query,vector,text,integer,double precision,integer,'
       || 'memory.settings,timestamp with time zone)'),
      ('memory.judge_candidates(memory.fused_candidate[],text,tstzmultirange,boolean,double precision,'
@@ -412,7 +414,7 @@ where t.name::text not in (
   'memory.memory_events', 'memory.transitions', 'memory.time_words', 'memory.memory_types', 'memory.sensitive_patterns', 'memory.fact_keys', 'memory.embedding_queue',
   'memory.staged_embeddings', 'memory.corpus_statistics', 'memory.corpus_deltas', 'memory.tombstones',
   'memory.memory_history', 'memory.event_chain', 'memory.event_chain_heads',
-  'memory.consolidation_runs', 'memory.consolidation_proposals',
+  'memory.consolidation_runs',
   'memory.entity_names', 'memory.entity_merges', 'memory.entity_merge_facts',
   'memory.entry_comparisons', 'memory.entry_merges', 'memory.entry_merge_members',
   'memory.entry_numbers', 'memory.entry_consolidations'

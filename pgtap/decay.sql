@@ -232,7 +232,7 @@ select is(
 -- Superseded and retracted facts
 
 select memory_test.a_fact('gone') as superseded_id \gset
-select memory_test.a_fact('gone') as retracted_id \gset
+select memory_test.a_fact('gone', 'volatile') as retracted_id \gset
 select memory.forget_memory('fact', :'retracted_id') \g /dev/null
 select memory.run_decay_sweep(memory_test.on_day(300)) \g /dev/null
 select is(

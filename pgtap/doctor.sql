@@ -528,11 +528,11 @@ select is(
 select memory.configure('{"consolidation_max_attempts": 1}') \g /dev/null
 select memory.fail_consolidation(c.run_id, 'no answer')
 from unnest('{work,gym}'::text[]) as b
-cross join lateral (select c.run_id from memory.claim_episodes(b) as c limit 1) as c \g /dev/null
+cross join lateral (select c.run_id from memory.claim_episodes(b, 1) as c limit 1) as c \g /dev/null
 select is(
   memory_test.found('consolidation'),
   array[
-    'warning dead_letter: given up after 1 attempt: 6 episodes',
+    'warning dead_letter: given up after 1 attempt: 2 episodes',
     'warning runs: the last three runs have failed',
     'info failed: failed and waiting for a retry: 3 episodes'
   ],
@@ -540,9 +540,10 @@ select is(
 );
 select memory.requeue_episodes() \g /dev/null
 select memory.configure('{"consolidation_review": true}') \g /dev/null
-select c.run_id as run from memory.claim_episodes('shop', as_of => now() + interval '1 minute') as c limit 1 \gset
+select c.run_id as run, c.episode_id as seen from memory.claim_episodes('shop', as_of => now() + interval '1 minute') as c limit 1 \gset
 select memory.apply_consolidation(
-  :'run', jsonb_build_object('new_rules', jsonb_build_array(jsonb_build_object('content', 'Offer tea')))
+  :'run',
+  jsonb_build_object('new_rules', jsonb_build_array(jsonb_build_object('content', 'Offer tea', 'evidence', jsonb_build_array(:'seen'))))
 ) \g /dev/null
 select is(
   memory_test.found('consolidation', memory_test.later(1.0 / 50)),
@@ -694,8 +695,8 @@ from (
   values
   ('{"weight_relevance": 0}'::jsonb, 'warning weight_relevance: recall ranks without regard to the query'),
   (
-    '{"expiry_threshold": 0.3}',
-    'warning expiry_threshold: nothing fades before it expires: expiry_threshold is 0.3, fading_threshold 0.2'
+    '{"expiry_threshold": 0.2}',
+    'warning expiry_threshold: nothing fades before it expires: expiry_threshold is 0.2, fading_threshold 0.2'
   ),
   ('{"expiry_threshold": 0, "fading_threshold": 0, "min_confidence": 0}', ''),
   (

@@ -49,15 +49,18 @@ insert into memory.consolidation_runs (tenant_id, id, butler, status, started_at
 values (
   'a', '00000000-0000-0000-0000-0000000000c1', 'home', 'proposed', now(), now(), now(), '[{"message": "Ada Lovelace is no UUID"}]'
 );
-insert into memory.consolidation_proposals (tenant_id, run_id, position, action, item)
+insert into memory.consolidation_proposals
+(tenant_id, run_id, position, action, item, key, memory_type, memory_id, content, reason, evidence, quotes, created_at)
 values
-('a', '00000000-0000-0000-0000-0000000000c1', 1, 'new_rule', '{"content": "Call Ada Lovelace"}'),
-('a', '00000000-0000-0000-0000-0000000000c1', 2, 'new_rule', '{"content": "Be brief"}');
+('a', '00000000-0000-0000-0000-0000000000c1', 1, 'new_rule', '{"content": "Call Ada Lovelace"}', '1', 'rule', null, 'Call Ada Lovelace', 'x', '{}', '{"Ada Lovelace called"}', now()),
+('a', '00000000-0000-0000-0000-0000000000c1', 2, 'new_rule', '{"content": "Be brief"}', '2', 'rule', null, 'Be brief', 'x', '{}', '{}', now()),
+('a', '00000000-0000-0000-0000-0000000000c1', 3, 'new_rule', '{"content": "Be calm"}', '3', 'rule', null, 'Be calm', 'x', array[:'source'::uuid], '{"I moved to Rome"}', now()),
+('a', '00000000-0000-0000-0000-0000000000c1', 4, 'confirmation', '{}', '4', 'fact', :'rome', 'Rome', 'x', '{}', '{}', now());
 
 select results_eq(
   $$ select v.table_name, v.column_name from memory.verify_erasure('Ada Lovelace') as v where v.remaining > 0 $$,
   $$ values
-     ('consolidation_proposals', 'item'), ('consolidation_runs', 'errors'), ('entities', 'aliases'), ('entities', 'canonical_name'), ('entities', 'metadata'), ('entity_names', 'name'),
+     ('consolidation_proposals', 'content'), ('consolidation_proposals', 'item'), ('consolidation_proposals', 'quotes'), ('consolidation_runs', 'errors'), ('entities', 'aliases'), ('entities', 'canonical_name'), ('entities', 'metadata'), ('entity_names', 'name'),
      ('entries', 'content'), ('entries', 'tags'), ('entries', 'title'), ('entries', 'user_id'), ('episodes', 'content'),
      ('episodes', 'metadata'), ('fact_keys', 'anchor'), ('facts', 'content'), ('facts', 'metadata'), ('facts', 'subject'),
      ('memory_history', 'image'), ('rule_applications', 'context'), ('rules', 'content') $$,
@@ -69,7 +72,7 @@ select results_eq(
   $$ values
      ('episodes', 3::bigint), ('facts', 5), ('rules', 1), ('entries', 3), ('entities', 1), ('rule applications', 1),
      ('states in the history', 3), ('keys of facts', 2), ('entities cleared of mentions', 1),
-     ('vectors of next turns', 1), ('traces of consolidation', 2) $$,
+     ('vectors of next turns', 1), ('traces of consolidation', 4) $$,
   'a dry run returns what would be erased'
 );
 select is(
@@ -115,7 +118,7 @@ select is(
 
 select results_eq(
   $$ select e.erased from memory.erase_subject('Ada Lovelace') as e $$,
-  $$ values (3::bigint), (5), (1), (3), (1), (1), (3), (2), (1), (1), (2) $$,
+  $$ values (3::bigint), (5), (1), (3), (1), (1), (3), (2), (1), (1), (4) $$,
   'an erasure erases what the dry run returned'
 );
 select is_empty(

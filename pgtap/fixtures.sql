@@ -77,3 +77,26 @@ create function memory_test.events_of(memory_id uuid)
   );
 
 select memory_test.as_tenant('a');
+
+-- An answer, with the whole batch as evidence of each element that names none.
+create function memory_test.cited(run_id uuid, output jsonb)
+  returns jsonb
+  language sql
+  stable
+as $$
+  select coalesce(jsonb_object_agg(l.key, e.items), '{}')
+  from jsonb_each(output) as l
+  cross join lateral (
+    select jsonb_agg(
+      case jsonb_typeof(i.item)
+        when 'object'
+        then jsonb_build_object('evidence', (
+          select r.episode_ids from memory.consolidation_runs as r where r.id = run_id
+        )) || i.item
+        else i.item
+      end
+      order by i.place
+    ) as items
+    from jsonb_array_elements(l.value) with ordinality as i (item, place)
+  ) as e;
+$$;

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(59);
+select plan(61);
 
 -- A rule of January 1 with a vector, marked on January 2: + is helpful, - is harmful.
 create function memory_test.a_rule(
@@ -70,6 +70,18 @@ select is(
 )
 from (values (1, null::jsonb), (2, '[]'), (3, '"x"')) as r (position, reasons)
 order by r.position;
+select is(
+  memory.inverted_content(
+    'Call before nine. .', '["It was a Sunday.", "it was a  Sunday", "They sleep long;", " ", "It was a Sunday"]'
+  ),
+  'ANTI-PATTERN: Do NOT Call before nine. This caused problems because: It was a Sunday; They sleep long',
+  'a warning has one full stop, and each reason once'
+);
+select is(
+  memory.inverted_content('Call before nine!', '["late"]'),
+  'ANTI-PATTERN: Do NOT Call before nine! This caused problems because: late',
+  'a warning keeps the mark that ends its rule'
+);
 select is(
   octet_length(memory.inverted_content(repeat('é', 524288), to_jsonb(array[repeat('x', 1024)]))), 1048576 - 1,
   'a warning that would be too long is cut between characters'

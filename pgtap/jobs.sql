@@ -20,7 +20,8 @@ where a.attrelid = 'memory.settings'::regclass and a.attname like '%\_schedule';
 
 select is_empty(
   $$ select s.value from unnest(array[
-       'off', '* * * * *', '0 3 * * *', '*/15 9-17 1,15 jan-mar Mon', '1 seconds', '59 seconds'
+       'off', '* * * * *', '0 3 * * *', '*/15 9-17 1,15 jan-mar Mon', '1 seconds', '59 seconds',
+       '59 23 31 12 7', '0-30/5,45 0 1 1 0', '00 03 */2 DEC sun-fri'
      ]) as s (value)
      where not memory.is_schedule(s.value) $$,
   'a schedule has five fields as in crontab, or is 1 to 59 seconds, or is off'
@@ -29,7 +30,9 @@ select is_empty(
   $$ select s.value from unnest(array[
        '', ' ', 'on', 'OFF', '* * * *', '* * * * * *', ' * * * * *', '* * * * * ', E'* * * * *\n', '*  * * * *',
        E'*\t* * * *', '0 seconds', '60 seconds', '1 second', '30 minutes', '@daily', '1 day',
-       '* * * * *; select 1', $a$' * * * *$a$
+       '* * * * *; select 1', $a$' * * * *$a$,
+       '99 99 * * *', '60 * * * *', '* 24 * * *', '* * 0 * *', '* * 32 * *', '* * * 13 *', '* * * 0 *',
+       '* * * * 8', '*/0 * * * *', '5/2 * * * *', '* * * mon *', '* * * * jan', '1, * * * *', '-1 * * * *'
      ]) as s (value)
      where memory.is_schedule(s.value) $$,
   'anything else is not a schedule'

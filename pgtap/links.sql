@@ -195,11 +195,11 @@ select throws_ok(
 );
 select throws_ok(
   format($$ select memory.create_link('fact', null, 'episode', %L, 'supports') $$, :'episode_id'),
-  'PM002', 'a link needs two different memories', 'a link without a source is refused'
+  'PM002', 'source_id is NULL', 'a link without a source is refused'
 );
 select throws_ok(
   format($$ select memory.create_link('fact', %L, 'episode', null, 'supports') $$, :'fact_id'),
-  'PM002', 'a link needs two different memories', 'a link without a target is refused'
+  'PM002', 'target_id is NULL', 'a link without a target is refused'
 );
 select throws_ok(
   format($$ select memory.create_link('fact', %L, 'fact', %L, 'related_to') $$, :'fact_id', :'fact_id'),

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(55);
+select plan(57);
 
 -- Bob and Robert turn out to be the same person.
 
@@ -282,6 +282,40 @@ select lives_ok(
 select is(
   (select f.entity_id from memory.facts as f where f.id = :'a_knows'), :'ada'::uuid,
   'undoing a chain of merges returns facts to their first entity'
+);
+
+-- Facts that relate the two to each other
+
+select memory.entity_create('Saul', 'person', as_of => '2026-05-01Z') as saul \gset
+select memory.entity_create('Paul', 'person', as_of => '2026-05-01Z') as paul \gset
+select memory.store_fact('Saul', 'knows', 'Paul', entity_id => :'saul', object_entity_id => :'paul', as_of => '2026-05-01Z') as s_knows \gset
+select memory.store_fact('Paul', 'hears of', 'Saul', entity_id => :'paul', object_entity_id => :'saul', as_of => '2026-05-01Z') as p_hears \gset
+select memory.store_fact('Saul', 'meets', 'Paul', entity_id => :'saul', object_entity_id => :'paul', confidence => 0.5, as_of => '2026-05-01Z') as s_meets \gset
+select memory.store_fact('Paul', 'meets', 'Ada', entity_id => :'paul', object_entity_id => :'ada', as_of => '2026-05-01Z') as p_meets \gset
+select memory.entity_merge(:'saul', :'paul', '2026-05-02Z') \g /dev/null
+select results_eq(
+  format(
+    $$ select f.predicate, f.validity, f.entity_id, f.object_entity_id
+       from memory.facts as f where f.id in (%L, %L, %L) order by 1 $$, :'s_knows', :'p_hears', :'s_meets'
+  ),
+  format(
+    $$ values ('hears of', 'active', %1$L::uuid, null::uuid), ('knows', 'active', %1$L, null),
+         ('meets', 'superseded', %1$L, null) $$, :'paul'
+  ),
+  'no fact relates the merged entity to itself'
+);
+select memory.entity_unmerge(:'saul', '2026-05-03Z') \g /dev/null
+select is(
+  (
+    select jsonb_agg(jsonb_build_array(f.predicate, f.validity, f.entity_id, f.object_entity_id) order by f.predicate)
+    from memory.facts as f where f.id in (:'s_knows', :'p_hears', :'s_meets')
+  ),
+  jsonb_build_array(
+    jsonb_build_array('hears of', 'active', :'paul'::uuid, :'saul'::uuid),
+    jsonb_build_array('knows', 'active', :'saul'::uuid, :'paul'::uuid),
+    jsonb_build_array('meets', 'active', :'saul'::uuid, :'paul'::uuid)
+  ),
+  'unmerging relates the two to each other again'
 );
 
 -- Bounds

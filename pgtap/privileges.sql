@@ -31,7 +31,7 @@ values
   '{memory_admin,memory_reader,memory_search,memory_worker,memory_writer}',
   '{truncate_utf8,collapse_whitespace,fold_text,preprocess_search_query,days_between,effective_confidence,recency_score,rrf_score,
     relevance_score,composite_score,fold_words,words_of,tells_update,asks_present,read_period,
-    confidence_tier,retention_band,retention_priority}'
+    confidence_tier,tier_range,retention_band,retention_priority}'
 ),
 -- the audit stream and provenance
 ('{memory_admin,memory_reader,memory_writer}', '{list_events,get_links,list_related,list_contradictions,
@@ -41,7 +41,7 @@ values
 -- agents and applications
 (
   '{memory_writer}',
-  '{store_episode,store_episodes,store_fact,store_facts,store_rule,create_link,entity_create,entity_update,entity_merge,entity_unmerge,get_memory,confirm_memory,forget_memory,
+  '{store_episode,store_episodes,store_messages,list_turns,store_observations,store_fact,store_facts,store_rule,create_link,entity_create,entity_update,entity_merge,entity_unmerge,get_memory,confirm_memory,forget_memory,
     restore_memory,recall,
     create_entry,update_entry,delete_entry,archive_entry,rate_entry,get_entry,import_entries}'
 ),
@@ -63,12 +63,12 @@ values
 ('{memory_admin,memory_reader,memory_worker,memory_writer}', '{asymmetric_score,decayed_state}'),
 ('{memory_worker}', '{list_tenants,run_decay_sweep,run_decay_sweep_all_tenants,run_episode_cleanup,
   run_rule_hygiene,run_entry_upkeep,maybe_consolidate_entries,seal_events}'),
-('{memory_worker,memory_writer}', '{consolidate_entries,list_entry_clusters,undo_entry_merge}'),
+('{memory_worker,memory_writer}', '{consolidate_entries,list_entry_clusters,undo_entry_merge,list_unsummarized_merges,summarize_entry_merge}'),
 ('{memory_admin}', '{revert_inversion,erase_subject,verify_erasure,accept_proposals,reject_proposals}'),
-('{memory_worker}', '{list_due_consolidations,claim_episodes,extend_lease,release_run,get_consolidation_context,apply_consolidation,
-  fail_consolidation}'),
-('{memory_admin,memory_worker}', '{requeue_episodes,undo_consolidation}'),
-('{memory_admin,memory_reader,memory_worker}', '{list_consolidation_runs,preview_proposals}'),
+('{memory_worker}', '{list_due_consolidations,claim_episodes,extend_lease,get_consolidation_context,apply_consolidation,
+  fail_consolidation,preview_batch}'),
+('{memory_admin,memory_worker}', '{requeue_episodes,requeue_run,release_run,undo_consolidation}'),
+('{memory_admin,memory_reader,memory_worker}', '{list_consolidation_runs,get_consolidation_answer,preview_proposals}'),
 ('{memory_owner}', '{tenants_with_memories}'),
 
 -- embeddings
@@ -88,11 +88,11 @@ values
 -- shared between the two owners
 ('{memory_search}', '{pair_characters,reads_accents,prepare_words,fold_vector,accented_words,read_words,query_vector,query_lexemes,
     any_lexeme,every_word,hash_terms,search_terms,tag_terms,fold_label,fold_labels,fold_each_label,read_phrase,has_literals,term_frequency,corpus_sizes,normalize_name,fold_name,name_terms,
-    is_in_scope,recency_of,one_lexeme,inverse_document_frequency,saturate_frequency,meaning_score,words_score,weigh_evidence,required_evidence,required_relevance,
+    is_in_scope,is_known_to,recency_of,one_lexeme,inverse_document_frequency,saturate_frequency,meaning_score,words_score,weigh_evidence,required_evidence,required_relevance,
     vector_index_name,band_of_entry}'),
 ('{memory_owner}', '{find_memories,list_candidates,judge_candidates,boost_episodes,find_dropped,find_names,read_query,exact_neighbors,approximate_neighbors,nearest_neighbors,
     use_approximate_index,vector_index,largest_tenant_size,count_vectors,filter_memories,
-    weigh_among,list_aged,tagged_entries}');
+    weigh_among,list_aged,tagged_entries,facts_with_terms}');
 
 create view memory_test.decided as
 select f.name, r.role

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(61);
+select plan(64);
 
 insert into memory.entities (tenant_id, id, canonical_name, entity_type, aliases)
 values
@@ -197,8 +197,16 @@ select memory.store_fact('Anna', 'works on', 'quantum computing at the institute
 select memory.store_fact('Anna', 'likes', 'gardens', entity_id => '00000000-0000-0000-0000-0000000000a8') \g /dev/null
 select is(
   memory_test.resolved('anna', 'person', '{"topic": "gardens of quantum computers"}'),
-  '{Anna exact 106.6667,Anna Schmidt alias 80,Johanna alias 80,Hannah Arendt prefix 50}',
-  'facts that share words with the topic add to the score: 2 of 6 words, a third of 20'
+  '{Anna exact 108,Anna Schmidt alias 80,Johanna alias 80,Hannah Arendt prefix 50}',
+  'facts that share words with the topic add to the score: 2 of 5 words but its name, 8 of 20'
+);
+select is(
+  (memory_test.resolved('anna', 'person', '{"topic": "works on quantum computing at the institute"}'))[1],
+  'Anna exact 120', 'a topic of the same words adds 20'
+);
+select is(
+  (memory_test.resolved('anna', 'person', '{"topic": "Anna works on quantum computing at the institute"}'))[1],
+  'Anna exact 120', 'a topic with the name adds no less'
 );
 select is(
   memory_test.resolved('anna', 'organization', '{"mentioned_with": ["Anna", "gardens"]}'),
@@ -231,6 +239,10 @@ select throws_ok(
 select throws_ok(
   $$ select memory.entity_resolve('a', context_hints => '{"tenant_id": "b"}') $$, 'PM002',
   'context_hints have an invalid key or value: ''tenant_id''', 'unknown hints are refused'
+);
+select throws_ok(
+  $$ select memory.entity_resolve('a', context_hints => null) $$, 'PM002',
+  'context_hints is not a JSON object', 'no hints are an empty object'
 );
 
 -- Which entities are found

@@ -437,7 +437,7 @@ select memory.store_rule(
   'Full', metadata => jsonb_build_object('k', repeat('x', 65500)), as_of => '2026-01-01Z'
 ) as full_id \gset
 select lives_ok(
-  format($$ select memory.mark_harmful(%L, repeat(E'\x01', 1024)) from generate_series(1, 20) $$, :'full_id'),
+  format($$ select memory.mark_harmful(%L, 'x' || repeat(E'\x01', 1023)) from generate_series(1, 20) $$, :'full_id'),
   'reasons fit next to the most metadata that a caller may store'
 );
 select throws_ok(

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(74);
+select plan(78);
 
 -- The error code of a statement, or none. The statement is undone.
 create function memory_test.code_of(statement text)
@@ -27,6 +27,8 @@ create function memory_test.other_value(
   language sql
   return case
     when setting = 'entry_merge_similarity' then '0.95'
+    when jsonb_typeof(value) = 'array' then '{"*": ["a", "b"], "home": []}'
+    when setting in ('consolidation_instructions', 'consolidation_language') then '{"home": "a"}'
     when jsonb_typeof(value) = 'boolean' then to_jsonb(not value::boolean)
     when jsonb_typeof(value) = 'number' and value::numeric > 1 then to_jsonb(value::numeric - 1)
     when value = '0' then '0.5'
@@ -54,6 +56,7 @@ create function memory_test.other_value(
       when 'rule_hygiene_schedule' then 'off'
       when 'event_seal_schedule' then 'off'
       when 'consolidation_max_permanence' then 'standard'
+      when 'consolidation_supersedes' then 'review'
       when 'rule_effectiveness' then 'asymmetric'
       else 'no other value known'
     end)
@@ -123,7 +126,10 @@ select is(
     "context_entries_share": 0.2, "context_recent_episodes": false, "context_entries": false,
     "episode_max_entries": 10000, "episode_pending_grace_days": 0,
     "consolidation_interval_hours": 6, "consolidation_episode_threshold": 100, "consolidation_batch_size": 50, "consolidation_lease_minutes": 15,
-    "consolidation_max_attempts": 5, "consolidation_max_permanence": "stable", "consolidation_review": false, "consolidation_max_confidence": 0.8,
+    "consolidation_batch_tokens": 6000, "consolidation_answer_octets": 65536, "consolidation_answer_days": 30,
+    "consolidation_instructions": "", "consolidation_language": "", "consolidation_categories": [], "consolidation_predicates": [],
+    "consolidation_max_attempts": 5, "consolidation_max_permanence": "stable", "consolidation_review": false, "consolidation_supersedes": "same_trust",
+    "consolidation_proposal_days": 90, "consolidation_max_confidence": 0.8,
     "rule_effectiveness": "by_outcome", "rule_helpful_confirms": false,
     "rule_established_successes": 5, "rule_established_effectiveness": 0.6,
     "rule_proven_successes": 15, "rule_proven_effectiveness": 0.8, "rule_proven_age_days": 30,
@@ -273,8 +279,24 @@ select is_empty(
      where k.key <> 'tenant_id'
        and memory_test.code_of(
          format('select memory.configure(%L)', jsonb_build_object(k.key, null))
-       ) <> 'PM002' $$,
-  'no setting can be set to NULL'
+       ) <> 'none' $$,
+  'every setting can be set to NULL'
+);
+select memory.configure('{"retrieval_limit": 7, "rrf_k": 31, "time_zone": "Europe/Rome"}') \g /dev/null
+select memory.configure('{"retrieval_limit": null, "time_zone": null}') \g /dev/null
+select is(
+  (select to_jsonb(s) - 'tenant_id' from memory.current_settings() as s),
+  (
+    select to_jsonb(d) - 'tenant_id' || '{"rrf_k": 31}'
+    from memory.default_settings('a') as d
+  ),
+  'NULL sets a setting back to its default, and leaves others alone'
+);
+select throws_ok(
+  $$ select memory.configure('{"fading_threshold": 0.04}') $$, 'PM002',
+  'a setting is out of range: new row for relation "settings" violates check constraint '
+  '"settings_fading_before_expiry"',
+  'memories cannot expire before they fade'
 );
 select is_empty(
   $$ select k.key from jsonb_object_keys(to_jsonb(memory.default_settings('a'))) as k (key)
@@ -286,11 +308,11 @@ select is_empty(
 );
 select is_empty(
   $$ select d.key from jsonb_each(to_jsonb(memory.default_settings('a'))) as d
-     where d.key <> 'tenant_id'
+     where d.key not in ('tenant_id', 'consolidation_instructions', 'consolidation_language')
        and memory_test.code_of(
          format('select memory.configure(%L)', jsonb_build_object(d.key, 'many'))
        ) <> 'PM002' $$,
-  'no setting accepts an arbitrary word'
+  'no setting but two for the prompt accepts an arbitrary word'
 );
 select is_empty(
   $$ select d.key, n.value from jsonb_each(to_jsonb(memory.default_settings('a'))) as d,
@@ -384,8 +406,8 @@ select is_empty(
        ('{"recency_half_life_days": 0.001}'), ('{"recency_half_life_days": 100000}'),
        ('{"exact_scan_limit": 0}'), ('{"exact_scan_limit": 2147483647}'),
        ('{"entry_merge_similarity": 0.5}'), ('{"entry_merge_similarity": 1}'),
-       ('{"fading_threshold": 0}'), ('{"fading_threshold": 1}'),
-       ('{"expiry_threshold": 0}'), ('{"expiry_threshold": 1}'),
+       ('{"fading_threshold": 0, "expiry_threshold": 0}'), ('{"fading_threshold": 1}'),
+       ('{"expiry_threshold": 0}'), ('{"expiry_threshold": 1, "fading_threshold": 1}'),
        ('{"episode_ttl_days": 0.001}'), ('{"episode_ttl_days": 100000}'),
        ('{"entry_decay_rate": 0}'), ('{"entry_decay_rate": 100}'),
        ('{"context_token_budget": 5}'), ('{"context_token_budget": 1000000}'),
@@ -445,9 +467,9 @@ select throws_ok(
   $$ select memory.configure('{"text_search_config": "klingon"}') $$,
   'PM002', $$unknown text search configuration 'klingon'$$, 'an unknown text search configuration is refused'
 );
-select throws_ok(
-  $$ select memory.configure('{"text_search_config": null}') $$,
-  'PM002', 'unknown text search configuration NULL', 'a NULL text search configuration is refused'
+select is(
+  (memory.configure('{"text_search_config": null}')).text_search_config,
+  (memory.default_settings('a')).text_search_config, 'NULL means the default text search configuration'
 );
 select throws_ok(
   $$ select memory.configure('{"text_search_config": "pg_catalog.english"}') $$, 'PM002', null,
@@ -468,7 +490,7 @@ select throws_ok(
 );
 select is_empty(
   $$ select z.time_zone
-     from unnest('{Berlin,CEST,+02:00,EST5EDT4,posix/Europe/Berlin,localtime,"UTC ",NULL,"null"}'::text[])
+     from unnest('{Berlin,CEST,+02:00,EST5EDT4,posix/Europe/Berlin,localtime,"UTC ","null"}'::text[])
        as z (time_zone)
      where memory_test.code_of(
        format('select memory.configure(%L)', jsonb_build_object('time_zone', z.time_zone))
@@ -501,8 +523,8 @@ from (values
     $$unknown time_zone: 'Mars': Pass time_zone as an IANA time zone name, such as Europe/Berlin or UTC.$$
   ),
   (
-    2, null,
-    'unknown time_zone: NULL: Pass time_zone as an IANA time zone name, such as Europe/Berlin or UTC.'
+    2, '',
+    'unknown time_zone: '''': Pass time_zone as an IANA time zone name, such as Europe/Berlin or UTC.'
   )
 ) as z (position, time_zone, refusal)
 order by z.position;
@@ -648,6 +670,18 @@ select is(
   'a setting is out of range: new row for relation "settings" violates check constraint '
   '"settings_rrf_k_check": CHECK (((rrf_k >= 1) AND (rrf_k <= 10000)))',
   'the hint of a value out of range is the range'
+);
+select matches(
+  memory_test.hint_of('{"context_facts_share": 0.9, "context_rules_share": 0.9}'),
+  ': Make context_facts_share, .* add up to at most 1\.$',
+  'the hint of shares that add up to more says what to do'
+);
+select matches(
+  memory_test.hint_of(
+    '{"weight_relevance": 0, "weight_importance": 0, "weight_recency": 0, "weight_confidence": 0}'
+  ),
+  ': Make at least one of weight_relevance, .* greater than 0\.$',
+  'the hint of weights of zero says what to do'
 );
 select is(
   memory_test.hint_of('{"rrf_k": "many"}'),

@@ -80,7 +80,7 @@ select throws_ok(
 
 -- Views of the dashboards
 
-select memory.store_fact('Ada', 'mood', 'well', source_butler => 'home') as well \gset
+select memory.store_fact('Ada', 'mood', 'well', source_butler => 'home', as_of => now() - interval '10 days') as well \gset
 select memory.store_fact('Ada', 'mood', 'ill', permanence => 'ephemeral', as_of => now() - interval '10 days') as ill \gset
 select memory_test.a_login('stats_reader', 'a', 'memory_reader');
 select memory_test.a_login('stats_stranger', 'b', 'memory_reader');

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(161);
+select plan(163);
 
 -- truncate_utf8
 
@@ -83,8 +83,21 @@ select is_empty(
 select is_empty(
   $$ select to_hex(i) from generate_series(1, 65535) as i
      where i not between 55296 and 57343
-       and memory.is_blank(chr(i)) <> (memory.collapse_whitespace(chr(i)) = '') $$,
+       and memory.collapse_whitespace(chr(i)) = '' and not memory.is_blank(chr(i)) $$,
   'a text is blank if collapse_whitespace leaves nothing of it'
+);
+select is_empty(
+  $$ select to_hex(c) from unnest(array[
+       1, 27, 127, 173, 847, 1564, 4447, 6068, 6158, 8203, 8204, 8205, 8206, 8238, 8288, 8294, 10240, 12644,
+       65024, 65279, 65440, 917536
+     ]) as c
+     where not memory.is_blank(chr(c)) or not memory.is_blank(chr(c) || ' ' || chr(8203)) $$,
+  'characters without a glyph are blank'
+);
+select is_empty(
+  $$ select to_hex(c) from unnest(array[33, 161, 769, 8210, 8364, 12353, 65533, 128512]) as c
+     where memory.is_blank(chr(c)) $$,
+  'punctuation, marks and emoji are not blank'
 );
 select results_eq(
   $$ select memory.is_blank(t) from unnest(array['', E' \n\u3000', E' \n\u3000x', 'x ', null]) with ordinality as s (t, n)

@@ -22,6 +22,7 @@ values
 ('episode', 'lifecycle_state', 'failed', 'dead_letter', 'episode_dead_lettered'),
 ('episode', 'lifecycle_state', 'failed', 'pending', 'episode_requeued'),
 ('episode', 'lifecycle_state', 'dead_letter', 'pending', 'episode_requeued'),
+('episode', 'lifecycle_state', 'consolidated', 'pending', 'episode_requeued'),
 ('episode', 'lifecycle_state', 'pending', '[*]', 'episode_deleted'),
 ('episode', 'lifecycle_state', 'consolidated', '[*]', 'episode_deleted'),
 ('episode', 'lifecycle_state', 'failed', '[*]', 'episode_deleted'),

@@ -28,6 +28,7 @@ create table memory.episodes (
   last_consolidation_error text check (octet_length(last_consolidation_error) <= 8192),
   last_error text generated always as (last_consolidation_error) stored,
   next_consolidation_retry_at timestamptz,
+  consolidation_batch_limit integer check (consolidation_batch_limit >= 1),
   lifecycle_state text generated always as (consolidation_status) stored,
   created_at timestamptz not null default now(),
   last_referenced_at timestamptz,
@@ -122,6 +123,8 @@ comment on column memory.episodes.consolidated is
 comment on column memory.episodes.consolidation_status is
 'pending, consolidated, failed (due for a retry) or dead_letter.';
 comment on column memory.episodes.consolidation_attempts is 'Failed attempts to consolidate it.';
+comment on column memory.episodes.consolidation_batch_limit is
+'Largest batch that it may be part of, since a batch with it has failed; NULL: no limit.';
 comment on column memory.episodes.retry_count is 'Same as consolidation_attempts.';
 comment on column memory.episodes.last_error is 'Same as last_consolidation_error.';
 comment on column memory.episodes.lifecycle_state is

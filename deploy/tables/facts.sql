@@ -41,6 +41,7 @@ create table memory.facts (
   created_at timestamptz not null default now(),
   last_referenced_at timestamptz,
   last_confirmed_at timestamptz,
+  observed_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   valid_from timestamptz not null default now(),
   valid_to timestamptz,
@@ -80,10 +81,13 @@ create table memory.facts (
   -- The clock of a client may be up to a day ahead.
   constraint facts_times_check check (
     least(
-      created_at, last_referenced_at, last_confirmed_at, updated_at, valid_from, valid_to
+      created_at, last_referenced_at, last_confirmed_at, observed_at, updated_at, valid_from,
+      valid_to
     ) > '-infinity'
     and greatest(updated_at, valid_from, valid_to) < 'infinity'
-    and greatest(created_at, last_referenced_at, last_confirmed_at) <= now() + interval '1 day'
+    and greatest(
+      created_at, last_referenced_at, last_confirmed_at, observed_at
+    ) <= now() + interval '1 day'
   )
 ) with (fillfactor = 75);
 
@@ -182,6 +186,9 @@ comment on column memory.facts.scope is
 comment on column memory.facts.reference_count is 'How often recall or get has returned it.';
 comment on column memory.facts.last_confirmed_at is
 'When its decay starts; storing counts as the first confirmation.';
+comment on column memory.facts.observed_at is
+'When what it says was last observed: the time of the episode it was derived from, otherwise when '
+'it was stored; a confirmation raises it. Consolidation supersedes it by newer evidence only.';
 comment on column memory.facts.updated_at is
 'When its current state began, counters aside, by the clock of the caller (as_of). Earlier states '
 'are in memory.memory_history.';
@@ -191,7 +198,8 @@ comment on column memory.facts.valid_to is
 'When it stopped being true; NULL while it holds. A successor ends it at its own valid_from.';
 comment on column memory.facts.tags is 'JSON array of labels.';
 comment on column memory.facts.metadata is
-'Any data of the caller, at most 64 KiB; the key "status" is reserved for the lifecycle.';
+'Any data of the caller, at most 64 KiB; the keys status, ended_by_run and ended_before are '
+'reserved for the lifecycle.';
 comment on column memory.facts.idempotency_key is
 'Storing again with the same key returns the first row.';
 

@@ -47,6 +47,7 @@ create table memory.rules (
   last_applied_at timestamptz,
   last_evaluated_at timestamptz,
   last_confirmed_at timestamptz,
+  observed_at timestamptz not null default now(),
   last_referenced_at timestamptz,
   updated_at timestamptz not null default now(),
   tags jsonb not null default '[]'
@@ -75,12 +76,13 @@ create table memory.rules (
   -- The clock of a client may be up to a day ahead.
   constraint rules_times_check check (
     least(
-      created_at, last_applied_at, last_evaluated_at, last_confirmed_at, last_referenced_at,
-      updated_at
+      created_at, last_applied_at, last_evaluated_at, last_confirmed_at, observed_at,
+      last_referenced_at, updated_at
     ) > '-infinity'
     and updated_at < 'infinity'
     and greatest(
-      created_at, last_applied_at, last_evaluated_at, last_confirmed_at, last_referenced_at
+      created_at, last_applied_at, last_evaluated_at, last_confirmed_at, observed_at,
+      last_referenced_at
     ) <= now() + interval '1 day'
   )
 ) with (fillfactor = 75);
@@ -153,14 +155,16 @@ comment on column memory.rules.lifecycle_state is
 'active, fading or retracted (forgotten); see memory.transitions.';
 comment on column memory.rules.last_confirmed_at is
 'When its decay starts; storing counts as the first confirmation.';
+comment on column memory.rules.observed_at is
+'When what it says was last observed; as in memory.facts.';
 comment on column memory.rules.updated_at is
 'When its current state began, counters aside, by the clock of the caller (as_of). Earlier states '
 'are in memory.memory_history.';
 comment on column memory.rules.tags is 'JSON array of labels.';
 comment on column memory.rules.metadata is
 'Any data of the caller, at most 64 KiB; the keys status, forgotten, needs_inversion, '
-'harmful_reasons (the newest 20), original_content and inverted_from are reserved for the '
-'lifecycle.';
+'harmful_reasons (the newest 20), original_content, inverted_from and ended_by_run are reserved '
+'for the lifecycle.';
 comment on column memory.rules.idempotency_key is
 'Storing again with the same key returns the first row.';
 

@@ -96,6 +96,8 @@ create table memory.settings (
   check (consolidation_episode_threshold between 1 and 1000000),
   consolidation_batch_size integer not null default 50
   check (consolidation_batch_size between 1 and 10000),
+  consolidation_batch_tokens integer not null default 6000
+  check (consolidation_batch_tokens between 1 and 10000000),
   consolidation_lease_minutes float8 not null default 15
   check (consolidation_lease_minutes between 0.1 and 10080),
   consolidation_max_attempts integer not null default 5
@@ -106,8 +108,24 @@ create table memory.settings (
     in ('ephemeral', 'volatile', 'standard', 'stable', 'permanent')
   ),
   consolidation_review boolean not null default false,
+  consolidation_supersedes text not null default 'same_trust'
+  check (consolidation_supersedes in ('same_trust', 'inferred_only', 'review')),
+  consolidation_proposal_days float8 not null default 90
+  check (consolidation_proposal_days between 0 and 100000),
   consolidation_max_confidence float8 not null default 0.8
   check (consolidation_max_confidence between 0 and 1),
+  consolidation_answer_octets integer not null default 65536
+  check (consolidation_answer_octets between 0 and 1048576),
+  consolidation_answer_days float8 not null default 30
+  check (consolidation_answer_days between 0 and 100000),
+  consolidation_instructions jsonb not null default '""'
+  check (memory.is_text_by_butler(consolidation_instructions)),
+  consolidation_language jsonb not null default '""'
+  check (memory.is_text_by_butler(consolidation_language)),
+  consolidation_categories jsonb not null default '[]'
+  check (memory.is_list_by_butler(consolidation_categories)),
+  consolidation_predicates jsonb not null default '[]'
+  check (memory.is_list_by_butler(consolidation_predicates)),
 
   entry_merge_similarity float8 not null default 0.92
   check (entry_merge_similarity between 0.5 and 1),
@@ -140,6 +158,7 @@ create table memory.settings (
   rule_inversion_effectiveness float8 not null default 0.3
   check (rule_inversion_effectiveness between 0 and 1),
 
+  constraint settings_fading_before_expiry check (fading_threshold >= expiry_threshold),
   constraint settings_weights_not_all_zero check (
     weight_relevance + weight_importance + weight_recency + weight_confidence > 0
   ),
@@ -152,6 +171,12 @@ create table memory.settings (
 comment on table memory.settings is
 'How a tenant''s memory behaves. A tenant without a row has the values of '
 'memory.setting_defaults().';
+comment on constraint settings_weights_not_all_zero on memory.settings is
+'Make at least one of weight_relevance, weight_importance, weight_recency and weight_confidence '
+'greater than 0.';
+comment on constraint settings_context_shares_at_most_one on memory.settings is
+'Make context_facts_share, context_rules_share, context_warnings_share and context_episodes_share '
+'add up to at most 1.';
 comment on column memory.settings.retrieval_mode is 'Search mode when a call names none.';
 comment on column memory.settings.retrieval_limit is
 'Facts, and rules, that memory.context considers.';
@@ -230,7 +255,7 @@ comment on column memory.settings.recency_null is
 'Recency of a memory never referenced: "zero", or counted from "created_at".';
 comment on column memory.settings.exact_scan_limit is
 'Number of memories of a type up to which semantic search compares all of them, even if an '
-'approximate index exists.';
+'approximate index exists, and search by words reads all that contain a word of the query.';
 comment on column memory.settings.vector_index_schedule is
 'When the job rebuild_vector_indexes is due: five fields as in crontab(5), or "off" '
 '(memory.is_schedule).';
@@ -296,6 +321,9 @@ comment on column memory.settings.consolidation_episode_threshold is
 'Number of a butler''s waiting episodes at which consolidation is due at once.';
 comment on column memory.settings.consolidation_batch_size is
 'Maximum number of episodes per run.';
+comment on column memory.settings.consolidation_batch_tokens is
+'Maximum number of tokens in the episodes of a run, estimated as a quarter of their octets; a '
+'longer episode goes alone.';
 comment on column memory.settings.consolidation_lease_minutes is
 'Minutes that a worker holds a run before others may take over.';
 comment on column memory.settings.consolidation_max_attempts is
@@ -304,8 +332,30 @@ comment on column memory.settings.consolidation_max_permanence is
 'Most lasting permanence of a fact inferred by consolidation.';
 comment on column memory.settings.consolidation_review is
 'Whether the results of consolidation wait for approval (memory.accept_proposals).';
+comment on column memory.settings.consolidation_supersedes is
+'What newer evidence may change by itself: what is trusted no more than the evidence (same_trust), '
+'only what was also inferred (inferred_only), or nothing (review). What may not be changed waits '
+'as a proposal (memory.accept_proposals), and so does what would change a permanent memory.';
+comment on column memory.settings.consolidation_proposal_days is
+'Days after which cleanup deletes a proposal of consolidation, decided or not.';
 comment on column memory.settings.consolidation_max_confidence is
 'Maximum confidence of a fact inferred by consolidation.';
+comment on column memory.settings.consolidation_answer_octets is
+'Octets of the answer of the LLM that a run keeps (memory.get_consolidation_answer); 0: none.';
+comment on column memory.settings.consolidation_answer_days is
+'Days until cleanup deletes the answer that a run keeps.';
+comment on column memory.settings.consolidation_instructions is
+'Instructions of your own for the prompt of consolidation: a text, or a text for each butler and '
+'for all others ("*").';
+comment on column memory.settings.consolidation_language is
+'Language of the facts and rules that consolidation stores, such as "German", or a language for '
+'each butler and for all others ("*"). Empty: that of the episode.';
+comment on column memory.settings.consolidation_categories is
+'Categories that consolidation may give to facts: an array, or an array for each butler and for '
+'all others ("*"). Empty: none.';
+comment on column memory.settings.consolidation_predicates is
+'Predicates that consolidation should prefer: an array, or an array for each butler and for all '
+'others ("*"). Empty: no preference.';
 comment on column memory.settings.entry_merge_similarity is
 'Cosine similarity from which entries with the same numbers, dates, denials and names are merged '
 '(memory.consolidate_entries). With the vectors of all-MiniLM-L6-v2, most paraphrases of a '

@@ -27,8 +27,8 @@ execute function memory.audit_event('fact', 'fact_confirmed');
 create or replace trigger audit_updated
 after update of
 importance, confidence, decay_rate, permanence, source_butler, trust, source_episode_id,
-supersedes_id, entity_id, object_entity_id, scope, valid_from, valid_to, tags, metadata,
-idempotency_key, text_search_config
+supersedes_id, entity_id, object_entity_id, scope, observed_at, valid_from, valid_to, tags,
+metadata, idempotency_key, text_search_config
 on memory.facts
 for each row when (
   (
@@ -38,6 +38,9 @@ for each row when (
     case
       when new.lifecycle_state = old.lifecycle_state then new.metadata else new.metadata - 'status'
     end,
+    case
+      when new.last_confirmed_at is not distinct from old.last_confirmed_at then new.observed_at
+    end,
     new.idempotency_key, new.text_search_config
   ) is distinct from (
     old.importance, old.confidence, old.decay_rate, old.permanence, old.source_butler, old.trust,
@@ -45,6 +48,9 @@ for each row when (
     case when new.lifecycle_state = old.lifecycle_state then old.valid_to end, old.tags,
     case
       when new.lifecycle_state = old.lifecycle_state then old.metadata else old.metadata - 'status'
+    end,
+    case
+      when new.last_confirmed_at is not distinct from old.last_confirmed_at then old.observed_at
     end,
     old.idempotency_key, old.text_search_config
   )

@@ -30,7 +30,7 @@ execute function memory.audit_event('rule', 'rule_confirmed');
 create or replace trigger audit_updated
 after update of
 content, scope, importance, confidence, decay_rate, permanence, source_episode_id, source_butler,
-trust, tags, metadata, idempotency_key, text_search_config
+trust, observed_at, tags, metadata, idempotency_key, text_search_config
 on memory.rules
 for each row when (
   (
@@ -42,6 +42,9 @@ for each row when (
     end - case
       when pg_trigger_depth() > 0 then '{harmful_reasons,needs_inversion}'::text [] else '{}'
     end,
+    case
+      when new.last_confirmed_at is not distinct from old.last_confirmed_at then new.observed_at
+    end,
     new.idempotency_key, new.text_search_config
   ) is distinct from (
     old.content, old.scope, old.importance, old.confidence, old.decay_rate, old.permanence,
@@ -51,6 +54,9 @@ for each row when (
       else '{}'
     end - case
       when pg_trigger_depth() > 0 then '{harmful_reasons,needs_inversion}'::text [] else '{}'
+    end,
+    case
+      when new.last_confirmed_at is not distinct from old.last_confirmed_at then old.observed_at
     end,
     old.idempotency_key, old.text_search_config
   )

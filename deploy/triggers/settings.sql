@@ -6,7 +6,10 @@ set local role memory_owner;
 
 create or replace trigger audit
 after insert or update or delete on memory.settings
-for each row execute function memory.audit_settings('settings');
+for each row execute function memory.audit_settings(
+  'settings', 'consolidation_instructions', 'consolidation_language', 'consolidation_categories',
+  'consolidation_predicates'
+);
 
 create or replace trigger refuse_truncate
 before truncate on memory.settings

@@ -7,7 +7,8 @@ select
   f.source_butler, f.source_episode_id, f.trust, f.supersedes_id, f.entity_id,
   f.object_entity_id, f.validity, f.lifecycle_state, f.scope, f.reference_count, f.created_at,
   f.last_referenced_at,
-  f.last_confirmed_at, f.updated_at, f.valid_from, f.valid_to, f.tags, f.metadata, f.idempotency_key
+  f.last_confirmed_at, f.observed_at, f.updated_at, f.valid_from,
+  f.valid_to, f.tags, f.metadata, f.idempotency_key
 from memory.facts as f
 where false;
 select k.tenant_id, k.scope, k.anchor, k.predicate from memory.fact_keys as k where false;

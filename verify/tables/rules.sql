@@ -6,7 +6,7 @@ select
   r.search_vector, r.scope, r.maturity, r.importance, r.confidence, r.decay_rate, r.permanence,
   r.effectiveness_score, r.applied_count, r.success_count, r.harmful_count, r.asymmetric_score,
   r.source_episode_id, r.trust, r.source_butler, r.lifecycle_state, r.reference_count, r.created_at,
-  r.last_applied_at, r.last_evaluated_at, r.last_confirmed_at, r.last_referenced_at,
+  r.last_applied_at, r.last_evaluated_at, r.last_confirmed_at, r.observed_at, r.last_referenced_at,
   r.updated_at, r.tags, r.metadata, r.idempotency_key
 from memory.rules as r
 where false;

@@ -305,6 +305,35 @@ $$;
 comment on function memory.audit_rule_application() is
 'Trigger: writes rule_helpful, rule_harmful, rule_neutral or rule_skipped.';
 
+create or replace function memory.audit_proposal()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_proposal memory.consolidation_proposals := case tg_op when 'DELETE' then old else new end;
+begin
+  perform memory.write_event(
+    v_proposal.tenant_id,
+    case
+      when tg_op = 'INSERT' then 'proposal_created'
+      when tg_op = 'DELETE' then 'proposal_deleted'
+      when new.status = old.status then 'proposal_updated'
+      else 'proposal_' || new.status
+    end,
+    v_proposal.memory_type, v_proposal.memory_id,
+    jsonb_build_object(
+      'run_id', v_proposal.run_id, 'position', v_proposal.position, 'action', v_proposal.action
+    )
+  );
+  return null;
+end;
+$$;
+
+comment on function memory.audit_proposal() is
+'Trigger: writes an event for a proposal of consolidation that is kept, gets more evidence, is '
+'accepted, rejected or deleted; memory_id is the fact or rule that it would change.';
+
 create or replace function memory.audit_created_links()
   returns trigger
   language plpgsql
@@ -355,6 +384,33 @@ $$;
 comment on function memory.audit_link() is
 'Trigger: writes link_updated or link_deleted with both ends and the relation.';
 
+create or replace function memory.hide_values(
+  changed jsonb,
+  hidden text[]
+)
+  returns jsonb
+  language sql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select coalesce(
+    jsonb_object_agg(
+      c.key,
+      case
+        when c.key = any (hidden) and c.value not in ('""', '[]', '{}')
+        then to_jsonb(octet_length(c.value::text) || ' octets')
+        else c.value
+      end
+    ),
+    '{}'
+  )
+  from jsonb_each(changed) as c;
+$$;
+
+comment on function memory.hide_values(jsonb, text[]) is
+'An object with only the length of the values under some keys, unless they are empty.';
+
 create or replace function memory.audit_settings()
   returns trigger
   language plpgsql
@@ -364,16 +420,17 @@ declare
   v_said text[] := array['tenant_id', 'created_at']; -- columns of the event itself
   v_new jsonb := case when tg_op = 'DELETE' then '{}' else to_jsonb(new) - v_said end;
   v_old jsonb := case when tg_op = 'INSERT' then '{}' else to_jsonb(old) - v_said end;
+  v_hidden text[] := tg_argv[1:];
 begin
   -- A row that moves to another tenant is deleted for the old one and created for the new one.
   if tg_op = 'UPDATE' and new.tenant_id <> old.tenant_id then
     perform memory.write_event(
       old.tenant_id, tg_argv[0] || '_deleted', null, null,
-      jsonb_build_object('old', v_old, 'new', '{}'::jsonb)
+      jsonb_build_object('old', memory.hide_values(v_old, v_hidden), 'new', '{}'::jsonb)
     );
     perform memory.write_event(
       new.tenant_id, tg_argv[0] || '_created', null, null,
-      jsonb_build_object('old', '{}'::jsonb, 'new', v_new)
+      jsonb_build_object('old', '{}'::jsonb, 'new', memory.hide_values(v_new, v_hidden))
     );
     return null;
   end if;
@@ -385,11 +442,13 @@ begin
     null, null,
     jsonb_build_object(
       'old', (
-        select coalesce(jsonb_object_agg(o.key, o.value), '{}') from jsonb_each(v_old) as o
+        select memory.hide_values(jsonb_object_agg(o.key, o.value), v_hidden)
+        from jsonb_each(v_old) as o
         where v_new -> o.key is distinct from o.value
       ),
       'new', (
-        select coalesce(jsonb_object_agg(n.key, n.value), '{}') from jsonb_each(v_new) as n
+        select memory.hide_values(jsonb_object_agg(n.key, n.value), v_hidden)
+        from jsonb_each(v_new) as n
         where v_old -> n.key is distinct from n.value
       )
     )
@@ -400,7 +459,8 @@ $$;
 
 comment on function memory.audit_settings() is
 'Trigger: writes <name>_created, _updated or _deleted with the old and new values of the changed '
-'columns; for tables that hold configuration rather than content. Argument: the name.';
+'columns; for tables that hold configuration rather than content. Arguments: the name; columns of '
+'free text, of which the event only has the length, because events cannot be erased.';
 
 create or replace function memory.refuse_change()
   returns trigger

@@ -104,6 +104,7 @@ create or replace function memory.replay_memory(
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
   set timezone = 'UTC' -- like the stored images
+  set extra_float_digits = 1
 as $$
 #variable_conflict use_column
 declare

@@ -90,6 +90,7 @@ begin
         language plpgsql
         set search_path = pg_catalog, memory, public, pg_temp
         set timezone = 'UTC' -- so a state has the same image in every session
+        set extra_float_digits = 1
       as $body$
       begin
         if not exists (

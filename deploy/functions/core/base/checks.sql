@@ -63,6 +63,10 @@ create or replace function memory.refuse_scope(
 as $$
 begin
   perform memory.check_text(name, value, 128);
+  if value <> '*' then
+    raise exception '% is %, which is not "global"', name, quote_literal(value)
+      using errcode = 'PM002', hint = format('Pass %s in lower case.', name);
+  end if;
   raise exception '% is "*"', name
     using errcode = 'PM002',
       hint = format('Pass another %s: "*" stands for all scopes where memories are read.', name);
@@ -80,10 +84,14 @@ create or replace function memory.check_scope(
   language sql
   immutable
   parallel safe
-  return case when memory.is_scope(value) then null else memory.refuse_scope(name, value) end;
+  return case
+    when memory.is_scope(value) and (value = 'global' or lower(value) <> 'global') then null
+    else memory.refuse_scope(name, value)
+  end;
 
 comment on function memory.check_scope(text, text) is
-'Rejects a scope or butler name that is empty, oversized or "*". Errors: PM002.';
+'Rejects a scope or butler name that is empty, oversized, "*", or "global" in other letters. '
+'Errors: PM002.';
 
 create or replace function memory.refuse_number(
   name text,
@@ -206,6 +214,17 @@ comment on function memory.check_tags(jsonb, text) is
 'Rejects tags that are not a JSON array of strings of at most 16 KiB. whose, such as " of fact 3", '
 'says in the message which of several tags are meant. Errors: PM002.';
 
+create or replace function memory.is_deep(value jsonb)
+  returns boolean
+  language sql
+  immutable
+  parallel safe
+  return value @? 'strict $.**{65}';
+
+comment on function memory.is_deep(jsonb) is
+'Whether objects and arrays in a JSON value are nested more than 64 levels deep. Clients read JSON '
+'recursively, and could not read it.';
+
 create or replace function memory.refuse_object(
   name text,
   value jsonb
@@ -220,6 +239,10 @@ begin
   if jsonb_typeof(value) is distinct from 'object' then
     raise exception '% is not a JSON object', name
       using errcode = 'PM002', hint = format('Pass %s such as {"source": "email"}.', name);
+  end if;
+  if memory.is_deep(value) then
+    raise exception '% is nested more than 64 levels deep', name
+      using errcode = 'PM002', hint = format('Pass %s with fewer levels.', name);
   end if;
   raise exception '% is % bytes long', name, octet_length(value::text)
     using errcode = 'PM002', hint = format('Pass %s of at most 64 KiB.', name);
@@ -238,12 +261,15 @@ create or replace function memory.check_object(
   immutable
   parallel safe
   return case
-    when jsonb_typeof(value) = 'object' and octet_length(value::text) <= 65536 then null
+    when jsonb_typeof(value) = 'object'
+      and octet_length(value::text) <= 65536
+      and not memory.is_deep(value)
+    then null
     else memory.refuse_object(name, value)
   end;
 
 comment on function memory.check_object(text, jsonb) is
-'Rejects JSON that is not an object of at most 64 KiB. Errors: PM002.';
+'Rejects JSON that is not an object of at most 64 KiB and 64 levels. Errors: PM002.';
 
 create or replace function memory.refuse_metadata(
   metadata jsonb,
@@ -282,14 +308,15 @@ create or replace function memory.check_metadata(
   return case
     when jsonb_typeof(metadata) = 'object'
       and octet_length(metadata::text) <= 65536
+      and not memory.is_deep(metadata)
       and not metadata ?| reserved
     then null
     else memory.refuse_metadata(metadata, reserved, whose)
   end;
 
 comment on function memory.check_metadata(jsonb, text[], text) is
-'Rejects metadata that is not a JSON object of at most 64 KiB or uses a reserved key; whose as in '
-'check_tags. Errors: PM002.';
+'Rejects metadata that is not a JSON object of at most 64 KiB and 64 levels or uses a reserved '
+'key; whose as in check_tags. Errors: PM002.';
 
 create or replace function memory.refuse_time(
   name text,

@@ -128,6 +128,7 @@ declare
   v_tenant_id text := memory.current_tenant();
   v_old memory.settings := memory.default_settings(v_tenant_id);
   v_new memory.settings;
+  v_changes jsonb; -- the settings, with defaults in place of null
   v_unknown text;
   v_constraint text;
   v_table name;
@@ -150,22 +151,31 @@ begin
         );
   end if;
 
-  if configure.settings ? 'text_search_config' then
-    perform memory.check_text_search_config(configure.settings ->> 'text_search_config');
+  v_changes := configure.settings || coalesce(
+    (
+      select jsonb_object_agg(k.key, to_jsonb(v_old) -> k.key)
+      from jsonb_each(configure.settings) as k
+      where k.value = 'null'
+    ),
+    '{}'
+  );
+
+  if v_changes ? 'text_search_config' then
+    perform memory.check_text_search_config(v_changes ->> 'text_search_config');
   end if;
-  if configure.settings ? 'time_zone' then
-    perform memory.check_time_zone('time_zone', configure.settings ->> 'time_zone');
+  if v_changes ? 'time_zone' then
+    perform memory.check_time_zone('time_zone', v_changes ->> 'time_zone');
   end if;
 
   begin
     -- Lock the row before reading it, so concurrent changes are both kept.
     insert into memory.settings as s
-    select (jsonb_populate_record(v_old, configure.settings)).*
+    select (jsonb_populate_record(v_old, v_changes)).*
     on conflict (tenant_id) do nothing
     returning s.* into v_new;
     if not found then
       select s.* into v_old from memory.settings as s where s.tenant_id = v_tenant_id for update;
-      v_new := jsonb_populate_record(v_old, configure.settings);
+      v_new := jsonb_populate_record(v_old, v_changes);
       if v_new is distinct from v_old then
         perform memory.write_settings(v_new);
       end if;
@@ -177,7 +187,9 @@ begin
         using errcode = 'PM002',
           hint = coalesce(
             (
-              select pg_get_constraintdef(c.oid)
+              select coalesce(
+                obj_description(c.oid, 'pg_constraint'), pg_get_constraintdef(c.oid)
+              )
               from pg_constraint as c
               where c.conrelid = 'memory.settings'::regclass and c.conname = v_constraint
             ),
@@ -187,7 +199,7 @@ begin
 
   -- Texts and queries must use the same language, so the tenant's texts are reindexed, even if the
   -- language is unchanged: a store concurrent with an earlier change may have missed it.
-  if configure.settings ?| '{text_search_config,index_rendering}' then
+  if v_changes ?| '{text_search_config,index_rendering}' then
     update memory.episodes as e
     set
       text_search_config = v_new.text_search_config,
@@ -212,10 +224,11 @@ end;
 $$;
 
 comment on function memory.configure(jsonb) is
-'Changes settings of the current tenant: an object of setting names and values; other settings '
-'keep their values. Naming text_search_config or index_rendering reindexes all texts of the tenant '
-'that are indexed differently. Returns all settings. Errors: PM002 unknown setting, value out of '
-'range, or a language or time zone unknown to the server, 28000 no tenant.';
+'Changes settings of the current tenant: an object of setting names and values; null sets one '
+'back to its default, and other settings keep their values. Naming text_search_config or '
+'index_rendering reindexes all texts of the tenant that are indexed differently. Returns all '
+'settings. Errors: PM002 unknown setting, value out of range, or a language or time zone unknown '
+'to the server, 28000 no tenant.';
 grant execute on function memory.configure to memory_admin;
 
 create or replace function memory.check_text_search_config(text_search_config text)

@@ -67,10 +67,13 @@ create or replace function memory.is_blank(content text)
   strict
   parallel safe
   return content collate "C"
-    !~ '[^\s\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]';
+    !~ ('[^\x01-\x20\x7f-\xa0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f'
+      '\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0'
+      '\U000e0000-\U000e0fff]');
 
 comment on function memory.is_blank(text) is
-'Whether collapse_whitespace leaves nothing of a text.';
+'Whether a text has no visible character: nothing but whitespace, control characters and '
+'characters without a glyph, such as a zero width space.';
 grant execute on function memory.is_blank
 to memory_writer, memory_worker, memory_reader, memory_admin;
 

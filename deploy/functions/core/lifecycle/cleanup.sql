@@ -4,6 +4,32 @@ begin;
 
 set local role memory_owner;
 
+create or replace function memory.close_reviews(tenant_id text)
+  returns void
+  language sql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  with closed as (
+    select r.id
+    from memory.consolidation_runs as r
+    where r.tenant_id = close_reviews.tenant_id and r.status = 'proposed'
+      and not exists (
+        select from memory.consolidation_proposals as p
+        where p.tenant_id = r.tenant_id and p.run_id = r.id and p.status = 'proposed'
+      )
+    order by r.id
+    for update
+  )
+  update memory.consolidation_runs as r
+  set status = 'done'
+  from closed as c
+  where r.tenant_id = close_reviews.tenant_id and r.id = c.id;
+$$;
+
+comment on function memory.close_reviews(text) is
+'Sets proposed runs of consolidation to done of which no proposal waits.';
+
 create or replace function memory.run_episode_cleanup(
   max_entries integer default null,
   batch_size integer default 10000,
@@ -34,6 +60,20 @@ begin
     memory.check_number('max_entries', v_max_entries, 0, 1000000000),
     memory.check_number('batch_size', batch_size, 1, 100000),
     memory.check_write_time('as_of', as_of);
+
+  update memory.consolidation_runs as r
+  set answer = null
+  where r.tenant_id = v_tenant_id
+    and r.id in (
+      select o.id
+      from memory.consolidation_runs as o
+      where o.tenant_id = v_tenant_id and o.answer is not null
+        and o.finished_at < as_of
+          - make_interval(secs => v_settings.consolidation_answer_days * 86400)
+      order by o.finished_at, o.id
+      limit batch_size
+      for update skip locked
+    );
 
   -- Skips locked rows: an episode that a fact is being drawn from is left for the next run.
   select coalesce(array_agg(x.id), '{}') into v_expired
@@ -103,6 +143,12 @@ begin
 
   delete from memory.episodes as e where e.tenant_id = v_tenant_id and e.id = any (v_ids);
 
+  delete from memory.consolidation_proposals as p
+  where p.tenant_id = v_tenant_id
+    and coalesce(p.decided_at, p.created_at)
+      < as_of - make_interval(secs => v_settings.consolidation_proposal_days * 86400);
+  perform memory.close_reviews(v_tenant_id);
+
   expired_deleted := cardinality(v_expired)::bigint;
   capacity_deleted := cardinality(v_surplus)::bigint;
   select count(*) into remaining from memory.episodes as e where e.tenant_id = v_tenant_id;
@@ -131,9 +177,11 @@ comment on function memory.run_episode_cleanup(integer, integer, timestamptz) is
 'Deletes episodes that expired before as_of; then, beyond max_entries (default: the setting '
 'episode_max_entries, 10000), the oldest consolidated ones. Never deletes unconsolidated episodes '
 'for capacity. Memories drawn from a deleted episode keep their link, which resolves as expired. '
+'Also deletes proposals of consolidation older than consolidation_proposal_days. '
 'One call deletes at most batch_size episodes and returns how many of each kind, how many remain, '
-'and how many more are due: call it again, in a new transaction, until none are due. Errors: PM002 '
-'invalid argument.';
+'and how many more are due: call it again, in a new transaction, until none are due. Also deletes '
+'the answers of the LLM that runs of consolidation have kept for consolidation_answer_days. '
+'Errors: PM002 invalid argument.';
 grant execute on function memory.run_episode_cleanup to memory_worker;
 
 commit;

@@ -111,7 +111,9 @@ declare
   v_rules uuid[];
   v_entries uuid[];
   v_applications uuid[];
+  v_proposals memory.consolidation_proposals[];
   v_next_turns uuid[];
+  v_answers uuid[];
   v_images bigint;
   v_keys bigint;
   v_cleared bigint;
@@ -156,7 +158,8 @@ begin
         )
       )
   );
-  -- The source of a fact about the subject is also about the subject.
+  -- What a fact about the subject was drawn from, supports or contradicts it is also about the
+  -- subject.
   v_episodes := array(
     select e.id
     from memory.episodes as e
@@ -168,6 +171,12 @@ begin
           where l.tenant_id = v_tenant_id and l.source_type = 'fact'
             and l.source_id = any (v_about)
             and l.target_type = 'episode' and l.relation = 'derived_from'
+          union all
+          select l.source_id
+          from memory.memory_links as l
+          where l.tenant_id = v_tenant_id and l.source_type = 'episode'
+            and l.target_type = 'fact' and l.target_id = any (v_about)
+            and l.relation in ('supports', 'contradicts')
         )
         or e.id in (
           select f.source_episode_id
@@ -248,20 +257,36 @@ begin
   from memory.entities as e
   where e.tenant_id = v_tenant_id and e.id <> all (v_entities) and erase_subject.mentions
     and memory.mentions_any(concat_ws(' | ', e.metadata::text, e.aliases::text), v_names);
-  select
-    (
-      select count(*) from memory.consolidation_proposals as p
-      where p.tenant_id = v_tenant_id
-        and memory.mentions_any(concat_ws(' | ', p.item::text, p.outcome), v_names)
-    )
-    + (
-      select count(*) from memory.consolidation_runs as r
-      where r.tenant_id = v_tenant_id and memory.mentions_any(r.errors::text, v_names)
-    )
-  into v_traces
-  where erase_subject.mentions;
+  -- An answer about an erased episode may tell what it said in other words.
+  v_answers := array(
+    select r.id
+    from memory.consolidation_runs as r
+    where r.tenant_id = v_tenant_id and r.answer is not null
+      and (
+        r.episode_ids && v_episodes
+        or erase_subject.mentions and memory.mentions_any(r.answer, v_names)
+      )
+    order by r.id
+  );
+  v_proposals := array(
+    select p
+    from memory.consolidation_proposals as p
+    where p.tenant_id = v_tenant_id
+      and (
+        p.memory_id = any (v_facts || v_rules) or p.evidence && v_episodes
+        or erase_subject.mentions and memory.mentions_any(
+          concat_ws(' | ', p.item::text, p.content, p.reason, p.quotes::text, p.outcome), v_names
+        )
+      )
+  );
+  select cardinality(v_answers) + cardinality(v_proposals) + count(*) into v_traces
+  from memory.consolidation_runs as r
+  where r.tenant_id = v_tenant_id and erase_subject.mentions
+    and memory.mentions_any(r.errors::text, v_names);
 
   if not erase_subject.dry_run then
+    perform from memory.consolidation_runs as r
+    where r.tenant_id = v_tenant_id and r.id = any (v_answers) order by r.id for update;
     perform from memory.entities as e
     where e.tenant_id = v_tenant_id and e.id = any (v_entities) order by e.id for update;
     perform from memory.fact_keys as k
@@ -284,6 +309,9 @@ begin
 
     perform set_config('memory.erasing', 'on', true);
 
+    update memory.consolidation_runs as r
+    set answer = null
+    where r.tenant_id = v_tenant_id and r.id = any (v_answers);
     delete from memory.rule_applications as a
     where a.tenant_id = v_tenant_id and a.id = any (v_applications);
     delete from memory.rules as r where r.tenant_id = v_tenant_id and r.id = any (v_rules);
@@ -296,10 +324,11 @@ begin
     delete from memory.entities as e where e.tenant_id = v_tenant_id and e.id = any (v_entities);
     delete from memory.fact_keys as k
     where k.tenant_id = v_tenant_id and memory.is_key_of(k, v_names, v_entities, mentions);
+    delete from memory.consolidation_proposals as p
+    using unnest(v_proposals) as v
+    where p.tenant_id = v_tenant_id and p.run_id = v.run_id and p.position = v.position;
+    perform memory.close_reviews(v_tenant_id);
     if erase_subject.mentions then
-      delete from memory.consolidation_proposals as p
-      where p.tenant_id = v_tenant_id
-        and memory.mentions_any(concat_ws(' | ', p.item::text, p.outcome), v_names);
       update memory.consolidation_runs as r
       set errors = '[]'
       where r.tenant_id = v_tenant_id and memory.mentions_any(r.errors::text, v_names);
@@ -367,7 +396,7 @@ begin
       (8, 'keys of facts', v_keys),
       (9, 'entities cleared of mentions', v_cleared),
       (10, 'vectors of next turns', cardinality(v_next_turns)),
-      (11, 'traces of consolidation', coalesce(v_traces, 0))
+      (11, 'traces of consolidation', v_traces)
   ) as v (place, object, erased)
   order by v.place;
 end;
@@ -379,7 +408,8 @@ comment on function memory.erase_subject(text, boolean, boolean) is
 'the entries of a user with that name, and, with mentions (the default), every memory whose text, '
 'tags or metadata contain one of its names as whole words; with their vectors, history, '
 'applications and keys. Turns that follow a deleted turn are embedded again. Links and tombstones '
-'stay, without content; events contain none. Returns what was erased, or with dry_run would be. '
+'stay, without content; events contain none. Settings stay too, such as instructions for the '
+'prompt of consolidation that contain the name. Returns what was erased, or with dry_run would be. '
 'Does not cover what is stored at the same time: call memory.verify_erasure afterwards. VACUUM '
 'removes the bytes from disk; backups keep them until they are deleted. Errors: PM002.';
 grant execute on function memory.erase_subject to memory_admin;

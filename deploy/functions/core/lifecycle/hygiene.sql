@@ -17,25 +17,37 @@ as $$
 declare
   v_reasons text := coalesce(
     (
-      select string_agg(a.reason, '; ' order by a.ordinality)
-      from jsonb_array_elements_text(
-        case jsonb_typeof(reasons) when 'array' then reasons else '[]' end
-      ) with ordinality as a (reason, ordinality)
+      select string_agg(d.reason, '; ' order by d.ordinality)
+      from (
+        select distinct on (memory.fold_label(t.reason)) t.reason, a.ordinality
+        from jsonb_array_elements_text(
+          case jsonb_typeof(reasons) when 'array' then reasons else '[]' end
+        ) with ordinality as a (reason, ordinality)
+        cross join lateral (
+          select rtrim(memory.collapse_whitespace(a.reason), ' .;') as reason
+        ) as t
+        where t.reason <> ''
+        order by memory.fold_label(t.reason), a.ordinality
+      ) as d
     ),
     'repeated failures'
   );
   v_head text := 'ANTI-PATTERN: Do NOT ';
-  v_tail text := '. This caused problems because: ' || v_reasons;
+  -- The sentence of the rule ends here, unless with another mark than a full stop.
+  v_rule text := rtrim(inverted_content.content, E' .\t\n');
+  v_tail text := case when v_rule ~ '[!?]$' then '' else '.' end
+    || ' This caused problems because: ' || v_reasons;
 begin
   return v_head
-    || memory.truncate_utf8(content, 1048576 - octet_length(v_head) - octet_length(v_tail))
+    || memory.truncate_utf8(v_rule, 1048576 - octet_length(v_head) - octet_length(v_tail))
     || v_tail;
 end;
 $$;
 
 comment on function memory.inverted_content(text, jsonb) is
 'The content of a rule turned into an anti-pattern: what not to do, and why. reasons is a JSON '
-'array of texts, at most 512 KiB. Content that would exceed 1 MiB is truncated.';
+'array of texts, at most 512 KiB; one that repeats another is left out. Content that would exceed '
+'1 MiB is truncated.';
 
 create or replace function memory.run_rule_hygiene(as_of timestamptz default now())
   returns table (

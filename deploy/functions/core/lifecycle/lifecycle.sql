@@ -4,6 +4,41 @@ begin;
 
 set local role memory_owner;
 
+create or replace function memory.confirm_observation(
+  settings memory.settings,
+  memory_type text,
+  memory_id uuid,
+  observed_at timestamptz,
+  as_of timestamptz
+)
+  returns boolean
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_state text := memory.lock_memory(settings.tenant_id, memory_type, memory_id);
+begin
+  if v_state is null then
+    return false;
+  end if;
+  perform memory.check_after_creation(settings.tenant_id, memory_type, memory_id, as_of);
+  if v_state not in ('active', 'fading') then
+    raise exception '% % is % and cannot be confirmed', memory_type, memory_id, v_state
+      using errcode = 'PM003', hint = 'Store it again if it still holds.';
+  end if;
+  perform memory.renew_memory(settings, memory_type, memory_id, observed_at, as_of);
+  return true;
+end;
+$$;
+
+comment on function memory.confirm_observation(
+  memory.settings, text, uuid, timestamptz, timestamptz
+) is
+'Confirms a fact or rule as of as_of, by what was observed at observed_at (NULL: nothing new was). '
+'Returns false for an unknown id. Errors: PM002 as_of before its creation, PM003 as '
+'confirm_memory.';
+
 create or replace function memory.confirm_memory(
   memory_type text,
   memory_id uuid,
@@ -18,8 +53,6 @@ as $$
 #variable_conflict use_column
 declare
   v_settings memory.settings := memory.current_settings();
-  v_tenant_id text := v_settings.tenant_id;
-  v_state text;
 begin
   if memory_type = 'episode' then
     raise exception 'an episode cannot be confirmed'
@@ -27,19 +60,7 @@ begin
   end if;
   perform memory.check_word('memory_type', memory_type, memory.decaying_type_names());
   perform memory.check_write_time('as_of', as_of);
-
-  v_state := memory.lock_memory(v_tenant_id, memory_type, memory_id);
-  if v_state is null then
-    return false;
-  end if;
-  perform memory.check_after_creation(v_tenant_id, memory_type, memory_id, as_of);
-  if v_state not in ('active', 'fading') then
-    raise exception '% % is % and cannot be confirmed', memory_type, memory_id, v_state
-      using errcode = 'PM003', hint = 'Store it again if it still holds.';
-  end if;
-
-  perform memory.renew_memory(v_settings, memory_type, memory_id, as_of);
-  return true;
+  return memory.confirm_observation(v_settings, memory_type, memory_id, as_of, as_of);
 end;
 $$;
 

@@ -154,6 +154,33 @@ begin
     ),
     contradicted as materialized (
       select memory.list_contradicted('fact', array(select f.id from facts as f), as_of) as ids
+    ),
+    rules as materialized (
+      select r.*
+      from memory.rank_memories(
+        v_topic, butler, v_settings.retrieval_limit, '{rule}', null, context.min_relevance,
+        embedding, embedding_version_id, as_of => as_of
+      ) as r
+    ),
+    -- What consolidation may not change by itself. What only a tool or a page said is not shown in
+    -- the place of what is known.
+    corrections as materialized (
+      select
+        p.memory_id,
+        ', contradicted' || case
+          when p.trust in ('user', 'agent')
+          then ': ' || memory.shorten_text(memory.one_line(p.content), 120, v_estimate)
+          else ''
+        end as mark
+      from (
+        select f.* from memory.pending_corrections(
+          v_settings.tenant_id, 'fact', array(select k.id from facts as k)
+        ) as f
+        union all
+        select r.* from memory.pending_corrections(
+          v_settings.tenant_id, 'rule', array(select k.id from rules as k)
+        ) as r
+      ) as p
     )
     select row(
       l.section, l.memory_type, l.id, l.opening, s.content, l.closing,
@@ -174,10 +201,11 @@ begin
             end,
             'FM0.00'
           ),
-          case when f.id = any (c.ids) then ', contradicted' end
+          coalesce(p.mark, case when f.id = any (c.ids) then ', contradicted' end)
         ) as closing
       from facts as f
       cross join contradicted as c
+      left join corrections as p on p.memory_id = f.id
       union all
       select
         case r.maturity when 'anti_pattern' then 3 else 2 end, 'rule', r.id,
@@ -188,13 +216,11 @@ begin
         ),
         '- ', memory.one_line(r.content),
         format(
-          ' (maturity: %s, effectiveness: %s)',
-          r.maturity, to_char(r.effectiveness_score, 'FM0.00')
+          ' (maturity: %s, effectiveness: %s%s)',
+          r.maturity, to_char(r.effectiveness_score, 'FM0.00'), p.mark
         )
-      from memory.rank_memories(
-        v_topic, butler, v_settings.retrieval_limit, '{rule}', null, context.min_relevance,
-        embedding, embedding_version_id, as_of => as_of
-      ) as r
+      from rules as r
+      left join corrections as p on p.memory_id = r.id
       union all
       (
         select
@@ -312,7 +338,8 @@ comment on function memory.context(
 'include_entries (NULL: the setting) entries by score. The butler is the scope; facts, rules and '
 'entries below min_relevance are left out as in memory.search. Each memory is '
 'one line, so stored text cannot forge a section; a long one is shortened, and one that does not '
-'fit is skipped. A fact that contradicts another memory is marked. The same data, arguments and '
+'fit is skipped. A fact that contradicts another memory is marked, and with a fact or rule '
+'that consolidation would correct stands what it would say. The same data, arguments and '
 'as_of give the same text, byte for byte. Only the first 64 KiB of a prompt count. Errors: PM002 '
 'budget without room for the heading or invalid argument, PM004 vector from another embedding '
 'version.';

@@ -652,14 +652,7 @@ begin
           end;
           v_condition.with_archived := v_label = 'archived' and not is_negated;
         when v_label in ('featured', 'normal', 'warned', 'last_resort') then
-          v_numbers := multirange(
-            case v_label
-              when 'featured' then numrange(0.9, null)
-              when 'normal' then numrange(0.7, 0.9)
-              when 'warned' then numrange(0.5, 0.7)
-              else numrange(null, 0.5)
-            end
-          );
+          v_numbers := multirange(memory.tier_range(v_label));
           v_condition.confidence := case
             when is_negated then '{(,)}'::nummultirange - v_numbers else v_numbers
           end;

@@ -213,13 +213,13 @@ begin
     'warning', 'consolidation', 'review',
     format(
       'proposed in %s, neither accepted nor rejected for up to %s',
-      memory.counted(count(*), 'run'), memory.age_in_words(min(r.finished_at), as_of)
+      memory.counted(count(distinct p.run_id), 'run'), memory.age_in_words(min(p.created_at), as_of)
     ),
-    'See memory.preview_proposals; memory.accept_proposals and memory.reject_proposals.'
-  from memory.consolidation_runs as r
-  where r.tenant_id = settings.tenant_id
-    and r.status = 'proposed'
-    and r.finished_at < as_of - interval '7 days'
+    'See memory.preview_proposals(); memory.accept_proposals and memory.reject_proposals.'
+  from memory.consolidation_proposals as p
+  where p.tenant_id = settings.tenant_id
+    and p.status = 'proposed'
+    and p.created_at < as_of - interval '7 days'
   having count(*) > 0;
 end;
 $$;

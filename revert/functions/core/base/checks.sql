@@ -19,6 +19,7 @@ drop function memory.check_metadata(jsonb,text[],text);
 drop function memory.refuse_metadata(jsonb,text[],text);
 drop function memory.check_object(text,jsonb);
 drop function memory.refuse_object(text,jsonb);
+drop function memory.is_deep(jsonb);
 drop function memory.check_tags(jsonb,text);
 drop function memory.refuse_tags(jsonb,text);
 drop function memory.check_word(text,text,text[]);

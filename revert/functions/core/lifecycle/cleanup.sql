@@ -3,5 +3,6 @@
 begin;
 
 drop function memory.run_episode_cleanup(integer,integer,timestamp with time zone);
+drop function memory.close_reviews(text);
 
 commit;

@@ -12,6 +12,7 @@ select
   'memory.check_word(text,text,text[])'::regprocedure,
   'memory.refuse_tags(jsonb,text)'::regprocedure,
   'memory.check_tags(jsonb,text)'::regprocedure,
+  'memory.is_deep(jsonb)'::regprocedure,
   'memory.refuse_object(text,jsonb)'::regprocedure,
   'memory.check_object(text,jsonb)'::regprocedure,
   'memory.refuse_metadata(jsonb,text[],text)'::regprocedure,

@@ -2,5 +2,8 @@
 
 begin;
 select
+  'memory.crontab_field(text)'::regprocedure,
+  'memory.in_any_case(text)'::regprocedure,
+  'memory.schedule_pattern()'::regprocedure,
   'memory.is_schedule(text)'::regprocedure;
 rollback;

@@ -2,5 +2,6 @@
 
 begin;
 select
+  'memory.close_reviews(text)'::regprocedure,
   'memory.run_episode_cleanup(integer,integer,timestamp with time zone)'::regprocedure;
 rollback;
