@@ -96,6 +96,9 @@ create_entry(content => :content, scope => :scope, user_id => :user_id); create_
 create_entry(content => :content, embedding => :vector, embedding_version_id => :active); list_entry_clusters()
 undo_entry_merge(entry_id => :entry_id)
 undo_entry_merge(entry_id => :entry)
+create_entry(content => :content, embedding => :vector, embedding_version_id => :active); create_entry(content => :content || ' and more', embedding => :vector, embedding_version_id => :active); consolidate_entries(); list_unsummarized_merges()
+summarize_entry_merge(entry_id => :entry_id, summary => 'x', model => :model)
+summarize_entry_merge(entry_id => :entry, summary => 'x', model => :model)
 get_memory('entry', memory_id => :entry)
 forget_memory('entry', memory_id => :entry)
 restore_memory('entry', memory_id => :entry)
@@ -141,6 +144,9 @@ store_episode('coffee', butler => :butler, session_id => :session); embedding_te
 store_episode(:content, :butler, embedding => :vector, embedding_version_id => :active)
 store_episode(:content, :butler, embedding => :vector, embedding_version_id => :building)
 store_episodes(jsonb_build_array(jsonb_build_object('content', :content, 'butler', :butler, 'session_id', :session, 'idempotency_key', :idempotency_key)))
+store_messages(jsonb_build_array(jsonb_build_object('role', 'user', 'content', :content)), butler => :butler, session_id => :session)
+list_turns(episode_ids => array[:turn]::uuid[])
+store_observations(episode_ids => array[:turn]::uuid[], observations => jsonb_build_array(jsonb_build_object('content', :content, 'evidence', jsonb_build_array(:turn))))
 store_fact(subject => :subject, predicate => :predicate, content => 'coffee', scope => :scope)
 store_fact(subject => :subject, predicate => :predicate, content => :content, scope => :scope, idempotency_key => :idempotency_key)
 store_fact('x', 'is', 'y', entity_id => :entity)
@@ -238,19 +244,26 @@ fold_corpus_statistics()
 list_due_consolidations()
 claim_episodes()
 claim_episodes(butler => :butler)
+preview_batch()
+preview_batch(butler => :butler)
 store_episode('coffee', butler => :busy_butler); claim_episodes(butler => :busy_butler)
 extend_lease(run_id => :running)
 release_run(run_id => :running)
 get_consolidation_context(butler => :butler)
+get_consolidation_context(butler => :busy_butler, run_id => :running)
 apply_consolidation(run_id => :running, output => '{"new_facts": []}', model => :model)
 apply_consolidation(run_id => :running, output => jsonb_build_object('confirmations', jsonb_build_array(:fact), 'updated_facts', jsonb_build_array(jsonb_build_object('target_id', :fact, 'content', 'coffee'))))
 apply_consolidation(run_id => :done, output => '{}')
 fail_consolidation(run_id => :running, error => 'no', model => :model)
 requeue_episodes(episode_ids => array[:failed]::uuid[])
 requeue_episodes()
+requeue_run(run_id => :done)
+requeue_run(run_id => :reviewed)
+get_consolidation_answer(run_id => :done)
 undo_consolidation(run_id => :done)
 undo_consolidation(run_id => :reviewed)
 preview_proposals(run_id => :reviewed)
+preview_proposals()
 accept_proposals(run_id => :reviewed)
 reject_proposals(run_id => :reviewed)
 list_consolidation_runs()
@@ -309,7 +322,7 @@ days_between decay_rate_of decayed_state effective_confidence end_of_text entry_
 importance_of importance_word initial_confidence is_actor is_blank is_reason_code is_request_id is_scope
 list_sections preprocess_search_query preprocess_text recency_score relevance_score render_memory
 retention_band retention_priority rrf_score split_code tells_update truncate_utf8
-version without_code words_of
+tier_range version without_code words_of
 """
 
 # What differs from call to call, or counts for all tenants together (docs/security.md).
@@ -349,6 +362,7 @@ entry_merge_members_tenant_id_member_id_fkey           members are of the tenant
 rule_applications_tenant_id_rule_id_fkey               mark_helpful(rule_id)
 staged_embeddings_tenant_id_embedding_version_id_fkey  set_embedding(embedding_version_id)
 consolidation_proposals_tenant_id_run_id_fkey          apply_consolidation(run_id)
+consolidation_proposals_pending_key                    keys are made from the text of an answer
 entity_merges_source_key                               entity_merge(source_entity_id)
 entity_names_tenant_id_entity_id_fkey                  names come with their entity
 entity_merges_tenant_id_source_entity_id_fkey          entity_merge(source_entity_id)

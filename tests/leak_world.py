@@ -130,9 +130,18 @@ def furnish(database: Database, tenant: str, word: str, *, more: int = 0) -> dic
             things[name] = str(value(statement, **others))
             return things[name]
 
-        def consolidate(butler: str, output: str) -> str:
+        def consolidate(butler: str, **answer: dict[str, Any]) -> str:
             run = str(value("select run_id from memory.claim_episodes(%(b)s) limit 1", b=butler))
-            value("select id from memory.apply_consolidation(%(r)s, %(o)s)", r=run, o=output)
+            batch = (
+                "select to_jsonb(episode_ids) from memory.list_consolidation_runs(run_id => %(r)s)"
+            )
+            evidence = value(batch, r=run)
+            output = {key: [{**item, "evidence": evidence}] for key, item in answer.items()}
+            value(
+                "select id from memory.apply_consolidation(%(r)s, %(o)s)",
+                r=run,
+                o=json.dumps(output),
+            )
             return run
 
         # Of a login that is gone; the doctor tells of it.
@@ -237,17 +246,17 @@ def furnish(database: Database, tenant: str, word: str, *, more: int = 0) -> dic
         value("select memory.forget_memory('episode', %(deleted)s)")
         connection.commit()
 
-        item = json.dumps(
-            {"subject": things["name"], "predicate": "is", "content": things["content"]}
-        )
-        things["done"] = consolidate(things["butler"], f'{{"new_facts": [{item}]}}')
+        item = {"subject": things["name"], "predicate": "is", "content": things["content"]}
+        correction = {"target_id": things["fact"], "content": things["content"]}
+        things["done"] = consolidate(things["butler"], new_facts=item, updated_facts=correction)
         do("failed", "select memory.store_episode(%(content)s, 'two')")
         run = value("select run_id from memory.claim_episodes('two')")
         value("select failed from memory.fail_consolidation(%(r)s, %(content)s)", r=run)
         value("select memory.store_episode(%(content)s, 'three')")
         value("""select memory.configure('{"consolidation_review": true}')""")
-        things["reviewed"] = consolidate("three", f'{{"new_rules": [{item}]}}')
+        things["reviewed"] = consolidate("three", new_rules=item)
         value("""select memory.configure('{"consolidation_review": false}')""")
+        do("turn", "select memory.store_episode(%(content)s, 'four')")
         value("select memory.store_episode(%(content)s, %(busy_butler)s)")
         if more:
             do(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
+import re
 import sys
 from typing import Any
 from uuid import UUID, uuid4
@@ -158,17 +160,46 @@ async def test_a_butler_is_told_how_to_look_further(database: Database) -> None:
     assert "Did you mean 'work'?" in misspelt["hint"]
 
 
+async def test_an_agent_hears_which_fact_its_own_supersedes(database: Database) -> None:
+    fact = {"subject": "Ada", "predicate": "lives_in", "content": "Rome"}
+    async with await Memory.connect(database.login("a")) as memory:
+        first, _ = await answer_call(memory, "memory_store_fact", fact)
+        second, _ = await answer_call(memory, "memory_store_fact", fact | {"content": "Lisbon"})
+
+    assert set(first) == {"memory_type", "id"}
+    assert second["superseded"] == {"id": first["id"], "content": "Rome"}
+
+
+async def test_a_context_without_room_says_that_its_budget_is_too_small(
+    database: Database,
+) -> None:
+    database.query("select memory.store_rule('Walk the dog twice a day, whatever the weather')")
+    arguments = {"trigger_prompt": "the dog", "butler": "home", "token_budget": 12}
+    async with await Memory.connect(database.login("a")) as memory:
+        small, _ = await answer_call(memory, "memory_context", arguments)
+        roomy, _ = await answer_call(memory, "memory_context", arguments | {"token_budget": 200})
+
+    assert "larger token_budget" in small["hint"]
+    assert "scope" not in small["hint"]
+    assert set(roomy) == {"context"}
+
+
+async def test_a_search_by_meaning_without_a_model_is_told_to_use_words(
+    database: Database,
+) -> None:
+    async with await Memory.connect(database.login("a")) as memory:
+        answer, failed = await answer_call(
+            memory, "memory_search", {"query": "tea", "mode": "semantic"}
+        )
+
+    assert failed
+    assert "no embedding model" in answer["error"]["message"]
+    assert "keyword" in answer["error"]["hint"]
+
+
 # Defaults
 
-FUNCTIONS = {
-    "entry_query": "query",
-    "entry_related": "list_related",
-    "entry_retrieve": "retrieve_entries",
-    "memory_contradictions": "list_contradictions",
-    "memory_events": "list_events",
-    "memory_explain": "recall_explain",
-    "memory_related": "list_related",
-}
+FUNCTIONS = {"entry_query": "query", "memory_add": "store_messages"}
 
 
 async def test_what_a_tool_fills_in_is_what_its_function_would(database: Database) -> None:
@@ -183,15 +214,13 @@ async def test_what_a_tool_fills_in_is_what_its_function_would(database: Databas
         )
     }
     for tool in TOOLS:
-        verb = tool.name.removeprefix("entry_")
-        named = tool.name.removeprefix("memory_") if verb == tool.name else f"{verb}_entry"
-        function = FUNCTIONS.get(tool.name, named)
+        function = tool.function or FUNCTIONS.get(tool.name, tool.name)
         for name, field in tool.arguments.model_fields.items():
             default = None if field.is_required() else field.get_default()
             # The tenant is compared only where a caller names it.
             if default is None or name == "tenant_id":
                 continue
-            argument = "max_results" if name == "limit" else name
+            argument = {"limit": "max_results", "extract": "extraction"}.get(name, name)
             expression = defaults[function, argument]
             assert expression is not None, (tool.name, name)
             assert database.value(f"select to_jsonb({expression})") == default, (tool.name, name)
@@ -332,6 +361,43 @@ async def test_a_hint_names_only_tools_there_are(database: Database) -> None:
 )
 def test_a_hint_for_sql_becomes_one_for_agents(hint: str, told: str) -> None:
     assert error_for_agents(InvalidArgumentError("wrong", hint=hint)).hint == told
+
+
+@pytest.mark.parametrize("selection", [group.name for group in GROUPS])
+async def test_a_hint_names_only_what_the_caller_can_call(
+    database: Database, caplog: pytest.LogCaptureFixture, selection: str
+) -> None:
+    tools = select_tools(selection)
+    names = {tool.name for tool in tools}
+    elsewhere = {tool.name for tool in TOOLS} - names
+    fits = {"memory_type": "fact"}
+    async with await Memory.connect(database.login("a")) as memory:
+        for tool in tools:
+            arguments = {
+                name: fits.get(name, str(uuid4()))
+                for name, field in tool.arguments.model_fields.items()
+                if field.is_required() and name in (*fits, *_IDS)
+            }
+            if not arguments:
+                continue
+            answer, failed = await answer_call(memory, tool.name, arguments, tools=tools)
+            if failed:
+                told = set(re.findall(r"\w+", str(answer["error"]["hint"])))
+                assert not told & elsewhere, (tool.name, answer)
+
+    # A wrong id is the caller's business, not that of whoever reads the log.
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+_IDS = ("memory_id", "entity_id", "entry_id", "fact_id", "rule_id", "source_entity_id")
+
+
+async def test_a_tool_says_which_function_it_stands_for(database: Database) -> None:
+    functions = {
+        name for (name,) in database.query("select proname from pg_proc where proname !~ '^_'")
+    }
+    for tool in TOOLS:
+        assert tool.function is None or tool.function in functions, tool.name
 
 
 def test_a_hint_names_no_tool_that_is_switched_off() -> None:
@@ -477,10 +543,9 @@ async def test_entities_are_of_the_tenant_of_the_server(database: Database) -> N
         ):
             error = await refused(client, name, {**arguments, "tenant_id": "b"})
             assert error["code"] == "PM005"
-        # The default of the schema is not what the caller said; said, it is compared.
+        # Whoever fills in the default of the schema names no tenant.
         assert (await call(client, "entity_resolve", name="Ada"))["count"] == 0
-        error = await refused(client, "entity_resolve", {"name": "Ada", "tenant_id": "default"})
-        assert error["code"] == "PM005"
+        assert (await call(client, "entity_resolve", name="Ada", tenant_id="default"))["count"] == 0
         assert (await refused(client, "entity_get", {"entity_id": theirs}))["code"] == "PM001"
         hints = {"domain_scores": {theirs: 5}, "tenant_id": "b"}
         error = await refused(client, "entity_resolve", {"name": "Ada", "context_hints": hints})

@@ -11,13 +11,11 @@ from uuid import UUID
 
 import numpy as np
 
-from pymem.errors import InvalidArgumentError
-from pymem.memory.functions import Functions
+from pymem.memory.conversations import Conversations
 from pymem.memory.vectors import Embedding
 from pymem.models import (
     ImportedEntry,
     MemoryType,
-    Mode,
     RankedMemory,
     StoredEpisode,
     StoredFact,
@@ -28,7 +26,7 @@ from pymem.models import (
 _MAX_CONTENT = 1 << 20
 
 
-class Memory(Functions):
+class Memory(Conversations):
     """A tenant's memory.
 
     Without a scope, searches, recall and statistics see the request's butler's own memories and
@@ -45,6 +43,7 @@ class Memory(Functions):
         database: An open database.
         engine: Embeds texts; None for a client without embeddings.
         request: The request that calls are made for.
+        llm: Extracts and consolidates what add stores; None if there is none.
 
     Raises:
         PymemError: Methods raise its subclasses; docs/errors.md lists the codes.
@@ -171,11 +170,7 @@ class Memory(Functions):
 
         async def search(**vector: Any) -> list[RankedMemory]:
             if vector["embedding"] is None:
-                raise InvalidArgumentError(
-                    "semantic search needs a vector",
-                    hint="Connect with an engine of the active embedding version, "
-                    "or pass embedding.",
-                )
+                raise self._no_meaning()
             return await self._rows(
                 RankedMemory,
                 "semantic_search",
@@ -187,35 +182,6 @@ class Memory(Functions):
             )
 
         return await self._with_vector(search, query, embedding)
-
-    async def search(
-        self,
-        query: str,
-        *,
-        types: Sequence[str] | None = None,
-        scope: str | None = None,
-        mode: Mode | None = None,
-        max_results: int | None = None,
-        min_confidence: float | None = None,
-        min_relevance: float | None = None,
-        embedding: Embedding | None = None,
-        as_of: datetime | None = None,
-    ) -> list[RankedMemory]:
-        """Search several types and return the best matches."""
-        search = partial(
-            self._rows,
-            RankedMemory,
-            "search",
-            query=query,
-            types=types,
-            scope=scope,
-            mode=mode,
-            max_results=max_results,
-            min_confidence=min_confidence,
-            min_relevance=min_relevance,
-            as_of=as_of,
-        )
-        return await self._with_vector(search, None if mode == "keyword" else query, embedding)
 
     async def read_period(
         self, query: str, time_zone: str, *, as_of: datetime | None = None

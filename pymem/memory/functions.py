@@ -46,11 +46,13 @@ from pymem.models import (
     IndexStatement,
     KeywordMatch,
     Link,
+    ListUnsummarizedMerges,
     Login,
     MarkedRule,
     MemoryState,
     MemoryType,
     Merge,
+    Mode,
     Neighbor,
     NewAccessToken,
     Proposal,
@@ -72,11 +74,14 @@ from pymem.models import (
     SourceClass,
     StoredEntry,
     StoredLink,
+    StoredMessage,
+    StoredObservation,
     Sweep,
     Tenant,
     TenantSweep,
     TokenHolder,
     TokenRole,
+    Turn,
     Undone,
     Unembedded,
     Unmerge,
@@ -118,9 +123,10 @@ class Functions(Vectors):
         return await self._row(Settings, "current_settings")
 
     async def configure(self, settings: dict[str, Any]) -> Settings:
-        """Changes settings of the current tenant: an object of setting names and values; other
-        settings keep their values. Naming text_search_config or index_rendering reindexes all texts
-        of the tenant that are indexed differently. Returns all settings.
+        """Changes settings of the current tenant: an object of setting names and values; null sets
+        one back to its default, and other settings keep their values. Naming text_search_config or
+        index_rendering reindexes all texts of the tenant that are indexed differently. Returns all
+        settings.
 
         Errors: PM002 unknown setting, value out of range, or a language or time zone unknown to the
         server, 28000 no tenant.
@@ -580,7 +586,8 @@ class Functions(Vectors):
         """Changes an entity; NULL leaves a value unchanged.
 
         canonical_name and the list of aliases are replaced; the keys of metadata are merged into
-        the existing ones. Returns whether the entity exists.
+        the existing ones, and those with a JSON null are removed. Returns whether the entity
+        exists.
 
         Errors: PM002 invalid argument, PM003 it was merged away, PM004 another entity has this name
         and type.
@@ -607,11 +614,12 @@ class Functions(Vectors):
         """Merges an entity, the source, into another one, the target, because both are the same.
 
         Facts about the source become facts about the target, and facts whose object is the source
-        get the target as their object. Of two active facts with the same scope and predicate, the
-        one with the higher confidence stays and supersedes the other; the target wins a tie. The
-        target gets the names and metadata of the source but keeps its own values; the source stays
-        as a tombstone. Returns counts of what changed (memory.entity_merges). Merges of the same
-        entities wait for each other, in either direction.
+        get the target as their object; facts that relate the two to each other keep no object. Of
+        two active facts with the same scope and predicate, the one with the higher confidence stays
+        and supersedes the other; the target wins a tie. The target gets the names and metadata of
+        the source but keeps its own values; the source stays as a tombstone. Returns counts of what
+        changed (memory.entity_merges). Merges of the same entities wait for each other, in either
+        direction.
 
         Errors: PM001 no such entity, PM002 the same entity twice, or too many names or too much
         metadata together, PM004 one of them was already merged away.
@@ -939,6 +947,45 @@ class Functions(Vectors):
         )
         return await self._with_vector(call, query, embedding)
 
+    async def search(
+        self,
+        query: str,
+        *,
+        types: Sequence[str] | None = None,
+        scope: str | None = None,
+        mode: Mode | None = None,
+        max_results: int | None = None,
+        min_confidence: float | None = None,
+        min_relevance: float | None = None,
+        embedding: Embedding | None = None,
+        as_of: datetime | None = None,
+    ) -> list[RankedMemory]:
+        """Searches several types (NULL: episode, fact, rule) and returns the most relevant memories
+        of all. mode: hybrid, semantic (by meaning alone) or keyword (by words alone); NULL: the
+        setting. Leaves out facts and rules whose effective confidence at as_of is below
+        min_confidence (NULL: the setting) and memories whose relevance is below min_relevance
+        (NULL: the setting, and nothing is found if even the best has too little evidence): the
+        answer may be empty. scope: as in memory.semantic_search.
+
+        Errors: PM002, PM004 vector from another embedding version.
+        """
+        call = partial(
+            self._rows,
+            RankedMemory,
+            "search",
+            query=query,
+            types=types,
+            scope=scope,
+            mode=mode,
+            max_results=max_results,
+            min_confidence=min_confidence,
+            min_relevance=min_relevance,
+            as_of=as_of,
+        )
+        return await self._with_vector(
+            call, query if mode in (None, "hybrid", "semantic") else None, embedding
+        )
+
     # functions/core/search/recall
 
     async def rank_memories(
@@ -1099,12 +1146,15 @@ class Functions(Vectors):
     ) -> list[Contradiction]:
         """Pairs of conflicting memories for a person to review.
 
-        kind contradicts: the ends of such a link; near_duplicate: active facts of one scope and one
-        entity or subject whose keys differ only in case, spaces, underscores or hyphens, so that
-        neither superseded the other; the source is the newest. The content of a fact reads
-        [subject] [predicate]: content; confidence is as of as_of, 0..1. since: when they were
-        linked, or when the newer one was created. Links first, then near duplicates, newest first;
-        at most max_results, which is capped at 1000. scope: as in memory.semantic_search.
+        kind proposal: what consolidation would say instead of the target, which it may not change
+        by itself (reason): the source has no id of its own, and memory.accept_proposals or
+        reject_proposals decide by run_id and position, which the others lack. kind contradicts: the
+        ends of such a link; near_duplicate: active facts of one scope and one entity or subject
+        whose keys differ only in case, spaces, underscores or hyphens, so that neither superseded
+        the other; the source is the newest. The content of a fact reads [subject] [predicate]:
+        content; confidence is as of as_of, 0..1. since: when they were linked, or when the newer
+        one was created. Proposals first, then links, then near duplicates, newest first; at most
+        max_results, which is capped at 1000. scope: as in memory.semantic_search.
 
         Errors: PM002.
         """
@@ -1132,9 +1182,9 @@ class Functions(Vectors):
         butler; with include_entries (NULL: the setting) entries by score. The butler is the scope;
         facts, rules and entries below min_relevance are left out as in memory.search. Each memory
         is one line, so stored text cannot forge a section; a long one is shortened, and one that
-        does not fit is skipped. A fact that contradicts another memory is marked. The same data,
-        arguments and as_of give the same text, byte for byte. Only the first 64 KiB of a prompt
-        count.
+        does not fit is skipped. A fact that contradicts another memory is marked, and with a fact
+        or rule that consolidation would correct stands what it would say. The same data, arguments
+        and as_of give the same text, byte for byte. Only the first 64 KiB of a prompt count.
 
         Errors: PM002 budget without room for the heading or invalid argument, PM004 vector from
         another embedding version.
@@ -1396,7 +1446,11 @@ class Functions(Vectors):
             as_of=as_of,
         )
         return await self._with_vector(
-            call, await self.query_topic(query) if is_expression else query, embedding
+            call,
+            (await self.query_topic(query) if is_expression else query)
+            if mode in (None, "hybrid", "semantic")
+            else None,
+            embedding,
         )
 
     # functions/core/lifecycle/restore
@@ -1497,9 +1551,11 @@ class Functions(Vectors):
         """Deletes episodes that expired before as_of; then, beyond max_entries (default: the
         setting episode_max_entries, 10000), the oldest consolidated ones. Never deletes
         unconsolidated episodes for capacity. Memories drawn from a deleted episode keep their link,
-        which resolves as expired. One call deletes at most batch_size episodes and returns how many
-        of each kind, how many remain, and how many more are due: call it again, in a new
-        transaction, until none are due.
+        which resolves as expired. Also deletes proposals of consolidation older than
+        consolidation_proposal_days. One call deletes at most batch_size episodes and returns how
+        many of each kind, how many remain, and how many more are due: call it again, in a new
+        transaction, until none are due. Also deletes the answers of the LLM that runs of
+        consolidation have kept for consolidation_answer_days.
 
         Errors: PM002 invalid argument.
         """
@@ -1544,7 +1600,8 @@ class Functions(Vectors):
         from, the entity, the entries of a user with that name, and, with mentions (the default),
         every memory whose text, tags or metadata contain one of its names as whole words; with
         their vectors, history, applications and keys. Turns that follow a deleted turn are embedded
-        again. Links and tombstones stay, without content; events contain none. Returns what was
+        again. Links and tombstones stay, without content; events contain none. Settings stay too,
+        such as instructions for the prompt of consolidation that contain the name. Returns what was
         erased, or with dry_run would be. Does not cover what is stored at the same time: call
         memory.verify_erasure afterwards. VACUUM removes the bytes from disk; backups keep them
         until they are deleted.
@@ -1568,9 +1625,14 @@ class Functions(Vectors):
     # functions/extras/consolidation/consolidation
 
     async def list_due_consolidations(self, *, as_of: datetime | None = None) -> list[DueButler]:
-        """The butlers with episodes waiting for consolidation, and whether it is due:
-        consolidation_episode_threshold of them wait, or consolidation_interval_hours have passed
-        since the last run began (or there was none), and no run is in progress.
+        """The butlers with episodes that are not consolidated, longest waiting first: how many wait
+        now (waiting, those of a run in progress included) and how many for the time of their retry
+        (retrying); whether a run is in progress, and until when it holds its lease (leased_until);
+        and when the next try is due (next_try_at; NULL: now), 2, 4, 8, … minutes after runs that
+        failed, or in which the LLM could not be reached, but then at most
+        consolidation_interval_hours. is_due: no run is in progress, the time of the next try has
+        come, and a retry is due, consolidation_episode_threshold episodes wait, or
+        consolidation_interval_hours have passed since the last run began (or there was none).
 
         Errors: PM002.
         """
@@ -1582,13 +1644,17 @@ class Functions(Vectors):
         *,
         batch_size: int | None = None,
         lease: timedelta | None = None,
+        max_tokens: int | None = None,
         as_of: datetime | None = None,
     ) -> list[ClaimedEpisode]:
         """Claims for one worker the oldest episodes of one butler that wait for consolidation,
         ordered by created_at and id, with the run that holds the lease: until the worker ends the
         run (apply_consolidation, fail_consolidation) or the lease expires, no other worker gets
-        episodes of this butler. butler NULL: the one whose oldest episode has waited longest. No
-        rows: nothing waits, or other workers hold the leases.
+        episodes of this butler. butler NULL: the one whose oldest episode has waited longest. A
+        batch has at most batch_size episodes and max_tokens tokens, a quarter of their octets (a
+        longer episode goes alone; defaults: settings consolidation_batch_size,
+        consolidation_batch_tokens), and at most half as many as one that failed. No rows: nothing
+        waits, or other workers hold the leases.
 
         Errors: PM002.
         """
@@ -1598,6 +1664,7 @@ class Functions(Vectors):
             butler=butler,
             batch_size=batch_size,
             lease=lease,
+            max_tokens=max_tokens,
             as_of=as_of,
         )
 
@@ -1615,7 +1682,7 @@ class Functions(Vectors):
 
     async def release_run(self, run_id: UUID | str, *, as_of: datetime | None = None) -> bool:
         """Releases the episodes of a run at once, as if never claimed: for a worker that is being
-        stopped. False: the run has already ended.
+        stopped, or by hand for one that has died. False: the run has already ended.
 
         Errors: PM001, PM002.
         """
@@ -1629,10 +1696,21 @@ class Functions(Vectors):
         *,
         prompt_version: str | None = None,
         model: str | None = None,
+        was_answered: bool | None = None,
+        answer: str | None = None,
+        prompt_tokens: int | None = None,
+        answer_tokens: int | None = None,
+        llm_seconds: float | None = None,
         as_of: datetime | None = None,
     ) -> FailedBatch:
-        """Ends a run without applying anything: its episodes are retried after 2^attempts minutes,
-        and become dead letters after consolidation_max_attempts. Returns how many of each.
+        """Ends a run without applying anything.
+
+        Its episodes are retried after 2^attempts minutes, in batches of at most half the size; one
+        that has failed alone, and consolidation_max_attempts times in all, becomes a dead letter.
+        was_answered false: the LLM could not be reached, so this is no attempt, and the episodes
+        stay as they are; memory.list_due_consolidations says when to try again. Keeps the beginning
+        of the answer (memory.get_consolidation_answer), tokens and seconds. Returns how many
+        episodes will be retried and how many have become dead letters.
 
         Errors: PM001 unknown run, PM002, PM003 the lease was lost.
         """
@@ -1643,6 +1721,11 @@ class Functions(Vectors):
             error=error,
             prompt_version=prompt_version,
             model=model,
+            was_answered=was_answered,
+            answer=answer,
+            prompt_tokens=prompt_tokens,
+            answer_tokens=answer_tokens,
+            llm_seconds=llm_seconds,
             as_of=as_of,
         )
 
@@ -1650,23 +1733,87 @@ class Functions(Vectors):
         self, episode_ids: Sequence[UUID | str] | None = None, *, as_of: datetime | None = None
     ) -> int:
         """Makes failed episodes and dead letters pending again, as if never tried: the given ones,
-        or all dead letters. Returns how many.
+        or all dead letters. Returns how many: those in another state stay as they are. For episodes
+        that are consolidated see memory.requeue_run.
 
-        Errors: PM002.
+        Errors: PM001 unknown episode, PM002.
         """
         result: int = await self._value("requeue_episodes", episode_ids=episode_ids, as_of=as_of)
         return result
 
+    async def requeue_run(self, run_id: UUID | str, *, as_of: datetime | None = None) -> int:
+        """Makes the episodes of a run pending again, for another try with another prompt or model:
+        of one that was undone, that failed, or that made nothing. Episodes that have expired, or of
+        which a later run has made something, stay as they are. Returns how many are pending again.
+
+        Errors: PM001 unknown run, PM002, PM003 the run is in progress, waits for a review, or must
+        be undone first.
+        """
+        result: int = await self._value("requeue_run", run_id=run_id, as_of=as_of)
+        return result
+
+    async def get_consolidation_answer(self, run_id: UUID | str) -> str | None:
+        """The answer of the LLM in a run, up to consolidation_answer_octets of it; NULL if there is
+        none, or not any more after consolidation_answer_days.
+
+        Errors: PM001 unknown run.
+        """
+        result: str | None = await self._value("get_consolidation_answer", run_id=run_id)
+        return result
+
+    # functions/extras/consolidation/consolidation_context
+
     async def get_consolidation_context(
-        self, butler: str, *, max_facts: int | None = None, max_rules: int | None = None
-    ) -> dict[str, list[dict[str, Any]]]:
-        """What a butler already knows, newest first, for the prompt: {"facts": […], "rules": […]}
-        that it stored, or of its scope or global.
+        self,
+        butler: str,
+        *,
+        max_facts: int | None = None,
+        max_rules: int | None = None,
+        run_id: UUID | str | None = None,
+        as_of: datetime | None = None,
+    ) -> dict[str, Any]:
+        """What a butler already knows, for the prompt: {"facts": […], "rules": […], "proposals":
+        […], "instructions": {…}}. Facts and rules that it stored, or of its scope or global: with
+        run_id first the facts that share words, names or meaning with the episodes of the run, most
+        relevant first, then the newest; each with since, when it was observed, and origin, "stated"
+        or "inferred". proposals: those that wait for a decision (text, action, reason), newest
+        first. instructions: the settings consolidation_instructions, _language, _categories and
+        _predicates for this butler, null where they say nothing about it.
+
+        Errors: PM001 the butler has no such run, PM002.
+        """
+        result: dict[str, Any] = await self._value(
+            "get_consolidation_context",
+            butler=butler,
+            max_facts=max_facts,
+            max_rules=max_rules,
+            run_id=run_id,
+            as_of=as_of,
+        )
+        return result
+
+    # functions/extras/consolidation/preview_batch
+
+    async def preview_batch(
+        self,
+        butler: str | None = None,
+        *,
+        batch_size: int | None = None,
+        max_tokens: int | None = None,
+        as_of: datetime | None = None,
+    ) -> dict[str, Any] | None:
+        """What a worker that calls memory.claim_episodes with these arguments now would get,
+        without claiming it: {"episodes": […], "known": {…}}, the rows of memory.claim_episodes and
+        what memory.get_consolidation_context says for their run. NULL if there is nothing to claim.
 
         Errors: PM002.
         """
-        result: dict[str, list[dict[str, Any]]] = await self._value(
-            "get_consolidation_context", butler=butler, max_facts=max_facts, max_rules=max_rules
+        result: dict[str, Any] | None = await self._value(
+            "preview_batch",
+            butler=butler,
+            batch_size=batch_size,
+            max_tokens=max_tokens,
+            as_of=as_of,
         )
         return result
 
@@ -1679,14 +1826,21 @@ class Functions(Vectors):
         *,
         prompt_version: str | None = None,
         model: str | None = None,
+        answer: str | None = None,
+        prompt_tokens: int | None = None,
+        answer_tokens: int | None = None,
+        llm_seconds: float | None = None,
         as_of: datetime | None = None,
     ) -> ConsolidationRun:
         """Applies the result of a batch, an object with the arrays new_facts, updated_facts,
-        new_rules and confirmations, each element in its own subtransaction, and ends the run: its
-        episodes are consolidated, unless every action was rejected (then as fail_consolidation).
-        Returns the run, with counts and the reasons for rejections. With the setting
-        consolidation_review the elements wait for memory.accept_proposals. Calling it again changes
-        nothing.
+        ended_facts, new_rules, changed_rules, withdrawn_rules, confirmations and parse_errors
+        (elements that could not be read), each element in its own subtransaction, and ends the run:
+        its episodes are consolidated, unless every element was rejected (then as
+        fail_consolidation). Returns the run, with counts and the reasons for rejections. What may
+        not change what is known (setting consolidation_supersedes) is kept for
+        memory.accept_proposals; with the setting consolidation_review, all is. A batch gives at
+        most 100 facts and rules, an episode 20 facts. Keeps the beginning of the answer
+        (memory.get_consolidation_answer), tokens and seconds. Calling it again changes nothing.
 
         Errors: PM001 unknown run, PM002 not an object, PM003 the lease was lost; errors such as
         lock timeouts roll back everything.
@@ -1698,6 +1852,10 @@ class Functions(Vectors):
             output=output,
             prompt_version=prompt_version,
             model=model,
+            answer=answer,
+            prompt_tokens=prompt_tokens,
+            answer_tokens=answer_tokens,
+            llm_seconds=llm_seconds,
             as_of=as_of,
         )
 
@@ -1708,7 +1866,8 @@ class Functions(Vectors):
         max_results: int | None = None,
         run_id: UUID | str | None = None,
     ) -> list[ConsolidationRun]:
-        """The consolidation runs, newest first: of one butler or all, or a single run.
+        """The consolidation runs, newest first: of one butler or all, or a single run; without
+        their answers, which memory.get_consolidation_answer returns.
 
         Errors: PM002.
         """
@@ -1727,8 +1886,10 @@ class Functions(Vectors):
     ) -> list[Undone]:
         """Reverts what a run stored, unless something newer depends on it: facts and rules that
         have since been superseded, confirmed, applied or forgotten stay as they are. Restores the
-        facts that its facts superseded. Confirmations stay, and its episodes stay consolidated.
-        Returns the outcome for each memory. A second call has nothing left to do.
+        facts that its facts superseded or that it ended, and the rules that it changed or withdrew.
+        Its proposals that wait are rejected, unless other runs proposed the same. Confirmations
+        stay, and its episodes stay consolidated. Returns the outcome for each memory. A second call
+        has nothing left to do.
 
         Errors: PM001 unknown run, PM002, PM003 the run is not done.
         """
@@ -1736,12 +1897,17 @@ class Functions(Vectors):
 
     # functions/extras/consolidation/review_consolidation
 
-    async def preview_proposals(self, run_id: UUID | str) -> list[Proposal]:
-        """What the proposals of a run would change: the fact or rule, its text before and after,
-        and what would happen to it, or has happened. No rows for an unknown run or one without
-        proposals.
+    async def preview_proposals(
+        self, run_id: UUID | str | None = None, *, as_of: datetime | None = None
+    ) -> list[Proposal]:
+        """The proposals of a run, or all that wait (NULL), oldest first, and what accepting each
+        would do or has done: the fact or rule concerned, its text before and after, the outcome
+        (remark), why it waits (reason), and its evidence: the episodes, and quotes of them in case
+        they are gone. No rows for an unknown run or one without proposals.
+
+        Errors: PM002.
         """
-        return await self._rows(Proposal, "preview_proposals", run_id=run_id)
+        return await self._rows(Proposal, "preview_proposals", run_id=run_id, as_of=as_of)
 
     async def accept_proposals(
         self,
@@ -1750,8 +1916,9 @@ class Functions(Vectors):
         *,
         as_of: datetime | None = None,
     ) -> ConsolidationRun:
-        """Applies proposals of a run, those at the given positions or all remaining ones, as
-        apply_consolidation would have. Returns the run, which is done once no proposals remain.
+        """Applies proposals of a run, those at the given positions or all remaining ones, whatever
+        the reason for which they waited. What is invalid by now is rejected, with the reason as its
+        outcome. Returns the run, which is done once no proposals remain.
 
         Errors: PM001 unknown run, PM002.
         """
@@ -1760,16 +1927,20 @@ class Functions(Vectors):
         )
 
     async def reject_proposals(
-        self, run_id: UUID | str, positions: Sequence[int] | None = None
+        self,
+        run_id: UUID | str,
+        positions: Sequence[int] | None = None,
+        *,
+        as_of: datetime | None = None,
     ) -> ConsolidationRun:
-        """Rejects proposals of a run, those at the given positions or all remaining ones.
+        """Rejects proposals of a run, those at the given positions or all remaining ones: they are
+        not proposed again for the same evidence. Returns the run, which is done once no proposals
+        remain.
 
-        Returns the run, which is done once no proposals remain.
-
-        Errors: PM001 unknown run.
+        Errors: PM001 unknown run, PM002.
         """
         return await self._row(
-            ConsolidationRun, "reject_proposals", run_id=run_id, positions=positions
+            ConsolidationRun, "reject_proposals", run_id=run_id, positions=positions, as_of=as_of
         )
 
     # functions/extras/entries/entry_policies
@@ -1915,6 +2086,79 @@ class Functions(Vectors):
     async def list_sensitive_patterns(self) -> list[SensitivePattern]:
         """What counts as sensitive for a tenant, built in (memory.sensitive_patterns) or added."""
         return await self._rows(SensitivePattern, "list_sensitive_patterns")
+
+    # functions/extras/conversations/store_messages
+
+    async def store_messages(
+        self,
+        messages: Sequence[dict[str, Any]],
+        butler: str,
+        *,
+        session_id: UUID | str | None = None,
+        importance: float | None = None,
+        extraction: Literal["none", "summary"] | None = None,
+        as_of: datetime | None = None,
+    ) -> list[StoredMessage]:
+        """Stores the turns of a conversation as episodes of one session, all or none: an array of
+        chat messages with role (user, assistant, system, developer, tool, function), content (a
+        text, or an array of parts) and, optionally, name, id, created_at or timestamp (ISO 8601, or
+        seconds since 1970) and metadata. Returns for each, in order, its session, its episode and
+        whether it is new: handed over again, or grown, a conversation stores only new turns. A turn
+        is known by its text and its id, else its time, else its number among equal turns of the
+        session; without session_id, only the whole conversation is known. The role says whose
+        statement it is: that of the user, of the agent or of a tool. Turns without a time follow
+        one another by microseconds. They wait for consolidation, except those of the system; with
+        extraction = summary, of what the user did not say only the last turn of the assistant
+        waits.
+
+        Errors: PM002 invalid argument (the message says which).
+        """
+        return await self._rows(
+            StoredMessage,
+            "store_messages",
+            messages=messages,
+            butler=butler,
+            session_id=session_id,
+            importance=importance,
+            extraction=extraction,
+            as_of=as_of,
+        )
+
+    # functions/extras/conversations/store_observations
+
+    async def list_turns(
+        self, episode_ids: Sequence[UUID | str], *, as_of: datetime | None = None
+    ) -> list[Turn]:
+        """Those of the episodes that observations can be extracted from, as turns in order: they
+        wait for consolidation, and no run of consolidation holds them.
+
+        Errors: PM002.
+        """
+        return await self._rows(Turn, "list_turns", episode_ids=episode_ids, as_of=as_of)
+
+    async def store_observations(
+        self,
+        episode_ids: Sequence[UUID | str],
+        observations: Sequence[dict[str, Any]],
+        *,
+        as_of: datetime | None = None,
+    ) -> list[StoredObservation]:
+        """Stores what was extracted from turns of one session as episodes that wait for
+        consolidation in their place: an array of objects with content, evidence (ids of those
+        episodes) and, optionally, importance and metadata. An observation is derived_from its
+        evidence, happened when the last of it did, and is trusted as the least of it. The episodes
+        are done, except what the user said and no observation names. Returns the ids; no rows if
+        one of the episodes waits no longer: then nothing changes.
+
+        Errors: PM002 invalid argument (the message says which observation).
+        """
+        return await self._rows(
+            StoredObservation,
+            "store_observations",
+            episode_ids=episode_ids,
+            observations=observations,
+            as_of=as_of,
+        )
 
     # functions/extras/entries/query_memory
 
@@ -2271,6 +2515,41 @@ class Functions(Vectors):
         or merged in turn.
         """
         result: int = await self._value("undo_entry_merge", entry_id=entry_id, as_of=as_of)
+        return result
+
+    # functions/extras/entries/summarize_entry_merge
+
+    async def list_unsummarized_merges(
+        self, *, max_results: int | None = None, as_of: datetime | None = None
+    ) -> list[ListUnsummarizedMerges]:
+        """Entries that consolidation made of others and that nobody edited or summarized since, the
+        oldest merge first: those with more than the text of one. At most max_results (1..1000).
+
+        Errors: PM002.
+        """
+        return await self._rows(
+            ListUnsummarizedMerges, "list_unsummarized_merges", max_results=max_results, as_of=as_of
+        )
+
+    async def summarize_entry_merge(
+        self,
+        entry_id: str,
+        summary: str,
+        *,
+        model: str | None = None,
+        as_of: datetime | None = None,
+    ) -> int:
+        """Replaces the text of an entry that consolidation made of others by a summary, for example
+        of an LLM (model), and returns its version. The summary has the same numbers, dates, denials
+        and names as the text, and is not longer. The text before is in the history, and
+        memory.undo_entry_merge still brings the others back.
+
+        Errors: PM001 unknown id, PM002 the summary leaves something out, adds something or is too
+        long, PM003 not a merge, PM004 edited since.
+        """
+        result: int = await self._value(
+            "summarize_entry_merge", entry_id=entry_id, summary=summary, model=model, as_of=as_of
+        )
         return result
 
     # functions/extras/operations/diagnose

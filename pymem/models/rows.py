@@ -85,6 +85,7 @@ class ClaimedEpisode:
     created_at: datetime
     importance: float
     session_id: UUID | None
+    source_class: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,21 +105,31 @@ class ConsolidationRun:
     A running row is the lease of its worker; its id is the token with which the worker ends it.
 
     Attributes:
-        status: running, proposed (its actions wait for a review), done (its episodes are
-            consolidated), undone (reverted), failed (its episodes wait for a retry or are dead
-            letters) or abandoned (the lease ran out and its episodes were released).
+        status: running, proposed (consolidation_review: all its actions wait), done (its episodes
+            are consolidated; what may not change what is known may still wait as proposals), undone
+            (reverted), failed (its episodes wait for a retry or are dead letters) or abandoned (the
+            lease ran out and its episodes were released).
         episode_ids: The batch, oldest first.
         prompt_version: Version of the prompt template.
-        model: What produced the answer: a command line or a model.
+        model: What produced the answer: the name of a model or program.
         leased_until: When other workers may take over, unless the worker ends the run or extends
             the lease first.
         facts_created: New facts, superseding ones included.
         facts_superseded: Facts that the new ones superseded.
+        facts_ended: Facts that no longer hold and have no successor.
+        rules_changed: Rules that a new one replaced; it counts as created too.
+        rules_withdrawn: Rules retracted.
         confirmed: Facts and rules confirmed.
-        contradicted: Stated facts that an episode contradicts: they stay, and are linked.
+        contradicted: Facts and rules that the evidence contradicts but may not change: they stay,
+            and what would change them waits as a proposal.
         rejected: Actions that were not applied.
         errors: Why actions were rejected: an array of objects with action, position, code and
             message.
+        was_answered: Whether the LLM answered; false if it could not be reached, which costs its
+            episodes no attempt. NULL while the run is in progress, and if it was abandoned.
+        prompt_tokens: Tokens of the prompt, if known.
+        answer_tokens: Tokens of the answer, if known.
+        llm_seconds: How long the LLM took, if known.
     """
 
     id: UUID
@@ -133,10 +144,17 @@ class ConsolidationRun:
     facts_created: int
     facts_superseded: int
     rules_created: int
+    facts_ended: int
+    rules_changed: int
+    rules_withdrawn: int
     confirmed: int
     contradicted: int
     rejected: int
     errors: list[dict[str, Any]]
+    was_answered: bool | None
+    prompt_tokens: int | None
+    answer_tokens: int | None
+    llm_seconds: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +173,9 @@ class Contradiction:
     target_confidence: float
     target_created_at: datetime
     since: datetime
+    run_id: UUID | None
+    position: int | None
+    reason: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +187,9 @@ class DueButler:
     oldest_at: datetime
     is_running: bool
     is_due: bool
+    retrying: int
+    leased_until: datetime | None
+    next_try_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -493,6 +517,16 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
+class ListUnsummarizedMerges:
+    """A row that memory.list_unsummarized_merges returns."""
+
+    entry_id: str
+    title: str
+    content: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
 class Login:
     """A row that memory.current_login returns."""
 
@@ -580,6 +614,13 @@ class Proposal:
     before: str | None
     after: str | None
     remark: str
+    source_run_id: UUID
+    butler: str
+    reason: str
+    evidence: list[UUID]
+    quotes: list[str]
+    created_at: datetime
+    decided_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -878,7 +919,8 @@ class Settings:
         recency_half_life_days: Half-life of the recency score, days.
         recency_null: Recency of a memory never referenced: "zero", or counted from "created_at".
         exact_scan_limit: Number of memories of a type up to which semantic search compares all of
-            them, even if an approximate index exists.
+            them, even if an approximate index exists, and search by words reads all that contain a
+            word of the query.
         vector_index_schedule: When the job rebuild_vector_indexes is due: five fields as in
             crontab(5), or "off" (memory.is_schedule).
         corpus_statistics_schedule: When the job fold_corpus_statistics is due: five fields as in
@@ -925,12 +967,32 @@ class Settings:
         consolidation_episode_threshold: Number of a butler's waiting episodes at which
             consolidation is due at once.
         consolidation_batch_size: Maximum number of episodes per run.
+        consolidation_batch_tokens: Maximum number of tokens in the episodes of a run, estimated as
+            a quarter of their octets; a longer episode goes alone.
         consolidation_lease_minutes: Minutes that a worker holds a run before others may take over.
         consolidation_max_attempts: Failed attempts after which an episode becomes a dead letter.
         consolidation_max_permanence: Most lasting permanence of a fact inferred by consolidation.
         consolidation_review: Whether the results of consolidation wait for approval
             (memory.accept_proposals).
+        consolidation_supersedes: What newer evidence may change by itself: what is trusted no more
+            than the evidence (same_trust), only what was also inferred (inferred_only), or nothing
+            (review). What may not be changed waits as a proposal (memory.accept_proposals), and so
+            does what would change a permanent memory.
+        consolidation_proposal_days: Days after which cleanup deletes a proposal of consolidation,
+            decided or not.
         consolidation_max_confidence: Maximum confidence of a fact inferred by consolidation.
+        consolidation_answer_octets: Octets of the answer of the LLM that a run keeps
+            (memory.get_consolidation_answer); 0: none.
+        consolidation_answer_days: Days until cleanup deletes the answer that a run keeps.
+        consolidation_instructions: Instructions of your own for the prompt of consolidation: a
+            text, or a text for each butler and for all others ("*").
+        consolidation_language: Language of the facts and rules that consolidation stores, such as
+            "German", or a language for each butler and for all others ("*"). Empty: that of the
+            episode.
+        consolidation_categories: Categories that consolidation may give to facts: an array, or an
+            array for each butler and for all others ("*"). Empty: none.
+        consolidation_predicates: Predicates that consolidation should prefer: an array, or an array
+            for each butler and for all others ("*"). Empty: no preference.
         entry_merge_similarity: Cosine similarity from which entries with the same numbers, dates,
             denials and names are merged (memory.consolidate_entries). With the vectors of all-
             MiniLM-L6-v2, most paraphrases of a statement are above the default.
@@ -1022,11 +1084,20 @@ class Settings:
     consolidation_interval_hours: float
     consolidation_episode_threshold: int
     consolidation_batch_size: int
+    consolidation_batch_tokens: int
     consolidation_lease_minutes: float
     consolidation_max_attempts: int
     consolidation_max_permanence: str
     consolidation_review: bool
+    consolidation_supersedes: str
+    consolidation_proposal_days: float
     consolidation_max_confidence: float
+    consolidation_answer_octets: int
+    consolidation_answer_days: float
+    consolidation_instructions: str | dict[str, str]
+    consolidation_language: str | dict[str, str]
+    consolidation_categories: list[str] | dict[str, list[str]]
+    consolidation_predicates: list[str] | dict[str, list[str]]
     entry_merge_similarity: float
     entry_consolidation_schedule: str
     entry_expiry_schedule: str
@@ -1094,6 +1165,26 @@ class StoredLink:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredMessage:
+    """A message that memory.store_messages stored: its position from 1, the session and episode
+    that it is in, and whether it is new.
+    """
+
+    position: int
+    session_id: UUID
+    episode_id: UUID
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObservation:
+    """A row that memory.store_observations returns."""
+
+    ordinal: int
+    id: UUID
+
+
+@dataclass(frozen=True, slots=True)
 class Sweep:
     """A row that memory.run_decay_sweep returns."""
 
@@ -1132,6 +1223,16 @@ class TokenHolder:
     role: TokenRole
     actor: str
     expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A row that memory.list_turns returns."""
+
+    episode_id: UUID
+    content: str
+    source_class: str
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

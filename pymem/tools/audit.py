@@ -29,6 +29,7 @@ class _Events(Arguments):
     "memory_events",
     _Events,
     group="audit",
+    function="list_events",
     description="Read the audit stream: who did what to which memory and when, newest first. Use "
     "it to find out who stored or forgot something, for example. Events hold no content: read it "
     "with memory_get.",
@@ -62,6 +63,7 @@ class _Explain(Arguments):
     "memory_explain",
     _Explain,
     group="audit",
+    function="recall_explain",
     description="Explain why memory_recall returns what it returns: every candidate with all parts "
     "of its score, and why candidates were dropped. Use it if an expected memory is not recalled.",
     answer="results (each with position, outcome, memory_type, id, content, similarity, meaning, "

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -12,6 +13,7 @@ from pydantic_core import ErrorDetails
 
 from pymem.errors import (
     DatabaseError,
+    EmbeddingError,
     IntegrityError,
     InvalidArgumentError,
     LLMError,
@@ -51,12 +53,21 @@ async def answer_call(
         return await call_tool(memory, name, arguments, tools=tools), False
     except PymemError as error:
         reported = error_for_agents(error, tools)
-        if reported is not error:
-            logger.error("%s failed: %s [%s]", name[:100], error, error.code, exc_info=True)
+        _log(name[:100], error)
     except Exception:
         logger.exception("%s failed", name[:100])
         reported = _FAILED
     return error_answer(reported, request_id_of(arguments)), True
+
+
+def _log(name: str, error: PymemError) -> None:
+    """Log what the operator should know; what the caller did wrong is told to the caller."""
+    if error.code.startswith("PM") or isinstance(error, InvalidArgumentError | IntegrityError):
+        logger.info("%s refused: %s [%s]", name, error, error.code)
+    elif isinstance(error, DatabaseError):
+        logger.error("%s failed: %s [%s]", name, error, error.code, exc_info=True)
+    else:
+        logger.error("%s failed: %s [%s]", name, error, error.code)
 
 
 async def call_tool(
@@ -93,9 +104,18 @@ async def call_tool(
     for tenant in parsed.claimed_tenants:
         await acting.require_tenant(tenant)
     answer: dict[str, Any] = await tool.run(acting, parsed)
+    if acting.meaning_off is not None:
+        # The reason is for the operator, who finds it in the log.
+        answer["meaning_off"] = _MEANING_OFF
     if context.request_id is not None:
         answer["request_id"] = context.request_id
     return answer
+
+
+_MEANING_OFF = (
+    "The embedding model is not available: this call knew words only, not meaning. Search with the "
+    "words that a memory may contain."
+)
 
 
 def error_answer(error: PymemError, request_id: str | None = None) -> dict[str, Any]:
@@ -159,8 +179,9 @@ def error_for_agents(error: PymemError, tools: Sequence[Tool[Any]] | None = None
         tools: The enabled tools; default: the core tools.
     """
     if error.code.startswith("PM"):
-        names = {tool.name for tool in (select_tools() if tools is None else tools)}
-        hint = error.hint and _hint_for_agents(error.hint, names)
+        hint = error.hint and _hint_for_agents(
+            error.hint, select_tools() if tools is None else tools
+        )
         return error if hint == error.hint else type(error)(error.message, hint=hint)
     match error:
         case UnavailableError():
@@ -185,6 +206,11 @@ def error_for_agents(error: PymemError, tools: Sequence[Tool[Any]] | None = None
                 code=error.code,
                 hint="Nothing was stored; look up what is stored and correct the values.",
             )
+        case EmbeddingError():
+            return EmbeddingError(
+                "searching by meaning is off: the embedding model is not available",
+                hint="Search by words: mode hybrid or keyword.",
+            )
         case LLMError():
             return LLMError(
                 "the consolidation LLM did not answer",
@@ -193,47 +219,39 @@ def error_for_agents(error: PymemError, tools: Sequence[Tool[Any]] | None = None
     return _FAILED
 
 
-# Hints from the database name SQL functions; an agent can only call tools.
+# Hints from the database name SQL functions, hints of tools other tools; an agent can only call
+# those that are enabled.
 _SQL_FUNCTION = re.compile(r"\bmemory\.(\w+)(\([^)]*\))?")
-_TOOLS_OF_FUNCTIONS = {
-    "keyword_search": ("memory_search", "memory_search with mode 'keyword'"),
-}
-_ENTRY_FUNCTION = re.compile(r"(\w+)_entry")
+_TOOL = re.compile(r"\b(?:memory|entity|entry)_\w+")
+_KEYWORD_SEARCH = ("keyword_search", "memory_search")
 _CLAUSE_END = re.compile(r"(?<=[.;])\s+")
 
 
-def _hint_for_agents(hint: str, names: Collection[str]) -> str:
-    """Replace SQL functions in a hint with tools; drop clauses whose function has no tool."""
-    if _SQL_FUNCTION.search(hint) is None:
+def _hint_for_agents(hint: str, tools: Sequence[Tool[Any]]) -> str:
+    """Name tools instead of SQL functions; drop clauses about what the agent cannot call."""
+    names = {tool.name for tool in tools}
+    if not _SQL_FUNCTION.search(hint) and not (_all_names() - names).intersection(
+        _TOOL.findall(hint)
+    ):
         return hint
-    clauses = [_clause_for_agents(clause, names) for clause in _CLAUSE_END.split(hint)]
-    kept = " ".join(clause for clause in clauses if clause is not None)
-    if not kept:
+    tool_of = {tool.function or tool.name: tool.name for tool in reversed(tools)}
+    if _KEYWORD_SEARCH[1] in names:
+        tool_of[_KEYWORD_SEARCH[0]] = f"{_KEYWORD_SEARCH[1]} with mode 'keyword'"
+    clauses = [
+        _SQL_FUNCTION.sub(lambda called: tool_of[called[1]], clause)
+        for clause in _CLAUSE_END.split(hint)
+        if tool_of.keys() >= {called[1] for called in _SQL_FUNCTION.finditer(clause)}
+        and not (_all_names() - names).intersection(_TOOL.findall(clause))
+    ]
+    if not clauses:
         return "No tool can change this: continue without it and tell the operator."
+    kept = " ".join(clauses)
     return kept[0].upper() + kept[1:].rstrip(".;") + "."
 
 
-def _clause_for_agents(clause: str, names: Collection[str]) -> str | None:
-    for function in _SQL_FUNCTION.finditer(clause):
-        tool = _tool_of(function[1], names)
-        if tool is None:
-            return None
-        clause = clause.replace(function[0], tool)
-    return clause
-
-
-def _tool_of(function: str, names: Collection[str]) -> str | None:
-    """Return what an agent calls instead of an SQL function, or None without such a tool."""
-    short = function.removesuffix("_memory").removeprefix("list_")
-    name, call = _TOOLS_OF_FUNCTIONS.get(function, ("", ""))
-    if name in names:
-        return call
-    of_entries = _ENTRY_FUNCTION.fullmatch(function)
-    known = (
-        *(function, f"memory_{function}", f"memory_{short}"),
-        f"entry_{of_entries[1] if of_entries else short}",
-    )
-    return next((tool for tool in known if tool in names), None)
+@cache
+def _all_names() -> frozenset[str]:
+    return frozenset(tool.name for tool in select_tools("all"))
 
 
 _LISTED = 5

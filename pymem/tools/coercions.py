@@ -52,6 +52,14 @@ def _as_list(value: Any) -> Any:
     return [] if is_blank(value) else [value]
 
 
+def _as_messages(value: Any) -> Any:
+    if isinstance(value, str):
+        value = _from_json(value, "a list of messages")
+    if isinstance(value, dict):
+        return [value]
+    return [_as_object(each) for each in value] if isinstance(value, list) else value
+
+
 def _as_labels(value: Any) -> Any:
     if isinstance(value, str) and not value.lstrip().startswith("["):
         return [part for part in value.split(",") if part.strip()]
@@ -129,6 +137,9 @@ Labels = Annotated[list[T], BeforeValidator(_as_labels)]
 
 Names = Annotated[list[Label], BeforeValidator(_as_list)]
 """A list of texts that may hold commas, or a single text."""
+
+Messages = Annotated[list[dict[str, Any]], BeforeValidator(_as_messages)]
+"""A list of objects, the JSON text of one, or a single object."""
 
 Uuid = Annotated[UUID, BeforeValidator(_as_id)]
 """An id, with or without hyphens, in any case."""

@@ -40,6 +40,7 @@ class _Context(Arguments):
     "memory_context",
     _Context,
     group="context",
+    function="context",
     description="Render memory as a block of text for a system prompt: the facts and rules that "
     "matter for a prompt. Use it once, at the start of a session. It has no side effects. To find "
     "individual memories and their ids, use memory_recall or memory_search.",
@@ -59,11 +60,34 @@ async def _context(memory: Memory, arguments: _Context) -> dict[str, Any]:
         min_relevance=arguments.min_relevance,
     )
     answer: dict[str, Any] = {"context": text}
-    if "\n## " not in text:
+    if "\n## " not in text and await _is_too_small(memory, arguments):
+        answer["hint"] = (
+            f"There is something to tell, but not in {arguments.token_budget} tokens: pass a "
+            "larger token_budget."
+        )
+    elif "\n## " not in text:
         answer |= await explain_little(
             memory, ("fact", "rule"), arguments.butler, argument="butler", nothing_found=True
         )
     return answer
 
+
+async def _is_too_small(memory: Memory, arguments: _Context) -> bool:
+    """Return whether a larger budget has room for something."""
+    if arguments.token_budget is None or arguments.token_budget >= _ROOMY:
+        return False
+    text = await memory.context(
+        arguments.trigger_prompt,
+        arguments.butler,
+        token_budget=_ROOMY,
+        include_recent_episodes=arguments.include_recent_episodes,
+        include_entries=arguments.include_entries,
+        min_relevance=arguments.min_relevance,
+    )
+    return "\n## " in text
+
+
+# Enough for the longest line.
+_ROOMY = 1000
 
 CONTEXT = Group("context", "Memory as text for a prompt.", (_context,), is_core=True)

@@ -27,6 +27,7 @@ _ERRORS = {
     "memory_confirm",
     OneMemory,
     group="feedback",
+    function="confirm_memory",
     description="Confirm that a fact or rule still holds, for example because the user said so "
     "again. This restarts the decay of its confidence. Not for episodes, and not just because a "
     "memory was recalled.",
@@ -58,6 +59,7 @@ class _MarkHelpful(Arguments):
     "memory_mark_helpful",
     _MarkHelpful,
     group="feedback",
+    function="mark_helpful",
     description="Report that a rule was applied and helped, once per application. This is how "
     "rules earn trust, from candidate to established to proven.",
     answer=_STANDING,
@@ -81,6 +83,7 @@ class _MarkHarmful(Arguments):
     "memory_mark_harmful",
     _MarkHarmful,
     group="feedback",
+    function="mark_harmful",
     description="Report that a rule was applied and did harm, and why. Harm counts four times as "
     "much as help; a rule that keeps doing harm becomes a warning. To drop a rule at once, use "
     "memory_forget.",

@@ -28,6 +28,7 @@ class _Related(OneMemory):
     "memory_related",
     _Related,
     group="graph",
+    function="list_related",
     description="Follow the links of a memory: what it was derived from, supports, contradicts or "
     "replaced. Use it to check where a memory comes from. For memories about the same topic, use "
     "memory_search.",
@@ -57,6 +58,7 @@ class _Contradictions(Arguments):
     "memory_contradictions",
     _Contradictions,
     group="graph",
+    function="list_contradictions",
     description="List pairs of memories that may need cleanup: memories that contradict each "
     "other, and facts whose keys differ only in spelling. Let the user decide, then call "
     "memory_forget for one of the pair.",

@@ -6,6 +6,7 @@ from typing import Any
 
 from pymem.tools.audit import AUDIT
 from pymem.tools.context import CONTEXT
+from pymem.tools.conversation import CONVERSATION
 from pymem.tools.entities import ENTITIES
 from pymem.tools.entries import ENTRIES
 from pymem.tools.feedback import FEEDBACK
@@ -29,6 +30,7 @@ GROUPS: tuple[Group, ...] = (
     GRAPH,
     AUDIT,
     ENTRIES,
+    CONVERSATION,
 )
 """All groups, core first."""
 

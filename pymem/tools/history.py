@@ -19,6 +19,7 @@ _ID = "0d55c9a1-5a3c-4c07-9b0c-3f1f5a2f7c11"
     "memory_restore",
     OneMemory,
     group="history",
+    function="restore_memory",
     description="Restore a memory that was forgotten, was superseded or has expired, because it is "
     "right after all. A fact cannot be restored while another one is active under the same key: "
     "forget that one first with memory_forget.",
@@ -44,6 +45,7 @@ class _FactHistory(Arguments):
     "memory_fact_history",
     _FactHistory,
     group="history",
+    function="fact_history",
     description="Read earlier versions of a fact: all facts that superseded each other, oldest "
     "first. Use it to find out when something changed, for example. For what was known or true at "
     "a given time, use memory_recall with known_at or valid_at.",

@@ -27,6 +27,11 @@ _INSTRUCTIONS: tuple[tuple[tuple[str, ...], str], ...] = (
         "Search first; a fact with the same subject and predicate replaces the previous one.",
     ),
     (
+        ("memory_add",),
+        "Hand a conversation over with memory_add when it ends, or as it goes on, always with the "
+        "same session_id.",
+    ),
+    (
         ("memory_mark_helpful", "memory_mark_harmful"),
         "After you apply a rule, report the result with memory_mark_helpful or "
         "memory_mark_harmful.",
@@ -45,7 +50,19 @@ _INSTRUCTIONS: tuple[tuple[tuple[str, ...], str], ...] = (
 )
 
 
-def instructions_for(tools: Sequence[Tool[Any]]) -> str:
-    """Return the instructions for a set of tools."""
+_MEANING_OFF = (
+    "Meaning is off: there is no embedding model, so searches find the words of a query, not what "
+    "they mean. Search with words that a memory may contain."
+)
+
+
+def instructions_for(tools: Sequence[Tool[Any]], *, has_meaning: bool = True) -> str:
+    """Return the instructions for a set of tools.
+
+    Args:
+        tools: The tools.
+        has_meaning: Whether searches compare meanings.
+    """
     names = {tool.name for tool in tools}
-    return " ".join(sentence for needed, sentence in _INSTRUCTIONS if names.issuperset(needed))
+    sentences = [sentence for needed, sentence in _INSTRUCTIONS if names.issuperset(needed)]
+    return " ".join(sentences if has_meaning else [*sentences, _MEANING_OFF])

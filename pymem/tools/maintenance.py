@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -25,28 +24,26 @@ class _RunConsolidation(Arguments):
     description="Have the configured LLM turn waiting episodes into facts and rules. This normally "
     "runs on a schedule: call it only if asked to. It may take minutes. Without an LLM it reports "
     "how many episodes are waiting and changes nothing.",
-    answer="dry_run (true without an LLM), waiting (butler, waiting, oldest_at, is_running, is_due "
-    "for each agent with waiting episodes), runs (butler, status, and the numbers of episodes and "
-    "of results, for each batch), interrupted (agents whose run did not finish; it is due again).",
+    answer="dry_run (true without an LLM), waiting (butler, waiting, oldest_at, is_running, "
+    "is_due, retrying, leased_until, next_try_at for each agent with episodes that are not "
+    "consolidated), runs (butler, status, and the numbers of episodes and of results, for each "
+    "batch), interrupted (agents whose other episodes wait for the next round), left (as waiting, "
+    "afterwards).",
     example={"butler": "travel"},
 )
 async def _run_consolidation(memory: Memory, arguments: _RunConsolidation) -> dict[str, Any]:
-    from pymem.consolidation.llm import command_llm
+    from pymem.consolidation.llm import llm_from_environment
     from pymem.consolidation.worker import ConsolidationWorker
 
-    llm = os.environ.get("PYMEM_LLM")
-    worker = ConsolidationWorker(
-        memory,
-        command_llm(llm) if llm else None,
-        model=llm,
-        butler=arguments.butler,
-    )
+    llm = llm_from_environment()
+    worker = ConsolidationWorker(memory, llm, butler=arguments.butler)
     report = await worker.run()
     return {
-        "dry_run": not llm,
+        "dry_run": llm is None,
         "waiting": to_json(report.waiting),
         "runs": [_run(run) for run in report.runs],
         "interrupted": sorted(report.errors),
+        "left": to_json(report.left),
     }
 
 
@@ -73,6 +70,7 @@ class _RunEpisodeCleanup(Arguments):
     "memory_run_episode_cleanup",
     _RunEpisodeCleanup,
     group="maintenance",
+    function="run_episode_cleanup",
     description="Delete expired episodes and, beyond max_entries, the oldest consolidated ones "
     "(those already turned into facts and rules). This normally runs on a schedule: call it only "
     "if asked to. To forget one episode, use memory_forget.",

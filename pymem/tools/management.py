@@ -15,6 +15,7 @@ from pymem.tools.tool import Arguments, Group, tool
     "memory_forget",
     OneMemory,
     group="management",
+    function="forget_memory",
     description="Forget one memory that is wrong or unwanted, for example because the user asks "
     "for it. Searches no longer find it. To correct a fact, store it again instead "
     "(memory_store_fact).",

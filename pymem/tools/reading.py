@@ -68,6 +68,7 @@ class _Search(Arguments):
     "memory_search",
     _Search,
     group="reading",
+    function="search",
     description="Search episodes, facts and rules, and with types also entries, best match first. "
     "Use it to look something up, "
     "to find the id of a memory, or to check what is stored before you store it again. To gather "
@@ -110,6 +111,7 @@ class _Recall(Arguments):
     "memory_recall",
     _Recall,
     group="reading",
+    function="recall",
     description="Recall what matters for a topic, ranked by relevance, importance, recency of use "
     "and confidence. Use it at the start of a task, and with known_at or valid_at for questions "
     "about the past. Recalled memories count as used. For an exact lookup, use memory_search.",
@@ -134,6 +136,7 @@ async def _recall(memory: Memory, arguments: _Recall) -> dict[str, Any]:
     "memory_get",
     OneMemory,
     group="reading",
+    function="get_memory",
     description="Read one memory with all its details, in any state, even if superseded or "
     "forgotten. Needs an id from another tool; to find a memory, use memory_search. Counts as a "
     "use of it.",

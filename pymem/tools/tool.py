@@ -50,8 +50,14 @@ class Arguments(BaseModel):
 
     @property
     def claimed_tenants(self) -> list[str]:
-        """The tenants that the caller claims to act for; each must be that of the request."""
-        named = getattr(self, "tenant_id", None) if "tenant_id" in self.model_fields_set else None
+        """The tenants that the caller claims to act for; each must be that of the request.
+
+        Hosts fill in the default that they see, which claims nothing.
+        """
+        field = type(self).model_fields.get("tenant_id")
+        named = None if field is None else getattr(self, "tenant_id", None)
+        if field is not None and named == field.default:
+            named = None
         context = self.request_context
         return [
             tenant
@@ -78,6 +84,7 @@ class Tool(Generic[A]):
         errors: Error codes to expect besides PM002, each with its meaning.
         run: The implementation; the memory already acts for the request.
         group: The group that it belongs to.
+        function: The SQL function that an agent calls with it; None if it is more than one.
         reads_only: Whether it leaves the memories unchanged.
         destroys: Whether it makes something unsearchable.
         repeats: Whether it is idempotent.
@@ -91,6 +98,7 @@ class Tool(Generic[A]):
     errors: Mapping[str, str]
     run: Handler[A]
     group: str
+    function: str | None = None
     reads_only: bool = False
     destroys: bool = False
     repeats: bool = False
@@ -163,6 +171,7 @@ def tool(
     answer: str,
     example: Mapping[str, Any],
     errors: Mapping[str, str] | None = None,
+    function: str | None = None,
     reads_only: bool = False,
     destroys: bool = False,
     repeats: bool = False,
@@ -179,6 +188,7 @@ def tool(
             errors=errors or {},
             run=run,
             group=group,
+            function=function,
             reads_only=reads_only,
             destroys=destroys,
             repeats=repeats or reads_only,

@@ -40,6 +40,7 @@ class _StoreEpisode(Arguments):
     "memory_store_episode",
     _StoreEpisode,
     group="writing",
+    function="store_episode",
     description="Store what happened: an observation worth remembering, in one or a few sentences. "
     "Use it at the end of a session or task. Not for transcripts, and not for lasting knowledge: "
     "use memory_store_fact. An episode expires after a week; facts and rules worth keeping are "
@@ -99,12 +100,14 @@ class _StoreFact(Arguments):
     "memory_store_fact",
     _StoreFact,
     group="writing",
+    function="store_fact",
     description="Store what is known about someone or something, as subject, predicate and "
     "content. One fact per call. A fact with the same subject and predicate in the same scope "
     "replaces the previous one, which stays as history: to correct a fact, store it again under "
     "the same subject and predicate. Not for events (memory_store_episode) or instructions "
     "(memory_store_rule).",
-    answer="the id of the new fact: memory_type, id.",
+    answer="the id of the new fact: memory_type, id; superseded (id and content) if it replaces a "
+    "fact: if that one was about something else, store both again under names that differ.",
     example={
         "subject": "user",
         "predicate": "favorite_tea",
@@ -131,7 +134,13 @@ async def _store_fact(memory: Memory, arguments: _StoreFact) -> dict[str, Any]:
         valid_from=arguments.valid_from,
         valid_to=arguments.valid_to,
     )
-    return {"memory_type": "fact", "id": str(stored)}
+    answer: dict[str, Any] = {"memory_type": "fact", "id": str(stored)}
+    versions = await memory.fact_history(stored)
+    superseded = {version.supersedes_id for version in versions if version.id == stored}
+    for version in versions:
+        if version.id in superseded:
+            answer["superseded"] = {"id": str(version.id), "content": version.content}
+    return answer
 
 
 class _StoreRule(Arguments):
@@ -144,6 +153,7 @@ class _StoreRule(Arguments):
     "memory_store_rule",
     _StoreRule,
     group="writing",
+    function="store_rule",
     description="Store guidance on how to behave, as one instruction that can be followed. Use it "
     "when the user says how to do things, or when experience shows it. Not for knowledge "
     "(memory_store_fact). A rule starts as a candidate and earns trust through "
