@@ -265,7 +265,12 @@ async def _configure(connection: psycopg.AsyncConnection[Any], *, role: str | No
         cursor = await connection.execute("select current_user")
         if await cursor.fetchone() != (role,):
             raise psycopg.OperationalError(f"the connection does not act as {role}")
-    await register_vector_async(connection)
+    try:
+        await register_vector_async(connection)
+    except psycopg.ProgrammingError as error:
+        raise psycopg.errors.UndefinedObject(
+            f"the database {connection.info.dbname} has no memory: the type vector is missing"
+        ) from error
     set_json_loads(_load_json, connection)
 
 

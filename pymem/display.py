@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
+from uuid import UUID
 
 from rich import box
 from rich.console import Console
@@ -386,23 +387,69 @@ def stats(counts: dict[str, dict[str, Any]]) -> Table:
     return tabulate(lines, "type", "state", Column("count", "count", 1))
 
 
+def cost(row: models.ConsolidationRun) -> str:
+    """Return what a run took, as the end of a line; nothing if it is not known."""
+    taken = []
+    if row.llm_seconds is not None:
+        taken.append(f"{row.llm_seconds:.1f} s")
+    if row.prompt_tokens is not None and row.answer_tokens is not None:
+        taken.append(f"{row.prompt_tokens} + {row.answer_tokens} tokens")
+    return f" ({', '.join(taken)})" if taken else ""
+
+
+def made(run: models.ConsolidationRun) -> str:
+    """Return what a run has made, such as ``facts: 2, confirmed: 1``."""
+    counts = {
+        "facts": run.facts_created,
+        "superseded": run.facts_superseded,
+        "ended": run.facts_ended,
+        "rules": run.rules_created,
+        "rules changed": run.rules_changed,
+        "rules withdrawn": run.rules_withdrawn,
+        "confirmed": run.confirmed,
+        "contradicted": run.contradicted,
+        "rejected": run.rejected,
+    }
+    return _pairs({name: count for name, count in counts.items() if count})
+
+
 def consolidation_runs(rows: Sequence[models.ConsolidationRun]) -> Table:
     """Return consolidation runs with their results."""
 
     def outcome(row: models.ConsolidationRun) -> str:
-        counts = {
-            "facts": row.facts_created,
-            "rules": row.rules_created,
-            "confirmed": row.confirmed,
-            "contradicted": row.contradicted,
-            "rejected": row.rejected,
-        }
-        made = _pairs({name: count for name, count in counts.items() if count})
-        return "\n".join([made or "–", *(error["message"] for error in row.errors[:3])])
+        return "\n".join(
+            [f"{made(row) or '–'}{cost(row)}", *(error["message"] for error in row.errors[:3])]
+        )
 
     episodes = Column("episodes", lambda row: len(row.episode_ids))
     results = Column("results", outcome)
     return tabulate(rows, "butler", "started_at", "status", episodes, results, "id")
+
+
+def proposals(rows: Sequence[models.Proposal]) -> list[Table]:
+    """Return what consolidation proposes, why, and from which words of the episodes: by run."""
+    runs: dict[UUID, list[models.Proposal]] = {}
+    for row in rows:
+        runs.setdefault(row.source_run_id, []).append(row)
+    return [
+        _proposals_of_run(some, f"{some[0].butler}: pymem review {run_id}")
+        for run_id, some in runs.items()
+    ]
+
+
+def _proposals_of_run(rows: Sequence[models.Proposal], caption: str) -> Table:
+    def change(row: models.Proposal) -> str:
+        lines = [f"{sign} {text}" for sign, text in (("-", row.before), ("+", row.after)) if text]
+        return "\n".join([*([row.key] if row.key else []), *lines])
+
+    def why(row: models.Proposal) -> str:
+        return "\n".join([row.reason, *(f"“{quote}”" for quote in row.quotes[:3])])
+
+    def accepted(row: models.Proposal) -> str:
+        return row.remark.removesuffix(f"; {row.reason}")
+
+    columns = ("position", "action", Column("change", change), Column("why", why))
+    return tabulate(rows, *columns, Column("if accepted", accepted), "status", caption=caption)
 
 
 _MARKS = {

@@ -96,6 +96,10 @@ class LLMError(PymemError):
     code = "38000"
 
 
+class LLMUnreachableError(LLMError):
+    """The LLM was never asked: not found, refused, over its limit or busy (SQLSTATE 38000)."""
+
+
 class EmbeddingError(PymemError):
     """The embedding engine failed, so there is no vector (SQLSTATE 38000)."""
 

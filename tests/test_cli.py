@@ -184,8 +184,7 @@ def test_a_harmful_rule_turns_into_a_warning_and_back(pymem: Run) -> None:
     assert (done["inverted"], done["promoted"]) == (1, 0)
     assert done["anchor"].startswith(f"{done['sealed']}:")
     assert warning["content"] == (
-        "ANTI-PATTERN: Do NOT Call before nine. This caused problems because: "
-        "It was early; It was early; It was early"
+        "ANTI-PATTERN: Do NOT Call before nine. This caused problems because: It was early"
     )
     assert warning["maturity"] == "anti_pattern"
     [row] = [line.split() for line in table.splitlines() if line.strip()][2:]
@@ -412,7 +411,7 @@ def test_recall_at_another_time_only_looks(pymem: Run) -> None:
     pymem("store", "fact", "user", "had_for_lunch", "noodles", "--permanence", "ephemeral")
     later = (datetime.now(UTC) + timedelta(days=60)).date().isoformat()
 
-    assert pymem("recall", "noodles", "--as-of", later).stdout == "nothing recalled\n"
+    assert pymem("recall", "noodles", "--as-of", later).stdout.startswith("nothing recalled")
     [found] = parsed(
         pymem("recall", "noodles", "--as-of", later, "--min-confidence", "0", "--json")
     )
@@ -496,7 +495,7 @@ def test_settings_of_the_tenant_hold_where_an_option_is_left_out(
     recalled = parsed(pymem("recall", "tea", "--json"))
     context = pymem("context", "tea", "--butler", "home").stdout
 
-    assert "semantic search without an embedding" in refused
+    assert "searching by meaning is off" in refused
     assert [len(found) for found in (before, after, told)] == [2, 1, 2]
     assert [found["id"] for found in (*after, *recalled)] == [sure, sure]
     assert "[likes]" in context
@@ -574,8 +573,8 @@ def test_what_fits_too_little_is_left_out(pymem: Run) -> None:
     pymem("store", "fact", "user", "drinks", "tea")
     question = "Which trains leave for Oslo and Bergen before tea on Sunday?"
 
-    for find, nothing in (("search", "nothing found\n"), ("recall", "nothing recalled\n")):
-        assert pymem(find, question, "--min-relevance", "0.9").stdout == nothing
+    for find, nothing in (("search", "nothing found\n"), ("recall", "nothing recalled of ")):
+        assert pymem(find, question, "--min-relevance", "0.9").stdout.startswith(nothing)
         [found] = parsed(pymem(find, question, "--min-relevance", "0", "--json"))
         assert found["content"] == "tea"
     context = ("context", question, "--butler", "home", "--min-relevance")

@@ -731,6 +731,7 @@ async def test_a_login_without_a_role_serves_what_the_others_allow(
             await call(client, "memory_store_rule", content="Offer tea")
             error = await refused(client, "memory_run_consolidation")
     assert error["code"] == "42501"
+    assert "its login lacks the role memory_worker" in error["message"]
     assert offered == {
         tool.name for tool in TOOLS if role_of(tool) in ("memory_reader", "memory_writer")
     }

@@ -73,6 +73,7 @@ OPTIONAL = {
         *("entry_create", "entry_get", "entry_retrieve", "entry_query", "memory_query"),
         *("entry_update", "entry_rate", "entry_delete", "entry_restore", "entry_related"),
     ],
+    "conversation": ["memory_add"],
 }
 
 
@@ -567,6 +568,11 @@ async def test_the_tenant_is_the_server_s_and_no_argument_changes_it(database: D
             assert error["code"] == "PM005"
             error = await refused(client, "memory_search", {"query": "tea", "tenant_id": "b"})
             assert error["code"] == "PM002"
+            error = await refused(client, "entity_resolve", {"name": "Ada", "tenant_id": "b"})
+            assert error["code"] == "PM005"
+            # What the schema shows as the default may be filled in.
+            resolved = await call(client, "entity_resolve", name="Ada", tenant_id="default")
+            assert resolved["results"] == []
             own = {"request_context": {"tenant_id": "a"}}
             assert (await call(client, "memory_search", query="tea", **own))["count"] == 0
     async with connected(gateway) as client:

@@ -3,6 +3,7 @@
 # Importing a module adds its commands.
 from pymem.cli import (
     consolidating,
+    conversations,
     diagnosing,
     editing,
     entries,
@@ -14,4 +15,15 @@ from pymem.cli import (
 )
 from pymem.cli.base import main as main
 
-del consolidating, diagnosing, editing, entries, maintaining, memories, serving, tokens, vectors
+del (
+    consolidating,
+    conversations,
+    diagnosing,
+    editing,
+    entries,
+    maintaining,
+    memories,
+    serving,
+    tokens,
+    vectors,
+)

@@ -31,11 +31,13 @@ DATABASE = "pymem"
 LOGIN = "pymem"
 TENANT = "default"
 
+_LOAD_SECONDS = 10.0
+
 EXIT_REFUSED = 1
 EXIT_UNAVAILABLE = 3
 
 SECTIONS = {
-    "Store": ("store", "ingest", "embed"),
+    "Store": ("store", "add", "ingest", "embed"),
     "Find": (
         *("search", "recall", "query", "context", "get", "related", "history"),
         *("events", "stats"),
@@ -46,7 +48,7 @@ SECTIONS = {
     ),
     "Entities": ("entity",),
     "Entries": ("entries",),
-    "Consolidate": ("consolidate", "runs", "review", "undo", "requeue"),
+    "Consolidate": ("consolidate", "runs", "release", "review", "undo", "requeue"),
     "Operate": (
         *("up", "down", "deploy", "mcp", "token", "configure", "doctor", "verify"),
         *("reindex", "check-vectors", "calibrate"),
@@ -198,6 +200,9 @@ JSON = click.Option(["--json", "json_"], is_flag=True, help="Print JSON.")
 def run(options: Options, work: Callable[[Memory], Awaitable[T]], *, embed: bool = False) -> T:
     """Connect, run something on the memory and disconnect."""
     engine = get_embedding_engine() if embed and embeddings_installed() else None
+    if engine is not None:
+        # Each command loads the model anew, and a person rather waits than misses what is meant.
+        engine.embedder.load_seconds = _LOAD_SECONDS
 
     async def connected() -> T:
         async with await Memory.connect(

@@ -15,6 +15,7 @@ import click
 from pymem import display
 from pymem.cli.base import EXIT_REFUSED, Options, as_of_option, command, no_memory, render, run
 from pymem.cli.entries import entries
+from pymem.cli.llm_options import llm_options, require_llm
 from pymem.cli.maintaining import all_tenants_option, run_per_tenant
 from pymem.cli.tool_commands import option_of
 from pymem.errors import InvalidArgumentError, PymemError
@@ -140,22 +141,53 @@ def archive(options: Options, entry_id: str, as_of: datetime | None, json_: bool
 @click.option("--dry-run", is_flag=True, help="Only show what would be merged.")
 @click.option("--min-similarity", type=float, help="Cosine similarity; default: the setting.")
 @click.option("--max-entries", type=int, help="Maximum number compared; default: 50000.")
+@click.option("--summarize", is_flag=True, help="Have an LLM write what was merged as one text.")
+@llm_options
 @as_of_option
-def consolidate(options: Options, dry_run: bool, json_: bool, **limits: Any) -> None:
+@click.pass_context
+def consolidate(
+    context: click.Context,
+    options: Options,
+    /,
+    *,
+    dry_run: bool,
+    min_similarity: float | None,
+    max_entries: int | None,
+    summarize: bool,
+    as_of: datetime | None,
+    json_: bool,
+    **llm: Any,
+) -> None:
     """Merge entries that say the same; flag doubtful ones, archive old ones."""
+    from pymem.entries.summaries import SummaryReport, summarize_merges
+
+    backend = require_llm(context, **llm) if summarize and not dry_run else None
+    limits: dict[str, Any] = {"min_similarity": min_similarity, "as_of": as_of}
+    if max_entries is not None:
+        limits["max_entries"] = max_entries
 
     async def work(memory: Memory) -> Any:
         clusters = await memory.list_entry_clusters(**limits) if dry_run else []
-        return await memory.consolidate_entries(dry_run=dry_run, **limits), clusters
+        done = await memory.consolidate_entries(dry_run=dry_run, **limits)
+        if backend is None:
+            return done, clusters, SummaryReport()
+        return done, clusters, await summarize_merges(memory, backend, as_of=as_of)
 
-    done, clusters = run(options, work)
+    done, clusters, summaries = run(options, work)
     counts = {name: value for name, value in to_json(done).items() if name != "run_id"}
     render(
-        to_json(done) | ({"merges": to_json(clusters)} if dry_run else {}),
+        to_json(done)
+        | ({"merges": to_json(clusters)} if dry_run else {})
+        | ({"summarized": summaries.summarized, "refused": summaries.refused} if backend else {}),
         json_,
         *([display.tabulate(clusters)] if clusters else []),
         display.tabulate([counts]),
     )
+    if not json_:
+        for entry_id in summaries.summarized:
+            click.echo(f"{entry_id}: summarized")
+        for entry_id, reason in summaries.refused.items():
+            click.echo(f"{entry_id}: keeps its text: {reason}", err=True)
 
 
 @command(entries, "undo-merge")

@@ -200,7 +200,7 @@ COMMANDS = (
         embed=True,
         json=lambda answer, _: answer[0],
         show=lambda answer: display.explained(*answer) if answer[1] else display.found(answer[0]),
-        empty="nothing recalled",
+        empty="nothing recalled of episodes, facts and rules; pymem query also searches entries",
     ),
     ToolCommand(
         *("context", "memory_context", Memory.context),
@@ -340,6 +340,7 @@ COMMANDS = (
 OTHERWISE = {
     "entry_create": "entries new",
     "entry_update": "entries edit",
+    "memory_add": "add",
     "memory_explain": "recall --explain",
     "memory_fact_history": "history",
     "memory_run_consolidation": "consolidate",

@@ -10,9 +10,11 @@ import click
 from pymem import schema
 from pymem.cli.base import DATABASE, LOGIN, TENANT, Options, command, main, pass_options, render
 from pymem.database import Request
+from pymem.diagnosis import examine_engine
 from pymem.embedding import embeddings_installed, get_embedding_engine
 from pymem.errors import InvalidArgumentError
 from pymem.memory import Memory
+from pymem.models import Finding
 
 LOGIN_ROLES = ("memory_writer", "memory_worker", "memory_reader", "memory_admin")
 
@@ -29,7 +31,24 @@ def up(options: Options, json_: bool) -> None:
     schema.deploy(server.url(DATABASE))
     schema.create_login(server.url(DATABASE), LOGIN, TENANT, LOGIN_ROLES)
     url = server.url(DATABASE, LOGIN)
-    render({"database_url": url, "data": str(server.folder), "tenant": TENANT}, json_, url)
+    engine = _try_engine(url)
+    render(
+        {"database_url": url, "data": str(server.folder), "tenant": TENANT, "engine": engine},
+        json_,
+        url,
+    )
+
+
+def _try_engine(url: str, request: Request | None = None) -> Finding | None:
+    """Try the embedding model, and print the finding where no script reads it."""
+    found = next(iter(asyncio.run(examine_engine(url, request))), None)
+    if found is not None:
+        click.echo(
+            f"{'' if found.severity == 'ok' else f'{found.severity}: '}{found.message}", err=True
+        )
+        if found.hint is not None:
+            click.echo(f"hint: {found.hint}", err=True)
+    return found
 
 
 @main.command()
@@ -63,6 +82,7 @@ def deploy(options: Options, login: str | None, login_tenant: str) -> None:
     if login is not None:
         schema.create_login(options.database_url, login, login_tenant, LOGIN_ROLES)
         click.echo(f"login {login} bound to tenant {login_tenant}")
+    _try_engine(options.database_url, Request(tenant_id=login_tenant))
 
 
 @main.command()

@@ -28,7 +28,7 @@ from starlette.routing import Route
 from pymem.embedding import EmbeddingEngine
 from pymem.errors import InvalidArgumentError, TenantDeniedError
 from pymem.mcp_server.auth import MemoryTokenVerifier, OneTokenBackend, answer_unavailable
-from pymem.mcp_server.protocol import build_server
+from pymem.mcp_server.protocol import build_server, has_meaning
 from pymem.mcp_server.roles import ROLES, TokenAccess
 from pymem.memory import Memory
 from pymem.tools import Tool
@@ -116,7 +116,14 @@ async def serve_http(
             f"{listener.path} cannot be the MCP path", hint="Pass --path such as /mcp."
         )
     async with _memories(url, engine, butler) as (login, memories):
-        app = build_app(login, memories, tools, path=listener.path, security=security)
+        app = build_app(
+            login,
+            memories,
+            tools,
+            path=listener.path,
+            security=security,
+            with_meaning=await has_meaning(engine),
+        )
         with _listening(listener) as listening:
             port = listening.getsockname()[1]
             config = uvicorn.Config(
@@ -142,6 +149,7 @@ def build_app(
     *,
     path: str,
     security: TransportSecuritySettings,
+    with_meaning: bool = True,
 ) -> Starlette:
     """Return the ASGI application.
 
@@ -151,6 +159,7 @@ def build_app(
         tools: The enabled tools.
         path: Path of the MCP endpoint.
         security: Which Host and Origin headers are accepted.
+        with_meaning: Whether searches compare meanings.
     """
 
     def access_of(context: ServerRequestContext[Any]) -> TokenAccess:
@@ -160,7 +169,7 @@ def build_app(
         return TokenAccess(memories, tools, context.request.user.access_token.holder)
 
     manager = StreamableHTTPSessionManager(
-        build_server(access_of, tools),
+        build_server(access_of, tools, has_meaning=with_meaning),
         stateless=True,
         json_response=True,
         security_settings=security,

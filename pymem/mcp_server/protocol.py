@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import mcp.types as types
 from mcp.server import Server, ServerRequestContext
 
+from pymem.embedding import EmbeddingEngine
 from pymem.errors import PymemError
 from pymem.memory import Memory
 from pymem.tools import Tool, answer_call, error_answer, instructions_for, request_id_of
@@ -39,10 +40,16 @@ async def _no_lifespan(_: Server[Any]) -> AsyncIterator[None]:
     yield
 
 
+async def has_meaning(engine: EmbeddingEngine | None) -> bool:
+    """Begin to load the model; return False if there is none, or soon turns out to be broken."""
+    return engine is not None and await engine.embedder.loads()
+
+
 def build_server(
     access_of: Callable[[ServerRequestContext[Any]], Access],
     tools: Sequence[Tool[Any]],
     *,
+    has_meaning: bool = True,
     lifespan: Lifespan = _no_lifespan,
 ) -> Server[Any]:
     """Return an MCP server that offers tools.
@@ -50,6 +57,7 @@ def build_server(
     Args:
         access_of: Returns the access of a request.
         tools: All tools that any request may use.
+        has_meaning: Whether searches compare meanings; the instructions say if not.
         lifespan: Entered while the server runs.
     """
     schemas = {tool.name: tool.input_schema() for tool in tools}
@@ -88,7 +96,7 @@ def build_server(
     return Server(
         "pymem",
         version=__version__,
-        instructions=instructions_for(tools),
+        instructions=instructions_for(tools, has_meaning=has_meaning),
         lifespan=lifespan,
         get_tool_input_schema=schemas.get,
         on_list_tools=list_tools,

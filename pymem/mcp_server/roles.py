@@ -51,6 +51,12 @@ class TokenAccess:
     def memory(self, name: str) -> Memory:
         """Return the memory for a tool, with no more privileges than the tool needs."""
         role = next((role_of(tool) for tool in self._served if tool.name == name), "memory_reader")
+        if role not in self._memories and role in ROLES[self._holder.role]:
+            raise TenantDeniedError(
+                f"this server may not run {name}: its login lacks the role {role}",
+                code="42501",
+                hint="Use one of the listed tools, or ask the operator to grant it.",
+            )
         if role not in self._roles:
             raise TenantDeniedError(
                 f"a token with the role {self._holder.role} may not call {name}",

@@ -10,7 +10,7 @@ from mcp.server import Server
 from mcp.server.stdio import stdio_server
 
 from pymem.mcp_server.input import readable
-from pymem.mcp_server.protocol import build_server
+from pymem.mcp_server.protocol import build_server, has_meaning
 from pymem.memory import Memory
 from pymem.tools import Tool
 
@@ -40,7 +40,9 @@ async def serve_stdio(memory: Memory, tools: Sequence[Tool[Any]]) -> None:
         async with memory:
             yield
 
-    server = build_server(lambda _: access, tools, lifespan=lifespan)
+    server = build_server(
+        lambda _: access, tools, has_meaning=await has_meaning(memory.engine), lifespan=lifespan
+    )
     async with (
         stdio_server() as (read_stream, write_stream),
         readable(read_stream, write_stream) as messages,
