@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import reduce
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, Field, SecretStr, ValidationError
 
@@ -14,7 +14,6 @@ from pymem.config_sections import (
     SCHEDULE,
     SETTINGS,
     ConfidenceConfig,
-    ConsolidationConfig,
     ContextConfig,
     EpisodesConfig,
     RetrievalConfig,
@@ -23,6 +22,9 @@ from pymem.config_sections import (
 )
 from pymem.embedding import DEFAULT_MODEL, Backend
 from pymem.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from pymem.consolidation.llm import CommandLLM, HttpLLM
 
 
 class SchedulesConfig(config_sections.SchedulesConfig):
@@ -34,6 +36,51 @@ class SchedulesConfig(config_sections.SchedulesConfig):
 
     consolidation: str = Field("*/15 * * * *", pattern=SCHEDULE)
     embedding: str = Field("*/5 * * * *", pattern=SCHEDULE)
+
+
+class LLMConfig(Section):
+    """``[modules.memory.consolidation.llm]``: the LLM that consolidates.
+
+    It is no setting of the tenant: whoever may change those could run commands on this machine.
+
+    Attributes:
+        command: A command line.
+        url: Base URL of a service with the chat API of OpenAI.
+        model: The model of the service; for a command the name to record.
+        key_env: Name of the environment variable with the key of the service.
+        max_tokens: Maximum length of the service's answer, in tokens.
+        timeout_seconds: Timeout of an answer.
+    """
+
+    command: str | None = Field(None, min_length=1)
+    url: str | None = Field(None, min_length=1)
+    model: str | None = Field(None, min_length=1)
+    key_env: str | None = Field(None, min_length=1)
+    max_tokens: int | None = Field(None, ge=1)
+    timeout_seconds: float = Field(300, gt=0, le=86_400)
+
+    def open(self, *, timeout: float | None = None) -> CommandLLM | HttpLLM | None:
+        """Return the LLM; None if none is named.
+
+        Raises:
+            InvalidArgumentError: As pymem.consolidation.llm.choose_llm.
+        """
+        from pymem.consolidation.llm import choose_llm
+
+        return choose_llm(
+            command=self.command,
+            url=self.url,
+            model=self.model,
+            key_env=self.key_env,
+            timeout=timeout or self.timeout_seconds,
+            max_tokens=self.max_tokens,
+        )
+
+
+class ConsolidationConfig(config_sections.ConsolidationConfig):
+    """``[modules.memory.consolidation]``: when and how episodes become facts, by which LLM."""
+
+    llm: LLMConfig = LLMConfig()
 
 
 class EmbeddingConfig(Section):

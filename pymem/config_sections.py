@@ -16,7 +16,7 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
 
-SCHEDULE = r"^(off|[0-9A-Za-z*/,-]+( [0-9A-Za-z*/,-]+){4}|([1-9]|[1-5][0-9]) seconds)$"
+SCHEDULE = r"^(off|([1-9]|[1-5][0-9]) seconds|(\*(/[1-9][0-9]?)?|([0-5]?[0-9])(-([0-5]?[0-9])(/[1-9][0-9]?)?)?)(,(\*(/[1-9][0-9]?)?|([0-5]?[0-9])(-([0-5]?[0-9])(/[1-9][0-9]?)?)?))* (\*(/[1-9][0-9]?)?|([01]?[0-9]|2[0-3])(-([01]?[0-9]|2[0-3])(/[1-9][0-9]?)?)?)(,(\*(/[1-9][0-9]?)?|([01]?[0-9]|2[0-3])(-([01]?[0-9]|2[0-3])(/[1-9][0-9]?)?)?))* (\*(/[1-9][0-9]?)?|(0?[1-9]|[12][0-9]|3[01])(-(0?[1-9]|[12][0-9]|3[01])(/[1-9][0-9]?)?)?)(,(\*(/[1-9][0-9]?)?|(0?[1-9]|[12][0-9]|3[01])(-(0?[1-9]|[12][0-9]|3[01])(/[1-9][0-9]?)?)?))* (\*(/[1-9][0-9]?)?|(0?[1-9]|1[0-2]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)(-(0?[1-9]|1[0-2]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)(/[1-9][0-9]?)?)?)(,(\*(/[1-9][0-9]?)?|(0?[1-9]|1[0-2]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)(-(0?[1-9]|1[0-2]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)(/[1-9][0-9]?)?)?))* (\*(/[1-9][0-9]?)?|([0-7]|sun|mon|tue|wed|thu|fri|sat|SUN|MON|TUE|WED|THU|FRI|SAT|Sun|Mon|Tue|Wed|Thu|Fri|Sat)(-([0-7]|sun|mon|tue|wed|thu|fri|sat|SUN|MON|TUE|WED|THU|FRI|SAT|Sun|Mon|Tue|Wed|Thu|Fri|Sat)(/[1-9][0-9]?)?)?)(,(\*(/[1-9][0-9]?)?|([0-7]|sun|mon|tue|wed|thu|fri|sat|SUN|MON|TUE|WED|THU|FRI|SAT|Sun|Mon|Tue|Wed|Thu|Fri|Sat)(-([0-7]|sun|mon|tue|wed|thu|fri|sat|SUN|MON|TUE|WED|THU|FRI|SAT|Sun|Mon|Tue|Wed|Thu|Fri|Sat)(/[1-9][0-9]?)?)?))*)$"  # noqa: E501
 
 
 class SchedulesConfig(Section):
@@ -181,21 +181,48 @@ class ConsolidationConfig(Section):
         episode_threshold: Number of a butler's waiting episodes at which consolidation is due at
             once.
         batch_size: Maximum number of episodes per run.
+        batch_tokens: Maximum number of tokens in the episodes of a run, estimated as a quarter of
+            their octets; a longer episode goes alone.
         lease_minutes: Minutes that a worker holds a run before others may take over.
         max_attempts: Failed attempts after which an episode becomes a dead letter.
         max_permanence: Most lasting permanence of a fact inferred by consolidation.
         review: Whether the results of consolidation wait for approval (memory.accept_proposals).
+        supersedes: What newer evidence may change by itself: what is trusted no more than the
+            evidence (same_trust), only what was also inferred (inferred_only), or nothing (review).
+            What may not be changed waits as a proposal (memory.accept_proposals), and so does what
+            would change a permanent memory.
+        proposal_days: Days after which cleanup deletes a proposal of consolidation, decided or not.
         max_confidence: Maximum confidence of a fact inferred by consolidation.
+        answer_octets: Octets of the answer of the LLM that a run keeps
+            (memory.get_consolidation_answer); 0: none.
+        answer_days: Days until cleanup deletes the answer that a run keeps.
+        instructions: Instructions of your own for the prompt of consolidation: a text, or a text
+            for each butler and for all others ("*").
+        language: Language of the facts and rules that consolidation stores, such as "German", or a
+            language for each butler and for all others ("*"). Empty: that of the episode.
+        categories: Categories that consolidation may give to facts: an array, or an array for each
+            butler and for all others ("*"). Empty: none.
+        predicates: Predicates that consolidation should prefer: an array, or an array for each
+            butler and for all others ("*"). Empty: no preference.
     """
 
     interval_hours: float = Field(6, ge=0, le=100000)
     episode_threshold: int = Field(100, ge=1, le=1000000)
     batch_size: int = Field(50, ge=1, le=10000)
+    batch_tokens: int = Field(6000, ge=1, le=10000000)
     lease_minutes: float = Field(15, ge=0.1, le=10080)
     max_attempts: int = Field(5, ge=1, le=1000)
     max_permanence: Literal["ephemeral", "volatile", "standard", "stable", "permanent"] = "stable"
     review: bool = False
+    supersedes: Literal["same_trust", "inferred_only", "review"] = "same_trust"
+    proposal_days: float = Field(90, ge=0, le=100000)
     max_confidence: float = Field(0.8, ge=0, le=1)
+    answer_octets: int = Field(65536, ge=0, le=1048576)
+    answer_days: float = Field(30, ge=0, le=100000)
+    instructions: str | dict[str, str] = ""
+    language: str | dict[str, str] = ""
+    categories: list[str] | dict[str, list[str]] = []
+    predicates: list[str] | dict[str, list[str]] = []
 
 
 class RetrievalConfig(Section):
@@ -252,7 +279,8 @@ class RetrievalConfig(Section):
         recency_half_life_days: Half-life of the recency score, days.
         recency_null: Recency of a memory never referenced: "zero", or counted from "created_at".
         exact_scan_limit: Number of memories of a type up to which semantic search compares all of
-            them, even if an approximate index exists.
+            them, even if an approximate index exists, and search by words reads all that contain a
+            word of the query.
         context_token_budget: Tokens of memory.context when a call names none.
         entry_merge_similarity: Cosine similarity from which entries with the same numbers, dates,
             denials and names are merged (memory.consolidate_entries). With the vectors of all-
@@ -356,11 +384,20 @@ SETTINGS = {
     "consolidation.interval_hours": "consolidation_interval_hours",
     "consolidation.episode_threshold": "consolidation_episode_threshold",
     "consolidation.batch_size": "consolidation_batch_size",
+    "consolidation.batch_tokens": "consolidation_batch_tokens",
     "consolidation.lease_minutes": "consolidation_lease_minutes",
     "consolidation.max_attempts": "consolidation_max_attempts",
     "consolidation.max_permanence": "consolidation_max_permanence",
     "consolidation.review": "consolidation_review",
+    "consolidation.supersedes": "consolidation_supersedes",
+    "consolidation.proposal_days": "consolidation_proposal_days",
     "consolidation.max_confidence": "consolidation_max_confidence",
+    "consolidation.answer_octets": "consolidation_answer_octets",
+    "consolidation.answer_days": "consolidation_answer_days",
+    "consolidation.instructions": "consolidation_instructions",
+    "consolidation.language": "consolidation_language",
+    "consolidation.categories": "consolidation_categories",
+    "consolidation.predicates": "consolidation_predicates",
     "retrieval.entry_merge_similarity": "entry_merge_similarity",
     "schedules.entry_consolidation": "entry_consolidation_schedule",
     "schedules.entry_expiry": "entry_expiry_schedule",

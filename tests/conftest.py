@@ -225,8 +225,10 @@ def own_login(shared_database: Database, own_tenant: str) -> str:
 
 @pytest.fixture(scope="session")
 def engine() -> EmbeddingEngine:
-    """The real model, loaded once."""
-    return get_embedding_engine()
+    """The real model, loaded once, so that no test is in time for it by luck."""
+    engine = get_embedding_engine()
+    engine.load()
+    return engine
 
 
 @pytest.fixture

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -121,7 +124,8 @@ async def test_jobs_act_in_their_own_name_and_raise_what_goes_wrong(database: Da
 async def test_consolidation_asks_the_runtime_of_the_host(
     database: Database, named_first: bool
 ) -> None:
-    answer = json.dumps({"new_facts": [{"subject": "Rex", "predicate": "is", "content": "a dog"}]})
+    fact = {"subject": "Rex", "predicate": "is", "content": "a dog", "evidence": ["e1"]}
+    answer = json.dumps({"new_facts": [fact]})
     spawner = FakeSpawner(FakeSpawner.Result(True, answer))
     database.query("""select memory.configure('{"consolidation_episode_threshold": 1}')""")
     async with Butler(HostDatabase.at(database.login("a"))) as butler:
@@ -142,6 +146,50 @@ async def test_consolidation_asks_the_runtime_of_the_host(
         await butler.module.on_session_end("Rex slept", "general")
         failed = await butler.module.jobs()["memory_consolidation"](None, None)
     assert "the runtime was not found" in json.dumps(failed)
+
+
+@pytest.mark.parametrize("outcome", [RuntimeError("boom"), ConnectionError(), None, 7])
+async def test_whatever_the_runtime_does_the_job_ends_and_other_butlers_are_asked_about(
+    database: Database, outcome: Any
+) -> None:
+    class Unsteady(FakeSpawner):
+        async def trigger(self, prompt: str, trigger_source: str) -> Any:
+            self.asked.append((prompt, trigger_source))
+            if isinstance(outcome, Exception):
+                raise outcome
+            return outcome
+
+    spawner = Unsteady(FakeSpawner.Result(True, None))
+    async with Butler(HostDatabase.at(database.login("a"))) as butler:
+        butler.module.wire_runtime(spawner)
+        for name in ("general", "travel"):
+            await butler.module.on_session_end("Rex barked", name)
+        done = await butler.module.jobs()["memory_consolidation"](None, None)
+
+    assert len(spawner.asked) == 2
+    assert [run["status"] for run in done["runs"]] == ["failed", "failed"]
+    assert done["errors"] == {}
+
+
+async def test_the_configuration_can_name_another_llm_than_the_hosts(
+    database: Database, tmp_path: Path
+) -> None:
+    fact = {"subject": "Rex", "predicate": "is", "content": "a dog", "evidence": ["e1"]}
+    script = tmp_path / "llm.py"
+    script.write_text(f"print({json.dumps(json.dumps({'new_facts': [fact]}))})")
+    toml = f"""
+        [modules.memory.consolidation.llm]
+        command = "{sys.executable} {script}"
+        model = "small"
+    """
+    spawner = FakeSpawner(FakeSpawner.Result(True, "{}"))
+    async with Butler(HostDatabase.at(database.login("a")), toml) as butler:
+        butler.module.wire_runtime(spawner)
+        await butler.module.on_session_end("Rex barked", "general")
+        done = await butler.module.jobs()["memory_consolidation"](None, None)
+
+    assert spawner.asked == []
+    assert [(run["status"], run["model"]) for run in done["runs"]] == [("done", "small")]
 
 
 async def test_the_embedding_worker_runs_between_startup_and_shutdown(

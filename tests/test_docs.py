@@ -239,6 +239,18 @@ def test_the_programs_about_entries_do_what_they_say(
     assert expired == "0"
 
 
+def test_the_program_about_conversations_does_what_it_says(
+    database: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (ROOT / "docs" / "conversations.md").read_text()
+    [program] = re.findall(r"^```python\n(.*?)^```\n", text, re.M | re.S)
+    [printed] = re.findall(r"  # (\[.*\])$", program, re.M)
+
+    exec(program.replace("postgresql://…", database.login("a")), {})
+
+    assert capsys.readouterr().out == f"{printed}\n"
+
+
 def test_the_roles_are_documented(database: Database) -> None:
     text = (ROOT / "docs" / "security.md").read_text()
     table = re.findall(r"^\| `(memory_\w+)` \|.*\|([^|]*)\|$", text, re.M)

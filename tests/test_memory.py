@@ -415,7 +415,7 @@ async def test_a_client_without_an_engine_leaves_the_vector_to_the_worker(
     await memory.store_fact("user", "pet", "a small dog")
 
     assert [backlog.pending for backlog in await memory.embedding_backlog()] == [1]
-    with pytest.raises(InvalidArgumentError, match="needs a vector"):
+    with pytest.raises(InvalidArgumentError, match="no embedding model"):
         await memory.semantic_search("fact", "dog")
 
 
@@ -557,6 +557,9 @@ async def test_a_wrong_address_is_reported_at_once() -> None:
 async def test_a_database_without_the_schema_is_reported(
     empty_database: conftest.Database,
 ) -> None:
+    with pytest.raises(DatabaseError, match="has no memory") as caught:
+        await Memory.connect(empty_database.superuser_url)
+    assert "pymem deploy" in str(caught.value.hint)
     empty_database.server.execute(psycopg.sql.SQL("create extension vector"), empty_database.name)
     async with await Memory.connect(empty_database.superuser_url) as memory:
         with pytest.raises(PymemError, match="schema"):
@@ -624,7 +627,10 @@ async def test_each_method_is_a_function_with_the_same_arguments(
                from pg_proc as p where p.pronamespace = 'memory'::regnamespace"""
         )
     )
-    own = {"connect", "close", "for_request", "without_engine", "set_embeddings"}
+    own = {
+        *("connect", "finish", "close", "for_request", "without_engine"),
+        *("add", "set_embeddings"),
+    }
     for name, method in inspect.getmembers(Memory, inspect.isfunction):
         if name.startswith("_") or name in own:
             continue

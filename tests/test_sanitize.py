@@ -217,7 +217,7 @@ BAD_CALLS: list[tuple[str, dict[str, Any]]] = [
     ("configure", {"settings": {"colour": "red"}}),
     ("configure", {"settings": {"retrieval_limit": 0}}),
     ("configure", {"settings": {"retrieval_limit": "many"}}),
-    ("configure", {"settings": {"min_confidence": None}}),
+    ("configure", {"settings": {"min_confidence": "NaN"}}),
     ("configure", {"settings": {"tenant_id": "b"}}),
     ("configure", {"settings": {"text_search_config": "klingon"}}),
     ("rebuild_vector_indexes", {"method": "magic"}),

@@ -20,6 +20,9 @@ Job = Callable[[Any, dict[str, Any] | None], Awaitable[dict[str, Any]]]
 """What a host's scheduler calls: with its pool, which is not used, and the arguments of the job."""
 
 
+CONSOLIDATION = "memory_consolidation"
+
+
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """When the host should run a job; the fields are those of ``[[butler.schedule]]``.
@@ -44,7 +47,7 @@ class Resources:
     Attributes:
         memory: Acts for the job, as a login with the role memory_worker.
         engine: Embeds texts; None if there is none.
-        llm: The LLM that consolidates; None if there is none.
+        llm: The LLM, for the job that consolidates; None if there is none.
     """
 
     memory: Memory
@@ -113,7 +116,7 @@ def _entry_upkeep(period: UpkeepPeriod) -> Callable[[Resources], Awaitable[dict[
 
 
 _JOBS: dict[str, Callable[..., Awaitable[dict[str, Any]]]] = {
-    "memory_consolidation": _consolidation,
+    CONSOLIDATION: _consolidation,
     "memory_embedding": _embedding,
     "memory_decay_sweep": _decay_sweep,
     "memory_episode_cleanup": _episode_cleanup,
@@ -154,7 +157,7 @@ def schedules(config: MemoryModuleConfig, settings: Mapping[str, Any]) -> list[S
         settings: Settings of the tenant, which schedule the other jobs.
     """
     named: dict[str, str] = {
-        "memory_consolidation": config.schedules.consolidation,
+        CONSOLIDATION: config.schedules.consolidation,
         "memory_embedding": config.schedules.embedding,
         **{job: settings[setting] for job, setting in _SETTINGS.items()},
     }
