@@ -284,12 +284,23 @@ def _models(rows: list[str], words: list[str]) -> str:
 
 def _arguments(functions: tuple[Function, ...]) -> str:
     return (
-        f'{HEAD}\n"""Types of arguments: a name has the same one in every function."""\n'
+        f'{HEAD}\n"""Types of arguments, the same in every function, and which are required."""\n'
         + "".join(
             f"\n{name} = frozenset({{{', '.join(map(repr, _arguments_of(functions, kind)))}}})\n"
             for name, kind in (("JSON_ARGUMENTS", "jsonb"), ("VECTOR_ARGUMENTS", "vector"))
         )
+        + "\nREQUIRED_ARGUMENTS = {\n"
+        + "".join(
+            f"    {name!r}: frozenset({sorted(required)!r}),\n"
+            for name, required in _required_arguments(functions)
+        )
+        + '}\n"""Arguments that have no default, by function: None is sent, for the function to judge."""\n'
     )
+
+
+def _required_arguments(functions: tuple[Function, ...]) -> list[tuple[str, set[str]]]:
+    required = {f.name: {a.name for a in f.arguments if a.default is None} for f in functions}
+    return sorted((name, arguments) for name, arguments in required.items() if arguments)
 
 
 def _arguments_of(functions: tuple[Function, ...], kind: str) -> list[str]:

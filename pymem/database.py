@@ -26,7 +26,7 @@ from psycopg.rows import AsyncRowFactory, args_row, scalar_row
 from psycopg.types.json import Jsonb, set_json_loads
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from pymem.catalog import JSON_ARGUMENTS, VECTOR_ARGUMENTS
+from pymem.catalog import JSON_ARGUMENTS, REQUIRED_ARGUMENTS, VECTOR_ARGUMENTS
 from pymem.errors import RETRYABLE, InvalidArgumentError, translate
 from pymem.sanitize import clean_json, clean_text, dump_json
 
@@ -145,8 +145,8 @@ class Database:
         await self.close()
 
     async def value(self, request: Request, function: str, /, **arguments: Any) -> Any:
-        """Call a function that returns one value; arguments that are None are omitted."""
-        parameters = _parameters(arguments)
+        """Call a function that returns one value; optional arguments that are None are omitted."""
+        parameters = _parameters(function, arguments)
         query = _statement(function, tuple(parameters), None, _bookkeeping(function))
         [value] = await self._execute(request, query, parameters, scalar_row)
         return value
@@ -158,7 +158,7 @@ class Database:
 
         All sets must name the same arguments.
         """
-        sets = [_parameters(arguments) for arguments in calls]
+        sets = [_parameters(function, arguments) for arguments in calls]
         if not sets:
             return []
         query = _statement(function, tuple(sets[0]), None, False)
@@ -179,8 +179,8 @@ class Database:
     async def rows(
         self, request: Request, row: type[Row], function: str, /, **arguments: Any
     ) -> list[Row]:
-        """Call a function that returns a set; arguments that are None are omitted."""
-        parameters = _parameters(arguments)
+        """Call a function that returns a set; optional arguments that are None are omitted."""
+        parameters = _parameters(function, arguments)
         columns = _columns(row)  # type: ignore[arg-type]
         query = _statement(function, tuple(parameters), columns, _bookkeeping(function))
         # Columns have the order of the fields.
@@ -352,8 +352,13 @@ def _request_parameters(request: Request) -> dict[str, Any]:
     return {f"{_REQUEST_PREFIX}{name}": getattr(request, name) for name in _REQUEST_FIELDS}
 
 
-def _parameters(arguments: dict[str, Any]) -> dict[str, Any]:
-    return {name: _argument(name, value) for name, value in arguments.items() if value is not None}
+def _parameters(function: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    required = REQUIRED_ARGUMENTS.get(function, frozenset())
+    return {
+        name: None if value is None else _argument(name, value)
+        for name, value in arguments.items()
+        if value is not None or name in required
+    }
 
 
 def _argument(name: str, value: Any) -> Any:

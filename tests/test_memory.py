@@ -215,13 +215,13 @@ async def test_contradictions(memory: Memory) -> None:
     tea = await memory.store_fact("user", "likes", "tea")
     rule = await memory.store_rule("Offer coffee", scope="home")
     await memory.create_link("rule", rule, "fact", tea, "contradicts")
-    coffee = await memory.store_fact("User", "Likes", "coffee", confidence=0.5)
+    coffee = await memory.store_fact("User", "Lik-es", "coffee", confidence=0.5)
 
     linked, alike = await memory.list_contradictions()
 
     assert (linked.kind, linked.source_id, linked.target_id) == ("contradicts", rule, tea)
     assert (alike.kind, alike.source_id, alike.target_id) == ("near_duplicate", coffee, tea)
-    assert alike.source_content == "[User] [Likes]: coffee"
+    assert alike.source_content == "[User] [Lik-es]: coffee"
     assert alike.source_confidence == pytest.approx(0.5)
     assert [found.kind for found in await memory.list_contradictions(scope="work")] == [
         "near_duplicate"
@@ -693,3 +693,27 @@ def test_an_administrator_can_ask_for_the_default_settings_first(
     with psycopg.connect(url) as connection:
         found = connection.execute("select (memory.default_settings('a')).retrieval_limit")
         assert found.fetchone() == (20,)
+
+
+async def test_none_for_required_arguments_is_a_value_error_or_an_empty_answer(
+    database: Database,
+) -> None:
+    wrong = []
+    async with await Memory.connect(database.login("a")) as memory:
+        for name, method in inspect.getmembers(memory, inspect.iscoroutinefunction):
+            required = [
+                parameter.name
+                for parameter in inspect.signature(method).parameters.values()
+                if parameter.default is parameter.empty
+                and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+            ]
+            if name.startswith("_") or name == "connect" or not required:
+                continue
+            try:
+                await method(**dict.fromkeys(required))
+            except (ValueError, TypeError, TenantDeniedError):
+                continue
+            except Exception as error:
+                wrong.append(f"{name}({', '.join(required)}): {error!r}")
+        assert await memory.search("") == []
+    assert not wrong, "\n".join(wrong)
