@@ -228,39 +228,40 @@ create or replace function memory.is_entry_consolidation_due(
   as_of timestamptz
 )
   returns boolean
-  language sql
+  language plpgsql
   stable
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
-  select
-    exists (
-      select
+declare
+  -- A variable: row security would apply a condition on a subquery only to rows that were read.
+  v_since timestamptz := coalesce(
+    (
+      select c.finished_at
+      from memory.entry_consolidations as c
+      where c.tenant_id = is_entry_consolidation_due.tenant_id
+      order by c.finished_at desc, c.id
+      limit 1
+    ),
+    (
+      -- Before the first run, time counts from the first entry.
+      select e.created_at - interval '1 microsecond'
       from memory.entries as e
       where e.tenant_id = is_entry_consolidation_due.tenant_id
-        and e.created_at > l.finished_at and e.lifecycle_state = 'active'
-      order by e.created_at
-      offset case when l.finished_at <= as_of - interval '24 hours' then 0 else 99 end
+      order by e.created_at, e.id
       limit 1
     )
-  from (
-    select coalesce(
-      (
-        select c.finished_at
-        from memory.entry_consolidations as c
-        where c.tenant_id = is_entry_consolidation_due.tenant_id
-        order by c.finished_at desc, c.id
-        limit 1
-      ),
-      (
-        -- Before the first run, time counts from the first entry.
-        select e.created_at - interval '1 microsecond'
-        from memory.entries as e
-        where e.tenant_id = is_entry_consolidation_due.tenant_id
-        order by e.created_at, e.id
-        limit 1
-      )
-    ) as finished_at
-  ) as l;
+  );
+begin
+  return exists (
+    select
+    from memory.entries as e
+    where e.tenant_id = is_entry_consolidation_due.tenant_id
+      and e.created_at > v_since and e.lifecycle_state = 'active'
+    order by e.created_at, e.id
+    offset case when v_since <= as_of - interval '24 hours' then 0 else 99 end
+    limit 1
+  );
+end;
 $$;
 
 comment on function memory.is_entry_consolidation_due(text, timestamptz) is
