@@ -6,6 +6,7 @@ Counted in blocks, so that a slow machine changes nothing.
 from __future__ import annotations
 
 import random
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -107,6 +108,65 @@ def test_no_call_reads_more_because_others_store_more(counted: Database) -> None
         assert alone[name] > 0 or name in ("links", "related"), name
         # Deeper indexes, and rows that lie among those of others.
         assert among_others < 2 * alone[name] + 60, (name, alone[name], among_others)
+
+
+def test_a_new_entry_reads_no_more_in_a_large_tenant(database: Database) -> None:
+    store = """
+        insert into memory.entries (tenant_id, entry_id, content, created_at, edited_at)
+        select 'small', 'mem-2020-01-01-' || n, 'entry ' || n, now() - interval '1 day',
+          now() - interval '1 day'
+        from generate_series(%s::int, %s::int) as n"""
+    create = "select memory.create_entry('tea')"
+    with psycopg.connect(database.superuser_url, autocommit=True) as connection:
+        connection.execute("alter table memory.entries set (autovacuum_enabled = off)")
+        connection.execute(store, (1000, 1200))
+        connection.execute("select set_config('memory.tenant_id', 'small', false)")
+        connection.execute("select memory.consolidate_entries()")
+        connection.execute("vacuum analyze memory.entries")
+        few = blocks(database, create, {})
+        connection.execute(store, (2000, 8000))
+        connection.execute("vacuum analyze memory.entries")
+        many = blocks(database, create, {})
+    assert many < 2 * few + 20, (few, many)
+
+
+GRAPH = """
+    insert into memory.entities (tenant_id, id, canonical_name, entity_type)
+    select 'small', lpad(n::text, 32, '0')::uuid, 'Ann ' || n, 'person'
+    from generate_series(1, 120) as n;
+    insert into memory.facts
+      (tenant_id, id, subject, predicate, content, entity_id, object_entity_id)
+    select 'small', lpad(n::text, 32, '0')::uuid, 'Ann', 'says ' || n, 'word ' || n,
+      lpad((1 + n % 120)::text, 32, '0')::uuid,
+      case when n % 3 = 0 then lpad((1 + n * 7 % 120)::text, 32, '0')::uuid end
+    from generate_series(1, 3000) as n;
+    insert into memory.memory_links
+      (tenant_id, source_type, source_id, target_type, target_id, relation)
+    select 'small', 'fact', lpad(n::text, 32, '0')::uuid, 'fact',
+      lpad((1 + n * k * 37 % 3000)::text, 32, '0')::uuid, 'related_to'
+    from generate_series(1, 3000) as n cross join generate_series(1, 4) as k
+    where n <> 1 + n * k * 37 % 3000
+    on conflict do nothing"""
+
+
+@pytest.mark.parametrize(
+    ("call", "most"),
+    [
+        ("select memory.entity_neighbors(%(id)s, 3, 1000)", 150_000),
+        ("select memory.list_related('fact', %(id)s, 3)", 20_000),
+        ("select memory.get_links('fact', %(id)s)", 200),
+        ("select memory.list_contradictions()", 40_000),
+    ],
+)
+def test_a_graph_is_read_by_its_keys_before_there_are_statistics(
+    database: Database, call: str, most: int
+) -> None:
+    with psycopg.connect(database.superuser_url, autocommit=True) as connection:
+        for table in ("facts", "memory_links", "entities"):
+            connection.execute(f"alter table memory.{table} set (autovacuum_enabled = off)")
+        connection.execute(GRAPH)
+    read = blocks(database, call, {"id": str(UUID(int=1))})
+    assert read < most, read
 
 
 def test_exact_search_fetches_no_vector_from_where_it_is_stored(database: Database) -> None:
