@@ -63,7 +63,7 @@ select results_eq(
      ('consolidation_proposals', 'content'), ('consolidation_proposals', 'item'), ('consolidation_proposals', 'quotes'), ('consolidation_runs', 'errors'), ('entities', 'aliases'), ('entities', 'canonical_name'), ('entities', 'metadata'), ('entity_names', 'name'),
      ('entries', 'content'), ('entries', 'tags'), ('entries', 'title'), ('entries', 'user_id'), ('episodes', 'content'),
      ('episodes', 'metadata'), ('fact_keys', 'anchor'), ('facts', 'content'), ('facts', 'metadata'), ('facts', 'subject'),
-     ('memory_history', 'image'), ('rule_applications', 'context'), ('rules', 'content') $$,
+     ('facts', 'subject_key'), ('memory_history', 'image'), ('rule_applications', 'context'), ('rules', 'content') $$,
   'verify_erasure finds every column that holds the subject before the erasure'
 );
 select md5(string_agg(to_jsonb(f)::text, '' order by f.id)) as before from memory.facts as f \gset
@@ -220,7 +220,7 @@ select is(
 
 select results_eq(
   $$ select v.table_name, v.column_name, v.remaining from memory.verify_erasure('Ada Lovelace') as v where v.remaining > 0 $$,
-  $$ values ('fact_keys', 'anchor', 1::bigint), ('facts', 'subject', 1) $$,
+  $$ values ('fact_keys', 'anchor', 1::bigint), ('facts', 'subject', 1), ('facts', 'subject_key', 1) $$,
   'verify_erasure finds what was stored after the erasure'
 );
 select ok(

@@ -10,6 +10,8 @@ create table memory.facts (
   subject text not null check (octet_length(subject) <@ int4range '[1,512]'),
   predicate text not null check (octet_length(predicate) <@ int4range '[1,512]'),
   content text not null check (octet_length(content) <@ int4range '[1,1048576]'),
+  subject_key text collate "C" generated always as (memory.spelling_key(subject)) stored,
+  predicate_key text collate "C" generated always as (memory.spelling_key(predicate)) stored,
   embedding public.vector(384),
   embedding_version_id uuid,
   text_search_config text not null default 'english',
@@ -99,14 +101,16 @@ alter table memory.facts alter column embedding set storage external;
 alter table memory.facts
 alter column subject set statistics 0,
 alter column predicate set statistics 0,
+alter column subject_key set statistics 0,
+alter column predicate_key set statistics 0,
 alter column content set statistics 0;
 
 create unique index facts_active_subject_key
-on memory.facts (tenant_id, scope, subject, predicate)
+on memory.facts (tenant_id, scope, subject_key, predicate_key)
 where entity_id is null and validity = 'active';
 
 create unique index facts_active_entity_key
-on memory.facts (tenant_id, entity_id, scope, predicate)
+on memory.facts (tenant_id, entity_id, scope, predicate_key)
 where entity_id is not null and validity = 'active';
 
 create unique index facts_idempotency_key
@@ -117,7 +121,8 @@ on memory.facts (tenant_id, idempotency_key) where idempotency_key is not null;
 create index facts_scope_active_idx
 on memory.facts using brin (tenant_id, scope, validity) where validity = 'active';
 
-create index facts_subject_predicate_idx on memory.facts (tenant_id, subject, predicate);
+create index facts_subject_predicate_idx
+on memory.facts (tenant_id, subject_key, predicate_key);
 
 create index facts_search_idx
 on memory.facts using gin (memory.search_terms(tenant_id, search_vector))
@@ -153,6 +158,10 @@ comment on table memory.facts is
 'it.';
 comment on column memory.facts.subject is 'Who or what it is about.';
 comment on column memory.facts.predicate is 'Which property or relation.';
+comment on column memory.facts.subject_key is
+'subject in the form in which it is part of the key (memory.spelling_key).';
+comment on column memory.facts.predicate_key is
+'predicate in the form in which it is part of the key (memory.spelling_key).';
 comment on column memory.facts.content is
 'What is known, at most 1 MiB. Never changes: a correction is a new fact that supersedes it.';
 comment on column memory.facts.embedding is
@@ -173,7 +182,7 @@ comment on column memory.facts.source_episode_id is
 'The episode it was derived from; NULL after that is deleted (the derived_from link remains).';
 comment on column memory.facts.supersedes_id is 'The fact it replaced.';
 comment on column memory.facts.entity_id is
-'The entity it is about; if set, the key is (entity_id, scope, predicate).';
+'The entity it is about; if set, the key is (entity_id, scope, predicate_key).';
 comment on column memory.facts.object_entity_id is
 'The entity that its content names, if it relates two: Ada, works at, Analytical Engines.';
 comment on column memory.facts.validity is
@@ -215,6 +224,7 @@ comment on table memory.fact_keys is
 'One row per key that a fact was ever stored under. Locking it serializes concurrent stores of the '
 'same key; locking the old fact would not, because the winner''s new fact is another row.';
 comment on column memory.fact_keys.anchor is
-'subject:<subject>, or entity:<id> for a fact about an entity.';
+'subject:<subject_key>, or entity:<id> for a fact about an entity.';
+comment on column memory.fact_keys.predicate is 'The predicate_key of its facts.';
 
 commit;

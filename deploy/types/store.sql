@@ -7,6 +7,7 @@ set local role memory_owner;
 create type memory.fact_to_store as (
   id uuid,
   anchor text,
+  predicate_key text,
   subject text,
   predicate text,
   content text,
@@ -28,7 +29,7 @@ create type memory.fact_to_store as (
 
 comment on type memory.fact_to_store is
 'An element of the store_facts argument: whitespace collapsed, defaults filled in, with its new id '
-'and the anchor of its fact_keys row.';
+'and the anchor and predicate of its fact_keys row.';
 
 create type memory.entity_neighbor as (
   entity_id uuid,

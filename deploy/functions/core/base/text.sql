@@ -59,6 +59,31 @@ comment on function memory.collapse_whitespace(text) is
 grant execute on function memory.collapse_whitespace
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 
+-- In PL/pgSQL, because each statement that writes facts would inline a function in SQL anew.
+create or replace function memory.spelling_key(name text)
+  returns text
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_key text;
+begin
+  if octet_length(name) = length(name) then
+    return lower(memory.collapse_whitespace(name));
+  end if;
+  v_key := lower(normalize(memory.collapse_whitespace(name), nfkc));
+  -- Of one character, compatibility forms make up to 18: too many for an index.
+  return case when octet_length(v_key) <= 1024 then v_key else md5(v_key) end;
+end;
+$$;
+
+comment on function memory.spelling_key(text) is
+'The form in which a subject or predicate, of at most 512 bytes, is part of the key of a fact: in '
+'lower case, with whitespace collapsed and in Unicode''s normal form NFKC, so that neither the '
+'width of letters nor how accents are composed matters.';
+
 -- Stops at the first visible character, however long the text is.
 create or replace function memory.is_blank(content text)
   returns boolean

@@ -33,9 +33,9 @@ create or replace function memory.near_duplicates(
 as $$
   with keys as (
     select
-      f.scope, f.subject, null::uuid as entity_id, f.predicate,
-      memory.normalize_key(f.subject) as anchor_key,
-      memory.normalize_key(f.predicate) as predicate_key
+      f.scope, f.subject_key, null::uuid as entity_id, f.predicate_key,
+      memory.normalize_key(f.subject_key) as anchor_form,
+      memory.normalize_key(f.predicate_key) as predicate_form
     from memory.facts as f
     where f.tenant_id = near_duplicates.tenant_id
       and f.entity_id is null and f.validity = 'active'
@@ -43,8 +43,8 @@ as $$
     union all
     -- An id contains hyphens, so it never equals the key of a subject.
     select
-      f.scope, null, f.entity_id, f.predicate, f.entity_id::text collate "C",
-      memory.normalize_key(f.predicate)
+      f.scope, null, f.entity_id, f.predicate_key, f.entity_id::text collate "C",
+      memory.normalize_key(f.predicate_key)
     from memory.facts as f
     where f.tenant_id = near_duplicates.tenant_id
       and f.entity_id is not null and f.validity = 'active'
@@ -53,29 +53,30 @@ as $$
   counted as (
     select
       k.*,
-      count(*) over (partition by k.anchor_key, k.predicate_key, k.scope collate "C") as facts
+      count(*) over (partition by k.anchor_form, k.predicate_form, k.scope collate "C") as facts
     from keys as k
   ),
   alike as (
-    select c.scope, c.anchor_key, c.predicate_key, f.id, f.created_at
+    select c.scope, c.anchor_form, c.predicate_form, f.id, f.created_at
     from counted as c
     join memory.facts as f
-      on f.tenant_id = near_duplicates.tenant_id and f.scope = c.scope and f.subject = c.subject
-        and f.predicate = c.predicate and f.entity_id is null and f.validity = 'active'
+      on f.tenant_id = near_duplicates.tenant_id and f.scope = c.scope
+        and f.subject_key = c.subject_key and f.predicate_key = c.predicate_key
+        and f.entity_id is null and f.validity = 'active'
     where c.facts > 1
     union all
-    select c.scope, c.anchor_key, c.predicate_key, f.id, f.created_at
+    select c.scope, c.anchor_form, c.predicate_form, f.id, f.created_at
     from counted as c
     join memory.facts as f
       on f.tenant_id = near_duplicates.tenant_id and f.entity_id = c.entity_id
-        and f.scope = c.scope and f.predicate = c.predicate and f.validity = 'active'
+        and f.scope = c.scope and f.predicate_key = c.predicate_key and f.validity = 'active'
     where c.facts > 1
   ),
   compared as (
     select
       a.id,
       first_value(a.id) over (
-        partition by a.anchor_key, a.predicate_key, a.scope order by a.created_at desc, a.id
+        partition by a.anchor_form, a.predicate_form, a.scope order by a.created_at desc, a.id
       ) as newest_id
     from alike as a
   )

@@ -153,7 +153,7 @@ begin
   from memory.facts as s
   join memory.facts as t
     on t.tenant_id = v_tenant_id and t.entity_id = target_entity_id and t.validity = 'active'
-      and t.scope = s.scope and t.predicate = s.predicate
+      and t.scope = s.scope and t.predicate_key = s.predicate_key
   cross join lateral (select s.confidence > t.confidence as is_source) as w
   where s.tenant_id = v_tenant_id and s.entity_id = source_entity_id and s.validity = 'active';
 
@@ -428,7 +428,7 @@ begin
       and not exists (
         select from memory.facts as a
         where a.tenant_id = v_tenant_id and a.entity_id = v_target.id and a.scope = f.scope
-          and a.predicate = f.predicate and a.validity = 'active'
+          and a.predicate_key = f.predicate_key and a.validity = 'active'
       )
     returning f.id
   )

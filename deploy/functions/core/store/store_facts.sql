@@ -56,7 +56,7 @@ create or replace function memory.as_stored(fact memory.facts)
   parallel safe
   -- noqa: disable=RF01
   return row(
-    fact.id, null, fact.subject, fact.predicate, fact.content, fact.importance, fact.permanence,
+    fact.id, null, null, fact.subject, fact.predicate, fact.content, fact.importance, fact.permanence,
     fact.scope, fact.tags, fact.entity_id, fact.object_entity_id, fact.confidence,
     fact.source_butler, fact.source_episode_id, fact.metadata, null, fact.idempotency_key,
     fact.valid_from, fact.valid_to
@@ -152,10 +152,11 @@ as $$
   select min(f.valid_from)
   from memory.facts as f
   where f.tenant_id = next_start.tenant_id and f.scope = next_start.scope
-    and f.predicate = next_start.predicate and f.validity in ('active', 'superseded')
+    and f.predicate_key = memory.spelling_key(next_start.predicate) and f.validity in ('active', 'superseded')
     and (
       f.entity_id = next_start.entity_id
-      or next_start.entity_id is null and f.entity_id is null and f.subject = next_start.subject
+      or next_start.entity_id is null and f.entity_id is null
+        and f.subject_key = memory.spelling_key(next_start.subject)
     )
     and f.valid_from > next_start.valid_from
     and (f.valid_to > f.valid_from) is not false;
@@ -186,10 +187,12 @@ as $$
       select min(u.start) as start from unnest(starts) as u (start) where u.start >= f.valid_from
     ) as s
     where f.tenant_id = end_earlier.tenant_id and f.scope = end_earlier.scope
-      and f.predicate = end_earlier.predicate and f.validity = 'superseded'
+      and f.predicate_key = memory.spelling_key(end_earlier.predicate)
+      and f.validity = 'superseded'
       and (
         f.entity_id = end_earlier.entity_id
-        or end_earlier.entity_id is null and f.entity_id is null and f.subject = end_earlier.subject
+        or end_earlier.entity_id is null and f.entity_id is null
+          and f.subject_key = memory.spelling_key(end_earlier.subject)
       )
       and f.valid_to > s.start
     order by f.id
@@ -238,6 +241,8 @@ declare
   v_tenant_id text := memory.current_tenant();
   v_subject text := memory.collapse_whitespace(store_fact.subject);
   v_predicate text := memory.collapse_whitespace(store_fact.predicate);
+  v_subject_key text := memory.spelling_key(v_subject);
+  v_predicate_key text := memory.spelling_key(v_predicate);
   v_scope text := memory.collapse_whitespace(store_fact.scope);
   v_valid_from timestamptz := coalesce(store_fact.valid_from, as_of);
   v_valid_to timestamptz := store_fact.valid_to;
@@ -275,8 +280,8 @@ begin
   -- then sees this fact.
   insert into memory.fact_keys as k (tenant_id, scope, anchor, predicate)
   values (
-    v_tenant_id, v_scope, coalesce('entity:' || store_fact.entity_id, 'subject:' || v_subject),
-    v_predicate
+    v_tenant_id, v_scope, coalesce('entity:' || store_fact.entity_id, 'subject:' || v_subject_key),
+    v_predicate_key
   )
   on conflict (tenant_id, scope, anchor, predicate) do update set scope = excluded.scope;
   if store_fact.source_butler is not null or store_fact.source_episode_id is not null then
@@ -308,14 +313,14 @@ begin
   elsif store_fact.entity_id is null then
     select f.* into v_active
     from memory.facts as f
-    where f.tenant_id = v_tenant_id and f.scope = v_scope and f.subject = v_subject
-      and f.predicate = v_predicate and f.entity_id is null and f.validity = 'active'
+    where f.tenant_id = v_tenant_id and f.scope = v_scope
+      and f.subject_key = v_subject_key and f.predicate_key = v_predicate_key and f.entity_id is null and f.validity = 'active'
     for no key update;
   else
     select f.* into v_active
     from memory.facts as f
     where f.tenant_id = v_tenant_id and f.entity_id = store_fact.entity_id and f.scope = v_scope
-      and f.predicate = v_predicate and f.validity = 'active'
+      and f.predicate_key = v_predicate_key and f.validity = 'active'
     for no key update;
   end if;
   if memory.comes_late(v_valid_from, v_active.valid_from, v_active.created_at, as_of) then
@@ -335,7 +340,7 @@ begin
     and memory.repeats_fact(
       memory.as_stored(v_active),
       row(
-        null, null, v_subject, v_predicate, store_fact.content, store_fact.importance,
+        null, null, null, v_subject, v_predicate, store_fact.content, store_fact.importance,
         store_fact.permanence, v_scope, store_fact.tags, store_fact.entity_id,
         store_fact.object_entity_id, store_fact.confidence, store_fact.source_butler,
         store_fact.source_episode_id, store_fact.metadata, null, store_fact.idempotency_key,
@@ -399,7 +404,8 @@ comment on function memory.store_fact(
   timestamptz, timestamptz, uuid, timestamptz
 ) is
 'Stores what is known and returns its id. An active fact of the same key, (scope, subject, '
-'predicate) or (entity_id, scope, predicate), is superseded and linked in the same transaction. '
+'predicate) or (entity_id, scope, predicate), is superseded and linked in the same transaction; '
+'case, whitespace and Unicode forms do not matter in subject and predicate. '
 'permanence sets how fast it decays: permanent, stable, standard, volatile, ephemeral. Storing '
 'again with the same idempotency_key returns the first id. Concurrent stores of one key wait for '
 'each other. Errors: PM002 invalid argument, PM001 unknown entity or source episode, PM003 entity '
@@ -433,7 +439,8 @@ begin
   return array(
     select row(
       v_ids[f.ordinality],
-      coalesce('entity:' || f.entity_id, 'subject:' || memory.collapse_whitespace(f.subject)),
+      coalesce('entity:' || f.entity_id, 'subject:' || memory.spelling_key(f.subject)),
+      memory.spelling_key(f.predicate),
       memory.collapse_whitespace(f.subject),
       memory.collapse_whitespace(f.predicate),
       f.content,
@@ -574,9 +581,9 @@ begin
     'fact'
   );
   insert into memory.fact_keys (tenant_id, scope, anchor, predicate)
-  select distinct v_tenant_id, f.scope, f.anchor, f.predicate
+  select distinct v_tenant_id, f.scope, f.anchor, f.predicate_key
   from unnest(v_facts) as f
-  order by f.scope, f.anchor, f.predicate
+  order by f.scope, f.anchor, f.predicate_key
   on conflict (tenant_id, scope, anchor, predicate) do update set scope = excluded.scope;
   perform memory.lock_sources(
     v_tenant_id, array(select f.source_episode_id from unnest(v_facts) as f order by f.id), 'fact'
@@ -603,14 +610,15 @@ begin
       when f.entity_id is null then (
         select a.id
         from memory.facts as a
-        where a.tenant_id = v_tenant_id and a.scope = f.scope and a.subject = f.subject
-          and a.predicate = f.predicate and a.entity_id is null and a.validity = 'active'
+        where a.tenant_id = v_tenant_id and a.scope = f.scope
+          and a.subject_key = memory.spelling_key(f.subject)
+          and a.predicate_key = f.predicate_key and a.entity_id is null and a.validity = 'active'
       )
       else (
         select a.id
         from memory.facts as a
         where a.tenant_id = v_tenant_id and a.entity_id = f.entity_id and a.scope = f.scope
-          and a.predicate = f.predicate and a.validity = 'active'
+          and a.predicate_key = f.predicate_key and a.validity = 'active'
       )
     end
     from unnest(v_facts) with ordinality as f
@@ -627,10 +635,10 @@ begin
   for v_place, v_is_first in
     select
       f.ordinality,
-      row_number() over (partition by f.scope, f.anchor, f.predicate order by f.ordinality) = 1
+      row_number() over (partition by f.scope, f.anchor, f.predicate_key order by f.ordinality) = 1
     from unnest(v_facts) with ordinality as f
     where v_ids[f.ordinality] = f.id and (f.valid_to <= as_of) is not true
-    order by f.scope, f.anchor, f.predicate, f.ordinality
+    order by f.scope, f.anchor, f.predicate_key, f.ordinality
   loop
     v_new := v_facts[v_place];
     if v_is_first then
@@ -684,12 +692,13 @@ begin
   )
   from (
     select
-      f.scope, min(f.subject collate "C") as subject, f.entity_id, f.predicate,
+      f.scope, min(f.subject collate "C") as subject, f.entity_id,
+      f.predicate_key as predicate,
       array_agg(f.valid_from order by f.ordinality) as starts
     from unnest(v_facts) with ordinality as f
     where f.ordinality = any (v_late)
-    group by f.scope, f.anchor, f.entity_id, f.predicate
-    order by f.scope, f.anchor, f.predicate
+    group by f.scope, f.anchor, f.entity_id, f.predicate_key
+    order by f.scope, f.anchor, f.predicate_key
   ) as l;
 
   insert into memory.facts (
@@ -720,7 +729,8 @@ begin
           (
             select min(e.valid_from)
             from unnest(v_facts) with ordinality as e
-            where e.scope = n.scope and e.anchor = n.anchor and e.predicate = n.predicate
+            where e.scope = n.scope and e.anchor = n.anchor
+              and e.predicate_key = n.predicate_key
               and v_ids[e.ordinality] = e.id and e.ordinality < n.ordinality
               and e.valid_from > n.valid_from and (e.valid_to > e.valid_from) is not false
           )
@@ -732,7 +742,8 @@ begin
           select min(l.valid_from)
           from unnest(v_late) as p (place)
           cross join lateral unnest(v_facts[p.place:p.place]) as l
-          where l.scope = n.scope and l.anchor = n.anchor and l.predicate = n.predicate
+          where l.scope = n.scope and l.anchor = n.anchor
+            and l.predicate_key = n.predicate_key
             and p.place > n.ordinality and l.valid_from >= n.valid_from
         )
       end
@@ -828,8 +839,10 @@ begin
   insert into memory.fact_keys (tenant_id, scope, anchor, predicate)
   values (
     lock_fact_key.tenant_id, lock_fact_key.scope,
-    coalesce('entity:' || lock_fact_key.entity_id, 'subject:' || lock_fact_key.subject),
-    lock_fact_key.predicate
+    coalesce(
+      'entity:' || lock_fact_key.entity_id, 'subject:' || memory.spelling_key(lock_fact_key.subject)
+    ),
+    memory.spelling_key(lock_fact_key.predicate)
   )
   on conflict (tenant_id, scope, anchor, predicate) do update set scope = excluded.scope;
 
@@ -838,14 +851,15 @@ begin
     select f.id into v_active_id
     from memory.facts as f
     where f.tenant_id = lock_fact_key.tenant_id and f.scope = lock_fact_key.scope
-      and f.subject = lock_fact_key.subject and f.predicate = lock_fact_key.predicate
+      and f.subject_key = memory.spelling_key(lock_fact_key.subject)
+      and f.predicate_key = memory.spelling_key(lock_fact_key.predicate)
       and f.entity_id is null and f.validity = 'active';
   else
     select f.id into v_active_id
     from memory.facts as f
     where f.tenant_id = lock_fact_key.tenant_id and f.entity_id = lock_fact_key.entity_id
-      and f.scope = lock_fact_key.scope and f.predicate = lock_fact_key.predicate
-      and f.validity = 'active';
+      and f.scope = lock_fact_key.scope
+      and f.predicate_key = memory.spelling_key(lock_fact_key.predicate) and f.validity = 'active';
   end if;
   return v_active_id;
 end;

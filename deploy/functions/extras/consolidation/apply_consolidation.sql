@@ -87,7 +87,7 @@ begin
     and not exists (
       select from memory.facts as a
       where a.tenant_id = run.tenant_id and a.entity_id = plan.entity_id and a.scope = plan.scope
-        and a.predicate = plan.predicate and a.validity = 'active'
+        and a.predicate_key = memory.spelling_key(plan.predicate) and a.validity = 'active'
     );
 
   -- They are over, whenever what follows has begun: storing alone would compare the times from which
@@ -325,7 +325,7 @@ declare
         coalesce(
           plan.memory_id::text,
           jsonb_build_array(
-            plan.scope, coalesce(plan.entity_id::text, lower(plan.subject)),
+            plan.scope, coalesce(plan.entity_id::text, memory.spelling_key(plan.subject)),
             memory.normalize_key(plan.predicate)
           )::text
         ),

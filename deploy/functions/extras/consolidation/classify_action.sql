@@ -257,12 +257,12 @@ begin
   if v_plan.valid_to is null or v_plan.valid_to > as_of then
     -- A fact about an entity may be known by any of its names.
     v_names := array(
-      select v_plan.subject
+      select memory.spelling_key(v_plan.subject)
       union
-      select n.name
+      select memory.spelling_key(n.name)
       from memory.entities as e
       cross join lateral unnest(
-        e.aliases || array[e.canonical_name::text, lower(v_plan.subject)]
+        e.aliases || e.canonical_name::text
       ) as n (name)
       where e.tenant_id = run.tenant_id and e.id = v_plan.entity_id
     );
@@ -273,7 +273,7 @@ begin
         and f.id in (
           select s.id
           from memory.facts as s
-          where s.tenant_id = run.tenant_id and s.subject = any (v_names)
+          where s.tenant_id = run.tenant_id and s.subject_key = any (v_names)
             and s.entity_id is null and s.validity = 'active'
             and memory.normalize_key(s.predicate) = memory.normalize_key(v_plan.predicate)
           union all

@@ -14,13 +14,13 @@ as $$
     when (fact).entity_id is null then exists (
       select from memory.facts as f
       where f.tenant_id = (fact).tenant_id and f.scope = (fact).scope
-        and f.subject = (fact).subject and f.predicate = (fact).predicate
+        and f.subject_key = (fact).subject_key and f.predicate_key = (fact).predicate_key
         and f.entity_id is null and f.validity = 'active' and f.id <> (fact).id
     )
     else exists (
       select from memory.facts as f
       where f.tenant_id = (fact).tenant_id and f.entity_id = (fact).entity_id
-        and f.scope = (fact).scope and f.predicate = (fact).predicate
+        and f.scope = (fact).scope and f.predicate_key = (fact).predicate_key
         and f.validity = 'active' and f.id <> (fact).id
     )
   end;

@@ -4,6 +4,7 @@ begin;
 select
   'memory.truncate_utf8(text,integer)'::regprocedure,
   'memory.collapse_whitespace(text)'::regprocedure,
+  'memory.spelling_key(text)'::regprocedure,
   'memory.is_blank(text)'::regprocedure,
   'memory.preprocess_text(text)'::regprocedure,
   'memory.preprocess_search_query(text)'::regprocedure,
