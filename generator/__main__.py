@@ -25,6 +25,7 @@ sys.modules["pymem"] = package
 from generator.catalog import read_catalog  # noqa: E402
 from generator.client import write_client  # noqa: E402
 from generator.database import deployed_schema  # noqa: E402
+from generator.invisible import write_invisible  # noqa: E402
 from generator.pages import write_page  # noqa: E402
 from generator.settings import write_config  # noqa: E402
 
@@ -34,11 +35,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="generator", description=__doc__)
     parser.add_argument("--check", action="store_true", help="compare, and write nothing")
     check = parser.parse_args().check
+    # Deploy scripts hold them too, so they come before the deployment.
+    hidden = write_invisible(ROOT)
+    stale = [path for path, text in hidden.items() if _renew(path, text, check=check)]
     with deployed_schema(ROOT) as (connection, deployed):
         catalog = read_catalog(connection, deployed.origin)
     files = {**deployed.scripts, **write_client(catalog, ROOT), **write_config(catalog)}
     files |= {page: write_page((ROOT / page).read_text(), catalog) for page in PAGES}
-    stale = [path for path, text in files.items() if _renew(path, text, check=check)]
+    stale += [path for path, text in files.items() if _renew(path, text, check=check)]
     if not (stale and check):
         # The declarations of the tools use the client.
         stale += [TOOLS] if _renew(TOOLS, _tools(), check=check) else []

@@ -10,17 +10,17 @@ from typing import Any
 from uuid import UUID
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from pymem import models
 from pymem.models import to_json
+from pymem.printing import SafeConsole, printable
 
 
-def make_console(*, stderr: bool = False) -> Console:
+def make_console(*, stderr: bool = False) -> SafeConsole:
     """Return a console that keeps its width when the output goes to a file."""
-    console = Console(stderr=stderr, highlight=False, soft_wrap=False)
+    console = SafeConsole(stderr=stderr)
     if not console.is_terminal:
         console.width = 120
     return console
@@ -31,7 +31,7 @@ def make_console(*, stderr: bool = False) -> Console:
 
 def one_line(text: str, width: int = 200) -> str:
     """Return a text without line breaks, cut to a width."""
-    flat = " ".join(text.split())
+    flat = printable(" ".join(text.split()))
     return flat if len(flat) <= width else flat[: width - 1] + "…"
 
 

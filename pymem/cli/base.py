@@ -21,6 +21,7 @@ from pymem.embedding import embeddings_installed, get_embedding_engine
 from pymem.errors import InvalidArgumentError, NotFoundError, PymemError, UnavailableError
 from pymem.memory import Memory
 from pymem.models import to_json
+from pymem.printing import LineFormatter, printable, protect_streams
 from pymem.server import EmbeddedServer
 from pymem.version import __version__
 
@@ -105,13 +106,19 @@ class _Main(click.Group):
                     ]
                 )
 
+    def main(self, *args: Any, **settings: Any) -> Any:
+        # Before anything is printed, usage errors included, and for tracebacks also afterwards.
+        protect_streams()
+        return super().main(*args, **settings)
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except PymemError as error:
-            click.echo(f"error: {error.message} [{error.code}]", err=True)
+            message = printable(error.message, one_line=True)
+            click.echo(f"error: {message} [{error.code}]", err=True)
             if error.hint:
-                click.echo(f"hint: {error.hint}", err=True)
+                click.echo(f"hint: {printable(error.hint, one_line=True)}", err=True)
             code = EXIT_UNAVAILABLE if isinstance(error, UnavailableError) else EXIT_REFUSED
             ctx.exit(code)
 
@@ -147,9 +154,10 @@ def main(ctx: click.Context, /, *, verbose: bool, **options: Any) -> None:
     Exit codes: 0 success, 1 refused (the message says why), 2 usage error, 3 the database is
     unreachable.
     """
-    logging.basicConfig(
-        level=logging.INFO if verbose else logging.WARNING, format="%(levelname)s: %(message)s"
-    )
+    handler = logging.StreamHandler()
+    handler.setFormatter(LineFormatter("%(levelname)s: %(message)s"))
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
+    logging.captureWarnings(True)
     ctx.obj = Options(**options)
 
 

@@ -1,0 +1,149 @@
+"""What this process prints and logs: stored text reaches no terminal, pipe or log as commands.
+
+A terminal obeys what it is sent: escape sequences fill the clipboard, rename the window and
+overwrite lines, and direction characters reorder what is read. Stored text may hold all of them.
+So they are written out, as JSON spells them, by the streams themselves: a command only prints.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any, TextIO
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.text import Span, Text
+
+from pymem.invisible import INVISIBLE
+
+__all__ = ["LineFormatter", "PrintableStream", "SafeConsole", "printable", "protect_streams"]
+
+# Tabs and line feeds lay out a text. Joiners and the selectors of text and emoji shape words and
+# emoji in a terminal, and do nothing else there.
+_UNPRINTABLE = re.compile(f"(?![\t\n\u200c\u200d\u2800\ufe0e\ufe0f])[{INVISIBLE}]")
+
+
+def printable(text: str, *, one_line: bool = False) -> str:
+    r"""Return a text with control, escape, direction and invisible characters written out.
+
+    They become escapes of JSON such as ``\u001b``, so JSON stays JSON with the same values.
+
+    Args:
+        text: Any text.
+        one_line: Whether to write out line feeds and tabs, too.
+    """
+    text = _UNPRINTABLE.sub(_escape, text)
+    return text.replace("\n", "\\n").replace("\t", "\\t") if one_line else text
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    code -= 0x10000
+    return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
+
+
+class PrintableStream:
+    """A text stream that writes only what is printable; all else is that of the given stream.
+
+    Attributes:
+        stream: The given stream.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        """Write a text, printable."""
+        self.stream.write(printable(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write several texts, printable."""
+        for line in lines:
+            self.write(line)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.stream)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+def protect_streams() -> None:
+    """Make standard output and standard error of this process printable, tracebacks included."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None or isinstance(stream, PrintableStream):
+            continue
+        # Of a stream in ASCII, click would write to the bytes below it.
+        if (stream.encoding or "").lower().replace("_", "-") in {"ascii", "us-ascii", "646"}:
+            stream.reconfigure(encoding="utf-8")
+        setattr(sys, name, PrintableStream(stream))
+
+
+class SafeConsole(Console):
+    """A console that adds its own colors to printable text; it interprets no markup in it."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        stream = sys.stderr if stderr else sys.stdout
+        super().__init__(
+            # Text is printable when it is rendered; the escape sequences of styles are meant.
+            file=stream.stream if isinstance(stream, PrintableStream) else stream,
+            stderr=stderr,
+            highlight=False,
+            soft_wrap=False,
+            markup=False,
+            emoji=False,
+        )
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        """Render something, printable."""
+        # Before it is laid out, so that lines wrap by what is printed of them.
+        if isinstance(renderable, Text):
+            renderable = _printable_text(renderable)
+        for segment in super().render(renderable, options):
+            if segment.control or segment.text == printable(segment.text):
+                yield segment
+            else:
+                yield Segment(printable(segment.text), segment.style)
+
+    def render_str(self, text: str, **settings: Any) -> Text:
+        """Return the text of a string, printable."""
+        return _printable_text(super().render_str(text, **settings))
+
+
+def _printable_text(text: Text) -> Text:
+    """Return a text with what is unprintable written out in the style that it has."""
+    shown = text.blank_copy()
+    end = 0
+    for found in _UNPRINTABLE.finditer(text.plain):
+        shown.append_text(text[end : found.start()])
+        end = found.end()
+        written = _escape(found)
+        styles = (span.style for span in text[found.start()].spans)
+        spans = [Span(0, len(written), style) for style in styles]
+        shown.append_text(Text(written, spans=spans))
+    return shown.append_text(text[end:]) if end else text
+
+
+class LineFormatter(logging.Formatter):
+    """Formats a record so that no text in it can pose as another record.
+
+    Its message is one line; what follows, such as a traceback, is indented.
+    """
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - its name there
+        """Format the line of the record."""
+        return printable(super().formatMessage(record), one_line=True)
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Format the record."""
+        first, *more = printable(super().format(record)).split("\n")
+        return "\n".join([first, *(f"  {line}" for line in more)])
