@@ -99,7 +99,8 @@ def _module() -> str:
     ):
         lines = _lines([_spelled(first, last) for first, last in _ranges(codes)], 92)
         body = "".join(f'    "{line}"\n' for line in lines)
-        parts.append(f'{name} = (\n{body})\n"""{about}"""\n')
+        value = f"(\n{body})" if len(lines) > 1 else f'"{lines[0]}"'
+        parts.append(f'{name} = {value}\n"""{about}"""\n')
     return (
         '"""Characters without a glyph, as classes of regular expressions without the brackets.\n\n'
         "Written by make generate from the properties of Unicode (generator/invisible.py), as are\n"

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(193);
+select plan(195);
 
 -- What a statement writes to the audit stream, or the code of its error. The statement is undone,
 -- so each test starts from the same rows.
@@ -712,12 +712,23 @@ select results_eq(
 );
 select throws_ok(
   $$ select memory.set_request(actor => repeat('x', 129)) $$,
-  'PM002', 'actor is not a name of 1 to 128 bytes',
+  'PM002', 'actor is not a name of 1 to 128 bytes without invisible characters',
   'an actor of more than 128 bytes is refused'
 );
 select throws_ok(
-  $$ select memory.set_request(actor => E'a\nb') $$, 'PM002', 'actor is not a name of 1 to 128 bytes',
+  $$ select memory.set_request(actor => E'a\nb') $$, 'PM002', 'actor is not a name of 1 to 128 bytes without invisible characters',
   'an actor with a line break is refused'
+);
+select is_empty(
+  $$ select to_hex(n)
+     from unnest('{7,27,127,155,173,1564,8203,8205,8206,8232,8238,8297,10240,65039,65279,917569,917760}'::integer[]) as n
+     where memory.is_actor('a' || chr(n) || 'b') or not memory.has_invisible('a' || chr(n)) $$,
+  'an actor with a control, direction or other invisible character is refused'
+);
+select is_empty(
+  $$ select n from unnest(array['assistant', 'user:42', U&'Zo\00EB 1', U&'\4F60\597D', U&'\+01F600']) as n
+     where not memory.is_actor(n) or memory.has_invisible(n) $$,
+  'an actor may have any visible characters, and spaces'
 );
 select throws_ok(
   $$ select memory.set_request(request_id => 'two words') $$, 'PM002', 'request_id is not an identifier',
@@ -740,7 +751,7 @@ select throws_ok(
   'a reason of more than 64 characters is refused'
 );
 select throws_ok(
-  $$ select memory.set_request(actor => '') $$, 'PM002', 'actor is not a name of 1 to 128 bytes',
+  $$ select memory.set_request(actor => '') $$, 'PM002', 'actor is not a name of 1 to 128 bytes without invisible characters',
   'an empty actor is refused'
 );
 select results_eq(

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(122);
+select plan(127);
 
 -- What waits for a vector, oldest first.
 create function memory_test.queue()
@@ -67,6 +67,27 @@ select throws_ok(
 
 select throws_ok(
   $$ select memory.register_embedding_version('', '1') $$, 'PM002', null, 'a model without a name is refused'
+);
+select throws_ok(
+  $$ select memory.register_embedding_version(E'x\nERROR: \u001b]52;', '1') $$, 'PM002',
+  'model has control, direction or other invisible characters', 'a model that forges a line is refused'
+);
+select throws_ok(
+  $$ select memory.register_embedding_version('model', U&'1\202E') $$, 'PM002',
+  'version has control, direction or other invisible characters', 'a version with a direction is refused'
+);
+select throws_ok(
+  $$ select memory.start_reembedding(E'x\u001b[1A', '1') $$, 'PM002',
+  'model has control, direction or other invisible characters', 'so is the model of a change'
+);
+select throws_ok(
+  $$ select memory.start_reembedding('model', U&'1\200B') $$, 'PM002',
+  'version has control, direction or other invisible characters', 'and its version'
+);
+select throws_ok(
+  $$ insert into memory.embedding_versions (tenant_id, model, version, status)
+     values ('a', E'x\ny', '1', 'retired') $$,
+  '23514', null, 'the table refuses them, too'
 );
 select throws_ok(
   $$ select memory.register_embedding_version(null, '1') $$, 'PM002', null, 'a NULL model is refused'

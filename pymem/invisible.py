@@ -13,8 +13,6 @@ INVISIBLE = (
 """Characters that a reader does not see, spaces apart: control, format and direction
 characters, line and paragraph separators, fillers, variation selectors, tags."""
 
-JOINING = (
-    "\u00ad\u034f\u180b-\u180d\u180f\u200c-\u200d\u2060\ufe00-\ufe0f\U000e0100-\U000e01ef"
-)
+JOINING = "\u00ad\u034f\u180b-\u180d\u180f\u200c-\u200d\u2060\ufe00-\ufe0f\U000e0100-\U000e01ef"
 """Those of them that stand inside words and emoji: joiners, variation selectors, soft
 hyphens. Without them the text stays one word."""

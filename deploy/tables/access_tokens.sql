@@ -9,10 +9,10 @@ set local role memory_owner;
 create table memory.access_tokens (
   tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   id uuid not null default gen_random_uuid(),
-  name text not null check (octet_length(name) <= 128 and name ~ '^[^[:cntrl:]]+$'),
+  name text not null check (memory.is_actor(name)),
   token_digest bytea not null check (octet_length(token_digest) = 32),
   role text not null check (role in ('reader', 'writer', 'worker', 'admin')),
-  actor text not null check (octet_length(actor) <= 128 and actor ~ '^[^[:cntrl:]]+$'),
+  actor text not null check (memory.is_actor(actor)),
   created_at timestamptz not null default now() check (isfinite(created_at)),
   expires_at timestamptz not null check (isfinite(expires_at)),
   revoked_at timestamptz check (isfinite(revoked_at)),

@@ -13,8 +13,7 @@ create table memory.approvals (
   user_id text check (octet_length(user_id) <@ int4range '[1,128]'),
   persona_id text check (octet_length(persona_id) <@ int4range '[1,128]'),
   session_id text check (octet_length(session_id) <@ int4range '[1,128]'),
-  granted_by text not null
-  check (octet_length(granted_by) <= 128 and granted_by ~ '^[^[:cntrl:]]+$'),
+  granted_by text not null check (memory.is_actor(granted_by)),
   reason text check (reason ~ '^[a-z0-9_.:-]{1,64}$'),
   created_at timestamptz not null default now() check (isfinite(created_at)),
   expires_at timestamptz not null check (isfinite(expires_at)),

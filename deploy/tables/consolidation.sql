@@ -13,7 +13,8 @@ create table memory.consolidation_runs (
   check (status in ('running', 'proposed', 'done', 'failed', 'abandoned', 'undone')),
   episode_ids uuid[] not null default '{}',
   prompt_version text check (octet_length(prompt_version) <@ int4range '[1,128]'),
-  model text check (octet_length(model) <@ int4range '[1,512]'),
+  model text
+  check (octet_length(model) <@ int4range '[1,512]' and not memory.has_invisible(model)),
   started_at timestamptz not null check (isfinite(started_at)),
   leased_until timestamptz not null check (isfinite(leased_until)),
   finished_at timestamptz check (isfinite(finished_at)),

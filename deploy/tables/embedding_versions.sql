@@ -7,8 +7,10 @@ set local role memory_owner;
 create table memory.embedding_versions (
   tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   id uuid not null default gen_random_uuid(),
-  model text not null check (octet_length(model) <@ int4range '[1,256]'),
-  version text not null check (octet_length(version) <@ int4range '[1,128]'),
+  model text not null
+  check (octet_length(model) <@ int4range '[1,256]' and not memory.has_invisible(model)),
+  version text not null
+  check (octet_length(version) <@ int4range '[1,128]' and not memory.has_invisible(version)),
   rendering text not null default 'previous_dated'
   check (rendering in ('content', 'dated', 'previous', 'previous_dated')),
   dimensions integer not null default 384

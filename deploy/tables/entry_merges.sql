@@ -48,7 +48,8 @@ create table memory.entry_merges (
   merged_at timestamptz not null check (isfinite(merged_at)),
   undone_at timestamptz check (isfinite(undone_at)),
   summarized_at timestamptz check (isfinite(summarized_at)),
-  model text check (octet_length(model) <@ int4range '[1,512]'),
+  model text
+  check (octet_length(model) <@ int4range '[1,512]' and not memory.has_invisible(model)),
   primary key (tenant_id, merged_id),
   foreign key (tenant_id, merged_id) references memory.entries (tenant_id, id) on delete cascade,
   foreign key (tenant_id, consolidation_id)

@@ -4,8 +4,8 @@ begin;
 
 set local role memory_owner;
 
--- The checks spell out memory.is_actor and the like: every statement parses a function in a check
--- again, which would double the cost of an event.
+-- The checks spell out memory.is_actor and the like, the longest in short: every statement parses a
+-- check again, and a function in it would double the cost of an event.
 create table memory.memory_events (
   tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   id uuid not null default gen_random_uuid(),

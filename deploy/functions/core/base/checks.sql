@@ -51,6 +51,31 @@ create or replace function memory.check_text(
 comment on function memory.check_text(text, text, integer) is
 'Rejects an empty or oversized text argument. Errors: PM002.';
 
+create or replace function memory.check_model(
+  name text,
+  value text,
+  max_octets integer
+)
+  returns void
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform memory.check_text(name, value, max_octets);
+  if memory.has_invisible(value) then
+    raise exception '% has control, direction or other invisible characters', name
+      using errcode = 'PM002',
+        hint = format('Pass %s as one line of visible characters and spaces.', name);
+  end if;
+end;
+$$;
+
+comment on function memory.check_model(text, text, integer) is
+'Rejects the name or version of a model that is empty, oversized, or has control, direction or '
+'other invisible characters (memory.has_invisible): commands and logs print it. Errors: PM002.';
+
 create or replace function memory.refuse_scope(
   name text,
   value text

@@ -250,8 +250,8 @@ declare
   v_id uuid;
   v_active record;
 begin
-  perform memory.check_text('model', model, 256);
-  perform memory.check_text('version', version, 128);
+  perform memory.check_model('model', model, 256);
+  perform memory.check_model('version', version, 128);
   perform memory.check_dimensions(dimensions);
   perform memory.check_similarity_scale(similarity_floor, similarity_ceiling);
 

@@ -60,8 +60,8 @@ declare
   v_tenant_id text := v_settings.tenant_id;
   v_version memory.embedding_versions;
 begin
-  perform memory.check_text('model', model, 256);
-  perform memory.check_text('version', version, 128);
+  perform memory.check_model('model', model, 256);
+  perform memory.check_model('version', version, 128);
   perform memory.check_dimensions(dimensions);
   perform memory.check_similarity_scale(similarity_floor, similarity_ceiling);
 

@@ -400,7 +400,14 @@ as $$
     prompt_version = coalesce(
       nullif(memory.truncate_utf8(end_run.prompt_version, 128), ''), r.prompt_version
     ),
-    model = coalesce(nullif(memory.truncate_utf8(end_run.model, 512), ''), r.model),
+    -- An LLM service tells its model itself.
+    model = coalesce(
+      case
+        when not memory.has_invisible(end_run.model)
+        then nullif(memory.truncate_utf8(end_run.model, 512), '')
+      end,
+      r.model
+    ),
     was_answered = end_run.was_answered,
     answer = nullif(
       memory.truncate_utf8(end_run.answer, (end_run.settings).consolidation_answer_octets), ''

@@ -105,7 +105,7 @@ declare
 begin
   perform
     memory.check_text('summary', summary, 1048576),
-    memory.check_text('model', coalesce(model, 'none'), 512),
+    memory.check_model('model', coalesce(model, 'none'), 512),
     memory.check_write_time('as_of', as_of);
   select e.* into v_entry
   from memory.entries as e

@@ -35,7 +35,7 @@ begin
   perform memory.check_text('name', create_access_token.name, 128);
   perform memory.check_word('role', create_access_token.role, '{reader,writer,worker,admin}');
   if not memory.is_actor(create_access_token.name) or not memory.is_actor(v_actor) then
-    raise exception 'name and actor must be 1 to 128 bytes long, without control characters'
+    raise exception 'name and actor must be 1 to 128 bytes long, without invisible characters'
       using errcode = 'PM002', hint = 'Pass short names such as "laptop" and "assistant".';
   end if;
   perform memory.check_write_time('as_of', as_of);
