@@ -14,6 +14,7 @@ from pathlib import Path
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
+from pymem.connections import check_connection_string
 from pymem.database import Request
 from pymem.embedding import EmbeddingEngine, embeddings_installed, get_embedding_engine
 from pymem.errors import PymemError, TenantDeniedError, translate
@@ -95,7 +96,7 @@ def _examine_folder(server: EmbeddedServer) -> Iterator[Finding]:
 
 def _examine_schema(url: str) -> Finding:
     try:
-        with psycopg.connect(url, autocommit=True) as connection:
+        with psycopg.connect(check_connection_string(url), autocommit=True) as connection:
             user, database = connection.info.user, connection.info.dbname
             try:
                 version = deployed_version(connection)

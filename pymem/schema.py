@@ -14,6 +14,7 @@ import psycopg
 from psycopg import sql
 
 from pymem.bundles import without_transaction, write_bundles
+from pymem.connections import check_connection_string
 from pymem.errors import UnavailableError, translate
 from pymem.version import __version__
 
@@ -162,7 +163,7 @@ def create_login(url: str, login: str, tenant_id: str, roles: tuple[str, ...]) -
 def _deployer(url: str) -> Iterator[psycopg.Connection[Any]]:
     """Connect, holding the advisory lock that serializes deployments."""
     try:
-        with psycopg.connect(url, autocommit=True) as connection:
+        with psycopg.connect(check_connection_string(url), autocommit=True) as connection:
             connection.execute("select pg_advisory_lock(hashtext('pymem deployer'))")
             yield connection
     except psycopg.Error as error:

@@ -6,9 +6,10 @@ import logging
 from typing import Any
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.conninfo import make_conninfo
 
 from pymem.config import MemoryModuleConfig
+from pymem.connections import read_connection_string
 from pymem.errors import DatabaseError, InvalidArgumentError, TenantDeniedError, translate
 from pymem.memory import Memory
 from pymem.models import Settings
@@ -52,14 +53,9 @@ def connection_string(db: Any, config: MemoryModuleConfig) -> str:
     """
     parameters: dict[str, Any]
     if config.database_url is not None:
-        try:
-            parameters = conninfo_to_dict(config.database_url.get_secret_value())
-        except psycopg.ProgrammingError:
-            # Its message would quote the string, which may hold a password.
-            raise InvalidArgumentError(
-                "modules.memory.database_url is not a connection string",
-                hint="Write postgresql://login:password@host:port/database.",
-            ) from None
+        parameters = read_connection_string(
+            config.database_url.get_secret_value(), name="modules.memory.database_url"
+        )
     else:
         parameters = {
             parameter: value
