@@ -1,12 +1,14 @@
-"""Remove what PostgreSQL text and jsonb values cannot hold, before sending."""
+"""Remove what PostgreSQL cannot hold, before sending, and what hides in a text, before prompts."""
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 from pymem.errors import InvalidArgumentError
+from pymem.invisible import INVISIBLE, JOINING
 
 MAX_JSON_DEPTH = 32
 
@@ -24,6 +26,19 @@ def clean_text(text: str) -> str:
     except UnicodeEncodeError:
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+_JOINING = re.compile(f"[{JOINING}]+")
+_INVISIBLE = re.compile(f"(?:(?![\t\n])[{INVISIBLE}])+")
+
+
+def visible_text(text: str) -> str:
+    """Return a text for an LLM, which reads what a person does not see.
+
+    As in ``memory.one_line``, joiners and variation selectors go, for they stand inside words and
+    emoji; other invisible characters become a space. Tabs and line breaks stay.
+    """
+    return _INVISIBLE.sub(" ", _JOINING.sub("", text.replace("\r\n", "\n")))
 
 
 def clean_json(name: str, value: Any, *, depth: int = 0) -> Any:

@@ -15,7 +15,7 @@ from uuid import UUID
 from pymem.consolidation.answer import LLM, ask
 from pymem.errors import LLMError
 from pymem.models import Turn
-from pymem.sanitize import clean_text
+from pymem.sanitize import clean_text, visible_text
 
 if TYPE_CHECKING:
     from pymem.memory.functions import Functions
@@ -114,7 +114,7 @@ def build_prompt(turns: Sequence[Turn]) -> str:
         turns="\n".join(
             f"t{number}, {_SPEAKERS[turn.source_class]}, "
             f"{turn.created_at.astimezone(UTC):%A %Y-%m-%d %H:%M}: "
-            f"{json.dumps(_shortened(turn.content), ensure_ascii=False)}"
+            f"{json.dumps(visible_text(_shortened(turn.content)), ensure_ascii=False)}"
             for number, turn in enumerate(turns, 1)
         ),
     )

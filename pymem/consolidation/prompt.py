@@ -12,7 +12,7 @@ from uuid import UUID
 
 from pymem.consolidation.parser import ConsolidationOutput, ShortIds, parse_output
 from pymem.consolidation.template import PROMPT_VERSION, TEMPLATE
-from pymem.sanitize import clean_text
+from pymem.sanitize import clean_text, visible_text
 
 __all__ = [
     "MAX_FACTS",
@@ -261,11 +261,6 @@ def _is_known_line(line: str) -> bool:
     return line.startswith("- ") and _RULE_END.search(tail) is not None
 
 
-# Control, direction and invisible characters, as in memory.one_line, except tab and line feed.
-_INVISIBLE = re.compile(
-    "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e"
-    "\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]+"
-)
 # Characters that an LLM may read as an angle bracket: quotes, mathematical and CJK brackets,
 # Canadian syllabics, modifier letters, small and full-width forms.
 _LOOKALIKES = (
@@ -284,7 +279,7 @@ def _new_nonce() -> str:
 
 
 def _escape(text: str) -> str:
-    return _INVISIBLE.sub(" ", clean_text(text).replace("\r\n", "\n")).translate(_ESCAPES)
+    return visible_text(clean_text(text)).translate(_ESCAPES)
 
 
 def _line(text: str) -> str:

@@ -12,7 +12,7 @@ from string import Template
 from pymem.consolidation.answer import LLM, ask
 from pymem.errors import ConflictError, InvalidArgumentError, InvalidTransitionError, LLMError
 from pymem.memory import Memory
-from pymem.sanitize import clean_text
+from pymem.sanitize import clean_text, visible_text
 
 TRIGGER_SOURCE = "entries"
 
@@ -60,7 +60,9 @@ async def summarize_merges(
     """
     report = SummaryReport()
     for merge in await memory.list_unsummarized_merges(max_results=limit, as_of=as_of):
-        prompt = _TEMPLATE.substitute(note=json.dumps(merge.content, ensure_ascii=False))
+        prompt = _TEMPLATE.substitute(
+            note=json.dumps(visible_text(merge.content), ensure_ascii=False)
+        )
         try:
             answer = await ask(llm, prompt, TRIGGER_SOURCE)
             if answer.is_cut_off:
