@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from pymem.errors import InvalidArgumentError
+from pymem.errors import InvalidArgumentError, UnavailableError
 
 _HINT = (
     "Write postgresql://login:password@host:port/database, with % in the password as %25, @ as %40 "
@@ -42,6 +42,15 @@ def read_connection_string(text: str, *, name: str = "the database URL") -> dict
 
 
 def check_connection_string(text: str) -> str:
-    """Return a connection string that can be read; see read_connection_string."""
-    read_connection_string(text)
+    """Return a connection string that can be read; see read_connection_string.
+
+    Raises:
+        UnavailableError: It cannot; the address of a database that is away may be wrong, too.
+    """
+    try:
+        read_connection_string(text)
+    except InvalidArgumentError as error:
+        raise UnavailableError(
+            f"the database cannot be reached: {error.message}", hint=error.hint
+        ) from None
     return text

@@ -20,14 +20,14 @@ import psycopg
 from pgvector import Vector
 from pgvector.psycopg import register_vector_async
 from psycopg import sql
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import ConnStatus
 from psycopg.rows import AsyncRowFactory, args_row, scalar_row
 from psycopg.types.json import Jsonb, set_json_loads
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from pymem.catalog import JSON_ARGUMENTS, REQUIRED_ARGUMENTS, VECTOR_ARGUMENTS
-from pymem.connections import read_connection_string
+from pymem.connections import check_connection_string
 from pymem.errors import RETRYABLE, InvalidArgumentError, translate
 from pymem.sanitize import clean_json, clean_text, dump_json
 
@@ -247,12 +247,12 @@ def _with_settings(url: str, role: str | None, read_only: bool) -> str:
     """Return a connection string whose sessions start with a role or read-only.
 
     As connection options, they are also the values that RESET ROLE restores. Raises
-    InvalidArgumentError for a string that cannot be read.
+    UnavailableError for a string that cannot be read.
     """
-    parameters = read_connection_string(url)
+    check_connection_string(url)
     if role is None and not read_only:
         return url
-    given = parameters.get("options", os.environ.get("PGOPTIONS"))
+    given = conninfo_to_dict(url).get("options", os.environ.get("PGOPTIONS"))
     options = [
         *([] if given is None else [str(given)]),
         *([] if role is None else [f"-c role={role}"]),
