@@ -37,6 +37,7 @@ from pymem.errors import (
     NotFoundError,
     PolicyError,
     PymemError,
+    ReadOnlyError,
     TenantDeniedError,
     UnavailableError,
 )
@@ -110,6 +111,7 @@ __all__ = [
     "PymemError",
     "QueryFilters",
     "RankedMemory",
+    "ReadOnlyError",
     "RelatedMemory",
     "Request",
     "RetrievalConfig",

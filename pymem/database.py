@@ -28,7 +28,13 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from pymem.catalog import JSON_ARGUMENTS, REQUIRED_ARGUMENTS, VECTOR_ARGUMENTS
 from pymem.connections import check_connection_string
-from pymem.errors import RETRYABLE, InvalidArgumentError, translate
+from pymem.errors import (
+    RETRYABLE,
+    InvalidArgumentError,
+    PymemError,
+    UnavailableError,
+    translate,
+)
 from pymem.sanitize import clean_json, clean_text, dump_json
 
 _ATTEMPTS = 4
@@ -65,6 +71,8 @@ class Database:
         min_size: Number of connections kept open.
         max_size: Maximum number of connections.
         timeout: Seconds to wait for a connection before UnavailableError.
+        reach_timeout: The same while no connection is in use, so that none can become free and the
+            wait is for the server alone; default: timeout.
         role: Database role to assume. Only its privileges apply; actor and tenant stay those of the
             login.
         read_only: Whether transactions are read-only and do not even count references.
@@ -77,26 +85,69 @@ class Database:
         min_size: int = 1,
         max_size: int = 10,
         timeout: float = 10,
+        reach_timeout: float | None = None,
         role: str | None = None,
         read_only: bool = False,
     ) -> None:
         self.url = _with_settings(url, role, read_only)
         self.read_only = read_only
-        self._configure = functools.partial(_configure, role=role)
+        self._role = role
+        self._timeout = timeout
+        self._reach_timeout = timeout if reach_timeout is None else reach_timeout
+        self._in_use = 0
+        self._failure: psycopg.Error | None = None
         self._pool: AsyncConnectionPool[psycopg.AsyncConnection[Any]] = AsyncConnectionPool(
             self.url,
             min_size=min_size,
             max_size=max_size,
             timeout=timeout,
             # Afterwards the next call reconnects at once instead of waiting for the backoff.
-            reconnect_timeout=timeout,
+            reconnect_timeout=self._reach_timeout,
             open=False,
             kwargs={"autocommit": True},
             configure=self._configure,
             check=_check,
             name="pymem",
+            connection_class=self._connection_class(),
         )
         self._guard: asyncio.Task[None] | None = None
+
+    async def _configure(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        try:
+            await _configure(connection, role=self._role)
+        except psycopg.Error as error:
+            self._failure = error
+            raise
+        self._failure = None
+
+    def _connection_class(self) -> type[psycopg.AsyncConnection[Any]]:
+        """Return a class whose failures to connect are kept: the pool only logs them."""
+        # The pool, which this object owns, must not keep it from being dropped.
+        owner = weakref.ref(self)
+
+        class Connection(psycopg.AsyncConnection[Any]):
+            @classmethod
+            async def connect(cls, *arguments: Any, **named: Any) -> Self:
+                try:
+                    return await super().connect(*arguments, **named)
+                except psycopg.Error as error:
+                    if (database := owner()) is not None:
+                        database._failure = error
+                    raise
+
+        return Connection
+
+    def _no_connection(self, error: PoolTimeout) -> PymemError:
+        """Return the error for a call that got no connection: why none could be made, if known."""
+        if self._failure is not None:
+            return translate(self._failure)
+        if self._in_use > 0:
+            return translate(error)
+        return UnavailableError(
+            "the database did not answer in time",
+            code="08001",
+            hint="Check that the server is running (pymem up) and that its address is right.",
+        )
 
     async def open(self, *, wait: bool = True) -> Self:
         """Connect.
@@ -207,9 +258,16 @@ class Database:
         # By hand: tenacity takes as many lines and adds 30 microseconds to each call.
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                async with self._pool.connection() as connection:
-                    return await run(connection)
-            except (psycopg.Error, PoolTimeout) as error:
+                wait = self._timeout if self._in_use else self._reach_timeout
+                async with self._pool.connection(timeout=wait) as connection:
+                    self._in_use += 1
+                    try:
+                        return await run(connection)
+                    finally:
+                        self._in_use -= 1
+            except PoolTimeout as error:
+                raise self._no_connection(error) from error
+            except psycopg.Error as error:
                 sqlstate = getattr(error, "sqlstate", None)
                 if sqlstate not in RETRYABLE or attempt == _ATTEMPTS:
                     raise translate(error) from error

@@ -90,6 +90,12 @@ class UnavailableError(PymemError):
     code = "08000"
 
 
+class ReadOnlyError(UnavailableError):
+    """The server takes no writes: a standby, or a demoted primary; nothing was stored (25006)."""
+
+    code = "25006"
+
+
 class LLMError(PymemError):
     """The LLM gave no usable answer: it failed, hung or wrote too much (SQLSTATE 38000)."""
 
@@ -122,6 +128,7 @@ _BY_SQLSTATE: tuple[tuple[str, type[PymemError]], ...] = (
     ("PM006", ImmutableError),
     ("PM007", InvalidQueryError),
     ("PM008", PolicyError),
+    ("25006", ReadOnlyError),
     ("28", TenantDeniedError),
     ("42501", TenantDeniedError),
     ("22", InvalidArgumentError),
@@ -165,7 +172,9 @@ def translate(error: psycopg.Error | PoolTimeout) -> PymemError:
 
 
 _HINTS = {
+    "08": "Try again later.",
     "22": "Check the form of the arguments.",
+    "25": "Connect to the primary to write: a standby, or a read-only session, can only read.",
     "23": "Nothing was stored; correct the values.",
     "40": "Try again: it conflicted with another session.",
     "42": "Check that the schema memory is deployed (pymem deploy) and the login has its roles.",

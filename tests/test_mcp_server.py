@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
@@ -720,6 +721,39 @@ async def test_odd_queries_are_only_queries(database: Database, query: str) -> N
     async with connected(database.login("a")) as client:
         assert (await call(client, "memory_search", query=query, mode="keyword"))["count"] == 0
         assert (await call(client, "memory_search", query=query))["count"] == 0
+
+
+async def test_an_agent_learns_within_two_seconds_that_the_database_is_away() -> None:
+    calls = {
+        "memory_search": {"query": "tea"},
+        "memory_store_fact": {"subject": "user", "predicate": "likes", "content": "tea"},
+    }
+    async with connected("host=127.0.0.1 port=1 dbname=none user=none") as client:
+        for name, arguments in calls.items():
+            began = time.monotonic()
+            error = await refused(client, name, arguments)
+            assert time.monotonic() - began < 2
+            assert error["code"].startswith("08")
+
+
+async def test_an_agent_learns_that_the_memory_is_read_only(database: Database) -> None:
+    fact_id = str(database.value("select memory.store_fact('user', 'likes', 'tea')"))
+    url = database.login("a")
+    database.server.execute(
+        psycopg.sql.SQL("alter database {} set default_transaction_read_only = on").format(
+            psycopg.sql.Identifier(database.name)
+        )
+    )
+    async with connected(url) as client:
+        error = await refused(
+            client,
+            "memory_store_fact",
+            {"subject": "user", "predicate": "likes", "content": "coffee"},
+        )
+        assert error["code"] == "25006"
+        assert "read" in error["message"]
+        found = await call(client, "memory_get", memory_type="fact", memory_id=fact_id)
+        assert "tea" in json.dumps(found)
 
 
 async def test_the_server_starts_and_answers_while_the_database_is_away(database: Database) -> None:

@@ -6,11 +6,13 @@ import asyncio
 import gc
 import inspect
 import json
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID, uuid4
 
 import psycopg
@@ -27,6 +29,7 @@ from pymem import (
     Memory,
     NotFoundError,
     PymemError,
+    ReadOnlyError,
     Request,
     TenantDeniedError,
     UnavailableError,
@@ -507,6 +510,7 @@ async def test_the_tenant_of_a_failed_transaction_does_not_stay(
         ("PM004", ConflictError),
         ("PM005", TenantDeniedError),
         ("PM006", ImmutableError),
+        ("25006", ReadOnlyError),
         ("28000", TenantDeniedError),
         ("42501", TenantDeniedError),
         ("22P02", InvalidArgumentError),
@@ -547,6 +551,60 @@ async def test_wrong_arguments_are_value_errors(memory: Memory) -> None:
         await memory.store_fact("user", "likes", "tea", entity_id=uuid4())
     with pytest.raises(ValueError, match="cannot be confirmed"):
         await memory.confirm_memory("episode", uuid4())
+
+
+async def test_a_read_only_server_is_read_and_says_that_it_takes_no_writes(
+    database: conftest.Database,
+) -> None:
+    url = database.login("a")
+    async with await Memory.connect(url) as memory:
+        fact_id = await memory.store_fact("user", "likes", "tea")
+    database.server.execute(
+        psycopg.sql.SQL("alter database {} set default_transaction_read_only = on").format(
+            psycopg.sql.Identifier(database.name)
+        )
+    )
+    async with await Memory.connect(url) as memory:
+        with pytest.raises(ReadOnlyError) as caught:
+            await memory.store_fact("user", "likes", "coffee")
+        assert caught.value.code == "25006"
+        assert "primary" in str(caught.value.hint)
+        found = await memory.get_memory("fact", fact_id)
+        assert found is not None
+        assert (found["content"], found["reference_count"]) == ("tea", 0)
+        assert await memory.get_memory("fact", uuid4()) is None
+        assert [fact.content for fact in await memory.recall("tea")] == ["tea"]
+
+
+async def test_calls_that_wait_for_others_and_for_the_server_fail_differently(
+    database: conftest.Database,
+) -> None:
+    url = database.login("a")
+    async with await Memory.connect(url, max_size=1, timeout=0.2, reach_timeout=5) as memory:
+        done = asyncio.Event()
+
+        async def hold(_: psycopg.AsyncConnection[Any]) -> list[Any]:
+            await done.wait()
+            return []
+
+        holding = asyncio.create_task(memory._database._retried(hold))
+        await asyncio.sleep(0)
+        with pytest.raises(UnavailableError) as caught:
+            await memory.recall("tea")
+        assert caught.value.code == "53300"
+        done.set()
+        await holding
+    # A server that accepts connections and says nothing.
+    silent = socket.create_server(("127.0.0.1", 0))
+    port = silent.getsockname()[1]
+    for address in (f"host=127.0.0.1 port={port}", "host=127.0.0.1 port=1"):
+        memory = await Memory.connect(f"{address} dbname=none", wait=False, reach_timeout=0.3)
+        with pytest.raises(UnavailableError) as caught:
+            await memory.recall("tea")
+        await memory.close()
+        assert caught.value.code.startswith("08")
+        assert "server is running" in str(caught.value.hint)
+    silent.close()
 
 
 async def test_a_wrong_address_is_reported_at_once() -> None:

@@ -151,14 +151,14 @@ def mcp(options: Options, /, tools: str, transport: str, butler: str | None, **h
         )
         return
 
-    from pymem.mcp_server import serve_stdio
+    from pymem.mcp_server import WAITING, serve_stdio
 
     request = Request(tenant_id=options.tenant, actor=options.actor or "mcp", butler=butler)
 
     async def serve() -> None:
-        # The host must be able to start while the database is down.
+        # The host must be able to start while the database is down, and an agent not wait for it.
         memory = await Memory.connect(
-            options.url(), engine=engine, request=request, wait=False, timeout=5
+            options.url(), engine=engine, request=request, wait=False, **WAITING
         )
         await serve_stdio(memory, selected)
 

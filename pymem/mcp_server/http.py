@@ -28,7 +28,7 @@ from starlette.routing import Route
 from pymem.embedding import EmbeddingEngine
 from pymem.errors import InvalidArgumentError, TenantDeniedError
 from pymem.mcp_server.auth import MemoryTokenVerifier, OneTokenBackend, answer_unavailable
-from pymem.mcp_server.protocol import build_server, has_meaning
+from pymem.mcp_server.protocol import WAITING, build_server, has_meaning
 from pymem.mcp_server.roles import ROLES, TokenAccess
 from pymem.memory import Memory
 from pymem.tools import Tool
@@ -40,7 +40,6 @@ _MAX_BODY = 4 << 20
 
 _MAX_CONNECTIONS = 1000
 _SHUTDOWN_SECONDS = 10
-_WAIT_SECONDS = 5
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - compared with, not bound to
@@ -203,7 +202,7 @@ async def _memories(
     """Connect as the login itself, and once for each role that it may assume."""
     async with AsyncExitStack() as stack:
         memory = await stack.enter_async_context(
-            await Memory.connect(url, butler=butler, max_size=4, timeout=_WAIT_SECONDS)
+            await Memory.connect(url, butler=butler, max_size=4, **WAITING)
         )
         login = await memory.current_login()
         if login.tenant_id is None and not login.is_gateway:
@@ -228,7 +227,7 @@ async def _memories(
                     read_only=role == "memory_reader",
                     min_size=0,
                     max_size=8,
-                    timeout=_WAIT_SECONDS,
+                    **WAITING,
                 )
             )
             for role in ROLES["admin"]

@@ -16,6 +16,10 @@ from pymem.memory import Memory
 from pymem.tools import Tool, answer_call, error_answer, instructions_for, request_id_of
 from pymem.version import __version__
 
+WAITING: dict[str, Any] = {"timeout": 5.0, "reach_timeout": 1.5}
+"""Seconds that a call waits for a connection, and for a server that is away (as in Database). An
+agent learns within two seconds that the memory is away, and goes on without it."""
+
 
 class Access(Protocol):
     """The tools and the memory that a request may use."""

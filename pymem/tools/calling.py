@@ -19,6 +19,7 @@ from pymem.errors import (
     LLMError,
     NotFoundError,
     PymemError,
+    ReadOnlyError,
     TenantDeniedError,
     UnavailableError,
 )
@@ -184,6 +185,12 @@ def error_for_agents(error: PymemError, tools: Sequence[Tool[Any]] | None = None
         )
         return error if hint == error.hint else type(error)(error.message, hint=hint)
     match error:
+        case ReadOnlyError():
+            return ReadOnlyError(
+                "the memory can be read now, but not written",
+                code=error.code,
+                hint="Nothing was stored. Go on reading, and tell the operator.",
+            )
         case UnavailableError():
             return UnavailableError(
                 "the memory is not available", code=error.code, hint="Try again in a minute."

@@ -134,8 +134,8 @@ $$;
 
 comment on function memory.get_memory(text, uuid, timestamptz) is
 'Returns one memory in any state as a JSON object of all its columns except vectors. Counts as a '
-'reference to it; the returned counters include this one. NULL for an unknown id. Errors: PM002, '
-'PM008 a guarded entry.';
+'reference to it, unless the transaction is read-only; the returned counters include this one. '
+'NULL for an unknown id. Errors: PM002, PM008 a guarded entry.';
 grant execute on function memory.get_memory to memory_writer;
 
 commit;

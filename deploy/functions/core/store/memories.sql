@@ -158,10 +158,22 @@ begin
     ) || ' end case; end;'
   );
 
+  -- Reading must also work on a standby, where nothing can be counted.
   perform memory.define_memory_function(
     'read_memory(tenant_id text, memory_type text, memory_id uuid, as_of timestamptz)',
     'jsonb', 'volatile',
-    'declare v_memory jsonb; begin case memory_type ' || memory.branch_by_type(
+    'declare
+       v_memory jsonb;
+     begin
+       if current_setting(''transaction_read_only'') = ''on'' then
+         case memory_type ' || memory.branch_by_type(
+      'select to_jsonb(m) - ''{tenant_id,embedding,search_vector}''::text[] into v_memory
+       from {table} as m
+       where m.tenant_id = read_memory.tenant_id and m.id = memory_id;'
+    ) || ' end case;
+         return v_memory;
+       end if;
+       case memory_type ' || memory.branch_by_type(
       'update {table} as m
        set
          reference_count = m.reference_count + 1,
@@ -260,7 +272,7 @@ comment on function memory.hide_memory(text, text, uuid, timestamptz) is
 'Makes a memory forgotten as of as_of, unless it is already.';
 comment on function memory.read_memory(text, text, uuid, timestamptz) is
 'A memory as a JSON object of all its columns but the tenant and the vectors, counting a reference '
-'to it at as_of; NULL for an unknown one.';
+'to it at as_of, unless the transaction is read-only; NULL for an unknown one.';
 comment on function memory.resolved_state(text, text, uuid, timestamptz) is
 'State of the memory at an end of a link: its lifecycle_state, and expired for one that has '
 'expired or that left a tombstone.';
