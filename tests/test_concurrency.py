@@ -554,3 +554,32 @@ async def test_indexes_are_built_beside_readers_and_writers_by_hand(database: Da
     assert database.query("select distinct method, is_valid from memory.vector_indexes()") == [
         ("hnsw", True)
     ]
+
+
+async def test_a_memory_deleted_while_it_is_queued_is_never_handed_to_a_worker(
+    database: Database,
+) -> None:
+    for n in range(5):
+        database.query("select memory.store_fact(%s, 'likes', 'tea')", f"user {n}")
+    database.query("select memory.store_rule('Offer tea')")
+    database.query("select memory.register_embedding_version('one', '1')")
+    with psycopg.connect(database.login("a")) as erasing:
+        for n in range(5):
+            erasing.execute("select memory.erase_subject(%s)", (f"user {n}",))
+        # The queue is filled from what this sees: the facts are not deleted yet.
+        version = database.value("select memory.start_reembedding('two', '1')")
+    assert (
+        database.value("select count(*) from memory.embedding_queue where target = 'building'") == 6
+    )
+
+    # The deleted ones come first; a worker that asks for one still gets the other.
+    database.query(
+        "update memory.embedding_queue set enqueued_at = now() + '1 s' where memory_type = 'rule'"
+    )
+    claimed = database.query(
+        "select memory_type, content from memory.claim_embedding_jobs(%s, 1)", version
+    )
+    assert claimed == [("rule", "Offer tea")]
+    assert (
+        database.value("select count(*) from memory.embedding_queue where target = 'building'") == 1
+    )

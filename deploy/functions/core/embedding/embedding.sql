@@ -401,6 +401,53 @@ comment on function memory.embedding_text(
 'of its session. Errors: PM002.';
 grant execute on function memory.embedding_text to memory_writer, memory_worker, memory_admin;
 
+create or replace function memory.drop_gone_jobs(
+  tenant_id text,
+  target text,
+  batch_size integer,
+  as_of timestamptz
+)
+  returns bigint
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_count bigint;
+begin
+  with free as (
+    select q.memory_type, q.memory_id
+    from memory.embedding_queue as q
+    where q.tenant_id = drop_gone_jobs.tenant_id
+      and q.target = drop_gone_jobs.target
+      and (q.claimed_until is null or q.claimed_until <= as_of)
+    order by q.attempts, q.enqueued_at, q.memory_type, q.memory_id
+    limit drop_gone_jobs.batch_size
+    for update skip locked
+  )
+  delete from memory.embedding_queue as q
+  using free as f
+  where q.tenant_id = drop_gone_jobs.tenant_id
+    and q.target = drop_gone_jobs.target
+    and q.memory_type = f.memory_type
+    and q.memory_id = f.memory_id
+    and not exists (
+      select from memory.searchable_memories as m
+      where m.tenant_id = drop_gone_jobs.tenant_id
+        and m.memory_type = f.memory_type
+        and m.id = f.memory_id
+      offset 0 -- keeps this a look-up of one memory
+    );
+  get diagnostics v_count = row_count;
+  return v_count;
+end;
+$$;
+
+comment on function memory.drop_gone_jobs(text, text, integer, timestamptz) is
+'Takes the deleted memories among the next batch_size of a queue off it; returns how many there '
+'were. A memory that was deleted while it was being queued leaves such a row.';
+
 create or replace function memory.claim_embedding_jobs(
   embedding_version_id uuid default null,
   batch_size integer default 32,
@@ -438,6 +485,10 @@ begin
     v_settings.embedding_rendering
   );
 
+  while memory.drop_gone_jobs(v_tenant_id, v_target, batch_size, as_of) > 0 loop
+    null;
+  end loop;
+
   return query
   with free as (
     select q.memory_type, q.memory_id, q.attempts, q.enqueued_at
@@ -469,12 +520,12 @@ begin
       case c.memory_type when 'episode' then m.id end
     )
   from claimed as c
-  left join lateral (
+  cross join lateral (
     select s.*
     from memory.searchable_memories as s
     where s.tenant_id = v_tenant_id and s.memory_type = c.memory_type and s.id = c.memory_id
     offset 0 -- keeps this a look-up of one memory
-  ) as m on true
+  ) as m
   order by c.attempts, c.enqueued_at, c.memory_type, c.memory_id;
 end;
 $$;
@@ -482,7 +533,7 @@ $$;
 comment on function memory.claim_embedding_jobs(uuid, integer, interval, timestamptz) is
 'Claims memories that lack a vector of a version (default: the active one) and returns the text to '
 'embed. They belong to this worker until the lease ends; those with the fewest attempts come '
-'first. Errors: PM001 unknown version, PM002, PM004 a retired version.';
+'first. What has been deleted meanwhile is dropped. Errors: PM001 unknown version, PM002, PM004 a retired version.';
 grant execute on function memory.claim_embedding_jobs to memory_worker;
 
 create or replace function memory.embedding_version_status(embedding_version_id uuid)
