@@ -77,6 +77,7 @@ values
   '{register_embedding_version,embedding_text,embedding_backlog}'
 ),
 ('{memory_admin,memory_reader,memory_worker,memory_writer}', '{active_embedding_version,current_embedding_versions}'),
+('{memory_admin,memory_worker}', '{reindex_texts}'),
 ('{memory_worker}', '{claim_embedding_jobs,set_embedding,fold_corpus_statistics,recount_corpus_statistics}'),
 -- administration of a tenant
 ('{memory_admin}', '{create_access_token,list_access_tokens,revoke_access_token}'),
@@ -87,7 +88,7 @@ values
 ),
 -- shared between the two owners
 ('{memory_search}', '{pair_characters,reads_accents,prepare_words,fold_vector,accented_words,read_words,query_vector,query_lexemes,
-    any_lexeme,every_word,hash_terms,search_terms,tag_terms,fold_label,fold_labels,fold_each_label,read_phrase,has_literals,term_frequency,corpus_sizes,normalize_name,fold_name,name_terms,
+    any_lexeme,every_word,hash_terms,search_terms,tag_terms,fold_label,fold_labels,fold_each_label,read_phrase,read_phrase_in,query_languages,has_literals,term_frequency,corpus_sizes,normalize_name,fold_name,name_terms,
     is_in_scope,is_known_to,recency_of,one_lexeme,inverse_document_frequency,saturate_frequency,meaning_score,words_score,weigh_evidence,required_evidence,required_relevance,
     vector_index_name,band_of_entry}'),
 ('{memory_owner}', '{find_memories,list_candidates,judge_candidates,boost_episodes,find_dropped,find_names,read_query,exact_neighbors,approximate_neighbors,nearest_neighbors,

@@ -593,24 +593,24 @@ select results_eq(
   'a search in the new language finds the word itself'
 );
 select is(
-  memory_test.events_of(:'fact_id'), '{fact_created,fact_updated}',
-  'reindexing a fact writes an event'
+  memory_test.events_of(:'fact_id'), '{fact_created}',
+  'reindexing a fact writes no event of it'
 );
 select is(
-  memory_test.events_of(:'episode_id'), '{episode_created,episode_updated}',
-  'reindexing an episode writes an event'
+  memory_test.events_of(:'episode_id'), '{episode_created}',
+  'reindexing an episode writes no event of it'
 );
 select is(
-  memory_test.events_of(:'rule_id'), '{rule_created,rule_updated}',
-  'reindexing a rule writes an event'
+  memory_test.events_of(:'rule_id'), '{rule_created}',
+  'reindexing a rule writes no event of it'
 );
 select is(
   (
-    select e.payload from memory.memory_events as e
-    where e.memory_id = :'fact_id' and e.event_type = 'fact_updated'
+    select e.payload - 'memories' from memory.memory_events as e
+    where e.tenant_id = memory.current_tenant() and e.event_type = 'texts_reindexed'
   ),
-  '{"changed": ["text_search_config"]}'::jsonb,
-  'the event of reindexing names only the language as changed'
+  '{"text_search_config": "simple"}'::jsonb,
+  'reindexing writes one event that names the language'
 );
 select is(
   (
@@ -628,7 +628,7 @@ select results_eq(
   'configuring the same language again does not write the rows'
 );
 select is(
-  memory_test.events_of(:'fact_id'), '{fact_created,fact_updated}',
+  memory_test.events_of(:'fact_id'), '{fact_created}',
   'configuring the same language again writes no event of the memories'
 );
 select memory.store_fact('birds', 'like', 'singing') as bird_id \gset

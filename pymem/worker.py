@@ -95,6 +95,9 @@ class EmbeddingWorker:
         while True:
             pause = poll_seconds
             try:
+                # What a change of language has left, which no client goes on with.
+                while await self._memory.reindex_texts():
+                    pass
                 await self.run_until_empty()
                 self._has_warned = False
             except UnavailableError as error:

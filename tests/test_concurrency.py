@@ -583,3 +583,52 @@ async def test_a_memory_deleted_while_it_is_queued_is_never_handed_to_a_worker(
     assert (
         database.value("select count(*) from memory.embedding_queue where target = 'building'") == 1
     )
+
+
+async def test_a_change_of_language_waits_for_no_memory_and_leaves_none_out(
+    database: Database,
+) -> None:
+    for n in range(30):
+        database.query("select memory.store_fact(%s, 'likes', 'running')", f"user {n}")
+    url = database.login("a")
+    async with await Memory.connect(url) as memory:
+        with psycopg.connect(url) as holding:
+            # Counts references, and keeps the rows until it ends.
+            holding.execute("select memory.recall('running', max_results => 5)")
+            async with asyncio.timeout(5):
+                await memory.configure({"text_search_config": "simple"})
+            assert database.query(
+                "select text_search_config, count(*) from memory.facts group by 1 order by 1"
+            ) == [("english", 5), ("simple", 25)]
+            found = await memory.keyword_search("fact", "running", max_results=100)
+            assert len(found) == 30
+        assert await memory.reindex_texts() == 5
+        assert await memory.reindex_texts() == 0
+        assert database.query("select distinct former_languages from memory.corpus_statistics") == [
+            ([],)
+        ]
+
+
+async def test_searches_and_stores_go_on_while_the_language_changes(database: Database) -> None:
+    for n in range(60):
+        database.query("select memory.store_fact(%s, 'likes', 'running')", f"user {n}")
+    done = asyncio.Event()
+
+    async def work(memory: Memory, session: int) -> None:
+        if session == 0:
+            for language in ("simple", "german", "english", "simple"):
+                await memory.configure({"text_search_config": language})
+            done.set()
+        while not done.is_set():
+            if session % 2:
+                assert await memory.recall("running", max_results=30)
+            else:
+                await memory.store_fact(f"user {session}", "likes", "running far")
+
+    await together(database, work)
+
+    async with await Memory.connect(database.login("a")) as memory:
+        # A store that began before the last change may have been late.
+        await memory.configure({"text_search_config": "simple"})
+    assert database.query("select distinct text_search_config from memory.facts") == [("simple",)]
+    assert database.value("select memory.recount_corpus_statistics()") is False

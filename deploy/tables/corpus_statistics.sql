@@ -9,6 +9,7 @@ create table memory.corpus_statistics (
   memory_type text not null check (memory_type = any(memory.memory_type_names())),
   documents bigint not null check (documents >= 0),
   terms bigint not null check (terms >= 0),
+  former_languages text[] not null default '{}',
   primary key (tenant_id, memory_type)
 );
 
@@ -18,6 +19,9 @@ comment on table memory.corpus_statistics is
 comment on column memory.corpus_statistics.documents is
 'Live memories: not superseded, expired or retracted.';
 comment on column memory.corpus_statistics.terms is 'Sum of the distinct lexemes of each memory.';
+comment on column memory.corpus_statistics.former_languages is
+'While texts of the type wait to be indexed again (memory.reindex_texts): the text search '
+'configurations that they may still have. Queries are read in these, too.';
 
 create table memory.corpus_deltas (
   tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),

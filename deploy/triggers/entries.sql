@@ -40,17 +40,17 @@ execute function memory.audit_event('entry', 'entry_confirmed');
 create or replace trigger audit_updated
 after update of
 content, version, entry_type, category, tags, keywords, importance, confidence, source, trust,
-scope, expires_at, flagged_at, metadata, idempotency_key, text_search_config
+scope, expires_at, flagged_at, metadata, idempotency_key
 on memory.entries
 for each row when (
   (
     new.content, new.version, new.entry_type, new.category, new.tags, new.keywords, new.importance,
     new.confidence, new.source, new.trust, new.scope, new.expires_at, new.flagged_at, new.metadata,
-    new.idempotency_key, new.text_search_config
+    new.idempotency_key
   ) is distinct from (
     old.content, old.version, old.entry_type, old.category, old.tags, old.keywords, old.importance,
     old.confidence, old.source, old.trust, old.scope, old.expires_at, old.flagged_at, old.metadata,
-    old.idempotency_key, old.text_search_config
+    old.idempotency_key
   )
 )
 execute function memory.audit_update('entry');

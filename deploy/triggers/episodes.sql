@@ -27,18 +27,17 @@ execute function memory.audit_event('episode', 'episode_expired');
 create or replace trigger audit_updated
 after update of
 importance, consolidation_attempts, last_consolidation_error, next_consolidation_retry_at,
-consolidation_batch_limit, expires_at, metadata, idempotency_key, text_search_config,
-index_rendering
+consolidation_batch_limit, expires_at, metadata, idempotency_key
 on memory.episodes
 for each row when (
   (
     new.importance, new.consolidation_attempts, new.last_consolidation_error,
     new.next_consolidation_retry_at, new.consolidation_batch_limit, new.metadata,
-    new.idempotency_key, new.text_search_config, new.index_rendering
+    new.idempotency_key
   ) is distinct from (
     old.importance, old.consolidation_attempts, old.last_consolidation_error,
     old.next_consolidation_retry_at, old.consolidation_batch_limit, old.metadata,
-    old.idempotency_key, old.text_search_config, old.index_rendering
+    old.idempotency_key
   )
   or new.expires_at > old.expires_at or new.expires_at is null and old.expires_at is not null
 )

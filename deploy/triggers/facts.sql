@@ -28,7 +28,7 @@ create or replace trigger audit_updated
 after update of
 importance, confidence, decay_rate, permanence, source_butler, trust, source_episode_id,
 supersedes_id, entity_id, object_entity_id, scope, observed_at, valid_from, valid_to, tags,
-metadata, idempotency_key, text_search_config
+metadata, idempotency_key
 on memory.facts
 for each row when (
   (
@@ -41,7 +41,7 @@ for each row when (
     case
       when new.last_confirmed_at is not distinct from old.last_confirmed_at then new.observed_at
     end,
-    new.idempotency_key, new.text_search_config
+    new.idempotency_key
   ) is distinct from (
     old.importance, old.confidence, old.decay_rate, old.permanence, old.source_butler, old.trust,
     old.entity_id, old.object_entity_id, old.scope, old.valid_from,
@@ -52,7 +52,7 @@ for each row when (
     case
       when new.last_confirmed_at is not distinct from old.last_confirmed_at then old.observed_at
     end,
-    old.idempotency_key, old.text_search_config
+    old.idempotency_key
   )
   or new.source_episode_id is distinct from old.source_episode_id
   and (new.source_episode_id is not null or pg_trigger_depth() = 0)

@@ -30,7 +30,7 @@ execute function memory.audit_event('rule', 'rule_confirmed');
 create or replace trigger audit_updated
 after update of
 content, scope, importance, confidence, decay_rate, permanence, source_episode_id, source_butler,
-trust, observed_at, tags, metadata, idempotency_key, text_search_config
+trust, observed_at, tags, metadata, idempotency_key
 on memory.rules
 for each row when (
   (
@@ -45,7 +45,7 @@ for each row when (
     case
       when new.last_confirmed_at is not distinct from old.last_confirmed_at then new.observed_at
     end,
-    new.idempotency_key, new.text_search_config
+    new.idempotency_key
   ) is distinct from (
     old.content, old.scope, old.importance, old.confidence, old.decay_rate, old.permanence,
     old.source_butler, old.trust, old.tags,
@@ -58,7 +58,7 @@ for each row when (
     case
       when new.last_confirmed_at is not distinct from old.last_confirmed_at then old.observed_at
     end,
-    old.idempotency_key, old.text_search_config
+    old.idempotency_key
   )
   or new.source_episode_id is distinct from old.source_episode_id
   and (new.source_episode_id is not null or pg_trigger_depth() = 0)

@@ -17,10 +17,14 @@ from pymem.models import (
     ImportedEntry,
     MemoryType,
     RankedMemory,
+    Settings,
     StoredEpisode,
     StoredFact,
     WrittenEntry,
 )
+
+# Settings that determine how texts are indexed.
+_INDEXING = frozenset({"text_search_config", "index_rendering"})
 
 # Longest content of an entry, in bytes.
 _MAX_CONTENT = 1 << 20
@@ -48,6 +52,28 @@ class Memory(Conversations):
     Raises:
         PymemError: Methods raise its subclasses; docs/errors.md lists the codes.
     """
+
+    async def configure(self, settings: dict[str, Any]) -> Settings:
+        """Change settings of the current tenant; null sets one back to its default.
+
+        A change of text_search_config or index_rendering indexes all texts again, in batches that
+        make nobody wait. Meanwhile searches find all of them; if it is interrupted, the embedding
+        worker goes on with it.
+
+        Args:
+            settings: Names and values; other settings keep their values.
+
+        Returns:
+            All settings.
+
+        Raises:
+            InvalidArgumentError: A setting is unknown, or its value out of range.
+        """
+        configured = await self._row(Settings, "configure", settings=settings)
+        if not _INDEXING.isdisjoint(settings):
+            while await self._value("reindex_texts"):
+                pass
+        return configured
 
     async def store_episodes(
         self, episodes: Sequence[dict[str, Any]], *, as_of: datetime | None = None

@@ -131,7 +131,6 @@ declare
   v_changes jsonb; -- the settings, with defaults in place of null
   v_unknown text;
   v_constraint text;
-  v_table name;
 begin
   if jsonb_typeof(configure.settings) is distinct from 'object' then
     raise exception 'settings are not a JSON object'
@@ -197,27 +196,12 @@ begin
           );
   end;
 
-  -- Texts and queries must use the same language, so the tenant's texts are reindexed, even if the
-  -- language is unchanged: a store concurrent with an earlier change may have missed it.
+  -- Texts and queries must use the same language, so the tenant's texts are indexed again, even if
+  -- the language is unchanged: a store concurrent with an earlier change may have missed it. A few
+  -- at once: recall, which counts references, waits for those that are locked here.
   if v_changes ?| '{text_search_config,index_rendering}' then
-    update memory.episodes as e
-    set
-      text_search_config = v_new.text_search_config,
-      index_rendering = v_new.index_rendering
-    where e.tenant_id = v_tenant_id
-      and (e.text_search_config, e.index_rendering)
-        <> (v_new.text_search_config, v_new.index_rendering);
-    for v_table in
-      select t.table_name from memory.memory_types as t
-      where t.is_searched and t.memory_type <> 'episode'
-      order by t.position
-    loop
-      execute format(
-        'update memory.%I as m set text_search_config = $1
-         where m.tenant_id = $2 and m.text_search_config <> $1',
-        v_table
-      ) using v_new.text_search_config, v_tenant_id;
-    end loop;
+    perform memory.mark_for_reindexing(v_tenant_id, v_old.text_search_config);
+    perform memory.reindex_batch(v_new, 200);
   end if;
   return v_new;
 end;
@@ -226,8 +210,8 @@ $$;
 comment on function memory.configure(jsonb) is
 'Changes settings of the current tenant: an object of setting names and values; null sets one '
 'back to its default, and other settings keep their values. Naming text_search_config or '
-'index_rendering reindexes all texts of the tenant that are indexed differently. Returns all '
-'settings. Errors: PM002 unknown setting, value out of range, or a language or time zone unknown '
+'index_rendering indexes all texts of the tenant again that are indexed differently: 200 at once, '
+'the others by memory.reindex_texts. Returns all settings. Errors: PM002 unknown setting, value out of range, or a language or time zone unknown '
 'to the server, 28000 no tenant.';
 grant execute on function memory.configure to memory_admin;
 

@@ -72,18 +72,34 @@ create or replace function memory.read_query(
   set client_min_messages = warning -- no NOTICE about words too long to index
 as $$
 declare
+  -- More than one only while texts wait to be indexed again.
+  v_languages text[] := memory.query_languages(settings);
+  v_language text;
   v_vector tsvector := memory.query_vector(settings.text_search_config, coalesce(query, ''));
   v_plain boolean := octet_length(query) = length(query)
-    and not memory.reads_accents(settings.text_search_config);
+    and not memory.reads_accents(settings.text_search_config)
+    and cardinality(v_languages) = 1;
   v_query memory.keyword_query;
 begin
+  foreach v_language in array v_languages[2:] loop
+    v_vector := v_vector || memory.query_vector(v_language, coalesce(query, ''));
+  end loop;
   if v_vector = '' then
     return null;
   end if;
   -- A query may be a whole prompt: only its first 64 distinct words are looked up.
   v_query.lexemes := case
     when length(v_vector) <= 64 then tsvector_to_array(v_vector)
-    else (memory.query_lexemes(settings.text_search_config, query))[:64]
+    else array(
+      select w.lexeme
+      from unnest(v_languages) as l (language)
+      cross join lateral unnest(
+        memory.query_lexemes(l.language, query)
+      ) with ordinality as w (lexeme, position)
+      group by w.lexeme
+      order by min(w.position), w.lexeme
+      limit 64
+    )
   end;
   v_query.any_terms := memory.hash_terms(settings.tenant_id, v_query.lexemes);
   if keyword_match = 'all' then
@@ -93,6 +109,9 @@ begin
       );
     else
       v_query.condition := memory.every_word(settings.text_search_config, query);
+      foreach v_language in array v_languages[2:] loop
+        v_query.condition := v_query.condition || memory.every_word(v_language, query);
+      end loop;
     end if;
     -- If a word has alternatives, not every lexeme is required.
     v_query.all_terms := case

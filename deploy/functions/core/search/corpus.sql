@@ -277,4 +277,186 @@ comment on function memory.recount_corpus_statistics() is
 'were changed without the triggers. Errors: PM002 not at READ COMMITTED.';
 grant execute on function memory.recount_corpus_statistics to memory_worker;
 
+-- A change of language indexes the texts of a tenant again, in batches: what a batch locks, recall,
+-- which counts references, waits for.
+
+create or replace function memory.lock_first_statistics(tenant_id text)
+  returns boolean
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform from memory.corpus_statistics as s
+  where s.tenant_id = lock_first_statistics.tenant_id and s.memory_type = 'episode'
+  for update skip locked;
+  return found;
+end;
+$$;
+
+comment on function memory.lock_first_statistics(text) is
+'Locks the statistics of a tenant by the row for episodes, which stands for all; false, without '
+'waiting, if another session has them.';
+
+create or replace function memory.mark_for_reindexing(
+  tenant_id text,
+  text_search_config text
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform memory.start_corpus_statistics(tenant_id);
+  -- No memory is locked yet, so this may wait for a session that is folding.
+  perform from memory.corpus_statistics as s
+  where s.tenant_id = mark_for_reindexing.tenant_id and s.memory_type = 'episode'
+  for update;
+  update memory.corpus_statistics as s
+  set former_languages = s.former_languages || mark_for_reindexing.text_search_config
+  where s.tenant_id = mark_for_reindexing.tenant_id
+    and mark_for_reindexing.text_search_config <> all (s.former_languages);
+end;
+$$;
+
+comment on function memory.mark_for_reindexing(text, text) is
+'Notes that texts of a tenant wait to be indexed again, some of them in this text search '
+'configuration.';
+
+create or replace function memory.reindex_batch(
+  settings memory.settings,
+  batch_size integer
+)
+  returns integer
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := settings.tenant_id;
+  v_language text := settings.text_search_config;
+  v_rendering text := settings.index_rendering;
+  v_type record;
+  v_count integer;
+  v_total integer := 0;
+  v_waiting boolean;
+begin
+  for v_type in
+    select
+      t.memory_type, t.table_name,
+      case t.memory_type
+        when 'episode'
+        then '(m.text_search_config, m.index_rendering) <> ($1, $2)'
+        else 'm.text_search_config <> $1'
+      end as condition,
+      case t.memory_type when 'episode' then ', index_rendering = $2' else '' end as assignment
+    from memory.memory_types as t
+    join memory.corpus_statistics as s
+      on s.tenant_id = v_tenant_id and s.memory_type = t.memory_type and s.former_languages <> '{}'
+    where t.is_searched
+    order by t.position
+  loop
+    -- Nobody is waited for, so nobody who waits for these rows can be waiting in a circle.
+    execute format(
+      'with batch as (
+         select m.id
+         from memory.%1$I as m
+         where m.tenant_id = $3 and %2$s
+         order by m.id
+         limit $4
+         for no key update skip locked
+       )
+       update memory.%1$I as m
+       set text_search_config = $1%3$s
+       from batch as b
+       where m.tenant_id = $3 and m.id = b.id',
+      v_type.table_name, v_type.condition, v_type.assignment
+    ) using v_language, v_rendering, v_tenant_id, batch_size - v_total;
+    get diagnostics v_count = row_count;
+    v_total := v_total + v_count;
+    exit when v_total >= batch_size;
+
+    execute format(
+      'select exists (select from memory.%I as m where m.tenant_id = $3 and %s)',
+      v_type.table_name, v_type.condition
+    ) into v_waiting using v_language, v_rendering, v_tenant_id;
+    -- Not waiting for the lock, either: if it is taken, the next call finds nothing left to do.
+    if not v_waiting and memory.lock_first_statistics(v_tenant_id) then
+      update memory.corpus_statistics as s
+      set former_languages = '{}'
+      where s.tenant_id = v_tenant_id and s.memory_type = v_type.memory_type;
+    end if;
+  end loop;
+
+  if v_total > 0 then
+    perform memory.write_event(
+      v_tenant_id, 'texts_reindexed', null, null,
+      jsonb_build_object('text_search_config', v_language, 'memories', v_total)
+    );
+  end if;
+  return v_total;
+end;
+$$;
+
+comment on function memory.reindex_batch(memory.settings, integer) is
+'Indexes up to batch_size texts of a tenant again, where memory.mark_for_reindexing has noted that '
+'some wait; returns how many. One event for all: what a text says does not change.';
+
+create or replace function memory.reindex_texts(batch_size integer default 200)
+  returns integer
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_settings memory.settings;
+begin
+  perform memory.check_number('batch_size', batch_size, 1, 10000);
+  if not exists (
+    select from memory.corpus_statistics as s
+    where s.tenant_id = v_tenant_id and s.former_languages <> '{}'
+  ) then
+    return 0;
+  end if;
+  -- The language stays until the end of the batch; memory.configure waits for it.
+  perform from memory.settings as s where s.tenant_id = v_tenant_id for key share;
+  v_settings := memory.current_settings();
+  return memory.reindex_batch(v_settings, batch_size);
+end;
+$$;
+
+comment on function memory.reindex_texts(integer) is
+'Indexes up to batch_size texts again that a change of text_search_config or index_rendering '
+'(memory.configure) has left; returns how many. Call it until it returns 0, each time in a '
+'transaction of its own: searches count their references in between. The embedding worker and '
+'configure of the Python client do so. Texts that others have locked are left for the next call. '
+'Errors: PM002.';
+grant execute on function memory.reindex_texts to memory_worker, memory_admin;
+
+create or replace function memory.query_languages(settings memory.settings)
+  returns text[]
+  language sql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select array[settings.text_search_config] || array(
+    select distinct l.language
+    from memory.corpus_statistics as s
+    cross join lateral unnest(s.former_languages) as l (language)
+    where s.tenant_id = settings.tenant_id and l.language <> settings.text_search_config
+    order by 1
+  );
+$$;
+
+comment on function memory.query_languages(memory.settings) is
+'The text search configurations in which to read a query: that of the settings first, then those '
+'of texts that wait to be indexed again.';
+grant execute on function memory.query_languages to memory_search;
+
 commit;

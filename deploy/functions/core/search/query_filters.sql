@@ -138,6 +138,30 @@ comment on function memory.read_phrase(text, text) is
 'or scripts without spaces.';
 grant execute on function memory.read_phrase to memory_search;
 
+create or replace function memory.read_phrase_in(
+  languages text[],
+  phrase text
+)
+  returns tsquery
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_query tsquery := memory.read_phrase(languages[1], phrase);
+  v_language text;
+begin
+  foreach v_language in array languages[2:] loop
+    v_query := v_query || coalesce(memory.read_phrase(v_language, phrase), v_query);
+  end loop;
+  return v_query;
+end;
+$$;
+
+comment on function memory.read_phrase_in(text[], text) is
+'memory.read_phrase in any of some text search configurations; NULL if it is for the first.';
+grant execute on function memory.read_phrase_in to memory_search;
+
 create or replace function memory.has_literals(
   content text,
   literals text[],
@@ -255,7 +279,7 @@ declare
   v_query tsquery;
 begin
   foreach v_phrase in array coalesce(condition.phrases, '{}') loop
-    v_query := memory.read_phrase(settings.text_search_config, v_phrase);
+    v_query := memory.read_phrase_in(memory.query_languages(settings), v_phrase);
     if v_query is null then
       v_literals := v_literals || memory.normalize_name(v_phrase);
     else
@@ -264,7 +288,7 @@ begin
     v_terms := v_terms || (memory.read_query(v_phrase, 'all', settings)).all_terms;
   end loop;
   foreach v_phrase in array coalesce(condition.excluded_phrases, '{}') loop
-    v_query := memory.read_phrase(settings.text_search_config, v_phrase);
+    v_query := memory.read_phrase_in(memory.query_languages(settings), v_phrase);
     if v_query is null then
       v_excluded_literals := v_excluded_literals || memory.normalize_name(v_phrase);
     else

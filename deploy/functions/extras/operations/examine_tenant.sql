@@ -507,10 +507,15 @@ begin
         'indexed in another language than that of searches (%s): %s',
         settings.text_search_config, memory.counted(v_stored, 'memory')
       ),
-      format(
-        'Index them again: select memory.configure(%L);',
-        jsonb_build_object('text_search_config', settings.text_search_config)
-      )
+      case
+        when cardinality(memory.query_languages(settings)) > 1
+        then 'They are found meanwhile. Run pymem worker, or repeat until it returns 0: '
+          'select memory.reindex_texts();'
+        else format(
+          'Index them again: select memory.configure(%L);',
+          jsonb_build_object('text_search_config', settings.text_search_config)
+        )
+      end
     );
   end if;
 end;
