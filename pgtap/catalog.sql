@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(41);
+select plan(42);
 
 -- What the house rules are about.
 
@@ -529,6 +529,26 @@ select is_empty(
 \else
 select skip('plpgsql_check is not installed', 1);
 \endif
+
+-- Dead rows
+
+select is_empty(
+  $$ select v.name
+     from (
+       select t.table_name as name, 0.05 as scale, 75 as room from memory.memory_types as t where t.is_searched
+       union all
+       select * from (values ('embedding_queue', 0, 70), ('corpus_deltas', 0, 100)) as q
+     ) as v (name, scale, room)
+     join pg_class as c on c.oid = format('memory.%I', v.name)::regclass
+     left join lateral (
+       select
+         max(o.option_value) filter (where o.option_name = 'autovacuum_vacuum_scale_factor')::numeric as scale,
+         coalesce(max(o.option_value) filter (where o.option_name = 'fillfactor')::integer, 100) as room
+       from pg_options_to_table(c.reloptions) as o
+     ) as o on true
+     where (o.scale, o.room) is distinct from (v.scale, v.room) $$,
+  'tables whose rows change with every search are vacuumed early, and have room for the new rows'
+);
 
 select * from finish();
 rollback;

@@ -11,7 +11,9 @@ create table memory.corpus_statistics (
   terms bigint not null check (terms >= 0),
   former_languages text[] not null default '{}',
   primary key (tenant_id, memory_type)
-);
+)
+-- Updated at each fold: with room on the page, its index stays as it is.
+with (fillfactor = 50);
 
 comment on table memory.corpus_statistics is
 'How many memories of a type are searchable, and their total length, as of the last fold: the '
@@ -30,7 +32,9 @@ create table memory.corpus_deltas (
   documents bigint not null,
   terms bigint not null,
   primary key (tenant_id, id)
-);
+)
+-- Every search reads all of them, dead ones included, and a fold leaves 128 dead at a time.
+with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
 comment on table memory.corpus_deltas is
 'Changes to corpus_statistics that are not folded into it yet. Stores append here, so they never '

@@ -13,7 +13,9 @@ create table memory.embedding_queue (
   claimed_until timestamptz check (isfinite(claimed_until)),
   attempts integer not null default 0 check (attempts >= 0),
   primary key (tenant_id, target, memory_type, memory_id)
-) with (fillfactor = 70);
+)
+-- Rows come and go: what is dead does not depend on how many there are.
+with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
 create index embedding_queue_order_idx
 on memory.embedding_queue (tenant_id, target, attempts, enqueued_at, memory_type, memory_id);

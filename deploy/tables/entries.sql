@@ -93,7 +93,14 @@ create table memory.entries (
       expired_at, deleted_at
     ) <= now() + interval '1 day'
   )
-) with (fillfactor = 75);
+)
+-- Counting references leaves a dead row each time: vacuum at 5 % of them, not at the 20 % of the
+-- server's default.
+with (
+  fillfactor = 75,
+  autovacuum_vacuum_scale_factor = 0.05,
+  autovacuum_vacuum_threshold = 500
+);
 
 -- Out of line and uncompressed: searches read the index below instead, and a narrow row leaves room
 -- for HOT updates of its counters.
