@@ -211,8 +211,8 @@ comment on function memory.configure(jsonb) is
 'Changes settings of the current tenant: an object of setting names and values; null sets one '
 'back to its default, and other settings keep their values. Naming text_search_config or '
 'index_rendering indexes all texts of the tenant again that are indexed differently: 200 at once, '
-'the others by memory.reindex_texts. Returns all settings. Errors: PM002 unknown setting, value out of range, or a language or time zone unknown '
-'to the server, 28000 no tenant.';
+'the others by memory.reindex_texts. Returns all settings. Errors: PM002 unknown setting, value '
+'out of range, or a language or time zone unknown to the server, 28000 no tenant.';
 grant execute on function memory.configure to memory_admin;
 
 create or replace function memory.check_text_search_config(text_search_config text)

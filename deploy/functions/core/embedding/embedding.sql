@@ -533,7 +533,8 @@ $$;
 comment on function memory.claim_embedding_jobs(uuid, integer, interval, timestamptz) is
 'Claims memories that lack a vector of a version (default: the active one) and returns the text to '
 'embed. They belong to this worker until the lease ends; those with the fewest attempts come '
-'first. What has been deleted meanwhile is dropped. Errors: PM001 unknown version, PM002, PM004 a retired version.';
+'first. What has been deleted meanwhile is dropped. Errors: PM001 unknown version, PM002, PM004 a '
+'retired version.';
 grant execute on function memory.claim_embedding_jobs to memory_worker;
 
 create or replace function memory.embedding_version_status(embedding_version_id uuid)
