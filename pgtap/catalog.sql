@@ -113,6 +113,7 @@ select results_eq(
   $$ select f.name::text from memory_test.functions as f where f.code ~* '\mexecute\M' order by 1 $$,
   $$ values
      ('memory.activate_embedding_version()'), ('memory.attach_triggers(text)'),
+     ('memory.check_states(text)'),
      ('memory.define_memory_function(text,text,text,text)'), ('memory.define_recorder(text)'), ('memory.define_union_view(name,text[],jsonb)'),
      ('memory.due_memories(text,memory.settings,timestamp with time zone)'),
      ('memory.isolate_table(name)'), ('memory.rebuild_vector_indexes(text,integer)'),

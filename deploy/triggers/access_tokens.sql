@@ -6,12 +6,12 @@ set local role memory_owner;
 
 create or replace trigger audit_created
 after insert on memory.access_tokens
-for each row execute function memory.audit_event('access_token', 'access_token_created');
+for each row execute function memory.audit_access_token('access_token_created');
 
 create or replace trigger audit_revoked
 after update of revoked_at on memory.access_tokens
 for each row when (old.revoked_at is null and new.revoked_at is not null)
-execute function memory.audit_event('access_token', 'access_token_revoked');
+execute function memory.audit_access_token('access_token_revoked');
 
 create or replace trigger audit_updated
 after update of
@@ -27,7 +27,7 @@ for each row when (
   )
   or old.revoked_at is not null and new.revoked_at is distinct from old.revoked_at
 )
-execute function memory.audit_update('access_token');
+execute function memory.audit_access_token('access_token_updated');
 
 create or replace trigger refuse_change
 before delete on memory.access_tokens

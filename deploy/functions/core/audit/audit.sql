@@ -364,25 +364,36 @@ create or replace function memory.audit_link()
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
-  v_link memory.memory_links;
-begin
-  v_link := case tg_op when 'DELETE' then old else new end;
-  perform memory.write_event(
-    v_link.tenant_id,
-    case tg_op when 'DELETE' then 'link_deleted' else 'link_updated' end,
-    v_link.source_type, v_link.source_id,
-    jsonb_build_object(
-      'source_type', v_link.source_type, 'source_id', v_link.source_id,
-      'target_type', v_link.target_type, 'target_id', v_link.target_id,
-      'relation', v_link.relation
-    )
+  v_is_moved boolean := tg_op = 'UPDATE' and (
+    old.tenant_id, old.source_type, old.source_id, old.target_type, old.target_id
+  ) is distinct from (
+    new.tenant_id, new.source_type, new.source_id, new.target_type, new.target_id
   );
+  v_event record;
+begin
+  for v_event in
+    select e.event_type, e.link
+    from (values
+      (1, tg_op = 'DELETE' or v_is_moved, 'link_deleted', old),
+      (2, v_is_moved, 'link_created', new),
+      (3, tg_op = 'UPDATE' and not v_is_moved, 'link_updated', new)
+    ) as e (place, applies, event_type, link)
+    where e.applies
+    order by e.place
+  loop
+    perform memory.write_event(
+      (v_event.link).tenant_id, v_event.event_type, (v_event.link).source_type,
+      (v_event.link).source_id,
+      to_jsonb(v_event.link) - '{tenant_id,created_at}'::text []
+    );
+  end loop;
   return null;
 end;
 $$;
 
 comment on function memory.audit_link() is
-'Trigger: writes link_updated or link_deleted with both ends and the relation.';
+'Trigger: writes link_updated or link_deleted with both ends and the relation. A link whose ends '
+'change is deleted and created.';
 
 create or replace function memory.hide_values(
   changed jsonb,

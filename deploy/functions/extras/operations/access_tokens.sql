@@ -4,6 +4,51 @@ begin;
 
 set local role memory_owner;
 
+create or replace function memory.access_token_digest(access_token memory.access_tokens)
+  returns text
+  language sql
+  stable
+  parallel safe
+  return '\x' || encode(sha256(convert_to(
+    jsonb_build_array(
+      access_token.tenant_id, access_token.id, encode(access_token.token_digest, 'hex'),
+      access_token.role, access_token.actor, extract(epoch from access_token.expires_at),
+      extract(epoch from access_token.revoked_at)
+    )::text,
+    'UTF8'
+  )), 'hex');
+
+comment on function memory.access_token_digest(memory.access_tokens) is
+'SHA-256 of what an access token allows, in hexadecimal after \x: of whom, what, for how long. '
+'Covers the digest of the token, which is random, so nothing can be guessed from it.';
+
+create or replace function memory.audit_access_token()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform memory.write_event(
+    new.tenant_id, tg_argv[0], 'access_token', new.id,
+    jsonb_build_object('digest', memory.access_token_digest(new))
+    || case
+      when tg_argv[0] = 'access_token_updated' then jsonb_build_object('changed', (
+        select jsonb_agg(n.key order by n.key)
+        from jsonb_each(to_jsonb(new)) as n
+        join jsonb_each(to_jsonb(old)) as o on o.key = n.key
+        where n.value is distinct from o.value
+      ))
+      else '{}'
+    end
+  );
+  return null;
+end;
+$$;
+
+comment on function memory.audit_access_token() is
+'Trigger: writes an event with memory.access_token_digest, for memory.verify_chain, and the names '
+'of changed columns. Argument: the event type.';
+
 create or replace function memory.create_access_token(
   name text,
   role text,

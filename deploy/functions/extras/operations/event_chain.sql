@@ -275,6 +275,173 @@ $$;
 comment on function memory.check_event_coverage(text) is
 'Memories without events, and memories whose rows and events disagree.';
 
+-- The events of these tables tell which rows exist, so they need no digest of their own.
+create or replace function memory.check_row_coverage(tenant_id text)
+  returns setof memory.chain_problem
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+  set jit = off
+as $$
+  with told_links as (
+    select distinct on (k.source_type, k.source_id, k.target_type, k.target_id)
+      e.id as event_id, e.event_type, k.source_type, k.source_id, k.target_type, k.target_id,
+      k.relation
+    from memory.memory_events as e
+    cross join lateral jsonb_to_record(e.payload) as k (
+      source_type text, source_id uuid, target_type text, target_id uuid, relation text
+    )
+    where e.tenant_id = check_row_coverage.tenant_id
+      and e.event_type in ('link_created', 'link_updated', 'link_deleted')
+    order by k.source_type, k.source_id, k.target_type, k.target_id, e.seq desc
+  ),
+  links as (
+    select l.source_type, l.source_id, l.target_type, l.target_id, l.relation
+    from memory.memory_links as l
+    where l.tenant_id = check_row_coverage.tenant_id
+  ),
+  told_logins as (
+    select distinct on (s.login) s.login, e.id as event_id, s.is_bound
+    from memory.memory_events as e
+    cross join lateral (values
+      (1, e.payload -> 'old' ->> 'login', false), (2, e.payload -> 'new' ->> 'login', true)
+    ) as s (place, login, is_bound)
+    where e.tenant_id = check_row_coverage.tenant_id
+      and e.event_type in ('tenant_login_created', 'tenant_login_updated', 'tenant_login_deleted')
+      and s.login is not null
+    order by s.login, e.seq desc, s.place desc
+  ),
+  logins as (
+    select l.login::text as login
+    from memory.tenant_logins as l
+    where l.tenant_id = check_row_coverage.tenant_id
+  ),
+  told_tokens as (
+    select distinct on (e.memory_id)
+      e.memory_id, e.id as event_id, e.event_type, e.payload ->> 'digest' as digest
+    from memory.memory_events as e
+    where e.tenant_id = check_row_coverage.tenant_id and e.memory_type = 'access_token'
+    order by e.memory_id, e.seq desc
+  ),
+  tokens as (
+    select t.id, t.revoked_at, memory.access_token_digest(t) as digest
+    from memory.access_tokens as t
+    where t.tenant_id = check_row_coverage.tenant_id
+  )
+  select
+    case
+      when l.source_id is null then 'row missing'
+      when t.event_id is null or t.event_type = 'link_deleted' then 'row without event'
+      else 'row changed'
+    end,
+    null::bigint, t.event_id, coalesce(l.source_type, t.source_type),
+    coalesce(l.source_id, t.source_id),
+    format(
+      'its link to the %s %s is %s, but the last event records %s',
+      coalesce(l.target_type, t.target_type), coalesce(l.target_id, t.target_id),
+      coalesce(l.relation, 'missing'),
+      case when t.event_type <> 'link_deleted' then t.relation else 'none' end
+    )
+  from links as l
+  full join told_links as t
+    on t.source_id = l.source_id and t.target_id = l.target_id
+      and t.source_type = l.source_type and t.target_type = l.target_type
+  where l.relation is distinct from
+    case when t.event_type <> 'link_deleted' then t.relation end
+  union all
+  select
+    case when l.login is null then 'row missing' else 'row without event' end,
+    null, t.event_id, null, null,
+    case
+      when l.login is null
+      then format('the login %I is not bound to the tenant, but the last event says so', t.login)
+      else format('the login %I is bound to the tenant, but no event says so', l.login)
+    end
+  from logins as l
+  full join told_logins as t on t.login = l.login
+  where (l.login is not null) <> coalesce(t.is_bound, false)
+  union all
+  select
+    case
+      when k.id is null then 'row missing'
+      when t.event_id is null then 'row without event'
+      else 'row changed'
+    end,
+    null, t.event_id, 'access_token', coalesce(k.id, t.memory_id),
+    case
+      when k.id is null then 'the access token no longer exists'
+      when t.event_id is null then 'no event records its creation'
+      else 'its rights, its end or the token itself differ from those of the last event'
+    end
+  from tokens as k
+  full join told_tokens as t on t.memory_id = k.id
+  where k.id is null
+    or t.memory_id is null
+    or k.digest <> t.digest
+    -- Events of earlier versions have no digest.
+    or t.event_type = 'access_token_revoked' and k.revoked_at is null;
+$$;
+
+comment on function memory.check_row_coverage(text) is
+'Links, bound logins and access tokens whose rows and events disagree.';
+
+create or replace function memory.check_states(tenant_id text)
+  returns setof memory.chain_problem
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+  set timezone = 'UTC' -- like the stored images
+  set extra_float_digits = 1
+  set jit = off
+as $$
+declare
+  v_type memory.memory_types;
+  v_columns text;
+begin
+  for v_type in
+    select t.* from memory.memory_types as t order by t.position
+  loop
+    -- Named, because whole rows would detoast the vectors.
+    v_columns := (
+      select string_agg(format('m.%I', c.column_name), ', ')
+      from memory.changing_columns(v_type.memory_type) as c
+    );
+    -- If the digest of all columns differs, only those that the history has count: a column that
+    -- was added later is in no digest yet. Where an erasure has deleted the latest state, or a
+    -- column was dropped, there is no digest for the row.
+    return query execute format(
+      $query$
+        select
+          'row changed', null::bigint, null::uuid, %L, m.id,
+          'it differs from the state that its history recorded last'
+        from memory.%I as m
+        join memory.memory_history as h
+          on h.tenant_id = m.tenant_id and h.memory_type = %L and h.memory_id = m.id
+            and h.known_to = m.updated_at
+        cross join lateral (select to_jsonb(s) as image from (select %s) as s) as i
+        where m.tenant_id = $1
+          and case
+            when memory.image_digest(i.image) = h.successor_digest then false
+            else (
+              select
+                bool_and(i.image ? k.key)
+                and memory.image_digest(jsonb_object_agg(k.key, i.image -> k.key))
+                  <> h.successor_digest
+              from jsonb_object_keys(h.image) as k (key)
+            )
+          end
+      $query$,
+      v_type.memory_type, v_type.table_name, v_type.memory_type, v_columns
+    ) using check_states.tenant_id;
+  end loop;
+end;
+$$;
+
+comment on function memory.check_states(text) is
+'Memories and entities that have changed at least once, and whose columns differ from the digest '
+'that their history has of their present state. Does not cover what the history leaves out '
+'(memory.unrecorded_columns), nor the history itself.';
+
 create or replace function memory.verify_chain(
   anchor_position bigint default null,
   anchor_hash bytea default null,
@@ -312,6 +479,10 @@ begin
     select g.* from memory.check_guards() as g
     union all
     select e.* from memory.check_event_coverage(v_tenant_id) as e
+    union all
+    select r.* from memory.check_row_coverage(v_tenant_id) as r
+    union all
+    select s.* from memory.check_states(v_tenant_id) as s
   ) as p
   order by p.position, p.problem, p.memory_type, p.memory_id, p.event_id, p.detail
   limit max_results;
@@ -321,7 +492,8 @@ $$;
 comment on function memory.verify_chain(bigint, bytea, integer) is
 'What contradicts the hash chain of the tenant, ordered by position: events or seals that were '
 'changed, removed or inserted, a chain that was cut off, rules and triggers that allow writes to '
-'bypass the audit, and memories whose rows and events disagree. No rows: no problems. With an '
+'bypass the audit, rows whose events disagree with them (memories, links, bound logins, access '
+'tokens), and memories that differ from their last recorded state. No rows: no problems. With an '
 'anchor, a result of memory.seal_events that was kept elsewhere, this also detects a rebuilt '
 'chain. Events since the last seal are not covered. Errors: PM002.';
 grant execute on function memory.verify_chain to memory_worker, memory_reader, memory_admin;
