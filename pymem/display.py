@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 from uuid import UUID
 
 from rich import box
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -66,17 +69,10 @@ def _pairs(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{key}: {_plain(value)}" for key, value in values.items())
 
 
-def _with_id(text: str, id_: object) -> Text:
-    """Return a text with an id or remark on the next line."""
-    return Text.assemble(f"{text}\n", (str(id_), "dim"))
-
-
 def _cell(value: Any, digits: int) -> Text:
     match value:
         case Text():
             return value
-        case None:
-            return Text("–")
         case bool():
             return Text("yes" if value else "no")
         case int():
@@ -103,11 +99,15 @@ class Column:
         heading: The heading.
         value: A field of the row, or a function of the row.
         digits: Number of decimal places.
+        below: Columns whose values stand below in the same cell, where a person reads them.
+        nothing: What stands for None, where a person reads it.
     """
 
     heading: str
     value: str | Callable[[Any], Any]
     digits: int = 3
+    below: tuple[Column, ...] = ()
+    nothing: str = "–"
 
     def value_of(self, row: Any) -> Any:
         """Return the value of a row, which may be a dictionary."""
@@ -119,7 +119,7 @@ class Column:
 
 def tabulate(
     rows: Iterable[Any], *columns: str | Column, numbered: bool = False, caption: str | None = None
-) -> Table:
+) -> Listing:
     """Return rows as a table.
 
     Args:
@@ -133,44 +133,197 @@ def tabulate(
         first = rows[0] if rows else {}
         columns = tuple(first if isinstance(first, Mapping) else first.__dataclass_fields__)
     made = [each if isinstance(each, Column) else Column("", each) for each in columns]
-    values = [[column.value_of(row) for column in made] for row in rows]
-    result = Table(box=box.SIMPLE_HEAD, pad_edge=False, caption=caption, caption_justify="left")
+    fields = [_make_field(column, rows) for column in made]
     if numbered:
-        result.add_column("#", justify="right", no_wrap=True)
-    for index, column in enumerate(made):
-        _add_column(result, column, [row[index] for row in values])
-    for position, row in enumerate(values, 1):
-        cells = [_cell(value, column.digits) for value, column in zip(row, made, strict=True)]
-        result.add_row(*([str(position)] if numbered else []), *cells)
-    return result
+        numbers = [Text(str(position)) for position in range(1, len(rows) + 1)]
+        fields.insert(0, _Field("#", tuple(numbers), right=True, wraps=False))
+    return Listing(tuple(fields), len(rows), caption)
 
 
-_ID_WIDTH = 36
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Rows for people, as wide as the terminal: a table or, where it does not fit, one by one."""
+
+    fields: tuple[_Field, ...]
+    count: int
+    caption: str | None = None
+
+    def plain(self) -> str:
+        """Return the rows for programs: headings and one line per row, separated by tabs."""
+        fields = [*self.fields, *(part for field in self.fields for part in field.below)]
+        return "\n".join(
+            "\t".join(" ".join(text.split()) for text in line)
+            for line in (
+                [field.heading for field in fields],
+                *([field.plain_of(row) for field in fields] for row in range(self.count)),
+            )
+        )
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Render a table if it fits, else the rows one by one."""
+        widths = self._divide(options.max_width)
+        if widths is None:
+            yield from self._one_by_one(console, options.max_width)
+            return
+        table = Table(
+            box=box.SIMPLE_HEAD, pad_edge=False, caption=self.caption, caption_justify="left"
+        )
+        for field, width in zip(self.fields, widths, strict=True):
+            table.add_column(
+                field.heading,
+                justify="right" if field.right else "left",
+                width=width,
+                overflow="fold",
+            )
+        for row in range(self.count):
+            table.add_row(*(field.cell(row) for field in self.fields))
+        yield table
+
+    def _divide(self, width: int) -> list[int] | None:
+        """Return the widths of the columns; None if something would be cut."""
+        least = [field.least for field in self.fields]
+        # Columns are three apart, and each edge is one wide.
+        spare = width - 3 * len(least) + 1 - sum(least)
+        if spare < 0:
+            return None
+        wanted = [field.most - field.least for field in self.fields]
+        # Those that want the least get what they want; the others share the rest.
+        waiting = sorted(range(len(wanted)), key=wanted.__getitem__)
+        for position, index in enumerate(waiting):
+            more = min(wanted[index], spare // (len(waiting) - position))
+            least[index] += more
+            spare -= more
+        return least
+
+    def _one_by_one(self, console: Console, width: int) -> Iterator[Text]:
+        for row in range(self.count):
+            indent = ""
+            for line in self._lines_of(row, width - _INDENT):
+                for part in Text(line).wrap(console, width - _INDENT, overflow="fold"):
+                    yield Text(f"{indent}{part.plain.rstrip()}")
+                    indent = " " * _INDENT
+            yield Text()
+        if self.caption is not None:
+            yield Text(self.caption, "italic dim")
+
+    def _lines_of(self, row: int, width: int) -> Iterator[str]:
+        """Return a row as lines: a text has its own, several short values share one."""
+        parts = [part for field in self.fields for part in (field, *field.below)]
+        number = parts.pop(0).values[row].plain if parts[0].heading == "#" else None
+        line = "" if number is None else number.ljust(_INDENT)
+        leads = True
+        for position, part in enumerate(parts):
+            value = part.values[row].plain
+            if value in _NOTHING:
+                continue
+            heading = " ".join(part.heading.split())
+            words = value if leads or not heading else f"{heading}: {value}"
+            if not line.strip() or (leads and not position):
+                line += words
+            elif leads:
+                line += f"  {words}"
+            elif part.wraps or cell_len(f"{line}  {words}") > width:
+                yield line
+                line = words
+            else:
+                line += f"  {words}"
+            leads = not (position or part.wraps)
+            if part.wraps:
+                yield line
+                line = ""
+        if line:
+            yield line
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A column with its values as texts."""
+
+    heading: str
+    values: tuple[Text, ...]
+    right: bool
+    wraps: bool
+    below: tuple[_Field, ...] = ()
+    bare: tuple[str | None, ...] = ()
+
+    @property
+    def most(self) -> int:
+        """Width without line breaks."""
+        widths = [cell_len(line) for line in self.heading.split("\n")]
+        return max([*widths, *self._widths(), *(field.most_of_values for field in self.below)])
+
+    @property
+    def most_of_values(self) -> int:
+        """Width of the values without line breaks."""
+        return max(self._widths(), default=0)
+
+    @property
+    def least(self) -> int:
+        """Least width that is readable: numbers and ids are whole, texts have some words a line."""
+        heading = max((cell_len(word) for word in self.heading.split()), default=0)
+        most = self.most_of_values
+        own = min(most, _TEXT_WIDTH) if self.wraps else most
+        for value in self.values if self.wraps else ():
+            own = max([own, *(cell_len(word[0]) for word in _UUID.finditer(value.plain))])
+        return max([heading, own, *(field.least_of_values for field in self.below)])
+
+    @property
+    def least_of_values(self) -> int:
+        """Least width of the values."""
+        return _Field("", self.values, self.right, self.wraps).least
+
+    def cell(self, row: int) -> Text:
+        """Return what stands in a cell of the table."""
+        lines = [self.values[row]]
+        lines += [
+            Text(field.values[row].plain, "dim")
+            for field in self.below
+            if field.values[row].plain not in _NOTHING
+        ]
+        return Text("\n").join(lines)
+
+    def plain_of(self, row: int) -> str:
+        """Return a value for programs: numbers have no separators."""
+        bare = self.bare[row] if self.bare else None
+        return self.values[row].plain if bare is None else bare
+
+    def _widths(self) -> list[int]:
+        return [cell_len(line) for value in self.values for line in value.plain.split("\n")]
+
+
+_INDENT = 3
+_NOTHING = frozenset({"", "–"})
+_TEXT_WIDTH = 24
 _SHORT = 20
+# With what stands around it, such as quotes.
+_UUID = re.compile(r"\S{0,4}[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\S{0,4}")
 
 
-def _add_column(result: Table, column: Column, values: Sequence[Any]) -> None:
-    """Add a column: numbers are right-aligned, ids and short values do not wrap."""
+def _make_field(column: Column, rows: Sequence[Any]) -> _Field:
+    """Return a column with its values: numbers are right-aligned, texts wrap unless all short."""
+    values = [column.value_of(row) for row in rows]
     has = {type(value) for value in values} - {type(None)}
     heading = column.heading
     if not heading and isinstance(column.value, str):
         heading = column.value.removeprefix("memory_").removesuffix("_at").replace("_", " ")
         heading += " (UTC)" if datetime in has else ""
-    result.add_column(
+    return _Field(
         heading,
-        justify="right" if has <= {int, float} else "left",
-        no_wrap=all(
-            len(value) <= _SHORT
-            if isinstance(value, str)
-            else not isinstance(value, Text | Mapping)
+        tuple(
+            Text(column.nothing) if value is None else _cell(value, column.digits)
             for value in values
         ),
-        min_width=_ID_WIDTH if Text in has else None,
-        overflow="fold",
+        right=bool(has) and has <= {int, float},
+        wraps=not all(
+            len(value) <= _SHORT if isinstance(value, str) else not isinstance(value, Mapping)
+            for value in values
+        ),
+        below=tuple(_make_field(each, rows) for each in column.below),
+        bare=tuple(_bare(value) for value in values),
     )
 
 
-def record(value: Any) -> Table:
+def record(value: Any) -> Listing:
     """Return one object as a table, one line per field."""
     return tabulate(
         to_json(value).items(),
@@ -179,28 +332,35 @@ def record(value: Any) -> Table:
     )
 
 
+def _bare(value: Any) -> str | None:
+    """Return a value as programs read it, if people read it otherwise."""
+    if value is None:
+        return ""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
+
+
 # Tables whose lines are computed from rows
 
 
-def found(memories: Sequence[models.RankedMemory]) -> Table:
+def found(memories: Sequence[models.RankedMemory]) -> Listing:
     """Return search results with the score that orders them."""
     columns = ("memory_type", Column("memory", what), Column("score", "score", 4), "id")
     return tabulate(memories, *columns, numbered=True)
 
 
-def queried(memories: Sequence[models.QueriedMemory]) -> Table:
+def queried(memories: Sequence[models.QueriedMemory]) -> Listing:
     """Return the answer to a query: titles, and where they match."""
 
-    def line(row: models.QueriedMemory) -> Text:
+    def line(row: models.QueriedMemory) -> str:
         kind = row.entry_type or row.memory_type
         named = f"[{row.subject}] [{row.predicate}]" if row.subject else row.title
         tags = f" #{' #'.join(row.tags)}" if row.tags else ""
         head = f"{kind}: {named}{tags}\n" if named else f"{kind}: "
-        return _with_id(f"{head}{one_line(row.snippet)}", row.entry_id or row.id)
+        return f"{head}{one_line(row.snippet)}"
 
     return tabulate(
         memories,
-        Column("memory", line),
+        Column("memory", line, below=(Column("id", lambda row: row.entry_id or row.id),)),
         Column("relev.", "relevance", 2),
         Column("conf.", "confidence", 2),
         "tier",
@@ -211,7 +371,7 @@ def queried(memories: Sequence[models.QueriedMemory]) -> Table:
     )
 
 
-def explained(memories: Sequence[models.ExplainedMemory], settings: models.Settings) -> Table:
+def explained(memories: Sequence[models.ExplainedMemory], settings: models.Settings) -> Listing:
     """Return candidates with the parts of their relevance and score."""
     score = (
         f"{settings.weight_relevance:g} relevance + {settings.weight_importance:g} importance / 10 "
@@ -220,7 +380,11 @@ def explained(memories: Sequence[models.ExplainedMemory], settings: models.Setti
     return tabulate(
         memories,
         Column("#", "position"),
-        Column("memory, outcome, boosts", _outcome),
+        Column(
+            "memory",
+            lambda row: f"{row.memory_type}: {what(row)}",
+            below=(Column("outcome, boosts", _outcome), Column("id", "id")),
+        ),
         "score",
         Column("relev.", "relevance", 2),
         Column("meaning", lambda row: _part(row.meaning, row.semantic_rank, row.similarity), 2),
@@ -240,7 +404,7 @@ def _part(score: float | None, rank: int | None, weight: float | None) -> float 
     return score if score is not None or rank is None else f"{rank}. {_cell(weight, 2)}"
 
 
-def _outcome(memory: models.ExplainedMemory) -> Text:
+def _outcome(memory: models.ExplainedMemory) -> str:
     boosts = {
         "turn": memory.neighbor_boost,
         "session": memory.session_boost,
@@ -248,22 +412,20 @@ def _outcome(memory: models.ExplainedMemory) -> Text:
         "time": memory.time_boost,
     }
     outcome = "brings up to date" if memory.updates_id else memory.outcome
-    outcome += "".join(f", {name} {boost:.2f}" for name, boost in boosts.items() if boost)
-    return _with_id(f"{memory.memory_type}: {what(memory)}", outcome)
+    return outcome + "".join(f", {name} {boost:.2f}" for name, boost in boosts.items() if boost)
 
 
-def events(rows: Sequence[models.Event]) -> Table:
+def events(rows: Sequence[models.Event]) -> Listing:
     """Return the audit stream."""
     details = Column(
-        "details, memory",
-        lambda row: _with_id(_pairs(row.payload), "–" if row.memory_id is None else row.memory_id),
+        "details", lambda row: _pairs(row.payload), below=(Column("memory", "memory_id"),)
     )
     return tabulate(
         rows, "created_at", Column("event", "event_type"), "actor", "login", "request_id", details
     )
 
 
-def links(rows: Sequence[models.Link]) -> Table:
+def links(rows: Sequence[models.Link]) -> Listing:
     """Return links with the states of both ends."""
 
     def end(name: str) -> Column:
@@ -285,17 +447,20 @@ def _way(position: int | None, row: models.RelatedMemory | models.Neighbor) -> s
     return f"{'' if position is None else f'{position} '}{arrow} {row.relation}"
 
 
-def _related(row: models.RelatedMemory) -> Text:
-    return _with_id(f"{row.memory_type}: {row.title or what(row)}", row.entry_id or row.id)
+_RELATED = Column(
+    "memory",
+    lambda row: f"{row.memory_type}: {row.title or what(row)}",
+    below=(Column("id", lambda row: row.entry_id or row.id),),
+)
 
 
-def related(rows: Sequence[models.RelatedMemory]) -> Table:
+def related(rows: Sequence[models.RelatedMemory]) -> Listing:
     """Return related memories with the links that lead to them."""
     positions = {(row.memory_type, row.id): position for position, row in enumerate(rows, 1)}
     return tabulate(
         rows,
         "depth",
-        Column("memory", _related),
+        _RELATED,
         "state",
         Column("reached over", lambda row: _way(positions.get((row.from_type, row.from_id)), row)),
         numbered=True,
@@ -303,25 +468,31 @@ def related(rows: Sequence[models.RelatedMemory]) -> Table:
     )
 
 
-def _entity(row: models.ResolvedEntity | models.Neighbor) -> Text:
+def _also(row: models.ResolvedEntity | models.Neighbor) -> str:
     aliases = one_line(", ".join(getattr(row, "aliases", ())))
-    also = f"\nalso {aliases}" if aliases else ""
-    return _with_id(f"{row.entity_type}: {row.canonical_name}{also}", row.entity_id)
+    return f"also {aliases}" if aliases else ""
 
 
-def resolved_entities(rows: Sequence[models.ResolvedEntity]) -> Table:
+_ENTITY = Column(
+    "entity",
+    lambda row: f"{row.entity_type}: {row.canonical_name}",
+    below=(Column("aliases", _also), Column("id", "entity_id")),
+)
+
+
+def resolved_entities(rows: Sequence[models.ResolvedEntity]) -> Listing:
     """Return the entities that a name may refer to, with their aliases."""
     columns = (Column("match", "name_match"), Column("score", "score", 2))
-    return tabulate(rows, Column("entity", _entity), *columns, numbered=True)
+    return tabulate(rows, _ENTITY, *columns, numbered=True)
 
 
-def neighbors(rows: Sequence[models.Neighbor]) -> Table:
+def neighbors(rows: Sequence[models.Neighbor]) -> Listing:
     """Return neighboring entities with the edges that lead to them."""
     positions = {row.entity_id: position for position, row in enumerate(rows, 1)}
     return tabulate(
         rows,
         "depth",
-        Column("entity", _entity),
+        _ENTITY,
         "edges",
         Column("reached over", lambda row: _way(positions.get(row.via_entity_id), row)),
         numbered=True,
@@ -329,7 +500,7 @@ def neighbors(rows: Sequence[models.Neighbor]) -> Table:
     )
 
 
-def contradictions(rows: Sequence[models.Contradiction]) -> Table:
+def contradictions(rows: Sequence[models.Contradiction]) -> Listing:
     """Return pairs of conflicting memories, two lines each."""
     lines = (
         {
@@ -345,12 +516,12 @@ def contradictions(rows: Sequence[models.Contradiction]) -> Table:
     return tabulate(lines, "since", "kind", "memory", Column("conf.", "confidence", 2), "id")
 
 
-def versions(rows: Sequence[models.FactVersion]) -> Table:
+def versions(rows: Sequence[models.FactVersion]) -> Listing:
     """Return the facts that superseded each other, oldest first."""
     return tabulate(
         rows,
         Column("#", "position"),
-        Column("fact", lambda row: _with_id(what(row), row.id)),
+        Column("fact", what, below=(Column("id", "id"),)),
         Column("state", "lifecycle_state"),
         Column("true", lambda row: _interval(row.valid_from, row.valid_to)),
         Column("known", lambda row: _interval(row.known_from, row.known_to)),
@@ -359,7 +530,7 @@ def versions(rows: Sequence[models.FactVersion]) -> Table:
     )
 
 
-def states(rows: Sequence[models.MemoryState]) -> Table:
+def states(rows: Sequence[models.MemoryState]) -> Listing:
     """Return the states of one memory: the first in full, then only the changes."""
     images = [row.image or {} for row in rows]
     changed = {
@@ -377,14 +548,20 @@ def states(rows: Sequence[models.MemoryState]) -> Table:
     )
 
 
-def stats(counts: dict[str, dict[str, Any]]) -> Table:
-    """Return the counts of each type, by state."""
+def stats(counts: dict[str, dict[str, Any]]) -> Listing:
+    """Return the counts of each type, by state, and how long the oldest episode has waited."""
     lines = (
-        {"type": kind if position == 0 else "", "state": state.replace("_", " "), "count": count}
+        {
+            "type": kind,
+            "state": state.removesuffix("_hours").replace("_", " "),
+            "count": None if state.endswith("_hours") else count,
+            "hours": count if state.endswith("_hours") else None,
+        }
         for kind, by_state in counts.items()
-        for position, (state, count) in enumerate(by_state.items())
+        for state, count in by_state.items()
     )
-    return tabulate(lines, "type", "state", Column("count", "count", 1))
+    count = Column("count", "count", nothing="")
+    return tabulate(lines, "type", "state", count, Column("hours", "hours", 1, nothing=""))
 
 
 def cost(row: models.ConsolidationRun) -> str:
@@ -413,7 +590,7 @@ def made(run: models.ConsolidationRun) -> str:
     return _pairs({name: count for name, count in counts.items() if count})
 
 
-def consolidation_runs(rows: Sequence[models.ConsolidationRun]) -> Table:
+def consolidation_runs(rows: Sequence[models.ConsolidationRun]) -> Listing:
     """Return consolidation runs with their results."""
 
     def outcome(row: models.ConsolidationRun) -> str:
@@ -426,18 +603,22 @@ def consolidation_runs(rows: Sequence[models.ConsolidationRun]) -> Table:
     return tabulate(rows, "butler", "started_at", "status", episodes, results, "id")
 
 
-def proposals(rows: Sequence[models.Proposal]) -> list[Table]:
-    """Return what consolidation proposes, why, and from which words of the episodes: by run."""
+def proposals(rows: Sequence[models.Proposal]) -> list[str | Listing]:
+    """Return what consolidation proposes, why, and from which words of the episodes: by run.
+
+    Below each table stands the command that decides about it.
+    """
     runs: dict[UUID, list[models.Proposal]] = {}
     for row in rows:
         runs.setdefault(row.source_run_id, []).append(row)
     return [
-        _proposals_of_run(some, f"{some[0].butler}: pymem review {run_id}")
+        part
         for run_id, some in runs.items()
+        for part in (_proposals_of_run(some), f"{some[0].butler}: pymem review {run_id}")
     ]
 
 
-def _proposals_of_run(rows: Sequence[models.Proposal], caption: str) -> Table:
+def _proposals_of_run(rows: Sequence[models.Proposal]) -> Listing:
     def change(row: models.Proposal) -> str:
         lines = [f"{sign} {text}" for sign, text in (("-", row.before), ("+", row.after)) if text]
         return "\n".join([*([row.key] if row.key else []), *lines])
@@ -449,7 +630,7 @@ def _proposals_of_run(rows: Sequence[models.Proposal], caption: str) -> Table:
         return row.remark.removesuffix(f"; {row.reason}")
 
     columns = ("position", "action", Column("change", change), Column("why", why))
-    return tabulate(rows, *columns, Column("if accepted", accepted), "status", caption=caption)
+    return tabulate(rows, *columns, Column("if accepted", accepted), "status")
 
 
 _MARKS = {
@@ -460,21 +641,31 @@ _MARKS = {
 }
 
 
-def findings(rows: Sequence[models.Finding]) -> Table:
-    """Return the findings of the doctor, each with its hint below."""
-    result = Table.grid(padding=(0, 2, 0, 0))
-    result.add_column(no_wrap=True)
-    result.add_column(no_wrap=True)
-    result.add_column(overflow="fold")
-    for row in rows:
-        check = row.check_name.replace("_", " ")
-        result.add_row(_MARKS[row.severity], check, Text(row.message))
-        if row.hint is not None:
-            result.add_row("", "", Text(f"→ {row.hint}", "dim"))
-    return result
+@dataclass(frozen=True, slots=True)
+class findings:  # noqa: N801 - called as the functions here
+    """The findings of the doctor, each with its hint below."""
+
+    rows: Sequence[models.Finding]
+
+    def plain(self) -> str:
+        """Return the findings for programs: one per line, fields separated by tabs."""
+        return tabulate(self.rows, "severity", "check_name", "message", "hint").plain()
+
+    def __rich__(self) -> Table:
+        """Return the findings as a table."""
+        result = Table.grid(padding=(0, 2, 0, 0))
+        result.add_column(no_wrap=True)
+        result.add_column(no_wrap=True)
+        result.add_column(overflow="fold")
+        for row in self.rows:
+            check = row.check_name.replace("_", " ")
+            result.add_row(_MARKS[row.severity], check, Text(row.message))
+            if row.hint is not None:
+                result.add_row("", "", Text(f"→ {row.hint}", "dim"))
+        return result
 
 
-def vector_recall(rows: Sequence[models.VectorRecall]) -> Table:
+def vector_recall(rows: Sequence[models.VectorRecall]) -> Listing:
     """Return how the results of indexes and searches compare with exact ones."""
     return tabulate(
         rows,

@@ -109,9 +109,9 @@ def test_a_sweep_lets_memories_fade_and_expire(pymem: Run, database: Database) -
     swept = parsed(pymem("sweep", "--as-of", "2026-02-20", "--json"))
     again = parsed(pymem("sweep", "--as-of", "2026-02-20", "--json"))
 
-    lines = [line.split() for line in faded.splitlines() if line.strip()]
-    assert lines[0] == ["type", "checked", "began", "to", "fade", "expired", "recovered"]
-    assert lines[2:] == [
+    lines = [line.split("\t") for line in faded.splitlines()]
+    assert lines[0] == ["type", "checked", "began to fade", "expired", "recovered"]
+    assert lines[1:] == [
         ["fact", "3", "3", "0", "0"],
         ["rule", "0", "0", "0", "0"],
     ]
@@ -150,9 +150,10 @@ def test_a_cleanup_goes_on_until_nothing_is_due(pymem: Run, database: Database) 
     table = pymem("cleanup", "--batch-size", "10", "--as-of", "2026-02-01").stdout
     again = parsed(pymem("cleanup", "--json"))
 
-    lines = [line.split() for line in table.splitlines() if line.strip()]
-    assert lines[0] == ["expired", "beyond", "capacity", "remaining"]
-    assert lines[2:] == [["25", "0", "0"]]
+    assert [line.split("\t") for line in table.splitlines()] == [
+        ["expired", "beyond capacity", "remaining"],
+        ["25", "0", "0"],
+    ]
     assert again == [{"expired_deleted": 0, "capacity_deleted": 0, "remaining": 0, "due": 0}]
 
 
@@ -187,7 +188,7 @@ def test_a_harmful_rule_turns_into_a_warning_and_back(pymem: Run) -> None:
         "ANTI-PATTERN: Do NOT Call before nine. This caused problems because: It was early"
     )
     assert warning["maturity"] == "anti_pattern"
-    [row] = [line.split() for line in table.splitlines() if line.strip()][2:]
+    [row] = [line.split() for line in table.splitlines()][1:]
     assert row == ["0", "0", "0", done["anchor"]]
     assert reverted == "a rule again, candidate\n"
     assert (restored["content"], restored["maturity"]) == ("Call before nine", "candidate")
@@ -247,9 +248,9 @@ def test_links_are_walked(pymem: Run, database: Database) -> None:
 
     assert "[Ada] [lives in]: Rome" in near
     assert "← supersedes" in near
-    assert f" {rome} " in near
+    assert f"\t{rome}\n" in near
     assert "1 ← derived_from" in far
-    assert f" {rule} " in far
+    assert f"\t{rule}\n" in far
     assert [(row["depth"], row["content"]) for row in told] == [
         (1, "Rome"),
         (2, "Write to Ada in Italian"),
@@ -401,10 +402,8 @@ def test_recall_explains_what_became_of_a_memory_and_what_boosts_it(pymem: Run) 
     assert "returned, turn 0." in table
     assert "session 0." in table
     assert "name" not in table
-    lines = [" ".join(line.split()) for line in table.splitlines()]
-    assert (
-        lines[lines.index(next(line for line in lines if "Offer tea" in line)) + 1] == "forgotten"
-    )
+    [line] = [line for line in table.splitlines() if "Offer tea" in line]
+    assert "forgotten" in line.split("\t")
 
 
 def test_recall_at_another_time_only_looks(pymem: Run) -> None:
@@ -564,9 +563,11 @@ def test_the_scale_of_similarities_is_measured(pymem: Run, database: Database) -
             "pairs": 66,
         },
     }
-    lines = [line.split() for line in table.splitlines() if line.strip()]
-    assert lines[0] == ["cosine", "similarity", "unlike", "alike", "pairs", "of", "memories"]
-    assert lines[2:] == [["before", "0.500", "0.870", "–"], ["measured", "0.500", "0.870", "45"]]
+    assert [line.split("\t") for line in table.splitlines()] == [
+        ["cosine similarity", "unlike", "alike", "pairs of memories"],
+        ["before", "0.500", "0.870", ""],
+        ["measured", "0.500", "0.870", "45"],
+    ]
 
 
 def test_what_fits_too_little_is_left_out(pymem: Run) -> None:

@@ -229,15 +229,18 @@ def no_memory(memory_type: str, memory_id: str) -> NotFoundError:
 
 
 def render(value: Any, json_: bool, *people: Any) -> None:
-    """Print a result: as JSON, or as texts and tables for people."""
+    """Print a result: as JSON, or as texts and tables; into a pipe, tables are bare lines."""
     if json_:
         click.echo(json.dumps(to_json(value), ensure_ascii=False, indent=2))
         return
+    console = display.make_console()
     for part in people:
         if isinstance(part, str):
             click.echo(part)
+        elif console.is_terminal:
+            console.print(part)
         else:
-            display.make_console().print(part)
+            click.echo(part.plain())
 
 
 def start_progress(description: str, total: float, unit: str) -> tuple[Progress, Any]:
