@@ -115,6 +115,7 @@ ROW_NAMES = {
     "export_entries": "ExportedEntry",
     "fact_history": "FactVersion",
     "fail_consolidation": "FailedBatch",
+    "find_ids": "FoundId",
     "get_chain_head": "ChainHead",
     "get_links": "Link",
     "import_entries": "ImportedEntry",
@@ -177,6 +178,7 @@ NULLABLE = {
     "session_id last_confirmed_at last_referenced_at similarity semantic_rank keyword_score "
     "keyword_rank rrf_score meaning words neighbor_boost session_boost named_boost time_boost "
     "relevance recency updates_id",
+    "ListedMemory": "entry_id subject predicate",
     "RelatedMemory": "scope subject predicate content entry_id title",
     "SensitivePattern": "country",
     "StoredFact": "superseded_id",

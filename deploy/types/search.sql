@@ -218,6 +218,24 @@ comment on column memory.related_memory.entry_id is
 'Id of an entry of the form mem-YYYY-MM-DD-NNN; NULL for others, and for a deleted memory.';
 comment on column memory.related_memory.title is 'Title of an entry, likewise.';
 
+create type memory.listed_memory as (
+  memory_type text,
+  id uuid,
+  entry_id text,
+  state text,
+  scope text,
+  subject text,
+  predicate text,
+  content text,
+  created_at timestamptz
+);
+
+comment on type memory.listed_memory is 'A memory in a list without a question.';
+comment on column memory.listed_memory.entry_id is
+'Id of an entry of the form mem-YYYY-MM-DD-NNN; NULL for others.';
+comment on column memory.listed_memory.state is 'Its lifecycle state, or expired.';
+comment on column memory.listed_memory.scope is 'Scope of a fact or rule, butler of an episode.';
+
 create type memory.context_line as (
   section integer,
   memory_type text,
