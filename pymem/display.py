@@ -40,6 +40,7 @@ def one_line(text: str, width: int = 200) -> str:
 
 def what(
     memory: models.RankedMemory
+    | models.ListedMemory
     | models.ExplainedMemory
     | models.RelatedMemory
     | models.FactVersion,
@@ -346,6 +347,19 @@ def found(memories: Sequence[models.RankedMemory]) -> Listing:
     """Return search results with the score that orders them."""
     columns = ("memory_type", Column("memory", what), Column("score", "score", 4), "id")
     return tabulate(memories, *columns, numbered=True)
+
+
+def listed(memories: Sequence[models.ListedMemory]) -> Listing:
+    """Return memories with their states and times."""
+    return tabulate(
+        memories,
+        "memory_type",
+        Column("memory", what),
+        "state",
+        "scope",
+        "created_at",
+        Column("id", lambda row: row.entry_id or row.id),
+    )
 
 
 def queried(memories: Sequence[models.QueriedMemory]) -> Listing:

@@ -6,10 +6,11 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -56,7 +57,7 @@ class IngestReport:
 
 async def ingest(
     memory: Memory,
-    path: str | Path,
+    source: str | Path | BinaryIO,
     *,
     progress: Callable[[int], None] | None = None,
 ) -> IngestReport:
@@ -68,7 +69,8 @@ async def ingest(
 
     Args:
         memory: The memory to store into.
-        path: The file, UTF-8, one JSON object per line (EpisodeLine); empty lines are skipped.
+        source: The file or an open one, UTF-8, one JSON object per line (EpisodeLine); empty lines
+            are skipped.
         progress: Called with the number of bytes read since the last call.
 
     Raises:
@@ -79,7 +81,7 @@ async def ingest(
     seen: Counter[bytes] = Counter()
     batch: list[tuple[int, dict[str, Any]]] = []
     try:
-        for number, raw in _lines(Path(path)):
+        for number, raw in _lines(source):
             if progress is not None:
                 progress(len(raw))
             if not raw.strip():
@@ -93,16 +95,16 @@ async def ingest(
                 batch.clear()
     except OSError as error:
         raise InvalidArgumentError(
-            f"{path} cannot be read: {error.strerror}", hint="Pass the path of a JSONL file."
+            f"{source} cannot be read: {error.strerror}", hint="Pass the path of a JSONL file."
         ) from error
     await _store(memory, batch, report)
     report.broken.sort()
     return report
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+def _lines(source: str | Path | BinaryIO) -> Iterator[tuple[int, bytes]]:
     """Yield number and bytes of each line; lines beyond MAX_LINE are truncated."""
-    with path.open("rb") as file:
+    with Path(source).open("rb") if isinstance(source, str | Path) else nullcontext(source) as file:
         number = 0
         while line := file.readline(MAX_LINE + 1):
             number += 1

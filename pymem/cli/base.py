@@ -38,9 +38,9 @@ EXIT_REFUSED = 1
 EXIT_UNAVAILABLE = 3
 
 SECTIONS = {
-    "Store": ("store", "add", "ingest", "embed"),
+    "Store": ("store", "add", "ingest", "link", "embed"),
     "Find": (
-        *("search", "recall", "query", "context", "get", "related", "history"),
+        *("search", "recall", "query", "context", "list", "get", "related", "history"),
         *("events", "stats"),
     ),
     "Maintain": (

@@ -13,6 +13,7 @@ import click
 
 from pymem import display
 from pymem.cli.base import EXIT_REFUSED, Options, command, render, run
+from pymem.cli.ids import Id
 from pymem.cli.llm_options import llm_options, require_llm
 from pymem.errors import NotFoundError
 from pymem.memory import Memory
@@ -54,7 +55,12 @@ _TIME = "UTC"
     help="How often --watch looks for what is due.",
 )
 @click.option("--no-embed", is_flag=True, help="Skip embedding; run `pymem embed` later.")
-@click.option("--again", metavar="RUN", help="First requeue the episodes of a run that is undone.")
+@click.option(
+    "--again",
+    type=Id("run"),
+    metavar="RUN",
+    help="First requeue the episodes of a run that is undone.",
+)
 @click.option("--dry-run", is_flag=True, help="Only show what is waiting.")
 @click.option("--show-prompt", is_flag=True, help="Only show the prompt of the next batch.")
 @click.option("--schema", is_flag=True, help="Only show the JSON schema of an answer.")
@@ -256,7 +262,9 @@ class _Told:
 @command()
 @click.option("--butler", help="Only runs for this agent.")
 @click.option("--limit", type=int, default=20, show_default=True)
-@click.option("--answer", metavar="RUN", help="Only show what the LLM answered in this run.")
+@click.option(
+    "--answer", type=Id("run"), metavar="RUN", help="Only show what the LLM answered in this run."
+)
 def runs(options: Options, butler: str | None, limit: int, answer: str | None, json_: bool) -> None:
     """Show consolidation runs, newest first, and why actions were rejected."""
     if answer is not None:
@@ -274,7 +282,7 @@ def runs(options: Options, butler: str | None, limit: int, answer: str | None, j
 
 
 @command()
-@click.argument("run_id")
+@click.argument("run_id", type=Id("run"))
 def release(options: Options, run_id: str, json_: bool) -> None:
     """Release the episodes of a run whose worker has died, without waiting for its lease."""
     released = run(options, lambda memory: memory.release_run(run_id))
@@ -282,7 +290,7 @@ def release(options: Options, run_id: str, json_: bool) -> None:
 
 
 @command()
-@click.argument("run_id", required=False)
+@click.argument("run_id", type=Id("run"), required=False)
 @click.option("--accept", type=int, multiple=True, help="Position of a proposal; may be repeated.")
 @click.option("--reject", type=int, multiple=True, help="Position of a proposal; may be repeated.")
 @click.option("--accept-all", is_flag=True, help="All remaining proposals.")
@@ -335,7 +343,7 @@ async def _check_positions(memory: Memory, run_id: str, positions: set[int]) -> 
 
 
 @command()
-@click.argument("run_id")
+@click.argument("run_id", type=Id("run"))
 def undo(options: Options, run_id: str, json_: bool) -> None:
     """Undo a consolidation run, except for memories that newer ones depend on."""
     undone = run(options, lambda memory: memory.undo_consolidation(run_id))
@@ -343,7 +351,7 @@ def undo(options: Options, run_id: str, json_: bool) -> None:
 
 
 @command()
-@click.argument("episode_ids", metavar="[ID]...", nargs=-1)
+@click.argument("episode_ids", type=Id("episode"), metavar="[ID]...", nargs=-1)
 def requeue(options: Options, episode_ids: tuple[str, ...], json_: bool) -> None:
     """Requeue dead letters, or the episodes with these ids, for consolidation."""
     count = run(options, lambda memory: memory.requeue_episodes(list(episode_ids) or None))

@@ -15,6 +15,7 @@ import click
 from pymem import display
 from pymem.cli.base import EXIT_REFUSED, Options, as_of_option, command, no_memory, render, run
 from pymem.cli.entries import entries
+from pymem.cli.ids import Id
 from pymem.cli.llm_options import llm_options, require_llm
 from pymem.cli.maintaining import all_tenants_option, run_per_tenant
 from pymem.cli.tool_commands import option_of
@@ -39,7 +40,7 @@ _CLEARED: dict[str, tuple[str, Any]] = {
     "expires": ("expires_at", "infinity"),
 }
 
-entry_argument = click.argument("entry_id", metavar="ID")
+entry_argument = click.argument("entry_id", type=Id("entry"), metavar="ID")
 
 
 @command(entries, "new")

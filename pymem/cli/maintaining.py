@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from pymem.cli.base import EXIT_REFUSED, Options, as_of_option, command, render, run, start_progress
+from pymem.cli.ids import Id
 from pymem.config import load_config
 from pymem.display import Column, record, tabulate
 from pymem.maintenance import clean_up_episodes
@@ -87,7 +88,9 @@ def cleanup(options: Options, all_tenants: bool, json_: bool, **limits: Any) -> 
 
 
 @command()
-@click.option("--revert", "rule_id", help="Turn this anti-pattern back into the rule it was.")
+@click.option(
+    "--revert", "rule_id", type=Id("rule"), help="Turn this anti-pattern back into the rule it was."
+)
 @all_tenants_option
 @as_of_option
 def hygiene(

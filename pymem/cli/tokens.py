@@ -10,6 +10,7 @@ import click
 
 from pymem import display
 from pymem.cli.base import Options, command, main, render, run
+from pymem.cli.ids import Id
 from pymem.errors import NotFoundError
 from pymem.models import TokenRole
 
@@ -64,7 +65,7 @@ def list_(options: Options, json_: bool) -> None:
 
 
 @command(token)
-@click.argument("token_id", metavar="ID")
+@click.argument("token_id", type=Id("token"), metavar="ID")
 def revoke(options: Options, token_id: str, json_: bool) -> None:
     """Revoke a token: requests with it are rejected from now on."""
     if not run(options, lambda memory: memory.revoke_access_token(token_id)):

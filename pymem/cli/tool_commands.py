@@ -11,6 +11,7 @@ import click
 
 from pymem import display
 from pymem.cli.base import JSON, Options, no_memory, parse_object, parse_time, render, run
+from pymem.cli.ids import Id
 from pymem.tools import TOOLS
 
 _TOOLS = {tool.name: tool for tool in TOOLS}
@@ -57,6 +58,19 @@ _METAVARS = {
     "source_entity_id": "SOURCE_ID",
     "target_entity_id": "TARGET_ID",
     "trigger_prompt": "PROMPT",
+}
+
+_IDS = {
+    "entity_id": Id("entity"),
+    "entry_id": Id("entry"),
+    "exclude_ids": Id(),
+    "memory_id": Id(kind_from="memory_type"),
+    "object_entity_id": Id("entity"),
+    "related": Id("entry"),
+    "rule_id": Id("rule"),
+    "source_entity_id": Id("entity"),
+    "source_episode_id": Id("episode"),
+    "target_entity_id": Id("entity"),
 }
 
 _TYPES = {"boolean": bool, "integer": int, "number": float, "object": str, "string": str}
@@ -254,6 +268,8 @@ def _fall_back(ctx: click.Context, param: click.Parameter, value: str | None) ->
 
 def _type(name: str, schema: Values) -> Any:
     schema = schema.get("items", schema)
+    if name in _IDS:
+        return _IDS[name]
     if "enum" in schema and name not in _UNCHECKED:
         return click.Choice(schema["enum"])
     return parse_time if schema.get("format") == "date-time" else _TYPES[schema["type"]]

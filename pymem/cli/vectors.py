@@ -19,25 +19,28 @@ from pymem.worker import EmbeddingWorker
 
 
 @command()
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True))
 @click.option("--no-embed", is_flag=True, help="Skip embedding; run `pymem embed` later.")
 def ingest(options: Options, file: Path, no_embed: bool, json_: bool) -> None:
-    r"""Store episodes from FILE, one JSON object per line; running it again adds nothing.
+    """Store episodes from FILE, one JSON object per line; running it again adds nothing.
+
+    "-" stands for standard input.
 
     \b
     Each line: {"butler": "...", "content": "...",               required
                 "session_id": "<uuid>", "created_at": "<ISO 8601>",
                 "importance": 0..10, "metadata": {...}, "idempotency_key": "...",
                 "source_class": "user" | "agent" | "tool" | "external"}
-    """
+    """  # noqa: D301 - click reads the backspace
     embed = not no_embed and embeddings_installed()
+    source = sys.stdin.buffer if str(file) == "-" else file
     size = file.stat().st_size if file.is_file() else 0
 
     async def work(memory: Memory) -> dict[str, Any]:
         progress, task = start_progress("storing", size, " B")
         with progress:
             report = await ingest_file(
-                memory, file, progress=lambda size: progress.advance(task, size)
+                memory, source, progress=lambda size: progress.advance(task, size)
             )
         try:
             embedded = await embed_all(memory) if embed else 0

@@ -1,0 +1,170 @@
+"""Ids as people type them, lists without a question, links by hand, standard input."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from uuid import uuid4
+
+import pytest
+
+from tests.conftest import Database
+from tests.test_cli import Run, parsed, pymem  # noqa: F401 - a fixture
+
+_FACTS = ("ab000000-0000-4000-8000-000000000001", "ab010000-0000-4000-8000-000000000002")
+
+
+@pytest.fixture
+def world(database: Database) -> None:
+    """Store memories with known ids."""
+    for number, fact in enumerate(_FACTS, 1):
+        database.query(
+            """insert into memory.facts (id, tenant_id, subject, predicate, content)
+               values (%s, 'a', 'Ada', 'likes ' || %s, 'tea ' || %s)""",
+            *(fact, str(number), str(number)),
+        )
+    database.query(
+        """insert into memory.rules (id, tenant_id, content)
+           values ('ab000000-0000-4000-8000-00000000000a', 'a', 'Offer tea')"""
+    )
+    database.query(
+        """insert into memory.entities (id, tenant_id, canonical_name, entity_type)
+           values ('ab000000-0000-4000-8000-00000000000b', 'a', 'Ada', 'person'),
+                  ('cd000000-0000-4000-8000-00000000000c', 'a', 'Ada Byron', 'person')"""
+    )
+
+
+def test_an_id_may_be_its_first_digits(pymem: Run, world: None) -> None:  # noqa: F811
+    shown = parsed(pymem("get", "fact", "ab00", "--json"))
+    forgotten = parsed(pymem("forget", "fact", "AB01", "--json"))
+    merged = parsed(pymem("entity", "merge", "ab00", "cd000000-00", "--json"))
+    history = pymem("history", "fact", "ab01")
+    events = parsed(pymem("events", "--memory", "ab010", "--json"))
+
+    assert shown["id"] == _FACTS[0]
+    assert forgotten == {"memory_type": "fact", "id": _FACTS[1], "forgotten": True}
+    assert merged["source_entity_id"] == "ab000000-0000-4000-8000-00000000000b"
+    assert "fact_retracted" in history.stdout
+    assert {event["memory_id"] for event in events} == {_FACTS[1]}
+
+
+def test_digits_of_several_ids_list_them(pymem: Run, world: None, database: Database) -> None:  # noqa: F811
+    database.query(
+        """insert into memory.facts (id, tenant_id, subject, predicate, content)
+           values ('ab000000-0000-4000-8000-000000000002', 'a', 'Ada', 'likes 3', 'tea 3')"""
+    )
+
+    done = pymem("get", "fact", "ab00", code=1)
+
+    assert "more than one id begins with ab00 [PM002]" in done.stderr
+    assert f"{_FACTS[0]}  fact: [Ada] [likes 1]: tea 1" in done.stderr
+    assert "ab000000-0000-4000-8000-000000000002  fact: [Ada] [likes 3]: tea 3" in done.stderr
+    assert "rule" not in done.stderr
+
+
+def test_digits_of_no_id_are_told(pymem: Run, world: None) -> None:  # noqa: F811
+    unknown = pymem("get", "rule", "ab01", code=1)
+    short = pymem("get", "fact", "ab0", code=1)
+    other = pymem("forget", "fact", "tea", code=1)
+
+    assert "no rule has an id that begins with ab01 [PM001]" in unknown.stderr
+    assert "hint: Find ids with `pymem list`" in unknown.stderr
+    assert "hint: Pass 4 or more of its digits." in short.stderr
+    assert "tea" in other.stderr
+
+
+def test_digits_of_another_tenant_are_unknown(world: None, database: Database) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pymem.cli", "get", "fact", "ab00"],
+        env={**os.environ, "PYMEM_DATABASE_URL": database.login("b"), "PYMEM_NO_EMBEDDINGS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert "tea" not in done.stdout + done.stderr
+
+
+def test_runs_and_tokens_are_found_by_their_first_digits(
+    pymem: Run,  # noqa: F811
+    database: Database,
+) -> None:
+    token = parsed(pymem("token", "create", "--name", "laptop", "--role", "reader", "--json"))
+    revoked = parsed(pymem("token", "revoke", token["id"][:8], "--json"))
+    database.query("select memory.store_episode('Ada called', 'home')")
+    run = database.value("select run_id from memory.claim_episodes('home') limit 1")
+
+    assert revoked == {"id": token["id"], "revoked": True}
+    assert pymem("release", str(run)[:8]).stdout == "released\n"
+    assert "no run has an id" in pymem("undo", "abcd1234", code=1).stderr
+
+
+def test_memories_are_listed_newest_first(pymem: Run, database: Database) -> None:  # noqa: F811
+    empty = pymem("list").stdout
+    paris = pymem("store", "fact", "Ada", "lives in", "Paris").stdout.strip()
+    rome = pymem("store", "fact", "Ada", "lives in", "Rome", "--scope", "global").stdout.strip()
+    rule = pymem("store", "rule", "Offer tea", "--scope", "home").stdout.strip()
+    note = parsed(pymem("entries", "new", "# Tea\n\nGreen", "--json"))["entry_id"]
+
+    listed = parsed(pymem("list", "--json"))
+    table = pymem("list", "--limit", "2").stdout.splitlines()
+    superseded = parsed(pymem("list", "--state", "superseded", "--json"))
+    facts = parsed(pymem("list", "--type", "fact", "--type", "rule", "--scope", "work", "--json"))
+    unknown = pymem("list", "--state", "gone", code=1)
+
+    assert empty == "no memories\n"
+    assert [each["entry_id"] or each["id"] for each in listed] == [note, rule, rome]
+    assert [line.split("\t")[-1] for line in table] == ["id", note, rule]
+    assert [each["id"] for each in superseded] == [paris]
+    assert [each["id"] for each in facts] == [rome]
+    assert "unknown states: {gone}" in unknown.stderr
+    assert "Pass any of " in unknown.stderr
+    assert database.value("select sum(reference_count) from memory.facts") == 0
+
+
+def test_memories_are_linked_by_hand(pymem: Run, world: None) -> None:  # noqa: F811
+    first = pymem("link", "rule", "ab00", "derived_from", "fact", "ab01")
+    again = parsed(pymem("link", "rule", "ab00", "supports", "fact", _FACTS[1], "--json"))
+    unknown = pymem("link", "rule", "ab00", "supports", "fact", str(uuid4()), code=1)
+    related = parsed(pymem("related", "fact", "ab01", "--json"))
+
+    assert first.stdout == "linked\n"
+    assert (again["created"], again["relation"]) == (False, "derived_from")
+    assert again["target_id"] == _FACTS[1]
+    assert "[PM001]" in unknown.stderr
+    assert [each["content"] for each in related] == ["Offer tea"]
+
+
+def test_episodes_come_from_standard_input(database: Database) -> None:
+    line = json.dumps({"butler": "home", "content": "Ada called"}).encode()
+
+    def ingest(data: bytes) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            [sys.executable, "-m", "pymem.cli", "ingest", "-", "--json"],
+            env={
+                **os.environ,
+                "PYMEM_DATABASE_URL": database.login("a"),
+                "PYMEM_NO_EMBEDDINGS": "1",
+            },
+            input=data,
+            capture_output=True,
+            check=False,
+        )
+
+    first = ingest(line + b"\n" + line + b"\n\nbroken\n")
+    again = ingest(line)
+
+    assert first.returncode == 1
+    assert json.loads(first.stdout)["stored"] == 2
+    assert [each["line"] for each in json.loads(first.stdout)["broken"]] == [4]
+    assert (again.returncode, json.loads(again.stdout)["known"]) == (0, 1)
+
+
+def test_the_help_of_ingest_keeps_its_lines(pymem: Run) -> None:  # noqa: F811
+    shown = pymem("ingest", "--help").stdout
+
+    assert "\\b" not in shown
+    assert '\n              "importance": 0..10, "metadata": {...}' in shown
