@@ -17,8 +17,9 @@ from rich.table import Table
 from rich.text import Text
 
 from pymem import models
+from pymem.console import SafeConsole
 from pymem.models import to_json
-from pymem.printing import SafeConsole, printable
+from pymem.printing import printable
 
 
 def make_console(*, stderr: bool = False) -> SafeConsole:

@@ -13,17 +13,13 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, TextIO
 
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.segment import Segment
-from rich.text import Span, Text
-
 from pymem.invisible import INVISIBLE
 
-__all__ = ["LineFormatter", "PrintableStream", "SafeConsole", "printable", "protect_streams"]
+__all__ = ["LineFormatter", "PrintableStream", "printable", "protect_streams"]
 
 # Tabs and line feeds lay out a text. Joiners and the selectors of text and emoji shape words and
 # emoji in a terminal, and do nothing else there.
-_UNPRINTABLE = re.compile(f"(?![\t\n\u200c\u200d\u2800\ufe0e\ufe0f])[{INVISIBLE}]")
+UNPRINTABLE = re.compile(f"(?![\t\n\u200c\u200d\u2800\ufe0e\ufe0f])[{INVISIBLE}]")
 
 
 def printable(text: str, *, one_line: bool = False) -> str:
@@ -35,11 +31,12 @@ def printable(text: str, *, one_line: bool = False) -> str:
         text: Any text.
         one_line: Whether to write out line feeds and tabs, too.
     """
-    text = _UNPRINTABLE.sub(_escape, text)
+    text = UNPRINTABLE.sub(write_out, text)
     return text.replace("\n", "\\n").replace("\t", "\\t") if one_line else text
 
 
-def _escape(found: re.Match[str]) -> str:
+def write_out(found: re.Match[str]) -> str:
+    """Return a found character as JSON spells it."""
     code = ord(found[0])
     if code < 0x10000:
         return f"\\u{code:04x}"
@@ -84,53 +81,6 @@ def protect_streams() -> None:
         if (stream.encoding or "").lower().replace("_", "-") in {"ascii", "us-ascii", "646"}:
             stream.reconfigure(encoding="utf-8")
         setattr(sys, name, PrintableStream(stream))
-
-
-class SafeConsole(Console):
-    """A console that adds its own colors to printable text; it interprets no markup in it."""
-
-    def __init__(self, *, stderr: bool = False) -> None:
-        stream = sys.stderr if stderr else sys.stdout
-        super().__init__(
-            # Text is printable when it is rendered; the escape sequences of styles are meant.
-            file=stream.stream if isinstance(stream, PrintableStream) else stream,
-            stderr=stderr,
-            highlight=False,
-            soft_wrap=False,
-            markup=False,
-            emoji=False,
-        )
-
-    def render(
-        self, renderable: RenderableType, options: ConsoleOptions | None = None
-    ) -> Iterator[Segment]:
-        """Render something, printable."""
-        # Before it is laid out, so that lines wrap by what is printed of them.
-        if isinstance(renderable, Text):
-            renderable = _printable_text(renderable)
-        for segment in super().render(renderable, options):
-            if segment.control or segment.text == printable(segment.text):
-                yield segment
-            else:
-                yield Segment(printable(segment.text), segment.style)
-
-    def render_str(self, text: str, **settings: Any) -> Text:
-        """Return the text of a string, printable."""
-        return _printable_text(super().render_str(text, **settings))
-
-
-def _printable_text(text: Text) -> Text:
-    """Return a text with what is unprintable written out in the style that it has."""
-    shown = text.blank_copy()
-    end = 0
-    for found in _UNPRINTABLE.finditer(text.plain):
-        shown.append_text(text[end : found.start()])
-        end = found.end()
-        written = _escape(found)
-        styles = (span.style for span in text[found.start()].spans)
-        spans = [Span(0, len(written), style) for style in styles]
-        shown.append_text(Text(written, spans=spans))
-    return shown.append_text(text[end:]) if end else text
 
 
 class LineFormatter(logging.Formatter):

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from pymem import Memory
 from pymem.cli import main
-from pymem.cli.base import SECTIONS
+from pymem.cli.base import _MODULES, SECTIONS
 from pymem.cli.memories import COMMANDS, OTHERWISE
 from pymem.tools import TOOLS
 from tests.conftest import Database
@@ -28,7 +28,9 @@ def command_named(name: str) -> click.Command:
     found: click.Command = main
     for part in name.split():
         assert isinstance(found, click.Group)
-        found = found.commands[part]
+        inner = found.get_command(click.Context(found), part)
+        assert inner is not None
+        found = inner
     return found
 
 
@@ -77,8 +79,10 @@ def test_help_names_commands_and_options_not_tools_and_arguments(name: str, tool
 def test_every_command_is_listed_in_one_section() -> None:
     listed = [name for names in SECTIONS.values() for name in names]
     shown = CliRunner().invoke(main, ["--help"]).stdout
+    main.get_command(click.Context(main), "no such command")  # looks into all modules
 
     assert sorted(listed) == sorted(main.commands)
+    assert {name for names in _MODULES.values() for name in names} == set(listed)
     assert re.findall(r"^(\w[\w ]*):$", shown, re.MULTILINE) == ["Options", *SECTIONS]
 
 

@@ -24,7 +24,8 @@ from rich.text import Text
 
 from pymem import display, invisible
 from pymem.cli import main
-from pymem.printing import LineFormatter, PrintableStream, SafeConsole, printable
+from pymem.console import SafeConsole
+from pymem.printing import LineFormatter, PrintableStream, printable
 from tests.conftest import Database, Server, fresh_database
 from tests.leak_world import furnish
 

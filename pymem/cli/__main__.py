@@ -1,5 +1,6 @@
 """``python -m pymem.cli``: the same as the command ``pymem``."""
 
-from pymem.cli.base import main
+from pymem.cli import start
 
-main(prog_name="pymem")
+if __name__ == "__main__":
+    start()

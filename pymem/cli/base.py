@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-import asyncio
+import importlib
 import json
 import logging
+import pkgutil
+import signal
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from pymem import display
-from pymem.database import Request
-from pymem.embedding import embeddings_installed, get_embedding_engine
-from pymem.errors import InvalidArgumentError, NotFoundError, PymemError, UnavailableError
-from pymem.memory import Memory
-from pymem.models import to_json
 from pymem.printing import LineFormatter, printable, protect_streams
-from pymem.server import EmbeddedServer
 from pymem.version import __version__
+
+# What only some commands need is imported where they do: the others start the sooner.
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from pymem.database import Request
+    from pymem.errors import NotFoundError
+    from pymem.memory import Memory
+    from pymem.server import EmbeddedServer
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -37,25 +40,84 @@ _LOAD_SECONDS = 10.0
 EXIT_REFUSED = 1
 EXIT_UNAVAILABLE = 3
 
-SECTIONS = {
-    "Store": ("store", "add", "ingest", "link", "embed"),
-    "Find": (
-        *("search", "recall", "query", "context", "list", "get", "related", "history"),
-        *("events", "stats"),
-    ),
-    "Maintain": (
-        *("confirm", "mark", "forget", "restore", "erase", "contradictions"),
-        *("sweep", "cleanup", "hygiene"),
-    ),
-    "Entities": ("entity",),
-    "Entries": ("entries",),
-    "Consolidate": ("consolidate", "runs", "release", "review", "undo", "requeue"),
-    "Operate": (
-        *("up", "down", "deploy", "mcp", "token", "configure", "doctor", "verify"),
-        *("reindex", "check-vectors", "calibrate"),
-    ),
+EXIT_INTERRUPTED = 128 + signal.SIGINT
+
+SECTIONS: dict[str, dict[str, str]] = {
+    "Store": {
+        "store": "Store one episode, fact or rule",
+        "add": "Store a conversation",
+        "ingest": "Store episodes from a file or standard input",
+        "link": "Link one memory to another",
+        "embed": "Embed memories that have no vector yet",
+    },
+    "Find": {
+        "search": "Search by meaning and words, best match first",
+        "recall": "Recall what matters for a topic",
+        "query": "Find memories by an expression of the query language",
+        "context": "Render memory as text for a system prompt",
+        "list": "List memories, newest first",
+        "get": "Show one memory with its links",
+        "related": "Follow the links of a memory",
+        "history": "Show every state of a memory or entity",
+        "events": "Show the audit stream",
+        "stats": "Count memories by type and state",
+    },
+    "Maintain": {
+        "confirm": "Confirm that a fact or rule still holds",
+        "mark": "Report whether a rule helped or harmed",
+        "forget": "Forget a memory that is wrong or unwanted",
+        "restore": "Restore a forgotten, superseded or expired memory",
+        "erase": "Delete everything about a subject for good",
+        "contradictions": "List memories that contradict each other",
+        "sweep": "Let memories fade and expire by their confidence",
+        "cleanup": "Delete episodes that have expired or are too many",
+        "hygiene": "Promote good rules, turn harmful ones into warnings",
+    },
+    "Entities": {"entity": "Create, find and merge people and things"},
+    "Entries": {"entries": "Write, find and edit Markdown memories"},
+    "Consolidate": {
+        "consolidate": "Have an LLM turn episodes into facts and rules",
+        "runs": "Show consolidation runs and their results",
+        "release": "Release the episodes of a run that died",
+        "review": "Accept or reject what consolidation proposes",
+        "undo": "Undo a consolidation run",
+        "requeue": "Have failed episodes consolidated again",
+    },
+    "Operate": {
+        "up": "Start the embedded server",
+        "down": "Stop the embedded server and keep its data",
+        "deploy": "Deploy or upgrade the schema in a database",
+        "mcp": "Serve the tools to MCP hosts",
+        "token": "Create, list and revoke tokens for HTTP",
+        "configure": "Apply the settings of a butler.toml",
+        "doctor": "Check everything, and say how to fix problems",
+        "verify": "Verify the hash chain of the audit stream",
+        "reindex": "Choose the vector search method, build its indexes",
+        "check-vectors": "Compare vector search with exact results",
+        "calibrate": "Measure what similarities mean for the model",
+        "completion": "Print what completes commands in your shell",
+    },
 }
-"""The commands as `pymem --help` lists them."""
+"""The commands as `pymem --help` lists them, with a line on each."""
+
+_MODULES = {
+    "completing": ("completion",),
+    "consolidating": ("consolidate", "runs", "release", "review", "undo", "requeue"),
+    "conversations": ("add",),
+    "diagnosing": ("doctor",),
+    "editing": ("entries",),
+    "listing": ("list", "link"),
+    "maintaining": ("sweep", "cleanup", "hygiene", "erase", "verify", "configure"),
+    "memories": (
+        *("store", "search", "recall", "query", "context", "get", "related", "history"),
+        *("events", "stats", "confirm", "mark", "forget", "restore", "contradictions"),
+        *("entity", "entries"),
+    ),
+    "serving": ("up", "down", "deploy", "mcp"),
+    "tokens": ("token",),
+    "vectors": ("ingest", "embed", "reindex", "check-vectors", "calibrate"),
+}
+"""The modules of this package whose import adds the commands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +132,14 @@ class Options:
 
     def request(self) -> Request:
         """Return the request that commands act for."""
+        from pymem.database import Request
+
         return Request(tenant_id=self.tenant, actor=self.actor, butler=self.butler)
 
     def server(self) -> EmbeddedServer:
         """Return the embedded server of this user."""
+        from pymem.server import EmbeddedServer
+
         return EmbeddedServer(self.data)
 
     def url(self) -> str:
@@ -82,6 +148,8 @@ class Options:
             return self.database_url
         server = self.server()
         if not server.is_running():
+            from pymem.errors import UnavailableError
+
             raise UnavailableError(
                 "no memory is running",
                 hint="Start the embedded one with `pymem up`, or set PYMEM_DATABASE_URL.",
@@ -95,16 +163,18 @@ class _Main(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name for names in SECTIONS.values() for name in names]
 
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        modules = [module for module, names in _MODULES.items() if cmd_name in names]
+        for module in modules or (each.name for each in pkgutil.iter_modules(_package_path())):
+            if not module.startswith("_"):
+                importlib.import_module(f"pymem.cli.{module}")
+        return super().get_command(ctx, cmd_name)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         width = max(len(name) for name in self.list_commands(ctx))
         for title, names in SECTIONS.items():
             with formatter.section(title):
-                formatter.write_dl(
-                    [
-                        (name.ljust(width), self.commands[name].get_short_help_str(limit=120))
-                        for name in names
-                    ]
-                )
+                formatter.write_dl([(name.ljust(width), text) for name, text in names.items()])
 
     def main(self, *args: Any, **settings: Any) -> Any:
         # Before anything is printed, usage errors included, and for tracebacks also afterwards.
@@ -114,13 +184,32 @@ class _Main(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except PymemError as error:
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            ctx.exit(EXIT_INTERRUPTED)
+        except Exception as error:
+            from pymem.errors import PymemError, UnavailableError
+
+            if not isinstance(error, PymemError):
+                raise
             message = printable(error.message, one_line=True)
             click.echo(f"error: {message} [{error.code}]", err=True)
             if error.hint:
                 click.echo(f"hint: {printable(error.hint, one_line=True)}", err=True)
             code = EXIT_UNAVAILABLE if isinstance(error, UnavailableError) else EXIT_REFUSED
             ctx.exit(code)
+        finally:
+            if signal.getsignal(signal.SIGINT) is interrupted:
+                signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _package_path() -> list[str]:
+    return [str(Path(__file__).parent)]
+
+
+def interrupted(number: int, frame: Any) -> None:
+    """Handle SIGINT as Python does; that it is this function says that `start` began."""
+    signal.default_int_handler(number, frame)
 
 
 @click.group(cls=_Main, context_settings={"help_option_names": ["-h", "--help"]})
@@ -151,9 +240,17 @@ class _Main(click.Group):
 def main(ctx: click.Context, /, *, verbose: bool, **options: Any) -> None:
     """Long-term memory for AI agents, inside PostgreSQL.
 
+    A butler is an agent that uses the memory, such as home or health. Its episodes are its own;
+    facts and rules are its own too, or global. --butler looks at the memory as that agent does.
+
+    An ID may be its first digits, four or more, if no other begins with them. Into a pipe, tables
+    are lines with tabs; --json prints everything.
+
     Exit codes: 0 success, 1 refused (the message says why), 2 usage error, 3 the database is
-    unreachable.
+    unreachable, 130 interrupted.
     """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, interrupted)
     handler = logging.StreamHandler()
     handler.setFormatter(LineFormatter("%(levelname)s: %(message)s"))
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
@@ -188,6 +285,8 @@ def parse_time(text: str) -> datetime:
 
 def parse_object(option: str, text: str) -> dict[str, Any]:
     """Parse the JSON object given as an option."""
+    from pymem.errors import InvalidArgumentError
+
     hint = 'Pass an object such as {"source": "email"}.'
     try:
         value = json.loads(text)
@@ -207,6 +306,11 @@ JSON = click.Option(["--json", "json_"], is_flag=True, help="Print JSON.")
 
 def run(options: Options, work: Callable[[Memory], Awaitable[T]], *, embed: bool = False) -> T:
     """Connect, run something on the memory and disconnect."""
+    import asyncio
+
+    from pymem.embedding import embeddings_installed, get_embedding_engine
+    from pymem.memory import Memory
+
     engine = get_embedding_engine() if embed and embeddings_installed() else None
     if engine is not None:
         # Each command loads the model anew, and a person rather waits than misses what is meant.
@@ -223,6 +327,8 @@ def run(options: Options, work: Callable[[Memory], Awaitable[T]], *, embed: bool
 
 def no_memory(memory_type: str, memory_id: str) -> NotFoundError:
     """Return the error for an unknown id."""
+    from pymem.errors import NotFoundError
+
     names = {"entity": "pymem entity resolve", "entry": "pymem entries query"}
     name = names.get(memory_type, "pymem search")
     return NotFoundError(f"no {memory_type} has id {memory_id}", hint=f"Find ids with `{name}`.")
@@ -231,8 +337,15 @@ def no_memory(memory_type: str, memory_id: str) -> NotFoundError:
 def render(value: Any, json_: bool, *people: Any) -> None:
     """Print a result: as JSON, or as texts and tables; into a pipe, tables are bare lines."""
     if json_:
+        from pymem.models import to_json
+
         click.echo(json.dumps(to_json(value), ensure_ascii=False, indent=2))
         return
+    if all(isinstance(part, str) for part in people):
+        click.echo("\n".join(people))
+        return
+    from pymem import display
+
     console = display.make_console()
     for part in people:
         if isinstance(part, str):
@@ -245,6 +358,16 @@ def render(value: Any, json_: bool, *people: Any) -> None:
 
 def start_progress(description: str, total: float, unit: str) -> tuple[Progress, Any]:
     """Return a progress bar, a context manager, and its task; silent without a terminal."""
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    from pymem import display
+
     progress = Progress(
         TextColumn("{task.description}"),
         BarColumn(),

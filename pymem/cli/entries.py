@@ -6,12 +6,15 @@ import sys
 from dataclasses import fields
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from pymem.cli.base import EXIT_REFUSED, Options, as_of_option, command, main, render, run
-from pymem.entries import folder as folders
-from pymem.entries.folder import FolderReport, Prefer
+
+# It is imported by the commands that need it.
+if TYPE_CHECKING:
+    from pymem.entries.folder import FolderReport, Prefer
 
 folder_argument = click.argument(
     "folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False)
@@ -34,6 +37,8 @@ def export(
 
     Files that were changed in the meantime are reported and left alone; exit code 1.
     """
+    from pymem.entries import folder as folders
+
     prefer: Prefer | None = "memory" if overwrite else None
     _report(
         run(options, lambda memory: folders.export(memory, folder, prefer=prefer, as_of=as_of)),
@@ -53,6 +58,8 @@ def import_(
     Entries that were changed in the meantime, and files that are no entries, are reported and left
     alone; exit code 1.
     """
+    from pymem.entries import folder as folders
+
     prefer: Prefer | None = "files" if overwrite else None
     _report(
         run(options, lambda memory: folders.import_(memory, folder, prefer=prefer, as_of=as_of)),
@@ -83,6 +90,8 @@ def sync(
 
     Exit code 1 if something was left alone because both sides changed, or a file is no entry.
     """
+    from pymem.entries import folder as folders
+
     _report(
         run(
             options,

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from pymem.entries.system import warning_of
 from pymem.errors import InvalidArgumentError, NotFoundError
 from pymem.memory import Memory
 from pymem.models import (
@@ -549,6 +548,9 @@ def _memory(found: QueriedMemory, *, of_all_types: bool) -> dict[str, Any]:
     }
     if of_all_types:
         answer["scope"] = found.scope
+    # With it come the parsers of files, which the start of a command need not wait for.
+    from pymem.entries.system import warning_of
+
     if warning := warning_of(found.tier):
         answer["warning"] = warning
     return answer
