@@ -6,6 +6,8 @@ import psycopg
 from psycopg import errors as pg_errors
 from psycopg_pool import PoolTimeout
 
+from pymem.hints import hint_for_python
+
 
 class PymemError(Exception):
     """Base class of all errors, with a code and a hint.
@@ -167,7 +169,7 @@ def translate(error: psycopg.Error | PoolTimeout) -> PymemError:
     return kind(
         error.diag.message_primary or _first_line(error),
         code=error.sqlstate,
-        hint=error.diag.message_hint or _HINTS.get(error.sqlstate[:2]),
+        hint=hint_for_python(error.diag.message_hint) or _HINTS.get(error.sqlstate[:2]),
     )
 
 

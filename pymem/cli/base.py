@@ -195,7 +195,10 @@ class _Main(click.Group):
             message = printable(error.message, one_line=True)
             click.echo(f"error: {message} [{error.code}]", err=True)
             if error.hint:
-                click.echo(f"hint: {printable(error.hint, one_line=True)}", err=True)
+                from pymem.cli.hints import hint_for_people
+
+                hint = printable(hint_for_people(error.hint), one_line=True)
+                click.echo(f"hint: {hint}", err=True)
             code = EXIT_UNAVAILABLE if isinstance(error, UnavailableError) else EXIT_REFUSED
             ctx.exit(code)
         finally:

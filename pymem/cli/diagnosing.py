@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import Counter
+from dataclasses import replace
 from datetime import datetime
 
 import click
 
 from pymem import display
 from pymem.cli.base import EXIT_REFUSED, Options, as_of_option, command, render
+from pymem.cli.hints import hint_for_people
 from pymem.diagnosis import SEVERITIES, diagnose
 
 
@@ -38,7 +40,11 @@ def doctor(options: Options, fail_on: str, as_of: datetime | None, json_: bool) 
         )
     )
     counts = Counter(finding.severity for finding in findings)
-    render(findings, json_, display.findings(findings), f"\n{_summary(counts)}")
+    shown = [
+        replace(row, hint=None if row.hint is None else hint_for_people(row.hint))
+        for row in findings
+    ]
+    render(findings, json_, display.findings(shown), f"\n{_summary(counts)}")
     if fail_on != "never" and any(
         counts[severity] for severity in SEVERITIES[: SEVERITIES.index(fail_on) + 1]
     ):
