@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(78);
+select plan(79);
 
 -- The error code of a statement, or none. The statement is undone.
 create function memory_test.code_of(statement text)
@@ -294,8 +294,7 @@ select is(
 );
 select throws_ok(
   $$ select memory.configure('{"fading_threshold": 0.04}') $$, 'PM002',
-  'a setting is out of range: new row for relation "settings" violates check constraint '
-  '"settings_fading_before_expiry"',
+  'fading_threshold is 0.04, expiry_threshold is 0.05',
   'memories cannot expire before they fade'
 );
 select is_empty(
@@ -667,9 +666,13 @@ select throws_ok(
 select memory_test.as_tenant('a') \g /dev/null
 select is(
   memory_test.hint_of('{"rrf_k": 0}'),
-  'a setting is out of range: new row for relation "settings" violates check constraint '
-  '"settings_rrf_k_check": CHECK (((rrf_k >= 1) AND (rrf_k <= 10000)))',
-  'the hint of a value out of range is the range'
+  'rrf_k is 0: It must hold that rrf_k >= 1 and rrf_k <= 10000.',
+  'a value out of range is named, and the range'
+);
+select is(
+  memory_test.hint_of('{"ranking": "best"}'),
+  'ranking is best: It must hold that ranking is one of ''calibrated'', ''specified''.',
+  'words are listed'
 );
 select matches(
   memory_test.hint_of('{"context_facts_share": 0.9, "context_rules_share": 0.9}'),
@@ -685,9 +688,7 @@ select matches(
 );
 select is(
   memory_test.hint_of('{"rrf_k": "many"}'),
-  'a setting is out of range: invalid input syntax for type integer: "many": '
-  'Pass a value of the type of the column in memory.settings.',
-  'the hint of a value of another type names the column'
+  'rrf_k is "many": Pass a value of type integer.', 'a value of another type is named, and the type'
 );
 -- In steps: some servers add no column with a default to a table whose row parsed bodies read.
 alter table memory.settings add column greeting text check (greeting in ('hi', 'hello'));

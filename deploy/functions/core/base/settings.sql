@@ -116,6 +116,77 @@ $$;
 comment on function memory.text_search_config_of(text) is
 'The text search configuration of a tenant, or the default.';
 
+create or replace function memory.refuse_settings(
+  wanted jsonb,
+  changes jsonb,
+  constraint_name text
+)
+  returns void
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_said text;
+  v_hint text;
+  v_change record;
+begin
+  -- The condition as the server prints it, without casts and with words for its commonest parts.
+  select
+    string_agg(
+      format('%s is %s', a.attname, left(coalesce(wanted ->> a.attname::text, 'null'), 100)),
+      ', ' order by a.attnum
+    ),
+    coalesce(
+      obj_description(c.oid, 'pg_constraint'),
+      format(
+        'It must hold that %s.',
+        replace(
+          regexp_replace(
+            regexp_replace(
+              pg_get_expr(c.conbin, c.conrelid, true), '::(double precision|text)(\[\])?', '', 'g'
+            ),
+            ' = ANY \(ARRAY\[([^]]*)\]\)', ' is one of \1'
+          ),
+          ' AND ', ' and '
+        )
+      )
+    )
+  into v_said, v_hint
+  from pg_constraint as c
+  join pg_attribute as a on a.attrelid = c.conrelid and a.attnum = any (c.conkey)
+  where c.conrelid = 'memory.settings'::regclass
+    and c.conname = refuse_settings.constraint_name::name
+  group by c.oid, c.conbin, c.conrelid;
+  if v_said is not null then
+    raise exception '%', v_said using errcode = 'PM002', hint = v_hint;
+  end if;
+
+  -- A value of another type: of the server's error nobody learns which.
+  for v_change in
+    select k.key, k.value, format_type(a.atttypid, null) as type_name
+    from jsonb_each(changes) as k
+    join pg_attribute as a
+      on a.attrelid = 'memory.settings'::regclass and a.attname = k.key::name
+    order by k.key
+  loop
+    begin
+      perform jsonb_populate_record(
+        null::memory.settings, jsonb_build_object(v_change.key, v_change.value)
+      );
+    exception
+      when data_exception then
+        raise exception '% is %', v_change.key, left(v_change.value::text, 100)
+          using errcode = 'PM002', hint = format('Pass a value of type %s.', v_change.type_name);
+    end;
+  end loop;
+end;
+$$;
+
+comment on function memory.refuse_settings(jsonb, jsonb, text) is
+'Raises the error for settings that the table refuses: wanted, of which changes are new, against '
+'the named CHECK, or none for a value of another type. Errors: PM002.';
+
 create or replace function memory.configure(settings jsonb)
   returns memory.settings
   language plpgsql
@@ -182,18 +253,8 @@ begin
   exception
     when check_violation or not_null_violation or data_exception then
       get stacked diagnostics v_constraint = constraint_name;
-      raise exception 'a setting is out of range: %', sqlerrm
-        using errcode = 'PM002',
-          hint = coalesce(
-            (
-              select coalesce(
-                obj_description(c.oid, 'pg_constraint'), pg_get_constraintdef(c.oid)
-              )
-              from pg_constraint as c
-              where c.conrelid = 'memory.settings'::regclass and c.conname = v_constraint
-            ),
-            'Pass a value of the type of the column in memory.settings.'
-          );
+      perform memory.refuse_settings(to_jsonb(v_old) || v_changes, v_changes, v_constraint);
+      raise;
   end;
 
   -- Texts and queries must use the same language, so the tenant's texts are indexed again, even if
