@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field, SecretStr, ValidationError
 
@@ -128,6 +128,18 @@ class MemoryModuleConfig(Section):
             for path, setting in SETTINGS.items()
             if (value := _explicit(self, path)) is not None
         }
+
+    OF_A_BUTLER: ClassVar[frozenset[str]] = frozenset({"context_token_budget"})
+    """Settings that hold for the butler whose file names them, whatever those of the tenant are."""
+
+    def own(self, setting: str) -> Any:
+        """Return a setting of OF_A_BUTLER, or None if the configuration does not name it."""
+        return self.settings().get(setting)
+
+    @classmethod
+    def defaults(cls) -> dict[str, Any]:
+        """Return the default of every setting that a configuration can name."""
+        return cls().all_settings()
 
     def all_settings(self) -> dict[str, Any]:
         """Return every setting, with its default if the configuration does not mention it."""

@@ -63,12 +63,13 @@ def _interval(start: datetime, end: datetime | None) -> str:
     return f"{moment(start)} – {'now' if end is None else moment(end)}"
 
 
-def _plain(value: Any) -> str:
+def plain_value(value: Any) -> str:
+    """Return a value of JSON as a text: a string as it is."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _pairs(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key}: {_plain(value)}" for key, value in values.items())
+    return ", ".join(f"{key}: {plain_value(value)}" for key, value in values.items())
 
 
 def _cell(value: Any, digits: int) -> Text:
@@ -330,7 +331,7 @@ def record(value: Any) -> Listing:
     return tabulate(
         to_json(value).items(),
         Column("field", lambda item: item[0]),
-        Column("value", lambda item: _plain(item[1])),
+        Column("value", lambda item: plain_value(item[1])),
     )
 
 

@@ -6,7 +6,7 @@ import re
 import runpy
 import sys
 import tomllib
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from types import ModuleType
 from typing import Any
 from uuid import UUID, uuid4
@@ -383,6 +383,81 @@ async def test_what_the_file_does_not_mention_stays_as_it_is_set(database: Datab
 
     settings = database.value("select to_jsonb(memory.current_settings())")
     assert (settings["context_token_budget"], settings["retrieval_limit"]) == (700, 3)
+
+
+async def test_a_value_that_is_no_longer_in_the_file_is_the_default_again(
+    database: Database,
+) -> None:
+    def settings() -> tuple[int, int, str]:
+        found = database.value("select to_jsonb(memory.current_settings())")
+        return found["retrieval_limit"], found["rrf_k"], found["retrieval_mode"]
+
+    host_database = HostDatabase.at(database.login("a"))
+    another = replace(host_database, schema="health")
+    section = "[modules.memory.retrieval]\n"
+    async with Butler(host_database, f"{section}default_limit = 3\nrrf_k = 50\n"):
+        pass
+    named = settings()
+    async with Butler(another, f"{section}default_mode = 'keyword'\n"):
+        pass
+    database.query("""select memory.configure('{"rrf_k": 70}')""")
+    of_another = settings()
+    async with Butler(host_database, section):
+        pass
+    removed = settings()
+    async with Butler(another):
+        pass
+
+    assert named == (3, 50, "hybrid")
+    assert of_another == (3, 70, "keyword")
+    # What somebody else has set since stays.
+    assert removed == (20, 70, "keyword")
+    assert settings() == (20, 70, "hybrid")
+
+
+async def test_butlers_of_a_tenant_that_disagree_are_told(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    host_database = HostDatabase.at(database.login("a"))
+    another = replace(host_database, schema="health")
+    toml = "[modules.memory.retrieval]\ndefault_limit = {}\ncontext_token_budget = {}\n"
+    async with Butler(host_database, toml.format(3, 500)):
+        pass
+    before = caplog.text
+    async with Butler(another, toml.format(4, 900)):
+        pass
+
+    assert before == ""
+    assert "retrieval_limit = 4 (was 3)" in caplog.text
+    assert "context_token_budget" not in caplog.text
+
+
+async def test_each_butler_of_a_tenant_has_its_own_budget(
+    database: Database, engine: object
+) -> None:
+    host_database = HostDatabase.at(database.login("a"))
+    toml = "[modules.memory.retrieval]\ncontext_token_budget = {}\n"
+    for name in ("one", "two"):
+        database.query("select memory.store_fact('Rex', %s, %s)", name, "x" * 900)
+    async with (
+        Butler(host_database, toml.format(400)) as small,
+        Butler(replace(host_database, schema="health"), toml.format(3000)) as large,
+        Butler(replace(host_database, schema="home")) as tenants,
+    ):
+        lengths = []
+        for butler in (small, large, tenants):
+            await butler.connect()
+            told = await butler.call("memory_context", trigger_prompt="Rex", butler="general")
+            hooked = await butler.module.on_session_start("Rex", "general")
+            asked = await butler.call(
+                "memory_context", trigger_prompt="Rex", butler="general", token_budget=350
+            )
+            assert len(asked["context"]) <= 1400
+            lengths.append((len(told["context"]), len(hooked)))
+
+    assert max(lengths[0]) <= 1600
+    assert min(lengths[1]) > 1800
+    assert lengths[2] == lengths[1]
 
 
 async def test_a_value_that_was_left_out_is_that_of_the_settings(database: Database) -> None:

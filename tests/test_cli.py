@@ -517,10 +517,29 @@ def test_settings_come_from_a_butler_toml(pymem: Run, tmp_path: Path) -> None:
     file = tmp_path / "butler.toml"
     file.write_text("[modules.memory.retrieval]\ndefault_limit = 5\nkeyword_match = 'all'\n")
 
-    after = parsed(pymem("configure", str(file), "--json"))
+    changed = parsed(pymem("configure", str(file), "--json"))["changed"]
+    again = pymem("configure", str(file)).stdout
+    settings = parsed(pymem("settings", "--json"))
+    table = pymem("settings", "--changed").stdout
+    file.write_text("[modules.memory.retrieval]\ndefault_limit = 6\n")
+    kept = pymem("configure", str(file)).stdout
+    reset = pymem("configure", str(file), "--reset").stdout
 
-    assert (after["retrieval_limit"], after["keyword_match"]) == (5, "all")
-    assert parsed(pymem("configure", "--json")) == after
+    assert changed == {
+        "retrieval_limit": {"before": 20, "after": 5},
+        "keyword_match": {"before": "any", "after": "all"},
+    }
+    assert again == "nothing changed\n"
+    assert (settings["retrieval_limit"], settings["keyword_match"]) == (5, "all")
+    assert settings["rrf_k"] == 60
+    assert table.splitlines() == [
+        "setting\tvalue\tdefault, if another",
+        "retrieval_limit\t5\t20",
+        "keyword_match\tall\tany",
+    ]
+    assert kept == "setting\tbefore\tafter\nretrieval_limit\t5\t6\n"
+    assert reset == "setting\tbefore\tafter\nkeyword_match\tall\tany\n"
+    assert parsed(pymem("configure", "--json"))["keyword_match"] == "any"
 
 
 def test_vector_indexes_are_rebuilt_and_checked(pymem: Run) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from typing import Any
 
 import psycopg
@@ -12,7 +13,7 @@ from pymem.config import MemoryModuleConfig
 from pymem.connections import read_connection_string
 from pymem.errors import DatabaseError, InvalidArgumentError, TenantDeniedError, translate
 from pymem.memory import Memory
-from pymem.models import Settings
+from pymem.models import Settings, to_json
 from pymem.schema import deployed_version
 from pymem.version import __version__
 
@@ -101,27 +102,91 @@ def check_schema(url: str) -> None:
         )
 
 
-async def push_settings(memory: Memory, config: MemoryModuleConfig) -> Settings:
+def source_of(db: Any) -> str:
+    """Return the reason code of settings that come from the butler.toml of a host's database.
+
+    It tells the butlers of a tenant apart: each has a schema of its own, or a database.
+    """
+    for attribute in ("schema", "db_name"):
+        name = getattr(db, attribute, None)
+        if isinstance(name, str) and name:
+            return f"butler.toml:{re.sub('[^a-z0-9_.-]', '-', name.lower())[:50]}"
+    return "butler.toml"
+
+
+async def push_settings(memory: Memory, config: MemoryModuleConfig, source: str) -> Settings:
     """Apply the configured settings to the tenant and return all its settings.
 
-    Without the role memory_admin, differences are only logged.
+    A setting that is no longer configured goes back to its default, unless somebody else has
+    changed it since: the audit stream says who. Without the role memory_admin, differences are only
+    logged.
+
+    Args:
+        memory: The memory to configure.
+        config: The configuration.
+        source: Whose configuration it is, a reason code.
     """
     current = await memory.current_settings()
-    wanted = config.settings()
+    wanted, defaults = config.settings(), to_json(config.defaults())
+    given = to_json(current)
     changes = {name: value for name, value in wanted.items() if getattr(current, name) != value}
-    if not changes:
+    left = {
+        name for name, default in defaults.items() if name not in wanted and given[name] != default
+    }
+    if not changes and not left:
+        return current
+    setters = await _last_setters(memory)
+    removed = {name: defaults[name] for name in sorted(left) if setters.get(name) == source}
+    shared = [
+        f"{name} = {value!r} (was {getattr(current, name)!r})"
+        for name, value in changes.items()
+        if name not in config.OF_A_BUTLER
+        and setters.get(name, source) != source
+        and setters[name].startswith(_FILE)
+        and given[name] != defaults[name]
+    ]
+    if not changes and not removed:
         return current
     try:
-        return await memory.configure(changes)
+        configured = await memory.for_request(reason=source).configure(
+            changes | dict.fromkeys(removed)
+        )
     except TenantDeniedError as error:
         logger.warning(
             "butler.toml differs from the settings of the memory, which stay unchanged: %s. %s "
             "[%s]; run pymem configure with a login that has the role memory_admin",
             ", ".join(
                 f"{name} = {value!r} (is {getattr(current, name)!r})"
-                for name, value in changes.items()
+                for name, value in (changes | removed).items()
             ),
             error.message,
             error.code,
         )
         return current
+    if shared:
+        logger.warning(
+            "the butler.toml of another butler of this tenant has set these to something else, and "
+            "they hold for both: %s",
+            ", ".join(shared),
+        )
+    return configured
+
+
+_FILE = "butler.toml"
+
+
+async def _last_setters(memory: Memory) -> dict[str, str]:
+    """Return the reason code with which each setting was last changed; '' if there was none."""
+    try:
+        rows = [
+            row
+            for kind in ("settings_created", "settings_updated", "settings_deleted")
+            for row in await memory.list_events(event_type=kind, max_results=1000)
+        ]
+    except TenantDeniedError:
+        return {}
+    setters: dict[str, str] = {}
+    for row in sorted(rows, key=lambda row: row.seq, reverse=True):
+        for name in {*(row.payload.get("new") or {}), *(row.payload.get("old") or {})}:
+            setters.setdefault(name, row.reason or "")
+    return setters

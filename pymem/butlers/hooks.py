@@ -29,11 +29,19 @@ class SessionHooks:
     Args:
         memory: Returns the memory to use; may raise, like any other part of a hook.
         timeout: Timeout of a hook, in seconds.
+        token_budget: Tokens of a context when a call names none; None: the setting of the tenant.
     """
 
-    def __init__(self, memory: Callable[[], Memory], *, timeout: float) -> None:
+    def __init__(
+        self,
+        memory: Callable[[], Memory],
+        *,
+        timeout: float,
+        token_budget: int | None = None,
+    ) -> None:
         self._memory = memory
         self._timeout = timeout
+        self._token_budget = token_budget
         self._abandoned: set[asyncio.Task[Any]] = set()
 
     async def context(
@@ -47,7 +55,7 @@ class SessionHooks:
         """Return memory as text for the system prompt, or an empty string if unavailable."""
         leniency.require_butler(butler)
         prompt = leniency.shorten("trigger_prompt", trigger_prompt, leniency.MAX_PROMPT)
-        token_budget = leniency.budget_of(token_budget)
+        token_budget = leniency.budget_of(token_budget) or self._token_budget
         request_id = leniency.request_id_of(request_id)
 
         async def render() -> str:

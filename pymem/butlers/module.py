@@ -11,7 +11,7 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from pymem.butlers.connection import check_schema, connection_string, push_settings
+from pymem.butlers.connection import check_schema, connection_string, push_settings, source_of
 from pymem.butlers.framework import register_hooks
 from pymem.butlers.hooks import SessionHooks
 from pymem.butlers.hosted_tools import hosted_tool
@@ -305,13 +305,21 @@ class MemoryModule:
         return self._memory
 
     def _make_hooks(self) -> SessionHooks:
-        return SessionHooks(self._get_memory, timeout=self._config.hook_timeout_seconds)
+        return SessionHooks(
+            self._get_memory,
+            timeout=self._config.hook_timeout_seconds,
+            token_budget=self._config.own("context_token_budget"),
+        )
 
     async def _call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         try:
             memory = self._get_memory().for_request(actor=self._butler, butler=self._butler)
         except UnavailableError as error:
             return error_answer(error, request_id_of(arguments))
+        # Of a tenant with several butlers, each has the budget of its own butler.toml.
+        budget = self._config.own("context_token_budget")
+        if name == "memory_context" and arguments.get("token_budget") is None and budget:
+            arguments = arguments | {"token_budget": budget}
         answer, _ = await answer_call(memory, name, arguments, tools=self._tools)
         return answer
 
@@ -329,6 +337,7 @@ class MemoryModule:
                         request=Request(tenant_id=self._config.tenant_id, actor="butler.toml"),
                     ),
                     self._config,
+                    source_of(self._db),
                 )
         except UnavailableError as error:
             logger.warning("the memory is not available yet: %s [%s]", error, error.code)

@@ -89,7 +89,8 @@ SECTIONS: dict[str, dict[str, str]] = {
         "deploy": "Deploy or upgrade the schema in a database",
         "mcp": "Serve the tools to MCP hosts",
         "token": "Create, list and revoke tokens for HTTP",
-        "configure": "Apply the settings of a butler.toml",
+        "configure": "Apply a butler.toml, and show what changed",
+        "settings": "Show the settings",
         "doctor": "Check everything, and say how to fix problems",
         "verify": "Verify the hash chain of the audit stream",
         "reindex": "Choose the vector search method, build its indexes",
@@ -107,7 +108,7 @@ _MODULES = {
     "diagnosing": ("doctor",),
     "editing": ("entries",),
     "listing": ("list", "link"),
-    "maintaining": ("sweep", "cleanup", "hygiene", "erase", "verify", "configure"),
+    "maintaining": ("sweep", "cleanup", "hygiene", "erase", "verify", "configure", "settings"),
     "memories": (
         *("store", "search", "recall", "query", "context", "get", "related", "history"),
         *("events", "stats", "confirm", "mark", "forget", "restore", "contradictions"),

@@ -12,11 +12,12 @@ import click
 
 from pymem.cli.base import EXIT_REFUSED, Options, as_of_option, command, render, run, start_progress
 from pymem.cli.ids import Id
-from pymem.config import load_config
-from pymem.display import Column, record, tabulate
+from pymem.display import Column, plain_value, tabulate
 from pymem.maintenance import clean_up_episodes
 from pymem.memory import Memory
 from pymem.models import Cleanup, to_json
+
+Values = dict[str, Any]
 
 all_tenants_option = click.option(
     "--all-tenants",
@@ -189,12 +190,70 @@ def erase(
 
 @command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
-def configure(options: Options, file: Path | None, json_: bool) -> None:
-    """Apply the [modules.memory] section of a butler.toml; without FILE, show the settings."""
-    changes = load_config(file).settings() if file is not None else {}
+@click.option("--reset", is_flag=True, help="Also set back to defaults what FILE does not name.")
+def configure(options: Options, file: Path | None, reset: bool, json_: bool) -> None:
+    """Apply the [modules.memory] section of a butler.toml, and show what changed.
 
-    async def work(memory: Memory) -> Any:
-        return await memory.configure(changes) if changes else await memory.current_settings()
+    What FILE does not name stays as it is. Without FILE, show the settings.
+    """
+    if file is None:
+        if reset:
+            raise click.UsageError("--reset is for a FILE")
+        _show_settings(options, json_=json_)
+        return
+    from pymem.config import load_config
 
-    settings = run(options, work)
-    render(settings, json_, record(settings))
+    config = load_config(file)
+    wanted = config.settings()
+
+    async def work(memory: Memory) -> tuple[Values, Values]:
+        before = to_json(await memory.current_settings())
+        defaults = to_json(config.defaults()) if reset else {}
+        changes = wanted | {
+            name: None
+            for name, default in defaults.items()
+            if name not in wanted and before[name] != default
+        }
+        return before, to_json(await memory.configure(changes)) if changes else before
+
+    before, after = run(options, work)
+    changed = {
+        name: {"before": before[name], "after": value}
+        for name, value in after.items()
+        if before[name] != value
+    }
+    rows = [
+        {"setting": name} | {when: plain_value(value) for when, value in change.items()}
+        for name, change in changed.items()
+    ]
+    render({"changed": changed}, json_, tabulate(rows) if rows else "nothing changed")
+
+
+@command()
+@click.option("--changed", is_flag=True, help="Only those that are not the default.")
+def settings(options: Options, changed: bool, json_: bool) -> None:
+    """Show the settings of the tenant, and the defaults of those that were changed."""
+    _show_settings(options, changed=changed, json_=json_)
+
+
+def _show_settings(options: Options, *, changed: bool = False, json_: bool) -> None:
+    from pymem.config import MemoryModuleConfig
+
+    defaults = to_json(MemoryModuleConfig.defaults())
+    found = {
+        name: value
+        for name, value in to_json(run(options, lambda memory: memory.current_settings())).items()
+        if not changed or (name in defaults and value != defaults[name])
+    }
+    rows = [
+        {
+            "setting": name,
+            "value": plain_value(value),
+            "default": plain_value(defaults[name])
+            if name in defaults and value != defaults[name]
+            else None,
+        }
+        for name, value in found.items()
+    ]
+    columns = ("setting", "value", Column("default, if another", "default", nothing=""))
+    render(found, json_, tabulate(rows, *columns) if rows else "all settings are the defaults")

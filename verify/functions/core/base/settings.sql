@@ -7,6 +7,7 @@ select
   'memory.default_settings(text)'::regprocedure,
   'memory.current_settings()'::regprocedure,
   'memory.text_search_config_of(text)'::regprocedure,
+  'memory.refuse_settings(jsonb,jsonb,text)'::regprocedure,
   'memory.configure(jsonb)'::regprocedure,
   'memory.check_text_search_config(text)'::regprocedure,
   'memory.write_settings(memory.settings)'::regprocedure;
