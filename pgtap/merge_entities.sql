@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(57);
+select plan(65);
 
 -- Bob and Robert turn out to be the same person.
 
@@ -316,6 +316,70 @@ select is(
     jsonb_build_array('meets', 'active', :'saul'::uuid, :'paul'::uuid)
   ),
   'unmerging relates the two to each other again'
+);
+
+-- A fact that had superseded one moved by an earlier merge
+
+select memory.entity_create('Saul', 'other', as_of => '2026-01-01Z') as again \gset
+select memory.store_fact('Saul', 'sings', 'low', entity_id => :'again', confidence => 0.9, as_of => '2026-05-01Z') as low \gset
+select memory.entity_merge(:'again', :'ada', '2026-05-02Z') \g /dev/null
+select memory.store_fact('Ada', 'sings', 'high', entity_id => :'ada', confidence => 0.8, as_of => '2026-05-03Z') as high \gset
+select memory.entity_unmerge(:'again', '2026-05-04Z') \g /dev/null
+select memory.restore_memory('fact', :'low', '2026-05-05Z') \g /dev/null
+select memory.entity_merge(:'again', :'ada', '2026-05-06Z') \g /dev/null
+select results_eq(
+  format('select f.content, f.validity, f.supersedes_id from memory.facts as f where f.id in (%L, %L) order by 1', :'low', :'high'),
+  format($$ values ('high', 'superseded', %L::uuid), ('low', 'active', null) $$, :'low'),
+  'no fact comes after the one that it was superseded by'
+);
+select results_eq(
+  format($$ select content from memory.fact_history(%L) $$, :'low'), $$ values ('low'), ('high') $$,
+  'the history of a fact that won against its successor is complete'
+);
+select throws_ok(
+  format($$ update memory.facts set supersedes_id = %L where id = %L $$, :'high', :'low'), 'PM003',
+  format('fact %s cannot supersede fact %s, which came after it', :'low', :'high'),
+  'a chain of facts that leads back to itself is refused'
+);
+select throws_ok(
+  format($$ update memory.facts set supersedes_id = %L where id = %1$L $$, :'low'), 'PM003', null,
+  'a fact cannot supersede itself'
+);
+select facts_returned, facts_reactivated, facts_kept from memory.entity_unmerge(:'again', '2026-05-07Z') \gset
+select results_eq(
+  format('select f.content, f.validity, f.supersedes_id, f.entity_id from memory.facts as f where f.id in (%L, %L) order by 1', :'low', :'high'),
+  format($$ values ('high', 'active', %L::uuid, %L::uuid), ('low', 'active', null, %L) $$, :'low', :'ada', :'again'),
+  'the chain from before a merge is there again after it'
+);
+
+-- The key to which a fact would return is taken
+
+select memory.store_fact('Saul', 'paints', 'past', entity_id => :'again', as_of => '2026-05-08Z') as past \gset
+select memory.store_fact('Saul', 'paints', 'loser', entity_id => :'again', confidence => 0.5, as_of => '2026-05-09Z') as loser \gset
+select memory.store_fact('Ada', 'paints', 'winner', entity_id => :'ada', as_of => '2026-05-09Z') as winner \gset
+select memory.entity_merge(:'again', :'ada', '2026-05-10Z') \g /dev/null
+select memory.forget_memory('fact', :'winner', '2026-05-11Z') \g /dev/null
+select memory.restore_memory('fact', :'past', '2026-05-12Z') \g /dev/null
+select facts_returned, facts_reactivated, facts_kept from memory.entity_unmerge(:'again', '2026-05-13Z') \gset
+select results_eq(
+  format('select f.content, f.validity, f.entity_id from memory.facts as f where f.id in (%L, %L, %L) order by 1', :'past', :'loser', :'winner'),
+  format($$ values ('loser', 'superseded', %1$L::uuid), ('past', 'active', %1$L), ('winner', 'retracted', %2$L) $$, :'again', :'ada'),
+  'a superseded fact of the source stays so where another one of the source is active under its key'
+);
+select is(:'facts_kept'::bigint, 1::bigint, 'a fact whose key is taken counts as kept');
+
+select memory.store_fact('Saul', 'dances', 'often', entity_id => :'again', as_of => '2026-05-14Z') as often \gset
+select memory.store_fact('Ada', 'dances', 'with Saul', entity_id => :'ada', object_entity_id => :'again', confidence => 0.5, as_of => '2026-05-14Z') as rarely \gset
+select memory.entity_merge(:'again', :'ada', '2026-05-15Z') \g /dev/null
+select memory.store_fact('Ada', 'dances', 'never', entity_id => :'ada', as_of => '2026-05-16Z') as never \gset
+select memory.entity_unmerge(:'again', '2026-05-17Z') \g /dev/null
+select results_eq(
+  format('select f.content, f.validity, f.entity_id, f.object_entity_id from memory.facts as f where f.id in (%L, %L, %L) order by 1', :'often', :'rarely', :'never'),
+  format(
+    $$ values ('never', 'active', %2$L::uuid, null::uuid), ('often', 'superseded', %1$L, null),
+         ('with Saul', 'superseded', %2$L, %1$L) $$, :'again', :'ada'
+  ),
+  'a superseded fact of the target that relates to the source stays so where its key is taken'
 );
 
 -- Bounds

@@ -61,6 +61,14 @@ for each row when (
 )
 execute function memory.audit_update('fact');
 
+-- A new fact has an id that no other one can name yet.
+create or replace trigger refuse_cycle
+after update of supersedes_id on memory.facts
+for each row when (
+  new.supersedes_id is not null and new.supersedes_id is distinct from old.supersedes_id
+)
+execute function memory.refuse_cycle();
+
 create or replace trigger refuse_delete
 before delete on memory.facts
 for each row when (current_setting('memory.erasing', true) is distinct from 'on')

@@ -74,6 +74,7 @@ declare
   v_objects uuid[]; -- facts whose object is the source
   v_losers uuid[];
   v_winners uuid[];
+  v_is_chained boolean[]; -- whether the loser becomes the predecessor of the winner
 begin
   if source_entity_id = target_entity_id then
     raise exception 'an entity cannot be merged into itself'
@@ -146,15 +147,31 @@ begin
   );
   -- Of two active facts of one key, the one with the higher confidence stays; the target wins a
   -- tie.
+  -- A winner keeps its predecessor. Where the loser once superseded the winner, which was restored
+  -- since, the two are a chain already.
   select
-    coalesce(array_agg(case when w.is_source then t.id else s.id end order by s.id), '{}'),
-    coalesce(array_agg(case when w.is_source then s.id else t.id end order by s.id), '{}')
-  into v_losers, v_winners
+    coalesce(array_agg(c.loser_id order by s.id), '{}'),
+    coalesce(array_agg(c.winner_id order by s.id), '{}'),
+    coalesce(
+      array_agg(
+        c.supersedes_id is null
+        and not memory.comes_after(v_tenant_id, c.loser_id, c.winner_id)
+        order by s.id
+      ),
+      '{}'
+    )
+  into v_losers, v_winners, v_is_chained
   from memory.facts as s
   join memory.facts as t
     on t.tenant_id = v_tenant_id and t.entity_id = target_entity_id and t.validity = 'active'
       and t.scope = s.scope and t.predicate_key = s.predicate_key
-  cross join lateral (select s.confidence > t.confidence as is_source) as w
+  cross join lateral (
+    select
+      case when s.confidence > t.confidence then t.id else s.id end as loser_id,
+      case when s.confidence > t.confidence then s.id else t.id end as winner_id,
+      case when s.confidence > t.confidence then s.supersedes_id else t.supersedes_id end
+        as supersedes_id
+  ) as c
   where s.tenant_id = v_tenant_id and s.entity_id = source_entity_id and s.validity = 'active';
 
   facts_superseded := cardinality(v_losers)::bigint;
@@ -185,7 +202,9 @@ begin
   )
   returning m.id into merge_id;
 
-  -- Losers first, to free the keys of the target for the others.
+  -- Losers first, to free the keys of the target for the others. Each fact is updated once: the
+  -- second update of a row in a transaction checks its foreign keys again, which would lock other
+  -- entities while this one holds facts.
   update memory.facts as f
   set
     validity = 'superseded',
@@ -213,9 +232,20 @@ begin
       when f.object_entity_id = source_entity_id then target_entity_id
       else f.object_entity_id
     end,
+    supersedes_id = coalesce(o.loser_id, f.supersedes_id),
     updated_at = memory.next_state_at(f.updated_at, as_of)
-  where f.tenant_id = v_tenant_id
-    and (f.entity_id = source_entity_id or f.object_entity_id = source_entity_id);
+  from (
+    select o.id, u.loser_id
+    from memory.facts as o
+    left join unnest(v_losers, v_winners, v_is_chained) as u (loser_id, winner_id, is_chained)
+      on u.winner_id = o.id and u.is_chained
+    where o.tenant_id = v_tenant_id
+      and (
+        o.entity_id = source_entity_id or o.object_entity_id = source_entity_id
+        or o.id = any (v_winners) and u.loser_id is not null
+      )
+  ) as o
+  where f.tenant_id = v_tenant_id and f.id = o.id;
 
   insert into memory.entity_merge_facts
     (tenant_id, merge_id, fact_id, change, state_at, winner_id, is_linked, is_chained)
@@ -237,17 +267,12 @@ begin
         where l.tenant_id = v_tenant_id and l.source_type = 'fact' and l.source_id = u.winner_id
           and l.target_type = 'fact' and l.target_id = u.loser_id
       ),
-      w.supersedes_id is null
-    from unnest(v_losers, v_winners) as u (loser_id, winner_id)
-    join memory.facts as w on w.tenant_id = v_tenant_id and w.id = u.winner_id
+      u.is_chained
+    from unnest(v_losers, v_winners, v_is_chained) as u (loser_id, winner_id, is_chained)
   ) as c
   join memory.facts as f on f.tenant_id = v_tenant_id and f.id = c.fact_id
   order by c.fact_id, c.change;
 
-  update memory.facts as f
-  set supersedes_id = u.loser_id
-  from unnest(v_losers, v_winners) as u (loser_id, winner_id)
-  where f.tenant_id = v_tenant_id and f.id = u.winner_id and f.supersedes_id is null;
   insert into memory.memory_links
     (tenant_id, source_type, source_id, target_type, target_id, relation)
   select v_tenant_id, 'fact', u.winner_id, 'fact', u.loser_id, 'supersedes'
@@ -304,7 +329,10 @@ declare
   v_target memory.entities;
   v_before jsonb; -- the target, before the merge
   v_names text[];
+  v_facts uuid[]; -- what the merge changed
+  v_moved uuid[]; -- facts about the source
   v_restored uuid[];
+  v_is_restored boolean;
 begin
   perform memory.check_write_time('as_of', as_of);
   -- The merge row names the target to lock; the second read, after the lock, confirms it.
@@ -339,105 +367,116 @@ begin
       using errcode = 'PM002', hint = format('Pass %s or a later time.', v_merge.merged_at);
   end if;
 
+  v_facts := array(
+    select c.fact_id from memory.entity_merge_facts as c
+    where c.tenant_id = v_tenant_id and c.merge_id = v_merge.id
+    union
+    select c.winner_id from memory.entity_merge_facts as c
+    where c.tenant_id = v_tenant_id and c.merge_id = v_merge.id and c.winner_id is not null
+    order by 1
+  );
+  v_moved := array(
+    select c.fact_id from memory.entity_merge_facts as c
+    where c.tenant_id = v_tenant_id and c.merge_id = v_merge.id and c.change = 'moved'
+    order by c.fact_id
+  );
   perform
   from memory.facts as f
-  where f.tenant_id = v_tenant_id
-    and f.id in (
-      select c.fact_id from memory.entity_merge_facts as c
-      where c.tenant_id = v_tenant_id and c.merge_id = v_merge.id
-      union all
-      select c.winner_id from memory.entity_merge_facts as c
-      where c.tenant_id = v_tenant_id and c.merge_id = v_merge.id
-    )
+  where f.tenant_id = v_tenant_id and f.id = any (v_facts)
   order by f.id
   for no key update;
 
-  -- Facts that the merge moved go back. Of the superseded facts, first those of the source become
-  -- active, then those of the target, because their keys are free only then; both only if nothing
-  -- has happened to them since.
-  with going as (
-    select
-      c.fact_id,
-      bool_or(c.change = 'moved') as is_moved,
-      bool_or(c.change = 'object') as is_object,
-      max(c.state_at) as state_at,
-      bool_or(c.change = 'superseded' and f.updated_at = c.state_at and f.validity = 'superseded')
-        as is_reactivated
+  -- Superseded facts become active again if nothing has happened to them since and no other fact is
+  -- active under the key to which they return.
+  v_restored := array(
+    select f.id
     from memory.entity_merge_facts as c
     join memory.facts as f on f.tenant_id = v_tenant_id and f.id = c.fact_id
-    where c.tenant_id = v_tenant_id and c.merge_id = v_merge.id
-    group by c.fact_id
-    having bool_or(c.change <> 'superseded')
-  ),
-  returned as (
-    update memory.facts as f
-    set
-      entity_id = case
-        when g.is_moved and f.entity_id = v_target.id then v_source.id else f.entity_id
-      end,
-      object_entity_id = case
-        when g.is_object and f.object_entity_id = v_target.id then v_source.id
-        when f.object_entity_id is null then (b.image ->> 'object_entity_id')::uuid
-        else f.object_entity_id
-      end,
-      validity = case when g.is_reactivated then 'active' else f.validity end,
-      metadata = case when g.is_reactivated then h.image -> 'metadata' else f.metadata end,
-      valid_to = case
-        when g.is_reactivated then (h.image ->> 'valid_to')::timestamptz else f.valid_to
-      end,
-      updated_at = memory.next_state_at(f.updated_at, as_of)
-    from going as g
-    join memory.facts as o on o.tenant_id = v_tenant_id and o.id = g.fact_id
-    left join memory.memory_history as h
-      on h.tenant_id = v_tenant_id and h.memory_type = 'fact' and h.memory_id = g.fact_id
-        and h.known_to = o.updated_at
-    left join memory.memory_history as b -- before the merge
-      on b.tenant_id = v_tenant_id and b.memory_type = 'fact' and b.memory_id = g.fact_id
-        and b.known_to = g.state_at
-    where f.tenant_id = v_tenant_id and f.id = g.fact_id
-      and (
-        g.is_moved and f.entity_id = v_target.id
-        or g.is_object
-          and (
-            f.object_entity_id = v_target.id
-            or f.object_entity_id is null and b.image ->> 'object_entity_id' is not null
-          )
-      )
-    returning f.id, g.is_moved, g.is_object, g.is_reactivated
-  )
-  select
-    count(*) filter (where r.is_moved), count(*) filter (where r.is_object),
-    coalesce(array_agg(r.id order by r.id) filter (where r.is_reactivated), '{}')
-  into facts_returned, mentions_returned, v_restored
-  from returned as r;
-
-  with restored as (
-    update memory.facts as f
-    set
-      validity = 'active',
-      metadata = h.image -> 'metadata',
-      valid_to = (h.image ->> 'valid_to')::timestamptz,
-      updated_at = memory.next_state_at(f.updated_at, as_of)
-    from memory.entity_merge_facts as c
-    join memory.memory_history as h
-      on h.tenant_id = v_tenant_id and h.memory_type = 'fact' and h.memory_id = c.fact_id
-        and h.known_to = c.state_at
     where c.tenant_id = v_tenant_id and c.merge_id = v_merge.id and c.change = 'superseded'
-      and f.tenant_id = v_tenant_id and f.id = c.fact_id and f.updated_at = c.state_at
-      and f.validity = 'superseded' and f.entity_id = v_target.id
+      and f.updated_at = c.state_at and f.validity = 'superseded'
       and not exists (
         select from memory.facts as a
-        where a.tenant_id = v_tenant_id and a.entity_id = v_target.id and a.scope = f.scope
-          and a.predicate_key = f.predicate_key and a.validity = 'active'
+        where a.tenant_id = v_tenant_id and a.entity_id in (v_source.id, v_target.id)
+          and a.scope = f.scope and a.predicate_key = f.predicate_key and a.validity = 'active'
+          -- Both about the source then, or both about the target.
+          and (a.entity_id = v_source.id or a.id = any (v_moved)) = (f.id = any (v_moved))
       )
-    returning f.id
-  )
-  select v_restored || coalesce(array_agg(r.id order by r.id), '{}') into v_restored
-  from restored as r;
+    order by f.id
+  );
   facts_reactivated := cardinality(v_restored)::bigint;
   select count(*) - facts_reactivated into facts_kept
   from memory.entity_merge_facts as c
   where c.tenant_id = v_tenant_id and c.merge_id = v_merge.id and c.change = 'superseded';
+
+  -- Facts that the merge moved go back, last those that become active again, because their keys are
+  -- free only then. Each fact is updated once, as in memory.entity_merge.
+  facts_returned := 0::bigint;
+  mentions_returned := 0::bigint;
+  foreach v_is_restored in array '{false,true}'::boolean [] loop
+    with going as (
+      select
+        c.fact_id,
+        bool_or(c.change = 'moved') as is_moved,
+        bool_or(c.change = 'object') as is_object,
+        max(c.state_at) as state_at
+      from memory.entity_merge_facts as c
+      where c.tenant_id = v_tenant_id and c.merge_id = v_merge.id
+      group by c.fact_id
+    ),
+    undone as (
+      select
+        f.id,
+        coalesce(g.is_moved and f.entity_id = v_target.id, false) as is_moved,
+        coalesce(
+          g.is_object
+          and (
+            f.object_entity_id = v_target.id
+            or f.object_entity_id is null and b.image ->> 'object_entity_id' is not null
+          ),
+          false
+        ) as is_object,
+        exists (
+          select from memory.entity_merge_facts as c
+          where c.tenant_id = v_tenant_id and c.merge_id = v_merge.id and c.is_chained
+            and c.fact_id = any (v_restored) and c.winner_id = f.id and c.fact_id = f.supersedes_id
+        ) as is_unchained,
+        b.image
+      from memory.facts as f
+      left join going as g on g.fact_id = f.id
+      left join memory.memory_history as b -- before the merge
+        on b.tenant_id = v_tenant_id and b.memory_type = 'fact' and b.memory_id = f.id
+          and b.known_to = g.state_at
+      where f.tenant_id = v_tenant_id and f.id = any (v_facts)
+        and (f.id = any (v_restored)) = v_is_restored
+    ),
+    returned as (
+      update memory.facts as f
+      set
+        entity_id = case when u.is_moved then v_source.id else f.entity_id end,
+        object_entity_id = case
+          when u.is_object and f.object_entity_id = v_target.id then v_source.id
+          when f.object_entity_id is null and (u.is_moved or u.is_object) then
+            (u.image ->> 'object_entity_id')::uuid
+          else f.object_entity_id
+        end,
+        supersedes_id = case when not u.is_unchained then f.supersedes_id end,
+        validity = case when v_is_restored then 'active' else f.validity end,
+        metadata = case when v_is_restored then u.image -> 'metadata' else f.metadata end,
+        valid_to = case
+          when v_is_restored then (u.image ->> 'valid_to')::timestamptz else f.valid_to
+        end,
+        updated_at = memory.next_state_at(f.updated_at, as_of)
+      from undone as u
+      where f.tenant_id = v_tenant_id and f.id = u.id
+        and (u.is_moved or u.is_object or u.is_unchained or v_is_restored)
+      returning u.is_moved, u.is_object
+    )
+    select
+      facts_returned + count(*) filter (where r.is_moved),
+      mentions_returned + count(*) filter (where r.is_object)
+    into facts_returned, mentions_returned
+    from returned as r;
+  end loop;
 
   delete from memory.memory_links as l
   using memory.entity_merge_facts as c
@@ -445,12 +484,6 @@ begin
     and c.fact_id = any (v_restored)
     and l.tenant_id = v_tenant_id and l.source_type = 'fact' and l.source_id = c.winner_id
     and l.target_type = 'fact' and l.target_id = c.fact_id and l.relation = 'supersedes';
-  update memory.facts as f
-  set supersedes_id = null
-  from memory.entity_merge_facts as c
-  where c.tenant_id = v_tenant_id and c.merge_id = v_merge.id and c.is_chained
-    and c.fact_id = any (v_restored)
-    and f.tenant_id = v_tenant_id and f.id = c.winner_id and f.supersedes_id = c.fact_id;
 
   select h.image into v_before
   from memory.memory_history as h

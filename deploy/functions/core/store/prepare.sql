@@ -374,4 +374,48 @@ $$;
 comment on function memory.keep_counters() is
 'Trigger: keeps the number and the time of references unchanged.';
 
+create or replace function memory.comes_after(
+  tenant_id text,
+  fact_id uuid,
+  earlier_id uuid
+)
+  returns boolean
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  with recursive before as (
+    select f.supersedes_id as id
+    from memory.facts as f
+    where f.tenant_id = comes_after.tenant_id and f.id = fact_id
+    union
+    select f.supersedes_id
+    from before as b
+    join memory.facts as f on f.tenant_id = comes_after.tenant_id and f.id = b.id
+  )
+  select exists (select from before as b where b.id = earlier_id);
+$$;
+
+comment on function memory.comes_after(text, uuid, uuid) is
+'Whether a fact superseded another one, by itself or by way of others (supersedes_id).';
+
+create or replace function memory.refuse_cycle()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if memory.comes_after(new.tenant_id, new.id, new.id) then
+    raise exception 'fact % cannot supersede fact %, which came after it',
+      new.id, new.supersedes_id
+      using errcode = 'PM003', hint = 'Leave the fact with the predecessor that it has.';
+  end if;
+  return null;
+end;
+$$;
+
+comment on function memory.refuse_cycle() is
+'Trigger: refuses a predecessor of a fact (supersedes_id) whose own predecessors lead back to it. '
+'Errors: PM003.';
+
 commit;
