@@ -22,7 +22,8 @@ declare
 begin
   perform memory.check_word('memory_type', memory_type, memory.memory_type_names());
   perform memory.check_write_time('as_of', as_of);
-  if not memory.memory_exists(v_tenant_id, memory_type, memory_id) then
+  -- Without a lock, which comes after those of the entity and the key.
+  if memory.created_at_of(v_tenant_id, memory_type, memory_id) is null then
     return false;
   end if;
   perform memory.check_after_creation(v_tenant_id, memory_type, memory_id, as_of);
@@ -30,7 +31,7 @@ begin
   -- What it takes differs by type: memory.restore_episode, memory.restore_fact, ...
   execute format('select memory.%I($1, $2, $3)', 'restore_' || memory_type)
   using v_settings, memory_id, as_of;
-  return true;
+  return memory.memory_exists(v_tenant_id, memory_type, memory_id);
 end;
 $$;
 
@@ -94,18 +95,48 @@ create or replace function memory.restore_fact(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
+  v_key record;
   v_fact record;
   v_other uuid;
 begin
-  -- Only a merge changes the key of a fact, which lock_entities refuses. Locks are taken in the
-  -- order of memory.store_fact.
-  select f.subject, f.predicate, f.scope, f.entity_id into v_fact
+  -- A merge or its undoing, for which this waits, changes the entity: all entities that the fact
+  -- has been about are locked, and its key is read after that. Locks are taken in the order of
+  -- memory.store_fact.
+  perform
+  from memory.entities as e
+  where e.tenant_id = settings.tenant_id
+    and e.id in (
+      select f.entity_id
+      from memory.facts as f
+      where f.tenant_id = settings.tenant_id and f.id = fact_id
+      union all
+      select u.id
+      from memory.entity_merge_facts as c
+      join memory.entity_merges as m on m.tenant_id = settings.tenant_id and m.id = c.merge_id
+      cross join lateral unnest(array[m.source_entity_id, m.target_entity_id]) as u (id)
+      where c.tenant_id = settings.tenant_id and c.fact_id = restore_fact.fact_id
+        and c.change = 'moved'
+    )
+  order by e.id
+  for key share;
+  select f.subject, f.predicate, f.scope, f.entity_id into v_key
   from memory.facts as f
   where f.tenant_id = settings.tenant_id and f.id = fact_id;
-  perform memory.lock_entities(settings.tenant_id, array[v_fact.entity_id]);
+  if not found then
+    return;
+  end if;
+  perform memory.lock_entities(settings.tenant_id, array[v_key.entity_id]);
   v_other := memory.lock_fact_key(
-    settings.tenant_id, v_fact.scope, v_fact.subject, v_fact.entity_id, v_fact.predicate
+    settings.tenant_id, v_key.scope, v_key.subject, v_key.entity_id, v_key.predicate
   );
+  select f.entity_id into v_fact
+  from memory.facts as f
+  where f.tenant_id = settings.tenant_id and f.id = fact_id
+  for no key update;
+  if v_fact.entity_id is distinct from v_key.entity_id then
+    raise exception 'fact % came under the key of entity % meanwhile', fact_id, v_fact.entity_id
+      using errcode = 'PM003', hint = 'Look at the fact with memory.get_memory, then try again.';
+  end if;
   if v_other <> fact_id then
     raise exception 'fact % cannot be restored: fact % is active under its key', fact_id, v_other
       using errcode = 'PM003',

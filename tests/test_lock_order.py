@@ -1,0 +1,85 @@
+"""Sessions that change the same rows, held at the critical point by a lock of a third one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.conftest import Database
+
+Rows = list[tuple[Any, ...]]
+
+
+class Session:
+    """A connection of the superuser for tenant a whose statements can run in the background."""
+
+    def __init__(self, connection: psycopg.Connection, observer: psycopg.Connection) -> None:
+        self.connection = connection
+        self.observer = observer
+        self.threads = ThreadPoolExecutor(1)
+
+    def run(self, statement: str, *parameters: Any) -> Rows:
+        cursor = self.connection.execute(statement, parameters)
+        return cursor.fetchall() if cursor.description else []
+
+    def start(self, statement: str, *parameters: Any) -> Future[Rows]:
+        """Run a statement in the background; returns once it has ended or waits for a lock."""
+        running = self.threads.submit(self.run, statement, *parameters)
+        pid = self.connection.info.backend_pid
+        while not running.done():
+            [blocked] = self.observer.execute(
+                "select pg_blocking_pids(%s) <> '{}'", (pid,)
+            ).fetchall()
+            if blocked[0]:
+                break
+            time.sleep(0.001)
+        return running
+
+
+@contextmanager
+def sessions(database: Database, count: int) -> Iterator[list[Session]]:
+    """Sessions in which a statement begins a transaction, and deadlocks are found at once."""
+    with psycopg.connect(database.superuser_url, autocommit=True) as observer:
+        opened = []
+        try:
+            for _ in range(count):
+                connection = psycopg.connect(database.superuser_url)
+                connection.execute("select set_config('memory.tenant_id', 'a', false)")
+                connection.execute("set deadlock_timeout = '20ms'")
+                connection.execute("set statement_timeout = '20s'")
+                connection.commit()
+                opened.append(Session(connection, observer))
+            yield opened
+        finally:
+            for session in opened:
+                session.connection.close()
+                session.threads.shutdown(wait=False)
+
+
+def test_a_restore_that_waits_for_an_unmerge_sees_the_key_that_the_fact_has_then(
+    database: Database,
+) -> None:
+    source, target = (
+        database.value("select memory.entity_create(%s, 'person')", name) for name in ("Bo", "Bob")
+    )
+    store = "select memory.store_fact('Bob', 'eats', %s, entity_id => %s, confidence => %s)"
+    past = database.value(store, "fish", source, 0.5)
+    loser = database.value(store, "meat", source, 0.5)
+    winner = database.value(store, "cake", target, 1)
+    database.value("select merge_id from memory.entity_merge(%s, %s)", source, target)
+    database.query("select memory.forget_memory('fact', %s)", winner)
+
+    with sessions(database, 2) as (unmerging, restoring):
+        unmerging.run("select memory.entity_unmerge(%s)", source)
+        restored = restoring.start("select memory.restore_memory('fact', %s)", past)
+        assert not restored.done()
+        unmerging.connection.commit()
+        with pytest.raises(psycopg.Error, match=f"fact {loser} is active under its key") as raised:
+            restored.result()
+    assert raised.value.sqlstate == "PM003"
