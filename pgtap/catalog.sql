@@ -116,7 +116,7 @@ select results_eq(
      ('memory.check_states(text)'),
      ('memory.define_memory_function(text,text,text,text)'), ('memory.define_recorder(text)'), ('memory.define_union_view(name,text[],jsonb)'),
      ('memory.due_memories(text,memory.settings,timestamp with time zone)'),
-     ('memory.isolate_table(name)'), ('memory.rebuild_vector_indexes(text,integer)'),
+     ('memory.isolate_table(name)'), ('memory.list_mentions(text,name,text[])'), ('memory.rebuild_vector_indexes(text,integer)'),
      ('memory.refresh_expected_indexes()'), ('memory.refresh_memory_functions()'),
      ('memory.refresh_setting_defaults()'),
      ('memory.refresh_time_questions()'), ('memory.refresh_time_vocabulary()'),
