@@ -13,6 +13,8 @@ NO_METHOD = {
     # The client names the request itself.
     *("set_request", "current_tenant", "current_actor"),
     *("current_request_id", "current_reason", "current_butler"),
+    # A claim lasts as long as its transaction.
+    "claim_job",
 }
 """Functions without a method. Immutable ones, the formulas, have none either."""
 
@@ -65,6 +67,7 @@ RESULT_TYPES = {
     "get_entry": "dict[str, Any] | None",
     "get_memory": "dict[str, Any] | None",
     "preview_batch": "dict[str, Any] | None",
+    "run_job": "list[Any] | None",
     "visible_scope": "str | None",
 }
 
@@ -113,6 +116,7 @@ ROW_NAMES = {
     "entity_unmerge": "Unmerge",
     "erase_subject": "Erasure",
     "export_entries": "ExportedEntry",
+    "find_due_jobs": "DueJob",
     "fact_history": "FactVersion",
     "fail_consolidation": "FailedBatch",
     "find_ids": "FoundId",

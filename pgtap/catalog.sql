@@ -71,8 +71,8 @@ select results_eq(
   $$ select
        (select count(*) from memory_test.tables), (select count(*) from memory_test.functions) > 60,
        (select count(*) from memory_test.indexes) > 40, (select count(*) from memory_test.foreign_keys) $$,
-  $$ values (38::bigint, true, true, 23::bigint) $$,
-  'the rules below look at thirty-eight tables, their functions, indexes and foreign keys'
+  $$ values (40::bigint, true, true, 23::bigint) $$,
+  'the rules below look at forty tables, their functions, indexes and foreign keys'
 );
 
 -- Comments
@@ -122,6 +122,7 @@ select results_eq(
      ('memory.refresh_time_questions()'), ('memory.refresh_time_vocabulary()'),
      ('memory.refresh_type_names()'), ('memory.reindex_batch(memory.settings,integer)'), ('memory.replay_memory(text,uuid)'),
      ('memory.restore_memory(text,uuid,timestamp with time zone)'),
+     ('memory.run_job(text,timestamp with time zone)'),
      ('memory.set_embedding(text,uuid,vector,uuid,text)'),
      ('memory.sweep_memories(text,memory.settings,timestamp with time zone)'),
      ('memory.tenants_with_memories()'),
@@ -414,6 +415,7 @@ select t.oid, t.name from memory_test.tables as t
 where t.name::text not in (
   'memory.memory_events', 'memory.transitions', 'memory.time_words', 'memory.memory_types', 'memory.sensitive_patterns', 'memory.fact_keys', 'memory.embedding_queue',
   'memory.staged_embeddings', 'memory.corpus_statistics', 'memory.corpus_deltas', 'memory.tombstones',
+  'memory.job_runs', 'memory.job_runners',
   'memory.memory_history', 'memory.event_chain', 'memory.event_chain_heads',
   'memory.consolidation_runs',
   'memory.entity_names', 'memory.entity_merges', 'memory.entity_merge_facts',

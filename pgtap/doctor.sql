@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(129);
+select plan(132);
 
 -- What a check finds, without its hints.
 create function memory_test.found(
@@ -664,6 +664,20 @@ select is(
 );
 select memory.fold_corpus_statistics() \g /dev/null
 select is(memory_test.found('jobs'), '{}', 'jobs have no findings after the changes are folded');
+
+select memory.find_due_jobs(now() - interval '12 seconds') \g /dev/null
+select is(
+  (select d.message from memory.diagnose(true) as d where d.check_name = 'jobs'),
+  'the periodic jobs are up to date; `pymem run` was last seen 12 seconds ago',
+  'the check of the jobs tells when somebody has last looked for those that are due'
+);
+select is(
+  memory_test.found('jobs', now() + interval '20 minutes'),
+  array['warning pymem run: `pymem run` was last seen 20 minutes ago and did not sign off'],
+  'a runner that is gone without a word is a warning'
+);
+select memory.sign_off_runner() \g /dev/null
+select is(memory_test.found('jobs', now() + interval '20 minutes'), '{}', 'one that has signed off is not missed');
 
 -- Settings
 

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(24);
+select plan(44);
 
 select memory_test.a_login('jobs_a', 'a', 'memory_admin, memory_worker');
 select memory_test.a_login('jobs_b', 'b', 'memory_admin, memory_worker');
@@ -40,6 +40,54 @@ select is_empty(
 select throws_ok(
   $$ select memory.configure('{"vector_index_schedule": "whenever"}') $$, 'PM002', null,
   'configure refuses an invalid schedule'
+);
+
+-- next_run
+
+select results_eq(
+  $$ select memory.next_run(c.schedule, c.after) from (values
+       (1, '0 3 * * *', timestamptz '2026-03-01 02:59:59Z'),
+       (2, '0 3 * * *', '2026-03-01 03:00Z'),
+       (3, '*/15 9-17 * * *', '2026-03-01 17:45Z'),
+       (4, '10-30/10,45 * * * *', '2026-03-01 12:30:01Z'),
+       (5, '5 0 * feb-mar,12 *', '2026-03-31 00:05Z'),
+       (6, '0 0 29 2 *', '2096-02-29 00:00Z'),
+       (7, '0 0 * * 7', '2026-03-01 00:00Z'),
+       (8, '0 0 * * sun', '2026-03-01 00:00Z'),
+       (9, '0 0 * * Fri-7', '2026-03-02 00:00Z'),
+       (10, '30 seconds', '2026-03-01 12:00:07.5Z'),
+       (11, '59 23 31 12 *', '2026-12-31 23:59Z'),
+       (12, '0 0 1,15 jan-mar Mon', '2026-03-01 00:00Z'),
+       (13, '0 0 */2 * mon', '2026-03-01 00:00Z'),
+       (14, '0 0 29 2 */7', '2026-03-01 00:00Z')
+     ) as c (number, schedule, after) order by c.number $$,
+  array[
+    '2026-03-01 03:00Z', '2026-03-02 03:00Z', '2026-03-02 09:00Z', '2026-03-01 12:45Z',
+    '2026-12-01 00:05Z', '2104-02-29 00:00Z', '2026-03-08 00:00Z', '2026-03-08 00:00Z',
+    '2026-03-06 00:00Z', '2026-03-01 12:00:37.5Z', '2027-12-31 23:59Z', '2026-03-02 00:00Z',
+    '2026-03-09 00:00Z', '2032-02-29 00:00Z'
+  ]::timestamptz[],
+  'the next time of a schedule is the first one after: days and weekdays add up unless one has a star'
+);
+select is_empty(
+  $$ select memory.next_run(s.schedule, '2026-03-01Z')
+     from unnest(array['off', '0 0 30 2 *', '0 0 31 4,6,9,11 *', '50-40 * * * *']) as s (schedule)
+     where memory.next_run(s.schedule, '2026-03-01Z') is not null $$,
+  'what is off or never comes has no next time'
+);
+select throws_ok(
+  $$ select memory.next_run('whenever', '2026-03-01Z') $$, 'PM002', null, 'there is no next time of anything else'
+);
+set local time zone 'Pacific/Auckland';
+select is(
+  memory.next_run('0 3 * * *', '2026-03-01 02:00Z'), '2026-03-01 03:00Z',
+  'schedules are read in UTC, whatever the time zone of the session'
+);
+reset time zone;
+select is_empty(
+  $$ select j.job from memory.all_jobs(memory.default_settings('a')) as j
+     where j.schedule <> 'off' and memory.next_run(j.schedule, now()) not between now() and now() + interval '31 days' $$,
+  'every default is due within a month'
 );
 
 -- all_jobs
@@ -85,14 +133,14 @@ select results_eq(
     (
       'fold_corpus_statistics', '5 3 * * *',
       'select memory.set_request(tenant_id => ''a'', actor => ''schedule:fold_corpus_statistics''); '
-      'select memory.fold_corpus_statistics();'
+      'select memory.run_job(''fold_corpus_statistics'');'
     ),
     (
       'rebuild_vector_indexes', '0 3 * * 0',
       'select memory.set_request(tenant_id => ''a'', actor => ''schedule:rebuild_vector_indexes''); '
-      'select memory.rebuild_vector_indexes();'
+      'select memory.run_job(''rebuild_vector_indexes'');'
     ) $$,
-  'a job has the schedule of its setting, names tenant and actor, and calls its function'
+  'a job has the schedule of its setting, names tenant and actor, and is run if it is due'
 );
 select results_eq(
   $$ select * from memory.list_jobs('jobs_gateway') $$, $$ select * from memory.list_jobs('jobs_a') $$,
@@ -170,6 +218,55 @@ select results_eq(
   $$ values ('entry', 0::bigint), ('episode', 1), ('fact', 0), ('rule', 0) $$,
   'the command of a job does its work'
 );
+
+-- find_due_jobs, claim_job, run_job
+
+select memory_test.as_tenant('c') \g /dev/null
+select memory.configure((select jsonb_object_agg(s.setting, 'off') from memory_test.schedules as s)) \g /dev/null
+select memory.configure(
+  '{"corpus_statistics_schedule": "0 3 * * *", "event_seal_schedule": "40 * * * *"}'
+) \g /dev/null
+select is_empty(
+  $$ select * from memory.find_due_jobs('2026-03-01 12:00Z') $$, 'a job that nobody has looked for is not due yet'
+);
+select is_empty(
+  $$ select * from memory.find_due_jobs('2026-03-01 12:39:59Z') $$, 'nor is it before its next time'
+);
+select results_eq(
+  $$ select * from memory.find_due_jobs('2026-03-02 04:00Z') $$,
+  $$ values
+    ('seal_events', timestamptz '2026-03-01 12:40Z'),
+    ('fold_corpus_statistics', timestamptz '2026-03-02 03:00Z') $$,
+  'what was missed is due once, the oldest first'
+);
+select is(memory.run_job('seal_events', '2026-03-01 12:39Z'), null, 'what is not due is not run');
+select is(
+  jsonb_array_length(memory.run_job('seal_events', '2026-03-02 04:00Z')), 1, 'what is due runs and returns its rows'
+);
+select is(
+  jsonb_typeof(memory.run_job('fold_corpus_statistics', '2026-03-02 04:00Z') -> 0), 'number',
+  'or its value'
+);
+select is(memory.run_job('seal_events', '2026-03-02 04:00:30Z'), null, 'whoever comes second runs nothing');
+select is_empty($$ select * from memory.find_due_jobs('2026-03-02 04:39Z') $$, 'and finds nothing');
+select isnt(memory.run_job('seal_events', '2026-03-02 04:40Z'), null, 'it is due again at its next time');
+select memory.configure('{"event_seal_schedule": "10 seconds"}') \g /dev/null
+select isnt(
+  memory.run_job('seal_events', '2026-03-02 04:40:09.8Z'), null, 'a scheduler that counts seconds may be a little early'
+);
+select memory.configure('{"event_seal_schedule": "off"}') \g /dev/null
+select is(memory.run_job('seal_events', '2027-01-01Z'), null, 'a job that is off does not run');
+select isnt(
+  memory.run_job(j.job, '2026-03-01 12:00Z'), null, 'a job that nobody has looked for runs where a scheduler calls it'
+)
+from memory.all_jobs(memory.configure('{"decay_sweep_schedule": "0 4 * * *"}')) as j where j.job = 'run_decay_sweep';
+select throws_ok(
+  $$ select memory.run_job('no_such_job') $$, 'PM001', 'no job is named ''no_such_job''', 'an unknown job is refused'
+);
+select throws_ok(
+  $$ select memory.run_job('seal_events', 'infinity') $$, 'PM002', null, 'an infinite time is refused'
+);
+select ok(memory.sign_off_runner(), 'a runner signs off');
 
 select * from finish();
 rollback;

@@ -51,6 +51,8 @@ values
 -- the strict store
 ('{memory_writer}', '{write_memory,query_memory,retrieve_entries}'),
 ('{memory_worker}', '{expire_memory}'),
+('{memory_worker}', '{find_due_jobs,sign_off_runner}'),
+('{memory_admin,memory_worker}', '{claim_job,run_job}'),
 ('{memory_admin,memory_writer}', '{detect_sensitive}'),
 ('{memory_admin,memory_reader,memory_writer}', '{list_entry_policies}'),
 (

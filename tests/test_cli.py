@@ -776,7 +776,7 @@ def test_deploy_makes_a_database_ready(empty_database: Database) -> None:
 def test_every_command_has_help() -> None:
     listed = command("--help").stdout
     for name in (
-        *("up", "down", "deploy", "ingest", "store", "search", "recall", "context"),
+        *("up", "down", "run", "deploy", "ingest", "store", "search", "recall", "context"),
         *(
             "get",
             "mark",

@@ -20,6 +20,7 @@ import psycopg
 import pytest
 
 from pymem import UnavailableError
+from pymem.companion import Companion
 from pymem.server import EmbeddedServer
 
 pytest.importorskip("pgserver", reason="the embedded server is not installed")
@@ -264,3 +265,25 @@ def test_it_suits_a_laptop(folder: Path) -> None:
             "select pg_size_bytes(current_setting('shared_buffers')), current_setting('listen_addresses')"
         ).fetchone()
     assert row == (256 << 20, "")
+
+
+def test_up_starts_what_recurs_and_down_ends_it(folder: Path) -> None:
+    first = pymem(folder, "up", "--run", "--json")
+    assert first.returncode == 0, first.stderr
+    run = json.loads(first.stdout)["run"]
+    assert f"pymem run: started (process {run['pid']}" in first.stderr
+    assert json.loads(pymem(folder, "up", "--run", "--json").stdout)["run"] == run
+    assert Path(run["log"]).stat().st_mode & 0o777 == 0o600
+
+    deadline = time.monotonic() + 30
+    while "`pymem run` was last seen" not in pymem(folder, "doctor", "--json").stdout:
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+
+    assert pymem(folder, "down").stdout == "stopped\n"
+    assert not Companion(folder).stop()
+    assert "running" in Path(run["log"]).read_text()
+    assert "stopped" in Path(run["log"]).read_text()
+    # After a crash the number of the process may be that of another one.
+    (folder / "run.pid").write_text(f"{os.getpid()}\n")
+    assert pymem(folder, "down").stdout == "was not running\n"

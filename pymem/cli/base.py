@@ -86,6 +86,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Operate": {
         "up": "Start the embedded server",
         "down": "Stop the embedded server and keep its data",
+        "run": "Run everything that recurs, until stopped",
         "deploy": "Deploy or upgrade the schema in a database",
         "mcp": "Serve the tools to MCP hosts",
         "token": "Create, list and revoke tokens for HTTP",
@@ -114,6 +115,7 @@ _MODULES = {
         *("events", "stats", "confirm", "mark", "forget", "restore", "contradictions"),
         *("entity", "entries"),
     ),
+    "running": ("run",),
     "serving": ("up", "down", "deploy", "mcp"),
     "tokens": ("token",),
     "vectors": ("ingest", "embed", "reindex", "check-vectors", "calibrate"),

@@ -127,10 +127,10 @@ def consolidate(
             told = _Told()
             await worker.run_forever(
                 poll,
-                progress=None if json_ else _report,
+                progress=None if json_ else report_run,
                 after_round=lambda report: told.say(report, poll, json_=json_),
             )
-        report = await worker.run(only_due=due, progress=None if json_ else _report)
+        report = await worker.run(only_due=due, progress=None if json_ else report_run)
         return report, await _describe_left(memory, report, only, only_due=due)
 
     try:
@@ -172,7 +172,8 @@ def _episodes(count: int) -> str:
     return f"{count} episode{'' if count == 1 else 's'}"
 
 
-def _report(done: ConsolidationRun) -> None:
+def report_run(done: ConsolidationRun) -> None:
+    """Tell the outcome of a run."""
     if done.was_answered is False:
         asked = _episodes(len(done.episode_ids))
         click.echo(f"{done.butler}: {asked} not asked about: the LLM was not reached")

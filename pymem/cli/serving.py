@@ -9,6 +9,7 @@ import click
 
 from pymem import schema
 from pymem.cli.base import DATABASE, LOGIN, TENANT, Options, command, main, pass_options, render
+from pymem.companion import Companion
 from pymem.database import Request
 from pymem.diagnosis import examine_engine
 from pymem.embedding import embeddings_installed, get_embedding_engine
@@ -20,7 +21,10 @@ LOGIN_ROLES = ("memory_writer", "memory_worker", "memory_reader", "memory_admin"
 
 
 @command()
-def up(options: Options, json_: bool) -> None:
+@click.option(
+    "--run", "with_run", is_flag=True, help="Also run what recurs, in the background: `pymem run`."
+)
+def up(options: Options, with_run: bool, json_: bool) -> None:
     """Start the embedded server and print its connection string.
 
     It is the connection string of an ordinary login bound to the tenant "default".
@@ -32,8 +36,18 @@ def up(options: Options, json_: bool) -> None:
     schema.create_login(server.url(DATABASE), LOGIN, TENANT, LOGIN_ROLES)
     url = server.url(DATABASE, LOGIN)
     engine = _try_engine(url)
+    runner = Companion(server.folder).start() if with_run else None
+    if runner is not None:
+        state = "started" if runner.is_new else "already running"
+        click.echo(f"pymem run: {state} (process {runner.pid}, log {runner.log})", err=True)
     render(
-        {"database_url": url, "data": str(server.folder), "tenant": TENANT, "engine": engine},
+        {
+            "database_url": url,
+            "data": str(server.folder),
+            "tenant": TENANT,
+            "engine": engine,
+            "run": None if runner is None else {"pid": runner.pid, "log": str(runner.log)},
+        },
         json_,
         url,
     )
@@ -54,8 +68,10 @@ def _try_engine(url: str, request: Request | None = None) -> Finding | None:
 @main.command()
 @pass_options
 def down(options: Options) -> None:
-    """Stop the embedded server and keep its data."""
-    click.echo("stopped" if options.server().stop() else "was not running")
+    """Stop the embedded server and what `pymem up --run` started, and keep the data."""
+    server = options.server()
+    Companion(server.folder).stop()
+    click.echo("stopped" if server.stop() else "was not running")
 
 
 @main.command()

@@ -118,12 +118,14 @@ class ConsolidationWorker:
         *,
         only_due: bool = False,
         progress: Callable[[ConsolidationRun], None] | None = None,
+        should_stop: Callable[[], bool] = lambda: False,
     ) -> ConsolidationReport:
         """Consolidate until nothing is waiting; an error of one butler does not stop the others.
 
         Args:
             only_due: Skip butlers whose consolidation is not due by the settings.
             progress: Called with each finished run.
+            should_stop: Asked before each batch: whether the round ends here.
 
         Raises:
             UnavailableError: The database became unavailable.
@@ -136,7 +138,7 @@ class ConsolidationWorker:
             if only_due and not due.is_due:
                 continue
             try:
-                await self._consolidate(due.butler, report, progress)
+                await self._consolidate(due.butler, report, progress, should_stop)
             except UnavailableError:
                 raise
             except Exception as error:
@@ -237,9 +239,10 @@ class ConsolidationWorker:
         butler: str,
         report: ConsolidationReport,
         progress: Callable[[ConsolidationRun], None] | None,
+        should_stop: Callable[[], bool],
     ) -> None:
         failures = 0
-        while (run := await self.run_once(butler)) is not None:
+        while not should_stop() and (run := await self.run_once(butler)) is not None:
             report.runs.append(run)
             if progress is not None:
                 progress(run)

@@ -114,6 +114,11 @@ class Client:
         """The engine that embeds texts and queries; None for a client without embeddings."""
         return self._engine
 
+    @property
+    def tenant_id(self) -> str | None:
+        """The tenant that calls name; None: the one to which the login is bound."""
+        return self._request.tenant_id
+
     def for_request(
         self,
         *,

@@ -5,7 +5,10 @@ begin;
 set local role memory_owner;
 
 -- A new check is a row here, a function examine_… and a line of memory.diagnose.
-create or replace function memory.all_checks(tenant_id text)
+create or replace function memory.all_checks(
+  tenant_id text,
+  as_of timestamptz
+)
   returns table (
     check_name text,
     of_tenant boolean,
@@ -37,13 +40,29 @@ begin
   ('statistics', false, 'autovacuum maintains every table'),
   ('embeddings', true, 'no memory has waited long for its embedding'),
   ('consolidation', true, 'no episode has waited long for consolidation'),
-  ('jobs', true, 'the periodic jobs are up to date'),
+  (
+    'jobs', true,
+    'the periodic jobs are up to date' || coalesce(
+      case
+        when all_checks.tenant_id is not null -- else row security would refuse to read
+        then (
+          select format(
+            '; `pymem run` was last seen %s seconds ago',
+            greatest(0, extract(epoch from as_of - r.seen_at)::bigint)
+          )
+          from memory.job_runners as r
+          where r.tenant_id = all_checks.tenant_id
+        )
+      end,
+      ''
+    )
+  ),
   ('settings', true, 'no setting contradicts another'),
   ('tokens', true, 'no access token in use expires soon');
 end;
 $$;
 
-comment on function memory.all_checks(text) is
+comment on function memory.all_checks(text, timestamptz) is
 'The checks of memory.diagnose in order: whether they concern the tenant rather than the database, '
 'and the message if they find nothing.';
 
@@ -72,7 +91,7 @@ begin
   return query
   with checks as (
     select c.*
-    from memory.all_checks(v_settings.tenant_id)
+    from memory.all_checks(v_settings.tenant_id, as_of)
       with ordinality as c (check_name, of_tenant, passed, position)
   ),
   found as (

@@ -245,7 +245,7 @@ declare
   v_due uuid[];
   v_aged bigint;
 begin
-  -- Nothing records when a job ran last, so these look for work that it should have done by then.
+  -- Not every scheduler records when a job ran last, so these look for work that it should have done.
   -- What was swept since is due as of then, too, as it has aged since, but it is not due now.
   v_due := array(
     select i.id
@@ -337,12 +337,25 @@ begin
     where d.tenant_id = settings.tenant_id
   ) as o on o.job = j.job
   where o.is_overdue;
+
+  return query
+  select
+    'warning', 'jobs', 'pymem run',
+    format(
+      '`pymem run` was last seen %s ago and did not sign off',
+      memory.age_in_words(r.seen_at, as_of)
+    ),
+    'Start it again (docs/operations.md); if something else runs the jobs from now on: '
+    'select memory.sign_off_runner();'
+  from memory.job_runners as r
+  where r.tenant_id = settings.tenant_id and r.seen_at < as_of - interval '10 minutes';
 end;
 $$;
 
 comment on function memory.examine_jobs(memory.settings, timestamptz) is
 'Periodic jobs that are behind: the sweeps by two days, the seals by one, the folding by more than '
-'a thousand changes. Work without a visible effect is not checked.';
+'a thousand changes; and a process of `pymem run` that has not been seen for ten minutes. Work '
+'without a visible effect is not checked.';
 
 create or replace function memory.examine_settings(settings memory.settings)
   returns setof memory.finding

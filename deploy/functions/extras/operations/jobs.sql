@@ -138,8 +138,8 @@ begin
   select
     j.job, j.schedule,
     format(
-      'select memory.set_request(tenant_id => %L, actor => %L); select %s;',
-      v_settings.tenant_id, 'schedule:' || j.job, j.call
+      'select memory.set_request(tenant_id => %L, actor => %L); select memory.run_job(%L);',
+      v_settings.tenant_id, 'schedule:' || j.job, j.job
     )
   from memory.all_jobs(v_settings) as j
   where j.schedule <> 'off'
@@ -152,5 +152,168 @@ comment on function memory.list_jobs(name) is
 'for this login to run, in one transaction. For the deployer; sql/schedule.sql passes them to '
 'pg_cron. Errors: PM001 no such login, PM002 the login lacks a role, PM005 it does not act for '
 'this tenant, 28000 no tenant.';
+
+create or replace function memory.is_job_due(
+  schedule text,
+  last_run timestamptz,
+  as_of timestamptz
+)
+  returns boolean
+  language sql
+  immutable
+  parallel safe
+  -- Schedulers that count seconds are not exact to the millisecond.
+  return coalesce(
+    memory.next_run(schedule, last_run)
+    <= as_of + case when schedule like '% seconds' then interval '1 second' else interval '0' end,
+    false
+  );
+
+comment on function memory.is_job_due(text, timestamptz, timestamptz) is
+'Whether a job with this schedule, which began its last run or became known at a time, is due.';
+
+create or replace function memory.find_due_jobs(as_of timestamptz default now())
+  returns table (
+    job text,
+    due_at timestamptz
+  )
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_settings memory.settings := memory.current_settings();
+begin
+  perform memory.check_time('as_of', as_of);
+  insert into memory.job_runners as r (tenant_id, seen_at)
+  values (v_settings.tenant_id, as_of)
+  on conflict (tenant_id) do update set seen_at = greatest(r.seen_at, excluded.seen_at);
+  insert into memory.job_runs (tenant_id, job, known_since)
+  select v_settings.tenant_id, j.job, as_of
+  from memory.all_jobs(v_settings) as j
+  where j.schedule <> 'off'
+    and not exists (
+      select from memory.job_runs as r
+      where r.tenant_id = v_settings.tenant_id and r.job = j.job
+    )
+  on conflict do nothing;
+
+  return query
+  select j.job, memory.next_run(j.schedule, coalesce(r.ran_at, r.known_since)) as due_at
+  from memory.all_jobs(v_settings) as j
+  join memory.job_runs as r on r.tenant_id = v_settings.tenant_id and r.job = j.job
+  where memory.is_job_due(j.schedule, coalesce(r.ran_at, r.known_since), as_of)
+  order by 2, 1;
+end;
+$$;
+
+comment on function memory.find_due_jobs(timestamptz) is
+'The jobs of the tenant that are due, oldest first, and since when: what memory.run_job would '
+'run. Notes that somebody looks, which the doctor tells (`pymem run` looks every ten seconds). A '
+'job that nobody has looked for before is due at its next time. Errors: PM002 invalid time, 28000 '
+'no tenant.';
+grant execute on function memory.find_due_jobs to memory_worker;
+
+create or replace function memory.sign_off_runner()
+  returns boolean
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  delete from memory.job_runners as r where r.tenant_id = memory.current_tenant();
+  return found;
+end;
+$$;
+
+comment on function memory.sign_off_runner() is
+'Tells that whoever called memory.find_due_jobs will no longer do so, and so is not missed by the '
+'doctor. Returns whether anybody had. Errors: 28000 no tenant.';
+grant execute on function memory.sign_off_runner to memory_worker;
+
+create or replace function memory.claim_job(
+  job text,
+  as_of timestamptz default now()
+)
+  returns text
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_settings memory.settings := memory.current_settings();
+  v_job record;
+  v_is_new boolean;
+  v_last_run timestamptz;
+begin
+  perform memory.check_time('as_of', as_of);
+  select j.schedule, j.call into v_job
+  from memory.all_jobs(v_settings) as j where j.job = claim_job.job;
+  if not found then
+    raise exception 'no job is named %', quote_nullable(job)
+      using errcode = 'PM001', hint = 'docs/operations.md lists the periodic jobs.';
+  end if;
+  if v_job.schedule = 'off' then
+    return null;
+  end if;
+
+  insert into memory.job_runs (tenant_id, job, known_since)
+  values (v_settings.tenant_id, claim_job.job, as_of)
+  on conflict do nothing;
+  v_is_new := found;
+  select coalesce(r.ran_at, r.known_since) into v_last_run
+  from memory.job_runs as r
+  where r.tenant_id = v_settings.tenant_id and r.job = claim_job.job
+  for update skip locked;
+  if not found or not (v_is_new or memory.is_job_due(v_job.schedule, v_last_run, as_of)) then
+    return null;
+  end if;
+  update memory.job_runs as r set ran_at = as_of
+  where r.tenant_id = v_settings.tenant_id and r.job = claim_job.job;
+  return v_job.call;
+end;
+$$;
+
+comment on function memory.claim_job(text, timestamptz) is
+'Claims a job that is due and returns its call, to be made in the same transaction, as by '
+'memory.run_job: nobody else runs the job meanwhile, and if the transaction fails it is due '
+'again. NULL: it is off, not due, or somebody else runs it. Errors: PM001 no such job, PM002 '
+'invalid time.';
+grant execute on function memory.claim_job to memory_worker, memory_admin;
+
+-- With the rights of the caller: whoever may not call the function of a job cannot run it.
+create or replace function memory.run_job(
+  job text,
+  as_of timestamptz default now()
+)
+  returns jsonb
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_call text := memory.claim_job(job, as_of);
+  v_result jsonb;
+begin
+  if v_call is null then
+    return null;
+  end if;
+  execute format('select coalesce(jsonb_agg(to_jsonb(r)), ''[]'') from %s as r', v_call)
+  into v_result;
+  return v_result;
+end;
+$$;
+
+comment on function memory.run_job(text, timestamptz) is
+'Runs a periodic job if it is due at as_of, and returns the rows of its result; the job itself '
+'acts as of now. NULL: it is off, not due, or runs elsewhere. Any number of schedulers may call it '
+'at once: each due time is run once, by whoever comes first. Errors: PM001 no such job, PM002 '
+'invalid time, those of the job.';
+grant execute on function memory.run_job to memory_worker, memory_admin;
 
 commit;

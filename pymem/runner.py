@@ -1,0 +1,266 @@
+"""Everything that recurs, in one process: periodic jobs, embedding, consolidation."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from pymem.consolidation.answer import LLM
+from pymem.consolidation.worker import ConsolidationWorker
+from pymem.embedding import EmbeddingEngine
+from pymem.errors import PymemError, TenantDeniedError, UnavailableError
+from pymem.maintenance import clean_up_episodes
+from pymem.memory import Memory
+from pymem.models import ConsolidationRun
+from pymem.worker import EmbeddingWorker
+
+logger = logging.getLogger(__name__)
+
+JOBS_SECONDS = 10.0
+"""How often to look for jobs that are due; memory.find_due_jobs says so, too."""
+EMBEDDING_SECONDS = 2.0
+CONSOLIDATION_SECONDS = 60.0
+
+STOP_SECONDS = 8.0
+"""How long what is at work may take to finish; container runtimes kill after ten seconds."""
+
+_RETRY_SECONDS = 300.0
+"""When a job that failed is tried again."""
+_TROUBLE_SECONDS = 60.0
+_LONGEST_BACKOFF = 30.0
+_SIGN_OFF_SECONDS = 2.0
+
+# Lost connections, a full or restarting server; not a canceled statement or a deadlock.
+_AWAY = ("08", "53", "57P")
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A piece of work that is done.
+
+    Attributes:
+        tenant: The tenant; None for that of the login.
+        what: The job, or ``embedding``.
+        result: The rows that the job returned, or the number of vectors.
+        seconds: How long it took.
+    """
+
+    tenant: str | None
+    what: str
+    result: Any
+    seconds: float
+
+
+class Runner:
+    """Runs the jobs that are due, embeds what waits, and consolidates what is due.
+
+    Any number may run at once, and beside pg_cron: each due time of a job is run once, by whoever
+    comes first. While the database is away, it waits.
+
+    Args:
+        memory: The memory to work on, as a login with the role memory_worker; jobs may require
+            others.
+        engine: Embeds texts; None to embed nothing.
+        llm: Consolidates episodes; None to consolidate nothing.
+        all_tenants: Work for every tenant rather than for that of the memory, as a login with the
+            role memory_gateway.
+        on_done: Called with each job that was run, and each batch of vectors.
+        on_run: Called with each finished run of consolidation.
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        *,
+        engine: EmbeddingEngine | None = None,
+        llm: LLM | None = None,
+        all_tenants: bool = False,
+        on_done: Callable[[Done], None] = lambda done: None,
+        on_run: Callable[[ConsolidationRun], None] = lambda run: None,
+    ) -> None:
+        self._memory = memory
+        self._engine = engine
+        self._llm = llm
+        self._all_tenants = all_tenants
+        self._on_done = on_done
+        self._on_run = on_run
+        self._stopping = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._is_away = False
+        # When a job that failed is tried again, by tenant and job.
+        self._suspended: dict[tuple[str | None, str], float] = {}
+
+    def stop(self) -> None:
+        """End run once what is at work is done; called again: at once."""
+        if self._stopping.is_set():
+            for task in self._tasks:
+                task.cancel()
+        self._stopping.set()
+
+    async def run_once(self) -> None:
+        """Do all that is due now.
+
+        Raises:
+            PymemError: The database is away, or refuses to say what is due. What fails by itself,
+                a job or the engine, is logged.
+        """
+        await self._run_jobs()
+        for work in (self._embed, self._consolidate):
+            try:
+                await work()
+            except UnavailableError:
+                raise
+            except PymemError as error:
+                logger.warning("%s", error)
+
+    async def run(self) -> None:
+        """Do what is due until stop is called.
+
+        Raises:
+            PymemError: The login may not do this, or the database has no schema.
+        """
+        loops = [(self._run_jobs, JOBS_SECONDS)]
+        if self._engine is not None:
+            loops.append((self._embed, EMBEDDING_SECONDS))
+        if self._llm is not None:
+            loops.append((self._consolidate, CONSOLIDATION_SECONDS))
+        stopping = asyncio.create_task(self._stopping.wait())
+        try:
+            # Alone, to tell at once what will never work.
+            begin = asyncio.create_task(self._begin())
+            self._tasks = [begin]
+            await asyncio.wait([begin, stopping], return_when=asyncio.FIRST_COMPLETED)
+            if begin.done():
+                begin.result()
+                self._tasks = [asyncio.create_task(self._repeat(*loop)) for loop in loops]
+                await asyncio.wait([*self._tasks, stopping], return_when=asyncio.FIRST_COMPLETED)
+            # One that ended by itself has failed.
+            self._stopping.set()
+            await asyncio.wait(self._tasks, timeout=0 if self._is_away else STOP_SECONDS)
+        finally:
+            stopping.cancel()
+            for task in self._tasks:
+                task.cancel()
+            ends = await asyncio.gather(*self._tasks, return_exceptions=True)
+        for end in ends:
+            if isinstance(end, Exception):
+                raise end
+        with suppress(PymemError, TimeoutError):
+            if not self._is_away:
+                await asyncio.wait_for(self._sign_off(), _SIGN_OFF_SECONDS)
+
+    async def _begin(self) -> None:
+        backoff = 1.0
+        while not self._stopping.is_set():
+            try:
+                for memory in await self._memories():
+                    await memory.find_due_jobs()
+            except UnavailableError as error:
+                self._lose(error)
+                await self._pause(backoff)
+                backoff = min(2 * backoff, _LONGEST_BACKOFF)
+            else:
+                self._find_again()
+                return
+
+    async def _repeat(self, work: Callable[[], Awaitable[None]], seconds: float) -> None:
+        backoff = 1.0
+        told = ""
+        while not self._stopping.is_set():
+            pause = seconds
+            try:
+                await work()
+            except TenantDeniedError:
+                raise
+            except PymemError as error:
+                if isinstance(error, UnavailableError) and error.code.startswith(_AWAY):
+                    self._lose(error)
+                    pause = backoff
+                    backoff = min(2 * backoff, _LONGEST_BACKOFF)
+                else:
+                    if str(error) != told:
+                        logger.warning("%s", error)
+                    told = str(error)
+                    pause = _TROUBLE_SECONDS
+            else:
+                self._find_again()
+                backoff, told = 1.0, ""
+            await self._pause(pause)
+
+    def _lose(self, error: PymemError) -> None:
+        if not self._is_away:
+            logger.warning("waiting for the database: %s", error)
+        self._is_away = True
+
+    def _find_again(self) -> None:
+        if self._is_away:
+            logger.warning("the database is back")
+        self._is_away = False
+
+    async def _pause(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), seconds)
+
+    async def _memories(self) -> list[Memory]:
+        if not self._all_tenants:
+            return [self._memory]
+        return [
+            self._memory.for_request(tenant_id=tenant.tenant_id)
+            for tenant in await self._memory.list_tenants()
+        ]
+
+    async def _sign_off(self) -> None:
+        for memory in await self._memories():
+            await memory.sign_off_runner()
+
+    async def _run_jobs(self) -> None:
+        for memory in await self._memories():
+            for due in await memory.find_due_jobs():
+                if self._stopping.is_set():
+                    return
+                key = (memory.tenant_id, due.job)
+                if self._suspended.get(key, 0) < time.monotonic():
+                    await self._run_job(memory, due.job)
+
+    async def _run_job(self, memory: Memory, job: str) -> None:
+        begun = time.monotonic()
+        acting = memory.for_request(actor=f"schedule:{job}")
+        try:
+            result: Any = await acting.run_job(job)
+            if result is None:
+                return  # Somebody else was first.
+            if job == "run_episode_cleanup" and result[0]["due"] > 0:
+                # The job deletes one batch: the others each get a transaction of their own.
+                await clean_up_episodes(acting)
+        except PymemError as error:
+            if isinstance(error, UnavailableError) and error.code.startswith(_AWAY):
+                raise
+            logger.warning("%s failed: %s", job, error)
+            self._suspended[memory.tenant_id, job] = time.monotonic() + _RETRY_SECONDS
+            return
+        self._on_done(Done(memory.tenant_id, job, result, time.monotonic() - begun))
+
+    async def _embed(self) -> None:
+        if self._engine is None:
+            return
+        for memory in await self._memories():
+            worker = EmbeddingWorker(memory.for_request(actor="embedding-worker"), self._engine)
+            begun = time.monotonic()
+            while not self._stopping.is_set() and (count := await worker.run_once()):
+                self._on_done(Done(memory.tenant_id, "embedding", count, time.monotonic() - begun))
+                begun = time.monotonic()
+
+    async def _consolidate(self) -> None:
+        if self._llm is None:
+            return
+        for memory in await self._memories():
+            # What it makes is embedded as any other memory.
+            worker = ConsolidationWorker(memory.without_engine(), self._llm)
+            await worker.run(
+                only_due=True, progress=self._on_run, should_stop=self._stopping.is_set
+            )

@@ -1,0 +1,9 @@
+-- Revert pymem:tables/job_runs from pg
+
+begin;
+
+drop table memory.job_runners;
+
+drop table memory.job_runs;
+
+commit;
