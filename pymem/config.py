@@ -84,11 +84,23 @@ class ConsolidationConfig(config_sections.ConsolidationConfig):
 
 
 class EmbeddingConfig(Section):
-    """``[modules.memory.embedding]``: the embedding model and the backend that runs it."""
+    """``[modules.memory.embedding]``: the embedding model and the backend that runs it.
+
+    It is no setting of the tenant: each machine has its own folders.
+
+    Attributes:
+        model: The packaged model, or the path of a folder with a saved one.
+        backend: What runs it.
+        dimensions: Written out, it says that a model of longer vectors is made for 384.
+    """
 
     model: str = DEFAULT_MODEL
     backend: Backend = "auto"
     dimensions: Literal[384] = 384
+
+    def named(self) -> dict[str, Any]:
+        """Return what is written out, as arguments of pymem.embedding.find_embedding_engine."""
+        return {name: getattr(self, name) for name in self.model_fields_set}
 
 
 class MemoryModuleConfig(Section):

@@ -16,7 +16,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from pymem.connections import check_connection_string
 from pymem.database import Request
-from pymem.embedding import EmbeddingEngine, embeddings_installed, get_embedding_engine
+from pymem.embedding import EmbeddingEngine, find_embedding_engine
 from pymem.errors import PymemError, TenantDeniedError, translate
 from pymem.memory import Memory
 from pymem.models import EmbeddingVersion, Finding
@@ -34,6 +34,7 @@ async def diagnose(
     *,
     request: Request | None = None,
     server: EmbeddedServer | None = None,
+    engine: EmbeddingEngine | None = None,
     as_of: datetime | None = None,
 ) -> list[Finding]:
     """Return the problems of a memory, worst first, and the checks that passed.
@@ -42,6 +43,7 @@ async def diagnose(
         url: Connection string of the login, which is examined too.
         request: The request to act for.
         server: The embedded server, if it hosts the memory.
+        engine: The engine to try; None for the one that the environment names.
         as_of: Act as if it were this time.
 
     Raises:
@@ -53,19 +55,22 @@ async def diagnose(
     if schema.severity == "ok":
         async with await Memory.connect(url, request=request, max_size=1) as memory:
             found += await memory.diagnose(passed=True, as_of=as_of)
-            found += await _examine_engine(memory)
+            found += await _examine_engine(memory, engine)
     return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
 
 
-async def examine_engine(url: str, request: Request | None = None) -> list[Finding]:
+async def examine_engine(
+    url: str, request: Request | None = None, engine: EmbeddingEngine | None = None
+) -> list[Finding]:
     """Try the model of this client on a memory; no finding for a login without a tenant.
 
     Args:
         url: Connection string of a login.
         request: The request to act for.
+        engine: As in diagnose.
     """
     async with await Memory.connect(url, request=request, max_size=1) as memory:
-        return await _examine_engine(memory)
+        return await _examine_engine(memory, engine)
 
 
 def _examine_folder(server: EmbeddedServer) -> Iterator[Finding]:
@@ -130,15 +135,16 @@ def _examine_schema(url: str) -> Finding:
     return Finding("ok", "schema", None, f"the schema and pymem are version {version}", None)
 
 
-async def _examine_engine(memory: Memory) -> list[Finding]:
+async def _examine_engine(memory: Memory, engine: EmbeddingEngine | None) -> list[Finding]:
     try:
         versions = await memory.current_embedding_versions()
     except TenantDeniedError:
         # Without a tenant there is nothing to embed.
         return []
-    if not embeddings_installed():
+    engine = engine or find_embedding_engine()
+    if engine is None:
         return [_no_engine(versions)]
-    return [await try_engine(memory, get_embedding_engine(), versions)]
+    return [await try_engine(memory, engine, versions)]
 
 
 _CONSEQUENCE = "it searches by keyword only, and leaves embedding to a worker"
@@ -199,7 +205,8 @@ async def try_engine(
             engine.model,
             f"the vectors are from model {model} version {other}, this client uses "
             f"{engine.model} version {version}: {_CONSEQUENCE}",
-            "Use that model, or switch to this one (docs/operations.md).",
+            "Name that model with --model or PYMEM_EMBEDDING_MODEL, or change to this one: "
+            "pymem reembed.",
         )
     active = await memory.active_embedding_version()
     await memory.search(

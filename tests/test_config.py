@@ -33,6 +33,7 @@ def test_the_defaults_without_any_configuration(tmp_path: Path) -> None:
         "sentence-transformers/all-MiniLM-L6-v2",
         384,
     )
+    assert config.embedding.named() == {}
     assert config.settings() == {}
 
 

@@ -19,12 +19,7 @@ from pymem.butlers.jobs import CONSOLIDATION, Job, Resources, Schedule, host_llm
 from pymem.config import MemoryModuleConfig, parse_config
 from pymem.consolidation.llm import LLM
 from pymem.database import Database, Request
-from pymem.embedding import (
-    DEFAULT_MODEL,
-    EmbeddingEngine,
-    embeddings_installed,
-    get_embedding_engine,
-)
+from pymem.embedding import EmbeddingEngine, find_embedding_engine
 from pymem.errors import InvalidArgumentError, PymemError, UnavailableError
 from pymem.memory import Memory
 from pymem.models import Settings
@@ -285,10 +280,7 @@ class MemoryModule:
         return self._embedding_engine
 
     def _find_embedding_engine(self) -> EmbeddingEngine | None:
-        embedding = self._config.embedding
-        if embedding.model == DEFAULT_MODEL and not embeddings_installed():
-            return None
-        return get_embedding_engine(embedding.model, backend=embedding.backend)
+        return find_embedding_engine(**self._config.embedding.named())
 
     def _get_memory(self) -> Memory:
         if self._database is None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib
 import json
 import logging
+import os
 import pkgutil
 import signal
 import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from pymem.database import Request
+    from pymem.embedding import EmbeddingEngine, Precision
     from pymem.errors import NotFoundError
     from pymem.memory import Memory
     from pymem.server import EmbeddedServer
@@ -132,6 +134,34 @@ class Options:
     tenant: str | None
     actor: str | None
     butler: str | None
+    model: str | None = None
+    dimensions: int | None = None
+    config: Path | None = None
+
+    def engine(self) -> EmbeddingEngine | None:
+        """Return the engine that the options, variables or a butler.toml name, in this order.
+
+        None where embeddings are not installed or disabled.
+        """
+        from pymem.embedding import find_embedding_engine
+
+        return find_embedding_engine(**self._embedding())
+
+    def require_engine(self, precision: Precision | None = None) -> EmbeddingEngine:
+        """Return the engine, whether its model can be loaded or not."""
+        from pymem.embedding import get_embedding_engine
+
+        return get_embedding_engine(**self._embedding(), precision=precision)
+
+    def _embedding(self) -> dict[str, Any]:
+        named: dict[str, Any] = {}
+        file = self.config or os.environ.get("PYMEM_CONFIG")
+        if file and self.model is None and not os.environ.get("PYMEM_EMBEDDING_MODEL"):
+            from pymem.config import load_config
+
+            named = load_config(file).embedding.named()
+        given = {"model": self.model, "dimensions": self.dimensions}
+        return named | {name: value for name, value in given.items() if value is not None}
 
     def request(self) -> Request:
         """Return the request that commands act for."""
@@ -310,14 +340,50 @@ as_of_option = click.option("--as-of", type=parse_time, metavar="TIME", help=AS_
 JSON = click.Option(["--json", "json_"], is_flag=True, help="Print JSON.")
 
 
+def keep(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+    """Keep the value of an option among those that every command shares."""
+    options = ctx.find_object(Options)
+    if options is not None and value is not None:
+        ctx.obj = replace(options, **{str(param.name): value})
+    return value
+
+
+_MODEL_OPTIONS: dict[str, dict[str, Any]] = {
+    "--model": {
+        "metavar": "FOLDER",
+        "help": "Embedding model: a folder with a saved one; default: the packaged one. Also "
+        "PYMEM_EMBEDDING_MODEL, or the model in the butler.toml that PYMEM_CONFIG names.",
+    },
+    "--dimensions": {
+        "type": click.IntRange(1),
+        "help": "384: use the first 384 numbers of its longer vectors, if it is made for that. "
+        "Also PYMEM_EMBEDDING_DIMENSIONS.",
+    },
+}
+
+
+def model_params() -> list[click.Parameter]:
+    """Return the options that name the embedding model, which Options.engine reads."""
+    return [
+        click.Option([name], callback=keep, expose_value=False, **settings)
+        for name, settings in _MODEL_OPTIONS.items()
+    ]
+
+
+def model_options(function: F) -> F:
+    """Add the options that name the embedding model, which Options.engine reads."""
+    for name, settings in reversed(_MODEL_OPTIONS.items()):
+        function = click.option(name, callback=keep, expose_value=False, **settings)(function)
+    return function
+
+
 def run(options: Options, work: Callable[[Memory], Awaitable[T]], *, embed: bool = False) -> T:
     """Connect, run something on the memory and disconnect."""
     import asyncio
 
-    from pymem.embedding import embeddings_installed, get_embedding_engine
     from pymem.memory import Memory
 
-    engine = get_embedding_engine() if embed and embeddings_installed() else None
+    engine = options.engine() if embed else None
     if engine is not None:
         # Each command loads the model anew, and a person rather waits than misses what is meant.
         engine.embedder.load_seconds = _LOAD_SECONDS

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pymem import display
-from pymem.cli.base import EXIT_REFUSED, Options, command, render, run
+from pymem.cli.base import EXIT_REFUSED, Options, command, model_options, render, run
 from pymem.cli.ids import Id
 from pymem.cli.llm_options import llm_options, require_llm
 from pymem.errors import NotFoundError
@@ -55,6 +55,7 @@ _TIME = "UTC"
     help="How often --watch looks for what is due.",
 )
 @click.option("--no-embed", is_flag=True, help="Skip embedding; run `pymem embed` later.")
+@model_options
 @click.option(
     "--again",
     type=Id("run"),

@@ -8,10 +8,9 @@ from typing import Any, get_args
 
 import click
 
-from pymem.cli.base import Options, command, render, run
+from pymem.cli.base import Options, command, model_options, render, run
 from pymem.cli.llm_options import llm_options, require_llm
 from pymem.cli.vectors import embed_all
-from pymem.embedding import embeddings_installed
 from pymem.errors import InvalidArgumentError
 from pymem.memory import Extraction, Memory
 from pymem.models import StoredMessage
@@ -41,6 +40,7 @@ _HINT = (
 @click.option("--consolidate", is_flag=True, help="Have the LLM consolidate at once.")
 @llm_options
 @click.option("--no-embed", is_flag=True, help="Skip embedding; run `pymem embed` later.")
+@model_options
 @click.pass_context
 def add(
     context: click.Context,
@@ -74,6 +74,7 @@ def add(
         else [{"role": role, "content": text} for role, text in said.items() if text is not None]
     )
 
+    engine = None if no_embed else options.engine()
     backend = require_llm(context, **llm) if consolidate or extract == "llm" else None
 
     async def work(memory: Memory) -> tuple[list[StoredMessage], int]:
@@ -88,8 +89,7 @@ def add(
         if not json_:
             _show(added)
         await memory.finish()
-        embed = not no_embed and embeddings_installed()
-        return added, await embed_all(memory) if embed else 0
+        return added, 0 if engine is None else await embed_all(memory, engine)
 
     added, embedded = run(options, work)
     if json_:

@@ -11,12 +11,13 @@ from datetime import datetime
 import click
 
 from pymem import display
-from pymem.cli.base import EXIT_REFUSED, Options, as_of_option, command, render
+from pymem.cli.base import EXIT_REFUSED, Options, as_of_option, command, model_options, render
 from pymem.cli.hints import hint_for_people
 from pymem.diagnosis import SEVERITIES, diagnose
 
 
 @command()
+@model_options
 @click.option(
     "--fail-on",
     type=click.Choice(["error", "warning", "never"]),
@@ -36,6 +37,7 @@ def doctor(options: Options, fail_on: str, as_of: datetime | None, json_: bool) 
             options.url(),
             request=options.request(),
             server=None if options.database_url else options.server(),
+            engine=options.engine(),
             as_of=as_of,
         )
     )

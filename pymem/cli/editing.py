@@ -13,7 +13,16 @@ from typing import Any, get_args
 import click
 
 from pymem import display
-from pymem.cli.base import EXIT_REFUSED, Options, as_of_option, command, no_memory, render, run
+from pymem.cli.base import (
+    EXIT_REFUSED,
+    Options,
+    as_of_option,
+    command,
+    model_options,
+    no_memory,
+    render,
+    run,
+)
 from pymem.cli.entries import entries
 from pymem.cli.ids import Id
 from pymem.cli.llm_options import llm_options, require_llm
@@ -46,6 +55,7 @@ entry_argument = click.argument("entry_id", type=Id("entry"), metavar="ID")
 @command(entries, "new")
 @click.argument("content", required=False)
 @as_of_option
+@model_options
 def new(options: Options, content: str | None, json_: bool, **given: Any) -> None:
     """Store an entry: CONTENT, standard input, or what you write in $EDITOR.
 
@@ -74,6 +84,7 @@ def new(options: Options, content: str | None, json_: bool, **given: Any) -> Non
     "--clear", multiple=True, type=click.Choice(list(_CLEARED)), help="Remove this; repeatable."
 )
 @as_of_option
+@model_options
 def edit(
     options: Options, entry_id: str, clear: tuple[str, ...], json_: bool, **given: Any
 ) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pymem.cli.base import keep
 from pymem.config import load_config
 
 if TYPE_CHECKING:
@@ -53,8 +54,9 @@ def llm_options(function: Callable[..., None]) -> Callable[..., None]:
                 envvar="PYMEM_CONFIG",
                 type=click.Path(path_type=Path, dir_okay=False),
                 metavar="FILE",
-                help="butler.toml that names the LLM, in [modules.memory.consolidation.llm], if "
-                "neither options nor variables do.",
+                callback=keep,
+                help="butler.toml that names the LLM, in [modules.memory.consolidation.llm], and "
+                "the embedding model, if neither options nor variables do.",
             ),
             click.option("--timeout", type=click.FloatRange(1), help="Seconds; default: 300."),
         )

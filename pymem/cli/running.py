@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pymem.cli.base import Options, command
+from pymem.cli.base import Options, command, model_options
 from pymem.cli.consolidating import report_run
 from pymem.cli.llm_options import choose_llm, llm_options
 from pymem.cli.maintaining import all_tenants_option
-from pymem.embedding import embeddings_installed, get_embedding_engine
 from pymem.memory import Memory
 from pymem.models import ConsolidationRun, to_json
 
@@ -28,6 +27,7 @@ _POOL_SECONDS = 5.0
 @command(name="run")
 @all_tenants_option
 @llm_options
+@model_options
 @click.option("--no-embed", is_flag=True, help="Leave embedding to other workers.")
 @click.option("--once", is_flag=True, help="Do what is due now, and exit; for cron.")
 @click.pass_context
@@ -52,7 +52,7 @@ def run_all(
     from pymem.runner import Runner
 
     backend = choose_llm(context, **llm)
-    engine = get_embedding_engine() if not no_embed and embeddings_installed() else None
+    engine = None if no_embed else options.engine()
     # The runner says it once.
     logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
 

@@ -8,11 +8,20 @@ from typing import Any
 import click
 
 from pymem import schema
-from pymem.cli.base import DATABASE, LOGIN, TENANT, Options, command, main, pass_options, render
+from pymem.cli.base import (
+    DATABASE,
+    LOGIN,
+    TENANT,
+    Options,
+    command,
+    main,
+    model_options,
+    pass_options,
+    render,
+)
 from pymem.companion import Companion
 from pymem.database import Request
 from pymem.diagnosis import examine_engine
-from pymem.embedding import embeddings_installed, get_embedding_engine
 from pymem.errors import InvalidArgumentError
 from pymem.memory import Memory
 from pymem.models import Finding
@@ -21,6 +30,7 @@ LOGIN_ROLES = ("memory_writer", "memory_worker", "memory_reader", "memory_admin"
 
 
 @command()
+@model_options
 @click.option(
     "--run", "with_run", is_flag=True, help="Also run what recurs, in the background: `pymem run`."
 )
@@ -35,8 +45,8 @@ def up(options: Options, with_run: bool, json_: bool) -> None:
     schema.deploy(server.url(DATABASE))
     schema.create_login(server.url(DATABASE), LOGIN, TENANT, LOGIN_ROLES)
     url = server.url(DATABASE, LOGIN)
-    engine = _try_engine(url)
-    runner = Companion(server.folder).start() if with_run else None
+    engine = _try_engine(options, url)
+    runner = Companion(server.folder).start(_model_of(options)) if with_run else None
     if runner is not None:
         state = "started" if runner.is_new else "already running"
         click.echo(f"pymem run: {state} (process {runner.pid}, log {runner.log})", err=True)
@@ -53,9 +63,15 @@ def up(options: Options, with_run: bool, json_: bool) -> None:
     )
 
 
-def _try_engine(url: str, request: Request | None = None) -> Finding | None:
+def _model_of(options: Options) -> list[str]:
+    """Return the options that name the model, for another command."""
+    named = {"--model": options.model, "--dimensions": options.dimensions}
+    return [str(part) for pair in named.items() if pair[1] is not None for part in pair]
+
+
+def _try_engine(options: Options, url: str, request: Request | None = None) -> Finding | None:
     """Try the embedding model, and print the finding where no script reads it."""
-    found = next(iter(asyncio.run(examine_engine(url, request))), None)
+    found = next(iter(asyncio.run(examine_engine(url, request, options.engine()))), None)
     if found is not None:
         click.echo(
             f"{'' if found.severity == 'ok' else f'{found.severity}: '}{found.message}", err=True
@@ -75,6 +91,7 @@ def down(options: Options) -> None:
 
 
 @main.command()
+@model_options
 @click.option("--login", help="Grant this login access to the memory; created if missing.")
 @click.option("--login-tenant", default=TENANT, show_default=True, help="Tenant of that login.")
 @pass_options
@@ -98,10 +115,11 @@ def deploy(options: Options, login: str | None, login_tenant: str) -> None:
     if login is not None:
         schema.create_login(options.database_url, login, login_tenant, LOGIN_ROLES)
         click.echo(f"login {login} bound to tenant {login_tenant}")
-    _try_engine(options.database_url, Request(tenant_id=login_tenant))
+    _try_engine(options, options.database_url, Request(tenant_id=login_tenant))
 
 
 @main.command()
+@model_options
 @click.option(
     "--tools",
     envvar="PYMEM_TOOLS",
@@ -149,7 +167,7 @@ def mcp(options: Options, /, tools: str, transport: str, butler: str | None, **h
 
     selected = select_tools(tools)
     butler = options.butler if butler is None else butler
-    engine = get_embedding_engine() if embeddings_installed() else None
+    engine = options.engine()
     if transport == "http":
         from pymem.mcp_server.http import Listener, serve_http
 

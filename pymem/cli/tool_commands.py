@@ -10,7 +10,16 @@ from typing import Any
 import click
 
 from pymem import display
-from pymem.cli.base import JSON, Options, no_memory, parse_object, parse_time, render, run
+from pymem.cli.base import (
+    JSON,
+    Options,
+    model_params,
+    no_memory,
+    parse_object,
+    parse_time,
+    render,
+    run,
+)
 from pymem.cli.ids import Id
 from pymem.tools import TOOLS
 
@@ -178,7 +187,13 @@ class _Command(click.Command):
         ]
         super().__init__(
             declared.name,
-            params=[*positional, *options, *declared.extra, JSON],
+            params=[
+                *positional,
+                *options,
+                *declared.extra,
+                *(model_params() if declared.embed else ()),
+                JSON,
+            ],
             callback=click.pass_obj(self._run),
             help=translate(f"{tool.description}\n\n{declared.note}"),
             short_help=_SUMMARY_END.split(tool.description)[0] + ".",

@@ -9,8 +9,16 @@ from typing import Any, get_args
 import click
 
 from pymem import display
-from pymem.cli.base import EXIT_REFUSED, Options, command, render, run, start_progress
-from pymem.embedding import Precision, embeddings_installed, get_embedding_engine
+from pymem.cli.base import (
+    EXIT_REFUSED,
+    Options,
+    command,
+    model_options,
+    render,
+    run,
+    start_progress,
+)
+from pymem.embedding import EmbeddingEngine, Precision
 from pymem.errors import EmbeddingError
 from pymem.ingest import ingest as ingest_file
 from pymem.memory import Memory
@@ -21,6 +29,7 @@ from pymem.worker import EmbeddingWorker
 @command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True))
 @click.option("--no-embed", is_flag=True, help="Skip embedding; run `pymem embed` later.")
+@model_options
 def ingest(options: Options, file: Path, no_embed: bool, json_: bool) -> None:
     """Store episodes from FILE, one JSON object per line; running it again adds nothing.
 
@@ -32,7 +41,7 @@ def ingest(options: Options, file: Path, no_embed: bool, json_: bool) -> None:
                 "importance": 0..10, "metadata": {...}, "idempotency_key": "...",
                 "source_class": "user" | "agent" | "tool" | "external"}
     """  # noqa: D301 - click reads the backspace
-    embed = not no_embed and embeddings_installed()
+    engine = None if no_embed else options.engine()
     source = sys.stdin.buffer if str(file) == "-" else file
     size = file.stat().st_size if file.is_file() else 0
 
@@ -43,7 +52,7 @@ def ingest(options: Options, file: Path, no_embed: bool, json_: bool) -> None:
                 memory, source, progress=lambda size: progress.advance(task, size)
             )
         try:
-            embedded = await embed_all(memory) if embed else 0
+            embedded = 0 if engine is None else await embed_all(memory, engine)
         except EmbeddingError as error:
             # What is stored stays, and is reported.
             click.echo(f"going on without vectors: {error}", err=True)
@@ -61,17 +70,14 @@ def ingest(options: Options, file: Path, no_embed: bool, json_: bool) -> None:
     if not json_:
         for item in result["broken"]:
             click.echo(f"line {item['line']}: {item['reason']}", err=True)
-        if not embed:
+        if engine is None:
             click.echo("Vectors are missing: run `pymem embed`.", err=True)
     if result["broken"]:
         sys.exit(EXIT_REFUSED)
 
 
-async def embed_all(
-    memory: Memory, batch_size: int = 64, precision: Precision | None = None
-) -> int:
+async def embed_all(memory: Memory, engine: EmbeddingEngine, batch_size: int = 64) -> int:
     """Embed what waits, with a progress bar; return how many memories got a vector."""
-    engine = get_embedding_engine(precision=precision)
     worker = EmbeddingWorker(memory, engine, batch_size=batch_size)
     total = sum(backlog.pending for backlog in await memory.embedding_backlog())
     progress, task = start_progress("embedding", total, "")
@@ -80,6 +86,7 @@ async def embed_all(
 
 
 @command()
+@model_options
 @click.option("--batch-size", type=click.IntRange(1, 10_000), default=64, show_default=True)
 @click.option("--watch", is_flag=True, help="Keep running until interrupted.")
 @click.option(
@@ -89,13 +96,12 @@ async def embed_all(
 )
 def embed(options: Options, batch_size: int, watch: bool, precision: Any, json_: bool) -> None:
     """Embed memories that have no vector yet."""
+    engine = options.require_engine(precision)
 
     async def work(memory: Memory) -> int:
-        count = await embed_all(memory, batch_size, precision)
+        count = await embed_all(memory, engine, batch_size)
         if watch:
-            await EmbeddingWorker(
-                memory, get_embedding_engine(precision=precision), batch_size=batch_size
-            ).run_forever()
+            await EmbeddingWorker(memory, engine, batch_size=batch_size).run_forever()
         return count
 
     try:

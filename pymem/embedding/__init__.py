@@ -6,6 +6,7 @@ from pymem.embedding.engine import (
     EmbeddingEngine,
     Precision,
     embeddings_installed,
+    find_embedding_engine,
     get_embedding_engine,
 )
 
@@ -15,5 +16,6 @@ __all__ = [
     "EmbeddingEngine",
     "Precision",
     "embeddings_installed",
+    "find_embedding_engine",
     "get_embedding_engine",
 ]

@@ -20,6 +20,8 @@ from pymem.errors import InvalidArgumentError, UnavailableError
 from pymem.sanitize import clean_text
 
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+DIMENSIONS = 384
+"""Length of the vectors that the schema holds."""
 # Number of cached query vectors, and maximum query length in characters: at most 5 MB.
 QUERY_CACHE_SIZE = 512
 QUERY_CACHE_LENGTH = 4096
@@ -51,13 +53,18 @@ class EmbeddingEngine:
 
     Args:
         model: ``sentence-transformers/all-MiniLM-L6-v2`` (384 dimensions), or the path of a folder
-            with a saved sentence-transformers model.
+            with a saved sentence-transformers model, which has the name of its folder.
         backend: What runs the model: ``onnx`` (onnxruntime: starts and answers faster; models of
             the size of all-MiniLM-L6-v2 only), ``torch`` (sentence-transformers: any model, and on
             a GPU), or ``auto``: onnx where it is installed and can run the model, else torch.
         precision: ``bfloat16`` computes with numbers of half the size: twice as fast for many texts
             on processors that know them, slower on others; the cosine to the vectors of
             ``float32`` is above 0.998. It needs torch, which ``auto`` then means.
+        dimensions: 384, if the model gives longer vectors and is made for this (Matryoshka): only
+            their first 384 numbers count, and the version of the model says so.
+
+    Attributes:
+        model: Name of the model, which with its version tells whose vectors can be compared.
     """
 
     def __init__(
@@ -66,6 +73,7 @@ class EmbeddingEngine:
         *,
         backend: Backend = "auto",
         precision: Precision = "float32",
+        dimensions: int | None = None,
     ) -> None:
         if backend not in get_args(Backend):
             raise InvalidArgumentError(
@@ -82,8 +90,16 @@ class EmbeddingEngine:
                 "the backend onnx computes in float32 only",
                 hint="Use the backend torch, or auto, for bfloat16.",
             )
-        self.model = model
+        if dimensions not in (None, DIMENSIONS):
+            raise InvalidArgumentError(
+                f"vectors of {dimensions} dimensions do not fit",
+                hint=f"Memories have vectors of {DIMENSIONS} dimensions.",
+            )
+        # The same folder may have another path on each machine.
+        self.model = DEFAULT_MODEL if model == DEFAULT_MODEL else Path(model).resolve().name
         self.precision = precision
+        self._path = None if model == DEFAULT_MODEL else Path(model)
+        self._may_cut = dimensions is not None
         self._wanted = backend
         self._lock = threading.Lock()
         self._loaded: Encoder | None = None
@@ -105,13 +121,20 @@ class EmbeddingEngine:
 
     @cached_property
     def version(self) -> str:
-        """Digest of the weights: the first 12 hexadecimal digits of their SHA-256."""
+        """Digest of the weights: the first 12 hexadecimal digits of their SHA-256.
+
+        If only the first numbers of longer vectors count, how many follows, as in
+        ``6a1b2c3d4e5f:384``.
+        """
         digest = hashlib.sha256()
-        for path in sorted(self._folder().glob("*.safetensors")):
+        folder = self._folder()
+        files = sorted(folder.rglob("*.safetensors")) or sorted(folder.rglob("*.bin"))
+        for path in files:
             with path.open("rb") as weights:
                 while block := weights.read(1 << 20):
                     digest.update(block)
-        return digest.hexdigest()[:12]
+        cut = f":{DIMENSIONS}" if self._encoder().dimensions != DIMENSIONS else ""
+        return digest.hexdigest()[:12] + cut
 
     @property
     def backend(self) -> Literal["onnx", "torch"]:
@@ -127,7 +150,8 @@ class EmbeddingEngine:
     @property
     def dimensions(self) -> int:
         """Length of the vectors."""
-        return self._encoder().dimensions
+        self._encoder()
+        return DIMENSIONS
 
     def embed(self, text: str | None) -> list[float]:
         """Return the vector of a text. None and the empty text count as one space."""
@@ -146,17 +170,21 @@ class EmbeddingEngine:
         return vectors
 
     def _encode(self, texts: Sequence[str | None]) -> NDArray[np.float32]:
-        return self._encoder().encode([clean_text(text) if text else " " for text in texts])
+        vectors = self._encoder().encode([clean_text(text) if text else " " for text in texts])
+        if vectors.shape[1] > DIMENSIONS:
+            vectors = vectors[:, :DIMENSIONS]
+            norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+            vectors = vectors / np.maximum(norms, np.finfo(np.float32).tiny)
+        return vectors
 
     def _folder(self) -> Path:
-        if self.model != DEFAULT_MODEL:
-            folder = Path(self.model)
-            if not (folder / "modules.json").is_file():
+        if self._path is not None:
+            if not (self._path / "modules.json").is_file():
                 raise UnavailableError(
-                    f"{self.model} is not a folder with a sentence-transformers model",
+                    f"{self._path} is not a folder with a sentence-transformers model",
                     hint=f"Pass the path of a saved model, or {DEFAULT_MODEL}.",
                 )
-            return folder
+            return self._path
         spec = find_spec(_PACKAGED_WEIGHTS)
         if spec is None or not spec.submodule_search_locations:
             raise UnavailableError(
@@ -168,57 +196,118 @@ class EmbeddingEngine:
     def _encoder(self) -> Encoder:
         with self._lock:
             if self._loaded is None:
+                encoder: Encoder
                 if self.backend == "onnx":
                     from pymem.embedding.onnx_backend import OnnxEncoder
 
-                    self._loaded = OnnxEncoder(self._folder())
+                    encoder = OnnxEncoder(self._folder())
                 else:
                     from pymem.embedding.torch_backend import TorchEncoder
 
-                    self._loaded = TorchEncoder(self._folder(), self.precision)
+                    encoder = TorchEncoder(self._folder(), self.precision)
+                self._check_dimensions(encoder.dimensions)
+                self._loaded = encoder
         return self._loaded
 
+    def _check_dimensions(self, dimensions: int) -> None:
+        if dimensions == DIMENSIONS or (dimensions > DIMENSIONS and self._may_cut):
+            return
+        raise UnavailableError(
+            f"the model {self.model} gives vectors of {dimensions} dimensions, and memories have "
+            f"{DIMENSIONS}",
+            hint=f"If it is made for shorter vectors (Matryoshka), pass --dimensions {DIMENSIONS} "
+            "or PYMEM_EMBEDDING_DIMENSIONS. If not, use another model."
+            if dimensions > DIMENSIONS
+            else "Use another model.",
+        )
 
-_engines: dict[tuple[str, Backend, Precision], EmbeddingEngine] = {}
+
+_engines: dict[tuple[str, Backend, Precision, int | None], EmbeddingEngine] = {}
 _engines_lock = threading.Lock()
 
 
 def get_embedding_engine(
-    model: str = DEFAULT_MODEL,
+    model: str | None = None,
     *,
     backend: Backend | None = None,
     precision: Precision | None = None,
+    dimensions: int | None = None,
 ) -> EmbeddingEngine:
     """Return the engine of a model: the same object on each call, loaded on first use.
 
     Args:
-        model: As in EmbeddingEngine.
-        backend: As in EmbeddingEngine; None for what the environment variable
-            ``PYMEM_EMBEDDING_BACKEND`` names, else ``auto``.
+        model: As in EmbeddingEngine; None for what the environment variable
+            ``PYMEM_EMBEDDING_MODEL`` names, else the packaged one.
+        backend: As in EmbeddingEngine; None for what ``PYMEM_EMBEDDING_BACKEND`` names, else
+            ``auto``.
         precision: As in EmbeddingEngine; None for what ``PYMEM_EMBEDDING_PRECISION`` names, else
             ``float32``.
+        dimensions: As in EmbeddingEngine; None for what ``PYMEM_EMBEDDING_DIMENSIONS`` says.
+
+    Raises:
+        InvalidArgumentError: As EmbeddingEngine.
     """
+    given = os.environ.get
     key = (
-        model,
-        backend or cast(Backend, os.environ.get("PYMEM_EMBEDDING_BACKEND") or "auto"),
-        precision or cast(Precision, os.environ.get("PYMEM_EMBEDDING_PRECISION") or "float32"),
+        _model(model),
+        backend or cast(Backend, given("PYMEM_EMBEDDING_BACKEND") or "auto"),
+        precision or cast(Precision, given("PYMEM_EMBEDDING_PRECISION") or "float32"),
+        dimensions or _number("PYMEM_EMBEDDING_DIMENSIONS"),
     )
     with _engines_lock:
         if key not in _engines:
-            _engines[key] = EmbeddingEngine(model, backend=key[1], precision=key[2])
+            _engines[key] = EmbeddingEngine(
+                key[0], backend=key[1], precision=key[2], dimensions=key[3]
+            )
         return _engines[key]
 
 
-def embeddings_installed() -> bool:
-    """Return whether the default model can be loaded, without loading it.
+def find_embedding_engine(
+    model: str | None = None,
+    *,
+    backend: Backend | None = None,
+    precision: Precision | None = None,
+    dimensions: int | None = None,
+) -> EmbeddingEngine | None:
+    """Return the engine of a model, or None where embeddings are not installed or disabled.
+
+    Args:
+        model: As in get_embedding_engine, like the other arguments.
+        backend: See above.
+        precision: See above.
+        dimensions: See above.
+    """
+    if not embeddings_installed(model):
+        return None
+    return get_embedding_engine(model, backend=backend, precision=precision, dimensions=dimensions)
+
+
+def embeddings_installed(model: str | None = None) -> bool:
+    """Return whether a model could be loaded by what is installed, without loading it.
 
     The environment variable ``PYMEM_NO_EMBEDDINGS`` disables embeddings.
+
+    Args:
+        model: As in get_embedding_engine.
     """
     return (
         not os.environ.get("PYMEM_NO_EMBEDDINGS")
-        and _installed(_PACKAGED_WEIGHTS)
+        and (_model(model) != DEFAULT_MODEL or _installed(_PACKAGED_WEIGHTS))
         and any(_installed(*packages) for packages in _PACKAGES.values())
     )
+
+
+def _model(model: str | None) -> str:
+    return model or os.environ.get("PYMEM_EMBEDDING_MODEL") or DEFAULT_MODEL
+
+
+def _number(variable: str) -> int | None:
+    text = os.environ.get(variable) or None
+    if text is not None and not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise InvalidArgumentError(
+            f"{variable} is {text[:100]!r}", hint=f"Set it to {DIMENSIONS}, or not at all."
+        )
+    return None if text is None else int(text)
 
 
 def _installed(*packages: str) -> bool:
