@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(15);
+select plan(20);
 
 select throws_ok(
   $$ select * from memory.calibrate_similarity() $$, 'PM004', 'no embedding model is registered',
@@ -95,6 +95,39 @@ select memory_test.as_tenant('b');
 select throws_ok(
   $$ select * from memory.calibrate_similarity() $$, 'PM004', 'no embedding model is registered',
   'calibration is refused for another tenant without a model'
+);
+
+-- The model that is being changed to
+
+select throws_ok(
+  $$ select * from memory.calibrate_similarity(target => 'building') $$, 'PM004',
+  'no embedding model is being changed to', 'there is nothing to measure while the model is not changed'
+);
+select throws_ok(
+  $$ select * from memory.calibrate_similarity(target => 'retired') $$, 'PM002', null, 'a retired model is not measured'
+);
+select memory_test.as_tenant('c') \g /dev/null
+select memory.register_embedding_version('model', '1') as version_id \gset
+insert into memory.facts (tenant_id, subject, predicate, content, embedding, embedding_version_id)
+select 'c', 'fact ' || n, 'says', 'something', memory_test.tilted(n, 0.5), :'version_id'
+from generate_series(1, 10) as n;
+select memory.start_reembedding('next', '1') as next_id \gset
+insert into memory.staged_embeddings (tenant_id, memory_type, memory_id, embedding_version_id, embedding)
+select 'c', 'fact', f.id, :'next_id', memory_test.tilted(row_number() over (order by f.id)::integer, 0.8)
+from memory.facts as f where f.tenant_id = 'c';
+select results_eq(
+  $$ select round(c.similarity_floor::numeric, 6), c.pairs from memory.calibrate_similarity(target => 'building') as c $$,
+  $$ values (0.64, 45::bigint) $$,
+  'the vectors that wait for the switch are measured'
+);
+select is(
+  (select v.similarity_floor from memory.active_embedding_version() as v), 0.05::float8,
+  'the scale of the active model stays'
+);
+select memory.activate_embedding_version() \g /dev/null
+select is(
+  (select round(v.similarity_floor::numeric, 6) from memory.active_embedding_version() as v), 0.64,
+  'the new model is switched to with its own scale'
 );
 
 select * from finish();

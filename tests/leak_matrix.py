@@ -238,6 +238,7 @@ set_embedding('fact', memory_id => :fact, embedding => :vector, embedding_versio
 set_embedding('fact', memory_id => :fact, embedding => :vector, embedding_version_id => :building)
 set_embedding('rule', memory_id => :rule, embedding => :vector, text_md5 => md5(:content))
 calibrate_similarity()
+calibrate_similarity(target => 'building')
 store_fact('x', 'is', 'y', embedding => :vector); calibrate_similarity(sample_size => 10)
 start_reembedding(model => :model, version => :version)
 start_reembedding(model => :model, version => :next_version)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,8 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
-from pymem import EmbeddingEngine, InvalidArgumentError, UnavailableError
+from pymem import ConflictError, EmbeddingEngine, InvalidArgumentError, Memory, UnavailableError
+from pymem.reembedding import reembed
 from tests.conftest import Database
 
 PACKAGED = "sentence-transformers/all-MiniLM-L6-v2"
@@ -201,3 +204,184 @@ def test_a_model_of_other_dimensions_is_refused_with_what_to_do(
         pymem(*asked, "--model", str(longer), "--dimensions", "384").stdout
     )
     assert "Rex" in found[0]["content"]
+
+
+# The change of the model
+
+
+ANIMALS = ("dog", "cat", "horse", "parrot", "hamster", "goldfish")
+
+
+def remember(database: Database, pymem: Run) -> None:
+    """Store twelve facts with vectors of the packaged model."""
+    for number, animal in enumerate(ANIMALS):
+        database.query("select memory.store_fact('user', %s, %s)", f"pet {number}", f"a {animal}")
+        database.query(
+            "select memory.store_fact('user', %s, %s)", f"place {number}", f"lived in town {number}"
+        )
+    pymem("embed")
+    assert active(database) == PACKAGED
+
+
+def changed(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    [row] = json.loads(done.stdout)
+    return dict(row)
+
+
+def test_the_model_is_changed_by_one_command(database: Database, pymem: Run, other: Path) -> None:
+    remember(database, pymem)
+    named = ("--model", str(other))
+
+    done = changed(pymem("reembed", "--json", *named))
+    again = changed(pymem("reembed", "--json", *named))
+
+    assert (done["model"], done["changed"], done["embedded"]) == ("other-model", True, 12)
+    assert done["unmeasured"] is None
+    assert (again["changed"], again["embedded"]) == (False, 0)
+    row = (
+        "select model, similarity_floor, similarity_ceiling from memory.active_embedding_version()"
+    )
+    [(model, floor, ceiling)] = database.query(row)
+    assert (model, floor, ceiling) == (
+        "other-model",
+        done["similarity_floor"],
+        done["similarity_ceiling"],
+    )
+    assert (floor, ceiling) != (0.05, 0.75)
+    stale = (
+        "select count(*) from memory.facts where embedding_version_id <> %s or embedding is null"
+    )
+    assert (
+        database.value(stale, database.value("select id from memory.active_embedding_version()"))
+        == 0
+    )
+    found = pymem("search", "Which pet can fly?", "--mode", "semantic", "--json", *named)
+    assert "parrot" in json.loads(found.stdout)[0]["content"]
+    # And back, to a model whose scale is known.
+    back = changed(pymem("reembed", "--json"))
+    assert (back["model"], back["changed"], back["similarity_floor"]) == (PACKAGED, True, None)
+    assert database.query(row) == [(PACKAGED, 0.05, 0.75)]
+
+
+def test_a_change_to_a_longer_model_takes_its_first_numbers(
+    database: Database, pymem: Run, longer: Path
+) -> None:
+    remember(database, pymem)
+    named = ("--model", str(longer))
+
+    refused = pymem("reembed", *named, code=1)
+    assert "gives vectors of 768 dimensions" in refused.stderr
+    assert active(database) == PACKAGED
+
+    shown = pymem("reembed", "--dimensions", "384", *named)
+
+    assert "longer-model" in shown.stdout
+    assert "PYMEM_EMBEDDING_MODEL" in shown.stderr
+    [(dimensions, version)] = database.query(
+        "select dimensions, version from memory.active_embedding_version()"
+    )
+    assert (dimensions, version[-4:]) == (384, ":384")
+
+
+def test_a_change_of_few_memories_keeps_the_known_scale_and_says_so(
+    database: Database, pymem: Run, other: Path
+) -> None:
+    database.query("select memory.store_fact('user', 'pet', 'a dog')")
+    pymem("embed")
+
+    done = changed(pymem("reembed", "--json", "--model", str(other)))
+
+    assert (done["changed"], done["similarity_floor"]) == (True, None)
+    assert done["unmeasured"] == "only 1 memories have a vector"
+    assert active(database) == "other-model"
+
+
+def test_a_change_goes_on_where_it_was_or_is_canceled(
+    database: Database, pymem: Run, other: Path
+) -> None:
+    remember(database, pymem)
+    version = EmbeddingEngine(str(other)).version
+    start = "select memory.start_reembedding('other-model', %s)"
+    made = """
+        insert into memory.staged_embeddings
+        select tenant_id, 'fact', id, %s, embedding from memory.facts order by id limit 5
+    """
+    forget = "delete from memory.embedding_queue where memory_id in (select memory_id from memory.staged_embeddings)"
+    begun = database.value(start, version)
+    database.query(made, begun)
+    database.query(forget)
+
+    assert json.loads(pymem("reembed", "--cancel", "--json").stdout) == [{"canceled": True}]
+    assert json.loads(pymem("reembed", "--cancel", "--json").stdout) == [{"canceled": False}]
+    assert active(database) == PACKAGED
+    begun = database.value(start, version)
+    database.query(made, begun)
+    database.query(forget)
+    done = changed(pymem("reembed", "--json", "--model", str(other)))
+
+    assert (done["changed"], done["embedded"]) == (True, 7)
+
+
+@pytest.mark.anyio
+async def test_what_is_stored_during_a_change_is_embedded_too(
+    database: Database, pymem: Run, other: Path
+) -> None:
+    remember(database, pymem)
+    stored: list[int] = []
+
+    def store(embedded: int, pending: int) -> None:
+        if not stored:
+            stored.append(pending)
+            database.query("select memory.store_fact('user', 'car', 'an old estate')")
+
+    async with await Memory.connect(database.login("a")) as memory:
+        done = await reembed(memory, EmbeddingEngine(str(other)), batch_size=5, progress=store)
+
+    assert (done.changed, done.embedded) == (True, 13)
+    assert database.value("select count(*) from memory.facts where embedding is null") == 0
+
+
+@pytest.mark.anyio
+async def test_a_change_that_somebody_cancels_ends(
+    database: Database, pymem: Run, other: Path
+) -> None:
+    remember(database, pymem)
+
+    def cancel(embedded: int, pending: int) -> None:
+        database.query("select memory.cancel_reembedding()")
+
+    async with await Memory.connect(database.login("a")) as memory:
+        with pytest.raises(ConflictError, match="somebody else has canceled"):
+            await reembed(memory, EmbeddingEngine(str(other)), batch_size=5, progress=cancel)
+
+    assert active(database) == PACKAGED
+    assert database.value("select count(*) from memory.staged_embeddings") == 0
+
+
+def test_the_changer_may_go_on_as_the_worker(database: Database, other: Path) -> None:
+    database.query("select memory.store_fact('user', 'pet', 'a dog')")
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "pymem.cli", "--database-url", database.login("a")),
+            *("reembed", "--watch", "--model", str(other)),
+        ],
+        env={**os.environ, "PYMEM_NO_EMBEDDINGS": ""},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    embedded = "select count(embedding) from memory.facts"
+    for expected in (1, 2):
+        deadline = time.monotonic() + 60
+        while database.value(embedded) < expected:
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        database.query("select memory.store_fact('user', %s, 'a cat')", f"pet {expected}")
+
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+
+    assert process.returncode == 0, err
+    assert "other-model" in out
+    assert "Traceback" not in err

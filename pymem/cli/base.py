@@ -96,6 +96,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "settings": "Show the settings",
         "doctor": "Check everything, and say how to fix problems",
         "verify": "Verify the hash chain of the audit stream",
+        "reembed": "Change the embedding model",
         "reindex": "Choose the vector search method, build its indexes",
         "check-vectors": "Compare vector search with exact results",
         "calibrate": "Measure what similarities mean for the model",
@@ -120,7 +121,7 @@ _MODULES = {
     "running": ("run",),
     "serving": ("up", "down", "deploy", "mcp"),
     "tokens": ("token",),
-    "vectors": ("ingest", "embed", "reindex", "check-vectors", "calibrate"),
+    "vectors": ("ingest", "embed", "reembed", "reindex", "check-vectors", "calibrate"),
 }
 """The modules of this package whose import adds the commands."""
 

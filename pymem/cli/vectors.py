@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, get_args
 
@@ -18,11 +19,14 @@ from pymem.cli.base import (
     run,
     start_progress,
 )
+from pymem.cli.maintaining import all_tenants_option, run_per_tenant
+from pymem.display import Column
 from pymem.embedding import EmbeddingEngine, Precision
 from pymem.errors import EmbeddingError
 from pymem.ingest import ingest as ingest_file
 from pymem.memory import Memory
 from pymem.models import VectorMethod, to_json
+from pymem.reembedding import reembed as change_model
 from pymem.worker import EmbeddingWorker
 
 
@@ -109,6 +113,70 @@ def embed(options: Options, batch_size: int, watch: bool, precision: Any, json_:
     except KeyboardInterrupt:
         return
     render({"embedded": count}, json_, f"{count} embedded")
+
+
+@command()
+@model_options
+@click.option("--batch-size", type=click.IntRange(1, 10_000), default=64, show_default=True)
+@click.option("--precision", type=click.Choice(get_args(Precision)), help="As in `pymem embed`.")
+@click.option("--cancel", is_flag=True, help="Give up a change, and discard its vectors.")
+@click.option("--watch", is_flag=True, help="Then embed with this model until interrupted.")
+@all_tenants_option
+def reembed(
+    options: Options,
+    batch_size: int,
+    precision: Any,
+    cancel: bool,
+    watch: bool,
+    all_tenants: bool,
+    json_: bool,
+) -> None:
+    """Change the embedding model to that of --model: embed everything anew, then switch.
+
+    Searches use the old vectors until all new ones are there and the scale of the new model is
+    measured; then the new ones replace them at once. Interrupted, it goes on where it was when it
+    is run again.
+    """
+    if cancel:
+        run_per_tenant(options, all_tenants, _cancel, json_, "canceled")
+        return
+    if watch and all_tenants:
+        raise click.UsageError("--watch is for one tenant")
+    engine = options.require_engine(precision)
+    bar, task = start_progress("embedding", 0, "")
+    done = 0
+
+    def progress(embedded: int, pending: int) -> None:
+        nonlocal done
+        done += embedded
+        bar.update(task, completed=done, total=done + pending)
+
+    async def change(memory: Memory) -> dict[str, Any]:
+        changed = await change_model(memory, engine, batch_size=batch_size, progress=progress)
+        row: dict[str, Any] = to_json(changed)
+        scale = row.pop("scale") or {}
+        return row | {name: scale.get(name) for name in ("similarity_floor", "similarity_ceiling")}
+
+    with bar:
+        columns = ("model", "version", "changed", "embedded")
+        scale = (Column("unlike", "similarity_floor"), Column("alike", "similarity_ceiling"))
+        run_per_tenant(options, all_tenants, change, json_, *columns, *scale)
+    if not json_:
+        click.echo(
+            "Clients and workers need the same model, in --model or PYMEM_EMBEDDING_MODEL.",
+            err=True,
+        )
+    if watch:
+
+        async def work(memory: Memory) -> None:
+            await EmbeddingWorker(memory, engine, batch_size=batch_size).run_forever()
+
+        with suppress(KeyboardInterrupt):
+            run(options, work)
+
+
+async def _cancel(memory: Memory) -> dict[str, bool]:
+    return {"canceled": await memory.cancel_reembedding()}
 
 
 @command()

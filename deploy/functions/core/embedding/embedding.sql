@@ -18,7 +18,8 @@ begin
   if dimensions is distinct from 384 then
     raise exception 'vectors of % dimensions% do not fit', coalesce(dimensions::text, 'NULL'), whose
       using errcode = 'PM002',
-        hint = 'The columns hold 384 dimensions; docs/operations.md says how to change that.';
+        hint = 'Memories have vectors of 384 dimensions: take a model that gives them, or the first '
+          '384 numbers of one that is made for that (docs/operations.md).';
   end if;
 end;
 $$;
@@ -305,7 +306,8 @@ begin
       v_active.model, v_active.version,
       register_embedding_version.model, register_embedding_version.version
       using errcode = 'PM004',
-        hint = 'Embed with that model, or change the model with memory.start_reembedding.';
+        hint = 'Embed with that model, or change the model with pymem reembed or '
+          'memory.start_reembedding.';
   end if;
   return v_id;
 end;
