@@ -30,6 +30,7 @@ REQUIRED_ARGUMENTS = {
     "asks_present": frozenset(["query"]),
     "asymmetric_score": frozenset(["harmful_count", "success_count"]),
     "authenticate_token": frozenset(["token_digest"]),
+    "claim_job": frozenset(["job"]),
     "collapse_whitespace": frozenset(["content"]),
     "composite_score": frozenset(["effective_confidence", "importance", "recency", "relevance"]),
     "confidence_step": frozenset(["outcome"]),
@@ -62,6 +63,7 @@ REQUIRED_ARGUMENTS = {
     "extend_lease": frozenset(["run_id"]),
     "fact_history": frozenset(["fact_id"]),
     "fail_consolidation": frozenset(["error", "run_id"]),
+    "find_ids": frozenset(["prefix"]),
     "fold_text": frozenset(["content"]),
     "fold_words": frozenset(["words"]),
     "forget_memory": frozenset(["memory_id", "memory_type"]),
@@ -116,6 +118,7 @@ REQUIRED_ARGUMENTS = {
     "revoke_access_token": frozenset(["token_id"]),
     "revoke_approval": frozenset(["approval_id"]),
     "rrf_score": frozenset(["keyword_rank", "missing_rank", "semantic_rank"]),
+    "run_job": frozenset(["job"]),
     "search": frozenset(["query"]),
     "semantic_search": frozenset(["embedding", "memory_type"]),
     "set_embedding": frozenset(["embedding", "memory_id", "memory_type"]),
@@ -142,4 +145,4 @@ REQUIRED_ARGUMENTS = {
     "words_of": frozenset(["content"]),
     "write_memory": frozenset(["entry"]),
 }
-"""Arguments that have no default, by function: None is sent, for the function to judge."""
+"""Arguments without a default, by function: None is sent for the function to judge."""

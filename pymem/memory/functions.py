@@ -22,6 +22,7 @@ from pymem.models import (
     Contradiction,
     Direction,
     DueButler,
+    DueJob,
     EmbeddingBacklog,
     EmbeddingVersion,
     Entity,
@@ -40,12 +41,14 @@ from pymem.models import (
     FactVersion,
     FailedBatch,
     Finding,
+    FoundId,
     GuardedEntry,
     Hygiene,
     IndexProblem,
     IndexStatement,
     KeywordMatch,
     Link,
+    ListedMemory,
     ListUnsummarizedMerges,
     Login,
     MarkedRule,
@@ -121,17 +124,6 @@ class Functions(Vectors):
         Errors: 28000 no tenant.
         """
         return await self._row(Settings, "current_settings")
-
-    async def configure(self, settings: dict[str, Any]) -> Settings:
-        """Changes settings of the current tenant: an object of setting names and values; null sets
-        one back to its default, and other settings keep their values. Naming text_search_config or
-        index_rendering reindexes all texts of the tenant that are indexed differently. Returns all
-        settings.
-
-        Errors: PM002 unknown setting, value out of range, or a language or time zone unknown to the
-        server, 28000 no tenant.
-        """
-        return await self._row(Settings, "configure", settings=settings)
 
     # functions/core/base/tenants
 
@@ -784,7 +776,7 @@ class Functions(Vectors):
     ) -> list[Unembedded]:
         """Claims memories that lack a vector of a version (default: the active one) and returns the
         text to embed. They belong to this worker until the lease ends; those with the fewest
-        attempts come first.
+        attempts come first. What has been deleted meanwhile is dropped.
 
         Errors: PM001 unknown version, PM002, PM004 a retired version.
         """
@@ -854,17 +846,21 @@ class Functions(Vectors):
 
     # functions/core/embedding/calibration
 
-    async def calibrate_similarity(self, sample_size: int | None = None) -> SimilarityScale:
-        """Measures the similarity scale of the active embedding model on the tenant's own memories,
-        stores it with the embedding version, and returns it with the number of pairs compared. A
-        quarter of all pairs of facts and rules lies below the floor (of pairs with episodes, which
-        share their topics, a twentieth); the ceiling is 0.74 of the way from there to 1. For all-
+    async def calibrate_similarity(
+        self, sample_size: int | None = None, *, target: Literal["active", "building"] | None = None
+    ) -> SimilarityScale:
+        """Measures the similarity scale of the embedding model on the tenant's own memories, stores
+        it with the embedding version, and returns it with the number of pairs compared. A quarter
+        of all pairs of facts and rules lies below the floor (of pairs with episodes, which share
+        their topics, a twentieth); the ceiling is 0.74 of the way from there to 1. For all-
         MiniLM-L6-v2 this gives its own scale, 0.05 to 0.75. sample_size: memories compared with
-        each other, 10..2000.
+        each other, 10..2000. target: the "active" model, or the one whose vectors are "building".
 
         Errors: PM002, PM004 no model, or too few memories with a vector.
         """
-        return await self._row(SimilarityScale, "calibrate_similarity", sample_size=sample_size)
+        return await self._row(
+            SimilarityScale, "calibrate_similarity", sample_size=sample_size, target=target
+        )
 
     # functions/core/search/corpus
 
@@ -884,6 +880,18 @@ class Functions(Vectors):
         Errors: PM002 not at READ COMMITTED.
         """
         result: bool = await self._value("recount_corpus_statistics")
+        return result
+
+    async def reindex_texts(self, *, batch_size: int | None = None) -> int:
+        """Indexes up to batch_size texts again that a change of text_search_config or
+        index_rendering (memory.configure) has left; returns how many. Call it until it returns 0,
+        each time in a transaction of its own: searches count their references in between. The
+        embedding worker and configure of the Python client do so. Texts that others have locked are
+        left for the next call.
+
+        Errors: PM002.
+        """
+        result: int = await self._value("reindex_texts", batch_size=batch_size)
         return result
 
     # functions/core/search/search
@@ -1136,6 +1144,51 @@ class Functions(Vectors):
             as_of=as_of,
         )
 
+    # functions/core/search/list_memories
+
+    async def list_memories(
+        self,
+        *,
+        types: Sequence[str] | None = None,
+        scope: str | None = None,
+        states: Sequence[str] | None = None,
+        max_results: int | None = None,
+        as_of: datetime | None = None,
+    ) -> list[ListedMemory]:
+        """The newest memories first, without a question: up to max_results, capped at 1000.
+
+        types: only these; NULL: all. states: only these lifecycle states (expired: also what has
+        run out by as_of); NULL: what searches find, active or fading. Guarded entries are never
+        listed. entry_id: the id of an entry in its short form. scope: as in memory.semantic_search.
+        Counts no reference.
+
+        Errors: PM002.
+        """
+        return await self._rows(
+            ListedMemory,
+            "list_memories",
+            types=types,
+            scope=scope,
+            states=states,
+            max_results=max_results,
+            as_of=as_of,
+        )
+
+    async def find_ids(
+        self, prefix: str, *, kinds: Sequence[str] | None = None, max_results: int | None = None
+    ) -> list[FoundId]:
+        """The memories and entities whose id begins with prefix, 4 to 32 hexadecimal digits with or
+        without hyphens, in the order of their ids: at most max_results, capped at 1000, in any
+        state. kinds: only these of episode, fact, rule, entry and entity; NULL: all. Guarded
+        entries are never found. title: its name or the beginning of its text, at most 200
+        characters.
+
+        Errors: PM002.
+        """
+        return await self._rows(
+            FoundId, "find_ids", prefix=prefix, kinds=kinds, max_results=max_results
+        )
+
     # functions/core/search/contradictions
 
     async def list_contradictions(
@@ -1254,7 +1307,8 @@ class Functions(Vectors):
     ) -> dict[str, Any] | None:
         """Returns one memory in any state as a JSON object of all its columns except vectors.
 
-        Counts as a reference to it; the returned counters include this one. NULL for an unknown id.
+        Counts as a reference to it, unless the transaction is read-only; the returned counters
+        include this one. NULL for an unknown id.
 
         Errors: PM002, PM008 a guarded entry.
         """
@@ -2310,7 +2364,8 @@ class Functions(Vectors):
     ) -> list[ChainProblem]:
         """What contradicts the hash chain of the tenant, ordered by position: events or seals that
         were changed, removed or inserted, a chain that was cut off, rules and triggers that allow
-        writes to bypass the audit, and memories whose rows and events disagree. No rows: no
+        writes to bypass the audit, rows whose events disagree with them (memories, links, bound
+        logins, access tokens), and memories that differ from their last recorded state. No rows: no
         problems. With an anchor, a result of memory.seal_events that was kept elsewhere, this also
         detects a rebuilt chain. Events since the last seal are not covered.
 
@@ -2551,6 +2606,36 @@ class Functions(Vectors):
         result: int = await self._value(
             "summarize_entry_merge", entry_id=entry_id, summary=summary, model=model, as_of=as_of
         )
+        return result
+
+    # functions/extras/operations/jobs
+
+    async def find_due_jobs(self, *, as_of: datetime | None = None) -> list[DueJob]:
+        """The jobs of the tenant that are due, oldest first, and since when: what memory.run_job
+        would run. Notes that somebody looks, which the doctor tells (`pymem run` looks every ten
+        seconds). A job that nobody has looked for before is due at its next time.
+
+        Errors: PM002 invalid time, 28000 no tenant.
+        """
+        return await self._rows(DueJob, "find_due_jobs", as_of=as_of)
+
+    async def sign_off_runner(self) -> bool:
+        """Tells that whoever called memory.find_due_jobs will no longer do so, and so is not missed
+        by the doctor. Returns whether anybody had.
+
+        Errors: 28000 no tenant.
+        """
+        result: bool = await self._value("sign_off_runner")
+        return result
+
+    async def run_job(self, job: str, *, as_of: datetime | None = None) -> list[Any] | None:
+        """Runs a periodic job if it is due at as_of, and returns the rows of its result; the job
+        itself acts as of now. NULL: it is off, not due, or runs elsewhere. Any number of schedulers
+        may call it at once: each due time is run once, by whoever comes first.
+
+        Errors: PM001 no such job, PM002 invalid time, those of the job.
+        """
+        result: list[Any] | None = await self._value("run_job", job=job, as_of=as_of)
         return result
 
     # functions/extras/operations/diagnose

@@ -62,7 +62,8 @@ class ChainProblem:
 
     Attributes:
         problem: guard removed, event changed, event missing, seal changed, seal missing, chain cut
-            off, memory without event, memory missing or state without event.
+            off, memory without event, memory missing, state without event, row without event, row
+            missing or row changed.
         position: Position in the chain; NULL if the problem is not in the chain.
     """
 
@@ -190,6 +191,14 @@ class DueButler:
     retrying: int
     leased_until: datetime | None
     next_try_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class DueJob:
+    """A row that memory.find_due_jobs returns."""
+
+    job: str
+    due_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -443,6 +452,15 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundId:
+    """A row that memory.find_ids returns."""
+
+    kind: str
+    id: UUID
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
 class GuardedEntry:
     """A row that memory.query_memory returns."""
 
@@ -524,6 +542,27 @@ class ListUnsummarizedMerges:
     title: str
     content: str
     version: int
+
+
+@dataclass(frozen=True, slots=True)
+class ListedMemory:
+    """A memory in a list without a question.
+
+    Attributes:
+        entry_id: Id of an entry of the form mem-YYYY-MM-DD-NNN; NULL for others.
+        state: Its lifecycle state, or expired.
+        scope: Scope of a fact or rule, butler of an episode.
+    """
+
+    memory_type: str
+    id: UUID
+    entry_id: str | None
+    state: str
+    scope: str
+    subject: str | None
+    predicate: str | None
+    content: str
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

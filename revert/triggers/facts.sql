@@ -3,6 +3,7 @@
 begin;
 
 drop trigger refuse_delete on memory.facts;
+drop trigger refuse_cycle on memory.facts;
 drop trigger audit_updated on memory.facts;
 drop trigger audit_confirmed on memory.facts;
 drop trigger prepare on memory.facts;

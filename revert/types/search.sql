@@ -5,6 +5,7 @@ begin;
 drop type memory.query_token;
 drop type memory.query_condition;
 drop type memory.context_line;
+drop type memory.listed_memory;
 drop type memory.related_memory;
 drop type memory.explained_memory;
 drop type memory.fused_candidate;

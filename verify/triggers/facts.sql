@@ -3,7 +3,7 @@
 begin;
 select
   'memory.record_fact_changes()'::regprocedure;
-select 1 / (count(*) = 17)::integer
+select 1 / (count(*) = 18)::integer
 from pg_trigger as t
 where t.tgrelid = 'memory.facts'::regclass and t.tgname in (
   'audit_confirmed',
@@ -20,6 +20,7 @@ where t.tgrelid = 'memory.facts'::regclass and t.tgname in (
   'forget_embedding',
   'prepare',
   'record_changes',
+  'refuse_cycle',
   'refuse_delete',
   'refuse_truncate',
   'start_state'

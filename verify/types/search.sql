@@ -10,6 +10,7 @@ select
   'memory.fused_candidate'::regtype,
   'memory.explained_memory'::regtype,
   'memory.related_memory'::regtype,
+  'memory.listed_memory'::regtype,
   'memory.context_line'::regtype,
   'memory.query_condition'::regtype,
   'memory.query_token'::regtype;

@@ -28,6 +28,7 @@ drop function memory.check_number(text,double precision,double precision,double 
 drop function memory.refuse_number(text,double precision,double precision,double precision);
 drop function memory.check_scope(text,text);
 drop function memory.refuse_scope(text,text);
+drop function memory.check_model(text,text,integer);
 drop function memory.check_text(text,text,integer);
 drop function memory.refuse_text(text,text,integer);
 

@@ -26,6 +26,7 @@ drop function memory.end_of_text(text,integer);
 drop function memory.date_in_words(timestamp with time zone);
 drop function memory.preprocess_search_query(text);
 drop function memory.preprocess_text(text);
+drop function memory.has_invisible(text);
 drop function memory.is_blank(text);
 drop function memory.spelling_key(text);
 drop function memory.collapse_whitespace(text);

@@ -2,6 +2,6 @@
 
 begin;
 
-drop function memory.calibrate_similarity(integer);
+drop function memory.calibrate_similarity(integer,text);
 
 commit;

@@ -5,6 +5,8 @@ begin;
 drop function memory.context(text,text,integer,boolean,double precision,public.vector,uuid,boolean,timestamp with time zone);
 drop function memory.shorten_text(text,integer,text);
 drop function memory.count_room(text,text);
+drop function memory.context_name(text);
+drop function memory.context_text(text);
 drop function memory.one_line(text);
 
 commit;

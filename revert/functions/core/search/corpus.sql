@@ -2,6 +2,11 @@
 
 begin;
 
+drop function memory.query_languages(memory.settings);
+drop function memory.reindex_texts(integer);
+drop function memory.reindex_batch(memory.settings,integer);
+drop function memory.mark_for_reindexing(text,text);
+drop function memory.lock_first_statistics(text);
 drop function memory.recount_corpus_statistics();
 drop function memory.fold_corpus_statistics();
 drop function memory.lock_corpus_statistics();

@@ -2,6 +2,8 @@
 
 begin;
 
+drop function memory.refuse_cycle();
+drop function memory.comes_after(text,uuid,uuid);
 drop function memory.keep_counters();
 drop function memory.guard_entry();
 drop function memory.prepare_entry();

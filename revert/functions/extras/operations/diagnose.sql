@@ -3,6 +3,6 @@
 begin;
 
 drop function memory.diagnose(boolean,timestamp with time zone);
-drop function memory.all_checks(text);
+drop function memory.all_checks(text,timestamp with time zone);
 
 commit;

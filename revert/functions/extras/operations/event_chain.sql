@@ -3,6 +3,8 @@
 begin;
 
 drop function memory.verify_chain(bigint,bytea,integer);
+drop function memory.check_states(text);
+drop function memory.check_row_coverage(text);
 drop function memory.check_event_coverage(text);
 drop function memory.check_seals(text);
 drop function memory.check_guards();

@@ -4,6 +4,7 @@ begin;
 select
   'memory.refuse_text(text,text,integer)'::regprocedure,
   'memory.check_text(text,text,integer)'::regprocedure,
+  'memory.check_model(text,text,integer)'::regprocedure,
   'memory.refuse_scope(text,text)'::regprocedure,
   'memory.check_scope(text,text)'::regprocedure,
   'memory.refuse_number(text,double precision,double precision,double precision)'::regprocedure,

@@ -6,6 +6,7 @@ select
   'memory.collapse_whitespace(text)'::regprocedure,
   'memory.spelling_key(text)'::regprocedure,
   'memory.is_blank(text)'::regprocedure,
+  'memory.has_invisible(text)'::regprocedure,
   'memory.preprocess_text(text)'::regprocedure,
   'memory.preprocess_search_query(text)'::regprocedure,
   'memory.date_in_words(timestamp with time zone)'::regprocedure,

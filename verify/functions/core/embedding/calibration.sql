@@ -2,5 +2,5 @@
 
 begin;
 select
-  'memory.calibrate_similarity(integer)'::regprocedure;
+  'memory.calibrate_similarity(integer,text)'::regprocedure;
 rollback;

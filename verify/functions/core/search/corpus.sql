@@ -11,5 +11,10 @@ select
   'memory.corpus_sizes(text[])'::regprocedure,
   'memory.lock_corpus_statistics()'::regprocedure,
   'memory.fold_corpus_statistics()'::regprocedure,
-  'memory.recount_corpus_statistics()'::regprocedure;
+  'memory.recount_corpus_statistics()'::regprocedure,
+  'memory.lock_first_statistics(text)'::regprocedure,
+  'memory.mark_for_reindexing(text,text)'::regprocedure,
+  'memory.reindex_batch(memory.settings,integer)'::regprocedure,
+  'memory.reindex_texts(integer)'::regprocedure,
+  'memory.query_languages(memory.settings)'::regprocedure;
 rollback;

@@ -12,5 +12,7 @@ select
   'memory.render_entry(text,jsonb,jsonb)'::regprocedure,
   'memory.prepare_entry()'::regprocedure,
   'memory.guard_entry()'::regprocedure,
-  'memory.keep_counters()'::regprocedure;
+  'memory.keep_counters()'::regprocedure,
+  'memory.comes_after(text,uuid,uuid)'::regprocedure,
+  'memory.refuse_cycle()'::regprocedure;
 rollback;

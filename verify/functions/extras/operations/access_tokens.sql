@@ -2,6 +2,8 @@
 
 begin;
 select
+  'memory.access_token_digest(memory.access_tokens)'::regprocedure,
+  'memory.audit_access_token()'::regprocedure,
   'memory.create_access_token(text,text,text,interval,timestamp with time zone)'::regprocedure,
   'memory.list_access_tokens(timestamp with time zone)'::regprocedure,
   'memory.revoke_access_token(uuid,timestamp with time zone)'::regprocedure,

@@ -2,6 +2,6 @@
 
 begin;
 select
-  'memory.all_checks(text)'::regprocedure,
+  'memory.all_checks(text,timestamp with time zone)'::regprocedure,
   'memory.diagnose(boolean,timestamp with time zone)'::regprocedure;
 rollback;

@@ -8,5 +8,7 @@ select
   'memory.check_guards()'::regprocedure,
   'memory.check_seals(text)'::regprocedure,
   'memory.check_event_coverage(text)'::regprocedure,
+  'memory.check_row_coverage(text)'::regprocedure,
+  'memory.check_states(text)'::regprocedure,
   'memory.verify_chain(bigint,bytea,integer)'::regprocedure;
 rollback;
