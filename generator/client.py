@@ -294,7 +294,7 @@ def _arguments(functions: tuple[Function, ...]) -> str:
             f"    {name!r}: frozenset({sorted(required)!r}),\n"
             for name, required in _required_arguments(functions)
         )
-        + '}\n"""Arguments without a default, by function: None is sent for the function to judge."""\n'
+        + '}\n"""Arguments without a default, by function: the function judges None in them."""\n'
     )
 
 

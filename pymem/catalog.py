@@ -145,4 +145,4 @@ REQUIRED_ARGUMENTS = {
     "words_of": frozenset(["content"]),
     "write_memory": frozenset(["entry"]),
 }
-"""Arguments without a default, by function: None is sent for the function to judge."""
+"""Arguments without a default, by function: the function judges None in them."""

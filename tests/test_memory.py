@@ -754,7 +754,7 @@ def test_an_administrator_can_ask_for_the_default_settings_first(
 
 
 async def test_none_for_required_arguments_is_a_value_error_or_an_empty_answer(
-    database: Database,
+    database: conftest.Database,
 ) -> None:
     wrong = []
     async with await Memory.connect(database.login("a")) as memory:

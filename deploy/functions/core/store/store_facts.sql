@@ -56,8 +56,8 @@ create or replace function memory.as_stored(fact memory.facts)
   parallel safe
   -- noqa: disable=RF01
   return row(
-    fact.id, null, null, fact.subject, fact.predicate, fact.content, fact.importance, fact.permanence,
-    fact.scope, fact.tags, fact.entity_id, fact.object_entity_id, fact.confidence,
+    fact.id, null, null, fact.subject, fact.predicate, fact.content, fact.importance,
+    fact.permanence, fact.scope, fact.tags, fact.entity_id, fact.object_entity_id, fact.confidence,
     fact.source_butler, fact.source_episode_id, fact.metadata, null, fact.idempotency_key,
     fact.valid_from, fact.valid_to
   )::memory.fact_to_store;
