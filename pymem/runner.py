@@ -45,8 +45,8 @@ class Done:
 
     Attributes:
         tenant: The tenant; None for that of the login.
-        what: The job, or ``embedding``.
-        result: The rows that the job returned, or the number of vectors.
+        what: The job, ``reindex_texts``, or ``embedding``.
+        result: The rows that the job returned, or the number of texts or vectors.
         seconds: How long it took.
     """
 
@@ -59,8 +59,9 @@ class Done:
 class Runner:
     """Runs the jobs that are due, embeds what waits, and consolidates what is due.
 
-    Any number may run at once, and beside pg_cron: each due time of a job is run once, by whoever
-    comes first. While the database is away, it waits.
+    It also goes on with what a change of language has left to index. Any number may run at once,
+    and beside pg_cron: each due time of a job is run once, by whoever comes first. While the
+    database is away, it waits.
 
     Args:
         memory: The memory to work on, as a login with the role memory_worker; jobs may require
@@ -226,6 +227,17 @@ class Runner:
                 key = (memory.tenant_id, due.job)
                 if self._suspended.get(key, 0) < time.monotonic():
                     await self._run_job(memory, due.job)
+            await self._reindex(memory)
+
+    async def _reindex(self, memory: Memory) -> None:
+        """Go on with what a change of language has left, in batches."""
+        acting = memory.for_request(actor="schedule:reindex_texts")
+        begun, total = time.monotonic(), 0
+        while not self._stopping.is_set() and (count := await acting.reindex_texts()):
+            total += count
+        if total:
+            seconds = time.monotonic() - begun
+            self._on_done(Done(memory.tenant_id, "reindex_texts", total, seconds))
 
     async def _run_job(self, memory: Memory, job: str) -> None:
         begun = time.monotonic()

@@ -122,6 +122,27 @@ def test_all_episodes_that_have_expired_are_deleted(database: Database) -> None:
     assert database.value("select count(*) from memory.episodes") == 0
 
 
+def test_texts_that_a_change_of_language_has_left_are_indexed(database: Database) -> None:
+    url = database.login("a")
+    database.query(
+        """
+        select memory.store_episodes(
+          (select jsonb_agg(jsonb_build_object('content', 'tea ' || n, 'butler', 'home'))
+           from generate_series(1, 450) as n)
+        )
+        """
+    )
+    database.query("""select memory.configure('{"text_search_config": "german"}')""")
+    waiting = """select count(*) from memory.episodes where text_search_config <> 'german'"""
+    left = database.value(waiting)
+
+    told, _ = finish(start(url, "--once"))
+
+    assert left == 250
+    assert [event["result"] for event in told if event["what"] == "reindex_texts"] == [left]
+    assert database.value(waiting) == 0
+
+
 def test_what_waits_is_embedded(database: Database) -> None:
     url = database.login("a")
     database.query("select memory.store_fact('user', 'likes', 'tea')")
