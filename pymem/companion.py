@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import signal
 import subprocess
@@ -123,6 +122,8 @@ class Companion:
 
 
 def _take(lock: int) -> bool:
+    import fcntl  # Windows has no such module, and no embedded server
+
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -7,12 +7,9 @@ opens private home directories to everyone when run as root, and supports no set
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import importlib.metadata
-import importlib.util
 import os
-import pwd
 import shutil
 import signal
 import stat
@@ -30,6 +27,13 @@ import platformdirs
 import psycopg
 
 from pymem.errors import UnavailableError
+from pymem.postgres import packaged_programs, server_programs
+
+try:
+    import fcntl
+    import pwd
+except ImportError:  # Windows
+    fcntl = pwd = None  # type: ignore[assignment]
 
 SERVICE_USER = "pymem"
 """System user that runs the server if root starts it; PostgreSQL refuses to run as root."""
@@ -60,7 +64,7 @@ def default_folder() -> Path:
     """Return the data folder of this user's server: ``PYMEM_DATA`` or the default."""
     if folder := os.environ.get("PYMEM_DATA"):
         return Path(folder)
-    if os.geteuid() == 0:
+    if _is_root():
         # Not in root's private home directory, which the service user cannot reach.
         return Path("/var/lib/pymem")
     return platformdirs.user_data_path("pymem")
@@ -96,6 +100,12 @@ class EmbeddedServer:
         Raises:
             UnavailableError: It is not installed or did not start; the message says why.
         """
+        if fcntl is None:
+            raise UnavailableError(
+                "the embedded server runs on Linux and macOS only",
+                hint="Set PYMEM_DATABASE_URL to a PostgreSQL with pgvector; on Windows, one in WSL "
+                "or a container will do.",
+            )
         account = self._make_folders()
         with self._locked():
             if self._answers():
@@ -185,18 +195,11 @@ class EmbeddedServer:
     # The server's files
 
     def _binaries(self, account: _Account) -> Path:
-        if folder := os.environ.get("PYMEM_POSTGRES_BIN"):
-            return Path(folder)
-        spec = importlib.util.find_spec("pgserver")
-        if spec is None or not spec.submodule_search_locations:
-            raise UnavailableError(
-                "the embedded server is not installed",
-                hint='Install it: pip install "pymem-postgres[server]", or set PYMEM_DATABASE_URL '
-                "to a PostgreSQL with pgvector.",
-            )
-        package = Path(spec.submodule_search_locations[0])
-        if account.name is None:
-            return package / "pginstall" / "bin"
+        programs = server_programs()
+        packaged = packaged_programs()
+        if account.name is None or packaged is None or programs != packaged:
+            return programs
+        package = packaged.parent.parent
         # The service user may be unable to reach a package in a private home directory. Give it a
         # copy instead of opening that directory.
         version = importlib.metadata.version(_DISTRIBUTION)
@@ -315,6 +318,10 @@ class EmbeddedServer:
         raise UnavailableError(
             f"the embedded server did not {what}: {text}", hint=f"See {self._data / 'log'}."
         )
+
+
+def _is_root() -> bool:
+    return hasattr(os, "geteuid") and os.geteuid() == 0
 
 
 def _account() -> _Account:

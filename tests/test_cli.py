@@ -748,8 +748,10 @@ def test_mistakes_get_one_line_and_an_exit_code(
         assert len(done.stderr.strip().splitlines()) <= 2
 
 
-def test_without_a_server_it_says_how_to_start_one(tmp_path: Path) -> None:
-    done = command("--data", str(tmp_path), "search", "x", env={"PYMEM_DATABASE_URL": ""})
+def test_where_starting_a_server_is_forbidden_it_says_how_to(tmp_path: Path) -> None:
+    env = {"PYMEM_DATABASE_URL": "", "PYMEM_NO_START": "1"}
+
+    done = command("--data", str(tmp_path), "search", "x", env=env)
 
     assert done.returncode == 3
     assert "pymem up" in done.stderr

@@ -268,6 +268,8 @@ async def test_a_disk_that_is_nearly_full(folder: Path, monkeypatch: pytest.Monk
 
 
 def test_no_server_runs(tmp_path: Path) -> None:
-    done = doctor("--data", str(tmp_path), "doctor", code=3, env={"PYMEM_DATABASE_URL": ""})
+    env = {"PYMEM_DATABASE_URL": "", "PYMEM_NO_START": "1"}
+
+    done = doctor("--data", str(tmp_path), "doctor", code=3, env=env)
 
     assert "pymem up" in done.stderr

@@ -287,3 +287,23 @@ def test_up_starts_what_recurs_and_down_ends_it(folder: Path) -> None:
     # After a crash the number of the process may be that of another one.
     (folder / "run.pid").write_text(f"{os.getpid()}\n")
     assert pymem(folder, "down").stdout == "was not running\n"
+
+
+def test_commands_start_the_server_when_none_runs(folder: Path) -> None:
+    """Several at once, as when a host of agents starts."""
+    with ThreadPoolExecutor() as threads:
+        done = list(
+            threads.map(
+                lambda food: pymem(folder, "store", "fact", "user", "likes", food, "--json"),
+                ("tea", "figs", "rye"),
+            )
+        )
+
+    assert [each.returncode for each in done] == [0, 0, 0], done
+    assert {each.stderr for each in done} <= {
+        "",
+        "starting the embedded server; `pymem down` stops it\n",
+    }
+    found = json.loads(pymem(folder, "list", "--json").stdout)
+    assert len({json.loads(each.stdout)["id"] for each in done}) == 3
+    assert found

@@ -33,10 +33,6 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
-DATABASE = "pymem"
-LOGIN = "pymem"
-TENANT = "default"
-
 _LOAD_SECONDS = 10.0
 
 EXIT_REFUSED = 1
@@ -96,6 +92,9 @@ SECTIONS: dict[str, dict[str, str]] = {
         "settings": "Show the settings",
         "doctor": "Check everything, and say how to fix problems",
         "verify": "Verify the hash chain of the audit stream",
+        "psql": "Open psql on the memory",
+        "backup": "Write a backup, or restore one",
+        "model": "Install the embedding model, show what is used",
         "reembed": "Change the embedding model",
         "reindex": "Choose the vector search method, build its indexes",
         "check-vectors": "Compare vector search with exact results",
@@ -118,8 +117,10 @@ _MODULES = {
         *("events", "stats", "confirm", "mark", "forget", "restore", "contradictions"),
         *("entity", "entries"),
     ),
+    "models": ("model",),
     "running": ("run",),
     "serving": ("up", "down", "deploy", "mcp"),
+    "storing": ("psql", "backup"),
     "tokens": ("token",),
     "vectors": ("ingest", "embed", "reembed", "reindex", "check-vectors", "calibrate"),
 }
@@ -177,18 +178,27 @@ class Options:
         return EmbeddedServer(self.data)
 
     def url(self) -> str:
-        """Return the database to use: the one given, or else the embedded server."""
+        """Return the database to use: the one given, or else the embedded server, started.
+
+        The variable PYMEM_NO_START forbids starting it.
+        """
         if self.database_url:
             return self.database_url
+        from pymem.embedded import find_memory, start_memory
+
         server = self.server()
-        if not server.is_running():
+        url = find_memory(server)
+        if url is None and os.environ.get("PYMEM_NO_START"):
             from pymem.errors import UnavailableError
 
             raise UnavailableError(
-                "no memory is running",
+                "no memory is running, and PYMEM_NO_START forbids starting one",
                 hint="Start the embedded one with `pymem up`, or set PYMEM_DATABASE_URL.",
             )
-        return server.url(DATABASE, LOGIN)
+        if url is None:
+            click.echo("starting the embedded server; `pymem down` stops it", err=True)
+            url = start_memory(server)
+        return url
 
 
 class _Main(click.Group):
@@ -254,7 +264,7 @@ def interrupted(number: int, frame: Any) -> None:
 @click.option(
     "--database-url",
     envvar="PYMEM_DATABASE_URL",
-    help="Connection string of the database; default: the embedded server (pymem up).",
+    help="Connection string of the database; default: the embedded server, started if need be.",
 )
 @click.option(
     "--data",

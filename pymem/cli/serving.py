@@ -9,9 +9,6 @@ import click
 
 from pymem import schema
 from pymem.cli.base import (
-    DATABASE,
-    LOGIN,
-    TENANT,
     Options,
     command,
     main,
@@ -22,11 +19,10 @@ from pymem.cli.base import (
 from pymem.companion import Companion
 from pymem.database import Request
 from pymem.diagnosis import examine_engine
+from pymem.embedded import LOGIN_ROLES, TENANT, start_memory
 from pymem.errors import InvalidArgumentError
 from pymem.memory import Memory
 from pymem.models import Finding
-
-LOGIN_ROLES = ("memory_writer", "memory_worker", "memory_reader", "memory_admin")
 
 
 @command()
@@ -40,11 +36,7 @@ def up(options: Options, with_run: bool, json_: bool) -> None:
     It is the connection string of an ordinary login bound to the tenant "default".
     """
     server = options.server()
-    server.start()
-    schema.create_database(server.url(), DATABASE)
-    schema.deploy(server.url(DATABASE))
-    schema.create_login(server.url(DATABASE), LOGIN, TENANT, LOGIN_ROLES)
-    url = server.url(DATABASE, LOGIN)
+    url = start_memory(server)
     engine = _try_engine(options, url)
     runner = Companion(server.folder).start(_model_of(options)) if with_run else None
     if runner is not None:

