@@ -28,6 +28,7 @@ from generator.database import deployed_schema  # noqa: E402
 from generator.invisible import write_invisible  # noqa: E402
 from generator.pages import write_page  # noqa: E402
 from generator.settings import write_config  # noqa: E402
+from generator.sync import write_sync  # noqa: E402
 
 
 def main() -> int:
@@ -41,6 +42,7 @@ def main() -> int:
     with deployed_schema(ROOT) as (connection, deployed):
         catalog = read_catalog(connection, deployed.origin)
     files = {**deployed.scripts, **write_client(catalog, ROOT), **write_config(catalog)}
+    files |= write_sync(ROOT, files)
     files |= {page: write_page((ROOT / page).read_text(), catalog) for page in PAGES}
     stale += [path for path, text in files.items() if _renew(path, text, check=check)]
     if not (stale and check):

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
         TenantDeniedError,
         UnavailableError,
     )
-    from pymem.memory import Memory
+    from pymem.memory import Memory, SyncMemory
     from pymem.models import (
         Cleanup,
         Contradiction,
@@ -133,6 +133,7 @@ __all__ = [
     "StoredLink",
     "StoredMessage",
     "Sweep",
+    "SyncMemory",
     "Tenant",
     "TenantDeniedError",
     "TenantSweep",
@@ -192,7 +193,7 @@ _MODULES = {
         "TenantDeniedError",
         "UnavailableError",
     ),
-    "pymem.memory": ("Memory",),
+    "pymem.memory": ("Memory", "SyncMemory"),
     "pymem.models": (
         "Cleanup",
         "Contradiction",

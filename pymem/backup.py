@@ -30,7 +30,7 @@ def without_password(url: str) -> tuple[str, dict[str, str]]:
     env = dict(os.environ)
     if password:
         env["PGPASSWORD"] = str(password)
-    return make_conninfo(**parts), env
+    return make_conninfo("", **parts), env
 
 
 def server_major(url: str) -> int:
@@ -135,7 +135,7 @@ def _connect(url: str) -> Iterator[psycopg.Connection[Any]]:
 
 
 def _execute(connection: psycopg.Connection[Any], statement: str, *names: str) -> None:
-    connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))  # type: ignore[arg-type]
+    connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
 
 
 def _move(connection: psycopg.Connection[Any], name: str, new: str) -> None:

@@ -55,8 +55,8 @@ def server_programs() -> Path:
     Raises:
         UnavailableError: There are none; the hint says what to install.
     """
-    if folder := os.environ.get("PYMEM_POSTGRES_BIN"):
-        return Path(folder)
+    if named := os.environ.get("PYMEM_POSTGRES_BIN"):
+        return Path(named)
     if packaged := packaged_programs():
         return packaged
     without = None

@@ -2,6 +2,7 @@
 
 from pymem.memory.client import Memory
 from pymem.memory.conversations import Extraction
+from pymem.memory.sync import SyncMemory
 from pymem.memory.vectors import Embedding
 
-__all__ = ["Embedding", "Extraction", "Memory"]
+__all__ = ["Embedding", "Extraction", "Memory", "SyncMemory"]
