@@ -41,16 +41,57 @@ def read_connection_string(text: str, *, name: str = "the database URL") -> dict
     return parameters
 
 
-def check_connection_string(text: str) -> str:
-    """Return a connection string that can be read; see read_connection_string.
+PREPARE_THRESHOLD = 5
+"""How often a statement is made before the server prepares it, as in psycopg."""
+
+# As an option of a URL, or in a list of key=value.
+_PREPARE = re.compile(
+    r"(?<=[?&])prepare_threshold=(?P<url>[^&]*)&?"
+    r"|(?<!\S)prepare_threshold\s*=\s*(?P<key>\S+)\s*"
+)
+
+
+def take_settings(text: str, *, name: str = "the database URL") -> tuple[str, dict[str, Any]]:
+    """Return a connection string for libpq, and what it says beyond that, for psycopg.
+
+    Args:
+        text: As in read_connection_string, possibly with ``prepare_threshold=N`` or ``none``.
+        name: What the error calls it.
+
+    Returns:
+        The string without that, and the arguments of ``psycopg.connect``.
+
+    Raises:
+        InvalidArgumentError: It is no number and not none.
+    """
+    settings: dict[str, Any] = {}
+    for found in _PREPARE.finditer(text):
+        value = found["url"] or found["key"] or ""
+        if not re.fullmatch("none|[0-9]{1,6}", value, re.ASCII):
+            raise InvalidArgumentError(
+                f"{name} has a prepare_threshold that is no number and not none",
+                hint="Write prepare_threshold=none for a pooler without prepared statements.",
+            )
+        settings["prepare_threshold"] = None if value == "none" else int(value)
+    return _PREPARE.sub("", text).rstrip("?&") if settings else text, settings
+
+
+def split_connection_string(text: str) -> tuple[str, dict[str, Any]]:
+    """Return what take_settings returns, once the string can be read.
 
     Raises:
         UnavailableError: It cannot; the address of a database that is away may be wrong, too.
     """
     try:
-        read_connection_string(text)
+        bare, settings = take_settings(text)
+        read_connection_string(bare)
     except InvalidArgumentError as error:
         raise UnavailableError(
             f"the database cannot be reached: {error.message}", hint=error.hint
         ) from None
-    return text
+    return bare, settings
+
+
+def check_connection_string(text: str) -> str:
+    """Return a connection string for libpq; see split_connection_string."""
+    return split_connection_string(text)[0]

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import functools
 import json
-import os
 import random
 import warnings
 import weakref
@@ -20,14 +19,13 @@ import psycopg
 from pgvector import Vector
 from pgvector.psycopg import register_vector_async
 from psycopg import sql
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import ConnStatus
 from psycopg.rows import AsyncRowFactory, args_row, scalar_row
 from psycopg.types.json import Jsonb, set_json_loads
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from pymem.catalog import JSON_ARGUMENTS, REQUIRED_ARGUMENTS, VECTOR_ARGUMENTS
-from pymem.connections import check_connection_string
+from pymem.connections import PREPARE_THRESHOLD, split_connection_string
 from pymem.errors import (
     RETRYABLE,
     InvalidArgumentError,
@@ -76,6 +74,12 @@ class Database:
         role: Database role to assume. Only its privileges apply; actor and tenant stay those of the
             login.
         read_only: Whether transactions are read-only and do not even count references.
+        prepare_threshold: How often a statement is made before the server prepares it; None: never,
+            for poolers that do not keep prepared statements. The connection string may say so, too:
+            ``prepare_threshold=none``.
+
+    Nothing is kept in a session between two calls, so a pooler may give each transaction another
+    one: the request, the role and that a transaction is read-only are set within it.
     """
 
     def __init__(
@@ -88,8 +92,10 @@ class Database:
         reach_timeout: float | None = None,
         role: str | None = None,
         read_only: bool = False,
+        prepare_threshold: int | None = PREPARE_THRESHOLD,
     ) -> None:
-        self.url = _with_settings(url, role, read_only)
+        self.url, settings = split_connection_string(url)
+        settings = {"prepare_threshold": prepare_threshold, **settings}
         self.read_only = read_only
         self._role = role
         self._timeout = timeout
@@ -104,17 +110,21 @@ class Database:
             # Afterwards the next call reconnects at once instead of waiting for the backoff.
             reconnect_timeout=self._reach_timeout,
             open=False,
-            kwargs={"autocommit": True},
+            kwargs={"autocommit": True, **settings},
             configure=self._configure,
             check=_check,
             name="pymem",
             connection_class=self._connection_class(),
         )
+        self._settings = settings
         self._guard: asyncio.Task[None] | None = None
 
     async def _configure(self, connection: psycopg.AsyncConnection[Any]) -> None:
         try:
-            await _configure(connection, role=self._role)
+            await _configure(connection)
+            if self.read_only:
+                # Each transaction begins as one that is read-only.
+                await connection.set_read_only(True)
         except psycopg.Error as error:
             self._failure = error
             raise
@@ -162,9 +172,14 @@ class Database:
             return self
         try:
             # The pool retries in the background; a probe connection reports the reason.
-            probe = await psycopg.AsyncConnection.connect(self.url, autocommit=True)
+            probe = await psycopg.AsyncConnection.connect(
+                self.url, autocommit=True, **self._settings
+            )
             try:
                 await self._configure(probe)
+                if self._role is not None:
+                    async with probe.transaction():
+                        await self._assume_role(probe)
             finally:
                 await probe.close()
             self._stop_with_loop()
@@ -220,6 +235,7 @@ class Database:
         async def run(connection: psycopg.AsyncConnection[Any]) -> list[Any]:
             cursor = connection.cursor(row_factory=scalar_row)
             async with connection.transaction():
+                await self._assume_role(connection)
                 await cursor.executemany(query, sets, returning=True)
             found = await cursor.fetchall()
             while cursor.nextset():
@@ -247,10 +263,24 @@ class Database:
     ) -> list[Any]:
         async def run(connection: psycopg.AsyncConnection[Any]) -> list[Any]:
             cursor = connection.cursor(row_factory=row_factory, binary=True)
-            await cursor.execute(query, {**parameters, **_request_parameters(request)})
+            given = {**parameters, **_request_parameters(request)}
+            if self._role is None and not self.read_only:
+                await cursor.execute(query, given)
+            else:
+                # In one round trip.
+                async with connection.pipeline(), connection.transaction():
+                    await self._assume_role(connection)
+                    await cursor.execute(query, given)
             return await cursor.fetchall()
 
         return await self._retried(run)
+
+    async def _assume_role(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        """Set the role until the end of the transaction; a pooler may drop start-up options."""
+        if self._role is not None:
+            await connection.execute(
+                sql.SQL("set local role {}").format(sql.Identifier(self._role))
+            )
 
     async def _retried(
         self, run: Callable[[psycopg.AsyncConnection[Any]], Awaitable[list[Any]]]
@@ -301,31 +331,8 @@ def _cancel(loop: asyncio.AbstractEventLoop, task: asyncio.Task[None]) -> None:
         loop.call_soon_threadsafe(task.cancel)
 
 
-def _with_settings(url: str, role: str | None, read_only: bool) -> str:
-    """Return a connection string whose sessions start with a role or read-only.
-
-    As connection options, they are also the values that RESET ROLE restores. Raises
-    UnavailableError for a string that cannot be read.
-    """
-    check_connection_string(url)
-    if role is None and not read_only:
-        return url
-    given = conninfo_to_dict(url).get("options", os.environ.get("PGOPTIONS"))
-    options = [
-        *([] if given is None else [str(given)]),
-        *([] if role is None else [f"-c role={role}"]),
-        *(["-c default_transaction_read_only=on"] if read_only else []),
-    ]
-    return make_conninfo(url, options=" ".join(options))
-
-
-async def _configure(connection: psycopg.AsyncConnection[Any], *, role: str | None = None) -> None:
+async def _configure(connection: psycopg.AsyncConnection[Any]) -> None:
     """Set up a new connection for the type vector and for fast JSON."""
-    if role is not None:
-        # A pooler in between may drop the options, and with them the role's restrictions.
-        cursor = await connection.execute("select current_user")
-        if await cursor.fetchone() != (role,):
-            raise psycopg.OperationalError(f"the connection does not act as {role}")
     try:
         await register_vector_async(connection)
     except psycopg.ProgrammingError as error:

@@ -24,7 +24,6 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from pymem import EmbeddingEngine, Memory, TenantDeniedError
-from pymem.database import _configure
 from pymem.errors import PymemError
 from pymem.mcp_server.http import Listener
 from pymem.mcp_server.roles import ROLES, role_of
@@ -710,13 +709,6 @@ async def test_a_reader_searches_by_meaning(database: Database, engine: Embeddin
         [found] = await read.search("Which animal lives with them?")
         assert found.similarity is not None
         assert found.keyword_rank is None
-
-
-async def test_a_connection_that_lost_its_role_on_the_way_is_not_used(database: Database) -> None:
-    # As behind a pooler that drops the options of a connection.
-    async with await psycopg.AsyncConnection.connect(database.login(None)) as connection:
-        with pytest.raises(psycopg.OperationalError, match="does not act as memory_reader"):
-            await _configure(connection, role="memory_reader")
 
 
 async def test_a_login_without_a_role_serves_what_the_others_allow(

@@ -53,7 +53,10 @@ ARGUMENTS: dict[tuple[str, ...], list[str]] = {
 SHOWN = {"search", "recall", "get", "related", "history", "query", "events"}
 """Commands that have shown escape sequences; here they show the text."""
 
-LEFT_OUT = {("up",), ("down",), ("deploy",), ("mcp",), ("entries", "edit"), ("entries", "sync")}
+LEFT_OUT = {
+    *(("up",), ("down",), ("run",), ("deploy",), ("mcp",), ("psql",)),
+    *(("entries", "edit"), ("entries", "sync")),
+}
 """They start servers and editors, or never end."""
 
 
@@ -61,7 +64,11 @@ def leaves(
     group: click.Command = main, path: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     if isinstance(group, click.Group):
-        for name, each in group.commands.items():
+        context = click.Context(group)
+        for name in group.list_commands(context):
+            # Commands are imported when they are asked for.
+            each = group.get_command(context, name)
+            assert each is not None
             yield from leaves(each, (*path, name))
     elif path not in LEFT_OUT:
         yield path, group

@@ -10,7 +10,11 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 
 from pymem.config import MemoryModuleConfig
-from pymem.connections import read_connection_string
+from pymem.connections import (
+    check_connection_string,
+    read_connection_string,
+    take_settings,
+)
 from pymem.errors import DatabaseError, InvalidArgumentError, TenantDeniedError, translate
 from pymem.memory import Memory
 from pymem.models import Settings, to_json
@@ -53,10 +57,11 @@ def connection_string(db: Any, config: MemoryModuleConfig) -> str:
         InvalidArgumentError: Neither names a database.
     """
     parameters: dict[str, Any]
+    settings: dict[str, Any] = {}
     if config.database_url is not None:
-        parameters = read_connection_string(
-            config.database_url.get_secret_value(), name="modules.memory.database_url"
-        )
+        name = "modules.memory.database_url"
+        bare, settings = take_settings(config.database_url.get_secret_value(), name=name)
+        parameters = read_connection_string(bare, name=name)
     else:
         parameters = {
             parameter: value
@@ -68,7 +73,8 @@ def connection_string(db: Any, config: MemoryModuleConfig) -> str:
                 "the host's database object has no connection parameters",
                 hint="Set database_url under [modules.memory].",
             )
-    return make_conninfo("", **{**_DEFAULTS, **parameters})
+    made = make_conninfo("", **{**_DEFAULTS, **parameters})
+    return " ".join([made, *(f"{name}={str(value).lower()}" for name, value in settings.items())])
 
 
 def check_schema(url: str) -> None:
@@ -80,7 +86,7 @@ def check_schema(url: str) -> None:
         DatabaseError: The schema memory does not exist.
     """
     try:
-        with psycopg.connect(url, autocommit=True) as connection:
+        with psycopg.connect(check_connection_string(url), autocommit=True) as connection:
             version = deployed_version(connection)
             database, login = connection.info.dbname, connection.info.user
     except psycopg.Error as error:
