@@ -16,6 +16,7 @@ demo: .build/environment ## the whole story in a minute, on an embedded server
 test: .build/environment ## all tests: pgTAP and pytest
 	scripts/system-packages
 	scripts/distribution-server
+	scripts/poolers
 	$(python) -m pytest $(TESTS)
 
 lint: .build/environment ## ruff, mypy, sqlfluff, and whether generated files are up to date
