@@ -53,8 +53,10 @@ def write_sync(root: Path, written: Mapping[str, str]) -> dict[str, str]:
     }
     imports = [
         "from __future__ import annotations",
+        "from typing import TYPE_CHECKING",
         "from pymem.memory.blocking import Blocking",
-        *sorted({origins[name] for name in named if name in origins}),
+        "if TYPE_CHECKING:",
+        *sorted({f"    {origins[name]}" for name in named if name in origins}),
     ]
     head = f'{HEAD}\n"""The client for code without an event loop."""\n\n'
     return {TARGET: formatted(TARGET, head + "\n".join(imports) + _CLASS + text)}

@@ -50,7 +50,8 @@ if TYPE_CHECKING:
         TenantDeniedError,
         UnavailableError,
     )
-    from pymem.memory import Memory, SyncMemory
+    from pymem.memory import Memory
+    from pymem.memory.sync import SyncMemory
     from pymem.models import (
         Cleanup,
         Contradiction,
@@ -193,7 +194,8 @@ _MODULES = {
         "TenantDeniedError",
         "UnavailableError",
     ),
-    "pymem.memory": ("Memory", "SyncMemory"),
+    "pymem.memory": ("Memory",),
+    "pymem.memory.sync": ("SyncMemory",),
     "pymem.models": (
         "Cleanup",
         "Contradiction",

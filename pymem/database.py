@@ -111,7 +111,7 @@ class Database:
             reconnect_timeout=self._reach_timeout,
             open=False,
             kwargs={"autocommit": True, **settings},
-            configure=self._configure,
+            configure=self._configured(),
             check=_check,
             name="pymem",
             connection_class=self._connection_class(),
@@ -119,20 +119,31 @@ class Database:
         self._settings = settings
         self._guard: asyncio.Task[None] | None = None
 
-    async def _configure(self, connection: psycopg.AsyncConnection[Any]) -> None:
-        try:
-            await _configure(connection)
-            if self.read_only:
-                # Each transaction begins as one that is read-only.
-                await connection.set_read_only(True)
-        except psycopg.Error as error:
-            self._failure = error
-            raise
-        self._failure = None
+    def _configured(self) -> Callable[[psycopg.AsyncConnection[Any]], Awaitable[None]]:
+        """Return a function that sets up a new connection, and keeps why it failed."""
+        # The pool, which this object owns, must not keep it from being dropped.
+        owner = weakref.ref(self)
+        read_only = self.read_only
+
+        def keep(failure: psycopg.Error | None) -> None:
+            if (database := owner()) is not None:
+                database._failure = failure
+
+        async def configure(connection: psycopg.AsyncConnection[Any]) -> None:
+            try:
+                await _configure(connection)
+                if read_only:
+                    # Each transaction begins as one that is read-only.
+                    await connection.set_read_only(True)
+            except psycopg.Error as error:
+                keep(error)
+                raise
+            keep(None)
+
+        return configure
 
     def _connection_class(self) -> type[psycopg.AsyncConnection[Any]]:
         """Return a class whose failures to connect are kept: the pool only logs them."""
-        # The pool, which this object owns, must not keep it from being dropped.
         owner = weakref.ref(self)
 
         class Connection(psycopg.AsyncConnection[Any]):
@@ -176,7 +187,7 @@ class Database:
                 self.url, autocommit=True, **self._settings
             )
             try:
-                await self._configure(probe)
+                await self._configured()(probe)
                 if self._role is not None:
                     async with probe.transaction():
                         await self._assume_role(probe)

@@ -2,7 +2,6 @@
 
 from pymem.memory.client import Memory
 from pymem.memory.conversations import Extraction
-from pymem.memory.sync import SyncMemory
 from pymem.memory.vectors import Embedding
 
-__all__ = ["Embedding", "Extraction", "Memory", "SyncMemory"]
+__all__ = ["Embedding", "Extraction", "Memory"]

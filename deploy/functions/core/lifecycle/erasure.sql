@@ -90,6 +90,17 @@ comment on function memory.readings_of(text) is
 'left out and as spaces, and with the escapes of JSON strings, which a text may quote, as they are '
 'and decoded, level by level. Empty for NULL.';
 
+create or replace function memory.text_boundary()
+  returns text
+  language sql
+  immutable
+  parallel safe
+  return ' x0boundary0x ';
+
+comment on function memory.text_boundary() is
+'A word between texts that are searched together (memory.readings_of leaves no punctuation), so '
+'that no name is found half in one and half in the next.';
+
 create or replace function memory.mentions_any(
   body text,
   names text[]
@@ -180,7 +191,9 @@ create or replace function memory.is_key_of(
   parallel safe
   -- noqa: disable=RF01,LT06
   return key.anchor like 'entity:%' and substr(key.anchor, 8)::uuid = any (entity_ids)
-    or memory.mentions_any(concat_ws(' | ', key.anchor, key.predicate, key.scope), names)
+    or memory.mentions_any(
+      concat_ws(memory.text_boundary(), key.anchor, key.predicate, key.scope), names
+    )
     and (
       mentions
       or key.anchor like 'subject:%' and memory.readings_of(substr(key.anchor, 9)) && names
@@ -225,7 +238,7 @@ as $$
     -- Words of the schema that other columns, tables or functions restrict.
     and a.attname not in (
       'tenant_id', 'memory_type', 'entity_type', 'event_type', 'permanence', 'lifecycle_state',
-      'text_search_config', 'entry_id'
+      'text_search_config', 'former_languages', 'entry_id', 'job'
     )
     -- Who did what is not content.
     and (c.relname, a.attname) not in (
@@ -254,7 +267,7 @@ declare
 begin
   execute format(
     'select array(select t.id from memory.%I as t '
-    'where t.tenant_id = $1 and memory.mentions_any(concat_ws('' | '', %s), $2))',
+    'where t.tenant_id = $1 and memory.mentions_any(concat_ws(memory.text_boundary(), %s), $2))',
     list_mentions.table_name,
     (
       select string_agg(format('t.%I', c.column_name), ', ' order by c.column_name)
@@ -291,7 +304,9 @@ begin
     when 'object' then
       select coalesce(jsonb_object_agg(e.key, e.value), '{}'::jsonb) into v_kept
       from jsonb_each(value) as e
-      where not memory.mentions_any(to_jsonb(e.key)::text || ' | ' || e.value::text, names);
+      where not memory.mentions_any(
+        to_jsonb(e.key)::text || memory.text_boundary() || e.value::text, names
+      );
     when 'array' then
       select coalesce(jsonb_agg(e.value order by e.place), '[]'::jsonb) into v_kept
       from jsonb_array_elements(value) with ordinality as e (value, place)
@@ -411,7 +426,7 @@ begin
       and s.memory_id = r.memory_id and s.known_from = r.known_from
   where h.tenant_id = redact_history.tenant_id and h.memory_type = r.memory_type
     and h.memory_id = r.memory_id and h.known_to = r.known_from;
-  return cardinality(v_ids);
+  return cardinality(v_ids)::bigint;
 end;
 $$;
 
@@ -429,7 +444,7 @@ create or replace function memory.mentions_in_proposal(
   parallel safe
   return memory.mentions_any(
     concat_ws(
-      ' | ', proposal.item::text, proposal.key, proposal.content, proposal.reason,
+      memory.text_boundary(), proposal.item::text, proposal.key, proposal.content, proposal.reason,
       proposal.quotes::text, proposal.outcome
     ),
     names
@@ -587,7 +602,9 @@ begin
       select r.id
       from memory.consolidation_runs as r
       where r.tenant_id = v_tenant_id
-        and memory.mentions_any(concat_ws(' | ', r.butler, r.prompt_version, r.model), v_names)
+        and memory.mentions_any(
+          concat_ws(memory.text_boundary(), r.butler, r.prompt_version, r.model), v_names
+        )
     );
   end if;
   -- The embedding of a turn also covers the end of the previous turn.

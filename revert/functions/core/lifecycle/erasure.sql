@@ -15,6 +15,7 @@ drop function memory.text_columns();
 drop function memory.is_key_of(memory.fact_keys,text[],uuid[],boolean);
 drop function memory.names_of_subject(text,text);
 drop function memory.mentions_any(text,text[]);
+drop function memory.text_boundary();
 drop function memory.readings_of(text);
 drop function memory.unescape_text(text);
 

@@ -4,6 +4,7 @@ begin;
 select
   'memory.unescape_text(text)'::regprocedure,
   'memory.readings_of(text)'::regprocedure,
+  'memory.text_boundary()'::regprocedure,
   'memory.mentions_any(text,text[])'::regprocedure,
   'memory.names_of_subject(text,text)'::regprocedure,
   'memory.is_key_of(memory.fact_keys,text[],uuid[],boolean)'::regprocedure,
