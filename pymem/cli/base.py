@@ -246,7 +246,7 @@ class _Main(click.Group):
             code = EXIT_UNAVAILABLE if isinstance(error, UnavailableError) else EXIT_REFUSED
             ctx.exit(code)
         finally:
-            if signal.getsignal(signal.SIGINT) is interrupted:
+            if ctx.meta.get(_HANDLES_INTERRUPTS):
                 signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
@@ -254,9 +254,8 @@ def _package_path() -> list[str]:
     return [str(Path(__file__).parent)]
 
 
-def interrupted(number: int, frame: Any) -> None:
-    """Handle SIGINT as Python does; that it is this function says that `start` began."""
-    signal.default_int_handler(number, frame)
+_HANDLES_INTERRUPTS = "pymem.handles_interrupts"
+"""Whether the main command, rather than who called it, made SIGINT a KeyboardInterrupt."""
 
 
 @click.group(cls=_Main, context_settings={"help_option_names": ["-h", "--help"]})
@@ -297,7 +296,9 @@ def main(ctx: click.Context, /, *, verbose: bool, **options: Any) -> None:
     unreachable, 130 interrupted.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
-        signal.signal(signal.SIGINT, interrupted)
+        # Not a handler of our own: with this one asyncio cancels what it runs.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        ctx.meta[_HANDLES_INTERRUPTS] = True
     handler = logging.StreamHandler()
     handler.setFormatter(LineFormatter("%(levelname)s: %(message)s"))
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])

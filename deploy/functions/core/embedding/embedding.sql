@@ -166,6 +166,29 @@ comment on function memory.check_embedding_version(uuid) is
 'Returns the id of the active embedding version and rejects a given id (NULL: not checked) that '
 'differs. Errors: PM004 another version is active or none is registered.';
 
+create or replace function memory.lock_embedding_versions(
+  tenant_id text,
+  statuses text[] default '{building}'
+)
+  returns void
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform from memory.embedding_versions as v
+  where v.tenant_id = lock_embedding_versions.tenant_id and v.status = any (statuses)
+  order by v.id
+  for key share;
+end;
+$$;
+
+comment on function memory.lock_embedding_versions(text, text[]) is
+'Lets the end of a change of the embedding model wait for this transaction. Whoever stores, '
+'rewrites or deletes memories calls it before locking any: a switch locks the versions first and '
+'the memories afterwards, too.';
+
 create or replace function memory.lock_embedding_version(
   tenant_id text,
   embedding vector,
@@ -181,9 +204,11 @@ declare
   v_active_id uuid;
 begin
   if embedding is null then
+    perform memory.lock_embedding_versions(tenant_id);
     return null;
   end if;
   perform memory.check_embedding(embedding);
+  perform memory.lock_embedding_versions(tenant_id, '{active,building}');
   -- Waits for a running switch, then finds no row, because the status of this version has changed;
   -- the second attempt sees the new version.
   for i in 1 .. 2 loop

@@ -75,6 +75,8 @@ begin
       for update skip locked
     );
 
+  perform memory.lock_embedding_versions(v_tenant_id);
+
   -- Skips locked rows: an episode that a fact is being drawn from is left for the next run.
   select coalesce(array_agg(x.id), '{}') into v_expired
   from (

@@ -79,6 +79,7 @@ begin
   end if;
   perform memory.check_after_creation(v_tenant_id, 'entry', v_id, as_of);
   if permanent then
+    perform memory.lock_embedding_versions(v_tenant_id);
     delete from memory.entries as e where e.tenant_id = v_tenant_id and e.id = v_id;
   else
     perform memory.hide_memory(v_tenant_id, 'entry', v_id, as_of);
@@ -166,10 +167,13 @@ begin
   end if;
   v_by := case when by_entry is not null then memory.require_entry(v_tenant_id, by_entry) end;
 
+  perform from memory.entries as e
+  where e.tenant_id = v_tenant_id and e.id in (v_id, v_by)
+  order by e.id
+  for no key update;
   select e.* into v_entry
   from memory.entries as e
-  where e.tenant_id = v_tenant_id and e.id = v_id
-  for no key update;
+  where e.tenant_id = v_tenant_id and e.id = v_id;
   perform memory.check_unguarded(v_entry);
   perform memory.check_after_creation(v_tenant_id, 'entry', v_id, as_of);
   perform memory.check_present(v_entry);
@@ -398,6 +402,7 @@ begin
     get diagnostics changed = row_count;
     return next;
 
+    perform memory.lock_embedding_versions(v_tenant_id);
     with due as (
       select e.id
       from memory.entries as e

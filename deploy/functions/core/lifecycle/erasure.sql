@@ -472,6 +472,7 @@ declare
   v_tenant_id text := memory.current_tenant();
   v_names text[];
   v_entities uuid[];
+  v_touched uuid[];
   v_locked uuid[] := '{}'::uuid[];
   v_keys memory.fact_keys[];
   v_about uuid[]; -- facts about the subject, without those that only mention it
@@ -497,6 +498,7 @@ begin
     where r.tenant_id = v_tenant_id
       and (r.answer is not null or r.errors <> '[]' or r.status = 'proposed')
     order by r.id for update;
+    perform memory.lock_embedding_versions(v_tenant_id);
   end if;
   loop
     v_names := memory.names_of_subject(v_tenant_id, erase_subject.subject);
@@ -518,11 +520,22 @@ begin
       )
       select t.id from meant as t order by t.id
     );
-    exit when erase_subject.dry_run or v_entities <@ v_locked;
+    exit when erase_subject.dry_run;
+    -- And those that are cleared of mentions.
+    v_touched := v_entities || array(
+      select e.id
+      from memory.entities as e
+      where e.tenant_id = v_tenant_id and erase_subject.mentions
+        and (
+          memory.mentions_any(e.metadata::text, v_names)
+          or memory.mentions_any(e.aliases::text, v_names)
+        )
+    );
+    exit when v_touched <@ v_locked;
     -- Whoever stores about an entity locks it, too. Its names may have changed meanwhile.
     perform from memory.entities as e
-    where e.tenant_id = v_tenant_id and e.id = any (v_entities) order by e.id for update;
-    v_locked := v_locked || v_entities;
+    where e.tenant_id = v_tenant_id and e.id = any (v_touched) order by e.id for update;
+    v_locked := v_locked || v_touched;
   end loop;
   if not erase_subject.dry_run then
     perform from memory.fact_keys as k

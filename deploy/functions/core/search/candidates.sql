@@ -101,6 +101,7 @@ begin
       limit 64
     )
   end;
+  v_query.languages := cardinality(v_languages);
   v_query.any_terms := memory.hash_terms(settings.tenant_id, v_query.lexemes);
   if keyword_match = 'all' then
     if v_plain then

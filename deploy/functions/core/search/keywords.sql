@@ -166,6 +166,9 @@ declare
   v_k1 float8 := settings.bm25_k1;
   v_b float8 := settings.bm25_b;
   v_words integer := cardinality(v_terms);
+  -- While texts are indexed again in another language, a lexeme is rare that is that of a frequent
+  -- word in the language of few texts: then all lexemes count alike, one for each word.
+  v_languages float8 := words.languages;
   -- For each type in turn: its frequent words, as memory.frequent_words returns them; what these
   -- add to the highest possible score; and where its keys begin and end among all keys.
   v_shares float8[] := array[]::float8[];
@@ -240,9 +243,12 @@ begin
     select
       o.*,
       c.documents as all_documents,
-      memory.inverse_document_frequency(
-        c.documents, coalesce((c.documents * o.share)::bigint, o.documents)
-      ) as weight,
+      case
+        when v_languages > 1 then 1.0
+        else memory.inverse_document_frequency(
+          c.documents, coalesce((c.documents * o.share)::bigint, o.documents)
+        )
+      end as weight,
       memory.saturate_frequency(o.frequency, o.terms / c.average_terms, v_k1, v_b) as saturation
     from occurrences as o
     join unnest(corpus) with ordinality as c (type, documents, average_terms, position)
@@ -254,7 +260,7 @@ begin
   possible as (
     select
       w.*,
-      (v_k1 + 1) * (
+      (v_k1 + 1) * case when v_languages > 1 then v_words / v_languages else (
         v_extra[w.type_position]
         + coalesce(
           sum(w.weight / w.documents) filter (where w.share is null)
@@ -268,12 +274,12 @@ begin
             0
           )
         ) * memory.inverse_document_frequency(w.all_documents, 0)
-      ) as possible
+      ) end as possible
     from weighed as w
   )
   select
     v_memory_types[p.type_position], p.id, p.created_at, sum(p.weight * p.saturation),
-    sum(p.weight * p.saturation) / max(p.possible)
+    least(1.0, sum(p.weight * p.saturation) / max(p.possible))
   from possible as p
   where p.is_eligible
   group by p.type_position, p.id, p.created_at;

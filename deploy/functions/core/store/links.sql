@@ -13,13 +13,25 @@ as $$
 declare
   v_end record;
 begin
-  select e.memory_type, e.memory_id into v_end
-  from new_rows as n
-  cross join lateral (values
-    (1, n.source_type, n.source_id), (2, n.target_type, n.target_id)
-  ) as e (position, memory_type, memory_id)
-  where not memory.memory_exists(n.tenant_id, e.memory_type, e.memory_id)
-  order by n.source_type, n.source_id, n.target_type, n.target_id, n.tenant_id, e.position
+  -- In the order in which everybody locks memories.
+  with ends as (
+    select distinct n.tenant_id, t.position, e.memory_type, e.memory_id
+    from new_rows as n
+    cross join lateral (values
+      (n.source_type, n.source_id), (n.target_type, n.target_id)
+    ) as e (memory_type, memory_id)
+    join memory.memory_types as t on t.memory_type = e.memory_type
+    order by n.tenant_id, t.position, e.memory_id
+    offset 0 -- the rows are locked in this order
+  ),
+  missing as materialized (
+    select e.*
+    from ends as e
+    where not memory.memory_exists(e.tenant_id, e.memory_type, e.memory_id)
+  )
+  select m.memory_type, m.memory_id into v_end
+  from missing as m
+  order by m.tenant_id, m.position, m.memory_id
   limit 1;
   if found then
     raise exception 'no % has id %', v_end.memory_type, v_end.memory_id

@@ -12,6 +12,7 @@ drop function memory.render_for_embedding(text,text,text,text,text,text,text,uui
 drop function memory.register_embedding_version(text,text,integer,double precision,double precision);
 drop function memory.check_similarity_scale(double precision,double precision);
 drop function memory.lock_embedding_version(text,public.vector,uuid);
+drop function memory.lock_embedding_versions(text,text[]);
 drop function memory.check_embedding_version(uuid);
 drop function memory.current_embedding_versions();
 drop function memory.active_embedding_version();

@@ -8,6 +8,7 @@ select
   'memory.active_embedding_version()'::regprocedure,
   'memory.current_embedding_versions()'::regprocedure,
   'memory.check_embedding_version(uuid)'::regprocedure,
+  'memory.lock_embedding_versions(text,text[])'::regprocedure,
   'memory.lock_embedding_version(text,public.vector,uuid)'::regprocedure,
   'memory.check_similarity_scale(double precision,double precision)'::regprocedure,
   'memory.register_embedding_version(text,text,integer,double precision,double precision)'::regprocedure,

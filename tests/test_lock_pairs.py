@@ -1,0 +1,222 @@
+"""No two calls wait for each other in a circle, whichever comes first and wherever it is held.
+
+Each call of tests/leak_matrix.py that locks rows is made against each other one that locks one of
+the same rows: a third session holds that row, both calls run into it or into each other, and then
+the row is let go. A deadlock would be an order of locks that differs from docs/architecture.md.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import psycopg
+from psycopg import sql
+
+from tests import leak_matrix
+from tests.conftest import Database
+from tests.leak_world import THING, function_of, furnish, lines, quote
+
+# Calls that lock more rows, or others, than those of the matrix.
+MORE = """
+recall('tea', max_results => 20)
+context('tea', 'home', token_budget => 8000)
+configure('{"text_search_config": "german"}')
+configure('{"embedding_rendering": "content"}')
+run_decay_sweep(as_of => now() + interval '400 days')
+run_entry_upkeep(as_of => now() + interval '400 days')
+run_episode_cleanup(max_entries => 1)
+erase_subject(subject => :name)
+erase_subject(subject => :content)
+store_facts(jsonb_build_array(jsonb_build_object('subject', :name, 'predicate', 'drinks', 'content', 'coffee', 'entity_id', :entity, 'scope', :scope), jsonb_build_object('subject', :subject, 'predicate', :predicate, 'content', 'coffee', 'scope', :scope)))
+store_facts(jsonb_build_array(jsonb_build_object('subject', :subject, 'predicate', :predicate, 'content', 'cake', 'scope', :scope), jsonb_build_object('subject', :name, 'predicate', 'drinks', 'content', 'cake', 'entity_id', :entity, 'scope', :scope)))
+apply_consolidation(run_id => :running, output => jsonb_build_object('confirmations', jsonb_build_array(:fact, :drink, :rule)))
+apply_consolidation(run_id => :running, output => jsonb_build_object('confirmations', jsonb_build_array(:rule, :drink, :fact), 'new_facts', jsonb_build_array(jsonb_build_object('subject', :name, 'predicate', 'drinks', 'content', 'cake', 'evidence', '[]'::jsonb))))
+reindex_texts()
+"""
+
+# How many rows that two calls share are tried: the first ones of each table.
+ROWS = 1
+
+
+@dataclass
+class Call:
+    """A call, and the rows that it locks or changes.
+
+    Attributes:
+        line: The call, as in the matrix.
+        statement: The call with the things of the tenant.
+        rows: Their tables and places.
+    """
+
+    line: str
+    statement: str
+    rows: set[tuple[str, str]] = field(default_factory=set)
+
+
+class Session:
+    """A connection of the superuser who acts for tenant a, and a thread to wait in."""
+
+    def __init__(self, database: Database) -> None:
+        self.connection = psycopg.connect(database.superuser_url)
+        self.connection.execute("select set_config('memory.tenant_id', 'a', false)")
+        self.connection.execute("set deadlock_timeout = '20ms'")
+        self.connection.execute("set statement_timeout = '20s'")
+        self.connection.commit()
+        self.pid = self.connection.info.backend_pid
+        self.threads = ThreadPoolExecutor(1)
+
+    def run(self, statement: str) -> str | None:
+        """Make a call, undo it, and return its error."""
+        try:
+            self.connection.execute(statement.encode())
+        except psycopg.Error as error:
+            return error.sqlstate
+        finally:
+            self.connection.rollback()
+        return None
+
+    def start(self, statement: str) -> Future[str | None]:
+        return self.threads.submit(self.run, statement)
+
+
+def calls_of(database: Database) -> Iterator[Call]:
+    things = furnish(database, "a", "quartzite", more=2)
+    database.query(
+        "select memory.store_fact('tea', n::text, 'tea') from generate_series(1, 6) as n"
+    )
+    # So that the change of the model can be completed.
+    database.query(
+        """insert into memory.staged_embeddings
+             (tenant_id, memory_type, memory_id, embedding_version_id, embedding)
+           select m.tenant_id, m.memory_type, m.id, %s, m.embedding
+           from memory.searchable_memories as m
+           where m.tenant_id = 'a' and m.embedding is not null
+           on conflict do nothing""",
+        things["building"],
+    )
+    volatile = {
+        name
+        for (name,) in database.query(
+            "select proname::text from pg_proc "
+            "where pronamespace = 'memory'::regnamespace and provolatile = 'v'"
+        )
+    }
+    for line in [*lines(leak_matrix.CALLS), *lines(MORE)]:
+        if "; " in line or function_of(line) not in volatile or "set_request" in line:
+            continue
+        call = THING.sub(lambda found: quote(things[found[1]]), line)
+        yield Call(line, f"select * from memory.{call}")
+
+
+def find_rows(database: Database, calls: list[Call]) -> None:
+    """Note which rows each call locks: their xmax is its transaction."""
+    tables = [
+        name
+        for (name,) in database.query(
+            """select c.relname::text from pg_class as c
+               where c.relnamespace = 'memory'::regnamespace and c.relkind = 'r'
+                 and exists (
+                   select from pg_attribute as a
+                   where a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
+                 )
+               order by 1"""
+        )
+    ]
+    touched = sql.SQL(" union all ").join(
+        sql.SQL(
+            "select {}::text, ctid::text from memory.{} where tenant_id = 'a' and xmax::text = %(x)s"
+        ).format(sql.Literal(name), sql.Identifier(name))
+        for name in tables
+    )
+    session, observer = Session(database), Session(database)
+    observer.connection.autocommit = True
+    for call in calls:
+        try:
+            session.connection.execute(call.statement.encode())
+            row = session.connection.execute("select pg_current_xact_id()::xid::text").fetchone()
+        except psycopg.Error:
+            row = None
+        if row is not None:
+            found = observer.connection.execute(touched, {"x": row[0]}).fetchall()
+            call.rows = {(table, place) for table, place in found}
+        session.connection.rollback()
+    session.connection.close()
+    observer.connection.close()
+
+
+def shared_rows(one: Call, other: Call) -> Iterator[tuple[str, str]]:
+    """Yield some of the rows that both lock."""
+    shared = one.rows & other.rows
+    for _, group in itertools.groupby(sorted(shared, key=place_of), key=lambda row: row[0]):
+        rows = list(group)
+        yield from rows[:ROWS]
+
+
+def place_of(row: tuple[str, str]) -> tuple[str, list[int]]:
+    return row[0], [int(number) for number in re.findall(r"\d+", row[1])]
+
+
+def test_no_two_calls_wait_for_each_other_in_a_circle(database: Database) -> None:
+    calls = list(calls_of(database))
+    find_rows(database, calls)
+    # Of each function the call that locks most, and those below.
+    busiest: dict[str, Call] = {}
+    for call in sorted(calls, key=lambda call: len(call.rows)):
+        busiest[function_of(call.line)] = call
+    more = set(lines(MORE))
+    locking = [
+        call for call in calls if call.rows and (call in busiest.values() or call.line in more)
+    ]
+    assert len({function_of(call.line) for call in locking}) >= 40
+    holder, first, second = (Session(database) for _ in range(3))
+    observer = Session(database)
+    observer.connection.autocommit = True
+
+    def wait(pid: int, running: Future[str | None]) -> bool:
+        """Wait until a call has ended or waits for a lock; return whether it waits."""
+        while not running.done():
+            row = observer.connection.execute(
+                "select pg_blocking_pids(%s) <> '{}'", (pid,)
+            ).fetchone()
+            if row is not None and row[0]:
+                return True
+            time.sleep(0.0002)
+        return False
+
+    circles = {}
+    tried = 0
+    only = os.environ.get("PYMEM_TEST_LOCKS", "")
+    for one, other in itertools.product(locking, repeat=2):
+        if not re.search(only, f"{one.line}\n{other.line}"):
+            continue
+        for table, place in shared_rows(one, other):
+            tried += 1
+            holder.connection.execute(
+                sql.SQL("select from memory.{} where ctid = %s for update").format(
+                    sql.Identifier(table)
+                ),
+                (place,),
+            )
+            running = first.start(one.statement)
+            waits = wait(first.pid, running)
+            if waits:
+                meeting = second.start(other.statement)
+                wait(second.pid, meeting)
+            holder.connection.rollback()
+            errors = [running.result(), meeting.result()] if waits else [running.result()]
+            if "40P01" in errors:
+                circles[function_of(one.line), function_of(other.line), table] = (
+                    f"{one.line}\n  against {other.line}\n  held at {table}"
+                )
+    for session in (holder, first, second, observer):
+        session.connection.close()
+        session.threads.shutdown()
+
+    assert tried > 500 or only
+    assert not circles, f"{len(circles)} of {tried}:\n" + "\n".join(circles.values())
