@@ -7,6 +7,7 @@ opens private home directories to everyone when run as root, and supports no set
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import importlib.metadata
 import os
@@ -17,7 +18,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,7 +111,7 @@ class EmbeddedServer:
         with self._locked():
             if self._answers():
                 return
-            self._clear_dead_server()
+            self._clear_dead_server(account)
             binaries = self._binaries(account)
             self._make_cluster(binaries, account)
             self._write_settings(account)
@@ -130,9 +131,10 @@ class EmbeddedServer:
         if not self._data.is_dir():
             return False
         account = _account()
+        self._require_own_folder(account)
         with self._locked():
             if not self._answers():
-                self._clear_dead_server()
+                self._clear_dead_server(account)
                 return False
             self._run(
                 [
@@ -155,22 +157,21 @@ class EmbeddedServer:
 
     # Folders
 
+    # As root, everything here happens in self.folder, which belongs to root: nobody else can put
+    # a link in place of a file or folder of it. What lies below, in a folder of the service user,
+    # only a process of that user writes, and root reads it without following links.
+
     def _make_folders(self) -> _Account:
         account = _account()
         try:
+            self._require_own_folder(account)
             self.folder.mkdir(parents=True, exist_ok=True)
             if account.name is not None:
                 _require_reachable(self.folder)
-                self.folder.chmod(0o755)
-            socket = self._socket_folder()
-            socket.mkdir(mode=0o700, exist_ok=True)
-            if socket.stat().st_uid not in (account.uid, os.geteuid()):
-                raise UnavailableError(
-                    f"{socket} belongs to another user", hint="Remove it, or use another folder."
-                )
-            # Anyone who reaches the socket can log in as any role, so the folder must be private.
-            socket.chmod(0o700)
-            os.chown(socket, account.uid, account.gid)
+                self._require_own_folder(account)
+                with _opened_folder(self.folder) as folder:
+                    os.fchmod(folder, 0o755)
+            self._make_socket_folder(account)
         except OSError as error:
             raise UnavailableError(
                 f"cannot use the folder {self.folder}: {error.strerror}",
@@ -178,19 +179,76 @@ class EmbeddedServer:
             ) from error
         return account
 
+    def _require_own_folder(self, account: _Account) -> None:
+        """Refuse, as root, a folder in which somebody else can put links for root to follow."""
+        if account.name is None:
+            return
+        for parent in {*self.folder.parents, *self.folder.resolve().parents}:
+            with suppress(FileNotFoundError):
+                found = parent.stat()
+                if found.st_uid == account.uid or (
+                    _is_open(found) and not found.st_mode & stat.S_ISVTX
+                ):
+                    raise UnavailableError(
+                        f"other users can write to {parent}, and make root write elsewhere",
+                        hint="Set PYMEM_DATA to a folder below folders of root, such as "
+                        "/var/lib/pymem.",
+                    )
+        with suppress(FileNotFoundError):
+            found = self.folder.stat()
+            if found.st_uid != 0 or (_is_open(found) and any(self.folder.iterdir())):
+                raise UnavailableError(
+                    f"other users can write to {self.folder}, and make root write elsewhere",
+                    hint="Set PYMEM_DATA to a folder that only root can write to, or start the "
+                    "server as the owner of this one.",
+                )
+
+    def _make_socket_folder(self, account: _Account) -> None:
+        # Anyone who reaches the socket can log in as any role, so the folder must be private.
+        path = self._socket_folder()
+        path.mkdir(mode=0o700, exist_ok=True)
+        try:
+            with _opened_folder(path) as folder:
+                found = os.fstat(folder)
+                if found.st_uid not in (account.uid, os.geteuid()):
+                    raise UnavailableError(
+                        f"{path} belongs to another user", hint="Remove it, or use another folder."
+                    )
+                if _is_open(found):
+                    raise UnavailableError(
+                        f"other users can write to {path}, and may have put sockets there",
+                        hint="Remove it while the server is down.",
+                    )
+                os.fchmod(folder, 0o700)
+                os.fchown(folder, account.uid, account.gid)
+        except OSError as error:
+            if error.errno not in (errno.ELOOP, errno.ENOTDIR):
+                raise
+            raise UnavailableError(
+                f"{path} is not a folder but a link or a file",
+                hint="Remove it, or use another folder.",
+            ) from error
+
     def _socket_folder(self) -> Path:
         folder = self.folder / "run"
         if len(str(folder / ".s.PGSQL.5432")) <= _SOCKET_PATH_LIMIT:
             return folder
         digest = hashlib.sha256(str(self.folder).encode()).hexdigest()[:16]
-        return Path(tempfile.gettempdir()) / f"pymem-{os.geteuid()}-{digest}"
+        return _runtime_folder() / f"pymem-{os.geteuid()}-{digest}"
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """Hold the lock that serializes starting and stopping this server."""
-        with (self.folder / "lock").open("w") as lock:
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        lock = os.open(self.folder / "lock", flags, 0o600)
+        try:
+            # Others could hold a lock that they can read. Older versions made it readable.
+            if stat.S_IMODE(os.fstat(lock).st_mode) != 0o600:
+                os.fchmod(lock, 0o600)
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+        finally:
+            os.close(lock)
 
     # The server's files
 
@@ -219,7 +277,7 @@ class EmbeddedServer:
         fresh = self.folder / "postgres.new"
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir(mode=0o700)
-        os.chown(fresh, account.uid, account.gid)
+        os.chown(fresh, account.uid, account.gid, follow_symlinks=False)
         self._run(
             [
                 binaries / "initdb",
@@ -229,30 +287,56 @@ class EmbeddedServer:
             account,
             what="initialize",
         )
-        with (fresh / "postgresql.conf").open("a") as configuration:
-            configuration.write("\ninclude_if_exists = 'pymem.conf'\n")
+        self._run(
+            ["/bin/sh", "-c", 'cat >> "$1"', "sh", fresh / "postgresql.conf"],
+            account,
+            what="initialize",
+            text="\ninclude_if_exists = 'pymem.conf'\n",
+        )
         fresh.rename(self._data)
 
     def _write_settings(self, account: _Account) -> None:
         settings = {"unix_socket_directories": f"'{self._socket_folder()}'", **self._settings}
-        path = self._data / "pymem.conf"
-        path.write_text(
+        text = (
             "# Written by pymem at every start; put your own settings after the include in\n"
             "# postgresql.conf.\n"
             + "".join(f"{name} = {value}\n" for name, value in settings.items())
         )
-        os.chown(path, account.uid, account.gid)
+        # Not written in place: that would follow a link, and wait for a pipe.
+        script = 'umask 077 && cd "$1" && rm -f pymem.conf && cat > pymem.conf'
+        self._run(
+            ["/bin/sh", "-c", script, "sh", self._data],
+            account,
+            what="take its settings",
+            text=text,
+        )
 
     # The server's process
 
     def _answers(self) -> bool:
         """Return whether the server answers a query; an existing process proves nothing."""
+        if not self._is_own(self._socket_folder()):
+            return False
         try:
             with psycopg.connect(self.url(), connect_timeout=5) as connection:
                 connection.execute("select 1")
         except psycopg.OperationalError:
             return False
         return True
+
+    def _is_own(self, sockets: Path) -> bool:
+        """Return whether no other user could have made the folder, to pose as the server."""
+        if sockets.parent == self.folder:
+            return True
+        owners = {os.geteuid()}
+        if os.geteuid() == 0:
+            with suppress(KeyError):
+                owners.add(pwd.getpwnam(SERVICE_USER).pw_uid)
+        try:
+            found = sockets.lstat()
+        except OSError:
+            return False
+        return stat.S_ISDIR(found.st_mode) and found.st_uid in owners
 
     def _wait_until_ready(self) -> None:
         deadline = time.monotonic() + _START_SECONDS
@@ -263,7 +347,7 @@ class EmbeddedServer:
                 )
             time.sleep(0.05)
 
-    def _clear_dead_server(self) -> None:
+    def _clear_dead_server(self, account: _Account) -> None:
         """Remove the files of a killed server once all its processes are gone.
 
         Its pid may linger as a zombie that nobody reaps, and PostgreSQL mistakes a zombie for a
@@ -281,7 +365,7 @@ class EmbeddedServer:
                 )
             time.sleep(0.1)
         # Orphaned backends still use the data; they exit on their own once they notice.
-        while orphans := _processes_in(self._data):
+        while orphans := _processes_in(self._data, account.uid):
             if time.monotonic() > deadline:
                 for orphan in orphans:
                     os.kill(orphan, signal.SIGQUIT)
@@ -290,7 +374,14 @@ class EmbeddedServer:
         lock.unlink(missing_ok=True)
         (self._socket_folder() / ".s.PGSQL.5432.lock").unlink(missing_ok=True)
 
-    def _run(self, command: list[str | Path], account: _Account, *, what: str) -> None:
+    def _run(
+        self, command: list[str | Path], account: _Account, *, what: str, text: str | None = None
+    ) -> None:
+        """Run a command as the server's user, with a text on its standard input.
+
+        Raises:
+            UnavailableError: It failed; the message says why.
+        """
         identity: dict[str, Any] = (
             {}
             if account.name is None
@@ -300,7 +391,7 @@ class EmbeddedServer:
         with tempfile.TemporaryFile() as output:
             done = subprocess.run(  # noqa: S603 - a fixed command, no shell
                 [str(part) for part in command],
-                stdin=subprocess.DEVNULL,
+                **({"stdin": subprocess.DEVNULL} if text is None else {"input": text.encode()}),
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd="/",
@@ -311,12 +402,11 @@ class EmbeddedServer:
             if done.returncode == 0:
                 return
             output.seek(0)
-            text = output.read().decode(errors="replace").strip()
-        log = self._data / "start.log"
-        if log.exists():
-            text += "\n" + "\n".join(log.read_text(errors="replace").splitlines()[-5:])
+            reason = output.read().decode(errors="replace").strip()
+        if log := _read_end(self._data / "start.log", account.uid):
+            reason += "\n" + "\n".join(log.splitlines()[-5:])
         raise UnavailableError(
-            f"the embedded server did not {what}: {text}", hint=f"See {self._data / 'log'}."
+            f"the embedded server did not {what}: {reason}", hint=f"See {self._data / 'log'}."
         )
 
 
@@ -355,10 +445,58 @@ def _require_reachable(folder: Path) -> None:
             )
 
 
+@contextmanager
+def _opened_folder(path: Path) -> Iterator[int]:
+    """Open a folder, which changes of its path cannot exchange; a link in its place is refused."""
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def _runtime_folder() -> Path:
+    """Return the folder for sockets whose path would be too long in the server's own.
+
+    Root's is not the folder for temporary files, where anyone could take the name before.
+    """
+    if os.geteuid() == 0:
+        for folder in (Path("/run"), Path("/var/run")):
+            if folder.is_dir() and os.access(folder, os.W_OK):
+                return folder
+    return Path(tempfile.gettempdir())
+
+
+def _read_end(path: Path, owner: int | None = None) -> str:
+    """Return the last 64 KiB of a file of the server; nothing if it is a link, pipe or the like.
+
+    Args:
+        path: The file.
+        owner: Who must own it, lest a hard link show another one; None for anyone.
+    """
+    try:
+        # Opening a pipe would wait for its other end.
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    with os.fdopen(file, "rb") as opened:
+        found = os.fstat(file)
+        if not stat.S_ISREG(found.st_mode) or owner not in (None, found.st_uid):
+            return ""
+        opened.seek(max(0, found.st_size - (64 << 10)))
+        return opened.read(64 << 10).decode(errors="replace")
+
+
+def _is_open(found: os.stat_result) -> bool:
+    """Return whether others than the owner and root can put files into a folder."""
+    to_group = found.st_mode & stat.S_IWGRP and found.st_gid != 0
+    return bool(found.st_mode & stat.S_IWOTH or to_group)
+
+
 def _first_number(path: Path) -> int | None:
     try:
-        return int(path.read_text().split("\n", 1)[0])
-    except (OSError, ValueError):
+        return int(_read_end(path).split("\n", 1)[0])
+    except ValueError:
         return None
 
 
@@ -377,12 +515,16 @@ def _is_alive(pid: int) -> bool:
     return state not in ("Z", "X")
 
 
-def _processes_in(folder: Path) -> list[int]:
-    """Return the processes of a server: those whose working directory is its folder."""
+def _processes_in(folder: Path, owner: int) -> list[int]:
+    """Return the processes of a server: those of its user whose working directory is its folder."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
-            if (entry / "cwd").readlink() == folder and _is_alive(int(entry.name)):
+            if (
+                (entry / "cwd").readlink() == folder
+                and entry.stat().st_uid == owner
+                and _is_alive(int(entry.name))
+            ):
                 found.append(int(entry.name))
         except OSError:
             continue

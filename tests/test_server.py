@@ -32,6 +32,7 @@ def folder() -> Iterator[Path]:
     path = Path(tempfile.mkdtemp(prefix="pymem-test-"))
     path.chmod(0o755)
     yield path
+    os.chown(path, os.geteuid(), os.getegid())
     EmbeddedServer(path).stop()
     shutil.rmtree(path, ignore_errors=True)
 
@@ -238,6 +239,224 @@ def test_an_ordinary_user_needs_no_root(folder: Path) -> None:
         check=False,
     )
     assert done.stdout.strip() == "True", done.stderr
+
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root has a service user")
+
+
+@pytest.fixture
+def secret(folder: Path) -> Path:
+    """A file of root that a link of the service user may lead to."""
+    path = folder / "secret"
+    path.write_text("root's secret\n")
+    path.chmod(0o600)
+    return path
+
+
+def run_as_service_user(script: str, *arguments: Path) -> None:
+    user = pwd.getpwnam("pymem")
+    subprocess.run(
+        ["/bin/sh", "-c", script, "sh", *arguments],
+        user=user.pw_uid,
+        group=user.pw_gid,
+        extra_groups=[],
+        cwd="/",
+        check=True,
+    )
+
+
+def state_of(path: Path) -> tuple[int, int, int, bytes]:
+    found = path.lstat()
+    text = path.read_bytes() if path.is_file() else b""
+    return found.st_uid, found.st_gid, found.st_mode, text
+
+
+@needs_root
+@pytest.mark.parametrize("name", ["pymem.conf", "postmaster.pid", "start.log"])
+@pytest.mark.parametrize("how", ["ln -sfn", "ln -f"])
+def test_root_follows_no_link_of_the_service_user(
+    folder: Path, secret: Path, name: str, how: str
+) -> None:
+    server = EmbeddedServer(folder)
+    server.start()
+    server.stop()
+    before = state_of(secret)
+    if how == "ln -f":
+        try:
+            run_as_service_user(f'{how} "$1" "$2"', secret, folder / "postgres" / name)
+        except subprocess.CalledProcessError:
+            pytest.skip("the system allows no hard links to files of others")
+    else:
+        run_as_service_user(f'{how} "$1" "$2"', secret, folder / "postgres" / name)
+
+    failure = ""
+    try:
+        EmbeddedServer(folder, settings={"shared_buffers": "'nonsense'"}).start()
+    except UnavailableError as error:
+        failure = str(error)
+
+    assert state_of(secret) == before
+    assert "did not start" in failure
+    assert "secret" not in failure.replace(str(secret), "")
+
+
+@needs_root
+def test_settings_are_written_where_a_link_of_the_service_user_was(
+    folder: Path, secret: Path
+) -> None:
+    server = EmbeddedServer(folder)
+    server.start()
+    server.stop()
+    before = state_of(secret)
+    settings = folder / "postgres" / "pymem.conf"
+    run_as_service_user('ln -sfn "$1" "$2"', secret, settings)
+
+    server.start()
+
+    assert state_of(secret) == before
+    found = settings.lstat()
+    assert stat.S_ISREG(found.st_mode)
+    assert stat.S_IMODE(found.st_mode) == 0o600
+    assert found.st_uid == pwd.getpwnam("pymem").pw_uid
+    assert "PostgreSQL" in ask(server)
+
+
+@needs_root
+@pytest.mark.parametrize("name", ["pymem.conf", "postmaster.pid"])
+def test_a_pipe_of_the_service_user_does_not_stop_root(folder: Path, name: str) -> None:
+    server = EmbeddedServer(folder)
+    server.start()
+    server.stop()
+    run_as_service_user('rm -f "$1" && mkfifo "$1"', folder / "postgres" / name)
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(server.start).result(timeout=60)
+
+    assert "PostgreSQL" in ask(server)
+
+
+@needs_root
+def test_a_new_cluster_is_configured_by_the_service_user(
+    folder: Path, secret: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A link that appears once initdb is done leads its own user nowhere."""
+    before = state_of(secret)
+    run = EmbeddedServer._run
+
+    def run_and_link(
+        self: EmbeddedServer, command: list[str | Path], *rest: object, **named: object
+    ) -> None:
+        run(self, command, *rest, **named)  # type: ignore[arg-type]
+        if str(command[0]).endswith("initdb"):
+            new = folder / "postgres.new" / "postgresql.conf"
+            run_as_service_user('ln -sfn "$1" "$2"', secret, new)
+
+    monkeypatch.setattr(EmbeddedServer, "_run", run_and_link)
+    with pytest.raises(UnavailableError):
+        EmbeddedServer(folder).start()
+
+    assert state_of(secret) == before
+
+
+@needs_root
+def test_root_leaves_the_processes_of_others_in_the_folder_alone(folder: Path) -> None:
+    server = EmbeddedServer(folder)
+    server.start()
+    shell = subprocess.Popen(["sleep", "60"], cwd=folder / "postgres")
+    try:
+        os.kill(postmaster(server), signal.SIGKILL)
+        server.start()
+        assert shell.poll() is None
+        assert "PostgreSQL" in ask(server)
+    finally:
+        shell.kill()
+        shell.wait()
+
+
+@needs_root
+def test_root_refuses_a_folder_that_others_can_change(folder: Path) -> None:
+    pymem_user = pwd.getpwnam("pymem")
+    owned = folder / "owned"
+    owned.mkdir()
+    os.chown(owned, pymem_user.pw_uid, pymem_user.pw_gid)
+    public = folder / "public"
+    public.mkdir()
+    public.chmod(0o777)
+    (public / "run").symlink_to(owned)
+
+    for given in (owned, owned / "below", public, public / "below", Path(tempfile.gettempdir())):
+        before = state_of(given) if given.exists() else None
+        for act in (EmbeddedServer(given).start, EmbeddedServer(given)._make_folders):
+            with pytest.raises(UnavailableError, match="other users can write"):
+                act()
+        assert (state_of(given) if given.exists() else None) == before
+
+
+@needs_root
+@pytest.mark.parametrize("name", ["run", "lock"])
+def test_root_follows_no_link_in_its_own_folder(folder: Path, name: str) -> None:
+    target = folder / "target"
+    target.mkdir() if name == "run" else target.write_text("kept")
+    before = state_of(target)
+    (folder / name).symlink_to(target)
+
+    with pytest.raises(UnavailableError, match=r"link|Too many levels"):
+        EmbeddedServer(folder).start()
+
+    assert state_of(target) == before
+
+
+def test_the_lock_is_private(folder: Path) -> None:
+    lock = folder / "lock"
+    lock.write_text("")
+    lock.chmod(0o644)
+
+    EmbeddedServer(folder).start()
+
+    assert stat.S_IMODE(lock.stat().st_mode) == 0o600
+
+
+@needs_root
+def test_the_socket_of_root_is_not_in_the_folder_for_temporary_files(folder: Path) -> None:
+    """Anyone could take the name before root does."""
+    server = EmbeddedServer(folder / ("d" * 60) / ("e" * 60))
+    sockets = server._socket_folder()
+
+    assert tempfile.gettempdir() not in str(sockets)
+    assert sockets.parent.stat().st_uid == 0
+    assert not sockets.parent.stat().st_mode & stat.S_IWOTH
+
+
+@pytest.mark.parametrize("kind", ["link", "open folder", "folder of another user", "file"])
+def test_a_socket_folder_that_another_user_has_prepared_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    if kind == "folder of another user" and os.geteuid() != 0:
+        pytest.skip("needs root to give a folder away")
+    target = folder / "target"
+    target.mkdir(mode=0o755)
+    before = state_of(target)
+    sockets = folder / "sockets"
+    if kind == "link":
+        sockets.symlink_to(target)
+    elif kind == "file":
+        sockets.write_text("")
+    else:
+        sockets.mkdir()
+    if kind == "open folder":
+        sockets.chmod(0o777)
+    if kind == "folder of another user":
+        os.chown(sockets, pwd.getpwnam("nobody").pw_uid, -1)
+    prepared = state_of(sockets)
+    monkeypatch.setattr(EmbeddedServer, "_socket_folder", lambda _: sockets)
+    server = EmbeddedServer(folder / "data")
+
+    with pytest.raises(UnavailableError, match="sockets"):
+        server.start()
+
+    assert not server.is_running()
+    assert state_of(target) == before
+    assert state_of(sockets) == prepared
 
 
 def test_a_failure_to_start_shows_the_reason(folder: Path) -> None:
