@@ -60,4 +60,10 @@ alter table memory.sensitive_patterns force row level security;
 
 create policy reference_data on memory.sensitive_patterns for select to memory_owner using (true);
 
+alter table memory.definitions enable row level security;
+
+alter table memory.definitions force row level security;
+
+create policy owner on memory.definitions to memory_owner using (true) with check (true);
+
 commit;

@@ -71,8 +71,8 @@ select results_eq(
   $$ select
        (select count(*) from memory_test.tables), (select count(*) from memory_test.functions) > 60,
        (select count(*) from memory_test.indexes) > 40, (select count(*) from memory_test.foreign_keys) $$,
-  $$ values (40::bigint, true, true, 23::bigint) $$,
-  'the rules below look at forty tables, their functions, indexes and foreign keys'
+  $$ values (41::bigint, true, true, 23::bigint) $$,
+  'the rules below look at 41 tables, their functions, indexes and foreign keys'
 );
 
 -- Comments
@@ -192,13 +192,13 @@ select is_empty(
 );
 select is_empty(
   $$ select t.name from memory_test.tables as t
-     where t.name not in ('memory.transitions'::regclass, 'memory.time_words'::regclass, 'memory.memory_types'::regclass, 'memory.sensitive_patterns'::regclass)
+     where t.name not in ('memory.transitions'::regclass, 'memory.time_words'::regclass, 'memory.memory_types'::regclass, 'memory.sensitive_patterns'::regclass, 'memory.definitions'::regclass)
        and not exists (
          select from pg_attribute as a
          where a.attrelid = t.oid and a.attname = 'tenant_id' and a.atttypid = 'text'::regtype
            and a.attnotnull
        ) $$,
-  'every row but those of transitions, time_words, memory_types and sensitive_patterns belongs to a tenant'
+  'every row but those of transitions, time_words, memory_types, sensitive_patterns and definitions belongs to a tenant'
 );
 select is_empty(
   $$ select t.name from memory_test.tables as t
@@ -209,17 +209,18 @@ select is_empty(
   $$ select i.name from memory_test.indexes as i
      where i.indisunique and i.columns[1] <> 'tenant_id'
        and i.table_id not in (
-         'memory.transitions'::regclass, 'memory.time_words'::regclass, 'memory.memory_types'::regclass, 'memory.sensitive_patterns'::regclass, 'memory.tenant_logins'::regclass
+         'memory.transitions'::regclass, 'memory.time_words'::regclass, 'memory.memory_types'::regclass, 'memory.sensitive_patterns'::regclass, 'memory.definitions'::regclass, 'memory.tenant_logins'::regclass
        ) $$,
   'every primary key and unique index leads with the tenant'
 );
 select results_eq(
   $$ select i.name::text, i.columns::text from memory_test.indexes as i
      where i.indisunique and i.table_id in (
-       'memory.transitions'::regclass, 'memory.time_words'::regclass, 'memory.memory_types'::regclass, 'memory.sensitive_patterns'::regclass, 'memory.tenant_logins'::regclass
+       'memory.transitions'::regclass, 'memory.time_words'::regclass, 'memory.memory_types'::regclass, 'memory.sensitive_patterns'::regclass, 'memory.definitions'::regclass, 'memory.tenant_logins'::regclass
      )
      order by 1 $$,
   $$ values
+     ('memory.definitions_pkey', '{kind,identity}'),
      ('memory.memory_types_pkey', '{memory_type}'),
      ('memory.memory_types_position_key', '{position}'),
      ('memory.memory_types_table_name_key', '{table_name}'),
@@ -413,7 +414,7 @@ where not t.tgisinternal;
 create view memory_test.audited_tables as
 select t.oid, t.name from memory_test.tables as t
 where t.name::text not in (
-  'memory.memory_events', 'memory.transitions', 'memory.time_words', 'memory.memory_types', 'memory.sensitive_patterns', 'memory.fact_keys', 'memory.embedding_queue',
+  'memory.memory_events', 'memory.transitions', 'memory.time_words', 'memory.memory_types', 'memory.sensitive_patterns', 'memory.definitions', 'memory.fact_keys', 'memory.embedding_queue',
   'memory.staged_embeddings', 'memory.corpus_statistics', 'memory.corpus_deltas', 'memory.tombstones',
   'memory.job_runs', 'memory.job_runners',
   'memory.memory_history', 'memory.event_chain', 'memory.event_chain_heads',

@@ -64,7 +64,7 @@ select results_eq(
   'select d.severity, d.check_name, d.subject, d.hint from memory.diagnose(true) as d',
   $$ select 'ok', c.name, null::text, null::text
      from unnest(
-       '{login,server,row_security,guards,privileges,indexes,statistics,embeddings,consolidation,jobs,settings,tokens}'
+       '{login,server,row_security,guards,definitions,privileges,indexes,statistics,embeddings,consolidation,jobs,settings,tokens}'
        ::text[]
      ) with ordinality as c (name, position)
      order by c.position $$,
@@ -91,7 +91,7 @@ select is(
 select memory_test.as_tenant('') \g /dev/null
 select is(
   array(select d.check_name from memory.diagnose(true) as d where d.severity = 'ok'),
-  '{server,row_security,guards,privileges,indexes,statistics}',
+  '{server,row_security,guards,definitions,privileges,indexes,statistics}',
   'without a tenant only the database is checked'
 );
 select matches(

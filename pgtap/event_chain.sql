@@ -214,7 +214,7 @@ end;
 $$;
 select is(
   memory_test.first_problem(
-    $$ create rule swallow as on insert to memory.memory_events do instead nothing $$
+    $$ create rule swallow as on insert to memory.memory_events do instead nothing $$, 'guard%'
   ),
   'guard removed', 'verify_chain finds a rule that swallows events'
 );
@@ -303,7 +303,11 @@ select is_empty(
 set local timezone = 'UTC';
 reset extra_float_digits;
 alter table memory.facts add column hue text;
-select is_empty($$ select * from memory.verify_chain() $$, 'a column that was added later is in no digest');
+select is_empty(
+  $$ select * from memory.verify_chain() as p where p.problem <> 'definition added' $$,
+  'a column that was added later is in no digest'
+);
+alter table memory.facts drop column hue;
 select memory.erase_subject('London') \g /dev/null
 select is_empty($$ select * from memory.verify_chain() $$, 'an erasure is no problem');
 
@@ -311,14 +315,14 @@ select is_empty($$ select * from memory.verify_chain() $$, 'an erasure is no pro
 
 alter table memory.facts disable trigger record_changes;
 select results_eq(
-  $$ select p.problem, p.detail from memory.verify_chain() as p $$,
+  $$ select p.problem, p.detail from memory.verify_chain() as p where p.problem <> 'definition changed' $$,
   $$ values ('guard removed', 'the trigger record_changes of memory.facts is disabled') $$,
   'verify_chain finds a disabled trigger'
 );
 alter table memory.facts enable trigger record_changes;
 alter table memory.memory_events enable trigger refuse_change;
 select results_eq(
-  $$ select p.detail from memory.verify_chain() as p $$,
+  $$ select p.detail from memory.verify_chain() as p where p.problem <> 'definition changed' $$,
   $$ values ('the trigger refuse_change of memory.memory_events is not set to ENABLE ALWAYS') $$,
   'verify_chain finds a trigger that does not always fire'
 );

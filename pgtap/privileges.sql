@@ -37,7 +37,7 @@ values
 ('{memory_admin,memory_reader,memory_writer}', '{list_events,get_links,list_related,list_memories,find_ids,list_contradictions,
   fact_history,replay_memory,memory_stats,list_scopes,
   entity_get,entity_resolve,entity_neighbors}'),
-('{memory_admin,memory_reader,memory_worker}', '{get_chain_head,verify_chain}'),
+('{memory_admin,memory_reader,memory_worker}', '{get_chain_head,verify_chain,definitions_digest}'),
 -- agents and applications
 (
   '{memory_writer}',
@@ -57,7 +57,7 @@ values
 ('{memory_admin,memory_reader,memory_writer}', '{list_entry_policies}'),
 (
   '{memory_admin}',
-  '{grant_approval,revoke_approval,list_approvals,set_entry_policy,add_sensitive_pattern,remove_sensitive_pattern,
+  '{check_definitions,grant_approval,revoke_approval,list_approvals,set_entry_policy,add_sensitive_pattern,remove_sensitive_pattern,
     list_sensitive_patterns}'
 ),
 -- rules that earn trust, and maintenance

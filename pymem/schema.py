@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,12 @@ from pymem.connections import check_connection_string
 from pymem.errors import UnavailableError, translate
 from pymem.version import __version__
 
+# The query of memory.list_definitions, and what decides how PostgreSQL writes definitions.
+_DEFINITIONS = re.compile(
+    r"function memory\.list_definitions\(\)(?P<head>.*?)return query\n(?P<query>.*?);\nend;",
+    re.DOTALL,
+)
+_SETTING = re.compile(r"^  set (?P<name>\w+) = '?(?P<value>[^'\n]*?)'?(?: --.*)?$", re.MULTILINE)
 _UPGRADE = re.compile(r"pymem--(?P<old>[^-]+)--(?P<new>[^-]+)\.sql")
 
 
@@ -94,6 +101,31 @@ def deployed_version(connection: psycopg.Connection[Any]) -> str | None:
         return None
     row = connection.execute("select memory.version()").fetchone()
     return None if row is None else str(row[0])
+
+
+def definitions_digest(url: str) -> bytes:
+    """Return the digest of all that the schema consists of, as memory.definitions_digest does.
+
+    The query is the package's own and reads nothing but the catalog, so that functions that
+    somebody has replaced in the database cannot answer for themselves.
+
+    Args:
+        url: Connection string of any login.
+    """
+    found = _DEFINITIONS.search(bundle())
+    if found is None:
+        raise AssertionError("the bundle does not define memory.list_definitions")
+    settings = {each["name"]: each["value"] for each in _SETTING.finditer(found["head"])}
+    digest = hashlib.sha256()
+    try:
+        with psycopg.connect(check_connection_string(url)) as connection:
+            for name, value in (settings | {"search_path": "pg_catalog"}).items():
+                connection.execute("select set_config(%s, %s, true)", (name, value))
+            for kind, identity, each, _ in connection.execute(found["query"].encode()):
+                digest.update(f"{kind} {identity} ".encode() + each)
+    except psycopg.Error as error:
+        raise translate(error) from error
+    return digest.digest()
 
 
 def deploy(url: str) -> bool:

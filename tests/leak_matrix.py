@@ -60,6 +60,8 @@ memory_stats(scope => :scope)
 seal_events()
 get_chain_head()
 verify_chain(anchor_position => :position, anchor_hash => :hash)
+check_definitions()
+definitions_digest()
 
 list_scopes()
 list_related('fact', memory_id => :fact)

@@ -360,13 +360,42 @@ def test_the_chain_of_events_is_sealed_and_verified(pymem: Run, database: Databa
     )
 
     broken = parsed(pymem("verify", "--json", code=1))
-    table = pymem("verify", "--anchor", sealed["anchor"][:-2] + "00", code=1).stdout
+    table = pymem("verify", "--anchor", sealed["anchor"].replace(":", ":00", 1), code=1).stdout
     wrong = pymem("verify", "--anchor", "so", code=2).stderr
 
     assert intact == "nothing contradicts the chain\n"
     assert [problem["problem"] for problem in broken] == ["event changed"]
     assert {"chain", "cut", "off"} <= set(table.split())
     assert "pass a position and a hexadecimal hash" in wrong
+
+
+def test_an_anchor_shows_a_schema_that_was_changed_with_its_record(
+    pymem: Run, database: Database
+) -> None:
+    [sealed] = parsed(pymem("hygiene", "--json"))
+    digest = database.value("select encode(memory.definitions_digest(), 'hex')")
+    database.query(
+        """create or replace function memory.check_seals(tenant_id text)
+             returns setof memory.chain_problem language sql stable
+           as 'select p.* from unnest(null::memory.chain_problem[]) as p'"""
+    )
+
+    seen = parsed(pymem("verify", "--json", code=1))
+    # Who can replace functions can also make the record and the digest agree with them.
+    database.query("set role memory_owner; select memory.record_definitions()")
+    database.query(
+        f"""create or replace function memory.definitions_digest() returns bytea
+              language sql stable as $$ select '\\x{digest}'::bytea $$;
+            set role memory_owner; select memory.record_definitions()"""
+    )
+    unseen = pymem("verify").stdout
+    anchored = parsed(pymem("verify", "--json", "--anchor", sealed["anchor"], code=1))
+
+    assert sealed["anchor"].endswith(f":{digest}")
+    assert [problem["problem"] for problem in seen] == ["definition changed"]
+    assert "memory.check_seals(text)" in seen[0]["detail"]
+    assert unseen == "nothing contradicts the chain\n"
+    assert [problem["problem"] for problem in anchored] == ["definition changed"]
 
 
 def test_recall_explains_its_scores(pymem: Run) -> None:

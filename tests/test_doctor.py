@@ -20,8 +20,9 @@ from pymem.server import EmbeddedServer
 from tests.conftest import Database
 
 CHECKS = [
-    *("schema", "login", "server", "row_security", "guards", "privileges", "indexes"),
-    *("statistics", "embeddings", "consolidation", "jobs", "settings", "tokens", "engine"),
+    *("schema", "login", "server", "row_security", "guards"),
+    *("definitions", "privileges", "indexes", "statistics", "embeddings", "consolidation", "jobs"),
+    *("settings", "tokens", "engine"),
 ]
 
 

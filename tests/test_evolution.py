@@ -66,9 +66,11 @@ def checkout(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
     ):
         make(copy, "rework", f"change={change}", "note=As rehearsed")
     plan("add", "tables/facts_add_language", "--note", "The language of a fact")
+    make(copy, "rework", "change=manifest", "note=The definitions of the release")
 
     edit(copy / "pymem/version.py", lambda text: text.replace(__version__, NEXT))
     deploy = copy / "deploy"
+    edit(deploy / "manifest.sql", lambda text: text.replace(__version__, NEXT))
     edit(deploy / "functions/core/base/version.sql", lambda text: text.replace(__version__, NEXT))
     edit(
         deploy / "functions/core/search/related.sql",
@@ -177,11 +179,16 @@ def test_sqitch_upgrades_reverts_and_upgrades_again(
     second = dump(server, database.name)
     assert database.value("select memory.version()") == NEXT
     assert held(database) == memories
+    assert database.query("select memory.check_definitions()") == []
 
     run("revert", "-y", "--to", f"@v{__version__}")
     assert dump(server, database.name) == first
     assert held(database) == memories
     assert database.query("select memory.check_indexes()") == []
+    # After a revert, the owner records what is left.
+    assert database.value("select problem from memory.check_definitions()") == "unknown"
+    database.query("select memory.record_definitions()")
+    assert database.query("select memory.check_definitions()") == []
 
     run("deploy", "--verify")
     assert dump(server, database.name) == second
@@ -212,6 +219,8 @@ def test_sqitch_the_bundle_and_the_upgrade_bundle_give_the_same_schema(
     expected = dump(server, by_sqitch.name)
     assert dump(server, by_bundle.name) == expected
     assert dump(server, by_upgrade.name) == expected
+    for each in (by_sqitch, by_bundle, by_upgrade):
+        assert each.query("select memory.check_definitions()") == []
     assert held(by_upgrade) == memories
     done = run_pymem(checkout, "--database-url", by_upgrade.superuser_url, "deploy")
     assert done.stdout == f"version {NEXT} is already deployed\n"

@@ -23,24 +23,26 @@ from pymem.bundles import read_plan, slice_plan
 from tests.conftest import ROOT, Database, Server, sqitch
 
 
-def dump(server: Server, database: str) -> str:
-    """Return the schema memory of a database as pg_dump writes it."""
+def pg_dump(server: Server, database: str, *options: str) -> str:
     spec = importlib.util.find_spec("pgserver")
     assert spec is not None
     assert spec.submodule_search_locations
-    pg_dump = Path(spec.submodule_search_locations[0]) / "pginstall" / "bin" / "pg_dump"
+    program = Path(spec.submodule_search_locations[0]) / "pginstall" / "bin" / "pg_dump"
     done = subprocess.run(
-        [pg_dump, "--schema-only", "--schema=memory", server.url(database)],
-        capture_output=True,
-        text=True,
-        check=True,
+        [program, *options, server.url(database)], capture_output=True, text=True, check=True
     )
+    return done.stdout
+
+
+def dump(server: Server, database: str) -> str:
+    """Return the schema memory of a database as pg_dump writes it."""
+    dumped = pg_dump(server, database, "--schema-only", "--schema=memory")
     # The keys of \restrict differ in every dump, and pg_attver, which a pg_dump older than the server
     # takes for an option of a column, in every table.
     return re.sub(
         r"^(\\(un)?restrict .*|ALTER .* SET \(pg_attver=\d+\);)$",
         "",
-        done.stdout,
+        dumped,
         flags=re.MULTILINE,
     )
 
@@ -59,6 +61,22 @@ def test_the_bundle_and_sqitch_give_the_same_schema(
 
     assert dump(empty_database.server, empty_database.name) == dump(database.server, database.name)
     assert reference_data(empty_database) == reference_data(database)
+    for deployed in (empty_database, database):
+        assert deployed.query("select * from memory.check_definitions()") == []
+
+
+def test_a_restored_database_has_the_definitions_that_were_recorded(
+    database: Database, empty_database: Database, tmp_path: Path
+) -> None:
+    script = tmp_path / "dump.sql"
+    script.write_text(pg_dump(database.server, database.name))
+
+    restored = run_bundle(empty_database, script)
+
+    assert restored.stderr == ""
+    assert empty_database.query("select * from memory.check_definitions()") == []
+    digest = "select memory.definitions_digest()"
+    assert empty_database.value(digest) == database.value(digest)
 
 
 def test_the_search_path_of_whoever_deploys_makes_no_difference(

@@ -11,7 +11,7 @@ create table memory.entities (
   check (octet_length(canonical_name) <@ int4range '[1,512]'),
   entity_type varchar not null
   constraint entities_entity_type_check
-  check (entity_type in ('person', 'organization', 'place', 'other')),
+  check (entity_type::text in ('person', 'organization', 'place', 'other')),
   aliases text[] not null default '{}'
   constraint entities_aliases_check check (
     array_position(aliases, null) is null

@@ -22,7 +22,7 @@ create table memory.episodes (
   reference_count integer not null default 0 check (reference_count >= 0),
   consolidated boolean not null default false,
   consolidation_status varchar(20) not null default 'pending'
-  check (consolidation_status in ('pending', 'consolidated', 'failed', 'dead_letter')),
+  check (consolidation_status::text in ('pending', 'consolidated', 'failed', 'dead_letter')),
   consolidation_attempts integer not null default 0 check (consolidation_attempts >= 0),
   retry_count integer generated always as (consolidation_attempts) stored,
   last_consolidation_error text check (octet_length(last_consolidation_error) <= 8192),

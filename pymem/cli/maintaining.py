@@ -10,12 +10,13 @@ from typing import Any
 
 import click
 
+from pymem import schema
 from pymem.cli.base import EXIT_REFUSED, Options, as_of_option, command, render, run, start_progress
 from pymem.cli.ids import Id
 from pymem.display import Column, plain_value, tabulate
 from pymem.maintenance import clean_up_episodes
 from pymem.memory import Memory
-from pymem.models import Cleanup, to_json
+from pymem.models import ChainProblem, Cleanup, to_json
 
 Values = dict[str, Any]
 
@@ -105,15 +106,17 @@ def hygiene(
         render({"rule_id": rule_id, "maturity": maturity}, json_, f"a rule again, {maturity}")
         return
 
+    definitions = schema.definitions_digest(options.url()).hex()
+
     async def tidy(memory: Memory) -> dict[str, Any]:
         rules = await memory.run_rule_hygiene(as_of=as_of)
         seal = await memory.seal_events()
-        # The end of the hash chain is the anchor of `pymem verify`.
+        # The end of the hash chain and the schema are the anchor of `pymem verify`.
         return {
             "inverted": rules.inverted,
             "promoted": rules.promoted,
             "sealed": seal.sealed,
-            "anchor": f"{seal.position}:{seal.hash.hex()}",
+            "anchor": f"{seal.position}:{seal.hash.hex()}:{definitions}",
         }
 
     columns = (Column("warnings", "inverted"), "promoted", "sealed", "anchor")
@@ -123,25 +126,33 @@ def hygiene(
 @command()
 @click.option("--anchor", help="Anchor printed by an earlier `pymem hygiene`.")
 def verify(options: Options, anchor: str | None, json_: bool) -> None:
-    """Verify the hash chain of the audit stream.
+    """Verify the hash chain of the audit stream, and the schema.
 
     Exit code 1 if anything contradicts it.
     """
-    position, hash_ = _parse_anchor(anchor)
+    position, hash_, definitions = _parse_anchor(anchor)
     problems = run(
         options, lambda memory: memory.verify_chain(anchor_position=position, anchor_hash=hash_)
     )
+    if definitions not in (None, schema.definitions_digest(options.url())):
+        detail = "functions, triggers, policies or tables are not those of the anchor"
+        problems.append(ChainProblem("definition changed", None, None, None, None, detail))
     render(problems, json_, tabulate(problems) if problems else "nothing contradicts the chain")
     if problems:
         sys.exit(EXIT_REFUSED)
 
 
-def _parse_anchor(text: str | None) -> tuple[int | None, bytes | None]:
+def _parse_anchor(text: str | None) -> tuple[int | None, bytes | None, bytes | None]:
     if text is None:
-        return None, None
+        return None, None, None
     position, _, digits = text.partition(":")
+    chain, separator, definitions = digits.partition(":")
     try:
-        return int(position), bytes.fromhex(digits)
+        return (
+            int(position),
+            bytes.fromhex(chain),
+            bytes.fromhex(definitions) if separator else None,
+        )
     except ValueError:
         raise click.BadParameter(
             "pass a position and a hexadecimal hash, such as 12:9f86…", param_hint="--anchor"

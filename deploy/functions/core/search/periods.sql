@@ -20,7 +20,7 @@ create or replace function memory.day_of(
   immutable
   parallel safe
   return case
-    when year between 1 and 9999 and month between 1 and 12 and day between 1 and 31
+    when year >= 1 and year <= 9999 and month between 1 and 12 and day between 1 and 31
       and date_part('month', make_date(year, month, 1) + (day - 1)) = month
     then make_date(year, month, day)
   end;

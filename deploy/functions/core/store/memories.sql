@@ -232,7 +232,7 @@ begin
        select coalesce(
          case memory_type %s end,
          (
-           select ''expired'' from memory.tombstones as t
+           select ''expired'' as state from memory.tombstones as t
            where t.tenant_id = resolved_state.tenant_id
              and t.memory_type = resolved_state.memory_type
              and t.memory_id = resolved_state.memory_id

@@ -35,6 +35,7 @@ begin
   ),
   ('row_security', false, 'every table separates the tenants'),
   ('guards', false, 'nothing can bypass the audit'),
+  ('definitions', false, 'functions, triggers, policies and tables are as deployed'),
   ('privileges', false, 'roles, owners and privileges are as deployed'),
   ('indexes', false, 'every index exists and is valid'),
   ('statistics', false, 'autovacuum maintains every table'),
@@ -102,6 +103,8 @@ begin
     select f.* from memory.examine_row_security() as f
     union all
     select f.* from memory.examine_guards() as f
+    union all
+    select f.* from memory.examine_definitions() as f
     union all
     select f.* from memory.examine_privileges(
       v_settings.tenant_id, current_setting('server_version_num')::integer

@@ -478,6 +478,9 @@ begin
     union all
     select g.* from memory.check_guards() as g
     union all
+    select format('definition %s', d.problem), null, null, null, null, d.summary
+    from memory.summarize_definitions() as d
+    union all
     select e.* from memory.check_event_coverage(v_tenant_id) as e
     union all
     select r.* from memory.check_row_coverage(v_tenant_id) as r
@@ -492,10 +495,11 @@ $$;
 comment on function memory.verify_chain(bigint, bytea, integer) is
 'What contradicts the hash chain of the tenant, ordered by position: events or seals that were '
 'changed, removed or inserted, a chain that was cut off, rules and triggers that allow writes to '
-'bypass the audit, rows whose events disagree with them (memories, links, bound logins, access '
-'tokens), and memories that differ from their last recorded state. No rows: no problems. With an '
-'anchor, a result of memory.seal_events that was kept elsewhere, this also detects a rebuilt '
-'chain. Events since the last seal are not covered. Errors: PM002.';
+'bypass the audit, functions, triggers, policies and tables that differ from the schema as '
+'deployed, rows whose events disagree with them (memories, links, bound logins, access tokens), '
+'and memories that differ from their last recorded state. No rows: no problems. With an anchor, a '
+'result of memory.seal_events that was kept elsewhere, this also detects a rebuilt chain. Events '
+'since the last seal are not covered. Errors: PM002.';
 grant execute on function memory.verify_chain to memory_worker, memory_reader, memory_admin;
 
 commit;

@@ -4,20 +4,6 @@ begin;
 
 set local role memory_owner;
 
-create or replace function memory.enumerate(names text[])
-  returns text
-  language sql
-  immutable
-  parallel safe
-  return array_to_string(names[:3], ', ')
-    || case
-      when cardinality(names) > 3 then format(' and %s more', cardinality(names) - 3)
-      else ''
-    end;
-
-comment on function memory.enumerate(text[]) is
-'The first three of a list of names, and how many more there are.';
-
 create or replace function memory.counted(
   number bigint,
   noun text
@@ -276,6 +262,23 @@ $$;
 
 comment on function memory.examine_guards() is
 'What allows writes to bypass the audit: see memory.check_guards.';
+
+create or replace function memory.examine_definitions()
+  returns setof memory.finding
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select
+    case when s.problem in ('added', 'unknown') then 'warning' else 'error' end,
+    'definitions', s.kind, s.summary,
+    'If nobody meant it (memory.check_definitions lists all), restore it as in deploy/ or from a '
+    'backup. If it is meant, as owner of the schema: select memory.record_definitions();'
+  from memory.summarize_definitions() as s;
+$$;
+
+comment on function memory.examine_definitions() is
+'What differs from the schema as deployed: see memory.check_definitions.';
 
 create or replace function memory.examine_privileges(
   tenant_id text,

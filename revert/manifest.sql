@@ -1,0 +1,8 @@
+-- Revert pymem:manifest from pg
+
+begin;
+
+-- What was recorded no longer applies once the changes before are reverted.
+delete from memory.definitions;
+
+commit;

@@ -1,0 +1,7 @@
+-- Revert pymem:tables/definitions from pg
+
+begin;
+
+drop table memory.definitions;
+
+commit;
