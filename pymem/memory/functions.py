@@ -16,6 +16,7 @@ from pymem.models import (
     Approval,
     ChainHead,
     ChainProblem,
+    CheckDefinitions,
     ClaimedEpisode,
     Cleanup,
     ConsolidationRun,
@@ -2337,6 +2338,25 @@ class Functions(Vectors):
             TokenHolder, "authenticate_token", token_digest=token_digest, as_of=as_of
         )
 
+    # functions/extras/operations/definitions
+
+    async def check_definitions(self) -> list[CheckDefinitions]:
+        """What differs from the definitions that the last deployment recorded; no rows if nothing
+        does. problem: missing, added or changed; unknown if they cannot be compared, because they
+        are of another release or another major version of PostgreSQL. Who can change the schema can
+        also change what was recorded: see memory.definitions_digest.
+        """
+        return await self._rows(CheckDefinitions, "check_definitions")
+
+    async def definitions_digest(self) -> bytes:
+        """SHA-256 of all that the schema consists of now, 32 bytes.
+
+        It changes with a deployment, and with the major version of PostgreSQL. Keep a copy
+        elsewhere, and compare.
+        """
+        result: bytes = await self._value("definitions_digest")
+        return result
+
     # functions/extras/operations/event_chain
 
     async def seal_events(self, *, max_events: int | None = None) -> Seal:
@@ -2364,8 +2384,9 @@ class Functions(Vectors):
     ) -> list[ChainProblem]:
         """What contradicts the hash chain of the tenant, ordered by position: events or seals that
         were changed, removed or inserted, a chain that was cut off, rules and triggers that allow
-        writes to bypass the audit, rows whose events disagree with them (memories, links, bound
-        logins, access tokens), and memories that differ from their last recorded state. No rows: no
+        writes to bypass the audit, functions, triggers, policies and tables that differ from the
+        schema as deployed, rows whose events disagree with them (memories, links, bound logins,
+        access tokens), and memories that differ from their last recorded state. No rows: no
         problems. With an anchor, a result of memory.seal_events that was kept elsewhere, this also
         detects a rebuilt chain. Events since the last seal are not covered.
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Approval,
         ChainHead,
         ChainProblem,
+        CheckDefinitions,
         ClaimedEpisode,
         Cleanup,
         ConsolidationRun,
@@ -308,6 +309,14 @@ class SyncMemory(Blocking):
         """
         return self._wait(self.memory.cancel_reembedding())
 
+    def check_definitions(self) -> list[CheckDefinitions]:
+        """What differs from the definitions that the last deployment recorded; no rows if nothing
+        does. problem: missing, added or changed; unknown if they cannot be compared, because they
+        are of another release or another major version of PostgreSQL. Who can change the schema can
+        also change what was recorded: see memory.definitions_digest.
+        """
+        return self._wait(self.memory.check_definitions())
+
     def check_indexes(self) -> list[IndexProblem]:
         r"""Problems with the indexes of the schema; no rows if there are none.
 
@@ -579,6 +588,14 @@ class SyncMemory(Blocking):
         Errors: 28000 no tenant.
         """
         return self._wait(self.memory.current_settings())
+
+    def definitions_digest(self) -> bytes:
+        """SHA-256 of all that the schema consists of now, 32 bytes.
+
+        It changes with a deployment, and with the major version of PostgreSQL. Keep a copy
+        elsewhere, and compare.
+        """
+        return self._wait(self.memory.definitions_digest())
 
     def delete_entry(
         self, entry_id: str, *, permanent: bool | None = None, as_of: datetime | None = None
@@ -2514,8 +2531,9 @@ class SyncMemory(Blocking):
     ) -> list[ChainProblem]:
         """What contradicts the hash chain of the tenant, ordered by position: events or seals that
         were changed, removed or inserted, a chain that was cut off, rules and triggers that allow
-        writes to bypass the audit, rows whose events disagree with them (memories, links, bound
-        logins, access tokens), and memories that differ from their last recorded state. No rows: no
+        writes to bypass the audit, functions, triggers, policies and tables that differ from the
+        schema as deployed, rows whose events disagree with them (memories, links, bound logins,
+        access tokens), and memories that differ from their last recorded state. No rows: no
         problems. With an anchor, a result of memory.seal_events that was kept elsewhere, this also
         detects a rebuilt chain. Events since the last seal are not covered.
 

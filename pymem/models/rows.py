@@ -63,7 +63,8 @@ class ChainProblem:
     Attributes:
         problem: guard removed, event changed, event missing, seal changed, seal missing, chain cut
             off, memory without event, memory missing, state without event, row without event, row
-            missing or row changed.
+            missing, row changed, definition changed, definition missing, definition added or
+            definition unknown.
         position: Position in the chain; NULL if the problem is not in the chain.
     """
 
@@ -73,6 +74,15 @@ class ChainProblem:
     memory_type: str | None
     memory_id: UUID | None
     detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckDefinitions:
+    """A row that memory.check_definitions returns."""
+
+    problem: str
+    kind: str
+    identity: str
 
 
 @dataclass(frozen=True, slots=True)
