@@ -206,7 +206,8 @@ class EmbeddedServer:
     def _make_socket_folder(self, account: _Account) -> None:
         # Anyone who reaches the socket can log in as any role, so the folder must be private.
         path = self._socket_folder()
-        path.mkdir(mode=0o700, exist_ok=True)
+        with suppress(FileExistsError):
+            path.mkdir(mode=0o700)
         try:
             with _opened_folder(path) as folder:
                 found = os.fstat(folder)
@@ -240,7 +241,14 @@ class EmbeddedServer:
     def _locked(self) -> Iterator[None]:
         """Hold the lock that serializes starting and stopping this server."""
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        lock = os.open(self.folder / "lock", flags, 0o600)
+        path = self.folder / "lock"
+        try:
+            lock = os.open(path, flags, 0o600)
+        except OSError as error:
+            raise UnavailableError(
+                f"cannot open {path}, which may be a link: {error.strerror}",
+                hint="Remove it while the server is down.",
+            ) from error
         try:
             # Others could hold a lock that they can read. Older versions made it readable.
             if stat.S_IMODE(os.fstat(lock).st_mode) != 0o600:

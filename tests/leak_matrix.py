@@ -43,7 +43,7 @@ revert_inversion(rule_id => :rule)
 
 # Provenance, history, audit
 create_link('fact', source_id => :fact, target_type => 'rule', target_id => :rule, relation => 'supports')
-create_link('rule', source_id => :rule, target_type => 'episode', target_id => :deleted, relation => 'supports')
+create_link('episode', source_id => :episode, target_type => 'fact', target_id => :deleted, relation => 'supports')
 get_links('fact', memory_id => :fact)
 get_links('episode', memory_id => :deleted)
 get_links('rule', memory_id => :rule, direction => 'outgoing')
@@ -60,8 +60,6 @@ memory_stats(scope => :scope)
 seal_events()
 get_chain_head()
 verify_chain(anchor_position => :position, anchor_hash => :hash)
-check_definitions()
-definitions_digest()
 
 list_scopes()
 list_related('fact', memory_id => :fact)
@@ -317,6 +315,8 @@ read_period('last week', 'UTC')
 rebuild_vector_indexes('auto')
 rebuild_vector_indexes('ivfflat')
 vector_index_statements('ivfflat')
+check_definitions()
+definitions_digest()
 check_indexes()
 """
 

@@ -118,8 +118,8 @@ create type memory.keyword_query as (
 comment on type memory.keyword_query is
 'The words of a query, as lexemes and as the tsquery that a text has to match, with index keys '
 '(memory.hash_terms): a match is indexed under at least one of any_terms and under all of '
-'all_terms, which is NULL if any lexeme is enough. languages: in how many the query is read, so that '
-'there are that many lexemes for a word (memory.query_languages).';
+'all_terms, which is NULL if any lexeme is enough. languages: in how many the query is read, with '
+'a lexeme for each word in each (memory.query_languages).';
 
 create type memory.fused_candidate as (
   memory_type text,

@@ -20,7 +20,9 @@ begin
     cross join lateral (values
       (n.source_type, n.source_id), (n.target_type, n.target_id)
     ) as e (memory_type, memory_id)
-    join memory.memory_types as t on t.memory_type = e.memory_type
+    cross join lateral (
+      select array_position(memory.memory_type_names(), e.memory_type) as position
+    ) as t
     order by n.tenant_id, t.position, e.memory_id
     offset 0 -- the rows are locked in this order
   ),
