@@ -19,7 +19,7 @@ import psycopg
 from psycopg import sql
 
 from tests import leak_matrix
-from tests.conftest import Database
+from tests.conftest import ROOT, Database
 from tests.leak_world import THING, function_of, furnish, lines, quote
 
 # Calls that lock more rows, or others, than those of the matrix.
@@ -160,6 +160,33 @@ def shared_rows(one: Call, other: Call) -> Iterator[tuple[str, str]]:
 
 def place_of(row: tuple[str, str]) -> tuple[str, list[int]]:
     return row[0], [int(number) for number in re.findall(r"\d+", row[1])]
+
+
+ARCHITECTURE = ROOT / "docs" / "architecture.md"
+_TABLE = re.compile(r"(?<=\n\| function \| locks rows of \|\n\| --- \| --- \|\n)(?:\|.*\n)*", re.M)
+
+
+def test_what_each_function_locks_is_documented_in_the_order_of_locks(database: Database) -> None:
+    text = ARCHITECTURE.read_text()
+    [order] = re.findall(r"^Rows are locked in this order: (.*?)\.$", text, re.M | re.S)
+    places = {name: place for place, name in enumerate(re.findall(r"`(\w+)`", order))}
+    calls = list(calls_of(database))
+    find_rows(database, calls)
+    locked: dict[str, set[str]] = {}
+    for call in calls:
+        tables = {table for table, _ in call.rows}
+        locked.setdefault(function_of(call.line), set()).update(tables)
+
+    assert {table for tables in locked.values() for table in tables} == set(places)
+    rows = {
+        name: ", ".join(f"`{table}`" for table in sorted(tables, key=places.__getitem__))
+        for name, tables in locked.items()
+        if tables
+    }
+    told = "".join(f"| `{name}` | {rows[name]} |\n" for name in sorted(rows))
+    if os.environ.get("PYMEM_WRITE_DOCS"):
+        ARCHITECTURE.write_text(_TABLE.sub(told, text))
+    assert _TABLE.findall(text) == [told], "run this test with PYMEM_WRITE_DOCS=1"
 
 
 def test_no_two_calls_wait_for_each_other_in_a_circle(database: Database) -> None:
