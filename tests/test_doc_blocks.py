@@ -129,8 +129,9 @@ SETTING = {
             "select * from memory.seal_events()",
         ),
         names={
-            "1841:5f0c…": (
-                "select position || ':' || encode(hash, 'hex') from memory.get_chain_head()"
+            "1841:5f0c…:e3b1…": (
+                "select concat_ws(':', position, encode(hash, 'hex'), "
+                "encode(memory.definitions_digest(), 'hex')) from memory.get_chain_head()"
             )
         },
     ),

@@ -168,7 +168,7 @@ declare
   v_words integer := cardinality(v_terms);
   -- While texts are indexed again in another language, a lexeme is rare that is that of a frequent
   -- word in the language of few texts: then all lexemes count alike, one for each word.
-  v_languages float8 := words.languages;
+  v_languages float8 := words.languages::float8;
   -- For each type in turn: its frequent words, as memory.frequent_words returns them; what these
   -- add to the highest possible score; and where its keys begin and end among all keys.
   v_shares float8[] := array[]::float8[];
