@@ -50,6 +50,7 @@ class LLMConfig(Section):
         key_env: Name of the environment variable with the key of the service.
         max_tokens: Maximum length of the service's answer, in tokens.
         timeout_seconds: Timeout of an answer.
+        env: Names of variables that a command gets beside those that programs need.
     """
 
     command: str | None = Field(None, min_length=1)
@@ -58,6 +59,7 @@ class LLMConfig(Section):
     key_env: str | None = Field(None, min_length=1)
     max_tokens: int | None = Field(None, ge=1)
     timeout_seconds: float = Field(300, gt=0, le=86_400)
+    env: tuple[str, ...] = ()
 
     def open(self, *, timeout: float | None = None) -> CommandLLM | HttpLLM | None:
         """Return the LLM; None if none is named.
@@ -74,6 +76,7 @@ class LLMConfig(Section):
             key_env=self.key_env,
             timeout=timeout or self.timeout_seconds,
             max_tokens=self.max_tokens,
+            env=self.env,
         )
 
 

@@ -99,7 +99,7 @@ async def test_a_long_prompt_arrives_whole_and_need_not_be_read() -> None:
     assert await command_llm("sh -c 'wc -c < /dev/stdin'")(prompt, SOURCE) == str(5 << 20)
 
 
-async def test_the_command_knows_what_it_is_for_but_not_the_database(
+async def test_a_command_gets_only_what_programs_need_and_what_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("PYMEM_DATABASE_URL", "postgresql://secret@db/x")
@@ -107,14 +107,43 @@ async def test_the_command_knows_what_it_is_for_but_not_the_database(
     monkeypatch.setenv("PGSERVICE", "secret")
     monkeypatch.setenv("PYMEM_DATA", "/secret")
     monkeypatch.setenv("SOME_LLM_KEY", "needed")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "known")
+    monkeypatch.setenv("GITHUB_TOKEN", "secret")
+    monkeypatch.setenv("https_proxy", "http://proxy")
 
-    answer = await python("import json, os; print(json.dumps(dict(os.environ)))")("", SOURCE)
+    script = "import json, os; print(json.dumps(dict(os.environ)))"
+    answer = await python(script, env=["SOME_LLM_KEY"])("", SOURCE)
 
     environment = json.loads(answer)
     assert environment["PYMEM_CONSOLIDATION"] == "1"
     assert environment["PYMEM_TRIGGER_SOURCE"] == SOURCE
     assert environment["SOME_LLM_KEY"] == "needed"
+    assert environment["ANTHROPIC_API_KEY"] == "known"
+    assert environment["https_proxy"] == "http://proxy"
+    assert environment["PATH"] == os.environ["PATH"]
     assert "secret" not in answer
+    assert "SOME_LLM_KEY" not in json.loads(await python(script)("", SOURCE))
+
+
+def test_a_variable_that_leads_to_the_database_is_never_passed() -> None:
+    with pytest.raises(InvalidArgumentError, match="PGPASSWORD would lead"):
+        CommandLLM(["true"], env=["PGPASSWORD"])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux hides processes from each other")
+def test_a_command_cannot_read_the_environment_of_who_asks_it() -> None:
+    """A process that is not dumpable shows its environment to root only: see prctl(2)."""
+    code = """
+import asyncio, ctypes, sys
+from pymem.consolidation.llm import CommandLLM
+libc, is_dumpable = ctypes.CDLL(None), 3
+before = libc.prctl(is_dumpable)
+answer = asyncio.run(CommandLLM([sys.executable, "-c", "print('yes')"])("", "manual"))
+print(before, answer.strip(), libc.prctl(is_dumpable))
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+
+    assert done.stdout == "1 yes 0\n"
 
 
 async def test_no_shell_reads_the_command() -> None:

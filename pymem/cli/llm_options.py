@@ -50,6 +50,14 @@ def llm_options(function: Callable[..., None]) -> Callable[..., None]:
                 help="Longest answer of the service, in tokens.",
             ),
             click.option(
+                "--llm-env",
+                envvar="PYMEM_LLM_ENV",
+                metavar="VARIABLES",
+                default="",
+                help="Variables that a command gets beside those that programs need, "
+                "comma-separated.",
+            ),
+            click.option(
                 "--config",
                 envvar="PYMEM_CONFIG",
                 type=click.Path(path_type=Path, dir_okay=False),
@@ -73,6 +81,7 @@ def choose_llm(
     llm_model: str | None,
     llm_key_env: str | None,
     llm_max_tokens: int | None,
+    llm_env: str,
     config: Path | None,
     timeout: float | None,
 ) -> CommandLLM | HttpLLM | None:
@@ -97,6 +106,7 @@ def choose_llm(
             key_env=llm_key_env,
             timeout=timeout or 300,
             max_tokens=llm_max_tokens,
+            env=llms.split_names(llm_env),
         )
     return load_config(config).consolidation.llm.open(timeout=timeout)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import os
 import re
 import shlex
@@ -10,8 +11,9 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
+from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 from typing import BinaryIO
@@ -30,7 +32,19 @@ _DATABASE = frozenset(
         *("PYMEM_DATA", "PYMEM_DATABASE_URL", "PYMEM_TENANT", "PYMEM_TOKEN"),
     }
 )
-"""Variables that lead to the database."""
+"""Variables that lead to the database: no command gets them."""
+_PASSED = re.compile(
+    # Where programs are and write, how they talk,
+    r"PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_\w+|TERM|COLORTERM|TZ|TMPDIR|TEMP|TMP|XDG_\w+"
+    r"|LD_LIBRARY_PATH"
+    # how they reach a service,
+    r"|(?i:https?_proxy|all_proxy|no_proxy)|SSL_CERT_FILE|SSL_CERT_DIR|REQUESTS_CA_BUNDLE"
+    r"|CURL_CA_BUNDLE|NODE_EXTRA_CA_CERTS"
+    # and what the documented programs read.
+    r"|(?:ANTHROPIC|CLAUDE|CODEX|GEMINI|OLLAMA|OPENAI)_\w+|GOOGLE_API_KEY"
+)
+"""Variables that every command gets."""
+_PR_SET_DUMPABLE = 4
 _NOT_STARTED = (126, 127)
 """Exit codes of shells, env and the like for a program that cannot be run or is not found."""
 _MODEL_NAME = re.compile(r"[A-Za-z0-9][\w.:/@+-]{0,199}")
@@ -39,16 +53,22 @@ _MODEL_NAME = re.compile(r"[A-Za-z0-9][\w.:/@+-]{0,199}")
 class CommandLLM:
     """A command that reads a prompt from standard input and writes the answer to standard output.
 
-    It runs without a shell, in its own session and process group, with the environment of the
-    caller except what leads to the database. ``PYMEM_CONSOLIDATION=1`` lets hooks of an agent skip
-    this session; ``PYMEM_TRIGGER_SOURCE`` is the trigger. The process group is killed once the
-    answer is complete, the caller gives up or the process of the caller ends, even by SIGKILL.
+    It runs without a shell, in its own session and process group, with the few variables of the
+    caller that programs need, and those that env names. On Linux it cannot read the others in the
+    environment of this process, unless it runs as root. ``PYMEM_CONSOLIDATION=1`` lets hooks of an
+    agent skip this session; ``PYMEM_TRIGGER_SOURCE`` is the trigger. The process group is killed
+    once the answer is complete, the caller gives up or the process of the caller ends, even by
+    SIGKILL.
 
     Args:
         argv: The command and its arguments.
         timeout: Timeout in seconds.
         max_output: Maximum length of the answer, in bytes.
         model: Name of the model; None for what the arguments say, or else the program's name.
+        env: Names of more variables to pass on.
+
+    Raises:
+        InvalidArgumentError: The command is empty, or a variable leads to the database.
     """
 
     def __init__(
@@ -58,12 +78,19 @@ class CommandLLM:
         timeout: float = 300,
         max_output: int = MAX_OUTPUT,
         model: str | None = None,
+        env: Collection[str] = (),
     ) -> None:
+        if forbidden := _DATABASE.intersection(env):
+            raise InvalidArgumentError(
+                f"{', '.join(sorted(forbidden))} would lead an LLM to the database",
+                hint="Pass only what the command needs to reach its model.",
+            )
         if isinstance(argv, str) or not argv or not argv[0]:
             raise InvalidArgumentError(
                 "the command is empty or not a list", hint="Pass a program and its arguments."
             )
         self.argv = [os.fspath(part) for part in argv]
+        self._env = frozenset(env)
         self.timeout = timeout
         self.max_output = max_output
         self.model = model or model_of(self.argv)
@@ -75,7 +102,11 @@ class CommandLLM:
             LLMUnreachableError: The command did not start.
             LLMError: The command failed, timed out or wrote too much.
         """
-        environment = {name: value for name, value in os.environ.items() if name not in _DATABASE}
+        environment = {
+            name: value
+            for name, value in os.environ.items()
+            if name in self._env or _PASSED.fullmatch(name)
+        }
         environment["PYMEM_CONSOLIDATION"] = "1"
         environment["PYMEM_TRIGGER_SOURCE"] = clean_text(trigger_source)
         if shutil.which(self.argv[0], path=environment.get("PATH")) is None:
@@ -108,6 +139,7 @@ class CommandLLM:
         self, prompt: str, environment: dict[str, str]
     ) -> tuple[asyncio.SubprocessTransport, _Process, int]:
         """Start the command; also returns the end of a pipe that keeps it alive while open."""
+        _hide_environment()
         watched, pipe = os.pipe()
         keeper = [sys.executable, "-I", "-S", str(_KEEPER), str(watched)]
         try:
@@ -140,7 +172,23 @@ class CommandLLM:
         )
 
 
-def command_llm(command: str, *, timeout: float = 300, model: str | None = None) -> CommandLLM:
+@cache
+def _hide_environment() -> None:
+    """Let no other process of this user read the environment of this one, nor its memory.
+
+    Afterwards /proc/PID/environ belongs to root, and there are no core dumps.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def command_llm(
+    command: str,
+    *,
+    timeout: float = 300,
+    model: str | None = None,
+    env: Collection[str] = (),
+) -> CommandLLM:
     """Return the LLM for a command line, which is split like a shell would but run without one.
 
     Raises:
@@ -154,7 +202,7 @@ def command_llm(command: str, *, timeout: float = 300, model: str | None = None)
             f"the consolidation command cannot be split: {error}",
             hint="Quote its arguments as in a shell.",
         ) from error
-    return CommandLLM(argv, timeout=timeout, model=model)
+    return CommandLLM(argv, timeout=timeout, model=model, env=env)
 
 
 def model_of(argv: Sequence[str]) -> str:

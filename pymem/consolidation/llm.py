@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 
 from pymem.config import load_config
 from pymem.consolidation.answer import LLM, Answer
@@ -35,6 +36,7 @@ def choose_llm(
     key_env: str | None = None,
     timeout: float = 300,
     max_tokens: int | None = None,
+    env: Collection[str] = (),
 ) -> CommandLLM | HttpLLM | None:
     """Return the LLM that options, variables or a configuration name; None if they name none.
 
@@ -45,6 +47,7 @@ def choose_llm(
         key_env: Name of the environment variable with the key of the service.
         timeout: Timeout in seconds.
         max_tokens: Maximum length of a service's answer, in tokens.
+        env: Names of variables that a command gets beside those that programs need.
 
     Raises:
         InvalidArgumentError: Both a command and a URL, a URL without a model, a key that is not in
@@ -53,7 +56,7 @@ def choose_llm(
     if command and url:
         raise InvalidArgumentError("both an LLM command and an LLM URL are given", hint=_HINT)
     if command:
-        return command_llm(command, timeout=timeout, model=model)
+        return command_llm(command, timeout=timeout, model=model, env=env)
     if not url:
         return None
     if not model:
@@ -89,7 +92,13 @@ def llm_from_environment() -> CommandLLM | HttpLLM | None:
         model=os.environ.get("PYMEM_LLM_MODEL"),
         key_env=os.environ.get("PYMEM_LLM_KEY_ENV"),
         max_tokens=None if most is None else int(most),
+        env=split_names(os.environ.get("PYMEM_LLM_ENV", "")),
     )
+
+
+def split_names(names: str) -> list[str]:
+    """Return the names of a list with commas, such as that of PYMEM_LLM_ENV."""
+    return [name.strip() for name in names.split(",") if name.strip()]
 
 
 def _key(name: str) -> str:
