@@ -28,6 +28,7 @@ from starlette.routing import Route
 from pymem.embedding import EmbeddingEngine
 from pymem.errors import InvalidArgumentError, TenantDeniedError
 from pymem.mcp_server.auth import MemoryTokenVerifier, OneTokenBackend, answer_unavailable
+from pymem.mcp_server.limits import BodyInTime, FairShare, StrictHeaders, bounded_protocol
 from pymem.mcp_server.protocol import WAITING, build_server, has_meaning
 from pymem.mcp_server.roles import ROLES, TokenAccess
 from pymem.memory import Memory
@@ -39,6 +40,8 @@ _MAX_BODY = 4 << 20
 """Bytes of a request. 1 MiB of content fits, however it is escaped."""
 
 _MAX_CONNECTIONS = 1000
+_CONNECTIONS_OF_ROLE = 8
+"""Connections to the database for each role; docs/mcp.md says so, too."""
 _SHUTDOWN_SECONDS = 10
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -128,7 +131,7 @@ async def serve_http(
             config = uvicorn.Config(
                 app,
                 # The only HTTP parser of uvicorn that limits the length of headers.
-                http="h11",
+                http=bounded_protocol(),
                 access_log=False,
                 log_config=None,
                 proxy_headers=False,
@@ -165,7 +168,9 @@ def build_app(
         # Take the holder from the request itself, so concurrent requests cannot be mixed up.
         if not isinstance(context.request, Request):
             raise TenantDeniedError("this request has no token")
-        return TokenAccess(memories, tools, context.request.user.access_token.holder)
+        return TokenAccess(memories, tools, context.request.user.access_token.holder, shares)
+
+    shares = {role: FairShare(_CONNECTIONS_OF_ROLE) for role in memories}
 
     manager = StreamableHTTPSessionManager(
         build_server(access_of, tools, has_meaning=with_meaning),
@@ -175,7 +180,9 @@ def build_app(
         max_request_body_size=_MAX_BODY,
     )
     endpoint = AuthenticationMiddleware(
-        RequireAuthMiddleware(StreamableHTTPASGIApp(manager), required_scopes=[]),
+        RequireAuthMiddleware(
+            BodyInTime(StreamableHTTPASGIApp(manager), max_size=_MAX_BODY), required_scopes=[]
+        ),
         backend=OneTokenBackend(MemoryTokenVerifier(login)),
         on_error=answer_unavailable,
     )
@@ -188,6 +195,7 @@ def build_app(
         lifespan=lambda _: manager.run(),
     )
     app.router.redirect_slashes = False
+    app.add_middleware(StrictHeaders)
     return app
 
 
@@ -226,7 +234,7 @@ async def _memories(
                     role=role,
                     read_only=role == "memory_reader",
                     min_size=0,
-                    max_size=8,
+                    max_size=_CONNECTIONS_OF_ROLE,
                     **WAITING,
                 )
             )

@@ -35,6 +35,9 @@ class Access(Protocol):
             TenantDeniedError: The request may not call the tool.
         """
 
+    def turn(self, name: str) -> AbstractAsyncContextManager[None]:
+        """Return what waits for the turn of a call of the tool."""
+
 
 Lifespan = Callable[[Server[Any]], AbstractAsyncContextManager[None]]
 
@@ -94,7 +97,8 @@ def build_server(
             memory = access.memory(call.name)
         except PymemError as error:
             return _result(error_answer(error, request_id_of(arguments)), is_error=True)
-        answer, failed = await answer_call(memory, call.name, arguments, tools=access.tools)
+        async with access.turn(call.name):
+            answer, failed = await answer_call(memory, call.name, arguments, tools=access.tools)
         return _result(answer, is_error=failed)
 
     return Server(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from pymem.errors import TenantDeniedError
+from pymem.mcp_server.limits import FairShare
 from pymem.memory import Memory
 from pymem.models import TokenHolder, TokenRole
 from pymem.tools import Tool
@@ -33,11 +35,17 @@ class TokenAccess:
         memories: A memory for each database role that the server's login may assume.
         tools: The enabled tools.
         holder: The holder of the token.
+        shares: For each of these roles, the turns of tenants.
     """
 
     def __init__(
-        self, memories: Mapping[str, Memory], tools: Sequence[Tool[Any]], holder: TokenHolder
+        self,
+        memories: Mapping[str, Memory],
+        tools: Sequence[Tool[Any]],
+        holder: TokenHolder,
+        shares: Mapping[str, FairShare],
     ) -> None:
+        self._shares = shares
         self._memories = memories
         self._served = tools
         self._holder = holder
@@ -48,9 +56,16 @@ class TokenAccess:
         """The tools of the token's role."""
         return [tool for tool in self._served if role_of(tool) in self._roles]
 
+    def turn(self, name: str) -> AbstractAsyncContextManager[None]:
+        """Return what waits for a turn of the tenant among the calls with the role of the tool."""
+        return self._shares[self._role_of(name)].turn(self._holder.tenant_id)
+
+    def _role_of(self, name: str) -> str:
+        return next((role_of(tool) for tool in self._served if tool.name == name), "memory_reader")
+
     def memory(self, name: str) -> Memory:
         """Return the memory for a tool, with no more privileges than the tool needs."""
-        role = next((role_of(tool) for tool in self._served if tool.name == name), "memory_reader")
+        role = self._role_of(name)
         if role not in self._memories and role in ROLES[self._holder.role]:
             raise TenantDeniedError(
                 f"this server may not run {name}: its login lacks the role {role}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Any
 
 from mcp.server import Server
@@ -24,6 +24,9 @@ class _Everything:
 
     def memory(self, name: str) -> Memory:
         return self._memory
+
+    def turn(self, name: str) -> AbstractAsyncContextManager[None]:
+        return nullcontext()
 
 
 async def serve_stdio(memory: Memory, tools: Sequence[Tool[Any]]) -> None:
