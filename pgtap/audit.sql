@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(195);
+select plan(200);
 
 -- What a statement writes to the audit stream, or the code of its error. The statement is undone,
 -- so each test starts from the same rows.
@@ -514,6 +514,34 @@ select is(
   memory_test.events_by($$ delete from memory.entities as e where e.tenant_id = 'a' $$), '{PM006}',
   'a single entity cannot be deleted'
 );
+
+-- Only an erasure deletes what is kept, whatever is set and wherever it is called from.
+set local memory.erasing = 'on';
+create function memory_test.delete_from_within()
+  returns trigger
+  language plpgsql
+as $$
+begin
+  execute tg_argv[0];
+  return null;
+end;
+$$;
+select is(
+  memory_test.events_by(format(
+    $$ update memory.facts as f set importance = 9 where f.tenant_id = 'a';
+       create temporary table written (id integer);
+       create trigger delete_from_within after insert on written
+       for each statement execute function memory_test.delete_from_within(%L);
+       insert into written values (1) $$,
+    d.deletion
+  )),
+  '{PM006}', d.deletion || ' is refused from within a trigger too'
+)
+from (
+  values
+  ('delete from memory.facts'), ('delete from memory.memory_history'), ('delete from memory.rule_applications'),
+  ('update memory.memory_history set image = null'), ('update memory.rule_applications set outcome = null')
+) as d (deletion);
 
 -- Rule applications
 

@@ -310,12 +310,11 @@ select throws_ok(
   $$ select memory.store_fact('s', 'p', 'c', entity_id => '00000000-0000-0000-0000-0000000000e2') $$,
   'PM003', null, 'a merged entity is refused'
 );
-set local memory.erasing = 'on';
+select memory.write_event('a', 'erased', null, null, '{}');
 select throws_like(
   $$ delete from memory.entities as e where e.canonical_name = 'Ada' $$, '%foreign key constraint%',
   'an entity with facts cannot be deleted'
 );
-set local memory.erasing = '';
 
 -- One active fact per key on every path
 

@@ -71,7 +71,7 @@ execute function memory.refuse_cycle();
 
 create or replace trigger refuse_delete
 before delete on memory.facts
-for each row when (current_setting('memory.erasing', true) is distinct from 'on')
+for each row when (not memory.is_erasing(old.tenant_id))
 execute function memory.refuse_delete();
 
 commit;

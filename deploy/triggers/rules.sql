@@ -85,7 +85,7 @@ execute function memory.audit_update('rule');
 
 create or replace trigger refuse_delete
 before delete on memory.rules
-for each row when (current_setting('memory.erasing', true) is distinct from 'on')
+for each row when (not memory.is_erasing(old.tenant_id))
 execute function memory.refuse_delete();
 
 create or replace trigger audit_created
@@ -93,10 +93,13 @@ after insert on memory.rule_applications
 for each row execute function memory.audit_rule_application();
 
 create or replace trigger refuse_change
-before update or delete on memory.rule_applications
-for each row
--- Applications are deleted only with their rule or by memory.erase_subject.
-when (pg_trigger_depth() = 0 and current_setting('memory.erasing', true) is distinct from 'on')
+before update on memory.rule_applications
+for each row execute function memory.refuse_change();
+
+-- Applications are deleted by memory.erase_subject only, with their rule or without it.
+create or replace trigger refuse_loss
+before delete on memory.rule_applications
+for each row when (not memory.is_erasing(old.tenant_id))
 execute function memory.refuse_change();
 
 create or replace trigger refuse_truncate

@@ -489,6 +489,50 @@ comment on function memory.refuse_change() is
 'Trigger: rejects UPDATE, DELETE and TRUNCATE on an append-only table. Optional argument: the '
 'hint. Errors: PM006.';
 
+-- An event instead of a setting: whoever pretends to erase leaves one, which cannot be removed.
+create or replace function memory.is_erasing(tenant_id text)
+  returns boolean
+  language sql
+  stable
+  return exists (
+    select
+    from memory.memory_events as e
+    where e.tenant_id = is_erasing.tenant_id and e.event_type = 'erased' and e.created_at = now()
+  );
+
+comment on function memory.is_erasing(text) is
+'Whether this transaction has written the event of an erasure. Only then can rows be deleted that '
+'are otherwise kept.';
+
+create or replace function memory.refuse_loss_of_history()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if exists (
+    select
+    from (select distinct o.tenant_id from old_rows as o) as t
+    where not memory.is_erasing(t.tenant_id)
+      and exists (
+        select
+        from old_rows as o
+        where o.tenant_id = t.tenant_id
+          and memory.created_at_of(o.tenant_id, o.memory_type, o.memory_id) is not null
+      )
+  ) then
+    raise exception '% is append-only: % refused', tg_table_name, tg_op
+      using errcode = 'PM006',
+        hint = 'History goes with its memory; memory.erase_subject deletes permanently.';
+  end if;
+  return null;
+end;
+$$;
+
+comment on function memory.refuse_loss_of_history() is
+'Statement trigger: rejects DELETE of the history of a memory that still exists, except in an '
+'erasure. Errors: PM006.';
+
 create or replace function memory.refuse_delete()
   returns trigger
   language plpgsql

@@ -718,7 +718,15 @@ begin
         and memory.mentions_any(r.errors::text, v_names);
     end if;
   else
-    perform set_config('memory.erasing', 'on', true);
+    -- First, because triggers ask for it: memory.is_erasing.
+    perform memory.write_event(
+      v_tenant_id, 'erased', null, null,
+      jsonb_build_object(
+        'episodes', cardinality(v_episodes), 'facts', cardinality(v_facts),
+        'rules', cardinality(v_rules), 'entries', cardinality(v_entries),
+        'entities', cardinality(v_entities)
+      )
+    );
 
     update memory.consolidation_runs as r
     set answer = null
@@ -800,15 +808,6 @@ begin
       claimed_until = excluded.claimed_until,
       attempts = excluded.attempts;
 
-    perform memory.write_event(
-      v_tenant_id, 'erased', null, null,
-      jsonb_build_object(
-        'episodes', cardinality(v_episodes), 'facts', cardinality(v_facts),
-        'rules', cardinality(v_rules), 'entries', cardinality(v_entries),
-        'entities', cardinality(v_entities)
-      )
-    );
-    perform set_config('memory.erasing', '', true);
   end if;
 
   return query
