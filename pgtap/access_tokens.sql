@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(67);
+select plan(68);
 
 create function memory_test.digest(token text)
   returns bytea
@@ -304,6 +304,18 @@ select results_eq(
   $$ values (null::text, true, '{memory_reader,memory_writer}'::text[]) $$,
   'current_login returns a gateway''s roles and no tenant'
 );
+
+-- The day of use is never to come
+
+set local session authorization default;
+select memory_test.as_tenant('a');
+select t.id as desk_id, t.token as desk from memory.create_access_token('desk', 'reader') as t \gset
+select memory.authenticate_token(memory_test.digest(:'desk'), now() + interval '1 day') \g /dev/null
+select is(
+  (select t.last_used_on from memory.access_tokens as t where t.id = :'desk_id'),
+  (now() at time zone 'UTC')::date, 'a token is never recorded as used on a day to come'
+);
+
 set local session authorization tokens_unbound;
 select results_eq(
   $$ select c.tenant_id, c.is_gateway from memory.current_login() as c $$,

@@ -205,7 +205,8 @@ as $$
 #variable_conflict use_column
 declare
   v_tenant_id text := memory.current_tenant();
-  v_today date := (as_of at time zone 'UTC')::date;
+  -- A day to come would hide all uses until then.
+  v_today date := (least(as_of, now()) at time zone 'UTC')::date;
   v_token memory.access_tokens;
 begin
   perform memory.check_time('as_of', as_of);
@@ -244,7 +245,8 @@ comment on function memory.authenticate_token(bytea, timestamptz) is
 'The access token with this SHA-256 digest, within the current tenant; no row if it is unknown, '
 'expired or revoked. For servers: a token is pymem_<tenant in hexadecimal>_<secret>; set that '
 'tenant with set_request in the same transaction. Takes the digest so that no token appears in the '
-'server log. Records the day of use. Errors: PM002.';
+'server log. Records the day of use, today at the latest. It answers for the time as_of: a server '
+'that lets somebody in leaves it out. Errors: PM002.';
 grant execute on function memory.authenticate_token
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
