@@ -20,6 +20,9 @@ BODY_SECONDS = 30.0
 HALF_OPEN = 400
 """Connections that have not sent their headers yet; one more ends the oldest of them."""
 
+# Of the longest body, in a request that is refused for its length.
+_READ_AT_MOST = 8
+
 _TIMEOUT = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
@@ -100,15 +103,25 @@ class BodyInTime:
             async with asyncio.timeout(self._seconds):
                 while True:
                     message = await receive()
-                    messages.append(message)
                     size += len(message.get("body", b""))
-                    if size > self._max_size:
-                        await _refuse(413, "the request is too long")(scope, receive, send)
-                        return
-                    if message["type"] != "http.request" or not message.get("more_body"):
+                    if size <= self._max_size:
+                        messages.append(message)
+                    else:
+                        messages.clear()
+                    # What is too long is read on for a while: clients that are still sending when
+                    # the connection ends do not see the answer.
+                    if (
+                        message["type"] != "http.request"
+                        or not message.get("more_body")
+                        or size > _READ_AT_MOST * self._max_size
+                    ):
                         break
         except TimeoutError:
-            await _refuse(408, "the request took too long to arrive")(scope, receive, send)
+            if size <= self._max_size:
+                await _refuse(408, "the request took too long to arrive")(scope, receive, send)
+                return
+        if size > self._max_size:
+            await _refuse(413, "the request is too long")(scope, receive, send)
             return
 
         async def replay() -> Message:
