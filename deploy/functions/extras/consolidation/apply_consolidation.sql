@@ -402,6 +402,101 @@ comment on function memory.keep_proposal(
 'nothing. One that was rejected is not kept again for the same evidence. Returns whether anything '
 'was kept.';
 
+create or replace function memory.plan_action(
+  run memory.consolidation_runs,
+  settings memory.settings,
+  action text,
+  item jsonb,
+  proposal memory.consolidation_proposals,
+  as_of timestamptz
+)
+  returns memory.planned_action
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  return memory.classify_action(run, settings, action, item, proposal, as_of);
+exception
+  when others then
+    if sqlstate !~ '^(22|23|PM)' then
+      raise;
+    end if;
+    return null;
+end;
+$$;
+
+comment on function memory.plan_action(
+  memory.consolidation_runs, memory.settings, text, jsonb, memory.consolidation_proposals,
+  timestamptz
+) is
+'memory.classify_action, with NULL instead of an error of the action itself.';
+
+-- One lock after the other as the actions come would not be in the order of locks.
+create or replace function memory.lock_plans(
+  run memory.consolidation_runs,
+  plans memory.planned_action[]
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform
+  from memory.entities as e
+  where e.tenant_id = run.tenant_id
+    and e.id in (
+      select i.id
+      from unnest(plans) as p
+      cross join lateral (values (p.entity_id), (p.object_entity_id)) as i (id)
+    )
+  order by e.id
+  for key share;
+  perform memory.lock_fact_key(run.tenant_id, k.scope, k.subject, k.entity_id, k.predicate)
+  from (
+    select distinct on (p.scope, k.anchor, k.predicate_key)
+      p.scope, p.subject, p.entity_id, p.predicate
+    from unnest(plans) as p
+    cross join lateral (
+      values (
+        coalesce('entity:' || p.entity_id, 'subject:' || memory.spelling_key(p.subject)),
+        memory.spelling_key(p.predicate)
+      )
+    ) as k (anchor, predicate_key)
+    where p.memory_type = 'fact'
+    order by p.scope, k.anchor, k.predicate_key, p.subject, p.predicate
+  ) as k;
+  perform
+  from memory.episodes as e
+  where e.tenant_id = run.tenant_id
+    and e.id in (
+      select unnest(run.episode_ids)
+      union all
+      select unnest(p.evidence) from unnest(plans) as p
+    )
+  order by e.id
+  for no key update;
+  perform
+  from memory.facts as f
+  where f.tenant_id = run.tenant_id
+    and f.id in (
+      select unnest(p.memory_id || p.other_ids) from unnest(plans) as p where p.memory_type = 'fact'
+    )
+  order by f.id
+  for no key update;
+  perform
+  from memory.rules as r
+  where r.tenant_id = run.tenant_id
+    and r.id in (select p.memory_id from unnest(plans) as p where p.memory_type = 'rule')
+  order by r.id
+  for no key update;
+end;
+$$;
+
+comment on function memory.lock_plans(memory.consolidation_runs, memory.planned_action[]) is
+'Locks what several actions change, each kind of row in the order of locks.';
+
 create or replace function memory.apply_action(
   run memory.consolidation_runs,
   settings memory.settings,
@@ -662,6 +757,18 @@ begin
     from jsonb_array_elements_text(output -> 'parse_errors') with ordinality as p (problem, place);
   end if;
 
+  perform memory.lock_plans(
+    v_run,
+    array(
+      select p
+      from memory.read_actions(output) with ordinality as a
+      cross join lateral memory.plan_action(
+        v_run, v_settings, a.action, a.item, null, as_of
+      ) as p
+      where not v_settings.consolidation_review and p.reason is null
+      order by a.ordinality
+    )
+  );
   for v_action in
     select a.*, a.ordinality as number from memory.read_actions(output) with ordinality as a
   loop

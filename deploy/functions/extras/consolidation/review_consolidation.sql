@@ -139,6 +139,16 @@ declare
   v_error jsonb;
 begin
   perform memory.check_write_time('as_of', as_of);
+  perform memory.lock_plans(
+    v_run,
+    array(
+      select memory.plan_action(v_run, v_settings, p.action, p.item, p, as_of)
+      from memory.consolidation_proposals as p
+      where p.tenant_id = v_tenant_id and p.run_id = v_run.id and p.status = 'proposed'
+        and (accept_proposals.positions is null or p.position = any (accept_proposals.positions))
+      order by p.position
+    )
+  );
   for v_proposal in
     select p.*
     from memory.consolidation_proposals as p
