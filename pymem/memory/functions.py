@@ -2330,7 +2330,8 @@ class Functions(Vectors):
         """The access token with this SHA-256 digest, within the current tenant; no row if it is
         unknown, expired or revoked. For servers: a token is pymem_<tenant in hexadecimal>_<secret>;
         set that tenant with set_request in the same transaction. Takes the digest so that no token
-        appears in the server log. Records the day of use.
+        appears in the server log. Records the day of use, today at the latest. It answers for the
+        time as_of: a server that lets somebody in leaves it out.
 
         Errors: PM002.
         """

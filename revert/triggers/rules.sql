@@ -6,6 +6,7 @@ drop trigger count_application on memory.rule_applications;
 drop trigger check_application on memory.rule_applications;
 drop trigger requeue_embedding on memory.rules;
 drop trigger refuse_truncate on memory.rule_applications;
+drop trigger refuse_loss on memory.rule_applications;
 drop trigger refuse_change on memory.rule_applications;
 drop trigger audit_created on memory.rule_applications;
 drop trigger refuse_delete on memory.rules;

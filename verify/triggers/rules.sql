@@ -27,13 +27,14 @@ where t.tgrelid = 'memory.rules'::regclass and t.tgname in (
   'requeue_embedding',
   'start_state'
 );
-select 1 / (count(*) = 5)::integer
+select 1 / (count(*) = 6)::integer
 from pg_trigger as t
 where t.tgrelid = 'memory.rule_applications'::regclass and t.tgname in (
   'audit_created',
   'check_application',
   'count_application',
   'refuse_change',
+  'refuse_loss',
   'refuse_truncate'
 );
 rollback;

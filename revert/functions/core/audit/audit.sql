@@ -4,6 +4,8 @@ begin;
 
 drop function memory.refuse_truncate();
 drop function memory.refuse_delete();
+drop function memory.refuse_loss_of_history();
+drop function memory.is_erasing(text);
 drop function memory.refuse_change();
 drop function memory.audit_settings();
 drop function memory.hide_values(jsonb,text[]);

@@ -9,6 +9,8 @@ drop function memory.count_outcomes(text,uuid,text[],jsonb);
 drop function memory.read_actions(jsonb);
 drop function memory.try_action(memory.consolidation_runs,memory.settings,text,bigint,bigint,jsonb,memory.consolidation_proposals,timestamp with time zone);
 drop function memory.apply_action(memory.consolidation_runs,memory.settings,text,bigint,jsonb,memory.consolidation_proposals,timestamp with time zone);
+drop function memory.lock_plans(memory.consolidation_runs,memory.planned_action[]);
+drop function memory.plan_action(memory.consolidation_runs,memory.settings,text,jsonb,memory.consolidation_proposals,timestamp with time zone);
 drop function memory.keep_proposal(memory.consolidation_runs,memory.planned_action,bigint,jsonb,timestamp with time zone);
 drop function memory.carry_out(memory.consolidation_runs,memory.settings,memory.planned_action,timestamp with time zone);
 drop function memory.end_fact(memory.consolidation_runs,uuid,timestamp with time zone,timestamp with time zone);

@@ -18,6 +18,8 @@ select
   'memory.hide_values(jsonb,text[])'::regprocedure,
   'memory.audit_settings()'::regprocedure,
   'memory.refuse_change()'::regprocedure,
+  'memory.is_erasing(text)'::regprocedure,
+  'memory.refuse_loss_of_history()'::regprocedure,
   'memory.refuse_delete()'::regprocedure,
   'memory.refuse_truncate()'::regprocedure;
 rollback;

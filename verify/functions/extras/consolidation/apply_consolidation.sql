@@ -10,6 +10,8 @@ select
   'memory.end_fact(memory.consolidation_runs,uuid,timestamp with time zone,timestamp with time zone)'::regprocedure,
   'memory.carry_out(memory.consolidation_runs,memory.settings,memory.planned_action,timestamp with time zone)'::regprocedure,
   'memory.keep_proposal(memory.consolidation_runs,memory.planned_action,bigint,jsonb,timestamp with time zone)'::regprocedure,
+  'memory.plan_action(memory.consolidation_runs,memory.settings,text,jsonb,memory.consolidation_proposals,timestamp with time zone)'::regprocedure,
+  'memory.lock_plans(memory.consolidation_runs,memory.planned_action[])'::regprocedure,
   'memory.apply_action(memory.consolidation_runs,memory.settings,text,bigint,jsonb,memory.consolidation_proposals,timestamp with time zone)'::regprocedure,
   'memory.try_action(memory.consolidation_runs,memory.settings,text,bigint,bigint,jsonb,memory.consolidation_proposals,timestamp with time zone)'::regprocedure,
   'memory.read_actions(jsonb)'::regprocedure,
