@@ -263,6 +263,33 @@ async def test_readers_of_the_same_memories_do_not_deadlock_or_lose_counts(
     assert database.value("select sum(reference_count) from memory.facts") == sum(returned)
 
 
+@pytest.mark.parametrize(
+    "read",
+    [
+        "select from memory.recall('tea')",
+        "select memory.get_memory('fact', (select id from memory.facts))",
+    ],
+)
+async def test_reading_does_not_wait_for_those_who_write(database: Database, read: str) -> None:
+    with (
+        psycopg.connect(database.superuser_url, autocommit=True) as reader,
+        psycopg.connect(database.superuser_url) as writer,
+    ):
+        for session in (reader, writer):
+            session.execute("select set_config('memory.tenant_id', 'a', false)")
+        reader.execute("select memory.store_fact('Ada', 'drinks', 'tea')")
+        writer.commit()
+        writer.execute("select from memory.facts for no key update")
+        reader.execute("set statement_timeout = '5s'")
+        found = reader.execute(read.encode()).rowcount
+        writer.rollback()
+
+        assert found == 1
+        assert database.value("select reference_count from memory.facts") == 0
+        reader.execute(read.encode())
+        assert database.value("select reference_count from memory.facts") == 1
+
+
 async def test_workers_claim_every_memory_once(database: Database) -> None:
     database.query("select memory.register_embedding_version('model', '1')")
     for n in range(60):

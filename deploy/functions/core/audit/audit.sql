@@ -497,7 +497,8 @@ create or replace function memory.is_erasing(tenant_id text)
   return exists (
     select
     from memory.memory_events as e
-    where e.tenant_id = is_erasing.tenant_id and e.event_type = 'erased' and e.created_at = now()
+    where e.tenant_id = is_erasing.tenant_id -- noqa: RF01
+      and e.event_type = 'erased' and e.created_at = now()
   );
 
 comment on function memory.is_erasing(text) is

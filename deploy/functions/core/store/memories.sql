@@ -159,34 +159,39 @@ begin
   );
 
   -- Reading must also work on a standby, where nothing can be counted.
+  -- Nor does reading wait for a long transaction that writes, such as a change of the model.
   perform memory.define_memory_function(
     'read_memory(tenant_id text, memory_type text, memory_id uuid, as_of timestamptz)',
-    'jsonb', 'volatile',
+    'jsonb', 'volatile set lock_timeout = ''500ms''',
     'declare
        v_memory jsonb;
      begin
-       if current_setting(''transaction_read_only'') = ''on'' then
-         case memory_type ' || memory.branch_by_type(
-      'select to_jsonb(m) - ''{tenant_id,embedding,search_vector}''::text[] into v_memory
-       from {table} as m
-       where m.tenant_id = read_memory.tenant_id and m.id = memory_id;'
-    ) || ' end case;
-         return v_memory;
-       end if;
-       case memory_type ' || memory.branch_by_type(
+       if current_setting(''transaction_read_only'') = ''off'' then
+         begin
+           case memory_type ' || memory.branch_by_type(
       'update {table} as m
        set
          reference_count = m.reference_count + 1,
          last_referenced_at = greatest(m.last_referenced_at, as_of)
        where m.tenant_id = read_memory.tenant_id and m.id = memory_id
        returning to_jsonb(m) - ''{tenant_id,embedding,search_vector}''::text[] into v_memory;'
+    ) || ' end case;
+           return v_memory;
+         exception
+           when lock_not_available then null;
+         end;
+       end if;
+       case memory_type ' || memory.branch_by_type(
+      'select to_jsonb(m) - ''{tenant_id,embedding,search_vector}''::text[] into v_memory
+       from {table} as m
+       where m.tenant_id = read_memory.tenant_id and m.id = memory_id;'
     ) || ' end case; return v_memory; end;'
   );
 
   -- Locked in the order of the ids, so that two readers of the same memories cannot deadlock.
   perform memory.define_memory_function(
     'count_references(memory_types text[], memory_ids uuid[], as_of timestamptz)',
-    'void', 'volatile security definer',
+    'void', 'volatile security definer set lock_timeout = ''500ms''',
     'declare
        v_tenant_id text := memory.current_tenant();
        v_ids uuid[];
@@ -215,6 +220,8 @@ begin
        where m.tenant_id = v_tenant_id and m.id = l.id;'
     ) || ' end case;
        end loop;
+     exception
+       when lock_not_available then null;
      end;'
   );
 
@@ -272,13 +279,15 @@ comment on function memory.hide_memory(text, text, uuid, timestamptz) is
 'Makes a memory forgotten as of as_of, unless it is already.';
 comment on function memory.read_memory(text, text, uuid, timestamptz) is
 'A memory as a JSON object of all its columns but the tenant and the vectors, counting a reference '
-'to it at as_of, unless the transaction is read-only; NULL for an unknown one.';
+'to it at as_of, unless the transaction is read-only or somebody else has kept it locked for half '
+'a second; NULL for an unknown one.';
 comment on function memory.resolved_state(text, text, uuid, timestamptz) is
 'State of the memory at an end of a link: its lifecycle_state, and expired for one that has '
 'expired or that left a tombstone.';
 comment on function memory.count_references(text[], uuid[], timestamptz) is
 'Counts one reference, at as_of, to each of some memories, named by type and id at the same '
-'places. Bookkeeping: no event.';
+'places. Bookkeeping: no event, and nothing is counted if one stays locked by somebody else for '
+'half a second, so that no reader waits longer.';
 
 create or replace function memory.check_after_creation(
   tenant_id text,
