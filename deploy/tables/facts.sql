@@ -225,6 +225,12 @@ create table memory.fact_keys (
   anchor text not null,
   predicate text not null,
   primary key (tenant_id, scope, anchor, predicate)
+)
+-- Each store under a known key leaves a dead row.
+with (
+  fillfactor = 75,
+  autovacuum_vacuum_scale_factor = 0.05,
+  autovacuum_vacuum_threshold = 500
 );
 
 comment on table memory.fact_keys is
