@@ -19,7 +19,7 @@ import psycopg
 from psycopg import sql
 
 from tests import leak_matrix
-from tests.conftest import ROOT, Database
+from tests.conftest import ROOT, Database, Server, create_database
 from tests.leak_world import THING, function_of, furnish, lines, quote
 
 # Calls that lock more rows, or others, than those of the matrix.
@@ -66,8 +66,9 @@ class Call:
 class Session:
     """A connection of the superuser who acts for tenant a, and a thread to wait in."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, commit: bool = False) -> None:
         self.connection = psycopg.connect(database.superuser_url)
+        self.commit = commit
         self.connection.execute("select set_config('memory.tenant_id', 'a', false)")
         self.connection.execute("set deadlock_timeout = '20ms'")
         self.connection.execute("set statement_timeout = '20s'")
@@ -76,14 +77,20 @@ class Session:
         self.threads = ThreadPoolExecutor(1)
 
     def run(self, statement: str) -> str | None:
-        """Make a call, undo it, and return its error."""
+        """Make a call, undo it if it is not to be committed, and return its error."""
         try:
             self.connection.execute(statement.encode())
+            if self.commit:
+                self.connection.commit()
         except psycopg.Error as error:
             return error.sqlstate
         finally:
             self.connection.rollback()
         return None
+
+    def close(self) -> None:
+        self.connection.close()
+        self.threads.shutdown()
 
     def start(self, statement: str) -> Future[str | None]:
         return self.threads.submit(self.run, statement)
@@ -215,10 +222,10 @@ def test_what_each_function_locks_is_documented_in_the_order_of_locks(database: 
     assert _TABLE.findall(text) == [told], "run this test with PYMEM_WRITE_DOCS=1"
 
 
-def test_no_two_calls_wait_for_each_other_in_a_circle(database: Database) -> None:
+def locking_calls(database: Database) -> list[Call]:
+    """Return calls that lock rows: of each function the one that locks most, and those of MORE."""
     calls = list(calls_of(database))
     find_rows(database, calls)
-    # Of each function the call that locks most, and those below.
     busiest: dict[str, Call] = {}
     for call in sorted(calls, key=lambda call: len(call.rows)):
         busiest[function_of(call.line)] = call
@@ -227,20 +234,24 @@ def test_no_two_calls_wait_for_each_other_in_a_circle(database: Database) -> Non
         call for call in calls if call.rows and (call in busiest.values() or call.line in more)
     ]
     assert len({function_of(call.line) for call in locking}) >= 40
+    return locking
+
+
+def wait(observer: Session, pid: int, running: Future[str | None]) -> bool:
+    """Wait until a call has ended or waits for a lock; return whether it waits."""
+    while not running.done():
+        row = observer.connection.execute("select pg_blocking_pids(%s) <> '{}'", (pid,)).fetchone()
+        if row is not None and row[0]:
+            return True
+        time.sleep(0.0002)
+    return False
+
+
+def test_no_two_calls_wait_for_each_other_in_a_circle(database: Database) -> None:
+    locking = locking_calls(database)
     holder, first, second = (Session(database) for _ in range(3))
     observer = Session(database)
     observer.connection.autocommit = True
-
-    def wait(pid: int, running: Future[str | None]) -> bool:
-        """Wait until a call has ended or waits for a lock; return whether it waits."""
-        while not running.done():
-            row = observer.connection.execute(
-                "select pg_blocking_pids(%s) <> '{}'", (pid,)
-            ).fetchone()
-            if row is not None and row[0]:
-                return True
-            time.sleep(0.0002)
-        return False
 
     circles = {}
     tried = 0
@@ -257,10 +268,10 @@ def test_no_two_calls_wait_for_each_other_in_a_circle(database: Database) -> Non
                 (place,),
             )
             running = first.start(one.statement)
-            waits = wait(first.pid, running)
+            waits = wait(observer, first.pid, running)
             if waits:
                 meeting = second.start(other.statement)
-                wait(second.pid, meeting)
+                wait(observer, second.pid, meeting)
             holder.connection.rollback()
             errors = [running.result(), meeting.result()] if waits else [running.result()]
             if "40P01" in errors:
@@ -268,8 +279,56 @@ def test_no_two_calls_wait_for_each_other_in_a_circle(database: Database) -> Non
                     f"{one.line}\n  against {other.line}\n  held at {table}"
                 )
     for session in (holder, first, second, observer):
-        session.connection.close()
-        session.threads.shutdown()
+        session.close()
 
     assert tried > 500 or only
     assert not circles, f"{len(circles)} of {tried}:\n" + "\n".join(circles.values())
+
+
+# Functions that make, end or move what others look for; all others with PYMEM_TEST_COMMITS=".".
+DEPENDED_ON = """
+    store_facts restore_memory entity_merge erase_subject apply_consolidation undo_entry_merge
+"""
+
+
+def test_of_two_calls_that_meet_the_second_says_what_has_changed(
+    server: Server, database: Database
+) -> None:
+    locking = locking_calls(database)
+    only = os.environ.get("PYMEM_TEST_COMMITS") or rf"\b({'|'.join(DEPENDED_ON.split())})\("
+    failures = {}
+    tried = 0
+    for one, other in itertools.product(locking, repeat=2):
+        if not (re.match(only, one.line) and re.match(only, other.line)):
+            continue
+        for table, place in itertools.islice(shared_rows(one, other), 1):
+            tried += 1
+            name = f"{database.name}_pair"
+            create_database(server, name, database.name)
+            copy = Database(server, name)
+            holder, observer = Session(copy), Session(copy)
+            first, second = Session(copy, commit=True), Session(copy, commit=True)
+            observer.connection.autocommit = True
+            holder.connection.execute(
+                sql.SQL("select from memory.{} where ctid = %s for update").format(
+                    sql.Identifier(table)
+                ),
+                (place,),
+            )
+            running = first.start(one.statement)
+            wait(observer, first.pid, running)
+            meeting = second.start(other.statement)
+            wait(observer, second.pid, meeting)
+            holder.connection.rollback()
+            errors = {running.result(), meeting.result()}
+            for session in (holder, first, second, observer):
+                session.close()
+            with psycopg.connect(server.superuser_url, autocommit=True) as connection:
+                connection.execute(sql.SQL("drop database {}").format(sql.Identifier(name)))
+            if unexpected := {error for error in errors if error and not error.startswith("PM")}:
+                failures[function_of(one.line), function_of(other.line), table] = (
+                    f"{unexpected}: {one.line}\n  and {other.line}\n  held at {table}"
+                )
+
+    assert tried > 20 or os.environ.get("PYMEM_TEST_COMMITS")
+    assert not failures, f"{len(failures)} of {tried}:\n" + "\n".join(failures.values())

@@ -60,7 +60,8 @@ declare
     'meridian'
   );
 begin
-  -- In the order of ids: of two runs at once, one waits here for the other.
+  -- In the order of ids: of two runs at once, one waits here for the other. Without those that are
+  -- being deleted.
   insert into memory.entry_comparisons as c
     (tenant_id, entry_id, version, embedding_version_id, group_key, text_key, signs)
   select
@@ -79,6 +80,7 @@ begin
     and coalesce(p.policy, v_policy) = 'meridian'
     and (o.version, o.embedding_version_id) is distinct from (e.version, e.embedding_version_id)
   order by e.id
+  for key share of e skip locked
   on conflict (tenant_id, entry_id) do update
   set
     version = excluded.version,
