@@ -92,7 +92,8 @@ class EmbeddingConfig(Section):
     It is no setting of the tenant: each machine has its own folders.
 
     Attributes:
-        model: The packaged model, or the path of a folder with a saved one.
+        model: The packaged model, the path of a folder with a saved one, or
+            ``https://host/v1#name`` for one of a service.
         backend: What runs it.
         dimensions: Written out, it says that a model of longer vectors is made for 384.
     """

@@ -362,9 +362,10 @@ def keep(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
 
 _MODEL_OPTIONS: dict[str, dict[str, Any]] = {
     "--model": {
-        "metavar": "FOLDER",
-        "help": "Embedding model: a folder with a saved one; default: the packaged one. Also "
-        "PYMEM_EMBEDDING_MODEL, or the model in the butler.toml that PYMEM_CONFIG names.",
+        "metavar": "FOLDER|URL",
+        "help": "Embedding model: a folder with a saved one, or https://host/v1#name for one of a "
+        "service with OpenAI's API; default: the packaged one. Also PYMEM_EMBEDDING_MODEL, or the "
+        "model in the butler.toml that PYMEM_CONFIG names.",
     },
     "--dimensions": {
         "type": click.IntRange(1),

@@ -63,6 +63,7 @@ def show(options: Options, json_: bool) -> None:
         "version": engine.load(),
         "backend": engine.backend,
         "dimensions": engine.dimensions,
-        "folder": str(engine.folder),
     }
+    if engine.backend != "service":
+        shown["folder"] = str(engine.folder)
     render(shown, json_, record(shown))

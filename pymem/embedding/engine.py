@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pymem.embedding.embedder import Embedder
 from pymem.embedding.saved_model import SavedModel
+from pymem.embedding.service import ServiceEncoder, is_service, name_of
 from pymem.embedding.weights import DEFAULT_MODEL, find_weights
 from pymem.errors import InvalidArgumentError, UnavailableError
 from pymem.sanitize import clean_text
@@ -56,8 +57,9 @@ class EmbeddingEngine:
     weights, to within rounding.
 
     Args:
-        model: ``sentence-transformers/all-MiniLM-L6-v2`` (384 dimensions), or the path of a folder
-            with a saved sentence-transformers model, which has the name of its folder.
+        model: ``sentence-transformers/all-MiniLM-L6-v2`` (384 dimensions), the path of a folder
+            with a saved sentence-transformers model, which has the name of its folder, or
+            ``https://host/v1#model``, a model of a service; see ServiceEncoder.
         backend: What runs the model: ``onnx`` (onnxruntime: starts and answers faster; models of
             the size of all-MiniLM-L6-v2 only), ``torch`` (sentence-transformers: any model, and on
             a GPU), or ``auto``: onnx where it is installed and can run the model, else torch.
@@ -100,7 +102,11 @@ class EmbeddingEngine:
                 hint=f"Memories have vectors of {DIMENSIONS} dimensions.",
             )
         # The same folder may have another path on each machine.
-        self.model = DEFAULT_MODEL if model == DEFAULT_MODEL else Path(model).resolve().name
+        self._url = model if is_service(model) else None
+        if self._url is not None:
+            self.model = name_of(self._url)
+        else:
+            self.model = DEFAULT_MODEL if model == DEFAULT_MODEL else Path(model).resolve().name
         self.precision = precision
         self._path = None if model == DEFAULT_MODEL else Path(model)
         self._may_cut = dimensions is not None
@@ -128,8 +134,13 @@ class EmbeddingEngine:
         """Digest of the weights: the first 12 hexadecimal digits of their SHA-256.
 
         If only the first numbers of longer vectors count, how many follows, as in
-        ``6a1b2c3d4e5f:384``.
+        ``6a1b2c3d4e5f:384``. Of a service, which does not tell its weights, the length of its
+        vectors takes the place of the digest, with a question mark if it was asked for.
         """
+        encoder = self._encoder()
+        cut = f":{DIMENSIONS}" if encoder.dimensions != DIMENSIONS else ""
+        if isinstance(encoder, ServiceEncoder):
+            return f"{encoder.dimensions}{'?' if encoder.asked else ''}{cut}"
         digest = hashlib.sha256()
         folder = self.folder
         files = sorted(folder.rglob("*.safetensors")) or sorted(folder.rglob("*.bin"))
@@ -137,12 +148,13 @@ class EmbeddingEngine:
             with path.open("rb") as weights:
                 while block := weights.read(1 << 20):
                     digest.update(block)
-        cut = f":{DIMENSIONS}" if self._encoder().dimensions != DIMENSIONS else ""
         return digest.hexdigest()[:12] + cut
 
     @property
-    def backend(self) -> Literal["onnx", "torch"]:
+    def backend(self) -> Literal["onnx", "torch", "service"]:
         """What runs the model."""
+        if self._url is not None:
+            return "service"
         if self._wanted != "auto":
             return self._wanted
         if self.precision == "bfloat16":
@@ -183,7 +195,15 @@ class EmbeddingEngine:
 
     @property
     def folder(self) -> Path:
-        """The folder of the saved model."""
+        """The folder of the saved model.
+
+        Raises:
+            UnavailableError: There is none.
+        """
+        if self._url is not None:
+            raise UnavailableError(
+                f"{self.model} is a model of a service", hint="It has no folder here."
+            )
         if self._path is not None:
             if not (self._path / "modules.json").is_file():
                 raise UnavailableError(
@@ -200,7 +220,9 @@ class EmbeddingEngine:
         with self._lock:
             if self._loaded is None:
                 encoder: Encoder
-                if self.backend == "onnx":
+                if self._url is not None:
+                    encoder = ServiceEncoder(self._url)
+                elif self.backend == "onnx":
                     from pymem.embedding.onnx_backend import OnnxEncoder
 
                     encoder = OnnxEncoder(self.folder)
@@ -293,9 +315,10 @@ def embeddings_installed(model: str | None = None) -> bool:
     Args:
         model: As in get_embedding_engine.
     """
-    return (
-        not os.environ.get("PYMEM_NO_EMBEDDINGS")
-        and (_model(model) != DEFAULT_MODEL or find_weights() is not None)
+    if os.environ.get("PYMEM_NO_EMBEDDINGS"):
+        return False
+    return is_service(_model(model)) or (
+        (_model(model) != DEFAULT_MODEL or find_weights() is not None)
         and any(_installed(*packages) for packages in _PACKAGES.values())
     )
 
