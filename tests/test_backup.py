@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import stat
 import subprocess
-import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,6 +13,8 @@ import pytest
 
 from pymem import UnavailableError, postgres
 from pymem.server import EmbeddedServer
+from tests import forked
+from tests.conftest import make_server_folder
 
 pytest.importorskip("pgserver", reason="the embedded server is not installed")
 
@@ -25,8 +24,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 @pytest.fixture(scope="module")
 def folder() -> Iterator[Path]:
     """A folder outside of pytest's own, which is private to the user who runs the tests."""
-    path = Path(tempfile.mkdtemp(prefix="pymem-test-"))
-    path.chmod(0o755)
+    path = make_server_folder()
     yield path
     EmbeddedServer(path).stop()
     shutil.rmtree(path, ignore_errors=True)
@@ -35,13 +33,8 @@ def folder() -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def pymem(folder: Path) -> Run:
     def run(*arguments: str, code: int = 0, **env: str) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "pymem.cli", "--data", str(folder), *arguments],
-            env={**os.environ, "PYMEM_DATABASE_URL": "", "PYMEM_NO_EMBEDDINGS": "1", **env},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        variables = {"PYMEM_DATABASE_URL": "", "PYMEM_NO_EMBEDDINGS": "1", **env}
+        done = forked.run_text("--data", str(folder), *arguments, env=variables)
         assert done.returncode == code, done.stdout + done.stderr
         return done
 

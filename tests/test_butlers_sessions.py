@@ -9,7 +9,6 @@ import os
 import re
 import shutil
 import signal
-import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from pymem.butlers import MemoryModule
 from pymem.errors import InvalidArgumentError
 from pymem.server import EmbeddedServer
 from tests.butler_host import Butler, HostDatabase
-from tests.conftest import Database
+from tests.conftest import Database, make_server_folder
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("keywords_only")]
 
@@ -307,8 +306,7 @@ class OwnServer:
 @pytest.fixture
 def own_server() -> Iterator[OwnServer]:
     pytest.importorskip("pgserver", reason="the embedded server is not installed")
-    folder = Path(tempfile.mkdtemp(prefix="pymem-test-"))
-    folder.chmod(0o755)
+    folder = make_server_folder()
     embedded = EmbeddedServer(folder, settings={"fsync": "off"})
     embedded.start()
     schema.create_database(embedded.url(), "home")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,20 +12,14 @@ from uuid import uuid4
 
 import pytest
 
+from tests import forked
 from tests.conftest import Database
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def command(*arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "pymem.cli", *arguments],
-        env={**os.environ, "COLUMNS": "120", **(env or {})},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return forked.run_text(*arguments, env={"COLUMNS": "120", **(env or {})})
 
 
 @pytest.fixture

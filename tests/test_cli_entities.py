@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import pty
 import subprocess
-import sys
 from uuid import UUID, uuid4
 
 import pytest
 from click.testing import CliRunner
 
 from pymem.cli import main
+from tests import forked
 from tests.conftest import Database
 from tests.test_cli import Run, parsed
 
@@ -380,12 +380,9 @@ def on_a_terminal(*arguments: str, columns: int) -> str:
     """Return what pymem prints on a terminal of so many columns."""
     master, slave = pty.openpty()
     with os.fdopen(master, "rb", buffering=0) as screen:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "pymem.cli", *arguments],
-            env={**os.environ, "COLUMNS": str(columns), "TERM": "dumb"},
-            stdin=subprocess.DEVNULL,
-            stdout=slave,
-        )
+        env = {**os.environ, "COLUMNS": str(columns), "TERM": "dumb"}
+        with open(os.devnull, "rb") as nothing:
+            process = forked.Command(arguments, env, (nothing.fileno(), slave, 2))
         os.close(slave)
         printed = b""
         try:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from uuid import uuid4
 
 import pytest
 
+from tests import forked
 from tests.conftest import Database
 from tests.test_cli import Run, parsed, pymem  # noqa: F401 - a fixture
 
@@ -76,13 +75,9 @@ def test_digits_of_no_id_are_told(pymem: Run, world: None) -> None:  # noqa: F81
 
 
 def test_digits_of_another_tenant_are_unknown(world: None, database: Database) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "pymem.cli", "get", "fact", "ab00"],
-        env={**os.environ, "PYMEM_DATABASE_URL": database.login("b"), "PYMEM_NO_EMBEDDINGS": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    env = {"PYMEM_DATABASE_URL": database.login("b"), "PYMEM_NO_EMBEDDINGS": "1"}
+
+    done = forked.run_text("get", "fact", "ab00", env=env)
 
     assert done.returncode == 1
     assert "tea" not in done.stdout + done.stderr
@@ -142,17 +137,8 @@ def test_episodes_come_from_standard_input(database: Database) -> None:
     line = json.dumps({"butler": "home", "content": "Ada called"}).encode()
 
     def ingest(data: bytes) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(
-            [sys.executable, "-m", "pymem.cli", "ingest", "-", "--json"],
-            env={
-                **os.environ,
-                "PYMEM_DATABASE_URL": database.login("a"),
-                "PYMEM_NO_EMBEDDINGS": "1",
-            },
-            input=data,
-            capture_output=True,
-            check=False,
-        )
+        env = {"PYMEM_DATABASE_URL": database.login("a"), "PYMEM_NO_EMBEDDINGS": "1"}
+        return forked.run("ingest", "-", "--json", env=env, given=data)
 
     first = ingest(line + b"\n" + line + b"\n\nbroken\n")
     again = ingest(line)

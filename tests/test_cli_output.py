@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import pty
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 
 import pytest
 
+from tests import forked
 from tests.conftest import Database
 
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
@@ -19,19 +18,9 @@ _WIDTHS = (60, 80, 110, 120)
 Run = Callable[..., str]
 
 
-def _start(url: str, *arguments: str, columns: int, **streams: int) -> subprocess.Popen[bytes]:
-    process: subprocess.Popen[bytes] = subprocess.Popen(
-        [sys.executable, "-m", "pymem.cli", "--database-url", url, *arguments],
-        env={
-            **os.environ,
-            "COLUMNS": str(columns),
-            "PYMEM_NO_EMBEDDINGS": "1",
-            "NO_COLOR": "1",
-            "TERM": "xterm",
-        },
-        **streams,  # type: ignore[call-overload]
-    )
-    return process
+def _environment(columns: int) -> dict[str, str]:
+    variables = {"PYMEM_NO_EMBEDDINGS": "1", "NO_COLOR": "1", "TERM": "xterm"}
+    return {**os.environ, **variables, "COLUMNS": str(columns)}
 
 
 @pytest.fixture
@@ -41,7 +30,10 @@ def terminal(database: Database) -> Run:
 
     def run(columns: int, *arguments: str) -> str:
         ours, theirs = pty.openpty()
-        process = _start(url, *arguments, columns=columns, stdout=theirs, stderr=theirs)
+        given = ("--database-url", url, *arguments)
+        with open(os.devnull, "rb") as nothing:
+            streams = (nothing.fileno(), theirs, theirs)
+            process = forked.Command(given, _environment(columns), streams)
         os.close(theirs)
         printed = b""
         while True:
@@ -65,10 +57,9 @@ def pipe(database: Database) -> Run:
     url = database.login("a")
 
     def run(*arguments: str, columns: int = 80) -> str:
-        process = _start(url, *arguments, columns=columns, stdout=subprocess.PIPE)
-        printed, _ = process.communicate(timeout=60)
-        assert process.returncode == 0
-        return printed.decode()
+        done = forked.run_text("--database-url", url, *arguments, env=_environment(columns))
+        assert done.returncode == 0
+        return done.stdout
 
     return run
 

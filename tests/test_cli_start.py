@@ -15,6 +15,7 @@ import pytest
 
 import pymem
 from pymem.cli.base import SECTIONS
+from tests import forked
 from tests.conftest import Database
 
 _COMMAND = (sys.executable, "-m", "pymem.cli")
@@ -141,3 +142,46 @@ def test_a_command_that_waits_is_interrupted(database: Database) -> None:
     assert process.returncode == 128 + signal.SIGINT
     assert errors == "interrupted\n"
     assert database.value("select validity from memory.facts") == "active"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("list", "--json"),
+        ("list", "--limit", "x"),
+        ("get", "fact", "no id"),
+        ("--database-url", "postgresql://nobody@127.0.0.1:1/none", "stats"),
+        ("nothing",),
+    ],
+)
+def test_a_forked_command_is_like_one_that_starts(
+    database: Database, arguments: tuple[str, ...]
+) -> None:
+    """Most tests of commands fork them: tests/forked.py."""
+    database.query("select memory.store_rule('Offer tea – „hot“')")
+    env = {"PYMEM_DATABASE_URL": database.login("a"), "PYMEM_NO_EMBEDDINGS": "1"}
+    started = start(*arguments, **env)
+    output, errors = started.communicate(timeout=60)
+
+    done = forked.run_text(*arguments, env=env)
+
+    assert (done.returncode, done.stdout, done.stderr) == (started.returncode, output, errors)
+
+
+def test_a_forked_command_takes_signals_and_runs_in_the_folder_of_its_test(tmp_path: Path) -> None:
+    env = {**os.environ, "PYMEM_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none"}
+    with (
+        (tmp_path / "log").open("w+b") as log,
+        open(os.devnull, "rb") as nothing,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.chdir(tmp_path)
+        command = forked.Command(
+            ("run", "--no-embed"), env, (nothing.fileno(), log.fileno(), log.fileno())
+        )
+        deadline = time.monotonic() + 10
+        while Path(f"/proc/{command.pid}/cwd").resolve() != tmp_path.resolve():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        os.kill(command.pid, signal.SIGKILL)
+        assert command.wait() == -signal.SIGKILL

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
-import subprocess
-import sys
 import traceback
 
 import pytest
@@ -15,6 +12,7 @@ from pymem.butlers.connection import connection_string
 from pymem.config import parse_config
 from pymem.connections import read_connection_string
 from pymem.errors import PymemError
+from tests import forked
 
 SECRET = "S3CRETPW"
 MALFORMED = [
@@ -77,15 +75,8 @@ async def test_a_server_out_of_reach_is_named_without_the_password() -> None:
 @pytest.mark.parametrize("command", ["stats", "doctor", "deploy", "mcp"])
 @pytest.mark.parametrize("url", MALFORMED[:4:3])
 def test_no_command_prints_the_password(command: str, url: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "pymem.cli", "--verbose", command],
-        env={**os.environ, "PYMEM_DATABASE_URL": url, "PYMEM_NO_EMBEDDINGS": "1"},
-        input="",
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    env = {"PYMEM_DATABASE_URL": url, "PYMEM_NO_EMBEDDINGS": "1"}
+    done = forked.run_text("--verbose", command, env=env)
 
     assert SECRET not in done.stdout + done.stderr
     assert "is not a connection string" in done.stdout + done.stderr

@@ -8,7 +8,6 @@ from __future__ import annotations
 import platform
 import shutil
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +16,14 @@ from typing import Any
 import pytest
 
 from pymem.server import EmbeddedServer
-from tests.conftest import ROOT, Database, Server, create_template, fresh_database
+from tests.conftest import (
+    ROOT,
+    Database,
+    Server,
+    create_template,
+    fresh_database,
+    make_server_folder,
+)
 from tests.test_pgtap import FILES, create_tap_database, prove
 
 PLACE = ROOT / ".build" / "distribution-server"
@@ -37,8 +43,7 @@ def distribution_server() -> Iterator[Server]:
     if MISSING.exists():
         pytest.skip(f"no PostgreSQL of the distribution: {MISSING.read_text().strip()}")
     assert PLACE.exists(), "make test runs scripts/distribution-server first"
-    folder = Path(tempfile.mkdtemp(prefix="pymem-test-"))
-    folder.chmod(0o755)
+    folder = make_server_folder()
     # The checkout may lie where the user who runs the server has no access.
     shutil.copytree(PLACE, folder / "software", symlinks=True)
     embedded = EmbeddedServer(

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +14,8 @@ import pytest
 
 from pymem import EmbeddingEngine, Finding, Memory, diagnosis
 from pymem.server import EmbeddedServer
-from tests.conftest import Database
+from tests import forked
+from tests.conftest import Database, make_server_folder
 
 CHECKS = [
     *("schema", "login", "server", "row_security", "guards"),
@@ -30,14 +28,7 @@ def doctor(
     *arguments: str, code: int = 0, env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run pymem doctor; by default without the embedding model."""
-    done = subprocess.run(
-        [sys.executable, "-m", "pymem.cli", *arguments],
-        env={**os.environ, "PYMEM_NO_EMBEDDINGS": "1", **(env or {})},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = forked.run_text(*arguments, env={"PYMEM_NO_EMBEDDINGS": "1", **(env or {})})
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done
@@ -230,8 +221,7 @@ async def test_the_client_has_the_doctor_too(database: Database) -> None:
 def folder() -> Iterator[Path]:
     """A folder with an embedded server, outside of pytest's own, which is private."""
     pytest.importorskip("pgserver", reason="the embedded server is not installed")
-    path = Path(tempfile.mkdtemp(prefix="pymem-test-"))
-    path.chmod(0o755)
+    path = make_server_folder()
     doctor("--data", str(path), "up", env={"PYMEM_DATABASE_URL": ""})
     yield path
     EmbeddedServer(path).stop()

@@ -14,6 +14,7 @@ import pytest
 from pymem import LLMError, Memory
 from pymem.consolidation.answer import Answer
 from pymem.entries.summaries import summarize_merges
+from tests import forked
 from tests.conftest import Database
 
 pytestmark = pytest.mark.anyio
@@ -111,8 +112,6 @@ async def test_the_command_line_summarizes(
 
 def run_pymem(*arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
     """Run a command of pymem and assert its exit code."""
-    done = subprocess.run(
-        [sys.executable, "-m", "pymem.cli", *arguments], capture_output=True, text=True, check=False
-    )
+    done = forked.run_text(*arguments)
     assert done.returncode == code, done.stderr
     return done

@@ -20,7 +20,7 @@ from psycopg import conninfo, sql
 
 from pymem import PymemError, UnavailableError, __version__, schema
 from pymem.bundles import read_plan, slice_plan
-from tests.conftest import ROOT, Database, Server, sqitch
+from tests.conftest import ROOT, Database, Server, make_server_folder, sqitch
 
 
 def pg_dump(server: Server, database: str, *options: str) -> str:
@@ -174,19 +174,19 @@ def test_a_bundle_installed_database_joins_sqitch(empty_database: Database) -> N
     sqitch(empty_database.server, empty_database.name, "verify")
 
 
-def test_deploy_revert_deploy(server: Server, empty_database: Database) -> None:
-    sqitch(server, empty_database.name, "deploy", "--verify")
-    before = dump(server, empty_database.name)
+def test_deploy_revert_deploy(server: Server, database: Database) -> None:
+    """The first deployment, verified, is that of the template."""
+    before = dump(server, database.name)
 
-    sqitch(server, empty_database.name, "revert", "-y")
-    assert empty_database.value("select to_regnamespace('memory')") is None
-    leftovers = empty_database.value(
+    sqitch(server, database.name, "revert", "-y")
+    assert database.value("select to_regnamespace('memory')") is None
+    leftovers = database.value(
         "select count(*) from pg_default_acl where pg_get_userbyid(defaclrole) like 'memory%%'"
     )
     assert leftovers == 0
 
-    sqitch(server, empty_database.name, "deploy", "--verify")
-    assert dump(server, empty_database.name) == before
+    sqitch(server, database.name, "deploy")
+    assert dump(server, database.name) == before
 
 
 def test_a_deployer_without_superuser_rights(server: Server, empty_database: Database) -> None:
@@ -344,7 +344,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def test_the_wheel_works_outside_the_checkout(installed: Path) -> None:
-    data = Path(tempfile.mkdtemp(prefix="pymem-test-"))
+    data = make_server_folder()
     environment = {
         "PATH": os.defpath,
         "PYMEM_DATA": str(data),

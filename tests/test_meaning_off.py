@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -23,7 +22,7 @@ from mcp.client.stdio import StdioServerParameters
 from pymem import EmbeddingEngine, EmbeddingError, Memory, MemorySystem
 from pymem.embedding.embedder import ANSWER_SECONDS, LOAD_SECONDS
 from pymem.server import EmbeddedServer
-from tests.conftest import Database
+from tests.conftest import Database, make_server_folder
 
 pytestmark = pytest.mark.anyio
 
@@ -247,8 +246,7 @@ def test_the_doctor_deploy_and_up_load_the_model_and_search_a_sample(
         done = pymem(env, empty_database.superuser_url, "deploy", "--login", "pymem_test_deployed")
         assert done.returncode == 0, done.stderr
         assert said.search(done.stderr), done.stderr
-    folder = Path(tempfile.mkdtemp(prefix="pymem-test-"))
-    folder.chmod(0o755)
+    folder = make_server_folder()
     try:
         for env, said in ((healthy, took), (broken, re.compile("error: .*libgomp"))):
             done = subprocess.run(

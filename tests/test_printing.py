@@ -10,6 +10,7 @@ import pty
 import re
 import subprocess
 import sys
+import tempfile
 import unicodedata
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +27,7 @@ from pymem import display, invisible
 from pymem.cli import main
 from pymem.console import SafeConsole
 from pymem.printing import LineFormatter, PrintableStream, printable
+from tests import forked
 from tests.conftest import Database, Server, fresh_database
 from tests.leak_world import furnish
 
@@ -174,38 +176,28 @@ def environment(database: Database) -> dict[str, str]:
 
 
 def in_pipe(env: dict[str, str], *given: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "pymem.cli", *given],
-        env=env,
-        input=b"",
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        timeout=120,
-        check=False,
-    )
-    return done.stdout.decode()
+    with tempfile.TemporaryFile() as printed, open(os.devnull, "rb") as nothing:
+        streams = (nothing.fileno(), printed.fileno(), printed.fileno())
+        forked.Command(given, env, streams).wait()
+        printed.seek(0)
+        return printed.read().decode()
 
 
 def in_terminal(env: dict[str, str], *given: str) -> str:
     ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-m", "pymem.cli", *given],
-        env=env,
-        stdin=subprocess.DEVNULL,
-        stdout=theirs,
-        stderr=theirs,
-    ) as process:
-        os.close(theirs)
-        read = b""
-        while True:
-            try:
-                some = os.read(ours, 65536)
-            except OSError:  # Linux ends a terminal so.
-                break
-            if not some:
-                break
-            read += some
-        process.wait(timeout=120)
+    with open(os.devnull, "rb") as nothing:
+        command = forked.Command(given, env, (nothing.fileno(), theirs, theirs))
+    os.close(theirs)
+    read = b""
+    while True:
+        try:
+            some = os.read(ours, 65536)
+        except OSError:  # Linux ends a terminal so.
+            break
+        if not some:
+            break
+        read += some
+    command.wait()
     os.close(ours)
     # The terminal itself turns line feeds into both.
     return _STYLES.sub("", read.decode().replace("\r\n", "\n"))

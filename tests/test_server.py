@@ -22,6 +22,8 @@ import pytest
 from pymem import UnavailableError
 from pymem.companion import Companion
 from pymem.server import EmbeddedServer
+from tests import forked
+from tests.conftest import make_server_folder
 
 pytest.importorskip("pgserver", reason="the embedded server is not installed")
 
@@ -29,8 +31,7 @@ pytest.importorskip("pgserver", reason="the embedded server is not installed")
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """A folder outside of pytest's own, which is private to the user who runs the tests."""
-    path = Path(tempfile.mkdtemp(prefix="pymem-test-"))
-    path.chmod(0o755)
+    path = make_server_folder()
     yield path
     os.chown(path, os.geteuid(), os.getegid())
     EmbeddedServer(path).stop()
@@ -49,14 +50,8 @@ def ask(server: EmbeddedServer) -> str:
 
 
 def pymem(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYMEM_DATABASE_URL": "", "PYMEM_NO_EMBEDDINGS": "1"}
-    return subprocess.run(
-        [sys.executable, "-m", "pymem.cli", "--data", str(folder), *arguments],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    env = {"PYMEM_DATABASE_URL": "", "PYMEM_NO_EMBEDDINGS": "1"}
+    return forked.run_text("--data", str(folder), *arguments, env=env)
 
 
 def test_it_starts_stops_and_keeps_its_data(folder: Path) -> None:
