@@ -41,7 +41,7 @@ def installed_programs() -> Iterator[tuple[int, Path]]:
     named = shutil.which("pg_ctl")
     folders = [path for place in _PLACES for path in sorted(Path("/").glob(place[1:]))]
     for folder in [*folders, *([Path(named).resolve().parent] if named else [])]:
-        if (folder / "postgres").is_file() and (major := _major_of(folder)) is not None:
+        if (folder / "postgres").is_file() and (major := major_of(folder)) is not None:
             found.setdefault(major, folder)
     yield from sorted(found.items(), reverse=True)
 
@@ -79,6 +79,25 @@ def server_programs() -> Path:
     )
 
 
+def programs_of(major: int) -> Path:
+    """Return the folder with the server programs of a major version.
+
+    Raises:
+        UnavailableError: They are not installed; the hint says how to get them.
+    """
+    for found, folder in installed_programs():
+        if found == major and _has_vector(folder):
+            return folder
+    packaged = packaged_programs()
+    if packaged is not None and major_of(packaged) == major:
+        return packaged
+    raise UnavailableError(
+        f"PostgreSQL {major} with pgvector, which made the data, is not installed",
+        hint=f"Install it{_package_of(major)}. Or name the folder with its program postgres: "
+        "pymem upgrade --old-programs.",
+    )
+
+
 def client_program(name: str, server_version: int) -> Path:
     """Return a client program that is not older than a server: ``pg_dump`` refuses a newer one.
 
@@ -97,17 +116,23 @@ def client_program(name: str, server_version: int) -> Path:
     folders += [folder for _, folder in installed_programs()]
     if named := shutil.which(name):
         folders.append(Path(named).resolve().parent)
-    for folder in folders:
-        program = folder / name
-        if program.is_file() and (_major_of(folder, name) or 0) >= server_version:
-            return program
+    found = [
+        (version, folder / name)
+        for folder in folders
+        if (folder / name).is_file() and (version := major_of(folder, name) or 0) >= server_version
+    ]
+    # One of the same version is as new as the server; newer ones may be of a day before its minor
+    # release, and take what it keeps in the catalog since for something else.
+    if found:
+        return min(found, key=lambda each: each[0] != server_version)[1]
     raise UnavailableError(
         f"no {name} of PostgreSQL {server_version} or newer is installed",
         hint='Install the client programs of PostgreSQL, or pip install "pymem-postgres[server]".',
     )
 
 
-def _major_of(folder: Path, program: str = "postgres") -> int | None:
+def major_of(folder: Path, program: str = "postgres") -> int | None:
+    """Return the major version of a program in a folder; None if it cannot be run."""
     try:
         told = subprocess.run(  # noqa: S603 - a program of PostgreSQL, no shell
             [folder / program, "--version"], capture_output=True, text=True, check=True, timeout=10
@@ -136,7 +161,7 @@ def _has_vector(folder: Path) -> bool:
 def _package_of(major: int | None) -> str:
     """Return how to install pgvector on this platform, as part of a sentence."""
     if sys.platform == "darwin":
-        return ": brew install postgresql@18 pgvector"
+        return f": brew install postgresql@{major or 18} pgvector"
     if shutil.which("apt-get"):
         return f": apt-get install postgresql-{major or OLDEST}-pgvector"
     return ""

@@ -28,7 +28,7 @@ import platformdirs
 import psycopg
 
 from pymem.errors import UnavailableError
-from pymem.postgres import packaged_programs, server_programs
+from pymem.postgres import major_of, packaged_programs, server_programs
 
 try:
     import fcntl
@@ -94,6 +94,10 @@ class EmbeddedServer:
         self.folder = Path(folder or default_folder()).expanduser().absolute()
         self._settings = {**_SETTINGS, **(settings or {})}
         self._data = self.folder / "postgres"
+        # The folders of pymem.upgrading: one being filled, one that is complete.
+        self._upgrading = self.folder / "postgres.upgrading"
+        self._upgraded = self.folder / "postgres.upgraded"
+        self._upgrade_dump = self.folder / "upgrade.dump"
 
     def start(self) -> None:
         """Start the server unless it is running; initialize a new folder first.
@@ -111,19 +115,12 @@ class EmbeddedServer:
         with self._locked():
             if self._answers():
                 return
+            self._clear_upgrade(account)
             self._clear_dead_server(account)
             binaries = self._binaries(account)
             self._make_cluster(binaries, account)
             self._write_settings(account)
-            self._run(
-                [
-                    binaries / "pg_ctl",
-                    *("-D", self._data, "-l", self._data / "start.log"),
-                    *("-w", "-t", str(_START_SECONDS), "start"),
-                ],
-                account,
-                what="start",
-            )
+            self._control(binaries, account, self._data, "-l", self._data / "start.log", "start")
             self._wait_until_ready()
 
     def stop(self) -> bool:
@@ -136,14 +133,7 @@ class EmbeddedServer:
             if not self._answers():
                 self._clear_dead_server(account)
                 return False
-            self._run(
-                [
-                    self._binaries(account) / "pg_ctl",
-                    *("-D", self._data, "-m", "fast", "-w", "-t", str(_START_SECONDS), "stop"),
-                ],
-                account,
-                what="stop",
-            )
+            self._control(self._binaries(account), account, self._data, "-m", "fast", "stop")
             return True
 
     def is_running(self) -> bool:
@@ -171,7 +161,7 @@ class EmbeddedServer:
                 self._require_own_folder(account)
                 with _opened_folder(self.folder) as folder:
                     os.fchmod(folder, 0o755)
-            self._make_socket_folder(account)
+            self._make_socket_folder(account, self._socket_folder())
         except OSError as error:
             raise UnavailableError(
                 f"cannot use the folder {self.folder}: {error.strerror}",
@@ -203,9 +193,8 @@ class EmbeddedServer:
                     "server as the owner of this one.",
                 )
 
-    def _make_socket_folder(self, account: _Account) -> None:
+    def _make_socket_folder(self, account: _Account, path: Path) -> None:
         # Anyone who reaches the socket can log in as any role, so the folder must be private.
-        path = self._socket_folder()
         with suppress(FileExistsError):
             path.mkdir(mode=0o700)
         try:
@@ -230,12 +219,16 @@ class EmbeddedServer:
                 hint="Remove it, or use another folder.",
             ) from error
 
-    def _socket_folder(self) -> Path:
-        folder = self.folder / "run"
+    def _socket_folder(self, name: str = "run") -> Path:
+        folder = self.folder / name
         if len(str(folder / ".s.PGSQL.5432")) <= _SOCKET_PATH_LIMIT:
             return folder
         digest = hashlib.sha256(str(self.folder).encode()).hexdigest()[:16]
-        return _runtime_folder() / f"pymem-{os.geteuid()}-{digest}"
+        more = "" if name == "run" else f"-{name}"
+        return _runtime_folder() / f"pymem-{os.geteuid()}-{digest}{more}"
+
+    def _upgrade_sockets(self) -> Path:
+        return self._socket_folder("upgrade")
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -278,11 +271,31 @@ class EmbeddedServer:
             fresh.rename(software)
         return software / "pgserver" / "pginstall" / "bin"
 
+    def data_major(self) -> int | None:
+        """Return the major version of PostgreSQL that made the data; None without data."""
+        return _first_number(self._data / "PG_VERSION")
+
     def _make_cluster(self, binaries: Path, account: _Account) -> None:
         if (self._data / "PG_VERSION").exists():
+            made_by, installed = self.data_major(), major_of(binaries)
+            if installed is not None and made_by is not None and made_by != installed:
+                raise UnavailableError(
+                    f"the data in {self.folder} are of PostgreSQL {made_by}, the installed "
+                    f"programs of {installed}",
+                    hint="`pymem upgrade` copies the data to the new version and keeps the old "
+                    f"ones. Until then, PYMEM_POSTGRES_BIN may name PostgreSQL {made_by}."
+                    if made_by < installed
+                    else f"Install PostgreSQL {made_by} with pgvector, and name the folder of its "
+                    "programs in PYMEM_POSTGRES_BIN.",
+                )
             return
         # Create it under another name, so an interrupted start leaves no incomplete cluster.
         fresh = self.folder / "postgres.new"
+        self._initialize(binaries, account, fresh)
+        fresh.rename(self._data)
+
+    def _initialize(self, binaries: Path, account: _Account, fresh: Path) -> None:
+        """Make a new cluster in a folder."""
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir(mode=0o700)
         os.chown(fresh, account.uid, account.gid, follow_symlinks=False)
@@ -301,7 +314,27 @@ class EmbeddedServer:
             what="initialize",
             text="\ninclude_if_exists = 'pymem.conf'\n",
         )
-        fresh.rename(self._data)
+
+    def _clear_upgrade(self, account: _Account) -> None:
+        """End what an upgrade that was killed has left; finish it if only its last step is open."""
+        sockets = self._upgrade_sockets()
+        if sockets.is_dir():
+            for data in (self._data, self._upgrading):
+                pid = _first_number(data / "postmaster.pid")
+                serves = read_end(data / "postmaster.pid", account.uid).split("\n")[4:5]
+                # Root ends no process that the service user only names.
+                is_ours = account.name is None or pid in _processes_in(data, account.uid)
+                if pid is not None and is_ours and _is_alive(pid) and serves == [str(sockets)]:
+                    os.kill(pid, signal.SIGINT)
+                    _wait_for_end(pid)
+            shutil.rmtree(sockets, ignore_errors=True)
+        self._upgrade_dump.unlink(missing_ok=True)
+        if self._data.is_dir():
+            # Somebody may have written to the old data since.
+            for folder in (self._upgrading, self._upgraded):
+                shutil.rmtree(folder, ignore_errors=True)
+        elif self._upgraded.is_dir():
+            self._upgraded.rename(self._data)
 
     def _write_settings(self, account: _Account) -> None:
         settings = {"unix_socket_directories": f"'{self._socket_folder()}'", **self._settings}
@@ -382,6 +415,16 @@ class EmbeddedServer:
         lock.unlink(missing_ok=True)
         (self._socket_folder() / ".s.PGSQL.5432.lock").unlink(missing_ok=True)
 
+    def _control(
+        self, binaries: Path, account: _Account, data: Path, *arguments: str | Path
+    ) -> None:
+        """Run pg_ctl on a data folder; the last argument is the command."""
+        self._run(
+            [binaries / "pg_ctl", "-D", data, "-w", "-t", str(_START_SECONDS), *arguments],
+            account,
+            what=str(arguments[-1]),
+        )
+
     def _run(
         self, command: list[str | Path], account: _Account, *, what: str, text: str | None = None
     ) -> None:
@@ -411,7 +454,7 @@ class EmbeddedServer:
                 return
             output.seek(0)
             reason = output.read().decode(errors="replace").strip()
-        if log := _read_end(self._data / "start.log", account.uid):
+        if log := read_end(self._data / "start.log", account.uid):
             reason += "\n" + "\n".join(log.splitlines()[-5:])
         raise UnavailableError(
             f"the embedded server did not {what}: {reason}", hint=f"See {self._data / 'log'}."
@@ -475,7 +518,7 @@ def _runtime_folder() -> Path:
     return Path(tempfile.gettempdir())
 
 
-def _read_end(path: Path, owner: int | None = None) -> str:
+def read_end(path: Path, owner: int | None = None) -> str:
     """Return the last 64 KiB of a file of the server; nothing if it is a link, pipe or the like.
 
     Args:
@@ -503,7 +546,7 @@ def _is_open(found: os.stat_result) -> bool:
 
 def _first_number(path: Path) -> int | None:
     try:
-        return int(_read_end(path).split("\n", 1)[0])
+        return int(read_end(path).split("\n", 1)[0])
     except ValueError:
         return None
 
@@ -521,6 +564,17 @@ def _is_alive(pid: int) -> bool:
     except OSError:
         return True
     return state not in ("Z", "X")
+
+
+def _wait_for_end(pid: int) -> None:
+    deadline = time.monotonic() + _START_SECONDS
+    while _is_alive(pid):
+        if time.monotonic() > deadline:
+            raise UnavailableError(
+                f"process {pid}, a server of an upgrade that was killed, does not end",
+                hint="End the process.",
+            )
+        time.sleep(0.05)
 
 
 def _processes_in(folder: Path, owner: int) -> list[int]:

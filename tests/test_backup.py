@@ -194,5 +194,6 @@ def test_a_client_program_is_not_older_than_the_server(
         make_postgres(tmp_path, major, with_vector=False)
 
     assert postgres.client_program("pg_dump", 16) == tmp_path / "17" / "bin" / "pg_dump"
+    assert postgres.client_program("pg_dump", 15) == tmp_path / "15" / "bin" / "pg_dump"
     with pytest.raises(UnavailableError, match="no pg_dump of PostgreSQL 18 or newer"):
         postgres.client_program("pg_dump", 18)

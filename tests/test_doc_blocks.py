@@ -146,6 +146,7 @@ SETTING = {
     "docs/operations.md": Page(
         left_out={
             "pymem backup": "tests/test_backup.py",
+            "pymem upgrade": "tests/test_upgrading.py",
             "pymem reembed": "tests/test_models.py: it shows a large memory",
             "psql -v login=acme_jobs -v tenant=acme -f": "needs pg_cron: test_distribution_server",
             "pymem doctor": "tests/test_doctor.py: it shows a memory that needs care",

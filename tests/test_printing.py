@@ -56,7 +56,7 @@ SHOWN = {"search", "recall", "get", "related", "history", "query", "events"}
 """Commands that have shown escape sequences; here they show the text."""
 
 LEFT_OUT = {
-    *(("up",), ("down",), ("run",), ("deploy",), ("mcp",), ("psql",)),
+    *(("up",), ("down",), ("upgrade",), ("run",), ("deploy",), ("mcp",), ("psql",)),
     *(("entries", "edit"), ("entries", "sync")),
 }
 """They start servers and editors, or never end."""

@@ -84,6 +84,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Operate": {
         "up": "Start the embedded server",
         "down": "Stop the embedded server and keep its data",
+        "upgrade": "Bring its data to a new major version of PostgreSQL",
         "run": "Run everything that recurs, until stopped",
         "deploy": "Deploy or upgrade the schema in a database",
         "mcp": "Serve the tools to MCP hosts",
@@ -119,7 +120,7 @@ _MODULES = {
     ),
     "models": ("model",),
     "running": ("run",),
-    "serving": ("up", "down", "deploy", "mcp"),
+    "serving": ("up", "down", "upgrade", "deploy", "mcp"),
     "storing": ("psql", "backup"),
     "tokens": ("token",),
     "vectors": ("ingest", "embed", "reembed", "reindex", "check-vectors", "calibrate"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import click
@@ -80,6 +81,49 @@ def down(options: Options) -> None:
     server = options.server()
     Companion(server.folder).stop()
     click.echo("stopped" if server.stop() else "was not running")
+
+
+@command()
+@click.option(
+    "--old-programs",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Folder with the programs of the PostgreSQL that made the data; default: where it is "
+    "usually installed.",
+)
+def upgrade(options: Options, old_programs: Path | None, json_: bool) -> None:
+    """Bring the embedded server's data to the installed PostgreSQL.
+
+    For a new major version. It copies all databases and logins into a new folder, compares them,
+    and then uses the new one; the old one is kept, for you to remove. Killed, run it again. It
+    needs the programs of the old version, too, and room on the disk for two copies of the data.
+    """
+    from pymem.upgrading import UpgradableServer
+
+    server = UpgradableServer(options.data)
+    Companion(server.folder).stop()
+    done = server.upgrade(old_programs, tell=lambda step: click.echo(step, err=True))
+    for warning in done.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    if done.kept is None:
+        lines = [f"nothing to do: the data are of PostgreSQL {done.after}"]
+    else:
+        total = sum(done.databases.values())
+        lines = [
+            f"PostgreSQL {done.before} → {done.after}: {len(done.databases)} databases, "
+            f"{total:,} rows, all equal",
+            f"the old data are kept in {done.kept}: remove it when you no longer need it",
+        ]
+    render(
+        {
+            "before": done.before,
+            "after": done.after,
+            "kept": None if done.kept is None else str(done.kept),
+            "databases": done.databases,
+            "warnings": list(done.warnings),
+        },
+        json_,
+        *lines,
+    )
 
 
 @main.command()
