@@ -17,7 +17,7 @@ _START_SECONDS = 30.0
 # More than pymem.runner.STOP_SECONDS and the end of an interpreter take.
 _KILL_SECONDS = 20.0
 # They name another database, or a tenant that the login of the embedded server does not have.
-_FOREIGN_VARIABLES = ("PYMEM_DATABASE_URL", "PYMEM_TENANT")
+_FOREIGN_VARIABLES = ("PYMEM_DATABASE_URL", "PYMEM_DATABASE_URL_FILE", "PYMEM_TENANT")
 
 
 @dataclass(frozen=True, slots=True)

@@ -251,6 +251,28 @@ class _Main(click.Group):
                 signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+def _url_in_file() -> str | None:
+    """Return the connection string in a file, as containers get secrets, if there is one."""
+    name = os.environ.get("PYMEM_DATABASE_URL_FILE")
+    if not name:
+        return None
+    try:
+        url = Path(name).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        from pymem.errors import UnavailableError
+
+        raise UnavailableError(
+            f"the file {name} cannot be read", hint="PYMEM_DATABASE_URL_FILE names it."
+        ) from error
+    if not url:
+        from pymem.errors import UnavailableError
+
+        raise UnavailableError(
+            f"the file {name} is empty", hint="PYMEM_DATABASE_URL_FILE names it."
+        )
+    return url
+
+
 def _package_path() -> list[str]:
     return [str(Path(__file__).parent)]
 
@@ -304,6 +326,7 @@ def main(ctx: click.Context, /, *, verbose: bool, **options: Any) -> None:
     handler.setFormatter(LineFormatter("%(levelname)s: %(message)s"))
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
     logging.captureWarnings(True)
+    options["database_url"] = options["database_url"] or _url_in_file()
     ctx.obj = Options(**options)
 
 

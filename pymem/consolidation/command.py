@@ -29,7 +29,8 @@ _DATABASE = frozenset(
     {
         *("PGDATABASE", "PGHOST", "PGHOSTADDR", "PGOPTIONS", "PGPASSFILE", "PGPASSWORD", "PGPORT"),
         *("PGSERVICE", "PGSERVICEFILE", "PGSSLCERT", "PGSSLKEY", "PGUSER"),
-        *("PYMEM_DATA", "PYMEM_DATABASE_URL", "PYMEM_TENANT", "PYMEM_TOKEN"),
+        *("PYMEM_DATA", "PYMEM_DATABASE_URL", "PYMEM_DATABASE_URL_FILE"),
+        *("PYMEM_TENANT", "PYMEM_TOKEN"),
     }
 )
 """Variables that lead to the database: no command gets them."""
