@@ -180,8 +180,10 @@ def test_a_forked_command_takes_signals_and_runs_in_the_folder_of_its_test(tmp_p
             ("run", "--no-embed"), env, (nothing.fileno(), log.fileno(), log.fileno())
         )
         deadline = time.monotonic() + 10
-        while Path(f"/proc/{command.pid}/cwd").resolve() != tmp_path.resolve():
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-        os.kill(command.pid, signal.SIGKILL)
+        try:
+            while Path(f"/proc/{command.pid}/cwd").resolve() != tmp_path.resolve():
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+        finally:
+            os.kill(command.pid, signal.SIGKILL)
         assert command.wait() == -signal.SIGKILL
