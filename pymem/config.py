@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
+from difflib import get_close_matches
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import BaseModel, Field, SecretStr, ValidationError
+from pydantic import BaseModel, Field, SecretStr, ValidationError, model_validator
 
 from pymem import config_sections
 from pymem.config_sections import (
@@ -25,6 +27,8 @@ from pymem.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from pymem.consolidation.llm import CommandLLM, HttpLLM
+
+logger = logging.getLogger(__name__)
 
 
 class SchedulesConfig(config_sections.SchedulesConfig):
@@ -113,7 +117,10 @@ class MemoryModuleConfig(Section):
     Attributes:
         database_url: Connection string of the memory; None for the database of the host.
         tenant_id: The tenant, for a login that may name one (memory_gateway).
-        groups: The enabled groups of tools, as in pymem.tools.select_tools.
+        groups: The groups of tools that agents get, as in
+            pymem.butlers.hosted_tools.select_hosted_tools; none named: those of the framework.
+        memory_schema: Where the framework keeps the tables of its own memory module; it reads this
+            when it migrates them, and pymem does not use it.
         max_connections: Maximum number of connections of the module.
         hook_timeout_seconds: Timeout of session hooks.
         embedding_worker: Whether a background task embeds memories continuously.
@@ -121,7 +128,8 @@ class MemoryModuleConfig(Section):
 
     database_url: SecretStr | None = None
     tenant_id: str | None = Field(None, min_length=1, max_length=128)
-    groups: tuple[str, ...] = ("core",)
+    groups: tuple[str, ...] = ()
+    memory_schema: str | None = None
     max_connections: int = Field(5, ge=1, le=1000)
     hook_timeout_seconds: float = Field(5, gt=0, le=600)
     embedding_worker: bool = False
@@ -133,6 +141,33 @@ class MemoryModuleConfig(Section):
     schedules: SchedulesConfig = SchedulesConfig()
     consolidation: ConsolidationConfig = ConsolidationConfig()
     rules: RulesConfig = RulesConfig()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leave_out_foreign_keys(cls, section: Any) -> Any:
+        """Leave out keys that only the framework's own module has, and name them in a warning.
+
+        What resembles a key of ours is taken for a slip, and refused as such.
+        """
+        if not isinstance(section, Mapping):
+            return section
+        foreign = [
+            key
+            for key in map(str, section)
+            if key not in cls.model_fields
+            and (
+                key in _FRAMEWORK_KEYS or not get_close_matches(key, cls.model_fields, cutoff=0.75)
+            )
+        ]
+        groups = section.get("groups")
+        unused = [f"groups: {name}" for name in _FRAMEWORK_GROUPS if name in (groups or ())]
+        if foreign or unused:
+            logger.warning(
+                "[modules.memory] has keys that this module does not know and leaves out: %s",
+                ", ".join([*foreign, *unused]),
+            )
+        kept = {key: value for key, value in section.items() if str(key) not in foreign}
+        return kept | {"groups": ()} if "groups" in kept and groups is None else kept
 
     def settings(self) -> dict[str, Any]:
         """Return the settings that the configuration names explicitly, for ``memory.configure``.
@@ -191,6 +226,12 @@ def load_config(path: str | Path) -> MemoryModuleConfig:
     section = modules.get("memory", {}) if isinstance(modules, dict) else {}
     return parse_config(section, source=f"{path}: ")
 
+
+_FRAMEWORK_KEYS = frozenset({"enable_shared_catalog", "catalog_source_schema", "embedding_model"})
+"""Keys of the framework's own memory module that mean nothing here, though some resemble ours."""
+
+_FRAMEWORK_GROUPS = ("preferences",)
+"""Groups of tools of the framework's own memory module that have no tools here."""
 
 _HOST_KEYS = frozenset({"credentials_env", "enabled"})
 """Keys of a module's section that the host reads itself."""

@@ -14,6 +14,7 @@ import tomllib
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 from mcp import Client
@@ -105,6 +106,64 @@ class MemoryHooks:
 
     def register_memory_forget(self, function: Callable[..., Any]) -> None:
         self.forget = function
+
+
+class OwnedMemoryHooks:
+    """What the framework keeps since July 2026: hooks for each butler, found by its name."""
+
+    def __init__(self) -> None:
+        self.sessions: dict[str, Any] = {}
+        self.maintenance: dict[str, Any] = {}
+        self.forget: Callable[..., Any] | None = None
+
+    def register_memory_forget(self, fn: Callable[..., Any]) -> None:
+        self.forget = fn
+
+    def register_memory_session_runtime(
+        self, butler_name: str, *, context: Callable[..., Any], store_episode: Callable[..., Any]
+    ) -> object:
+        self.sessions[butler_name] = SimpleNamespace(context=context, store_episode=store_episode)
+        return self.sessions[butler_name]
+
+    def unregister_memory_session_runtime(self, butler_name: str, runtime: object) -> None:
+        if self.sessions.get(butler_name) is runtime:
+            del self.sessions[butler_name]
+
+    def register_memory_maintenance_runtime(
+        self,
+        butler_name: str,
+        *,
+        pool_resolver: Callable[[], Any],
+        consolidation: Callable[..., Any],
+    ) -> object:
+        self.maintenance[butler_name] = SimpleNamespace(
+            pool_resolver=pool_resolver, consolidation=consolidation
+        )
+        return self.maintenance[butler_name]
+
+    def unregister_memory_maintenance_runtime(self, butler_name: str, runtime: object) -> None:
+        if self.maintenance.get(butler_name) is runtime:
+            del self.maintenance[butler_name]
+
+    async def fetch_memory_context(
+        self, pool: Any, butler_name: str, prompt: str, *, token_budget: int = 3000
+    ) -> str | None:
+        if butler_name not in self.sessions:
+            return None
+        text: str | None = await self.sessions[butler_name].context(
+            pool, butler_name, prompt, token_budget=token_budget
+        )
+        return text
+
+    async def store_session_episode(
+        self, pool: Any, butler_name: str, session_output: str, session_id: Any = None
+    ) -> bool:
+        if butler_name not in self.sessions:
+            return False
+        stored: bool = await self.sessions[butler_name].store_episode(
+            pool, butler_name, session_output, session_id
+        )
+        return stored
 
 
 class SpanWrappingMCP:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-import runpy
-import sys
 import tomllib
 from dataclasses import asdict, replace
-from types import ModuleType
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -24,7 +21,7 @@ from pymem.errors import (
     UnavailableError,
 )
 from pymem.tools import TOOLS, select_tools
-from tests.butler_host import Butler, HostDatabase, MemoryHooks, Module
+from tests.butler_host import Butler, HostDatabase, Module
 from tests.conftest import ROOT, Database
 from tests.test_mcp_server import SEEN_AT_HOME, SEEN_AT_WORK, furnish_butlers
 
@@ -550,7 +547,7 @@ async def test_a_configuration_that_agrees_changes_nothing(
 @pytest.mark.parametrize(
     ("section", "message"),
     [
-        ({"colour": "red"}, "modules.memory.colour"),
+        ({"retreival": {}}, "modules.memory.retreival"),
         ({"hook_timeout_seconds": 0}, "modules.memory.hook_timeout_seconds"),
         ({"retrieval": {"default_mode": "psychic"}}, "modules.memory.retrieval.default_mode"),
         ({"database_url": "postgresql://ada:secret@[oops"}, "database_url"),
@@ -677,34 +674,3 @@ async def test_the_documented_table_has_every_key_of_the_module() -> None:
     }
     nested = {"consolidation.llm", "schedules.consolidation", "schedules.embedding"}
     assert documented == own | nested
-
-
-async def test_the_example_is_a_module_of_the_framework(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    registry: dict[str, dict[str, Any]] = {"home": {"collect_briefing": None}}
-    hooks = MemoryHooks()
-    stubs: dict[str, dict[str, Any]] = {
-        "butlers": {},
-        "butlers.core": {"memory_hooks": hooks},
-        "butlers.modules": {},
-        "butlers.modules.base": {"Module": Module},
-        "butlers.scheduled_jobs": {"_DETERMINISTIC_SCHEDULE_JOB_REGISTRY": registry},
-    }
-    for name, members in stubs.items():
-        stub = ModuleType(name)
-        vars(stub).update(members)
-        monkeypatch.setitem(sys.modules, name, stub)
-    folder = ROOT / "examples" / "butlers" / "memory"
-    example = runpy.run_path(str(folder / "__init__.py"))
-    label = runpy.run_path(str(folder / "migrations" / "001_memory.py"))
-
-    butler = Butler(HostDatabase.at(database.login("a")), name="home")
-    butler.module = example["MemoryModule"]()
-    butler.hooks = hooks
-    assert label["branch_labels"] == (butler.module.migration_revisions(),)
-    async with butler:
-        assert await hooks.store_episode(butler.database.pool, "home", "Rex barked") is True
-        done = await registry["home"]["memory_event_seal"](butler.database.pool, None)
-    assert done["sealed"] > 0
-    assert "collect_briefing" in registry["home"]

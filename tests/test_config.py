@@ -70,7 +70,7 @@ def test_what_the_file_says_is_what_is_set(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[modules.memory]\ncolour = 'red'\n", "modules.memory.colour"),
+        ("[modules.memory]\nretreival = {}\n", "modules.memory.retreival"),
         (
             "[modules.memory.retrieval]\ndefault_limit = 0\n",
             "modules.memory.retrieval.default_limit",

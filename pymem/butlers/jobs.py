@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -55,8 +56,23 @@ class Resources:
     llm: LLM | None
 
 
-async def _consolidation(resources: Resources) -> dict[str, Any]:
-    worker = ConsolidationWorker(resources.memory, resources.llm)
+async def consolidate(resources: Resources, *, batch_size: int | None = None) -> dict[str, Any]:
+    """Consolidate what is due and return the report of the job.
+
+    Args:
+        resources: The memory and the LLM; without one, nothing is changed.
+        batch_size: Episodes per run, at least 1; None for the setting.
+
+    Raises:
+        InvalidArgumentError: batch_size is no positive number.
+    """
+    if batch_size is not None and (
+        isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1
+    ):
+        raise InvalidArgumentError(
+            f"batch_size is {batch_size!r}", hint="Pass a whole number of at least 1."
+        )
+    worker = ConsolidationWorker(resources.memory, resources.llm, batch_size=batch_size)
     report = await worker.run(only_due=True)
     return {"dry_run": resources.llm is None, **to_json(report)}
 
@@ -116,7 +132,7 @@ def _entry_upkeep(period: UpkeepPeriod) -> Callable[[Resources], Awaitable[dict[
 
 
 _JOBS: dict[str, Callable[..., Awaitable[dict[str, Any]]]] = {
-    CONSOLIDATION: _consolidation,
+    CONSOLIDATION: consolidate,
     "memory_embedding": _embedding,
     "memory_decay_sweep": _decay_sweep,
     "memory_episode_cleanup": _episode_cleanup,
@@ -131,7 +147,7 @@ _JOBS: dict[str, Callable[..., Awaitable[dict[str, Any]]]] = {
     "memory_entry_monthly": _entry_upkeep("monthly"),
 }
 
-_ARGUMENTS = {"memory_episode_cleanup": {"max_entries"}}
+_ARGUMENTS = {CONSOLIDATION: {"batch_size"}, "memory_episode_cleanup": {"max_entries"}}
 
 # Jobs of the database, scheduled by settings of the tenant.
 _SETTINGS = {
@@ -173,16 +189,22 @@ def jobs(resources: Callable[[str], Resources]) -> dict[str, Job]:
     return {name: _as_job(name, resources) for name in _JOBS}
 
 
-def host_llm(host: Any) -> LLM:
+def host_llm(host: Any, *, in_session: bool = False) -> LLM:
     """Return an LLM that runs each prompt in a separate session of the host's runtime.
 
     Args:
         host: Has a method ``trigger(prompt=..., trigger_source=...)`` whose result has the fields
             success, output and error.
+        in_session: Whether a session of this host waits for the answer. If it has the only slot of
+            the host, a second session would wait for it forever, so it asks for a slot of its own,
+            where the host has ``bypass_butler_semaphore``.
     """
+    extra: dict[str, Any] = {}
+    if in_session and "bypass_butler_semaphore" in inspect.signature(host.trigger).parameters:
+        extra["bypass_butler_semaphore"] = True
 
     async def ask(prompt: str, trigger_source: str) -> str:
-        result = await host.trigger(prompt=prompt, trigger_source=trigger_source)
+        result = await host.trigger(prompt=prompt, trigger_source=trigger_source, **extra)
         if not result.success or not result.output:
             raise LLMError(
                 f"the host session gave no answer: {result.error or 'no output'}",

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
 from pydantic import BaseModel
 
 from pymem.butlers.connection import check_schema, connection_string, push_settings, source_of
-from pymem.butlers.framework import register_hooks
+from pymem.butlers.framework import Undo, register_hooks
 from pymem.butlers.hooks import SessionHooks
-from pymem.butlers.hosted_tools import hosted_tool
-from pymem.butlers.jobs import CONSOLIDATION, Job, Resources, Schedule, host_llm, jobs, schedules
+from pymem.butlers.hosted_tools import hosted_tool, select_hosted_tools
+from pymem.butlers.jobs import (
+    CONSOLIDATION,
+    Job,
+    Resources,
+    Schedule,
+    consolidate,
+    host_llm,
+    jobs,
+    schedules,
+)
 from pymem.config import MemoryModuleConfig, parse_config
 from pymem.consolidation.llm import LLM
 from pymem.database import Database, Request
@@ -23,7 +33,7 @@ from pymem.embedding import EmbeddingEngine, find_embedding_engine
 from pymem.errors import InvalidArgumentError, PymemError, UnavailableError
 from pymem.memory import Memory
 from pymem.models import Settings
-from pymem.tools import Tool, answer_call, error_answer, request_id_of, select_tools
+from pymem.tools import Tool, answer_call, error_answer, request_id_of
 from pymem.worker import EmbeddingWorker
 
 logger = logging.getLogger(__name__)
@@ -31,6 +41,8 @@ logger = logging.getLogger(__name__)
 _POOL_SECONDS = 5.0
 _PREPARE_SECONDS = 15.0
 _RETRY_SECONDS = 2.0
+
+CONSOLIDATION_TOOL = "memory_run_consolidation"
 
 
 @dataclass(slots=True)
@@ -65,8 +77,11 @@ class MemoryModule:
         self._memory: Memory | None = None
         self._embedding_engine: EmbeddingEngine | None = None
         self._settings: Settings | None = None
-        self._tools: tuple[Tool[Any], ...] = select_tools()
+        self._tools: tuple[Tool[Any], ...] = select_hosted_tools()
         self._llm: LLM | None = None
+        self._llm_in_session: LLM | None = None
+        self._interface: Any = None
+        self._unregister: list[Undo] = []
         self._hooks = self._make_hooks()
         self._background: asyncio.Task[None] | None = None
 
@@ -120,23 +135,32 @@ class MemoryModule:
             TenantDeniedError: The login may not use the memory, or has no tenant.
         """
         await self.on_shutdown()
-        self._take(config, db)
-        url = connection_string(db, self._config)
-        self._hooks = self._make_hooks()
-        self._database = await Database(
-            url, max_size=self._config.max_connections, timeout=_POOL_SECONDS
-        ).open(wait=False)
-        try:
+        async with self.undo_on_failure():
+            self._take(config, db)
+            url = connection_string(db, self._config)
+            self._hooks = self._make_hooks()
+            self._database = Database(
+                url, max_size=self._config.max_connections, timeout=_POOL_SECONDS
+            )
+            await self._database.open(wait=False)
             is_ready = await self._prepare()
+            if (engine := self._find_embedding_engine()) is not None:
+                engine.embedder.start()
+            self._background = asyncio.create_task(self._attend(is_ready))
+
+    @asynccontextmanager
+    async def undo_on_failure(self) -> AsyncIterator[None]:
+        """Shut down if the block raises: the host would not, and connections would remain."""
+        try:
+            yield
         except BaseException:
             await self.on_shutdown()
             raise
-        if (engine := self._find_embedding_engine()) is not None:
-            engine.embedder.start()
-        self._background = asyncio.create_task(self._attend(is_ready))
 
     async def on_shutdown(self) -> None:
-        """Close the connections; release the host's database and the embedding engine."""
+        """Close the connections; release the hooks, the host's database, the embedding engine."""
+        self._remove_hooks()
+        self._interface = None
         if self._background is not None:
             self._background.cancel()
             await asyncio.gather(self._background, return_exceptions=True)
@@ -160,21 +184,20 @@ class MemoryModule:
             butler_name: The agent that the tools act for, also recorded as the actor; default: the
                 name of the host's server.
         """
-        try:
+        async with self.undo_on_failure():
             self._take(config, db)
             self._butler = butler_name or getattr(mcp, "name", None) or self._butler
             for tool in self._tools:
                 mcp.tool()(hosted_tool(tool, self._call_tool))
-        except BaseException:
-            # The host continues without the module and would not call on_shutdown.
-            await self.on_shutdown()
-            raise
+            if self._interface is not None:
+                self.register_hooks(self._interface)
 
     def wire_runtime(self, *runtime: Any, **_: Any) -> None:
         """Take the host's spawner, so extraction and consolidation use the host's own LLM."""
         for part in runtime:
             if callable(getattr(part, "trigger", None)):
                 self._llm = host_llm(part)
+                self._llm_in_session = host_llm(part, in_session=True)
         if self._memory is not None:
             self._memory.llm = self._llm
 
@@ -220,12 +243,49 @@ class MemoryModule:
         )
 
     def register_hooks(self, memory_hooks: Any) -> None:
-        """Register the hooks with the framework.
+        """Register the hooks with the framework; on_shutdown removes them.
+
+        The newest framework knows a butler by its name. Until register_tools says what that is, the
+        hooks are registered for the schema of its database, which bears the same name.
 
         Args:
-            memory_hooks: The framework's module ``butlers.core.memory_hooks``.
+            memory_hooks: The framework's module ``butlers.core.memory_hooks``, or
+                ``butlers.core.spawner`` where it has no such module.
+
+        Raises:
+            InvalidArgumentError: It has no hooks.
         """
-        register_hooks(self, memory_hooks)
+        self._remove_hooks()
+        owner = self._butler or getattr(self._db, "schema", None)
+        self._unregister = register_hooks(self, memory_hooks, [owner] if owner else [])
+        self._interface = memory_hooks
+
+    def _remove_hooks(self) -> None:
+        while self._unregister:
+            self._unregister.pop()()
+
+    def framework_pool(self) -> Any:
+        """Return the host's pool, for jobs of the framework on the tables of its own memory.
+
+        None if those are in a schema of their own (``memory_schema``), which this pool does not
+        search: there it might find tables of the same names that are something else.
+        """
+        return None if self._config.memory_schema else getattr(self._db, "pool", None)
+
+    async def run_consolidation(
+        self, *, spawner: Any = None, batch_size: int | None = None, **_: Any
+    ) -> dict[str, Any]:
+        """Run the job memory_consolidation, as the framework's own handler calls it.
+
+        Args:
+            spawner: Whose sessions consolidate if the configuration names no LLM.
+            batch_size: Episodes per run; None for the setting.
+            _: Ignored: what else the framework's own module is told.
+        """
+        resources = self._resources(CONSOLIDATION)
+        if resources.llm is None and spawner is not None:
+            resources = replace(resources, llm=host_llm(spawner))
+        return await consolidate(resources, batch_size=batch_size)
 
     def is_of(self, pool: Any) -> bool:
         """Return whether this module was started for the butler with this pool."""
@@ -236,6 +296,28 @@ class MemoryModule:
     def schedules(self) -> list[Schedule]:
         """Return the schedules of the jobs for the host."""
         return schedules(self._config, self._current_settings())
+
+    async def ensure_schedules(self, ensure: Callable[..., Awaitable[None]]) -> None:
+        """Make the schedules that the host does not have yet; those that it has stay.
+
+        A schedule that cannot be made is only logged: the butler can do without it.
+
+        Args:
+            ensure: The framework's ``butlers.core.scheduler.ensure_module_default_schedule``.
+        """
+        schema = getattr(self._db, "schema", None)
+        for schedule in self.schedules():
+            try:
+                await ensure(
+                    self._db.pool,
+                    name=schedule.name,
+                    cron=schedule.cron,
+                    job_name=schedule.job_name,
+                    owner_butler=getattr(self._db, "owner_butler", None) or schema,
+                    owner_schema=schema or "public",
+                )
+            except Exception:
+                logger.warning("the schedule %s was not made", schedule.name, exc_info=True)
 
     def jobs(self) -> dict[str, Job]:
         """Return the jobs by name; they raise their errors."""
@@ -248,9 +330,11 @@ class MemoryModule:
             self._consolidation_llm() if job == CONSOLIDATION else None,
         )
 
-    def _consolidation_llm(self) -> LLM | None:
+    def _consolidation_llm(self, *, in_session: bool = False) -> LLM | None:
         """Return the LLM of the configuration, or else that of the host."""
-        return self._config.consolidation.llm.open() or self._llm
+        return self._config.consolidation.llm.open() or (
+            self._llm_in_session if in_session else self._llm
+        )
 
     # Resources
 
@@ -265,7 +349,7 @@ class MemoryModule:
                 f"the configuration is a {type(config).__name__}",
                 hint="Pass a MemoryModuleConfig, or the section [modules.memory].",
             )
-        self._tools = select_tools(self._config.groups)
+        self._tools = select_hosted_tools(self._config.groups)
 
     def _current_settings(self) -> dict[str, Any]:
         """Return the settings of the tenant, or the configured ones before they are read."""
@@ -306,7 +390,9 @@ class MemoryModule:
     async def _call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         try:
             memory = self._get_memory().for_request(actor=self._butler, butler=self._butler)
-        except UnavailableError as error:
+            if name == CONSOLIDATION_TOOL:
+                memory.llm = self._consolidation_llm(in_session=True)
+        except PymemError as error:
             return error_answer(error, request_id_of(arguments))
         # Of a tenant with several butlers, each has the budget of its own butler.toml.
         budget = self._config.own("context_token_budget")

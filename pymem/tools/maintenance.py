@@ -35,7 +35,7 @@ async def _run_consolidation(memory: Memory, arguments: _RunConsolidation) -> di
     from pymem.consolidation.llm import llm_from_environment
     from pymem.consolidation.worker import ConsolidationWorker
 
-    llm = llm_from_environment()
+    llm = memory.llm or llm_from_environment()
     worker = ConsolidationWorker(memory, llm, butler=arguments.butler)
     report = await worker.run()
     return {
