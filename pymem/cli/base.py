@@ -88,6 +88,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "run": "Run everything that recurs, until stopped",
         "deploy": "Deploy or upgrade the schema in a database",
         "mcp": "Serve the tools to MCP hosts",
+        "hook": "Connect Claude Code and Codex",
         "token": "Create, list and revoke tokens for HTTP",
         "configure": "Apply a butler.toml, and show what changed",
         "settings": "Show the settings",
@@ -111,6 +112,7 @@ _MODULES = {
     "conversations": ("add",),
     "diagnosing": ("doctor",),
     "editing": ("entries",),
+    "hooking": ("hook",),
     "listing": ("list", "link"),
     "maintaining": ("sweep", "cleanup", "hygiene", "erase", "verify", "configure", "settings"),
     "memories": (

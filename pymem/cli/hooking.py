@@ -1,0 +1,119 @@
+"""The commands that coding agents run, and those that tell them to."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pymem.cli.base import Options, main, pass_options
+
+# Only what each command needs is imported where it does: an agent waits for it.
+
+_AGENTS = ("claude", "codex")
+_NAMES = {"claude": "Claude Code", "codex": "Codex"}
+
+
+@main.group("hook")
+def hook() -> None:
+    """Give Claude Code and Codex a memory of earlier sessions.
+
+    `pymem hook install claude` is all it takes. The other commands are those that the agent runs.
+    """
+
+
+def _event(name: str, summary: str) -> None:
+    @hook.command(name, help=summary)
+    @click.option(
+        "--agent", type=click.Choice(_AGENTS), help="The agent that asks; default: guessed."
+    )
+    @pass_options
+    def answer(options: Options, agent: str | None) -> None:
+        # The driver would warn; --verbose shows what went wrong.
+        if not logging.getLogger().isEnabledFor(logging.INFO):
+            logging.disable()
+        from pymem.hooks.events import Place, answer_event
+
+        place = Place(
+            url=partial(_find_url, options),
+            tenant=options.tenant,
+            actor=options.actor,
+            butler=options.butler,
+            agent=agent,
+        )
+        answer_event(name, place)
+
+
+_event("session-start", "Print what is remembered for a session that starts.")
+_event("prompt", "Print what is remembered for a prompt.")
+_event("stop", "Store the turn that ended.")
+_event("session-end", "Store the turns of a session that are not stored yet.")
+
+
+def _find_url(options: Options) -> str:
+    """Return the database to use; unlike Options.url, start nothing."""
+    if options.database_url:
+        return options.database_url
+    from pymem.embedded import DATABASE, LOGIN
+
+    return options.server().url(DATABASE, LOGIN)
+
+
+def _configuration(function: Any) -> Any:
+    for decorate in (
+        click.option(
+            "--print",
+            "print_",
+            is_flag=True,
+            help="Print what would be written, and write nothing.",
+        ),
+        click.option(
+            "--project", is_flag=True, help="The configuration of this folder, which others share."
+        ),
+        click.argument("agent", type=click.Choice(_AGENTS)),
+    ):
+        function = decorate(function)
+    return function
+
+
+@hook.command("install")
+@_configuration
+def install(agent: str, project: bool, print_: bool) -> None:
+    """Add the hooks to the configuration of an agent, and leave all else as it is.
+
+    A copy of the file before the change stands beside it.
+    """
+    from pymem.hooks.installation import command_of_pymem, plan_install, settings_file
+
+    path = settings_file(agent, Path.cwd() if project else None)
+    change = plan_install(agent, path, command_of_pymem(shared=project))
+    if print_:
+        click.echo(change.after, nl=False)
+        return
+    if not change.make():
+        click.echo(f"already in {change.path}")
+        return
+    click.echo(f"added to {change.path}")
+    if change.before is not None:
+        click.echo(f"as it was: {change.backup}", err=True)
+    if agent == "codex":
+        click.echo("hint: Codex asks once whether to trust new hooks; say yes.", err=True)
+
+
+@hook.command("uninstall")
+@_configuration
+def uninstall(agent: str, project: bool, print_: bool) -> None:
+    """Remove from the configuration of an agent what install added, and nothing else."""
+    from pymem.hooks.installation import command_of_pymem, plan_uninstall, settings_file
+
+    path = settings_file(agent, Path.cwd() if project else None)
+    change = plan_uninstall(agent, path, command_of_pymem(shared=project))
+    if print_:
+        click.echo(change.after or "", nl=False)
+    elif change.make():
+        click.echo(f"removed from {change.path}")
+    else:
+        click.echo(f"{_NAMES[agent]} has no hooks of pymem in {change.path}")

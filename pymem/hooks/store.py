@@ -1,0 +1,166 @@
+"""The calls of a hook: one connection, without a pool and without the model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import psycopg
+
+from pymem.connections import check_connection_string
+from pymem.hooks.text import quote_line
+from pymem.sanitize import clean_text, dump_json
+
+_TITLE = "# Memory Context"
+_CONNECT_SECONDS = 2
+_STATEMENT_MILLISECONDS = 2500
+
+_TURNS_SEARCHED = 50
+_TURNS_SHOWN = 6
+_LONGEST_TURN = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """Who a hook acts for.
+
+    Attributes:
+        butler: The butler whose memory it is.
+        tenant: The tenant, for a login that serves several.
+        actor: The actor of the audit stream.
+    """
+
+    butler: str
+    tenant: str | None
+    actor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """A turn as it is stored; its key makes sure that it is stored once."""
+
+    key: str
+    content: str
+    session_id: UUID
+    metadata: dict[str, Any]
+    created_at: datetime | None = None
+
+
+class HookMemory:
+    """The memory, for one hook.
+
+    Args:
+        url: The connection string.
+        agent: Who it acts for.
+    """
+
+    def __init__(self, url: str, agent: Agent) -> None:
+        self._agent = agent
+        # A pooler in transaction mode may not know prepared statements.
+        self._connection = psycopg.connect(
+            check_connection_string(url),
+            autocommit=True,
+            connect_timeout=_CONNECT_SECONDS,
+            prepare_threshold=None,
+        )
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def context(self, topic: str, budget: int) -> str | None:
+        """Return what is remembered about a topic, by words, as lines; None for nothing.
+
+        Args:
+            topic: What it is about.
+            budget: The most tokens it may take.
+        """
+        with self._request() as cursor:
+            cursor.execute(
+                "select memory.context(trigger_prompt => %(topic)s, butler => %(butler)s, "
+                "token_budget => %(budget)s, include_recent_episodes => false)",
+                {
+                    "topic": clean_text(topic),
+                    "butler": self._agent.butler,
+                    "budget": budget,
+                },
+            )
+            [text] = cursor.fetchone() or ("",)
+        lines = str(text).removeprefix(_TITLE).strip()
+        return lines or None
+
+    def recent_turns(self, header: str) -> list[str]:
+        """Return the newest turns of a repository, a line each, newest first.
+
+        Args:
+            header: The beginning of the first line of their content.
+        """
+        phrase = re.sub(r'["\\]', " ", header)
+        with self._request() as cursor:
+            cursor.execute(
+                "select created_at, content from memory.query(query => %(query)s, "
+                "types => '{episode}', scope => %(butler)s, sort => 'created', "
+                "max_results => %(most)s)",
+                {
+                    "query": f'"{phrase}"',
+                    "butler": self._agent.butler,
+                    "most": _TURNS_SEARCHED,
+                },
+            )
+            found = cursor.fetchall()
+        lines = []
+        for created_at, content in found:
+            first, _, rest = content.partition("\n")
+            # The phrase ignores punctuation and what follows: another repository may begin so.
+            if first == header or first.startswith(f"{header} (branch "):
+                lines.append(f"- [{created_at:%Y-%m-%d %H:%M}] {quote_line(rest, _LONGEST_TURN)}")
+        return lines[:_TURNS_SHOWN]
+
+    def store(self, episodes: Sequence[Episode]) -> int:
+        """Store episodes that are not known by their keys; return how many are there afterwards."""
+        stored = 0
+        for episode in episodes:
+            try:
+                with self._request() as cursor:
+                    cursor.execute(
+                        "select memory.store_episode(content => %(content)s, "
+                        "butler => %(butler)s, session_id => %(session_id)s, "
+                        "metadata => %(metadata)s::jsonb, idempotency_key => %(key)s, "
+                        "created_at => %(created_at)s)",
+                        {
+                            "content": clean_text(episode.content),
+                            "butler": self._agent.butler,
+                            "session_id": episode.session_id,
+                            "metadata": dump_json(episode.metadata),
+                            "key": episode.key,
+                            "created_at": episode.created_at,
+                        },
+                    )
+            except psycopg.DatabaseError as error:
+                # The turn is there, as an earlier hook saw it.
+                if error.sqlstate != "PM004":
+                    raise
+            stored += 1
+        return stored
+
+    @contextmanager
+    def _request(self) -> Iterator[psycopg.Cursor[Any]]:
+        """Make calls in a transaction that names tenant, actor and butler."""
+        with self._connection.transaction(), self._connection.cursor() as cursor:
+            cursor.execute(
+                "select set_config('statement_timeout', %(timeout)s, true), "
+                "memory.set_request(tenant_id => %(tenant)s, actor => %(actor)s, "
+                "butler => %(butler)s)",
+                {
+                    "timeout": str(_STATEMENT_MILLISECONDS),
+                    "tenant": self._agent.tenant,
+                    "actor": self._agent.actor,
+                    "butler": self._agent.butler,
+                },
+            )
+            yield cursor
