@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid4, uuid5
 
+import psycopg
 import pytest
 
 from pymem.cli import OPTIONS_WITH_VALUES, _is_event
 from pymem.cli.base import main
+from pymem.embedded import find_memory
 from pymem.errors import InvalidArgumentError
 from pymem.hooks.events import LIMIT_SECONDS, LONGEST_CONTEXT, framed
 from pymem.hooks.installation import plan_install, plan_uninstall
+from pymem.hooks.keeping import MAX_TURNS, Keeper
 from pymem.hooks.repository import find_repository, normalize_remote
+from pymem.hooks.store import Episode
 from pymem.hooks.text import strip_private
 from pymem.hooks.transcript import MAX_BYTES, read_transcript
+from pymem.server import EmbeddedServer
 from tests.conftest import ROOT, Database
 
 GIVEN = ROOT / "tests" / "hooks"
@@ -32,13 +40,27 @@ EVENTS = ("session-start", "prompt", "stop", "session-end")
 Hook = Callable[..., Any]
 
 
+@pytest.fixture(autouse=True)
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder where hooks keep what they cannot store, and their log."""
+    path = tmp_path / "data"
+    monkeypatch.setenv("TEST_PYMEM_DATA", str(path))
+    return path
+
+
 def environment(url: str = "", **more: str) -> dict[str, str]:
     outside = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("PYMEM_", "PG", "CLAUDE", "CODEX"))
     }
-    return {**outside, **({"PYMEM_DATABASE_URL": url} if url else {}), **more}
+    return {
+        **outside,
+        "PYMEM_DATA": outside["TEST_PYMEM_DATA"],
+        "PYMEM_NO_START": "1",
+        **({"PYMEM_DATABASE_URL": url} if url else {}),
+        **more,
+    }
 
 
 def run(
@@ -111,6 +133,10 @@ def golden(name: str) -> str:
 
 
 # What is stored
+
+
+def is_installed() -> bool:
+    return bool(importlib.util.find_spec("pgserver"))
 
 
 def test_a_turn_of_claude_code_is_stored_once(
@@ -307,6 +333,32 @@ def test_an_empty_memory_says_nothing(hook: Hook, repository: Path) -> None:
     assert hook("prompt", sent("claude-prompt", repository)) is None
 
 
+def test_a_prompt_that_nothing_fits_gets_nothing(
+    hook: Hook, database: Database, repository: Path
+) -> None:
+    remember(database)
+    for content in ("Never deploy on Fridays", "Use tabs in Makefiles", "Keep functions short"):
+        database.query("select memory.store_rule(%s, scope => 'claude-code')", content)
+    database.query("select memory.store_fact('Ada', 'drinks', 'tea', scope => 'claude-code')")
+
+    for prompt in (
+        "Please translate this sentence into French",
+        "What is the weather like in Lisbon?",
+        "ok",
+        "Yes, go on, please.",
+        "/help",
+        "🙂",
+        "the",
+        "<private>Which database does the checkout use?</private>",
+    ):
+        assert hook("prompt", sent("claude-prompt", repository, prompt=prompt)) is None, prompt
+
+    told = str(hook("prompt", sent("claude-prompt", repository, prompt="May I deploy on Friday?")))
+    assert "Never deploy on Fridays" in told
+    assert "Makefiles" not in told
+    assert "tea" not in told
+
+
 def test_turns_of_another_repository_are_not_told(
     hook: Hook, repository: Path, tmp_path: Path
 ) -> None:
@@ -456,25 +508,95 @@ def test_a_memory_that_is_away_keeps_nobody_waiting(
 
             assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
             assert time.perf_counter() - start < LIMIT_SECONDS + 2
-    # The embedded server is not started.
+    # An embedded server that is not to be started.
     done = run("hook", event, given=given, env=environment(PYMEM_DATA=str(tmp_path / "none")))
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    assert not (tmp_path / "none").exists()
+    assert not (tmp_path / "none" / "postgres").exists()
 
 
-def test_a_locked_memory_and_an_input_without_end_keep_nobody_waiting(
-    database: Database, repository: Path
+def kept(data: Path) -> list[Path]:
+    return sorted((data / "hooks" / "turns").glob("*/*"))
+
+
+def test_a_turn_waits_for_a_memory_that_is_locked(
+    database: Database, repository: Path, tmp_path: Path, data: Path, hook: Hook
 ) -> None:
-    import psycopg
-
-    given = sent("claude-stop", repository, last_assistant_message="Done.")
+    given = sent("claude-stop", repository, transcript(tmp_path, "claude-transcript"))
     with psycopg.connect(database.superuser_url) as connection:
         connection.execute("lock table memory.episodes in access exclusive mode")
         start = time.perf_counter()
-        done = run("hook", "stop", given=given, env=environment(database.login("a")))
-        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+        hook("stop", given)
         assert time.perf_counter() - start < LIMIT_SECONDS + 2
+        hook("stop", given)
 
+    log = data / "hooks" / "hooks.log"
+    assert all(" stop: " in line for line in log.read_text().splitlines())
+    [turn] = kept(data)
+    assert {path.stat().st_mode & 0o777 for path in (turn, log)} == {0o600}
+    assert {path.stat().st_mode & 0o777 for path in (turn.parent, data / "hooks")} == {0o700}
+    assert "hunter2" not in turn.read_text() + log.read_text()
+    # Another memory does not get it.
+    later = sent("claude-stop", repository, session_id="s2", last_assistant_message="Done.")
+    hook("stop", later, PYMEM_BUTLER="other")
+    assert kept(data) == [turn]
+
+    hook("stop", later)
+
+    assert kept(data) == []
+    assert [episode[::2][:2] for episode in episodes(database)] == [
+        ("claude-code", golden("claude-stop")),
+        ("other", "Repository: github.com/acme/shop (branch fix/flaky-checkout)\nAssistant: Done."),
+        (
+            "claude-code",
+            "Repository: github.com/acme/shop (branch fix/flaky-checkout)\nAssistant: Done.",
+        ),
+    ]
+
+
+def test_a_turn_that_no_memory_takes_is_not_tried_forever(
+    database: Database, repository: Path, data: Path, hook: Hook
+) -> None:
+    database.query("alter table memory.episodes add check (content !~ 'REFUSED')")
+    hook("stop", sent("claude-stop", repository, last_assistant_message="REFUSED"))
+
+    assert kept(data) == []
+    assert "CheckViolation" in (data / "hooks" / "hooks.log").read_text()
+
+
+def test_files_of_others_among_the_turns_that_wait_are_not_followed(
+    tmp_path: Path,
+) -> None:
+    keeper = Keeper(tmp_path / "hooks")
+    episode = Episode("key", "content", uuid4(), {})
+    keeper.keep("memory", [episode])
+    [path] = kept(tmp_path)
+    secret = tmp_path / "secret.json"
+    path.rename(secret)
+    path.symlink_to(secret)
+    for name, text in (("a.json", "nonsense"), ("b.json", "{}"), ("c.json", "[" * 10_000)):
+        path.with_name(name).write_text(text)
+    os.mkfifo(path.with_name("d.json"))
+
+    assert list(keeper.waiting("memory")) == []
+    assert sorted(each.name for each in kept(tmp_path)) == [path.name]
+    assert secret.is_file()
+
+
+def test_what_is_kept_and_logged_is_bounded(tmp_path: Path) -> None:
+    keeper = Keeper(tmp_path / "hooks")
+    keeper.keep("memory", [Episode(f"key {n}", "x", uuid4(), {}) for n in range(MAX_TURNS + 5)])
+    keeper.keep("memory", [Episode("one more", "x", uuid4(), {})])
+    for _ in range(2000):
+        keeper.log("stop", "x\n" * 1000)
+
+    assert len(list(keeper.waiting("memory"))) == MAX_TURNS
+    logs = sorted((tmp_path / "hooks").glob("hooks.log*"))
+    assert [log.name for log in logs] == ["hooks.log", "hooks.log.1"]
+    assert sum(log.stat().st_size for log in logs) < 600_000
+    Keeper(tmp_path / "hooks" / "hooks.log").log("stop", "a file is no folder")
+
+
+def test_an_input_without_end_keeps_nobody_waiting(data: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "pymem.cli", "hook", "stop"],
         env=environment(PYTHONPATH=str(ROOT)),
@@ -482,6 +604,55 @@ def test_a_locked_memory_and_an_input_without_end_keep_nobody_waiting(
         stdout=subprocess.PIPE,
     ) as process:
         assert process.wait(timeout=LIMIT_SECONDS + 5) == 0
+    assert (data / "hooks" / "hooks.log").read_text().endswith("stop: gave up after 3 seconds\n")
+
+
+def test_an_agent_that_consolidates_has_no_hooks(
+    hook: Hook, database: Database, repository: Path
+) -> None:
+    given = sent("claude-stop", repository, last_assistant_message="Done.")
+
+    hook("stop", given, PYMEM_CONSOLIDATION="1")
+
+    assert episodes(database) == []
+
+
+def test_a_hook_starts_the_embedded_server_and_its_turn_gets_there(repository: Path) -> None:
+    if not is_installed():
+        pytest.skip("the embedded server is not installed")
+    folder = Path(tempfile.mkdtemp(prefix="pymem-test-"))
+    folder.chmod(0o755)
+    env = environment(PYMEM_DATA=str(folder), PYMEM_NO_START="", PYMEM_NO_EMBEDDINGS="1")
+    stop = ("hook", "stop", "--agent", "claude")
+    try:
+        start = time.perf_counter()
+        given = sent("claude-stop", repository, last_assistant_message="Tea is ready.")
+        done = run(*stop, given=given, env=env)
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+        assert time.perf_counter() - start < LIMIT_SECONDS + 2
+
+        until = time.monotonic() + 120
+        while find_memory(EmbeddedServer(folder)) is None:
+            assert time.monotonic() < until
+            time.sleep(0.2)
+        given = sent("claude-stop", repository, last_assistant_message="Coffee, too.")
+        run(*stop, given=given, env=env)
+        told = run("hook", "session-start", given=sent("claude-session-start", repository), env=env)
+
+        assert b"Tea is ready." in told.stdout
+        assert b"Coffee, too." in told.stdout
+        assert kept(folder) == []
+        # A stopped server is started again.
+        EmbeddedServer(folder).stop()
+        (folder / "hooks" / "started").unlink(missing_ok=True)
+        run("hook", "session-start", given=sent("claude-session-start", repository), env=env)
+        until = time.monotonic() + 60
+        while find_memory(EmbeddedServer(folder)) is None:
+            assert time.monotonic() < until
+            time.sleep(0.2)
+    finally:
+        EmbeddedServer(folder).stop()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def test_usage_errors_do_not_stop_the_agent(tmp_path: Path, database: Database) -> None:

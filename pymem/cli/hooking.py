@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,13 +38,19 @@ def _event(name: str, summary: str) -> None:
         if not logging.getLogger().isEnabledFor(logging.INFO):
             logging.disable()
         from pymem.hooks.events import Place, answer_event
+        from pymem.hooks.keeping import Keeper
 
+        folder = options.server().folder
+        # As elsewhere, a memory that is named is not ours to start.
+        starts = not (options.database_url or os.environ.get("PYMEM_NO_START"))
         place = Place(
             url=partial(_find_url, options),
             tenant=options.tenant,
             actor=options.actor,
             butler=options.butler,
             agent=agent,
+            keeper=Keeper(folder / "hooks"),
+            start=partial(_begin_start, folder) if starts else None,
         )
         answer_event(name, place)
 
@@ -60,6 +68,21 @@ def _find_url(options: Options) -> str:
     from pymem.embedded import DATABASE, LOGIN
 
     return options.server().url(DATABASE, LOGIN)
+
+
+def _begin_start(folder: Path) -> None:
+    """Run `pymem up`, which outlives the hook: the first start takes longer than a hook may."""
+    import subprocess
+
+    subprocess.Popen(  # noqa: S603 - this program, no shell
+        # -P: the folder of the agent may hold modules of any name.
+        [sys.executable, "-P", "-m", "pymem.cli", "--data", str(folder), "up"],
+        cwd="/",
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
 
 
 def _configuration(function: Any) -> Any:

@@ -14,16 +14,22 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 from uuid import NAMESPACE_URL, UUID, uuid5
 
+import psycopg
+
+from pymem.hooks.keeping import Keeper
 from pymem.hooks.repository import Repository, find_repository, is_off
-from pymem.hooks.store import Agent, Episode, HookMemory
+from pymem.hooks.store import Agent, Episode, HookMemory, is_refused, name_memory
 from pymem.hooks.text import one_line, shorten, strip_private, utf16_length
 from pymem.hooks.transcript import Turn, read_transcript
 
@@ -39,6 +45,11 @@ BUTLERS = {"claude": "claude-code", "codex": "codex"}
 OFF_VARIABLE = "PYMEM_HOOKS"
 """The variable that switches the hooks off."""
 
+# pymem sets it where an agent is the LLM that consolidates.
+_CONSOLIDATION_VARIABLE = "PYMEM_CONSOLIDATION"
+
+_PATIENCE_SECONDS = 2.0
+_POLL_SECONDS = 0.1
 _MAX_INPUT = 8 << 20
 _START_TOKENS = 1500
 _PROMPT_TOKENS = 1000
@@ -66,6 +77,8 @@ class Place:
         actor: The actor of the audit stream; None: the butler.
         butler: The butler; None: that of the agent.
         agent: The agent, a key of BUTLERS; None: guessed from the input.
+        keeper: Keeps turns for a memory that is away, and the log; None: nothing is kept.
+        start: Begins to start the memory and does not wait for it; None: it starts by itself.
     """
 
     url: Callable[[], str]
@@ -73,6 +86,8 @@ class Place:
     actor: str | None = None
     butler: str | None = None
     agent: str | None = None
+    keeper: Keeper | None = None
+    start: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,31 +119,55 @@ class _Session:
 
 def answer_event(event: str, place: Place) -> NoReturn:
     """Answer an event on standard input and output, and exit with 0, within LIMIT_SECONDS."""
-    # A thread, because a signal waits for calls of C libraries, and Windows has no alarm.
-    watchdog = threading.Timer(LIMIT_SECONDS, os._exit, (0,))
-    watchdog.daemon = True
-    watchdog.start()
+    begun = time.monotonic()
+
+    def log(message: str) -> None:
+        _log.info("%s", message)
+        if place.keeper is not None:
+            place.keeper.log(event, message)
+
+    # Threads, because a signal waits for calls of C libraries, and Windows has no alarm. The second
+    # one is for a disk that does not answer either.
+    for seconds, call in (
+        (LIMIT_SECONDS, partial(_give_up, log)),
+        (LIMIT_SECONDS + 0.5, partial(os._exit, 0)),
+    ):
+        watchdog = threading.Timer(seconds, call)
+        watchdog.daemon = True
+        watchdog.start()
     # The interrupt is for the agent; what a turn said is stored nevertheless.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        answer = run_event(event, sys.stdin.buffer.read(_MAX_INPUT + 1), place)
+        given = sys.stdin.buffer.read(_MAX_INPUT + 1)
+        answer = run_event(event, given, place, begun + _PATIENCE_SECONDS)
         if answer is not None:
             sys.stdout.write(answer + "\n")
             sys.stdout.flush()
     except Exception as error:
-        _log.info("%s: %s", type(error).__name__, error)
+        # The first line: what follows may repeat a text that was to be stored.
+        said = str(error).strip().partition("\n")[0]
+        log(f"{type(error).__name__}: {said}")
     finally:
         # At the end of the interpreter, a closed pipe or a thread would change the exit code.
         os._exit(0)
 
 
-def run_event(event: str, given: bytes, place: Place) -> str | None:
+def _give_up(log: Callable[[str], None]) -> None:
+    try:
+        log(f"gave up after {LIMIT_SECONDS:g} seconds")
+    finally:
+        os._exit(0)
+
+
+def run_event(event: str, given: bytes, place: Place, until: float) -> str | None:
     """Do what an event asks for and return the answer, a line of JSON; None for none.
 
     Args:
         event: ``session-start``, ``prompt``, ``stop`` or ``session-end``.
         given: The standard input.
         place: Where the memory is.
+        until: When to stop waiting for a memory that starts, and storing what waits
+            (time.monotonic).
 
     Raises:
         Exception: Whatever goes wrong.
@@ -137,18 +176,14 @@ def run_event(event: str, given: bytes, place: Place) -> str | None:
     if session is None:
         return None
     if event == "session-start":
-        return _context("SessionStart", session, place, _start_topic(session), _START_TOKENS)
+        return _context("SessionStart", session, place, _start_topic(session), _START_TOKENS, until)
     if event == "prompt":
         topic = strip_private(session.text("prompt"))[:_LONGEST_TOPIC]
-        return _context("UserPromptSubmit", session, place, topic, _PROMPT_TOKENS)
+        return _context("UserPromptSubmit", session, place, topic, _PROMPT_TOKENS, until)
     turns = _stopped(session) if event == "stop" else _ended(session)
     episodes = [episode for turn in turns if (episode := _episode(session, turn))]
     if episodes:
-        memory = _connect(session, place)
-        try:
-            memory.store(episodes)
-        finally:
-            memory.close()
+        _store(episodes, session, place, until)
     return None
 
 
@@ -156,13 +191,15 @@ def _read_input(given: bytes, place: Place) -> _Session | None:
     if os.environ.get(OFF_VARIABLE, "").strip().lower() in ("off", "0", "false", "no"):
         _log.info("switched off by %s", OFF_VARIABLE)
         return None
-    if len(given) > _MAX_INPUT:
-        _log.info("the input has more than %d MiB", _MAX_INPUT >> 20)
+    if os.environ.get(_CONSOLIDATION_VARIABLE):
+        # The agent is asked to consolidate the memory: that is not to be remembered.
+        _log.info("this session consolidates")
         return None
+    if len(given) > _MAX_INPUT:
+        raise ValueError(f"the input has more than {_MAX_INPUT >> 20} MiB")
     data = json.loads(given.decode("utf-8-sig", errors="replace"))
     if not isinstance(data, dict):
-        _log.info("the input is no JSON object")
-        return None
+        raise TypeError("the input is no JSON object")
     cwd = data.get("cwd")
     folder = Path(os.path.abspath(cwd if isinstance(cwd, str) and cwd else os.getcwd()))
     if is_off(folder):
@@ -177,9 +214,27 @@ def _guess_agent(data: dict[str, Any]) -> str:
     return "codex" if "turn_id" in data or "/.codex/" in path else "claude"
 
 
-def _connect(session: _Session, place: Place) -> HookMemory:
-    agent = Agent(session.butler, place.tenant, place.actor or session.butler)
-    return HookMemory(place.url(), agent)
+def _agent(session: _Session, place: Place) -> Agent:
+    return Agent(session.butler, place.tenant, place.actor or session.butler)
+
+
+def _connect(session: _Session, place: Place, until: float) -> HookMemory:
+    """Connect; a memory that is to be started is waited for as long as there is time."""
+    url = place.url()
+    agent = _agent(session, place)
+    try:
+        return HookMemory(url, agent)
+    except psycopg.OperationalError:
+        if place.start is None or (place.keeper is not None and not place.keeper.may_start()):
+            raise
+    place.start()
+    while True:
+        try:
+            return HookMemory(url, agent)
+        except psycopg.OperationalError:
+            if time.monotonic() + _POLL_SECONDS > until:
+                raise
+            time.sleep(_POLL_SECONDS)
 
 
 # What is told
@@ -201,11 +256,11 @@ def _start_topic(session: _Session) -> str:
 
 
 def _context(
-    event_name: str, session: _Session, place: Place, topic: str, budget: int
+    event_name: str, session: _Session, place: Place, topic: str, budget: int, until: float
 ) -> str | None:
     if not topic.strip():
         return None
-    memory = _connect(session, place)
+    memory = _connect(session, place, until)
     try:
         known = memory.context(topic, budget)
         recent = memory.recent_turns(session.header) if event_name == "SessionStart" else []
@@ -238,6 +293,35 @@ def framed(lines: list[str]) -> str | None:
 
 
 # What is stored
+
+
+def _store(episodes: list[Episode], session: _Session, place: Place, until: float) -> None:
+    """Store episodes, and what waits since the memory was away, as far as there is time."""
+    keeper = place.keeper
+    name = name_memory(place.url(), _agent(session, place))
+    if keeper is not None:
+        keeper.keep(name, episodes)
+    memory = _connect(session, place, until)
+    refused: psycopg.Error | None = None
+    try:
+        keys = {episode.key for episode in episodes}
+        for episode in chain(episodes, keeper.waiting(name) if keeper is not None else ()):
+            if episode.key not in keys and time.monotonic() > until:
+                break
+            try:
+                memory.store(episode)
+            except psycopg.Error as error:
+                refused = refused or error
+                if memory.is_broken(error):
+                    break
+                if not is_refused(error):
+                    continue
+            if keeper is not None:
+                keeper.drop(name, episode)
+    finally:
+        memory.close()
+    if refused is not None:
+        raise refused
 
 
 def _stopped(session: _Session) -> list[Turn]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
+import psycopg.conninfo
 
 from pymem.connections import check_connection_string
 from pymem.hooks.text import quote_line
@@ -73,6 +75,10 @@ class HookMemory:
         """Close the connection."""
         self._connection.close()
 
+    def is_broken(self, error: psycopg.Error) -> bool:
+        """Return whether there is no use in further calls after an error."""
+        return self._connection.closed or isinstance(error, psycopg.OperationalError)
+
     def context(self, topic: str, budget: int) -> str | None:
         """Return what is remembered about a topic, by words, as lines; None for nothing.
 
@@ -121,32 +127,32 @@ class HookMemory:
                 lines.append(f"- [{created_at:%Y-%m-%d %H:%M}] {quote_line(rest, _LONGEST_TURN)}")
         return lines[:_TURNS_SHOWN]
 
-    def store(self, episodes: Sequence[Episode]) -> int:
-        """Store episodes that are not known by their keys; return how many are there afterwards."""
-        stored = 0
-        for episode in episodes:
-            try:
-                with self._request() as cursor:
-                    cursor.execute(
-                        "select memory.store_episode(content => %(content)s, "
-                        "butler => %(butler)s, session_id => %(session_id)s, "
-                        "metadata => %(metadata)s::jsonb, idempotency_key => %(key)s, "
-                        "created_at => %(created_at)s)",
-                        {
-                            "content": clean_text(episode.content),
-                            "butler": self._agent.butler,
-                            "session_id": episode.session_id,
-                            "metadata": dump_json(episode.metadata),
-                            "key": episode.key,
-                            "created_at": episode.created_at,
-                        },
-                    )
-            except psycopg.DatabaseError as error:
-                # The turn is there, as an earlier hook saw it.
-                if error.sqlstate != "PM004":
-                    raise
-            stored += 1
-        return stored
+    def store(self, episode: Episode) -> None:
+        """Store an episode unless it is known by its key.
+
+        Raises:
+            psycopg.Error: It is not stored.
+        """
+        try:
+            with self._request() as cursor:
+                cursor.execute(
+                    "select memory.store_episode(content => %(content)s, "
+                    "butler => %(butler)s, session_id => %(session_id)s, "
+                    "metadata => %(metadata)s::jsonb, idempotency_key => %(key)s, "
+                    "created_at => %(created_at)s)",
+                    {
+                        "content": clean_text(episode.content),
+                        "butler": self._agent.butler,
+                        "session_id": episode.session_id,
+                        "metadata": dump_json(episode.metadata),
+                        "key": episode.key,
+                        "created_at": episode.created_at,
+                    },
+                )
+        except psycopg.DatabaseError as error:
+            # The turn is there, as an earlier hook saw it.
+            if error.sqlstate != "PM004":
+                raise
 
     @contextmanager
     def _request(self) -> Iterator[psycopg.Cursor[Any]]:
@@ -164,3 +170,17 @@ class HookMemory:
                 },
             )
             yield cursor
+
+
+def name_memory(url: str, agent: Agent) -> str:
+    """Return what identifies the memory of an agent: no password, which may change."""
+    parts = psycopg.conninfo.conninfo_to_dict(check_connection_string(url))
+    where = [str(parts.get(name) or "") for name in ("host", "port", "dbname", "user")]
+    return json.dumps([*where, agent.tenant, agent.actor, agent.butler])
+
+
+def is_refused(error: psycopg.Error) -> bool:
+    """Return whether a memory will never take what it refused with this error."""
+    return error.sqlstate == "PM002" or isinstance(
+        error, psycopg.DataError | psycopg.IntegrityError
+    )
