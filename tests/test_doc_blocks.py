@@ -85,6 +85,10 @@ SETTING = {
         }
     ),
     "docs/butlers.md": Page(names={"postgresql://postgres@localhost/home": "superuser"}),
+    "docs/coding-agents.md": Page(
+        sql=("select memory.store_episode('The test is flaky', 'claude-code')",),
+        names={"9a41": "select left(id::text, 8) from memory.episodes"},
+    ),
     "docs/command-line.md": Page(
         sql=(
             "select memory.store_fact('Ada', 'drinks', 'tea')",
