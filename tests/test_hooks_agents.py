@@ -359,6 +359,71 @@ def test_a_prompt_that_nothing_fits_gets_nothing(
     assert "tea" not in told
 
 
+def test_a_word_that_a_prompt_shares_by_chance_is_not_enough(
+    hook: Hook, database: Database, repository: Path
+) -> None:
+    for content in (
+        "The doctor looks for pg_trgm where the functions look for it",
+        "Fix the order of locks in one place",
+        "Find no name half in one column and half in the next",
+        "A faster start needs onnxruntime",
+        "Indexes of entries are approximate beyond 10000 rows",
+    ):
+        database.query(
+            "select memory.store_fact('pymem', left(%s, 8), %s, scope => 'claude-code')",
+            content,
+            content,
+        )
+    database.query(
+        "select memory.store_fact('part ' || n, 'is', 'colored ' || n, scope => 'claude-code') "
+        "from generate_series(1, 60) as n"
+    )
+
+    for prompt in (
+        "Thanks, looks good",
+        "Please fix it",
+        "do the next step",
+        "Can you make this faster?",
+        "Start a landing page with a hero section, pricing cards and a contact form in one column",
+    ):
+        assert hook("prompt", sent("claude-prompt", repository, prompt=prompt)) is None, prompt
+    for prompt, expected in (
+        ("onnxruntime", "faster start"),
+        ("Where does the doctor look for pg_trgm?", "pg_trgm where"),
+        ("Add approximate indexes for entries, please, and see that tests pass", "10000 rows"),
+    ):
+        told = hook("prompt", sent("claude-prompt", repository, prompt=prompt))
+        assert expected in str(told), prompt
+        assert str(told).count("confidence: ") == 1, prompt
+
+
+def test_a_transcript_that_is_something_else_tells_nothing(
+    hook: Hook, database: Database, repository: Path, tmp_path: Path
+) -> None:
+    secret = tmp_path / "credentials.json"
+    secret.write_text('{"token": "hunter2", "type": "user", "message": "hunter2"}\nhunter2\n')
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(secret)
+
+    for path in (link, tmp_path / "pipe", Path("/dev/zero"), tmp_path):
+        hook("stop", sent("claude-stop", repository, path, last_assistant_message="Done."))
+        hook("session-end", sent("claude-session-end", repository, path))
+
+    assert {content.split("\n", 1)[1] for _, _, content, *_ in episodes(database)} == {
+        "Assistant: Done."
+    }
+
+
+def test_an_input_that_is_too_large_is_refused_and_logged(
+    hook: Hook, repository: Path, data: Path
+) -> None:
+    given = sent("claude-stop", repository, last_assistant_message="x" * (9 << 20))
+
+    assert hook("stop", given) is None
+
+    assert (data / "hooks" / "hooks.log").read_text().endswith("the input has more than 8 MiB\n")
+
+
 def test_turns_of_another_repository_are_not_told(
     hook: Hook, repository: Path, tmp_path: Path
 ) -> None:

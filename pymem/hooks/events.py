@@ -262,7 +262,7 @@ def _context(
         return None
     memory = _connect(session, place, until)
     try:
-        known = memory.context(topic, budget)
+        known = memory.context(topic, budget, is_prompt=event_name == "UserPromptSubmit")
         recent = memory.recent_turns(session.header) if event_name == "SessionStart" else []
     finally:
         memory.close()

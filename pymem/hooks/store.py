@@ -22,6 +22,26 @@ _TITLE = "# Memory Context"
 _CONNECT_SECONDS = 2
 _STATEMENT_MILLISECONDS = 2500
 
+# For each line, whether it shares enough words with the topic, as searches see them.
+_SHARED_WORDS = """
+    with topic as (
+      select
+        s.text_search_config::regconfig as config,
+        tsvector_to_array(to_tsvector(s.text_search_config::regconfig, %(topic)s)) as words
+      from memory.current_settings() as s
+    )
+    select
+      (
+        select count(*)
+        from unnest(t.words) as w
+        where w = any (tsvector_to_array(to_tsvector(t.config, l.line)))
+      ) >= least(cardinality(t.words), 2)
+    from topic as t
+    cross join unnest(%(lines)s::text[]) with ordinality as l (line, position)
+    order by l.position
+"""
+_ABOUT = re.compile(r" \((?:confidence|maturity): [^()]*\)$")
+
 _TURNS_SEARCHED = 50
 _TURNS_SHOWN = 6
 _LONGEST_TURN = 400
@@ -79,26 +99,34 @@ class HookMemory:
         """Return whether there is no use in further calls after an error."""
         return self._connection.closed or isinstance(error, psycopg.OperationalError)
 
-    def context(self, topic: str, budget: int) -> str | None:
+    def context(self, topic: str, budget: int, *, is_prompt: bool) -> str | None:
         """Return what is remembered about a topic, by words, as lines; None for nothing.
 
         Args:
             topic: What it is about.
             budget: The most tokens it may take.
+            is_prompt: Whether it is what a user says, which often has nothing to do with what is
+                remembered, and not the name of something: then a memory has to share two different
+                words with it, or the only one. One alone is there by chance too often, such as
+                the "look" of "looks good".
         """
+        topic = clean_text(topic)
         with self._request() as cursor:
             cursor.execute(
                 "select memory.context(trigger_prompt => %(topic)s, butler => %(butler)s, "
                 "token_budget => %(budget)s, include_recent_episodes => false)",
                 {
-                    "topic": clean_text(topic),
+                    "topic": topic,
                     "butler": self._agent.butler,
                     "budget": budget,
                 },
             )
             [text] = cursor.fetchone() or ("",)
-        lines = str(text).removeprefix(_TITLE).strip()
-        return lines or None
+            lines = str(text).removeprefix(_TITLE).strip().split("\n")
+            if is_prompt and lines != [""]:
+                cursor.execute(_SHARED_WORDS, {"topic": topic, "lines": list(map(_said, lines))})
+                lines = _with_headings(lines, [fits for (fits,) in cursor.fetchall()])
+        return "\n".join(lines) or None
 
     def recent_turns(self, header: str) -> list[str]:
         """Return the newest turns of a repository, a line each, newest first.
@@ -170,6 +198,26 @@ class HookMemory:
                 },
             )
             yield cursor
+
+
+def _said(line: str) -> str:
+    """Return what a line of a context says, without what it tells about the memory."""
+    return _ABOUT.sub("", line)
+
+
+def _with_headings(lines: list[str], fits: list[bool]) -> list[str]:
+    """Return the lines that fit, below the headings of those."""
+    kept: list[str] = []
+    heading = ""
+    for line, does_fit in zip(lines, fits, strict=True):
+        if line.startswith("## "):
+            heading = line
+        elif line and does_fit:
+            if heading:
+                kept += [*([""] if kept else []), heading]
+                heading = ""
+            kept.append(line)
+    return kept
 
 
 def name_memory(url: str, agent: Agent) -> str:
