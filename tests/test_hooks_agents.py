@@ -397,6 +397,19 @@ def test_a_word_that_a_prompt_shares_by_chance_is_not_enough(
         assert str(told).count("confidence: ") == 1, prompt
 
 
+def test_words_of_a_script_without_spaces_are_recalled(
+    hook: Hook, database: Database, repository: Path
+) -> None:
+    database.query(
+        "select memory.store_fact('团队', '规则', '从不在星期五部署', scope => 'claude-code')"
+    )
+
+    told = hook("prompt", sent("claude-prompt", repository, prompt="我们可以在星期五部署吗"))
+
+    assert "从不在星期五部署" in told["hookSpecificOutput"]["additionalContext"]
+    assert hook("prompt", sent("claude-prompt", repository, prompt="谢谢 看起来不错")) is None
+
+
 def test_a_transcript_that_is_something_else_tells_nothing(
     hook: Hook, database: Database, repository: Path, tmp_path: Path
 ) -> None:

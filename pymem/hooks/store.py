@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
@@ -22,7 +23,7 @@ _TITLE = "# Memory Context"
 _CONNECT_SECONDS = 2
 _STATEMENT_MILLISECONDS = 2500
 
-# For each line, whether it shares enough words with the topic, as searches see them.
+# For each line, whether it shares enough words with the topic.
 _SHARED_WORDS = """
     with topic as (
       select
@@ -40,6 +41,12 @@ _SHARED_WORDS = """
     cross join unnest(%(lines)s::text[]) with ordinality as l (line, position)
     order by l.position
 """
+# Chinese, Japanese, Thai, Lao, Burmese, Khmer. Searches read them in pairs, too.
+_WITHOUT_SPACES = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003134f]+"
+)
+# What a line of a context tells about its memory.
 _ABOUT = re.compile(r" \((?:confidence|maturity): [^()]*\)$")
 
 _TURNS_SEARCHED = 50
@@ -124,7 +131,8 @@ class HookMemory:
             [text] = cursor.fetchone() or ("",)
             lines = str(text).removeprefix(_TITLE).strip().split("\n")
             if is_prompt and lines != [""]:
-                cursor.execute(_SHARED_WORDS, {"topic": topic, "lines": list(map(_said, lines))})
+                said = [_part_words(_ABOUT.sub("", line)) for line in lines]
+                cursor.execute(_SHARED_WORDS, {"topic": _part_words(topic), "lines": said})
                 lines = _with_headings(lines, [fits for (fits,) in cursor.fetchall()])
         return "\n".join(lines) or None
 
@@ -200,9 +208,14 @@ class HookMemory:
             yield cursor
 
 
-def _said(line: str) -> str:
-    """Return what a line of a context says, without what it tells about the memory."""
-    return _ABOUT.sub("", line)
+def _part_words(text: str) -> str:
+    """Return a text with the pairs of characters, as words, of scripts that have no spaces."""
+
+    def pairs(run: re.Match[str]) -> str:
+        found = run[0]
+        return f" {' '.join(map(''.join, pairwise(found))) if len(found) > 1 else found} "
+
+    return _WITHOUT_SPACES.sub(pairs, text)
 
 
 def _with_headings(lines: list[str], fits: list[bool]) -> list[str]:
