@@ -58,6 +58,9 @@ SHOWN = {"search", "recall", "get", "related", "history", "query", "events"}
 LEFT_OUT = {
     *(("up",), ("down",), ("upgrade",), ("run",), ("deploy",), ("mcp",), ("psql",)),
     *(("entries", "edit"), ("entries", "sync")),
+    # They write to the home directory: tests/test_hooks_agents.py runs them in another one.
+    *(("hook", "install"), ("hook", "uninstall"), ("hook", "prompt"), ("hook", "stop")),
+    *(("hook", "session-start"), ("hook", "session-end")),
 }
 """They start servers and editors, or never end."""
 
