@@ -70,7 +70,7 @@ select md5(string_agg(to_jsonb(f)::text, '' order by f.id)) as before from memor
 select results_eq(
   $$ select e.object, e.erased from memory.erase_subject('Ada Lovelace', dry_run => true) as e $$,
   $$ values
-     ('episodes', 3::bigint), ('facts', 5), ('rules', 1), ('entries', 3), ('entities', 1), ('rule applications', 1),
+     ('episodes', 3::bigint), ('facts', 5), ('rules', 1), ('entries', 3), ('items', 0), ('entities', 1), ('rule applications', 1),
      ('states in the history', 3), ('keys of facts', 2), ('entities cleared of mentions', 1),
      ('vectors of next turns', 1), ('traces of consolidation', 4) $$,
   'a dry run returns what would be erased'
@@ -118,7 +118,7 @@ select is(
 
 select results_eq(
   $$ select e.erased from memory.erase_subject('Ada Lovelace') as e $$,
-  $$ values (3::bigint), (5), (1), (3), (1), (1), (3), (2), (1), (1), (4) $$,
+  $$ values (3::bigint), (5), (1), (3), (0), (1), (1), (3), (2), (1), (1), (4) $$,
   'an erasure erases what the dry run returned'
 );
 select is_empty(
@@ -189,7 +189,7 @@ select results_eq(
 );
 select results_eq(
   $$ select e.payload from memory.memory_events as e where e.event_type = 'erased' $$,
-  $$ values ('{"facts": 5, "rules": 1, "entries": 3, "entities": 1, "episodes": 3}'::jsonb) $$,
+  $$ values ('{"facts": 5, "items": 0, "rules": 1, "entries": 3, "entities": 1, "episodes": 3}'::jsonb) $$,
   'an erasure writes one event with the number of erased memories'
 );
 select is(

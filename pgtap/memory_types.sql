@@ -66,7 +66,7 @@ insert into memory.memory_types (
   forget_assignments, decaying_condition, ended_condition, expire_assignments
 )
 values (
-  'note', 'notes', 6, '{content,metadata,search_vector}', $$m.lifecycle_state <> 'retracted'$$,
+  'note', 'notes', 7, '{content,metadata,search_vector}', $$m.lifecycle_state <> 'retracted'$$,
   $$m.lifecycle_state <> 'retracted'$$, $$metadata = m.metadata || '{"forgotten": true}'$$,
   $$m.lifecycle_state <> 'retracted' and m.decay_rate > 0$$, 'false',
   $$metadata = (m.metadata - 'status') || '{"forgotten": true}'$$

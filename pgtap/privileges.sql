@@ -51,6 +51,10 @@ values
 -- the strict store
 ('{memory_writer}', '{write_memory,query_memory,retrieve_entries}'),
 ('{memory_worker}', '{expire_memory}'),
+-- items of frameworks
+('{memory_writer}', '{put_items,batch_items}'),
+('{memory_reader,memory_writer}', '{get_items,search_items,list_item_namespaces}'),
+('{memory_worker,memory_writer}', '{delete_expired_items}'),
 ('{memory_worker}', '{find_due_jobs,sign_off_runner}'),
 ('{memory_admin,memory_worker}', '{claim_job,run_job}'),
 ('{memory_admin,memory_writer}', '{detect_sensitive}'),

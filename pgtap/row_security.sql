@@ -33,6 +33,12 @@ begin
   );
   perform memory.create_entry('# Tea ' || tenant_id, embedding => memory_test.axis(1), idempotency_key => 'key');
   perform memory.grant_approval('write_sensitive', '*');
+  perform memory.put_items(jsonb_build_array(jsonb_build_object(
+    'namespace', '["tea"]'::jsonb, 'key', 'key', 'value', jsonb_build_object('of', tenant_id),
+    'vectors', jsonb_build_array(jsonb_build_object(
+      'path', 'of', 'embedding', memory_test.axis(1)::text::jsonb
+    ))
+  )));
   perform memory.find_due_jobs();
   perform memory.add_sensitive_pattern('customer', 'number', 'C-\d{6}');
   insert into memory.entry_policies (tenant_id, scope, policy)
@@ -508,7 +514,7 @@ select is(
   'entry_comparisons entry_consolidations:{b} entry_merge_members entry_merges entry_numbers:{b} entry_policies:{b} episodes:{b} '
   'event_chain:{b} event_chain_heads:{b} fact_keys:{b} facts:{b} job_runners:{b} job_runs:{b} memory_events:{b} '
   'memory_history:{b} memory_links:{b} rule_applications:{b} rules:{b} searchable_memories:{b} settings:{b} '
-  'staged_embeddings tenant_logins tenant_patterns:{b} tombstones:{b}',
+  'staged_embeddings store_items:{b} store_vectors:{b} tenant_logins tenant_patterns:{b} tombstones:{b}',
   'a reader with privileges on the tables sees only its tenant, and no login'
 );
 select isnt_empty(
@@ -631,7 +637,7 @@ set local session authorization row_security_stranger;
 select is(
   memory_test.tenants_seen(),
   'access_tokens approvals consolidation_proposals consolidation_runs corpus_deltas corpus_statistics embedding_queue embedding_versions entities entity_merge_facts entity_merges entity_names entries entry_comparisons entry_consolidations entry_merge_members entry_merges entry_numbers entry_policies episodes event_chain '
-  'event_chain_heads fact_keys facts job_runners job_runs memory_events memory_history memory_links rule_applications rules searchable_memories settings staged_embeddings tenant_logins tenant_patterns tombstones',
+  'event_chain_heads fact_keys facts job_runners job_runs memory_events memory_history memory_links rule_applications rules searchable_memories settings staged_embeddings store_items store_vectors tenant_logins tenant_patterns tombstones',
   'a role without a policy sees nothing, even with privileges on the tables'
 );
 select is_empty(

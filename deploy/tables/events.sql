@@ -48,7 +48,7 @@ comment on column memory.memory_events.seq is
 'Order of the events; increases within a transaction. Gaps are normal (rolled-back transactions).';
 comment on column memory.memory_events.event_type is 'What happened, such as fact_superseded.';
 comment on column memory.memory_events.memory_type is
-'episode, fact, rule, entity or access_token; NULL for other events.';
+'episode, fact, rule, entry, entity, item or access_token; NULL for other events.';
 comment on column memory.memory_events.actor is
 'Who acted, as set by the client (memory.set_request), otherwise the login.';
 comment on column memory.memory_events.login is

@@ -21,9 +21,9 @@ create index memory_history_period_idx
 on memory.memory_history (tenant_id, memory_type, known_to);
 
 comment on table memory.memory_history is
-'Earlier states of memories and entities: an image of each, from when it began to when it ended, '
-'half-open. Content of episodes and facts, which never changes, and counters are not repeated. '
-'Deleted with the memory.';
+'Earlier states of memories, entities and items: an image of each, from when it began to when it '
+'ended, half-open. Content of episodes and facts, which never changes, and counters are not '
+'repeated. Deleted with the memory.';
 comment on column memory.memory_history.known_from is
 'When the state began, by the clock of the caller (updated_at of the memory then).';
 comment on column memory.memory_history.known_to is 'When the next state began.';

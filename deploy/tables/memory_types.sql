@@ -37,7 +37,8 @@ comment on table memory.memory_types is
 'memory.attach_triggers).';
 comment on column memory.memory_types.position is 'Order of the types in answers.';
 comment on column memory.memory_types.is_searched is
-'Whether searches find it; otherwise it is only audited and kept in history, as entities are.';
+'Whether searches find it; otherwise it is only audited and kept in history, as entities and items '
+'are.';
 comment on column memory.memory_types.is_default is
 'Whether a search that names no types looks at it.';
 comment on column memory.memory_types.fixed_columns is
@@ -116,5 +117,9 @@ values (
 
 insert into memory.memory_types (memory_type, table_name, position, is_searched)
 values ('entity', 'entities', 5, false);
+
+-- Only reading moves the expiry.
+insert into memory.memory_types (memory_type, table_name, position, is_searched, fixed_columns)
+values ('item', 'store_items', 6, false, '{namespace,key,expires_at}');
 
 commit;

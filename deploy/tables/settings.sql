@@ -139,6 +139,8 @@ create table memory.settings (
   check (memory.is_schedule(entry_weekly_schedule)),
   entry_monthly_schedule text not null default '10 4 1 * *'
   check (memory.is_schedule(entry_monthly_schedule)),
+  item_expiry_schedule text not null default '50 * * * *'
+  check (memory.is_schedule(item_expiry_schedule)),
 
   rule_effectiveness text not null default 'by_outcome'
   check (rule_effectiveness in ('by_outcome', 'asymmetric')),
@@ -374,6 +376,9 @@ comment on column memory.settings.entry_weekly_schedule is
 '(memory.is_schedule).';
 comment on column memory.settings.entry_monthly_schedule is
 'When the job run_monthly_entry_upkeep is due: five fields as in crontab(5), or "off" '
+'(memory.is_schedule).';
+comment on column memory.settings.item_expiry_schedule is
+'When the job delete_expired_items is due: five fields as in crontab(5), or "off" '
 '(memory.is_schedule).';
 comment on column memory.settings.rule_effectiveness is
 'Effectiveness of a rule after a mark: "by_outcome", the share of successes after a helpful mark '

@@ -126,6 +126,9 @@ values
 ('entity', 'lifecycle_state', 'active', 'merged', 'entity_merge'),
 ('entity', 'lifecycle_state', 'merged', 'active', 'entity_unmerge'),
 ('entity', 'lifecycle_state', 'active', '[*]', 'entity_deleted'),
-('entity', 'lifecycle_state', 'merged', '[*]', 'entity_deleted');
+('entity', 'lifecycle_state', 'merged', '[*]', 'entity_deleted'),
+
+('item', 'lifecycle_state', '[*]', 'active', 'item_stored'),
+('item', 'lifecycle_state', 'active', '[*]', 'item_deleted');
 
 commit;

@@ -104,7 +104,7 @@ comment on function memory.memory_type_names() is
 comment on function memory.default_type_names() is
 'The types that a search looks at if it names none.';
 comment on function memory.recorded_type_names() is
-'The types whose changes are audited and kept in history: memories and entities.';
+'The types whose changes are audited and kept in history: memories, entities and items.';
 comment on function memory.decaying_type_names() is
 'The types of memories whose confidence decays.';
 comment on function memory.vector_index_name(text) is

@@ -480,6 +480,7 @@ declare
   v_episodes uuid[];
   v_rules uuid[] := '{}'::uuid[];
   v_entries uuid[];
+  v_items uuid[];
   v_applications uuid[] := '{}'::uuid[];
   v_next_turns uuid[];
   v_runs uuid[] := '{}'::uuid[];
@@ -593,6 +594,17 @@ begin
     where y.tenant_id = v_tenant_id
       and memory.mentions_any(y.user_id, v_names) and memory.readings_of(y.user_id) && v_names
   );
+  -- As is what is kept under a name of the subject.
+  v_items := array(
+    select i.id
+    from memory.store_items as i
+    where i.tenant_id = v_tenant_id
+      and exists (
+        select
+        from unnest(i.namespace || i.key) as n (name)
+        where memory.mentions_any(n.name, v_names) and memory.readings_of(n.name) && v_names
+      )
+  );
   if erase_subject.mentions then
     v_facts := array(
       select unnest(v_about)
@@ -608,6 +620,15 @@ begin
       select unnest(v_entries)
       union
       select unnest(memory.list_mentions(v_tenant_id, 'entries', v_names))
+    );
+    v_items := array(
+      select unnest(v_items)
+      union
+      select unnest(memory.list_mentions(v_tenant_id, 'store_items', v_names))
+      union
+      select s.item_id
+      from memory.store_vectors as s
+      where s.tenant_id = v_tenant_id and memory.mentions_any(s.path, v_names)
     );
     v_rules := memory.list_mentions(v_tenant_id, 'rules', v_names);
     v_applications := memory.list_mentions(v_tenant_id, 'rule_applications', v_names);
@@ -669,6 +690,13 @@ begin
       order by y.id
       for update
     );
+    v_items := array(
+      select i.id
+      from memory.store_items as i
+      where i.tenant_id = v_tenant_id and i.id = any (v_items)
+      order by i.namespace, i.key
+      for update
+    );
   end if;
   v_applications := array(
     select a.id
@@ -688,7 +716,7 @@ begin
   select count(*) into v_images
   from memory.memory_history as h
   where h.tenant_id = v_tenant_id
-    and h.memory_id = any (v_facts || v_episodes || v_rules || v_entries || v_entities);
+    and h.memory_id = any (v_facts || v_episodes || v_rules || v_entries || v_items || v_entities);
 
   if erase_subject.dry_run then
     select count(*) into v_proposals
@@ -703,7 +731,8 @@ begin
       select v_images + count(*) into v_images
       from memory.memory_history as h
       where h.tenant_id = v_tenant_id
-        and h.memory_id <> all (v_facts || v_episodes || v_rules || v_entries || v_entities)
+        and h.memory_id
+          <> all (v_facts || v_episodes || v_rules || v_entries || v_items || v_entities)
         and memory.mentions_in_image(h.image, v_columns, v_names);
       select count(*) into v_cleared
       from memory.entities as e
@@ -724,7 +753,7 @@ begin
       jsonb_build_object(
         'episodes', cardinality(v_episodes), 'facts', cardinality(v_facts),
         'rules', cardinality(v_rules), 'entries', cardinality(v_entries),
-        'entities', cardinality(v_entities)
+        'items', cardinality(v_items), 'entities', cardinality(v_entities)
       )
     );
 
@@ -740,6 +769,7 @@ begin
     delete from memory.rules as r where r.tenant_id = v_tenant_id and r.id = any (v_rules);
     delete from memory.facts as f where f.tenant_id = v_tenant_id and f.id = any (v_facts);
     delete from memory.entries as y where y.tenant_id = v_tenant_id and y.id = any (v_entries);
+    delete from memory.store_items as i where i.tenant_id = v_tenant_id and i.id = any (v_items);
     delete from memory.episodes as e where e.tenant_id = v_tenant_id and e.id = any (v_episodes);
     update memory.facts as f
     set object_entity_id = null
@@ -818,14 +848,15 @@ begin
       (2, 'facts', cardinality(v_facts)),
       (3, 'rules', cardinality(v_rules)),
       (4, 'entries', cardinality(v_entries)),
-      (5, 'entities', cardinality(v_entities)),
-      (6, 'rule applications', coalesce(cardinality(v_applications), 0)),
-      (7, 'states in the history', v_images),
-      (8, 'keys of facts', cardinality(v_keys)),
-      (9, 'entities cleared of mentions', coalesce(v_cleared, 0)),
-      (10, 'vectors of next turns', cardinality(v_next_turns)),
+      (5, 'items', cardinality(v_items)),
+      (6, 'entities', cardinality(v_entities)),
+      (7, 'rule applications', coalesce(cardinality(v_applications), 0)),
+      (8, 'states in the history', v_images),
+      (9, 'keys of facts', cardinality(v_keys)),
+      (10, 'entities cleared of mentions', coalesce(v_cleared, 0)),
+      (11, 'vectors of next turns', cardinality(v_next_turns)),
       (
-        11, 'traces of consolidation',
+        12, 'traces of consolidation',
         cardinality(v_runs) + cardinality(v_answers) + v_proposals + coalesce(v_errors, 0)
       )
   ) as v (place, object, erased)
@@ -836,11 +867,12 @@ $$;
 comment on function memory.erase_subject(text, boolean, boolean) is
 'Deletes what the memory contains about a person or thing, in one transaction and permanently: '
 'facts about the name or an entity with that name, the episodes they were drawn from, the entity, '
-'the entries of a user with that name, and, with mentions (the default), every memory whose text, '
-'tags or metadata contain one of its names as whole words; with their vectors, history, '
-'applications and keys. Turns that follow a deleted turn are embedded again. Links and tombstones '
-'stay, without content; events contain none. Settings stay too, such as instructions for the '
-'prompt of consolidation that contain the name. Returns what was erased, or with dry_run would be. '
+'the entries of a user with that name, the items with that name as key or in their namespace, and, '
+'with mentions (the default), every memory whose text, tags or metadata contain one of its names '
+'as whole words, and every item that does; with their vectors, history, applications and keys. '
+'Turns that follow a deleted turn are embedded again. Links and tombstones stay, without content; '
+'events contain none. Settings stay too, such as instructions for the prompt of consolidation that '
+'contain the name. Returns what was erased, or with dry_run would be. '
 'Does not cover what is stored at the same time: call memory.verify_erasure afterwards. VACUUM '
 'removes the bytes from disk; backups keep them until they are deleted. Errors: PM002.';
 grant execute on function memory.erase_subject to memory_admin;

@@ -236,6 +236,9 @@ as $$
     union all
     select 'entity', n.id, n.lifecycle_state
     from memory.entities as n where n.tenant_id = check_event_coverage.tenant_id
+    union all
+    select 'item', i.id, i.lifecycle_state
+    from memory.store_items as i where i.tenant_id = check_event_coverage.tenant_id
   ),
   -- The last event of each memory that records its state.
   told as (

@@ -68,6 +68,12 @@ create or replace function memory.all_jobs(settings memory.settings)
           'memory.run_entry_upkeep(''monthly'')'
         ),
         (
+          'delete_expired_items',
+          settings.item_expiry_schedule, -- noqa: RF01
+          'memory_worker',
+          'memory.delete_expired_items()'
+        ),
+        (
           'seal_events',
           settings.event_seal_schedule, -- noqa: RF01
           'memory_worker',
