@@ -195,6 +195,18 @@ add_sensitive_pattern('customer', name => :pattern, pattern => :name)
 remove_sensitive_pattern('customer', name => :pattern)
 list_sensitive_patterns()
 
+# Items of frameworks
+get_items(jsonb_build_array(jsonb_build_object('namespace', jsonb_build_array('users', :name), 'key', :subject)))
+put_items(jsonb_build_array(jsonb_build_object('namespace', jsonb_build_array('users', :name), 'key', :subject, 'value', null)))
+put_items(jsonb_build_array(jsonb_build_object('namespace', jsonb_build_array('users', :name), 'key', :subject, 'value', jsonb_build_object('text', 'coffee')))); get_items(jsonb_build_array(jsonb_build_object('namespace', jsonb_build_array('users', :name), 'key', :subject)))
+search_items('[{}]')
+search_items(jsonb_build_array(jsonb_build_object('namespace_prefix', jsonb_build_array('users', :name), 'embedding', :vector::jsonb)))
+search_items(jsonb_build_array(jsonb_build_object('filter', jsonb_build_object('text', :content))))
+list_item_namespaces('[{}]')
+list_item_namespaces(jsonb_build_array(jsonb_build_object('conditions', jsonb_build_array(jsonb_build_object('match', 'suffix', 'path', jsonb_build_array(:name))))))
+batch_items(jsonb_build_array(jsonb_build_object('op', 'get', 'namespace', jsonb_build_array('users', :name), 'key', :subject), jsonb_build_object('op', 'search'), jsonb_build_object('op', 'list'), jsonb_build_object('op', 'put', 'namespace', jsonb_build_array('users', :name), 'key', :subject, 'value', null)))
+delete_expired_items()
+
 # Searching for the words, and with the vector, of somebody else
 semantic_search('fact', :vector, scope => :scope, embedding_version_id => :active)
 semantic_search('episode', :vector)
@@ -354,6 +366,8 @@ facts_active_subject_key                               store_fact(subject)
 facts_active_entity_key                                store_fact(entity_id)
 rules_idempotency_key                                  store_rule(idempotency_key)
 entries_idempotency_key                                create_entry(idempotency_key)
+store_items_key_key                                    put_items names what another tenant has
+store_vectors_tenant_id_item_id_fkey                   vectors are of the item put with them
 entries_entry_id_key                                   numbers are the tenant's: none is named
 entities_name_type_key                                 entity_create(canonical_name)
 event_chain_event_key                                  events have new ids

@@ -185,6 +185,22 @@ def furnish(database: Database, tenant: str, word: str, *, more: int = 0) -> dic
             value(
                 "select id from memory.create_entry(%(content)s, expires_at => now() + interval '30 min')"
             )
+        # One that stays, and one that expires in the calls.
+        value(
+            """select stored from memory.put_items(jsonb_build_array(
+                 jsonb_build_object(
+                   'namespace', jsonb_build_array('users', %(name)s::text), 'key', %(subject)s::text,
+                   'value', jsonb_build_object('text', %(content)s::text), 'vectors',
+                   jsonb_build_array(jsonb_build_object(
+                     'path', 'text', 'embedding', %(vector)s::text::jsonb
+                   ))
+                 ),
+                 jsonb_build_object(
+                   'namespace', jsonb_build_array('users', %(name)s::text), 'key', 'short',
+                   'value', '{}'::jsonb, 'ttl', 30
+                 )
+               ))"""
+        )
         entry = (
             "from memory.create_entry(%(content)s, tags => jsonb_build_array(%(name)s::text),"
             " category => %(category)s, scope => %(scope)s, user_id => %(user_id)s"

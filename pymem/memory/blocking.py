@@ -50,6 +50,13 @@ class _Loop:
             future.cancel()
             raise
 
+    async def wait_async(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run work on the loop and return its result, without blocking the loop of the caller."""
+        if self.is_closed:
+            work.close()
+            raise UnavailableError("the memory is closed", hint="Connect again.")
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+
     def close(self) -> None:
         """End the loop and its thread."""
         self.is_closed = True
@@ -185,3 +192,6 @@ class Blocking:
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         return self._loop.wait(work)
+
+    async def _wait_async(self, work: Coroutine[Any, Any, T]) -> T:
+        return await self._loop.wait_async(work)
