@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(71);
+select plan(73);
 
 -- An element for put_items; the ttl in minutes.
 create function memory_test.put(
@@ -260,6 +260,9 @@ select results_eq(
   $$ select v.path collate "default" from memory.store_vectors as v join memory.store_items as i on i.id = v.item_id where i.key = 'near' $$,
   $$ values ('c') $$, 'a write replaces all vectors'
 );
+select memory_test.store(memory_test.put('v', 'other', '{}', vectors => jsonb_build_array(memory_test.vector_at('a', memory_test.axis(1)))) || '{"model": "m"}') \g /dev/null
+select is(memory_test.nearest('{"limit": 1}'), 'far', 'vectors of other models are not compared');
+select is(memory_test.nearest('{"limit": 1, "model": "m"}'), 'other', 'those of the same model are');
 select throws_ok(
   $$ select memory_test.store(memory_test.put('v', 'x', '{}', vectors => '[{"path": "a", "embedding": [1, 2, 3]}]')) $$,
   'PM002', null, 'a vector has 384 dimensions'

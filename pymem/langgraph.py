@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -33,7 +33,7 @@ except ImportError as error:
         "pymem.langgraph needs langgraph-checkpoint: pip install 'pymem-postgres[langgraph]'"
     ) from error
 
-from pymem.errors import ConflictError, InvalidArgumentError
+from pymem.errors import InvalidArgumentError
 from pymem.memory.client import Memory
 from pymem.memory.sync import SyncMemory
 
@@ -59,8 +59,9 @@ class PymemStore(BaseStore):
     Args:
         memory: The open memory of a tenant. Whoever opened it closes it.
         index: What is embedded for searches by meaning: dims (384), fields (paths into values; the
-            whole value unless given) and embed (the engine of the memory unless given). None:
-            searches ignore their query.
+            whole value unless given) and embed (the engine of the memory unless given). Searches
+            compare with vectors of the same model: that of the engine, or the attribute model of
+            embed, or its text; functions are taken to be one. None: searches ignore their query.
         ttl: default_ttl (minutes) of items that are put without one, and refresh_on_read (True
             unless given). Expired items are never returned, and deleted by the tenant's job
             delete_expired_items; omit_expired and sweep_interval_minutes are ignored.
@@ -83,11 +84,14 @@ class PymemStore(BaseStore):
         self.ttl_config = ttl
         self.embeddings: Embeddings | None = None
         self._fields: list[str] = []
-        self._uses_engine = False
+        self._model: Any = None
         self._owns = False
         if index is not None:
             self._fields = list(index.get("fields") or ["$"])
             self.embeddings = self._embeddings_of(index)
+            embed = index.get("embed")
+            # The name of a model; vectors of a function are taken to be of one model.
+            self._model = embed if isinstance(embed, str) else getattr(embed, "model", None)
 
     @classmethod
     def connect(
@@ -151,13 +155,10 @@ class PymemStore(BaseStore):
             return []
         memory = self._blocking()
         if batch.texts or batch.queries:
-            if self._uses_engine:
-                memory._wait(_check_version(memory.memory))
             embeddings = cast("Embeddings", self.embeddings)
-            batch.set_vectors(
-                embeddings.embed_documents(batch.texts) if batch.texts else [],
-                [embeddings.embed_query(query) for query in batch.queries],
-            )
+            texts = embeddings.embed_documents(batch.texts) if batch.texts else []
+            queries = [embeddings.embed_query(query) for query in batch.queries]
+            batch.set_vectors(self._model_name(), texts, queries)
         return batch.results(memory._wait(batch.send(memory.memory)))
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -166,13 +167,10 @@ class PymemStore(BaseStore):
         if not batch.operations:
             return []
         if batch.texts or batch.queries:
-            if self._uses_engine:
-                await self._run(_check_version)
             embeddings = cast("Embeddings", self.embeddings)
-            batch.set_vectors(
-                await embeddings.aembed_documents(batch.texts) if batch.texts else [],
-                [await embeddings.aembed_query(query) for query in batch.queries],
-            )
+            texts = await embeddings.aembed_documents(batch.texts) if batch.texts else []
+            queries = [await embeddings.aembed_query(query) for query in batch.queries]
+            batch.set_vectors(self._model_name(), texts, queries)
         return batch.results(await self._run(batch.send))
 
     def sweep_ttl(self) -> int:
@@ -186,6 +184,11 @@ class PymemStore(BaseStore):
             return await memory.delete_expired_items()
 
         return cast("int", await self._run(sweep))
+
+    def _model_name(self) -> str | None:
+        if isinstance(self.embeddings, _EngineEmbeddings):
+            return self.embeddings.name
+        return self._model if isinstance(self._model, str) else None
 
     def _blocking(self) -> SyncMemory:
         if isinstance(self.memory, SyncMemory):
@@ -214,7 +217,6 @@ class PymemStore(BaseStore):
                 "the index has nothing to embed with",
                 hint="Give the memory an engine, or the index an embed.",
             )
-        self._uses_engine = True
         return _EngineEmbeddings(self.memory.engine)
 
     def _read(self, ops: Iterable[Op]) -> _Batch:
@@ -265,19 +267,20 @@ class PymemStore(BaseStore):
 
     def _read_put(self, batch: _Batch, op: PutOp) -> None:
         key = _checked_key(op.key)
-        if op.value is not None and not isinstance(op.value, dict):
+        if op.value is not None and not isinstance(op.value, Mapping):
             raise InvalidArgumentError(
                 f"the value of {key!r} is a {type(op.value).__name__}", hint="Pass a dict."
             )
-        _check_json(op.value, f"the value of {key!r}")
+        value = None if op.value is None else dict(op.value)
+        _check_json(value, f"the value of {key!r}")
         batch.add(
-            op, "put", namespace=list(op.namespace), key=key, value=op.value, ttl=op.ttl, vectors=[]
+            op, "put", namespace=list(op.namespace), key=key, value=value, ttl=op.ttl, vectors=[]
         )
-        if self.embeddings is None or op.value is None or op.index is False:
+        if self.embeddings is None or value is None or op.index is False:
             return
         for path in self._fields if op.index is None else op.index:
             tokens = path if path == "$" else tokenize_path(path)
-            texts = get_text_at_path(op.value, tokens)
+            texts = get_text_at_path(value, tokens)
             for number, text in enumerate(texts):
                 if text.strip():
                     batch.embed(f"{path}.{number}" if len(texts) > 1 else path, text)
@@ -321,8 +324,8 @@ class _Batch:
             self.queries.append(query)
         self._asked.append((len(self.operations) - 1, self.queries.index(query)))
 
-    def set_vectors(self, texts: Sequence[Any], queries: Sequence[Any]) -> None:
-        """Take the vectors of texts and queries."""
+    def set_vectors(self, model: str | None, texts: Sequence[Any], queries: Sequence[Any]) -> None:
+        """Take the vectors of texts and queries, and the name of the model that made them."""
         for what, wanted, given in (
             ("texts", self.texts, texts),
             ("queries", self.queries, queries),
@@ -335,9 +338,11 @@ class _Batch:
         vectors = [_checked_vector(vector) for vector in texts]
         asked = [_checked_vector(vector) for vector in queries]
         for place, path, number in self._paths:
-            self.operations[place]["vectors"].append({"path": path, "embedding": vectors[number]})
+            operation = self.operations[place]
+            operation["vectors"].append({"path": path, "embedding": vectors[number]})
+            operation["model"] = model
         for place, number in self._asked:
-            self.operations[place]["embedding"] = asked[number]
+            self.operations[place] |= {"embedding": asked[number], "model": model}
 
     async def send(self, memory: Memory) -> list[Any]:
         """Call the database once; a login that only reads may send reads of one kind."""
@@ -371,20 +376,18 @@ class _EngineEmbeddings(Embeddings):
     def __init__(self, engine: EmbeddingEngine) -> None:
         self._engine = engine
 
+    @property
+    def name(self) -> str:
+        """The model and its version; read in the threads that embed, for it reads the weights."""
+        return f"{self._engine.model} {self._engine.version}"
+
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.name  # noqa: B018 - read here
         return self._engine.embed_batch(texts)
 
     def embed_query(self, text: str) -> list[float]:
+        self.name  # noqa: B018 - read here
         return self._engine.embed_query(text)
-
-
-async def _check_version(memory: Memory) -> None:
-    """Refuse an engine whose vectors cannot be compared with those of the tenant."""
-    if await memory._version_id() is None:
-        raise ConflictError(
-            "the tenant's memories have vectors of another model than the engine's",
-            hint="Use the tenant's model, or give the index an embed of its own.",
-        )
 
 
 def _result(op: Op, rows: list[Any]) -> Result:

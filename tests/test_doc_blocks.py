@@ -51,6 +51,7 @@ PROGRAMS = {
     "docs/consolidation.md": "test_the_documented_worker_consolidates",
     "docs/conversations.md": "test_the_program_about_conversations_does_what_it_says",
     "docs/entries.md": "test_the_programs_about_entries_do_what_they_say",
+    "docs/langgraph.md": "test_the_programs_about_langgraph_print_what_they_say",
     "docs/mcp.md": "test_the_documented_program_works",
 }
 

@@ -239,6 +239,20 @@ def test_the_programs_about_entries_do_what_they_say(
     assert expired == "0"
 
 
+@pytest.mark.usefixtures("engine")
+def test_the_programs_about_langgraph_print_what_they_say(
+    database: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (ROOT / "docs" / "langgraph.md").read_text()
+    programs = re.findall(r"^```python\n(.*?)^```\n", text, re.M | re.S)
+    url = database.login("a")
+
+    for program in programs:
+        exec(program.replace("postgresql://…", url), {})
+        said = re.findall(r"  # (.*)$", program, re.M)
+        assert capsys.readouterr().out.splitlines() == said
+
+
 def test_the_program_about_conversations_does_what_it_says(
     database: Database, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from langchain_core.embeddings import Embeddings
 from langgraph.store.base import (
     GetOp,
     InvalidNamespaceError,
@@ -231,12 +232,13 @@ def test_invalid_namespaces_are_refused(store: PymemStore, namespace: Any, error
 
 
 def test_operations_of_a_batch_are_checked_as_well(store: PymemStore) -> None:
-    for operation in [
+    operations: list[Op] = [
         GetOp(("a.b",), "k"),
         PutOp(("a", ""), "k", {}),
         SearchOp(("a.b",)),
         ListNamespacesOp((MatchCondition("prefix", ("a.b",)),)),
-    ]:
+    ]
+    for operation in operations:
         with pytest.raises(InvalidNamespaceError):
             store.batch([operation])
     with pytest.raises(InvalidArgumentError, match="namespace of item 1"):
@@ -286,7 +288,8 @@ def test_what_cannot_be_stored_is_refused(
 
 
 def test_values_up_to_the_limits_are_stored(store: PymemStore) -> None:
-    for key, value in {"deep": nested(29), "long": {"a": "x" * 1_048_000}}.items():
+    values: dict[str, dict[str, Any]] = {"deep": nested(29), "long": {"a": "x" * 1_048_000}}
+    for key, value in values.items():
         store.put(("a",), key, value)
         item = store.get(("a",), key)
         assert item is not None
@@ -297,15 +300,16 @@ def test_values_up_to_the_limits_are_stored(store: PymemStore) -> None:
 
 
 def test_filters_compare_fields(store: PymemStore) -> None:
-    for key, value in {
+    values: dict[str, dict[str, Any]] = {
         "one": {"n": 1, "kind": "a", "of": {"x": 1, "y": 2}},
         "two": {"n": 2.5, "kind": "b"},
         "ten": {"n": 10, "kind": "a"},
         "text": {"n": "10"},
-    }.items():
+    }
+    for key, value in values.items():
         store.put(("f",), key, value)
 
-    for condition, expected in [
+    expectations: list[tuple[dict[str, Any], set[str]]] = [
         ({"n": 1}, {"one"}),
         ({"n": {"$eq": 2.5}}, {"two"}),
         ({"n": {"$ne": 1}}, {"two", "ten", "text"}),
@@ -316,7 +320,8 @@ def test_filters_compare_fields(store: PymemStore) -> None:
         ({"of": {"x": {"$gt": 1}}}, set()),
         ({"missing": 1}, set()),
         ({}, {"one", "two", "ten", "text"}),
-    ]:
+    ]
+    for condition, expected in expectations:
         assert set(keys(store.search(("f",), filter=condition))) == expected, condition
     with pytest.raises(InvalidArgumentError, match="operator"):
         store.search(("f",), filter={"n": {"$in": [1]}})
@@ -362,19 +367,44 @@ def test_the_engine_of_the_memory_embeds(own_login: str, engine: EmbeddingEngine
         assert keys(store.search(("m",), query="Where is his home?"))[0] == "city"
 
 
+def test_vectors_of_another_model_are_not_compared(own_login: str) -> None:
+    class Model(Embeddings):
+        def __init__(self, model: str) -> None:
+            self.model = model
+
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return embed(texts)
+
+        def embed_query(self, text: str) -> list[float]:
+            return embed([text])[0]
+
+    with SyncMemory.connect(own_login) as memory:
+        old = PymemStore(memory, index={"dims": 384, "embed": Model("old")})
+        new = PymemStore(memory, index={"dims": 384, "embed": Model("new")})
+        old.put(("m",), "old", {"text": "zzzz"})
+        new.put(("m",), "new", {"text": "aaaa"})
+        assert [(i.key, i.score is None) for i in new.search(("m",), query="zzzz")] == [
+            ("new", False),
+            ("old", True),
+        ]
+        assert keys(old.search(("m",), query="aaaa"))[0] == "old"
+
+
 def test_an_index_that_cannot_work_is_refused(own_login: str) -> None:
     with SyncMemory.connect(own_login) as memory:
         with pytest.raises(InvalidArgumentError, match="1536 dimensions"):
-            PymemStore(memory, index={"dims": 1536, "embed": embed})
-        with pytest.raises(InvalidArgumentError, match="nothing to embed with"):
+            PymemStore(memory, index=INDEX | {"dims": 1536})
+        with pytest.raises(InvalidArgumentError, match="nothing to embed"):
             PymemStore(memory, index={"dims": 384})
-        for wrong, message in [
+        refused: list[tuple[Any, str]] = [
             (lambda texts: [[1.0] * 3 for _ in texts], "3 dimensions"),
             (lambda texts: [], "0 vectors for 1"),
             (lambda texts: [[math.nan] * 384 for _ in texts], "nan"),
             (lambda texts: [[0.0] * 384 for _ in texts], "embedding"),
-        ]:
-            store = PymemStore(memory, index={"dims": 384, "embed": wrong})
+        ]
+        for wrong, message in refused:
+            index: Any = {"dims": 384, "embed": wrong}
+            store = PymemStore(memory, index=index)
             with pytest.raises(InvalidArgumentError, match=message):
                 store.put(("a",), "k", {"text": "tea"})
             assert store.get(("a",), "k") is None
@@ -552,7 +582,7 @@ PROGRAM = st.lists(st.lists(OPERATIONS, min_size=1, max_size=6), min_size=1, max
 
 def plain(result: Any) -> Any:
     """A result without what differs: times, and the order of a search without a query."""
-    if result is None or isinstance(result, list) and all(isinstance(r, tuple) for r in result):
+    if result is None or (isinstance(result, list) and all(isinstance(r, tuple) for r in result)):
         return result
     if isinstance(result, list):
         return sorted((i.namespace, i.key, repr(normal(i.value)), i.score) for i in result)

@@ -33,6 +33,7 @@ create table memory.store_vectors (
   tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   item_id uuid not null,
   path text collate "C" not null check (octet_length(path) <@ int4range '[1,1024]'),
+  model text collate "C" not null check (octet_length(model) <= 512),
   embedding vector(384) not null,
   primary key (tenant_id, item_id, path),
   foreign key (tenant_id, item_id) references memory.store_items (tenant_id, id) on delete cascade
@@ -59,7 +60,8 @@ comment on table memory.store_vectors is
 'Replaced with the value.';
 comment on column memory.store_vectors.path is
 'Where in the value the text is, such as "title" or "messages[*].content.0".';
-comment on column memory.store_vectors.embedding is
-'Computed by the client; 384 dimensions, all with the same model.';
+comment on column memory.store_vectors.model is
+'What the client has computed it with. Searches compare with vectors of the same model only.';
+comment on column memory.store_vectors.embedding is 'Computed by the client; 384 dimensions.';
 
 commit;

@@ -10,6 +10,7 @@ create type memory.item_to_put as (
   key text collate "C",
   value jsonb,
   ttl interval,
+  model text,
   vectors jsonb
 );
 
@@ -23,6 +24,7 @@ create type memory.item_search as (
   prefix_end text[] collate "C",
   filter jsonb,
   embedding vector(384),
+  model text,
   max_results bigint,
   skipped bigint,
   refresh boolean

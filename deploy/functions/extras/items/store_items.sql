@@ -103,11 +103,14 @@ begin
   perform memory.check_elements(
     'item', items,
     '{"namespace": "array", "key": "string", "value": "object", "ttl": "number",
-      "vectors": "array"}'
+      "model": "string", "vectors": "array"}'
   );
   perform
     memory.check_namespace(i.item -> 'namespace', format(' of item %s', i.place)),
     memory.check_text(format('the key of item %s', i.place), i.item ->> 'key', 1024),
+    memory.check_model(
+      format('the model of item %s', i.place), coalesce(i.item ->> 'model', 'none'), 512
+    ),
     memory.check_elements(
       format('item %s''s vector', i.place), memory.vectors_of(i.item),
       '{"path": "string", "embedding": "array"}'
@@ -150,7 +153,7 @@ begin
 
   -- What a batch says last of an item holds.
   return array(
-    select row(r.place, r.namespace, r.key, r.value, r.ttl, r.vectors)::memory.item_to_put
+    select row(r.place, r.namespace, r.key, r.value, r.ttl, r.model, r.vectors)::memory.item_to_put
     from (
       select distinct on (o.namespace, o.key) o.*
       from (
@@ -158,7 +161,7 @@ begin
           i.place, memory.text_array_of(i.item -> 'namespace') collate "C" as namespace,
           (i.item ->> 'key') collate "C" as key, nullif(i.item -> 'value', 'null'::jsonb) as value,
           make_interval(secs => (i.item ->> 'ttl')::float8 * 60) as ttl,
-          memory.vectors_of(i.item) as vectors
+          coalesce(i.item ->> 'model', '') as model, memory.vectors_of(i.item) as vectors
         from jsonb_array_elements(items) with ordinality as i (item, place)
       ) as o
       order by o.namespace, o.key, o.place desc
@@ -190,55 +193,49 @@ as $$
 declare
   v_tenant_id text := memory.current_tenant();
   v_items memory.item_to_put[] := memory.read_items(items);
-  v_gone uuid[];
-  v_ids uuid[];
-  v_places bigint[];
+  v_item memory.item_to_put;
+  v_is_deleted boolean;
+  v_id uuid;
+  v_ids uuid[] := '{}';
+  v_places bigint[] := '{}';
 begin
   perform memory.check_write_time('as_of', as_of);
+  deleted := 0;
+  -- One after the other, in the order of their names: whether an item is there or not, every call
+  -- comes to it in this order, so that none waits for one that waits for it.
+  foreach v_item in array v_items loop
+    -- What has expired is gone: another item takes its place.
+    delete from memory.store_items as i
+    where i.tenant_id = v_tenant_id and i.namespace = v_item.namespace and i.key = v_item.key
+      and (v_item.value is null or i.expires_at <= as_of)
+    returning coalesce(i.expires_at > as_of, true) into v_is_deleted;
+    if v_is_deleted then
+      deleted := deleted + 1;
+    end if;
 
-  -- Every call locks items in this order.
-  with locked as (
-    select
-      i.id, p.value is null as is_deletion, coalesce(i.expires_at <= as_of, false) as is_expired
-    from unnest(v_items) as p
-    join memory.store_items as i
-      on i.tenant_id = v_tenant_id and i.namespace = p.namespace and i.key = p.key
-    order by i.namespace, i.key
-    for update of i
-  )
-  select
-    coalesce(array_agg(l.id) filter (where l.is_deletion or l.is_expired), '{}'),
-    count(*) filter (where l.is_deletion and not l.is_expired)
-  into v_gone, deleted
-  from locked as l;
-  -- What has expired is gone: another item takes its place.
-  delete from memory.store_items as i where i.tenant_id = v_tenant_id and i.id = any (v_gone);
-
-  with written as (
+    continue when v_item.value is null;
     insert into memory.store_items as i
       (tenant_id, namespace, key, value, ttl, expires_at, created_at, updated_at)
-    select v_tenant_id, p.namespace, p.key, p.value, p.ttl, as_of + p.ttl, as_of, as_of
-    from unnest(v_items) as p
-    where p.value is not null
-    order by p.namespace, p.key
+    values (
+      v_tenant_id, v_item.namespace, v_item.key, v_item.value, v_item.ttl, as_of + v_item.ttl,
+      as_of, as_of
+    )
     on conflict (tenant_id, namespace, key) do update set
       value = excluded.value,
       ttl = excluded.ttl,
       expires_at = excluded.expires_at,
       updated_at = memory.next_state_at(i.updated_at, as_of)
-    returning i.id, i.namespace, i.key
-  )
-  select coalesce(array_agg(w.id), '{}'), coalesce(array_agg(p.place), '{}')
-  into v_ids, v_places
-  from written as w
-  join unnest(v_items) as p on p.namespace = w.namespace and p.key = w.key;
+    returning i.id into v_id;
+    v_ids := v_ids || v_id;
+    v_places := v_places || v_item.place;
+  end loop;
   stored := cardinality(v_ids);
 
   delete from memory.store_vectors as s
   where s.tenant_id = v_tenant_id and s.item_id = any (v_ids);
-  insert into memory.store_vectors (tenant_id, item_id, path, embedding)
+  insert into memory.store_vectors (tenant_id, item_id, path, model, embedding)
   select distinct on (w.id, v.vector ->> 'path')
-    v_tenant_id, w.id, v.vector ->> 'path', (v.vector ->> 'embedding')::vector
+    v_tenant_id, w.id, v.vector ->> 'path', p.model, (v.vector ->> 'embedding')::vector
   from unnest(v_ids, v_places) as w (id, place)
   join unnest(v_items) as p on p.place = w.place
   cross join lateral jsonb_array_elements(p.vectors) with ordinality as v (vector, place)
@@ -250,9 +247,9 @@ $$;
 comment on function memory.put_items(jsonb, timestamptz) is
 'Stores and deletes items. items: an array of objects with namespace (1 to 32 labels), key, value '
 '(an object; missing or null: the item is deleted) and, optionally, ttl (minutes until it expires, '
-'counted again when it is written or read with refresh) and vectors (an array of objects with path '
-'and embedding, 384 numbers: by what memory.search_items finds it). Value, ttl and vectors replace '
-'those that the item had. Of several elements with the same namespace and key the last one holds. '
+'counted again when it is written or read with refresh) vectors (an array of objects with path and '
+'embedding, 384 numbers: by what memory.search_items finds it) and model (what these were computed '
+'with). Value, ttl and vectors replace those that the item had. Of several elements with the same namespace and key the last one holds. '
 'Returns how many items were stored and deleted. Audited as item_stored, item_updated and '
 'item_deleted; memory.replay_memory(''item'', id) shows earlier values. Errors: PM002.';
 grant execute on function memory.put_items to memory_writer;
@@ -366,13 +363,16 @@ as $$
 begin
   perform memory.check_elements(
     'search', searches,
-    '{"namespace_prefix": "array", "filter": "object", "embedding": "array", "limit": "number",
-      "offset": "number", "refresh": "boolean"}'
+    '{"namespace_prefix": "array", "filter": "object", "embedding": "array", "model": "string",
+      "limit": "number", "offset": "number", "refresh": "boolean"}'
   );
   perform
     memory.check_namespace(
       coalesce(nullif(s.search -> 'namespace_prefix', 'null'::jsonb), '[]'::jsonb),
       format(' of search %s', s.place), may_be_empty => true
+    ),
+    memory.check_model(
+      format('the model of search %s', s.place), coalesce(s.search ->> 'model', 'none'), 512
     ),
     memory.check_number(
       format('the limit of search %s', s.place),
@@ -398,7 +398,7 @@ begin
     select row(
       r.place, r.prefix, memory.end_of_prefix(r.prefix),
       coalesce(nullif(r.search -> 'filter', 'null'::jsonb), '{}'::jsonb),
-      (r.search ->> 'embedding')::vector,
+      (r.search ->> 'embedding')::vector, coalesce(r.search ->> 'model', ''),
       coalesce((r.search ->> 'limit')::float8::bigint, 10),
       coalesce((r.search ->> 'offset')::float8::bigint, 0),
       coalesce((r.search ->> 'refresh')::boolean, false)
@@ -463,7 +463,7 @@ begin
           case when v_search.embedding is not null then (
             select max(1 - (s.embedding <=> v_search.embedding))
             from memory.store_vectors as s
-            where s.tenant_id = v_tenant_id and s.item_id = i.id
+            where s.tenant_id = v_tenant_id and s.item_id = i.id and s.model = v_search.model
           ) end as score
         from memory.store_items as i
         where i.tenant_id = v_tenant_id
@@ -492,10 +492,10 @@ comment on function memory.search_items(jsonb, timestamptz) is
 'The items below a prefix of a namespace that meet a filter. searches: an array of objects, all of '
 'whose keys may be missing: namespace_prefix (labels; none: all items), filter (for each field of '
 'the value what it must be, or how it compares: {"$gte": 3}; $eq, $ne, $gt, $gte, $lt, $lte), '
-'embedding (384 numbers), limit (10), offset (0) and refresh (true: the ttl of what is returned '
-'is counted again). With an embedding the nearest come first, by the greatest cosine similarity of '
-'their vectors, which is score, -1 to 1; items without a vector come last and have none. Otherwise '
-'those that were written last come first. Items that have expired are not returned. ordinal is the '
+'embedding (384 numbers), model (what it was computed with), limit (10), offset (0) and refresh '
+'(true: the ttl of what is returned is counted again). With an embedding the nearest come first, by '
+'the greatest cosine similarity of their vectors, which is score, -1 to 1; items without a vector of '
+'that model come last and have none. Otherwise those that were written last come first. Items that have expired are not returned. ordinal is the '
 'number of the element, from 1. Exact: every item below the prefix is compared. Errors: PM002.';
 grant execute on function memory.search_items to memory_writer, memory_reader;
 
