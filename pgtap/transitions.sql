@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(164);
+select plan(166);
 
 -- The expected transitions: [*] is a row that does not exist yet, or no longer exists.
 
@@ -110,7 +110,9 @@ values
 ('entity', 'lifecycle_state', 'active', 'merged', 'entity_merge'),
 ('entity', 'lifecycle_state', 'merged', 'active', 'entity_unmerge'),
 ('entity', 'lifecycle_state', 'active', '[*]', 'entity_deleted'),
-('entity', 'lifecycle_state', 'merged', '[*]', 'entity_deleted');
+('entity', 'lifecycle_state', 'merged', '[*]', 'entity_deleted'),
+('item', 'lifecycle_state', '[*]', 'active', 'item_stored'),
+('item', 'lifecycle_state', 'active', '[*]', 'item_deleted');
 
 select set_eq(
   $$ select t.* from memory.transitions as t $$, $$ select e.* from memory_test.edges as e $$,
@@ -209,7 +211,13 @@ select
   format('update memory.entities as e set metadata = %L', s.metadata)
 from (
   values ('active', '{}'), ('merged', '{"merged_into": "00000000-0000-0000-0000-000000000002"}')
-) as s (state, metadata);
+) as s (state, metadata)
+union all
+select
+  'item', 'lifecycle_state', 'active',
+  $$ insert into memory.store_items (tenant_id, id, namespace, key, value)
+     values ('a', '00000000-0000-0000-0000-000000000001', '{x}', 'x', '{}') $$,
+  null;
 
 -- Takes a memory from one state to another and returns the events, or the code, message and hint of
 -- the error. Everything is undone.
@@ -245,7 +253,7 @@ begin
         format(
           'delete from memory.%I',
           case memory_type
-            when 'entity' then 'entities' when 'entry' then 'entries' else memory_type || 's'
+            when 'entity' then 'entities' when 'entry' then 'entries' when 'item' then 'store_items' else memory_type || 's'
           end
         )
       else (

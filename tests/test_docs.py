@@ -24,6 +24,7 @@ DIAGRAMS = {
     "Maturity of rules": ("rule", "maturity"),
     "Entries": ("entry", "lifecycle_state"),
     "Entities": ("entity", "lifecycle_state"),
+    "Items": ("item", "lifecycle_state"),
 }
 
 

@@ -42,6 +42,7 @@ reindex_texts()
 undo_entry_merge((select e.entry_id from memory.entries as e join memory.entry_merges as m on m.merged_id = e.id and m.tenant_id = e.tenant_id where e.content like '%kettle%' limit 1))
 summarize_entry_merge((select e.entry_id from memory.entries as e join memory.entry_merges as m on m.merged_id = e.id and m.tenant_id = e.tenant_id where e.content like '%kettle%' limit 1), summary => 'The kettle is in the cupboard.')
 requeue_run((select r.id from memory.consolidation_runs as r where r.tenant_id = 'a' and r.status = 'failed'))
+put_items(jsonb_build_array(jsonb_build_object('namespace', jsonb_build_array('users', :name), 'key', :subject, 'value', '{}'::jsonb), jsonb_build_object('namespace', jsonb_build_array('users', :name), 'key', 'short')))
 """
 
 # How many rows that two calls share are tried: the first ones of each table.

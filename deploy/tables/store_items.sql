@@ -22,7 +22,8 @@ create table memory.store_items (
   constraint store_items_namespace_check check (
     array_ndims(namespace) = 1 and cardinality(namespace) <= 32
     and octet_length(array_to_string(namespace, '')) <= 1024
-    and array_position(namespace, null::text) is null and array_position(namespace, ''::text) is null
+    and array_position(namespace, null::text) is null
+    and array_position(namespace, ''::text) is null
   ),
   constraint store_items_expiry_check check ((ttl is null) = (expires_at is null))
 )

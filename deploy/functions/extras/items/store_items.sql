@@ -71,7 +71,7 @@ create or replace function memory.end_of_prefix(prefix text[])
   -- is as long as this text of the greatest.
   return case
     when cardinality(prefix) = 0 then array[repeat(chr(1114111), 257)]
-    else prefix[:cardinality(prefix) - 1] || (prefix[cardinality(prefix)] || chr(1))
+    else prefix[1:cardinality(prefix) - 1] || (prefix[cardinality(prefix)] || chr(1))
   end;
 
 comment on function memory.end_of_prefix(text[]) is
@@ -196,8 +196,8 @@ declare
   v_item memory.item_to_put;
   v_is_deleted boolean;
   v_id uuid;
-  v_ids uuid[] := '{}';
-  v_places bigint[] := '{}';
+  v_ids uuid[] := '{}'::uuid [];
+  v_places bigint[] := '{}'::bigint [];
 begin
   perform memory.check_write_time('as_of', as_of);
   deleted := 0;
@@ -229,7 +229,7 @@ begin
     v_ids := v_ids || v_id;
     v_places := v_places || v_item.place;
   end loop;
-  stored := cardinality(v_ids);
+  stored := cardinality(v_ids)::bigint;
 
   delete from memory.store_vectors as s
   where s.tenant_id = v_tenant_id and s.item_id = any (v_ids);
@@ -249,7 +249,8 @@ comment on function memory.put_items(jsonb, timestamptz) is
 '(an object; missing or null: the item is deleted) and, optionally, ttl (minutes until it expires, '
 'counted again when it is written or read with refresh) vectors (an array of objects with path and '
 'embedding, 384 numbers: by what memory.search_items finds it) and model (what these were computed '
-'with). Value, ttl and vectors replace those that the item had. Of several elements with the same namespace and key the last one holds. '
+'with). Value, ttl and vectors replace those that the item had. Of several elements with the same '
+'namespace and key the last one holds. '
 'Returns how many items were stored and deleted. Audited as item_stored, item_updated and '
 'item_deleted; memory.replay_memory(''item'', id) shows earlier values. Errors: PM002.';
 grant execute on function memory.put_items to memory_writer;
@@ -493,10 +494,11 @@ comment on function memory.search_items(jsonb, timestamptz) is
 'whose keys may be missing: namespace_prefix (labels; none: all items), filter (for each field of '
 'the value what it must be, or how it compares: {"$gte": 3}; $eq, $ne, $gt, $gte, $lt, $lte), '
 'embedding (384 numbers), model (what it was computed with), limit (10), offset (0) and refresh '
-'(true: the ttl of what is returned is counted again). With an embedding the nearest come first, by '
-'the greatest cosine similarity of their vectors, which is score, -1 to 1; items without a vector of '
-'that model come last and have none. Otherwise those that were written last come first. Items that have expired are not returned. ordinal is the '
-'number of the element, from 1. Exact: every item below the prefix is compared. Errors: PM002.';
+'(true: the ttl of what is returned is counted again). With an embedding the nearest come first, '
+'by the greatest cosine similarity of their vectors, which is score, -1 to 1; items without a '
+'vector of that model come last and have none. Otherwise those that were written last come first. '
+'Items that have expired are not returned. ordinal is the number of the element, from 1. Exact: '
+'every item below the prefix is compared. Errors: PM002.';
 grant execute on function memory.search_items to memory_writer, memory_reader;
 
 create or replace function memory.matches_labels(
@@ -574,7 +576,7 @@ begin
     select v_listing.place::bigint, n.namespace
     from (
       select distinct
-        i.namespace[:least(coalesce(v_listing.max_depth, 32), 32)::integer] as namespace
+        i.namespace[1:least(coalesce(v_listing.max_depth, 32), 32)::integer] as namespace
       from memory.store_items as i
       where i.tenant_id = v_tenant_id and (i.expires_at <= as_of) is not true
         and not exists (
