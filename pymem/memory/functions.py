@@ -14,6 +14,7 @@ from pymem.memory.vectors import Embedding, Vectors
 from pymem.models import (
     AccessToken,
     Approval,
+    BatchItems,
     ChainHead,
     ChainProblem,
     CheckDefinitions,
@@ -43,6 +44,7 @@ from pymem.models import (
     FailedBatch,
     Finding,
     FoundId,
+    GetItems,
     GuardedEntry,
     Hygiene,
     IndexProblem,
@@ -50,6 +52,7 @@ from pymem.models import (
     KeywordMatch,
     Link,
     ListedMemory,
+    ListItemNamespaces,
     ListUnsummarizedMerges,
     Login,
     MarkedRule,
@@ -60,6 +63,7 @@ from pymem.models import (
     Neighbor,
     NewAccessToken,
     Proposal,
+    PutItems,
     QueriedMemory,
     RankedMemory,
     RecordedType,
@@ -70,6 +74,7 @@ from pymem.models import (
     RetrievalMode,
     Scope,
     Seal,
+    SearchItems,
     SensitiveMatch,
     SensitivePattern,
     Settings,
@@ -1653,9 +1658,10 @@ class Functions(Vectors):
     ) -> list[Erasure]:
         """Deletes what the memory contains about a person or thing, in one transaction and
         permanently: facts about the name or an entity with that name, the episodes they were drawn
-        from, the entity, the entries of a user with that name, and, with mentions (the default),
-        every memory whose text, tags or metadata contain one of its names as whole words; with
-        their vectors, history, applications and keys. Turns that follow a deleted turn are embedded
+        from, the entity, the entries of a user with that name, the items with that name as key or
+        in their namespace, and, with mentions (the default), every memory whose text, tags or
+        metadata contain one of its names as whole words, and every item that does; with their
+        vectors, history, applications and keys. Turns that follow a deleted turn are embedded
         again. Links and tombstones stay, without content; events contain none. Settings stay too,
         such as instructions for the prompt of consolidation that contain the name. Returns what was
         erased, or with dry_run would be. Does not cover what is stored at the same time: call
@@ -2628,6 +2634,97 @@ class Functions(Vectors):
         result: int = await self._value(
             "summarize_entry_merge", entry_id=entry_id, summary=summary, model=model, as_of=as_of
         )
+        return result
+
+    # functions/extras/items/store_items
+
+    async def put_items(self, items: dict[str, Any], *, as_of: datetime | None = None) -> PutItems:
+        """Stores and deletes items.
+
+        items: an array of objects with namespace (1 to 32 labels), key, value (an object; missing
+        or null: the item is deleted) and, optionally, ttl (minutes until it expires, counted again
+        when it is written or read with refresh) vectors (an array of objects with path and
+        embedding, 384 numbers: by what memory.search_items finds it) and model (what these were
+        computed with). Value, ttl and vectors replace those that the item had. Of several elements
+        with the same namespace and key the last one holds. Returns how many items were stored and
+        deleted. Audited as item_stored, item_updated and item_deleted; memory.replay_memory('item',
+        id) shows earlier values.
+
+        Errors: PM002.
+        """
+        return await self._row(PutItems, "put_items", items=items, as_of=as_of)
+
+    async def get_items(
+        self, items: dict[str, Any], *, as_of: datetime | None = None
+    ) -> list[GetItems]:
+        """The items with these names.
+
+        items: an array of objects with namespace, key and, optionally, refresh (true: the ttl of
+        the item is counted again). ordinal is the number of the element, from 1; there is no row
+        for an item that does not exist or has expired. In a transaction that is read-only nothing
+        is refreshed.
+
+        Errors: PM002.
+        """
+        return await self._rows(GetItems, "get_items", items=items, as_of=as_of)
+
+    async def search_items(
+        self, searches: dict[str, Any], *, as_of: datetime | None = None
+    ) -> list[SearchItems]:
+        """The items below a prefix of a namespace that meet a filter.
+
+        searches: an array of objects, all of whose keys may be missing: namespace_prefix (labels;
+        none: all items), filter (for each field of the value what it must be, or how it compares:
+        {"$gte": 3}; $eq, $ne, $gt, $gte, $lt, $lte), embedding (384 numbers), model (what it was
+        computed with), limit (10), offset (0) and refresh (true: the ttl of what is returned is
+        counted again). With an embedding the nearest come first, by the greatest cosine similarity
+        of their vectors, which is score, -1 to 1; items without a vector of that model come last
+        and have none. Otherwise those that were written last come first. Items that have expired
+        are not returned. ordinal is the number of the element, from 1. Exact: every item below the
+        prefix is compared.
+
+        Errors: PM002.
+        """
+        return await self._rows(SearchItems, "search_items", searches=searches, as_of=as_of)
+
+    async def list_item_namespaces(
+        self, listings: dict[str, Any], *, as_of: datetime | None = None
+    ) -> list[ListItemNamespaces]:
+        """The namespaces that have items, in order.
+
+        listings: an array of objects, all of whose keys may be missing: conditions (an array of
+        objects with match, prefix or suffix, and path, labels of which "*" is any one; all of them
+        hold), max_depth (how many labels are kept), limit (100) and offset (0). ordinal is the
+        number of the element, from 1.
+
+        Errors: PM002.
+        """
+        return await self._rows(
+            ListItemNamespaces, "list_item_namespaces", listings=listings, as_of=as_of
+        )
+
+    async def batch_items(
+        self, operations: dict[str, Any], *, as_of: datetime | None = None
+    ) -> list[BatchItems]:
+        """Several operations on items in one call.
+
+        operations: an array of objects with op and what the function of that name takes: get
+        (memory.get_items), search (memory.search_items), list (memory.list_item_namespaces) and put
+        (memory.put_items). All that read see the items as they were before the batch. Rows of the
+        same operation are in the order of its answer; ordinal is the number of the operation, from
+        1.
+
+        Errors: PM002.
+        """
+        return await self._rows(BatchItems, "batch_items", operations=operations, as_of=as_of)
+
+    async def delete_expired_items(self, *, as_of: datetime | None = None) -> int:
+        """Deletes the items that have expired, which no function returns any more, and returns how
+        many.
+
+        Errors: PM002.
+        """
+        result: int = await self._value("delete_expired_items", as_of=as_of)
         return result
 
     # functions/extras/operations/jobs

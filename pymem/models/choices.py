@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Literal
 
 MemoryType = Literal["episode", "fact", "rule", "entry"]
-RecordedType = Literal["episode", "fact", "rule", "entry", "entity"]
+RecordedType = Literal["episode", "fact", "rule", "entry", "entity", "item"]
 Mode = Literal["hybrid", "semantic", "keyword"]
 SourceClass = Literal["user", "agent", "tool", "external"]
 KeywordMatch = Literal["any", "all"]

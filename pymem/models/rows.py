@@ -48,6 +48,20 @@ class Approval:
 
 
 @dataclass(frozen=True, slots=True)
+class BatchItems:
+    """A row that memory.batch_items returns."""
+
+    ordinal: int
+    namespace: list[str]
+    key: str
+    value: dict[str, Any]
+    created_at: datetime
+    updated_at: datetime
+    expires_at: datetime
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
 class ChainHead:
     """A row that memory.get_chain_head returns."""
 
@@ -306,7 +320,8 @@ class Event:
         seq: Order of the events; increases within a transaction. Gaps are normal (rolled-back
             transactions).
         event_type: What happened, such as fact_superseded.
-        memory_type: episode, fact, rule, entity or access_token; NULL for other events.
+        memory_type: episode, fact, rule, entry, entity, item or access_token; NULL for other
+            events.
         actor: Who acted, as set by the client (memory.set_request), otherwise the login.
         login: The database login that acted; a client cannot set it.
         request_id: Request id set by the client, for tracing.
@@ -471,6 +486,19 @@ class FoundId:
 
 
 @dataclass(frozen=True, slots=True)
+class GetItems:
+    """A row that memory.get_items returns."""
+
+    ordinal: int
+    namespace: list[str]
+    key: str
+    value: dict[str, Any]
+    created_at: datetime
+    updated_at: datetime
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class GuardedEntry:
     """A row that memory.query_memory returns."""
 
@@ -542,6 +570,14 @@ class Link:
     target_state: str
     relation: str
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ListItemNamespaces:
+    """A row that memory.list_item_namespaces returns."""
+
+    ordinal: int
+    namespace: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -670,6 +706,14 @@ class Proposal:
     quotes: list[str]
     created_at: datetime
     decided_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class PutItems:
+    """A row that memory.put_items returns."""
+
+    stored: int
+    deleted: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -884,6 +928,20 @@ class Seal:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchItems:
+    """A row that memory.search_items returns."""
+
+    ordinal: int
+    namespace: list[str]
+    key: str
+    value: dict[str, Any]
+    created_at: datetime
+    updated_at: datetime
+    expires_at: datetime
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
 class SensitiveMatch:
     """A row that memory.detect_sensitive returns."""
 
@@ -1055,6 +1113,8 @@ class Settings:
             crontab(5), or "off" (memory.is_schedule).
         entry_monthly_schedule: When the job run_monthly_entry_upkeep is due: five fields as in
             crontab(5), or "off" (memory.is_schedule).
+        item_expiry_schedule: When the job delete_expired_items is due: five fields as in
+            crontab(5), or "off" (memory.is_schedule).
         rule_effectiveness: Effectiveness of a rule after a mark: "by_outcome", the share of
             successes after a helpful mark and the asymmetric score after a harmful one, or always
             the "asymmetric" score.
@@ -1153,6 +1213,7 @@ class Settings:
     entry_daily_schedule: str
     entry_weekly_schedule: str
     entry_monthly_schedule: str
+    item_expiry_schedule: str
     rule_effectiveness: str
     rule_helpful_confirms: bool
     rule_established_successes: int
