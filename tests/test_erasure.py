@@ -76,6 +76,15 @@ KEYS: dict[str, Callable[[int], dict[str, Any]]] = {
     },
     "rule_applications": lambda n: {"id": str(UUID(int=n))},
     "rules": lambda n: {"id": str(UUID(int=n))},
+    "store_items": lambda n: {"id": str(UUID(int=n)), "key": f"weather {n}"},
+    "store_vectors": lambda n: {"item_id": str(UUID(int=n))},
+}
+# What a row of one table needs of another.
+NEEDED = {
+    "entry_merges": """insert into memory.entries (tenant_id, id, entry_id, content)
+        values ('a', %(id)s, 'mem-2020-01-01-' || lpad(%(number)s::text, 6, '0'), 'It rained')""",
+    "store_vectors": """insert into memory.store_items (tenant_id, id, namespace, key, value)
+        values ('a', %(id)s, '{weather}', 'of ' || %(number)s, '{}')""",
 }
 
 
@@ -112,6 +121,10 @@ def store_one_of_each(connection: psycopg.Connection[Any]) -> None:
         select 'a', e.id, c.id, now()
         from memory.entries as e, memory.entry_consolidations as c;
         update memory.rules set tags = '["wind"]';
+        select memory.put_items('[{"namespace": ["weather"], "key": "today", "value": {"is": "wet"}}]');
+        insert into memory.store_vectors (tenant_id, item_id, path, model, embedding)
+        select 'a', i.id, 'is', 'x', ('[1' || repeat(',0', 383) || ']')::vector
+        from memory.store_items as i;
         """
     )
 
@@ -163,12 +176,8 @@ def store_everywhere(connection: psycopg.Connection[Any]) -> Counter[tuple[str, 
         for spelling in SPELLINGS.values():
             for value in values_of(row[column], spelling, image_columns):
                 n = next(numbers)
-                if table == "entry_merges":
-                    connection.execute(
-                        """insert into memory.entries (tenant_id, id, entry_id, content)
-                           values ('a', %s, %s, 'It rained')""",
-                        (UUID(int=n), f"mem-2020-01-01-{n:06}"),
-                    )
+                if table in NEEDED:
+                    connection.execute(NEEDED[table].encode(), {"id": UUID(int=n), "number": n})
                 # Names of models and the like refuse what nobody sees.
                 refused = [psycopg.errors.CheckViolation] if has_invisible(spelling) else []
                 with contextlib.suppress(*refused), connection.transaction():
@@ -345,6 +354,7 @@ def test_each_row_is_claimed_by_one_erasure(
            select memory.store_rule('Call Ada Lovelace');
            select memory.mark_helpful(memory.store_rule('Be brief'), '{"with": "Ada Lovelace"}');
            select memory.create_entry('Ada Lovelace came');
+           select memory.put_items('[{"namespace": ["Ada Lovelace"], "key": "k", "value": {}}]');
            update memory.rules set tags = '["Ada Lovelace"]' where content = 'Be brief';
            update memory.rules set tags = '[]' where content = 'Be brief';
            insert into memory.consolidation_runs

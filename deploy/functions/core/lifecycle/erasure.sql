@@ -798,6 +798,8 @@ begin
       update memory.entry_merges as m
       set model = null
       where m.tenant_id = v_tenant_id and memory.mentions_any(m.model, v_names);
+      delete from memory.store_vectors as s
+      where s.tenant_id = v_tenant_id and memory.mentions_any(s.model, v_names);
       update memory.entities as e
       set
         metadata = memory.redact_value(e.metadata, v_names),
@@ -837,7 +839,6 @@ begin
       enqueued_at = excluded.enqueued_at,
       claimed_until = excluded.claimed_until,
       attempts = excluded.attempts;
-
   end if;
 
   return query
