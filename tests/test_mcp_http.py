@@ -69,8 +69,8 @@ class Serving:
 
 
 @contextmanager
-def serving(url: str, folder: Path, *options: str) -> Iterator[Serving]:
-    """A server of a login, without the embedding model."""
+def serving(url: str, folder: Path, *options: str, with_model: bool = False) -> Iterator[Serving]:
+    """A server of a login, without the embedding model unless asked for."""
     log = folder / f"{uuid4()}.log"
     with log.open("w") as stderr:
         process = subprocess.Popen(
@@ -78,7 +78,11 @@ def serving(url: str, folder: Path, *options: str) -> Iterator[Serving]:
                 *(sys.executable, "-m", "pymem.cli", "--verbose", "mcp"),
                 *("--transport", "http", "--port", "0", "--tools", "all", *options),
             ],
-            env={**os.environ, "PYMEM_DATABASE_URL": url, "PYMEM_NO_EMBEDDINGS": "1"},
+            env={
+                **os.environ,
+                "PYMEM_DATABASE_URL": url,
+                "PYMEM_NO_EMBEDDINGS": "" if with_model else "1",
+            },
             stdout=subprocess.PIPE,
             stderr=stderr,
             text=True,

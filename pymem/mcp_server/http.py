@@ -24,9 +24,11 @@ from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from pymem.embedding import EmbeddingEngine
 from pymem.errors import InvalidArgumentError, TenantDeniedError
+from pymem.mcp_server import embeddings
 from pymem.mcp_server.auth import MemoryTokenVerifier, OneTokenBackend, answer_unavailable
 from pymem.mcp_server.limits import BodyInTime, FairShare, StrictHeaders, bounded_protocol
 from pymem.mcp_server.protocol import WAITING, build_server, has_meaning
@@ -113,7 +115,7 @@ async def serve_http(
         PymemError: The login cannot serve, or the address cannot be listened on.
     """
     security = listener.security()
-    if not listener.path.startswith("/") or listener.path in ("/", HEALTH):
+    if not listener.path.startswith("/") or listener.path in ("/", HEALTH, embeddings.PATH):
         raise InvalidArgumentError(
             f"{listener.path} cannot be the MCP path", hint="Pass --path such as /mcp."
         )
@@ -122,6 +124,7 @@ async def serve_http(
             login,
             memories,
             tools,
+            engine,
             path=listener.path,
             security=security,
             with_meaning=await has_meaning(engine),
@@ -148,6 +151,7 @@ def build_app(
     login: Memory,
     memories: Mapping[str, Memory],
     tools: Sequence[Tool[Any]],
+    engine: EmbeddingEngine | None = None,
     *,
     path: str,
     security: TransportSecuritySettings,
@@ -159,6 +163,7 @@ def build_app(
         login: A memory with the privileges of the login, to verify tokens.
         memories: A memory for each database role that the login may assume.
         tools: The enabled tools.
+        engine: Embeds texts for other programs.
         path: Path of the MCP endpoint.
         security: Which Host and Origin headers are accepted.
         with_meaning: Whether searches compare meanings.
@@ -179,18 +184,24 @@ def build_app(
         security_settings=security,
         max_request_body_size=_MAX_BODY,
     )
-    endpoint = AuthenticationMiddleware(
-        RequireAuthMiddleware(
-            BodyInTime(StreamableHTTPASGIApp(manager), max_size=_MAX_BODY), required_scopes=[]
-        ),
-        backend=OneTokenBackend(MemoryTokenVerifier(login)),
-        on_error=answer_unavailable,
-    )
+
+    def with_token(endpoint: ASGIApp) -> ASGIApp:
+        return AuthenticationMiddleware(
+            RequireAuthMiddleware(BodyInTime(endpoint, max_size=_MAX_BODY), required_scopes=[]),
+            backend=OneTokenBackend(MemoryTokenVerifier(login)),
+            on_error=answer_unavailable,
+        )
+
     app = Starlette(
         routes=[
             Route(HEALTH, _health, methods=["GET"]),
             # Without sessions there is nothing to stream (GET) or to end (DELETE).
-            Route(path, endpoint, methods=["POST"]),
+            Route(path, with_token(StreamableHTTPASGIApp(manager)), methods=["POST"]),
+            Route(
+                embeddings.PATH,
+                embeddings.TrustedHosts(with_token(embeddings.EmbeddingsApp(engine)), security),
+                methods=["POST"],
+            ),
         ],
         lifespan=lambda _: manager.run(),
     )
