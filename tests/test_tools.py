@@ -283,6 +283,19 @@ async def test_arguments_may_come_in_the_forms_that_models_write(database: Datab
     ]
 
 
+async def test_only_what_takes_a_text_may_be_long(database: Database) -> None:
+    async with connected(database.login("a")) as client:
+        long = "tea " * (40 << 10)
+
+        stored = await call(client, "memory_store_rule", content=long)
+        arguments = {"memory_type": "rule", "memory_id": long}
+        error = await refused(client, "memory_forget", arguments)
+
+    assert stored["id"]
+    assert (error["code"], error["message"]) == ("PM002", "the arguments are too large")
+    assert error["hint"] == "Pass at most 131072 characters."
+
+
 async def test_errors_say_how_to_go_on(database: Database) -> None:
     async with connected(database.login("a")) as client:
 

@@ -32,7 +32,6 @@ from pymem.tools.tool import RequestContext, Tool
 
 logger = logging.getLogger(__name__)
 
-_CHARACTERS = 2 << 20
 _CONTEXT_CHARACTERS = 4096
 _VALUES = 100_000
 _BITS = 1024
@@ -93,7 +92,7 @@ async def call_tool(
     tool = next((tool for tool in tools if tool.name == name), None)
     if tool is None:
         raise _no_tool(name, tools)
-    _check_size(arguments)
+    _check_size(arguments, tool.max_characters)
     cleaned = {clean_text(key): clean_json(key, value) for key, value in arguments.items()}
     try:
         parsed = tool.arguments.model_validate(cleaned)
@@ -137,7 +136,7 @@ def _no_tool(name: str, tools: Sequence[Tool[Any]]) -> NotFoundError:
     )
 
 
-def _check_size(arguments: dict[str, Any]) -> None:
+def _check_size(arguments: dict[str, Any], max_characters: int) -> None:
     """Reject arguments that are too large or too deep, before any recursive code sees them."""
     characters = values = 0
     waiting: list[tuple[Any, int]] = [(arguments, 0)]
@@ -160,10 +159,12 @@ def _check_size(arguments: dict[str, Any]) -> None:
             raise InvalidArgumentError(
                 "the arguments are nested too deeply", hint=f"Nest at most {MAX_JSON_DEPTH} levels."
             )
-        if characters > _CHARACTERS or values + len(waiting) > _VALUES:
+        if characters > max_characters or values + len(waiting) > _VALUES:
             raise InvalidArgumentError(
                 "the arguments are too large",
-                hint="Pass at most 1 MiB of content and one memory per call; split longer text.",
+                hint="Pass at most 1 MiB of content and one memory per call; split longer text."
+                if max_characters > 1 << 20
+                else f"Pass at most {max_characters} characters.",
             )
 
 

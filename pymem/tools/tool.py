@@ -103,6 +103,11 @@ class Tool(Generic[A]):
     destroys: bool = False
     repeats: bool = False
 
+    @property
+    def max_characters(self) -> int:
+        """How long the arguments may be together, names and values, in characters."""
+        return 2 << 20 if _LONG_TEXTS & self.arguments.model_fields.keys() else 128 << 10
+
     def for_agents(self) -> str:
         """Return the text for agents: the description, what the tool returns, an example."""
         example = json.dumps(self.example, ensure_ascii=False)
@@ -111,6 +116,10 @@ class Tool(Generic[A]):
     def input_schema(self) -> dict[str, Any]:
         """Return the JSON schema of the arguments."""
         return deepcopy(_schema_of(self.arguments))
+
+
+# Arguments that hold the text of a memory, or a prompt.
+_LONG_TEXTS = {"content", "messages", "trigger_prompt"}
 
 
 @cache
