@@ -23,7 +23,7 @@ from starlette.applications import Starlette
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
 from pymem.embedding import EmbeddingEngine
@@ -34,6 +34,9 @@ from pymem.mcp_server.limits import BodyInTime, FairShare, StrictHeaders, bounde
 from pymem.mcp_server.protocol import WAITING, build_server, has_meaning
 from pymem.mcp_server.roles import ROLES, TokenAccess
 from pymem.memory import Memory
+from pymem.models import TokenHolder
+from pymem.rest.problems import PREFIX
+from pymem.rest.routes import is_path_of_rest, rest_app
 from pymem.tools import Tool
 
 HEALTH = "/health"
@@ -115,7 +118,8 @@ async def serve_http(
         PymemError: The login cannot serve, or the address cannot be listened on.
     """
     security = listener.security()
-    if not listener.path.startswith("/") or listener.path in ("/", HEALTH, embeddings.PATH):
+    taken = listener.path in ("/", HEALTH) or is_path_of_rest(listener.path)
+    if taken or not listener.path.startswith("/"):
         raise InvalidArgumentError(
             f"{listener.path} cannot be the MCP path", hint="Pass --path such as /mcp."
         )
@@ -128,6 +132,7 @@ async def serve_http(
             path=listener.path,
             security=security,
             with_meaning=await has_meaning(engine),
+            origins=listener.allowed_origins,
         )
         with _listening(listener) as listening:
             port = listening.getsockname()[1]
@@ -156,6 +161,7 @@ def build_app(
     path: str,
     security: TransportSecuritySettings,
     with_meaning: bool = True,
+    origins: Sequence[str] = (),
 ) -> Starlette:
     """Return the ASGI application.
 
@@ -167,13 +173,17 @@ def build_app(
         path: Path of the MCP endpoint.
         security: Which Host and Origin headers are accepted.
         with_meaning: Whether searches compare meanings.
+        origins: Origins whose web pages may read the answers of REST.
     """
 
     def access_of(context: ServerRequestContext[Any]) -> TokenAccess:
         # Take the holder from the request itself, so concurrent requests cannot be mixed up.
         if not isinstance(context.request, Request):
             raise TenantDeniedError("this request has no token")
-        return TokenAccess(memories, tools, context.request.user.access_token.holder, shares)
+        return access_of_holder(context.request.user.access_token.holder)
+
+    def access_of_holder(holder: TokenHolder) -> TokenAccess:
+        return TokenAccess(memories, tools, holder, shares)
 
     shares = {role: FairShare(_CONNECTIONS_OF_ROLE) for role in memories}
 
@@ -185,10 +195,12 @@ def build_app(
         max_request_body_size=_MAX_BODY,
     )
 
+    verifier = MemoryTokenVerifier(login)
+
     def with_token(endpoint: ASGIApp) -> ASGIApp:
         return AuthenticationMiddleware(
             RequireAuthMiddleware(BodyInTime(endpoint, max_size=_MAX_BODY), required_scopes=[]),
-            backend=OneTokenBackend(MemoryTokenVerifier(login)),
+            backend=OneTokenBackend(verifier),
             on_error=answer_unavailable,
         )
 
@@ -201,6 +213,18 @@ def build_app(
                 embeddings.PATH,
                 embeddings.TrustedHosts(with_token(embeddings.EmbeddingsApp(engine)), security),
                 methods=["POST"],
+            ),
+            # The last one: it answers for every other path below its prefix, too.
+            Mount(
+                PREFIX,
+                rest_app(
+                    verifier,
+                    access_of_holder,
+                    tools,
+                    security=security,
+                    max_body=_MAX_BODY,
+                    origins=origins,
+                ),
             ),
         ],
         lifespan=lambda _: manager.run(),

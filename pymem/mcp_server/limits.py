@@ -13,6 +13,8 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from pymem.rest import problems
+
 HEAD_SECONDS = 10.0
 """How long a client may take for the headers of a request, from the connection or their begin."""
 BODY_SECONDS = 30.0
@@ -118,10 +120,12 @@ class BodyInTime:
                         break
         except TimeoutError:
             if size <= self._max_size:
-                await _refuse(408, "the request took too long to arrive")(scope, receive, send)
+                refusal = _refuse(scope, problems.TIMEOUT, "the request took too long to arrive")
+                await refusal(scope, receive, send)
                 return
         if size > self._max_size:
-            await _refuse(413, "the request is too long")(scope, receive, send)
+            refusal = _refuse(scope, problems.TOO_LARGE, "the request is too long")
+            await refusal(scope, receive, send)
             return
 
         async def replay() -> Message:
@@ -145,7 +149,7 @@ class StrictHeaders:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         if scope["type"] == "http" and (reason := _obscurity(scope["headers"])):
-            await _refuse(400, reason)(scope, receive, send)
+            await _refuse(scope, problems.MALFORMED, reason)(scope, receive, send)
             return
         await self._app(scope, receive, send)
 
@@ -167,8 +171,11 @@ def _obscurity(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
     return None
 
 
-def _refuse(status: int, reason: str) -> JSONResponse:
-    return JSONResponse({"error": reason}, status, headers={"connection": "close"})
+def _refuse(scope: Scope, kind: problems.Kind, reason: str) -> JSONResponse:
+    close = {"connection": "close"}
+    if scope["path"].startswith(f"{problems.PREFIX}/"):
+        return problems.problem(kind, reason, headers=close)
+    return JSONResponse({"error": reason}, kind.status, headers=close)
 
 
 class FairShare:

@@ -89,16 +89,10 @@ def build_server(
             ]
         )
 
-    async def run_tool(
+    async def call_tool(
         context: ServerRequestContext[Any], call: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        access, arguments = access_of(context), call.arguments or {}
-        try:
-            memory = access.memory(call.name)
-        except PymemError as error:
-            return _result(error_answer(error, request_id_of(arguments)), is_error=True)
-        async with access.turn(call.name):
-            answer, failed = await answer_call(memory, call.name, arguments, tools=access.tools)
+        answer, failed = await run_tool(access_of(context), call.name, call.arguments or {})
         return _result(answer, is_error=failed)
 
     return Server(
@@ -108,8 +102,33 @@ def build_server(
         lifespan=lifespan,
         get_tool_input_schema=schemas.get,
         on_list_tools=list_tools,
-        on_call_tool=run_tool,
+        on_call_tool=call_tool,
     )
+
+
+async def run_tool(
+    access: Access,
+    name: str,
+    arguments: dict[str, Any],
+    *,
+    idempotency_key: str | None = None,
+) -> tuple[dict[str, Any], bool]:
+    """Run a tool in its turn, over any protocol; return as answer_call.
+
+    Args:
+        access: What the request may use.
+        name: Name of the tool.
+        arguments: The arguments of the request.
+        idempotency_key: Of the call, for tools that store nothing twice with it.
+    """
+    try:
+        memory = access.memory(name)
+    except PymemError as error:
+        return error_answer(error, request_id_of(arguments)), True
+    async with access.turn(name):
+        return await answer_call(
+            memory, name, arguments, tools=access.tools, idempotency_key=idempotency_key
+        )
 
 
 def _result(answer: dict[str, Any], *, is_error: bool) -> types.CallToolResult:

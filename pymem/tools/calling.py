@@ -43,6 +43,7 @@ async def answer_call(
     arguments: dict[str, Any],
     *,
     tools: Sequence[Tool[Any]] | None = None,
+    idempotency_key: str | None = None,
 ) -> tuple[dict[str, Any], bool]:
     """Run a tool; return its JSON answer and whether the answer is an error.
 
@@ -50,7 +51,10 @@ async def answer_call(
     here, and the answer only says what to do next.
     """
     try:
-        return await call_tool(memory, name, arguments, tools=tools), False
+        answer = await call_tool(
+            memory, name, arguments, tools=tools, idempotency_key=idempotency_key
+        )
+        return answer, False
     except PymemError as error:
         reported = error_for_agents(error, tools)
         _log(name[:100], error)
@@ -76,6 +80,7 @@ async def call_tool(
     arguments: dict[str, Any],
     *,
     tools: Sequence[Tool[Any]] | None = None,
+    idempotency_key: str | None = None,
 ) -> dict[str, Any]:
     """Run a tool and return its JSON answer.
 
@@ -84,6 +89,7 @@ async def call_tool(
         name: Name of the tool.
         arguments: The arguments that the agent passed.
         tools: The enabled tools; default: the core tools.
+        idempotency_key: Of the call, for tools that store nothing twice with it.
 
     Raises:
         PymemError: The call failed.
@@ -92,10 +98,12 @@ async def call_tool(
     tool = next((tool for tool in tools if tool.name == name), None)
     if tool is None:
         raise _no_tool(name, tools)
+    if idempotency_key is not None and not (tool.takes_key or tool.repeats):
+        raise _no_key(tool, tools)
     _check_size(arguments, tool.max_characters)
     cleaned = {clean_text(key): clean_json(key, value) for key, value in arguments.items()}
     try:
-        parsed = tool.arguments.model_validate(cleaned)
+        parsed = tool.arguments.model_validate(cleaned).with_key(idempotency_key)
     except ValidationError as error:
         raise _invalid(tool, error) from error
 
@@ -133,6 +141,15 @@ def _no_tool(name: str, tools: Sequence[Tool[Any]]) -> NotFoundError:
     return NotFoundError(
         f"no tool is named {clean_text(name[:100])!r}",
         hint=suggest(name[:100], names) + f"Tools: {', '.join(names)}.",
+    )
+
+
+def _no_key(tool: Tool[Any], tools: Sequence[Tool[Any]]) -> InvalidArgumentError:
+    names = [each.name for each in tools if each.takes_key]
+    return InvalidArgumentError(
+        f"{tool.name} keeps no idempotency key, so a second call has a second effect",
+        hint=f"Call it without a key, and not again if its answer is lost. Keys are kept by: "
+        f"{', '.join(names) or 'none of the tools'}.",
     )
 
 

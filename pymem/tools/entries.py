@@ -142,6 +142,7 @@ class _Create(Arguments):
         "source": "user",
     },
     errors={"PM001": "no entry has one of the related ids", **_GUARDED},
+    takes_key=True,
 )
 async def _create(memory: Memory, arguments: _Create) -> dict[str, Any]:
     stored = await memory.create_entry(
@@ -156,6 +157,7 @@ async def _create(memory: Memory, arguments: _Create) -> dict[str, Any]:
         importance=arguments.importance,
         scope=arguments.scope,
         expires_at=arguments.expires_at,
+        idempotency_key=arguments.call_key,
     )
     return {
         "id": stored.entry_id,

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core.core_schema import NullableSchema
 
@@ -34,6 +34,7 @@ class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     request_context: Object[RequestContext] | None = Field(None, description="For tracing only.")
+    _call_key: str | None = PrivateAttr(None)
 
     @model_validator(mode="before")
     @classmethod
@@ -47,6 +48,16 @@ class Arguments(BaseModel):
             for name, value in values.items()
             if not (name in optional and is_blank(value))
         }
+
+    @property
+    def call_key(self) -> str | None:
+        """The idempotency key of the call, which comes from the transport, not from the agent."""
+        return self._call_key
+
+    def with_key(self, key: str | None) -> Self:
+        """Return the same arguments for a call with an idempotency key."""
+        self._call_key = key
+        return self
 
     @property
     def claimed_tenants(self) -> list[str]:
@@ -88,6 +99,7 @@ class Tool(Generic[A]):
         reads_only: Whether it leaves the memories unchanged.
         destroys: Whether it makes something unsearchable.
         repeats: Whether it is idempotent.
+        takes_key: Whether it stores nothing twice if called again with the same idempotency key.
     """
 
     name: str
@@ -102,6 +114,7 @@ class Tool(Generic[A]):
     reads_only: bool = False
     destroys: bool = False
     repeats: bool = False
+    takes_key: bool = False
 
     @property
     def max_characters(self) -> int:
@@ -116,6 +129,21 @@ class Tool(Generic[A]):
     def input_schema(self) -> dict[str, Any]:
         """Return the JSON schema of the arguments."""
         return deepcopy(_schema_of(self.arguments))
+
+    def answer_schema(self) -> dict[str, Any]:
+        """Return the JSON schema of the answer, as far as it is known."""
+        return {
+            "type": "object",
+            "description": self.answer,
+            "properties": {
+                "request_id": {"type": "string", "description": "That of the request_context."},
+                "meaning_off": {
+                    "type": "string",
+                    "description": "Why this call knew words only, not meaning.",
+                },
+            },
+            "additionalProperties": True,
+        }
 
 
 # Arguments that hold the text of a memory, or a prompt.
@@ -184,6 +212,7 @@ def tool(
     reads_only: bool = False,
     destroys: bool = False,
     repeats: bool = False,
+    takes_key: bool = False,
 ) -> Callable[[Handler[A]], Tool[A]]:
     """Return a decorator that turns a function into a tool."""
 
@@ -201,6 +230,7 @@ def tool(
             reads_only=reads_only,
             destroys=destroys,
             repeats=repeats or reads_only,
+            takes_key=takes_key,
         )
 
     return declare

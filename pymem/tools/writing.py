@@ -47,6 +47,7 @@ class _StoreEpisode(Arguments):
     "derived from it by then.",
     answer="the id of the new episode: memory_type, id.",
     example={"content": "Ada moved her flight to Friday.", "butler": "travel", "importance": 6},
+    takes_key=True,
 )
 async def _store_episode(memory: Memory, arguments: _StoreEpisode) -> dict[str, Any]:
     stored = await memory.store_episode(
@@ -55,6 +56,7 @@ async def _store_episode(memory: Memory, arguments: _StoreEpisode) -> dict[str, 
         session_id=arguments.session_id,
         importance=arguments.importance,
         source_class=arguments.source_class,
+        idempotency_key=arguments.call_key,
     )
     return {"memory_type": "episode", "id": str(stored)}
 
@@ -116,6 +118,7 @@ class _StoreFact(Arguments):
         "tags": ["food"],
     },
     errors={"PM001": "no such entity or episode", "PM003": "the entity was merged into another"},
+    takes_key=True,
 )
 async def _store_fact(memory: Memory, arguments: _StoreFact) -> dict[str, Any]:
     stored = await memory.store_fact(
@@ -133,6 +136,7 @@ async def _store_fact(memory: Memory, arguments: _StoreFact) -> dict[str, Any]:
         metadata=arguments.metadata,
         valid_from=arguments.valid_from,
         valid_to=arguments.valid_to,
+        idempotency_key=arguments.call_key,
     )
     answer: dict[str, Any] = {"memory_type": "fact", "id": str(stored)}
     versions = await memory.fact_history(stored)
@@ -160,9 +164,15 @@ class _StoreRule(Arguments):
     "memory_mark_helpful.",
     answer="the id of the new rule: memory_type, id.",
     example={"content": "Ask before booking anything above 100 euros.", "scope": "travel"},
+    takes_key=True,
 )
 async def _store_rule(memory: Memory, arguments: _StoreRule) -> dict[str, Any]:
-    stored = await memory.store_rule(arguments.content, scope=arguments.scope, tags=arguments.tags)
+    stored = await memory.store_rule(
+        arguments.content,
+        scope=arguments.scope,
+        tags=arguments.tags,
+        idempotency_key=arguments.call_key,
+    )
     return {"memory_type": "rule", "id": str(stored)}
 
 
