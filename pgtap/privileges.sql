@@ -37,7 +37,7 @@ values
 ('{memory_admin,memory_reader,memory_writer}', '{list_events,get_links,list_related,list_memories,find_ids,list_contradictions,
   fact_history,replay_memory,memory_stats,list_scopes,
   entity_get,entity_resolve,entity_neighbors}'),
-('{memory_admin,memory_reader,memory_worker}', '{get_chain_head,verify_chain,definitions_digest}'),
+('{memory_admin,memory_reader,memory_worker}', '{metrics,get_chain_head,verify_chain,definitions_digest}'),
 -- agents and applications
 (
   '{memory_writer}',

@@ -57,6 +57,7 @@ list_events(memory_id => :deleted)
 list_events(event_type => 'fact_created')
 memory_stats()
 memory_stats(scope => :scope)
+metrics()
 seal_events()
 get_chain_head()
 verify_chain(anchor_position => :position, anchor_hash => :hash)
@@ -336,6 +337,7 @@ check_indexes()
 FOR_GATEWAYS = """
 list_tenants()
 run_decay_sweep_all_tenants()
+metrics(all_tenants => true)
 """
 
 # The indexes are everybody's: who rebuilds them keeps everybody waiting meanwhile.
