@@ -200,6 +200,15 @@ class Database:
             raise translate(error) from error
         return self
 
+    def pool_numbers(self) -> dict[str, int]:
+        """Return the number of connections (size, idle) and of calls that wait for one."""
+        found = self._pool.get_stats()
+        return {
+            "size": found.get("pool_size", 0),
+            "idle": found.get("pool_available", 0),
+            "waiting": found.get("requests_waiting", 0),
+        }
+
     async def close(self) -> None:
         """Close all connections."""
         await self._pool.close()

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pymem.embedding import EmbeddingEngine, Precision
     from pymem.errors import NotFoundError
     from pymem.memory import Memory
+    from pymem.observing.exporter import MetricsListener
     from pymem.server import EmbeddedServer
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -307,8 +308,16 @@ _HANDLES_INTERRUPTS = "pymem.handles_interrupts"
     "is given; default: all memories.",
 )
 @click.option("--verbose", is_flag=True, help="Log progress to standard error.")
+@click.option(
+    "--log-format",
+    envvar="PYMEM_LOG_FORMAT",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="What is logged to standard error: lines of text, or of JSON for log collectors.",
+)
 @click.pass_context
-def main(ctx: click.Context, /, *, verbose: bool, **options: Any) -> None:
+def main(ctx: click.Context, /, *, verbose: bool, log_format: str, **options: Any) -> None:
     """Long-term memory for AI agents, inside PostgreSQL.
 
     A butler is an agent that uses the memory, such as home or health. Its episodes are its own;
@@ -325,7 +334,12 @@ def main(ctx: click.Context, /, *, verbose: bool, **options: Any) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         ctx.meta[_HANDLES_INTERRUPTS] = True
     handler = logging.StreamHandler()
-    handler.setFormatter(LineFormatter("%(levelname)s: %(message)s"))
+    if log_format == "json":
+        from pymem.observing.logs import JsonFormatter
+
+        handler.setFormatter(JsonFormatter())
+    else:
+        handler.setFormatter(LineFormatter("%(levelname)s: %(message)s"))
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
     logging.captureWarnings(True)
     options["database_url"] = options["database_url"] or _url_in_file()
@@ -333,6 +347,33 @@ def main(ctx: click.Context, /, *, verbose: bool, **options: Any) -> None:
 
 
 pass_options = click.make_pass_decorator(Options)
+
+
+def metrics_options(function: F) -> F:
+    """Add the options that say where a command serves its metrics."""
+    function = click.option(
+        "--metrics-host",
+        default="127.0.0.1",
+        show_default=True,
+        help="Address of --metrics-port. Whoever reaches it can read the metrics.",
+    )(function)
+    return click.option(
+        "--metrics-port",
+        type=click.IntRange(0, 65535),
+        envvar="PYMEM_METRICS_PORT",
+        help="Serve metrics for Prometheus on this port; 0: any free port; default: do not.",
+    )(function)
+
+
+def metrics_listener(port: int | None, host: str) -> MetricsListener | None:
+    """Return where metrics are served, as these options say; None for nowhere."""
+    if port is None:
+        return None
+    from pymem.observing.exporter import MetricsListener
+
+    return MetricsListener(
+        port, host, lambda address: click.echo(f"serving metrics at {address}", err=True)
+    )
 
 
 def command(group: click.Group = main, name: str | None = None) -> Callable[[F], click.Command]:

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pymem.cli.base import Options, command, model_options
+from pymem.cli.base import (
+    Options,
+    command,
+    metrics_listener,
+    metrics_options,
+    model_options,
+)
 from pymem.cli.consolidating import report_run
 from pymem.cli.llm_options import choose_llm, llm_options
 from pymem.cli.maintaining import all_tenants_option
@@ -30,6 +36,7 @@ _POOL_SECONDS = 5.0
 @model_options
 @click.option("--no-embed", is_flag=True, help="Leave embedding to other workers.")
 @click.option("--once", is_flag=True, help="Do what is due now, and exit; for cron.")
+@metrics_options
 @click.pass_context
 def run_all(
     context: click.Context,
@@ -39,6 +46,8 @@ def run_all(
     all_tenants: bool,
     no_embed: bool,
     once: bool,
+    metrics_port: int | None,
+    metrics_host: str,
     json_: bool,
     **llm: Any,
 ) -> None:
@@ -51,6 +60,9 @@ def run_all(
     """
     from pymem.runner import Runner
 
+    if once and metrics_port is not None:
+        raise click.UsageError("--once ends before anybody could read metrics")
+    listener = metrics_listener(metrics_port, metrics_host)
     backend = choose_llm(context, **llm)
     engine = None if no_embed else options.engine()
     # The runner says it once.
@@ -105,7 +117,13 @@ def run_all(
                 embedding=engine.model if engine is not None else "off",
                 consolidation="on" if backend is not None else "off: no LLM",
             )
-            await runner.run()
+            if listener is None:
+                await runner.run()
+            else:
+                from pymem.observing.exporter import exporting
+
+                async with exporting(listener, memory, {"run": memory}):
+                    await runner.run()
             tell("stopped")
 
     asyncio.run(work())

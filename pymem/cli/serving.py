@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from pymem.cli.base import (
     Options,
     command,
     main,
+    metrics_listener,
+    metrics_options,
     model_options,
     pass_options,
     render,
@@ -192,8 +195,25 @@ def deploy(options: Options, login: str | None, login_tenant: str) -> None:
     help="http: origin whose web pages may call the server, such as https://app.example.org; may "
     "be repeated.",
 )
+@click.option(
+    "--access-log",
+    is_flag=True,
+    envvar="PYMEM_ACCESS_LOG",
+    help="http: log a line for each request, without what was asked or answered.",
+)
+@metrics_options
 @pass_options
-def mcp(options: Options, /, tools: str, transport: str, butler: str | None, **http: Any) -> None:
+def mcp(
+    options: Options,
+    /,
+    tools: str,
+    transport: str,
+    butler: str | None,
+    access_log: bool,
+    metrics_port: int | None,
+    metrics_host: str,
+    **http: Any,
+) -> None:
     """Serve the tools to MCP hosts.
 
     Over HTTP each request carries a token (`pymem token create`) that determines its tenant, role
@@ -209,6 +229,8 @@ def mcp(options: Options, /, tools: str, transport: str, butler: str | None, **h
 
         if options.tenant is not None or options.actor is not None:
             raise click.UsageError("over HTTP each token determines the tenant and the actor")
+        if access_log:
+            logging.getLogger("pymem.access").setLevel(logging.INFO)
         asyncio.run(
             serve_http(
                 options.url(),
@@ -216,11 +238,14 @@ def mcp(options: Options, /, tools: str, transport: str, butler: str | None, **h
                 tools=selected,
                 engine=engine,
                 butler=butler,
+                metrics=metrics_listener(metrics_port, metrics_host),
                 announce=lambda address: click.echo(f"serving MCP at {address}"),
             )
         )
         return
 
+    if metrics_port is not None:
+        raise click.UsageError("--metrics-port requires --transport http")
     from pymem.mcp_server import WAITING, serve_stdio
 
     request = Request(tenant_id=options.tenant, actor=options.actor or "mcp", butler=butler)

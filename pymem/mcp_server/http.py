@@ -35,6 +35,8 @@ from pymem.mcp_server.protocol import WAITING, build_server, has_meaning
 from pymem.mcp_server.roles import ROLES, TokenAccess
 from pymem.memory import Memory
 from pymem.models import TokenHolder
+from pymem.observing.access import AccessLog
+from pymem.observing.exporter import MetricsListener, exporting
 from pymem.rest.problems import PREFIX
 from pymem.rest.routes import is_path_of_rest, rest_app
 from pymem.tools import Tool
@@ -102,6 +104,7 @@ async def serve_http(
     tools: Sequence[Tool[Any]],
     engine: EmbeddingEngine | None = None,
     butler: str | None = None,
+    metrics: MetricsListener | None = None,
     announce: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Serve over HTTP until the process is asked to stop.
@@ -112,18 +115,22 @@ async def serve_http(
         tools: The enabled tools.
         engine: Embeds texts; None to search by keyword.
         butler: The agent that all clients act for; None for everything of their tenant.
+        metrics: Where to serve metrics; None not to.
         announce: Called with the address once the server answers requests.
 
     Raises:
         PymemError: The login cannot serve, or the address cannot be listened on.
     """
     security = listener.security()
-    taken = listener.path in ("/", HEALTH) or is_path_of_rest(listener.path)
+    taken = listener.path in ("/", HEALTH, embeddings.PATH) or is_path_of_rest(listener.path)
     if taken or not listener.path.startswith("/"):
         raise InvalidArgumentError(
             f"{listener.path} cannot be the MCP path", hint="Pass --path such as /mcp."
         )
-    async with _memories(url, engine, butler) as (login, memories):
+    async with (
+        _memories(url, engine, butler) as (login, memories),
+        exporting(metrics, login, {"login": login, **memories}),
+    ):
         app = build_app(
             login,
             memories,
@@ -231,7 +238,15 @@ def build_app(
     )
     app.router.redirect_slashes = False
     app.add_middleware(StrictHeaders)
+    app.add_middleware(AccessLog, route_of=lambda given: _route_of(given, path))
     return app
+
+
+def _route_of(path: str, mcp_path: str) -> str:
+    """Return the route of a path, as the access log and metrics name it."""
+    if path in (HEALTH, mcp_path, embeddings.PATH):
+        return path
+    return PREFIX if path.startswith(f"{PREFIX}/") else "other"
 
 
 async def _health(_: Request) -> Response:

@@ -146,6 +146,10 @@ class Client:
         copy._background = self._background
         return copy
 
+    def pool_numbers(self) -> dict[str, int]:
+        """Return how many connections there are (size, idle) and how many calls wait for one."""
+        return self._database.pool_numbers()
+
     def without_engine(self) -> Self:
         """Return the same memory without its engine: it stores and searches without vectors."""
         copy = type(self)(self._database, request=self._request, llm=self.llm)

@@ -24,6 +24,7 @@ from pymem.errors import (
     UnavailableError,
 )
 from pymem.memory import Memory
+from pymem.observing.calls import counted
 from pymem.sanitize import MAX_JSON_DEPTH, clean_json, clean_text
 from pymem.tools.coercions import Object
 from pymem.tools.selecting import select_tools
@@ -37,6 +38,11 @@ _VALUES = 100_000
 _BITS = 1024
 
 
+def _is_tool(name: str) -> bool:
+    return name in _all_names()
+
+
+@counted(_is_tool)
 async def answer_call(
     memory: Memory,
     name: str,
