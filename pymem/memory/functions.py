@@ -59,6 +59,7 @@ from pymem.models import (
     MemoryState,
     MemoryType,
     Merge,
+    Metrics,
     Mode,
     Neighbor,
     NewAccessToken,
@@ -2424,6 +2425,23 @@ class Functions(Vectors):
         """
         result: dict[str, Any] = await self._value("memory_stats", scope=scope, as_of=as_of)
         return result
+
+    # functions/extras/operations/metrics
+
+    async def metrics(
+        self, *, all_tenants: bool | None = None, as_of: datetime | None = None
+    ) -> list[Metrics]:
+        """Numbers for monitoring, one row each, named as Prometheus shows them: pymem_memories
+        (labels type and state), pymem_embedding_backlog (target: active or building),
+        pymem_oldest_unembedded_seconds, pymem_consolidation_pending,
+        pymem_consolidation_dead_letters, pymem_oldest_unconsolidated_seconds and
+        pymem_unsealed_events. No row says which tenant, scope or text. all_tenants: over all
+        tenants (sums; of seconds the longest), for a login that may act for each. It reads what it
+        counts: do not call it more than twice a minute.
+
+        Errors: PM002, PM005.
+        """
+        return await self._rows(Metrics, "metrics", all_tenants=all_tenants, as_of=as_of)
 
     # functions/extras/entries/export_entries
 

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
         MemoryState,
         MemoryType,
         Merge,
+        Metrics,
         Mode,
         Neighbor,
         NewAccessToken,
@@ -1544,6 +1545,21 @@ class SyncMemory(Blocking):
         Errors: PM002.
         """
         return self._wait(self.memory.memory_stats(scope=scope, as_of=as_of))
+
+    def metrics(
+        self, *, all_tenants: bool | None = None, as_of: datetime | None = None
+    ) -> list[Metrics]:
+        """Numbers for monitoring, one row each, named as Prometheus shows them: pymem_memories
+        (labels type and state), pymem_embedding_backlog (target: active or building),
+        pymem_oldest_unembedded_seconds, pymem_consolidation_pending,
+        pymem_consolidation_dead_letters, pymem_oldest_unconsolidated_seconds and
+        pymem_unsealed_events. No row says which tenant, scope or text. all_tenants: over all
+        tenants (sums; of seconds the longest), for a login that may act for each. It reads what it
+        counts: do not call it more than twice a minute.
+
+        Errors: PM002, PM005.
+        """
+        return self._wait(self.memory.metrics(all_tenants=all_tenants, as_of=as_of))
 
     def preview_batch(
         self,

@@ -661,6 +661,15 @@ class Merge:
 
 
 @dataclass(frozen=True, slots=True)
+class Metrics:
+    """A row that memory.metrics returns."""
+
+    name: str
+    labels: dict[str, Any]
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
 class Neighbor:
     """An entity near another one: depth steps away, reached from via_entity_id by the relation that
     fact_id states; edges is the number of edges that lead to it from the previous depth.
