@@ -146,7 +146,7 @@ class Client:
         copy._background = self._background
         return copy
 
-    def pool_numbers(self) -> dict[str, int]:
+    def _pool_numbers(self) -> dict[str, int]:
         """Return how many connections there are (size, idle) and how many calls wait for one."""
         return self._database.pool_numbers()
 

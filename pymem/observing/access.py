@@ -22,7 +22,7 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 
 
 class AccessLog:
-    """Logs and counts requests, and gives each an id, which the answer repeats.
+    """Counts requests; logs them if that is on, each with an id, which the answer repeats.
 
     A line names the method, the route (never the path that a client made up), the status, the
     milliseconds, the id and the first digits of the token's id, by which ``pymem token list`` finds
@@ -46,12 +46,14 @@ class AccessLog:
         begun = time.monotonic()
         request_id = _request_id(scope)
         status = 500
+        is_logged = logger.isEnabledFor(logging.INFO)
 
         async def send_noting(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message.get("headers", ()), (REQUEST_ID, request_id)]
+                if is_logged:
+                    message["headers"] = [*message.get("headers", ()), (REQUEST_ID, request_id)]
             await send(message)
 
         route = self._route_of(scope["path"])
@@ -60,7 +62,7 @@ class AccessLog:
             await self._app(scope, receive, send_noting)
         finally:
             HTTP_REQUESTS.count(route, f"{status // 100}xx")
-            if logger.isEnabledFor(logging.INFO):
+            if is_logged:
                 fields = {
                     "method": method,
                     "route": route,

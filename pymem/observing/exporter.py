@@ -119,7 +119,7 @@ class Collector:
         return render([*PROCESS, *self._own(), *self._of_database()])
 
     def _own(self) -> Iterator[Metric]:
-        numbers = {role: memory.pool_numbers() for role, memory in self._pools.items()}
+        numbers = {role: memory._pool_numbers() for role, memory in self._pools.items()}
         for name, key, meaning in (
             ("pymem_pool_size", "size", "Connections to the database, by role."),
             ("pymem_pool_idle", "idle", "Connections that nobody uses."),
