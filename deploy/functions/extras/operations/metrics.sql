@@ -121,7 +121,7 @@ create or replace function memory.metrics(
 as $$
 declare
   v_before text := current_setting('memory.tenant_id', true);
-  v_found jsonb := '[]';
+  v_found jsonb := jsonb_build_array();
   v_tenant_id text;
 begin
   perform memory.check_time('as_of', as_of);
