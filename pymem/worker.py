@@ -12,6 +12,7 @@ from pymem.embedding import EmbeddingEngine
 from pymem.embedding.embedder import RETRY_SECONDS
 from pymem.errors import EmbeddingError, UnavailableError
 from pymem.memory import Memory
+from pymem.observing.spans import seen_embedding
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +56,8 @@ class EmbeddingWorker:
         if not claimed:
             return 0
         texts = [memory.content for memory in claimed]
-        vectors = await self._embedding(lambda: self._engine.embed_batch(texts))
+        with seen_embedding(self._engine.model):
+            vectors = await self._embedding(lambda: self._engine.embed_batch(texts))
         stored = await self._memory.set_embeddings(
             [(memory.memory_type, memory.memory_id) for memory in claimed],
             vectors,

@@ -23,6 +23,7 @@ from pymem.cli.llm_options import choose_llm, llm_options
 from pymem.cli.maintaining import all_tenants_option
 from pymem.memory import Memory
 from pymem.models import ConsolidationRun, to_json
+from pymem.observing.spans import export_spans
 
 if TYPE_CHECKING:
     from pymem.runner import Done
@@ -65,6 +66,7 @@ def run_all(
     listener = metrics_listener(metrics_port, metrics_host)
     backend = choose_llm(context, **llm)
     engine = None if no_embed else options.engine()
+    export_spans("pymem-run")
     # The runner says it once.
     logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
 

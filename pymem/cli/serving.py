@@ -27,6 +27,7 @@ from pymem.embedded import LOGIN_ROLES, TENANT, start_memory
 from pymem.errors import InvalidArgumentError
 from pymem.memory import Memory
 from pymem.models import Finding
+from pymem.observing.spans import export_spans
 
 
 @command()
@@ -224,6 +225,7 @@ def mcp(
     selected = select_tools(tools)
     butler = options.butler if butler is None else butler
     engine = options.engine()
+    export_spans("pymem-mcp")
     if transport == "http":
         from pymem.mcp_server.http import Listener, serve_http
 

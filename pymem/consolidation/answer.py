@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pymem.errors import LLMError
+from pymem.observing.spans import seen_chat
 from pymem.sanitize import clean_text
 
 logger = logging.getLogger(__name__)
@@ -54,6 +55,18 @@ async def ask(llm: LLM, prompt: str, trigger_source: str) -> Answer:
         LLMUnreachableError: It was never asked.
         LLMError: It raised anything else, or answered nothing.
     """
+    model = getattr(llm, "model", None)
+    with seen_chat(model if isinstance(model, str) else None) as seen:
+        answer = await _ask(llm, prompt, trigger_source)
+        seen.set(
+            gen_ai__response__model=answer.model,
+            gen_ai__usage__input_tokens=answer.prompt_tokens,
+            gen_ai__usage__output_tokens=answer.answer_tokens,
+        )
+        return answer
+
+
+async def _ask(llm: LLM, prompt: str, trigger_source: str) -> Answer:
     try:
         reply: Any = await llm(prompt, trigger_source)
     except LLMError:

@@ -14,6 +14,7 @@ from pymem.database import Database, Request
 from pymem.embedding import EmbeddingEngine
 from pymem.errors import NotFoundError
 from pymem.memory.background import Background
+from pymem.observing.spans import seen_call
 
 if TYPE_CHECKING:
     from pymem.consolidation.llm import LLM
@@ -158,12 +159,16 @@ class Client:
 
     async def _value(self, function: str, /, **arguments: Any) -> Any:
         return await self._called(
-            lambda given: self._database.value(self._request, function, **given), arguments
+            function,
+            lambda given: self._database.value(self._request, function, **given),
+            arguments,
         )
 
     async def _rows(self, row: type[Row], function: str, /, **arguments: Any) -> list[Row]:
         return await self._called(
-            lambda given: self._database.rows(self._request, row, function, **given), arguments
+            function,
+            lambda given: self._database.rows(self._request, row, function, **given),
+            arguments,
         )
 
     async def _row(self, row: type[Row], function: str, /, **arguments: Any) -> Row:
@@ -175,6 +180,17 @@ class Client:
         return found[0] if found else None
 
     async def _called(
+        self,
+        function: str,
+        call: Callable[[dict[str, Any]], Awaitable[Result]],
+        arguments: dict[str, Any],
+    ) -> Result:
+        with seen_call(function, arguments) as seen:
+            result = await self._with_ids(call, arguments)
+            seen.answer(result)
+            return result
+
+    async def _with_ids(
         self, call: Callable[[dict[str, Any]], Awaitable[Result]], arguments: dict[str, Any]
     ) -> Result:
         """Make a call; ids such as mem-2026-03-01-001 stand for uuids, datetime.max for never."""

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from pymem.errors import ConflictError, EmbeddingError, InvalidArgumentError, PymemError
 from pymem.memory.base import Client
 from pymem.models import EmbeddingVersion, MemoryType
+from pymem.observing.spans import seen_embedding
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +75,9 @@ class Vectors(Client):
     async def _embed(self, text: str, *, is_query: bool = False) -> Embedding | None:
         """Return the vector of a text, or None where the engine fails or is late."""
         assert self._engine is not None  # noqa: S101 - there is no version without an engine
-        return self._unless_off(await self._engine.embedder.embed(text, is_query=is_query))
+        with seen_embedding(self._engine.model):
+            vector = await self._engine.embedder.embed(text, is_query=is_query)
+        return self._unless_off(vector)
 
     def _unless_off(self, answer: Answer | None) -> Answer | None:
         """Return the answer of the engine, and remember why there is none."""

@@ -23,6 +23,7 @@ from pymem.mcp_server.auth import MemoryTokenVerifier, OneTokenBackend
 from pymem.mcp_server.limits import BodyInTime
 from pymem.mcp_server.protocol import Access, run_tool
 from pymem.models import TokenHolder
+from pymem.observing.spans import caused_by
 from pymem.rest import problems
 from pymem.rest.openapi import describe
 from pymem.rest.problems import PREFIX, problem, problem_of
@@ -73,12 +74,13 @@ def rest_app(
         key = _idempotency_key(request)
         if isinstance(key, Response):
             return key
-        answer, failed = await run_tool(
-            access_of(request.user.access_token.holder),
-            request.path_params["name"],
-            arguments,
-            idempotency_key=key,
-        )
+        with caused_by(request.headers):
+            answer, failed = await run_tool(
+                access_of(request.user.access_token.holder),
+                request.path_params["name"],
+                arguments,
+                idempotency_key=key,
+            )
         return problem_of(answer) if failed else JSONResponse(answer, headers=_NO_STORE)
 
     def held(endpoint: ASGIApp) -> ASGIApp:
