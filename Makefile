@@ -17,6 +17,7 @@ test: .build/environment ## all tests: pgTAP and pytest
 	scripts/system-packages
 	scripts/distribution-server
 	scripts/poolers
+	scripts/node-packages
 	$(python) -m pytest $(TESTS)
 
 lint: .build/environment ## ruff, mypy, sqlfluff, and whether generated files are up to date

@@ -15,7 +15,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PAGES = ("docs/sql.md", "docs/configuration.md")
-TOOLS = "docs/tools.md"
+# Files that modules print, from the declarations of the tools.
+MADE = {
+    "docs/tools.md": "pymem.tools.document",
+    "clients/typescript/src/schema.ts": "generator.typescript",
+}
 
 # The package as it imports itself may need what is yet to be generated.
 package = types.ModuleType("pymem")
@@ -47,7 +51,8 @@ def main() -> int:
     stale += [path for path, text in files.items() if _renew(path, text, check=check)]
     if not (stale and check):
         # The declarations of the tools use the client.
-        stale += [TOOLS] if _renew(TOOLS, _tools(), check=check) else []
+        for path, module in MADE.items():
+            stale += [path] if _renew(path, _output(module), check=check) else []
     for path in stale:
         print(path if check else f"wrote {path}", file=sys.stderr)
     if stale and check:
@@ -73,9 +78,9 @@ def _renew(path: str, text: str, *, check: bool) -> bool:
     return True
 
 
-def _tools() -> str:
+def _output(module: str) -> str:
     return subprocess.run(
-        [sys.executable, "-m", "pymem.tools.document"],
+        [sys.executable, "-m", module],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
