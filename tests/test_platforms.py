@@ -16,7 +16,9 @@ from pymem.errors import UnavailableError
 for module in pkgutil.walk_packages(pymem.__path__, "pymem."):
     # A script that only the leader of a process group runs, and the SDK, which asks for the name
     # of the platform.
-    if module.name.startswith(("pymem.consolidation.keeper", "pymem.mcp_server")):
+    if module.name.startswith(
+        ("pymem.consolidation.keeper", "pymem.mcp_server", "pymem.rest.routes")
+    ):
         continue
     if not module.name.endswith(("__main__", "_backend")):
         importlib.import_module(module.name)

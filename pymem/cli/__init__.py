@@ -13,7 +13,14 @@ if TYPE_CHECKING:
 
 __all__ = ["main", "start"]
 
-OPTIONS_WITH_VALUES = ("--database-url", "--data", "--tenant", "--actor", "--butler")
+OPTIONS_WITH_VALUES = (
+    "--database-url",
+    "--data",
+    "--tenant",
+    "--actor",
+    "--butler",
+    "--log-format",
+)
 """Those of the main command, which may precede the name of another one."""
 
 
