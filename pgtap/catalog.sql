@@ -331,8 +331,8 @@ select results_eq(
      where f.proowner = 'memory_search'::regrole order by 1 $$,
   $$ values
      ('memory.approximate_neighbors(text,vector,text,integer,double precision,timestamp with time zone)'),
-     ('memory.bm25_matches(memory.corpus_size[],memory.keyword_query,memory.settings,text,'
-      || 'double precision,timestamp with time zone)'),
+     ('memory.bm25_matches(memory.corpus_size[],memory.keyword_query,text[],memory.word_match[],'
+      || 'memory.settings,text,double precision,timestamp with time zone)'),
      ('memory.boost_episodes(memory.fused_candidate[],memory.settings)'),
      ('memory.count_vectors(text)'),
      ('memory.exact_neighbors(text,vector,text,integer,double precision,timestamp with time zone)'),
@@ -344,7 +344,7 @@ select results_eq(
      ('memory.find_memories(text[],text,text,vector,text,integer,double precision,double precision,text,'
       || 'boolean,boolean,memory.settings,timestamp with time zone)'),
      ('memory.find_names(text,text,text,boolean,integer)'),
-     ('memory.frequent_words(memory.corpus_size,tsquery[],text)'),
+     ('memory.frequent_words(memory.corpus_size,tsquery[],boolean,text)'),
      ('memory.fuse_lists(text[],text,memory.keyword_query,vector,text,integer,double precision,integer,'
       || 'memory.settings,timestamp with time zone)'),
      ('memory.judge_candidates(memory.fused_candidate[],text,tstzmultirange,boolean,double precision,'
@@ -359,8 +359,7 @@ select results_eq(
      ('memory.meet_condition(memory.query_condition,text[],text,boolean,memory.settings,'
       || 'timestamp with time zone)'),
      ('memory.near_among(text[],uuid[],vector,memory.settings,timestamp with time zone)'),
-     ('memory.near_by_index(text[],vector,memory.word_match[],text,integer,double precision,integer,'
-      || 'timestamp with time zone)'),
+     ('memory.near_by_index(text[],vector,memory.word_match[],memory.word_match[])'),
      ('memory.nearest_neighbors(text,vector,text,integer,double precision,integer,'
       || 'timestamp with time zone)'),
      ('memory.read_query(text,text,memory.settings)'),

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(9);
+select plan(13);
 
 select memory_test.as_tenant('many');
 -- Ids are random: half of the notes say it's a river, one of a hundred a ferry, three an otter.
@@ -35,23 +35,23 @@ cross join lateral memory.search(
 select results_eq(
   $$ select s.position, s.share between 0.4 and 0.6
      from unnest(memory.frequent_words(
-       (memory.corpus_sizes('{rule}'))[1], '{river,ferry,otter}'::tsquery[], 'many'
+       (memory.corpus_sizes('{rule}'))[1], '{river,ferry,otter}'::tsquery[], true, 'many'
      )) with ordinality as s (share, position) $$,
   $$ values (1::bigint, true), (2, null), (3, null) $$,
   'only words that are not looked up have a share, which a sample estimates'
 );
 select is(
   cardinality(array_positions(
-    memory.frequent_words((memory.corpus_sizes('{rule}'))[1], '{river,brook}'::tsquery[], 'many'), null
+    memory.frequent_words((memory.corpus_sizes('{rule}'))[1], '{river,brook}'::tsquery[], true, 'many'), null
   )),
   1, 'of two frequent words one is looked up'
 );
 select is(
-  memory.frequent_words((memory.corpus_sizes('{rule}'))[1], '{ferry,otter}'::tsquery[], 'many'),
+  memory.frequent_words((memory.corpus_sizes('{rule}'))[1], '{ferry,otter}'::tsquery[], true, 'many'),
   null, 'all words are looked up if few memories contain them'
 );
 select is(
-  memory.frequent_words((memory.corpus_sizes('{rule}'))[1], '{river}'::tsquery[], 'many'),
+  memory.frequent_words((memory.corpus_sizes('{rule}'))[1], '{river}'::tsquery[], true, 'many'),
   null, 'a single word is looked up, however frequent it is'
 );
 
@@ -85,6 +85,49 @@ select is(
   cardinality(memory_test.found('otter river', 100)), 100,
   'up to exact_scan_limit, memories with only a frequent word are found, too'
 );
+
+-- With an approximate index and the vector of a query, meaning leads to memories.
+-- About 27 notes have each of 299 vectors, the nearest of which is that of the query; half of them say
+-- it's a river.
+insert into memory.embedding_versions (tenant_id, id, model, version, status)
+values ('many', '00000000-0000-0000-0000-0000000000f1', 'model', '1', 'active');
+update memory.rules
+set
+  embedding = memory_test.near((1 + substr(content, strpos(content, 'number') + 6)::integer % 299) / 299.0),
+  embedding_version_id = '00000000-0000-0000-0000-0000000000f1'
+where tenant_id = 'many';
+select memory.rebuild_vector_indexes('hnsw') \g /dev/null
+select memory.configure('{"exact_scan_limit": 100}') \g /dev/null
+select is(
+  cardinality(array_positions(
+    memory.frequent_words(
+      (memory.corpus_sizes('{rule}'))[1], '{river,ferry}'::tsquery[], false, 'many'
+    ), null
+  )),
+  1, 'a word that few memories contain is looked up, whatever else leads to memories'
+);
+select is(
+  cardinality(array_positions(
+    memory.frequent_words((memory.corpus_sizes('{rule}'))[1], '{river}'::tsquery[], false, 'many'), null
+  )),
+  0, 'no word has to be looked up where something else leads to memories'
+);
+create temporary table led as
+select row_number() over () as place, m.content, m.similarity, m.keyword_score
+from memory.search(
+  'river', embedding => memory_test.axis(1), min_relevance => 0, as_of => '2026-01-05Z'
+) as m;
+select is(
+  array_agg(l.similarity), array_fill(1.0::float8, array[10]),
+  'a frequent word leads to no memory that an approximate index does not find'
+)
+from led as l;
+select is(
+  array_agg(l.content like 'river%' and l.keyword_score > 0), '{t,t,t}',
+  'a frequent word counts in the memories that an approximate index finds'
+)
+from led as l
+where l.place <= 3;
 
 select * from finish();
 rollback;

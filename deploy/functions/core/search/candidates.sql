@@ -211,12 +211,8 @@ comment on function memory.fuse_lists(
 create or replace function memory.near_by_index(
   memory_types text[],
   embedding vector,
-  matching memory.word_match[],
-  scope text,
-  depth integer,
-  min_confidence float8,
-  exact_scan_limit integer,
-  as_of timestamptz
+  near memory.word_match[],
+  matching memory.word_match[]
 )
   returns table (
     memory_type text,
@@ -235,26 +231,23 @@ declare
   v_tenant_id text := memory.current_tenant();
 begin
   return query
-  select t.type, n.id, n.created_at, n.weight
-  from unnest(memory_types) as t (type)
-  cross join lateral memory.nearest_neighbors(
-    t.type, near_by_index.embedding, near_by_index.scope, depth, near_by_index.min_confidence,
-    exact_scan_limit, as_of
-  ) as n
-  union
+  select n.memory_type, n.id, n.created_at, n.weight
+  from unnest(near) as n
+  union all
   select w.memory_type, w.id, w.created_at, 1 - (m.embedding <=> near_by_index.embedding)
   from unnest(matching) as w
   join memory.searchable_memories as m
     on m.tenant_id = v_tenant_id and m.memory_type = w.memory_type and m.id = w.id
-  where w.memory_type = any (memory_types);
+  where w.memory_type = any (memory_types)
+    and not exists (select from unnest(near) as n where n.id = w.id);
 end;
 $$;
 
 comment on function memory.near_by_index(
-  text[], vector, memory.word_match[], text, integer, float8, integer, timestamptz
+  text[], vector, memory.word_match[], memory.word_match[]
 ) is
-'The similarities of the memories that an approximate index finds, up to depth per type, and of '
-'the memories that match by words; NULL for a word match without a vector.';
+'The memories that an approximate index has found (near, weighed by similarity) and the ones of '
+'these types that match by words, with their similarities; NULL for a word match without a vector.';
 
 create or replace function memory.boost_episodes(
   candidates memory.fused_candidate[],
@@ -355,6 +348,7 @@ declare
   v_episode_meaning_weight float8 := settings.episode_meaning_weight;
   v_episode_words_weight float8 := settings.episode_words_weight;
   v_approximate text[] := array[]::text[];
+  v_near memory.word_match[] := array[]::memory.word_match[]; -- of these
   v_floor float8;
   v_ceiling float8;
   v_pool integer := depth;
@@ -374,6 +368,16 @@ begin
       where memory.vector_index(t.type) is not null
         and memory.use_approximate_index(t.type, settings.exact_scan_limit)
     );
+    if v_approximate <> '{}' then
+      v_near := array(
+        select row(t.type, n.id, n.created_at, n.weight, null)::memory.word_match
+        from unnest(v_approximate) as t (type)
+        cross join lateral memory.nearest_neighbors(
+          t.type, weigh_memories.embedding, weigh_memories.scope, v_pool,
+          weigh_memories.min_confidence, settings.exact_scan_limit, as_of
+        ) as n
+      );
+    end if;
   end if;
 
   -- The most relevant by meaning and words, with extra episodes for the boosts to choose from.
@@ -381,7 +385,8 @@ begin
     with matching as materialized (
       select b.*
       from memory.bm25_matches(
-        corpus, words, settings, weigh_memories.scope, weigh_memories.min_confidence, as_of
+        corpus, words, v_approximate, v_near, settings, weigh_memories.scope,
+        weigh_memories.min_confidence, as_of
       ) as b
       where words.any_terms is not null
     ),
@@ -406,15 +411,13 @@ begin
       union all
       select i.*
       from memory.near_by_index(
-        v_approximate, weigh_memories.embedding,
+        v_approximate, weigh_memories.embedding, v_near,
         array(
           select b::memory.word_match
           from matching as b
           order by b.weight desc, b.created_at desc, b.id
           limit v_pool
-        ),
-        weigh_memories.scope, v_pool, weigh_memories.min_confidence, settings.exact_scan_limit,
-        as_of
+        )
       ) as i
       where v_approximate <> '{}'
       offset 0 -- computes each similarity only once

@@ -77,6 +77,7 @@ set local role memory_search;
 create or replace function memory.frequent_words(
   corpus memory.corpus_size,
   terms tsquery[],
+  keeps_rarest boolean,
   tenant_id text
 )
   returns float8[]
@@ -120,7 +121,9 @@ begin
       select
         w.*,
         corpus.documents * sum(w.share) over (order by w.share, w.position) > 3000
-        and row_number() over (order by w.share, w.position) > 1 as is_frequent
+        and (
+          not keeps_rarest or row_number() over (order by w.share, w.position) > 1
+        ) as is_frequent
       from words as w
     ) as w
     having bool_or(w.is_frequent)
@@ -128,15 +131,17 @@ begin
 end;
 $$;
 
-comment on function memory.frequent_words(memory.corpus_size, tsquery[], text) is
+comment on function memory.frequent_words(memory.corpus_size, tsquery[], boolean, text) is
 'The words of a query that are too frequent among the memories of a type to look up all that '
 'contain them: at the place of each, the share of the memories that contain it, 0..1, estimated '
-'from about 256 of them, always the same ones; NULL for the others: the rarest one, and as many of '
-'the next as about 3000 memories contain. NULL if all can be looked up.';
+'from about 256 of them, always the same ones; NULL for the others: as many of the rarest as about '
+'3000 memories contain, and with keeps_rarest at least one. NULL if all can be looked up.';
 
 create or replace function memory.bm25_matches(
   corpus memory.corpus_size[],
   words memory.keyword_query,
+  near_types text[],
+  near memory.word_match[],
   settings memory.settings,
   scope text,
   min_confidence float8,
@@ -175,12 +180,16 @@ declare
   v_frequent float8[];
   v_extra float8[] := array_fill(0.0::float8, array[cardinality(corpus)]);
   v_keys bigint[] := words.any_terms;
+  v_near_types text[] := array[]::text[]; -- those of which no word leads to a memory
   v_first integer[] := array_fill(1, array[cardinality(corpus)]);
   v_last integer[] := array_fill(v_words, array[cardinality(corpus)]);
 begin
   for v_type in 1 .. cardinality(corpus) loop
-    continue when v_words < 2 or corpus[v_type].documents <= settings.exact_scan_limit;
-    v_frequent := memory.frequent_words(corpus[v_type], v_terms, v_tenant_id);
+    continue when corpus[v_type].documents <= settings.exact_scan_limit
+      or v_words < 2 and corpus[v_type].memory_type <> all (near_types);
+    v_frequent := memory.frequent_words(
+      corpus[v_type], v_terms, corpus[v_type].memory_type <> all (near_types), v_tenant_id
+    );
     continue when v_frequent is null;
     v_shares[(v_type - 1) * v_words + 1 : v_type * v_words] := v_frequent;
     v_first[v_type] := cardinality(v_keys) + 1;
@@ -190,6 +199,9 @@ begin
       where k.share is null
     );
     v_last[v_type] := cardinality(v_keys);
+    if v_last[v_type] < v_first[v_type] then
+      v_near_types := v_near_types || corpus[v_type].memory_type;
+    end if;
     v_extra[v_type] := (
       select sum(
         memory.inverse_document_frequency(
@@ -226,6 +238,19 @@ begin
         v_first[array_position(v_memory_types, m.memory_type)]
         : v_last[array_position(v_memory_types, m.memory_type)]
       ]
+    union all
+    select
+      array_position(v_memory_types, n.memory_type), n.id, m.created_at, m.search_vector,
+      v_condition is null or m.search_vector @@ v_condition
+    from unnest(near) as n
+    cross join lateral (
+      select s.created_at, s.search_vector
+      from memory.searchable_memories as s
+      where s.tenant_id = v_tenant_id and s.memory_type = n.memory_type and s.id = n.id
+        and s.is_live
+      offset 0 -- keeps this a look-up of one memory
+    ) as m
+    where n.memory_type = any (v_near_types)
     offset 0 -- computes is_eligible only once per memory
   ),
   occurrences as (
@@ -287,7 +312,8 @@ end;
 $$;
 
 comment on function memory.bm25_matches(
-  memory.corpus_size[], memory.keyword_query, memory.settings, text, float8, timestamptz
+  memory.corpus_size[], memory.keyword_query, text[], memory.word_match[], memory.settings, text,
+  float8, timestamptz
 ) is
 'The live memories of the given types that contain lexemes of a query, unordered, with their BM25 '
 'score (Robertson and Zaragoza, 2009): for each lexeme inverse_document_frequency, counted over '
@@ -295,7 +321,9 @@ comment on function memory.bm25_matches(
 'possible score, each lexeme at k1 + 1. If all words are required, only memories that contain all '
 'of them. Of a type with more than exact_scan_limit memories, those that contain only frequent '
 'words of the query (memory.frequent_words) are left out: these words count, but do not lead to a '
-'memory.';
+'memory. Of near_types, near has the memories that are candidates whatever they contain (live '
+'ones, already in scope). If all words of the query are frequent in such a type, only these are '
+'weighed; in any other type, the rarest word always leads to memories.';
 
 -- begin atomic instead of SET search_path, so that the planner inlines the function.
 -- noqa: disable=RF01,RF03,AM03,ST06

@@ -140,8 +140,10 @@ create or replace function memory.approximate_neighbors(
   rows 50 -- the default estimate of 1000 rows leads to worse joins
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
-  set plan_cache_mode = force_custom_plan -- an index is used only if the type is a constant
+  set plan_cache_mode = force_generic_plan -- planning costs more than it saves
   set enable_sort = off -- forces the index: the caller knows that it pays off
+  set enable_seqscan = off
+  set enable_bitmapscan = off
   set jit = off
 as $$
 declare
@@ -172,46 +174,86 @@ begin
   where c.oid = memory.vector_index(memory_type) and o.option_name = 'lists';
   perform set_config('ivfflat.probes', greatest(v_probes::integer, v_lists / 5, 20)::text, true);
 
-  if memory_type = 'entry' then
-    -- The same, in a statement that takes less time to plan.
+  -- A statement for each type, because only for a constant type a generic plan uses its index.
+  if memory_type = 'fact' then
+    return query
+    with nearest as materialized (
+      select f.id, 1 - (f.embedding <=> approximate_neighbors.embedding) as weight, f.created_at
+      from memory.facts as f
+      where f.validity = 'active'
+        and f.tenant_id = v_tenant_id
+        and f.embedding is not null
+        and memory.is_in_scope('fact', f.scope, approximate_neighbors.scope)
+        and (
+          approximate_neighbors.min_confidence = 0
+          or memory.effective_confidence(f.confidence, f.decay_rate, f.last_confirmed_at, as_of)
+            >= approximate_neighbors.min_confidence
+        )
+      order by f.embedding <=> approximate_neighbors.embedding
+      limit depth
+    )
+    select n.id, n.weight, n.created_at
+    from nearest as n
+    order by n.weight desc, n.created_at desc, n.id;
+  elsif memory_type = 'rule' then
+    return query
+    with nearest as materialized (
+      select r.id, 1 - (r.embedding <=> approximate_neighbors.embedding) as weight, r.created_at
+      from memory.rules as r
+      where r.lifecycle_state <> 'retracted'
+        and r.tenant_id = v_tenant_id
+        and r.embedding is not null
+        and memory.is_in_scope('rule', r.scope, approximate_neighbors.scope)
+        and (
+          approximate_neighbors.min_confidence = 0
+          or memory.effective_confidence(r.confidence, r.decay_rate, r.last_confirmed_at, as_of)
+            >= approximate_neighbors.min_confidence
+        )
+      order by r.embedding <=> approximate_neighbors.embedding
+      limit depth
+    )
+    select n.id, n.weight, n.created_at
+    from nearest as n
+    order by n.weight desc, n.created_at desc, n.id;
+  elsif memory_type = 'episode' then
     return query
     with nearest as materialized (
       select e.id, 1 - (e.embedding <=> approximate_neighbors.embedding) as weight, e.created_at
-      from memory.entries as e
-      where e.lifecycle_state = 'active'
-        and e.tenant_id = v_tenant_id
+      from memory.episodes as e
+      where e.tenant_id = v_tenant_id
         and e.embedding is not null
         and (e.expires_at is null or e.expires_at > as_of)
-        and memory.is_in_scope('entry', e.scope, approximate_neighbors.scope)
-        and e.confidence >= approximate_neighbors.min_confidence
+        and memory.is_in_scope('episode', e.butler, approximate_neighbors.scope)
       order by e.embedding <=> approximate_neighbors.embedding
       limit depth
     )
     select n.id, n.weight, n.created_at
     from nearest as n
     order by n.weight desc, n.created_at desc, n.id;
-  else
+  elsif memory_type = 'entry' then
     return query
     with nearest as materialized (
-      select m.id, 1 - (m.embedding <=> approximate_neighbors.embedding) as weight, m.created_at
-      from memory.searchable_memories as m
-      where m.is_live
-        and m.tenant_id = v_tenant_id
-        and m.memory_type = approximate_neighbors.memory_type
-        and m.embedding is not null
-        and (m.expires_at is null or m.expires_at > as_of)
-        and memory.is_in_scope(m.memory_type, m.scope, approximate_neighbors.scope)
-        and (
-          approximate_neighbors.min_confidence = 0
-          or memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of)
-            >= approximate_neighbors.min_confidence
-        )
-      order by m.embedding <=> approximate_neighbors.embedding
+      select n.id, 1 - (n.embedding <=> approximate_neighbors.embedding) as weight, n.created_at
+      from memory.entries as n
+      where n.lifecycle_state = 'active'
+        and n.tenant_id = v_tenant_id
+        and n.embedding is not null
+        and (n.expires_at is null or n.expires_at > as_of)
+        and memory.is_in_scope('entry', n.scope, approximate_neighbors.scope)
+        and n.confidence >= approximate_neighbors.min_confidence
+      order by n.embedding <=> approximate_neighbors.embedding
       limit depth
     )
-    select n.id, n.weight, n.created_at
-    from nearest as n
-    order by n.weight desc, n.created_at desc, n.id;
+    select m.id, m.weight, m.created_at
+    from nearest as m
+    order by m.weight desc, m.created_at desc, m.id;
+  else
+    -- Any other type, until it is worth a branch of its own.
+    return query
+    select n.*
+    from memory.exact_neighbors(
+      memory_type, embedding, scope, depth, min_confidence, as_of
+    ) as n;
   end if;
 
   if v_iterative_scan is not null then

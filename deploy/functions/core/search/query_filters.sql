@@ -260,9 +260,16 @@ declare
   v_scopes text[] := condition.scopes;
   v_excluded_scopes text[] := condition.excluded_scopes;
   v_confidence nummultirange := condition.confidence;
-  -- What the index of types and confidence needs; the cast to numeric rounds a little.
-  v_least float8 := lower(condition.confidence)::float8 - 1e-9;
-  v_most float8 := upper(condition.confidence)::float8 + 1e-9;
+  -- What the index of types and confidence needs, unless there is one that leads to fewer memories;
+  -- the cast to numeric rounds a little.
+  v_by_confidence boolean :=
+    num_nonnulls(condition.ids, condition.tags, condition.any_tags, condition.phrases) = 0;
+  v_least float8 := case
+    when v_by_confidence then lower(condition.confidence)::float8 - 1e-9
+  end;
+  v_most float8 := case
+    when v_by_confidence then upper(condition.confidence)::float8 + 1e-9
+  end;
   v_importance nummultirange := condition.importance;
   v_created_at tstzmultirange := condition.created_at;
   v_created_from timestamptz := lower(condition.created_at);

@@ -114,6 +114,13 @@ declare
   v_episode_meaning_weight float8 := settings.episode_meaning_weight;
   v_episode_words_weight float8 := settings.episode_words_weight;
   v_near memory.word_match[] := array[]::memory.word_match[];
+  -- What is wanted is looked up one by one, unless it is too much.
+  v_looked_up text[] := case when cardinality(ids) <= 3000 then v_types else '{}' end;
+  v_wanted memory.word_match[] := array(
+    select row(w.memory_type, w.id, null, null, null)::memory.word_match
+    from unnest(memory_types, ids) as w (memory_type, id)
+    where v_looked_up <> '{}'
+  );
   v_floor float8;
   v_ceiling float8;
 begin
@@ -130,7 +137,9 @@ begin
     ),
     matching as materialized (
       select b.memory_type, b.id, b.created_at, b.weight, b.share
-      from memory.bm25_matches(corpus, words, settings, null, 0, as_of) as b
+      from memory.bm25_matches(
+        corpus, words, v_looked_up, v_wanted, settings, null, 0, as_of
+      ) as b
       where words.any_terms is not null and b.id in (select w.id from wanted as w)
       union all
       -- The corpus holds only live memories: in others, all words of the query weigh the same.
