@@ -6,7 +6,7 @@ select
   'memory.recency_of(timestamp with time zone,timestamp with time zone,memory.settings,timestamp with time zone)'::regprocedure,
   'memory.read_query(text,text,memory.settings)'::regprocedure,
   'memory.fuse_lists(text[],text,memory.keyword_query,public.vector,text,integer,double precision,integer,memory.settings,timestamp with time zone)'::regprocedure,
-  'memory.near_by_index(text[],public.vector,memory.word_match[],text,integer,double precision,integer,timestamp with time zone)'::regprocedure,
+  'memory.near_by_index(text[],public.vector,memory.word_match[],memory.word_match[])'::regprocedure,
   'memory.boost_episodes(memory.fused_candidate[],memory.settings)'::regprocedure,
   'memory.weigh_memories(text[],memory.keyword_query,public.vector,text,integer,double precision,memory.corpus_size[],memory.settings,timestamp with time zone)'::regprocedure,
   'memory.judge_candidates(memory.fused_candidate[],text,tstzmultirange,boolean,double precision,double precision,memory.settings)'::regprocedure,
