@@ -4,6 +4,9 @@ python := .venv/bin/python
 # The embedded server of the targets below, apart from that of the user.
 export PYMEM_DATA ?= $(if $(filter 0,$(shell id -u)),/var/lib/pymem-checkout,$(CURDIR)/.build/server)
 
+# Processes that run tests, each with a server of its own; one where all share a named server.
+WORKERS ?= $(if $(PYMEM_TEST_DATABASE_URL)$(PYMEM_TEST_SERVER),0,2)
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint sql generate docs graph psql bench plots rework clean
 
@@ -18,7 +21,7 @@ test: .build/environment ## all tests: pgTAP and pytest
 	scripts/distribution-server
 	scripts/poolers
 	scripts/node-packages
-	$(python) -m pytest $(TESTS)
+	$(python) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(TESTS)
 
 lint: .build/environment ## ruff, mypy, sqlfluff, and whether generated files are up to date
 	$(python) -m ruff check
