@@ -8,6 +8,9 @@ do $$
 declare
   v_role text;
   v_comment text;
+  v_is_old boolean := current_setting('server_version_num')::integer < 160000;
+  v_set text := case when v_is_old then 'member' else 'set' end;
+  v_options text := case when v_is_old then '' else ' with inherit true, set true' end;
 begin
   for v_role, v_comment in
     values
@@ -29,10 +32,12 @@ begin
   end loop;
 
   -- A deployer that is not a superuser (managed services) needs membership to create objects as
-  -- these roles.
+  -- these roles. Since PostgreSQL 16 who has made a role may grant it, but is not yet a member, and a
+  -- member need not inherit its rights or act as it.
   foreach v_role in array array['memory_owner', 'memory_search', 'memory_gateway'] loop
-    continue when pg_catalog.pg_has_role(current_user, v_role, 'usage');
-    execute format('grant %I to %I', v_role, current_user);
+    continue when pg_catalog.pg_has_role(current_user, v_role, 'usage')
+      and pg_catalog.pg_has_role(current_user, v_role, v_set);
+    execute format('grant %I to %I%s', v_role, current_user, v_options);
   end loop;
 end;
 $$;

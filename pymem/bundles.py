@@ -13,11 +13,31 @@ from pathlib import Path
 _HEAD = """\
 -- {what}: changes of sqitch.plan in its order, in one transaction.
 -- Generated; the scripts are under deploy/.
+--
+--   psql -d yourdb -f {file}
+--
+-- First it checks what it needs. Another client than psql runs it without the lines that begin with
+-- a backslash, and what stands between \\if and \\endif.
 
 \\set ON_ERROR_STOP on
+\\set SHOW_CONTEXT never
 
+{preparation}
 begin;
+
+call pg_temp.require_deployment();
 """
+
+_CHANGE = """\
+
+-- {name}
+call pg_temp.run_change($pymem$
+{script}
+$pymem$);
+"""
+
+PREPARATION = "sql/prepare_deployment.sql"
+"""The file that prepares a session for scripts of changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +100,19 @@ def _end(changes: list[Change], tag: str) -> int:
 
 
 def without_transaction(script: str) -> str:
-    """Return a deploy script or a bundle without its transaction and psql meta-commands."""
-    return re.sub(r"^(begin;|commit;|\\set .*)\n", "", script, flags=re.MULTILINE)
+    """Return a deploy script or a bundle without its transaction and what only psql understands."""
+    plain = re.sub(r"^\\if .*?^\\endif\n", "", script, flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"^(begin;|commit;|\\set .*)\n", "", plain, flags=re.MULTILINE)
+
+
+def preparation_of(bundle: str) -> str:
+    """Return the part of a bundle that prepares the session, before the transaction."""
+    return without_transaction(bundle[: bundle.index("\nbegin;\n")])
+
+
+def changes_of(bundle: str) -> str:
+    """Return the part of a bundle that its release fixes: the changes."""
+    return bundle[bundle.index("\nbegin;\n") :]
 
 
 def write_bundles(root: Path, version: str) -> dict[str, str]:
@@ -99,16 +130,20 @@ def write_bundles(root: Path, version: str) -> dict[str, str]:
     for old, new in zip([None, *releases], releases, strict=False):
         until = new if new in tags else None
         whole, part = slice_plan(changes, until=until), slice_plan(changes, since=old, until=until)
-        bundles[f"pymem--{new[1:]}.sql"] = _bundle(root, f"The schema of pymem {new[1:]}", whole)
+        names = {f"pymem--{new[1:]}.sql": (f"The schema of pymem {new[1:]}", whole)}
         if old is not None:
-            name = f"pymem--{old[1:]}--{new[1:]}.sql"
-            bundles[name] = _bundle(root, f"From pymem {old[1:]} to {new[1:]}", part)
+            what = f"From pymem {old[1:]} to {new[1:]}"
+            names[f"pymem--{old[1:]}--{new[1:]}.sql"] = (what, part)
+        bundles |= {name: _bundle(root, name, *made) for name, made in names.items()}
     return bundles
 
 
-def _bundle(root: Path, what: str, changes: list[Change]) -> str:
-    scripts = [(root / change.script()).read_text(encoding="utf-8") for change in changes]
-    # Each script is a transaction of its own for sqitch; here all of them are one.
-    body = "\n".join(without_transaction(script) for script in scripts)
-    text = f"{_HEAD.format(what=what)}\n{body}\ncommit;\n"
-    return re.sub(r"\n{3,}", "\n\n", text)
+def _bundle(root: Path, name: str, what: str, changes: list[Change]) -> str:
+    preparation = (root / PREPARATION).read_text(encoding="utf-8")
+    parts = [_HEAD.format(what=what, file=name, preparation=preparation)]
+    for change in changes:
+        # Each script is a transaction of its own for sqitch; here all of them are one.
+        script = without_transaction((root / change.script()).read_text(encoding="utf-8"))
+        parts.append(_CHANGE.format(name=change.name, script=script.strip()))
+    parts.append("\ncommit;\n")
+    return re.sub(r"\n{3,}", "\n\n", "".join(parts))

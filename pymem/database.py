@@ -17,10 +17,11 @@ from uuid import UUID
 
 import psycopg
 from pgvector import Vector
-from pgvector.psycopg import register_vector_async
+from pgvector.psycopg.vector import register_vector_info
 from psycopg import sql
 from psycopg.pq import ConnStatus
 from psycopg.rows import AsyncRowFactory, args_row, scalar_row
+from psycopg.types import TypeInfo
 from psycopg.types.json import Jsonb, set_json_loads
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
@@ -351,14 +352,23 @@ def _cancel(loop: asyncio.AbstractEventLoop, task: asyncio.Task[None]) -> None:
         loop.call_soon_threadsafe(task.cancel)
 
 
+# The extension may be in a schema that the login does not search.
+_VECTOR = """
+select t.oid, t.typarray
+from pg_catalog.pg_extension as e
+join pg_catalog.pg_type as t on t.typnamespace = e.extnamespace and t.typname = 'vector'
+where e.extname = 'vector'
+"""
+
+
 async def _configure(connection: psycopg.AsyncConnection[Any]) -> None:
     """Set up a new connection for the type vector and for fast JSON."""
-    try:
-        await register_vector_async(connection)
-    except psycopg.ProgrammingError as error:
+    found = await (await connection.execute(_VECTOR)).fetchone()
+    if found is None:
         raise psycopg.errors.UndefinedObject(
             f"the database {connection.info.dbname} has no memory: the type vector is missing"
-        ) from error
+        )
+    register_vector_info(connection, TypeInfo("vector", *found))
     set_json_loads(_load_json, connection)
 
 

@@ -80,6 +80,12 @@ class PolicyError(PymemError):
     code = "PM008"
 
 
+class PrerequisiteError(PymemError):
+    """The deployment lacks something; the hint says who has to do what (PM009)."""
+
+    code = "PM009"
+
+
 class IntegrityError(PymemError):
     """A database constraint was violated (SQLSTATE class 23); nothing was stored."""
 
@@ -130,6 +136,7 @@ _BY_SQLSTATE: tuple[tuple[str, type[PymemError]], ...] = (
     ("PM006", ImmutableError),
     ("PM007", InvalidQueryError),
     ("PM008", PolicyError),
+    ("PM009", PrerequisiteError),
     ("25006", ReadOnlyError),
     ("28", TenantDeniedError),
     ("42501", TenantDeniedError),

@@ -6,17 +6,18 @@ import hashlib
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import psycopg
 from psycopg import sql
+from psycopg.rows import args_row
 
-from pymem.bundles import without_transaction, write_bundles
+from pymem.bundles import preparation_of, without_transaction, write_bundles
 from pymem.connections import check_connection_string
-from pymem.errors import UnavailableError, translate
+from pymem.errors import PrerequisiteError, PymemError, UnavailableError, translate
 from pymem.version import __version__
 
 # The query of memory.list_definitions, and what decides how PostgreSQL writes definitions.
@@ -29,21 +30,58 @@ _UPGRADE = re.compile(r"pymem--(?P<old>[^-]+)--(?P<new>[^-]+)\.sql")
 
 
 @dataclass(frozen=True, slots=True)
+class Requirement:
+    """Something that a deployment needs and lacks.
+
+    Attributes:
+        severity: ``error``: it would fail; ``warning``: something will not work; ``info``.
+        requirement: What it is about, such as ``create role``.
+        message: What is missing.
+        remedy: A statement, or what to do else.
+        run_by: Who can do that.
+    """
+
+    severity: str
+    requirement: str
+    message: str
+    remedy: str
+    run_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a first deployment calls what differs between databases; later the database tells.
+
+    Attributes:
+        role_prefix: What the names of the roles begin with, such as ``acme_``.
+        extensions_schema: Where to create extensions that are missing.
+    """
+
+    role_prefix: str | None = None
+    extensions_schema: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Deployed:
     """The result of a deployment.
 
     Attributes:
         before: The previous version; None if the schema did not exist.
         after: The version now deployed.
+        warnings: What the deployment could do without.
     """
 
     before: str | None
     after: str
+    warnings: tuple[Requirement, ...] = ()
 
     @property
     def changed(self) -> bool:
         """Whether anything was deployed."""
         return self.before != self.after
+
+
+_USUAL = Names()
 
 
 def bundles() -> dict[str, str]:
@@ -63,6 +101,8 @@ def bundle() -> str:
 
 def upgrade(old: str) -> str:
     """Return the SQL that takes a database from an older version to this one, step by step.
+
+    It has no transaction of its own.
 
     Raises:
         UnavailableError: The version is newer than this one, or too old to be upgraded.
@@ -87,7 +127,7 @@ def upgrade(old: str) -> str:
             )
         version, text = steps[version]
         scripts.append(text)
-    return "begin;\n" + "\n".join(without_transaction(text) for text in scripts) + "\ncommit;\n"
+    return "\n".join(without_transaction(text) for text in scripts)
 
 
 def _numbers(version: str) -> list[int]:
@@ -128,35 +168,119 @@ def definitions_digest(url: str) -> bytes:
     return digest.digest()
 
 
-def deploy(url: str) -> bool:
+def deploy(url: str, names: Names = _USUAL) -> bool:
     """Deploy or upgrade like deploy_schema; return False if nothing had to be done."""
-    return deploy_schema(url).changed
+    return deploy_schema(url, names).changed
 
 
-def deploy_schema(url: str) -> Deployed:
+def deploy_schema(url: str, names: Names = _USUAL) -> Deployed:
     """Deploy or upgrade the schema in a database, in one transaction.
 
     Args:
-        url: Connection string of a superuser, or of a role that may create roles, schemas and the
-            extension vector.
+        url: Connection string of a superuser, or of a role that check_deployment finds fit.
+        names: What is named differently in this database, for the first deployment.
 
     Raises:
+        PrerequisiteError: Something is missing; nothing was changed.
         UnavailableError: The database has a newer version, one without an upgrade script, or one
             deployed by sqitch, which keeps its own record of changes.
     """
     with _deployer(url) as connection:
         there = deployed_version(connection)
-        if there is None:
-            connection.execute(("begin;\n" + without_transaction(bundle()) + "commit;").encode())
-        elif there != __version__:
-            script = upgrade(there)
-            if _belongs_to_sqitch(connection):
-                raise UnavailableError(
-                    f"sqitch deployed version {there} of the schema, pymem is {__version__}",
-                    hint="Upgrade it with sqitch deploy.",
+        if there == __version__:
+            return Deployed(there, __version__)
+        script = _script(connection, there)
+        missing = _check(connection, names)
+        with _explaining_refusals():
+            connection.execute(f"begin;\n{script}\ncommit;".encode())
+    warnings = tuple(each for each in missing if each.severity == "warning")
+    return Deployed(there, __version__, warnings)
+
+
+def check_deployment(url: str, names: Names = _USUAL) -> list[Requirement]:
+    """Return what a deployment or upgrade lacks, and change nothing.
+
+    Where nothing is known to be missing, the deployment is tried in a transaction that is rolled
+    back, because what a service or its event triggers forbid is told by nothing else.
+
+    Args:
+        url: Connection string of who is to deploy.
+        names: As in deploy_schema.
+
+    Raises:
+        UnavailableError: As in deploy_schema.
+    """
+    with _deployer(url) as connection:
+        there = deployed_version(connection)
+        script = None if there == __version__ else _script(connection, there)
+        missing = _check(connection, names)
+        if script is not None and all(each.severity != "error" for each in missing):
+            try:
+                with _explaining_refusals(), connection.transaction(force_rollback=True):
+                    connection.execute(script.encode())
+            except PymemError as error:
+                missing.append(
+                    Requirement(
+                        "error",
+                        "trial",
+                        f"a trial of the deployment failed: {error.message}",
+                        error.hint or _REFUSED,
+                        "who runs the server",
+                    )
                 )
-            connection.execute(script.encode())
-    return Deployed(there, __version__)
+    return missing
+
+
+def _script(connection: psycopg.Connection[Any], there: str | None) -> str:
+    """Return what brings a database to this version, without a transaction."""
+    if there is None:
+        return without_transaction(bundle())
+    script = upgrade(there)
+    if _belongs_to_sqitch(connection):
+        raise UnavailableError(
+            f"sqitch deployed version {there} of the schema, pymem is {__version__}",
+            hint="Upgrade it with sqitch deploy.",
+        )
+    return script
+
+
+def _check(connection: psycopg.Connection[Any], names: Names) -> list[Requirement]:
+    """Prepare a session for scripts of changes, and return what a deployment lacks."""
+    for name, value in asdict(names).items():
+        if value is not None:
+            connection.execute("select set_config(%s, %s, false)", (f"pymem.{name}", value))
+    try:
+        connection.execute(preparation_of(bundle()).encode())
+    except psycopg.errors.InsufficientPrivilege as error:
+        info = connection.info
+        raise PrerequisiteError(
+            f"{info.user} may not create temporary objects in database {info.dbname}",
+            hint="As who owns the database, or a superuser: "
+            + sql.SQL("grant temporary on database {} to {};")
+            .format(sql.Identifier(info.dbname), sql.Identifier(info.user))
+            .as_string(connection),
+        ) from error
+    with connection.transaction(force_rollback=True):
+        cursor = connection.cursor(row_factory=args_row(Requirement))
+        return cursor.execute("select * from pg_temp.check_deployment()").fetchall()
+
+
+_REFUSED = (
+    "The service or an event trigger forbids it; these may: "
+    "select evtname, evtowner::regrole, evtfoid::regproc from pg_event_trigger;"
+)
+
+
+@contextmanager
+def _explaining_refusals() -> Iterator[None]:
+    """Give a refusal that check_deployment did not foresee the hint that fits a deployment."""
+    try:
+        yield
+    except psycopg.Error as error:
+        translated = translate(error)
+        if error.diag.message_hint is None and (error.sqlstate or "").startswith("42"):
+            translated.hint = _REFUSED
+        raise translated from error
 
 
 def _belongs_to_sqitch(connection: psycopg.Connection[Any]) -> bool:
@@ -180,10 +304,19 @@ def create_database(url: str, name: str) -> None:
 
 
 def create_login(url: str, login: str, tenant_id: str, roles: tuple[str, ...]) -> None:
-    """Create a login unless it exists, grant it roles and bind it to a tenant."""
+    """Create a login unless it exists, grant it roles and bind it to a tenant.
+
+    Args:
+        url: Connection string of who has deployed.
+        login: The login.
+        tenant_id: The tenant.
+        roles: Names of roles as they are without a prefix.
+    """
     name = sql.Identifier(login)
-    members = sql.SQL(", ").join([sql.Identifier(role) for role in roles])
     with _deployer(url) as connection, connection.transaction():
+        row = connection.execute("select memory.role_prefix()").fetchone()
+        prefix = "" if row is None else str(row[0])
+        members = sql.SQL(", ").join([sql.Identifier(prefix + role) for role in roles])
         found = connection.execute("select from pg_roles where rolname = %s", (login,))
         if found.fetchone() is None:
             connection.execute(sql.SQL("create role {} login").format(name))

@@ -70,10 +70,7 @@ on memory.entity_names using gin (memory.name_terms(tenant_id, name));
 -- Only fuzzy resolution uses this index; without the extension it does not exist.
 do $$
 begin
-  if exists (
-    select from pg_extension as e
-    where e.extname = 'pg_trgm' and e.extnamespace = 'public'::regnamespace
-  ) then
+  if memory.has_extension('pg_trgm') then
     create index entity_names_similarity_idx
     on memory.entity_names using gin (name public.gin_trgm_ops);
   end if;

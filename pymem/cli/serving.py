@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import click
 
 from pymem import schema
 from pymem.cli.base import (
+    EXIT_REFUSED,
     Options,
     command,
     main,
@@ -28,6 +31,7 @@ from pymem.errors import InvalidArgumentError
 from pymem.memory import Memory
 from pymem.models import Finding
 from pymem.observing.spans import export_spans
+from pymem.printing import printable
 
 
 @command()
@@ -130,32 +134,80 @@ def upgrade(options: Options, old_programs: Path | None, json_: bool) -> None:
     )
 
 
-@main.command()
+@command()
 @model_options
+@click.option("--check", "only_check", is_flag=True, help="List what is missing; deploy nothing.")
 @click.option("--login", help="Grant this login access to the memory; created if missing.")
 @click.option("--login-tenant", default=TENANT, show_default=True, help="Tenant of that login.")
-@pass_options
-def deploy(options: Options, login: str | None, login_tenant: str) -> None:
-    """Deploy the schema memory into --database-url, or upgrade it, as a superuser or equivalent.
+@click.option(
+    "--role-prefix",
+    help="First deployment: what the names of the memory's roles begin with, such as acme_, so "
+    "that several products in one cluster have roles of their own.",
+)
+@click.option(
+    "--extensions-schema",
+    help="First deployment: the schema in which to create the extension vector if it is missing; "
+    "default: public.",
+)
+def deploy(
+    options: Options,
+    only_check: bool,
+    login: str | None,
+    login_tenant: str,
+    role_prefix: str | None,
+    extensions_schema: str | None,
+    json_: bool,
+) -> None:
+    """Deploy the schema memory into --database-url, or upgrade it.
 
-    Does nothing if the database already has this version; refuses to replace a newer one.
+    First it checks what that needs of the database and of who deploys, and changes nothing if
+    anything is missing; --check lists all of it, with the statements and who can run them, and exits
+    with 1. Does nothing if the database already has this version; refuses to replace a newer one.
     """
     if options.database_url is None:
         raise InvalidArgumentError(
             "no database was given",
-            hint="Pass --database-url of a superuser; `pymem up` deploys to the embedded server.",
+            hint="Pass --database-url of who is to deploy; `pymem up` deploys to the embedded "
+            "server.",
         )
-    done = schema.deploy_schema(options.database_url)
+    names = schema.Names(role_prefix, extensions_schema)
+    if only_check:
+        missing = schema.check_deployment(options.database_url, names)
+        render(missing, json_, _list_requirements(missing))
+        if any(each.severity == "error" for each in missing):
+            sys.exit(EXIT_REFUSED)
+        return
+    done = schema.deploy_schema(options.database_url, names)
     if done.before is None:
-        click.echo(f"version {done.after} deployed")
+        told = f"version {done.after} deployed"
     elif done.changed:
-        click.echo(f"upgraded from version {done.before} to {done.after}")
+        told = f"upgraded from version {done.before} to {done.after}"
     else:
-        click.echo(f"version {done.after} is already deployed")
+        told = f"version {done.after} is already deployed"
+    click.echo(told, err=json_)
+    for each in done.warnings:
+        click.echo(f"warning: {printable(each.message)}", err=True)
+        click.echo(f"hint: As {printable(each.run_by)}: {printable(each.remedy)}", err=True)
     if login is not None:
         schema.create_login(options.database_url, login, login_tenant, LOGIN_ROLES)
-        click.echo(f"login {login} bound to tenant {login_tenant}")
-    _try_engine(options, options.database_url, Request(tenant_id=login_tenant))
+        click.echo(f"login {login} bound to tenant {login_tenant}", err=json_)
+    engine = _try_engine(options, options.database_url, Request(tenant_id=login_tenant))
+    if json_:
+        tenant = None if login is None else login_tenant
+        render({**asdict(done), "login": login, "tenant": tenant, "engine": engine}, json_)
+
+
+def _list_requirements(missing: list[schema.Requirement]) -> str:
+    lines = []
+    for each in missing:
+        lines.append(f"{each.severity}: {each.message}")
+        lines.append(f"  as {each.run_by}:")
+        lines.append(f"    {each.remedy}")
+    errors = sum(each.severity == "error" for each in missing)
+    lines.append(
+        f"{errors} missing: nothing would be deployed" if errors else "nothing is missing"
+    )
+    return "\n".join(printable(line) for line in lines)
 
 
 @main.command()

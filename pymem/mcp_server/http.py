@@ -32,7 +32,7 @@ from pymem.mcp_server import embeddings
 from pymem.mcp_server.auth import MemoryTokenVerifier, OneTokenBackend, answer_unavailable
 from pymem.mcp_server.limits import BodyInTime, FairShare, StrictHeaders, bounded_protocol
 from pymem.mcp_server.protocol import WAITING, build_server, has_meaning
-from pymem.mcp_server.roles import ROLES, TokenAccess
+from pymem.mcp_server.roles import ROLES, TokenAccess, names_of_roles
 from pymem.memory import Memory
 from pymem.models import TokenHolder
 from pymem.observing.access import AccessLog
@@ -267,13 +267,14 @@ async def _memories(
             raise TenantDeniedError(
                 f"login {login.login} is not bound to a tenant and is not a gateway",
                 code="28000",
-                hint="Bind it with sql/grant_login.sql, or grant it memory_gateway.",
+                hint="Bind it, or make it a gateway, with sql/grant_login.sql.",
             )
-        if "memory_reader" not in login.roles:
+        named = names_of_roles(login.roles)
+        if "memory_reader" not in named:
             raise TenantDeniedError(
                 f"login {login.login} lacks the role memory_reader",
                 code="42501",
-                hint=f"Grant it: grant memory_reader to {login.login};",
+                hint="Grant it with sql/grant_login.sql.",
             )
         memories = {
             role: await stack.enter_async_context(
@@ -281,7 +282,7 @@ async def _memories(
                     url,
                     engine=engine,
                     butler=butler,
-                    role=role,
+                    role=named[role],
                     read_only=role == "memory_reader",
                     min_size=0,
                     max_size=_CONNECTIONS_OF_ROLE,
@@ -289,7 +290,7 @@ async def _memories(
                 )
             )
             for role in ROLES["admin"]
-            if role in login.roles
+            if role in named
         }
         yield memory, memories
 

@@ -21,6 +21,13 @@ ROLES: dict[TokenRole, tuple[str, ...]] = {
 """The database roles that each token role may use."""
 
 
+def names_of_roles(roles: Sequence[str]) -> dict[str, str]:
+    """Return what each role is called in a database, which may give all of them a prefix."""
+    return {
+        role: name for role in ROLES["admin"] for name in roles if name.endswith(role)
+    }
+
+
 def role_of(tool: Tool[Any]) -> str:
     """Return the database role that runs a tool and limits what it may do."""
     if tool.group == "maintenance":

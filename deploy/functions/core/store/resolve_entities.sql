@@ -79,10 +79,7 @@ begin
   order by u.place;
 
   if not enable_fuzzy or char_length(v_name) <= 2
-    or not exists (
-      select from pg_extension as e
-      where e.extname = 'pg_trgm' and e.extnamespace = 'public'::regnamespace
-    )
+    or not memory.has_extension('pg_trgm')
   then
     return;
   end if;
@@ -98,7 +95,7 @@ begin
     return query
     select s.entity_id, 'fuzzy'
     from (
-      select n.entity_id, n.name, public.similarity(n.name, v_name) as similarity
+      select n.entity_id, n.name, similarity(n.name, v_name) as similarity
       from memory.entity_names as n
       where n.tenant_id = find_names.tenant_id
         and (find_names.entity_type is null or n.entity_type = find_names.entity_type)
@@ -117,9 +114,9 @@ begin
   return query
   select s.entity_id, 'fuzzy'
   from (
-    select n.entity_id, public.similarity(n.name, v_name) as similarity
+    select n.entity_id, similarity(n.name, v_name) as similarity
     from memory.entity_names as n
-    where n.tenant_id = find_names.tenant_id and n.name operator (public.%) v_name
+    where n.tenant_id = find_names.tenant_id and n.name % v_name
       and (find_names.entity_type is null or n.entity_type = find_names.entity_type)
     order by similarity desc, n.name, n.entity_id
     limit max_entities

@@ -89,16 +89,16 @@ begin
 
   return query
   select
-    'error', 'login', 'schema public',
+    'error', 'login', format('schema %I', n.nspname),
     format(
-      'the login %I owns the schema public, which functions search: what it creates there may run '
+      'the login %I owns the schema %I, which functions search: what it creates there may run '
       'as memory_owner',
-      session_user
+      session_user, n.nspname
     ),
     'Use it only to deploy and repair; give applications a login of their own '
     '(sql/grant_login.sql).'
   from pg_namespace as n
-  where n.nspname = 'public'
+  where n.nspname = any(memory.extension_schemas())
     and pg_has_role(session_user, n.nspowner, 'member')
     and not pg_has_role(session_user, 'memory_owner', 'member');
 
@@ -162,10 +162,12 @@ begin
       'Install pgvector 0.7 or later, then: alter extension vector update;'
     ),
     (
-      n.nspname <> 'public',
+      not memory.has_extension('vector'),
       'error',
       format('the extension vector is in schema %I, which functions do not search', n.nspname),
-      'Move it: alter extension vector set schema public;'
+      format(
+        'Move it back: alter extension vector set schema %I;', (memory.extension_schemas())[1]
+      )
     ),
     (
       a.default_version <> e.extversion,
@@ -178,13 +180,41 @@ begin
 
   return query
   select
+    'error', 'server', format('schema %I', n.nspname),
+    format('memory_owner may not use the schema %I, where the extensions are', n.nspname),
+    format('grant usage on schema %I to memory_owner, memory_search;', n.nspname)
+  from pg_namespace as n
+  where n.nspname = any(memory.extension_schemas())
+    and not (
+      has_schema_privilege('memory_owner', n.oid, 'usage')
+      and has_schema_privilege('memory_search', n.oid, 'usage')
+    )
+  order by n.nspname;
+
+  return query
+  select
     'info', 'server', 'pg_trgm',
-    'the extension pg_trgm is not in schema public: entities are not found by similar names',
-    'If similar names should be found: create extension pg_trgm with schema public;'
-  where not exists (
-    select from pg_extension as e
-    where e.extname = 'pg_trgm' and e.extnamespace = 'public'::regnamespace
-  );
+    case
+      when n.nspname is null
+      then 'the extension pg_trgm is not installed: entities are not found by similar names'
+      else format(
+        'the extension pg_trgm is in schema %I, which functions do not search: entities are not '
+        'found by similar names',
+        n.nspname
+      )
+    end,
+    format(
+      case
+        when n.nspname is null
+        then 'If similar names should be found: create extension pg_trgm with schema %I;'
+        else 'If similar names should be found: alter extension pg_trgm set schema %I;'
+      end,
+      (memory.extension_schemas())[1]
+    )
+  from (values ('pg_trgm')) as x (name)
+  left join pg_extension as e on e.extname = x.name
+  left join pg_namespace as n on n.oid = e.extnamespace
+  where not memory.has_extension('pg_trgm');
 end;
 $$;
 
@@ -339,23 +369,25 @@ begin
   where o.owner not in ('memory_owner'::regrole, 'memory_search'::regrole)
   group by o.owner;
 
-  -- Functions find the extensions in schema public, and everything else in it. Its owner is not
-  -- checked here, because in most databases that is the deployer.
+  -- Functions find the extensions in these schemas, and everything else in them. Their owners are
+  -- not checked here, because in most databases that is the deployer.
   return query
   select distinct
-    'error', 'privileges', 'schema public',
+    'error', 'privileges', format('schema %I', n.nspname),
     format(
-      '%s can create objects in the schema public, which functions search, and so run code as '
+      '%s can create objects in the schema %I, which functions search, and so run code as '
       'memory_owner',
-      case when a.grantee = 0 then 'everyone' else format('the role %s', a.grantee::regrole) end
+      case when a.grantee = 0 then 'everyone' else format('the role %s', a.grantee::regrole) end,
+      n.nspname
     ),
     format(
-      'revoke create on schema public from %s cascade;',
-      case when a.grantee = 0 then 'public' else a.grantee::regrole::text end
+      'revoke create on schema %I from %s cascade;',
+      n.nspname, case when a.grantee = 0 then 'public' else a.grantee::regrole::text end
     )
   from pg_namespace as n
   cross join lateral aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) as a
-  where n.nspname = 'public' and a.privilege_type = 'CREATE' and a.grantee <> n.nspowner
+  where n.nspname = any(memory.extension_schemas())
+    and a.privilege_type = 'CREATE' and a.grantee <> n.nspowner
     and (a.grantee = 0 or not pg_has_role(a.grantee, 'memory_owner', 'member'));
 
   -- A tenant sees only its own logins.
@@ -396,8 +428,9 @@ $$;
 
 comment on function memory.examine_privileges(text, integer) is
 'Roles, owners and privileges that differ from the deployment, for example after a restore, and '
-'roles that could gain those of the owner: through schema public or, by server_version_num, '
-'CREATEROLE. Also bindings of dropped logins: those of the tenant, or all for the owner.';
+'roles that could gain those of the owner: through the schemas of extensions or, by '
+'server_version_num, CREATEROLE. Also bindings of dropped logins: those of the tenant, or all for '
+'the owner.';
 
 create or replace function memory.examine_indexes()
   returns setof memory.finding

@@ -94,8 +94,7 @@ begin
       'entity_names_similarity_idx',
       'CREATE INDEX entity_names_similarity_idx ON memory.entity_names USING gin '
       || '(name public.gin_trgm_ops)'
-    from pg_extension as x
-    where x.extname = 'pg_trgm' and x.extnamespace = 'public'::regnamespace
+    where memory.has_extension('pg_trgm')
   ),
   approximate as (
     -- If one memory type has an approximate index, the others should have one.
