@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(132);
+select plan(134);
 
 -- What a check finds, without its hints.
 create function memory_test.found(
@@ -185,11 +185,28 @@ select is(
   'pgvector outside of the search path is an error'
 );
 select memory_test.follow('server') \g /dev/null
+alter extension pg_trgm set schema memory_test;
+select is(
+  memory_test.found('server'),
+  array[
+    'info pg_trgm: the extension pg_trgm is in schema memory_test, which functions do not search: entities are not '
+      'found by similar names'
+  ],
+  'pg_trgm outside of the search path is an info'
+);
+select memory_test.follow('server') \g /dev/null
 drop extension pg_trgm cascade;
 select is(
   memory_test.found('server'),
-  array['info pg_trgm: the extension pg_trgm is not in schema public: entities are not found by similar names'],
+  array['info pg_trgm: the extension pg_trgm is not installed: entities are not found by similar names'],
   'a missing pg_trgm is an info'
+);
+select memory_test.follow('server') \g /dev/null
+revoke usage on schema public from public;
+select is(
+  memory_test.found('server'),
+  array['error schema public: memory_owner may not use the schema public, where the extensions are'],
+  'a schema of the extensions that the owner may not use is an error'
 );
 select memory_test.follow('server') \g /dev/null
 select is(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -90,14 +91,16 @@ def restore_backup(superuser_url: str, database: str, file: Path) -> str | None:
         UnavailableError: ``pg_restore`` failed; nothing has changed then.
     """
     program = client_program("pg_restore", server_major(superuser_url))
+    roles = _roles_of(_list_definitions(program, file))
     fresh = f"{database}_restoring"
     with _connect(superuser_url) as connection:
         _execute(connection, "drop database if exists {} with (force)", fresh)
         try:
             # The roles, which no backup of a database holds.
             _execute(connection, "create database {}", fresh)
-            schema.deploy(_other(superuser_url, fresh))
+            schema.deploy(_other(superuser_url, fresh), schema.Names(_prefix_of(roles)))
             _execute(connection, "drop database {} with (force)", fresh)
+            _create_roles(connection, roles)
             _execute(connection, "create database {} template template0", fresh)
             with file.open("rb") as backup:
                 _run_program(
@@ -119,6 +122,54 @@ def restore_backup(superuser_url: str, database: str, file: Path) -> str | None:
             _move(connection, database, kept)
         _move(connection, fresh, database)
     return kept
+
+
+# Where pg_restore names roles, at the beginning of a line: owners, who has granted what to whom.
+_ROLE = r'"(?:[^"]|"")+"|\w+'
+_ROLES = re.compile(
+    rf"^(?:ALTER [A-Z ]+ .* OWNER TO ({_ROLE});"
+    rf"|(?:GRANT|REVOKE) .* (?:TO|FROM) ({_ROLE})(?: WITH GRANT OPTION)?;"
+    rf"|SET SESSION AUTHORIZATION ({_ROLE});"
+    rf"|ALTER DEFAULT PRIVILEGES FOR ROLE ({_ROLE}) .*;)$",
+    re.MULTILINE,
+)
+
+
+def _list_definitions(program: Path, file: Path) -> str:
+    """Return the statements by which a backup makes the objects of its database."""
+    with file.open("rb") as backup:
+        done = subprocess.run(  # noqa: S603 - a program of PostgreSQL, no shell
+            [program, "--schema-only", "--file=-"],
+            stdin=backup,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+    _check_done(program, done.returncode, done.stderr)
+    return done.stdout
+
+
+def _roles_of(definitions: str) -> set[str]:
+    """Return the roles that own something in a backup, or have or had privileges."""
+    named = (next(filter(None, found)) for found in _ROLES.findall(definitions))
+    names = {name.strip('"').replace('""', '"') for name in named}
+    return names - {"PUBLIC", "DEFAULT", "pg_database_owner"}
+
+
+def _prefix_of(roles: set[str]) -> str:
+    """Return what the names of the memory's roles begin with."""
+    return min((name.removesuffix(_OWNER) for name in roles if name.endswith(_OWNER)), default="")
+
+
+_OWNER = "memory_owner"
+
+
+def _create_roles(connection: psycopg.Connection[Any], roles: set[str]) -> None:
+    """Create the roles that are missing: those of a service, for example, which nobody here is."""
+    there = {name for (name,) in connection.execute("select rolname from pg_roles").fetchall()}
+    for name in sorted(roles - there):
+        _execute(connection, "create role {} nologin", name)
 
 
 def _other(url: str, database: str) -> str:
@@ -165,10 +216,14 @@ def _run_program(
         errors="replace",
         check=False,
     )
-    if done.returncode:
-        told = [line for line in done.stderr.splitlines() if "error" in line.lower()]
+    _check_done(command[0], done.returncode, done.stderr)
+
+
+def _check_done(program: str | Path, code: int, printed: str) -> None:
+    if code:
+        told = [line for line in printed.splitlines() if "error" in line.lower()]
         raise UnavailableError(
-            f"{Path(command[0]).name} failed: {(told or done.stderr.splitlines() or ['?'])[0]}",
+            f"{Path(program).name} failed: {(told or printed.splitlines() or ['?'])[0]}",
             hint="A backup needs a superuser or a role with BYPASSRLS; a restoration needs what "
             "pymem backup create wrote.",
         )

@@ -225,7 +225,7 @@ def check_deployment(url: str, names: Names = _USUAL) -> list[Requirement]:
                         "trial",
                         f"a trial of the deployment failed: {error.message}",
                         error.hint or _REFUSED,
-                        "who runs the server",
+                        "the operator of the server",
                     )
                 )
     return missing
@@ -255,7 +255,7 @@ def _check(connection: psycopg.Connection[Any], names: Names) -> list[Requiremen
         info = connection.info
         raise PrerequisiteError(
             f"{info.user} may not create temporary objects in database {info.dbname}",
-            hint="As who owns the database, or a superuser: "
+            hint="As the owner of the database or a superuser: "
             + sql.SQL("grant temporary on database {} to {};")
             .format(sql.Identifier(info.dbname), sql.Identifier(info.user))
             .as_string(connection),

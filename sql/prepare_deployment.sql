@@ -170,7 +170,7 @@ declare
   v_wanted text := current_setting('pymem.role_prefix', true);
   v_schema name := (parse_ident(v_names.vector_schema))[1];
   v_trigram_schema name := (parse_ident(v_names.trigram_schema))[1];
-  v_administrator text := 'a superuser, or the administrator that the service gives you';
+  v_administrator text := 'a superuser or the administrator role of the service';
   v_database_owner text;
   v_memory record;
   v_vector record;
@@ -186,7 +186,7 @@ begin
   where d.datname = current_database();
   select
     n.oid, r.rolname as owner, r.rolname ~ 'memory_owner$' as has_owner,
-    exists (
+    r.rolname ~ 'memory_owner$' or exists (
       select from pg_catalog.pg_proc as p where p.pronamespace = n.oid and p.proname = 'version'
     ) as is_ours
   into v_memory
@@ -208,7 +208,7 @@ begin
     return query
     select
       'error', 'role prefix', format('%L cannot begin the names of roles', v_prefix),
-      'Take up to 32 lower-case letters, digits and underscores, such as acme_.', 'you';
+      'Take up to 32 lower-case letters, digits and underscores, such as acme_.', 'the deployer';
     return;
   end if;
   if v_schema !~ '^[[:alpha:]_][[:alnum:]_ -]*$'
@@ -228,24 +228,20 @@ begin
   return query
   select
     'error', 'server', format('PostgreSQL %s is too old for pymem', current_setting('server_version')),
-    'Use PostgreSQL 15 or later.', 'whoever runs the server'
+    'Use PostgreSQL 15 or later.', 'the operator of the server'
   where v_version < 150000;
-  return query
-  select
-    'error', 'server', 'this server, or this session, only reads', 'Deploy on the primary.', 'you'
-  where pg_is_in_recovery() or current_setting('default_transaction_read_only') = 'on';
   return query
   select
     'error', 'encoding',
     format('the encoding of database %I is %s', current_database(), current_setting('server_encoding')),
-    'create database … encoding ''UTF8'' template template0;', 'who may create databases'
+    'create database … encoding ''UTF8'' template template0;', 'a role that may create databases'
   where current_setting('server_encoding') <> 'UTF8';
   return query
   select
     'error', 'database',
     format('%I may not create schemas in database %I', v_me.name, current_database()),
     format('grant create on database %I to %I;', current_database(), v_me.name),
-    format('%s, who owns the database, or a superuser', v_database_owner)
+    format('the owner of the database (%s) or a superuser', v_database_owner)
   where v_memory is null and not has_database_privilege(current_database(), 'create');
 
   -- The extensions
@@ -255,7 +251,7 @@ begin
     select
       'error', 'extension vector', format('pgvector %s is too old for pymem', v_vector.version),
       'alter extension vector update; -- to 0.7 or later, which has to be installed on the server',
-      format('%s, who owns the extension', v_vector.owner);
+      format('the owner of the extension (%s) or a superuser', v_vector.owner);
   elsif v_vector is null and not exists (
     select from pg_catalog.pg_available_extensions as a where a.name = 'vector'
   ) then
@@ -263,7 +259,7 @@ begin
     select
       'error', 'extension vector', 'the server lacks the extension vector',
       'Install pgvector 0.7 or later on the server, or allow it in the service.',
-      'whoever runs the server';
+      'the operator of the server';
   elsif v_vector is null and not exists (
     select from pg_catalog.pg_namespace as n where n.nspname = v_schema
   ) then
@@ -272,7 +268,7 @@ begin
       'error', 'extension schema',
       format('there is no schema %I to create the extension vector in', v_schema),
       format('create schema %I;', v_schema),
-      format('%s, who owns the database, or a superuser', v_database_owner);
+      format('the owner of the database (%s) or a superuser', v_database_owner);
   elsif v_vector is null then
     v_failure := pg_temp.try_extension('vector', v_schema);
     return query
@@ -307,7 +303,7 @@ begin
   return query
   select f.severity, 'extension schema', f.message, f.remedy,
     format(
-      '%s, who owns the schema, or a superuser',
+      'the owner of the schema (%s) or a superuser',
       case r.rolname when 'pg_database_owner' then v_database_owner else quote_ident(r.rolname) end
     )
   from pg_catalog.pg_namespace as n
@@ -376,8 +372,10 @@ begin
     left join pg_catalog.pg_roles as r on r.rolname = v_prefix || 'memory_' || k.kind
   ),
   administrators as (
-    select coalesce(string_agg(distinct quote_ident(m.rolname), ' or ') || ', ', '')
-      || 'who may grant them, or a superuser' as names
+    select coalesce(
+        'an administrator of these roles ('
+          || string_agg(distinct quote_ident(m.rolname), ', ') || ') or ', ''
+      ) || 'a superuser' as names
     from pg_catalog.pg_auth_members as a
     join pg_catalog.pg_roles as m on m.oid = a.member
     where a.admin_option and not m.rolsuper and m.oid <> v_me.oid
@@ -459,7 +457,7 @@ begin
       'warning', 'roles',
       format('these roles exist, but pymem has not made them: %s',
         string_agg(r.name, ', ' order by r.place)),
-      'If they belong to something else, take a role prefix.', 'you'
+      'If they belong to something else, take a role prefix.', 'the deployer'
     from roles as r
     where r.oid is not null and r.is_ours is not true and v_memory is null
     having count(*) > 0
@@ -472,7 +470,7 @@ begin
         || 'as its deployer or gateway, does so here too',
       'If that is not meant, take a role prefix, or: '
         || format('revoke connect on database %I from public;', current_database()),
-      'you'
+      'the deployer'
     from roles as r
     where r.oid is not null and v_memory is null
     having count(*) > 0
@@ -484,8 +482,8 @@ begin
     return query
     select
       'error', 'schema memory', 'the schema memory exists and is not that of pymem',
-      'alter schema memory rename to …; -- or deploy into another database',
-      format('%I, who owns the schema', v_memory.owner);
+      'alter schema memory rename to other_memory; -- or deploy into another database',
+      format('the owner of the schema (%I) or a superuser', v_memory.owner);
   elsif v_memory is not null and not v_memory.has_owner then
     return query
     select
@@ -497,7 +495,7 @@ begin
     select
       'error', 'role prefix',
       format('the roles of this memory begin with %L, not %L', v_prefix, v_wanted),
-      'Leave out the prefix: the database itself tells it.', 'you';
+      'Leave out the prefix: the database itself tells it.', 'the deployer';
   end if;
 end;
 $$;

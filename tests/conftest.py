@@ -108,6 +108,48 @@ def make_server_folder() -> Path:
     return folder
 
 
+@contextmanager
+def running_server(settings: dict[str, str], programs: Path | None = None) -> Iterator[Server]:
+    """Run a server of its own, with the embedded programs or others."""
+    folder = make_server_folder()
+    embedded = EmbeddedServer(folder, settings={"fsync": "off", **settings})
+    with pytest.MonkeyPatch.context() as patch:
+        if programs is not None:
+            patch.setenv("PYMEM_POSTGRES_BIN", str(programs))
+        embedded.start()
+    try:
+        yield Server(embedded.url())
+    finally:
+        with pytest.MonkeyPatch.context() as patch:
+            if programs is not None:
+                patch.setenv("PYMEM_POSTGRES_BIN", str(programs))
+            embedded.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def distribution_programs() -> Iterator[Path]:
+    """The programs of the distribution's PostgreSQL, on Debian 12 the oldest supported."""
+    place = ROOT / ".build" / "distribution-server"
+    missing = place.with_suffix(".missing")
+    if missing.exists():
+        pytest.skip(f"no PostgreSQL of the distribution: {missing.read_text().strip()}")
+    assert place.exists(), "make test runs scripts/distribution-server first"
+    folder = make_server_folder()
+    # The checkout may lie where the user who runs the server has no access.
+    shutil.copytree(place, folder / "software", symlinks=True)
+    yield (folder / "software" / "bin").resolve()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def distribution_server(distribution_programs: Path) -> Iterator[Server]:
+    """A server that keeps pg_cron in the database postgres, as is its default."""
+    settings = {"shared_preload_libraries": "'pg_cron'", "cron.use_background_workers": "on"}
+    with running_server(settings, distribution_programs) as server:
+        yield server
+
+
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
     if url := os.environ.get("PYMEM_TEST_DATABASE_URL"):
@@ -118,14 +160,8 @@ def server() -> Iterator[Server]:
         with PostgresContainer("pgvector/pgvector:pg17", driver=None) as container:
             yield Server(container.get_connection_url())
     else:
-        folder = make_server_folder()
-        embedded = EmbeddedServer(folder, settings={"fsync": "off", "max_connections": "200"})
-        embedded.start()
-        try:
-            yield Server(embedded.url())
-        finally:
-            embedded.stop()
-            shutil.rmtree(folder, ignore_errors=True)
+        with running_server({"max_connections": "200"}) as server:
+            yield server
 
 
 def copy_checkout(folder: Path) -> Path:

@@ -6,7 +6,6 @@ Jobs are due at whole minutes, so one of the first tests registers them and the 
 from __future__ import annotations
 
 import platform
-import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -15,19 +14,8 @@ from typing import Any
 
 import pytest
 
-from pymem.server import EmbeddedServer
-from tests.conftest import (
-    ROOT,
-    Database,
-    Server,
-    create_template,
-    fresh_database,
-    make_server_folder,
-)
+from tests.conftest import ROOT, Database, Server, create_template, fresh_database
 from tests.test_pgtap import FILES, create_tap_database, prove
-
-PLACE = ROOT / ".build" / "distribution-server"
-MISSING = PLACE.with_suffix(".missing")
 
 EVERY_MINUTE = "* * * * *"
 NEW_YEAR = "0 3 1 1 *"
@@ -35,33 +23,6 @@ FOLD = "fold_corpus_statistics"
 REBUILD = "rebuild_vector_indexes"
 SWEEPS = ("run_decay_sweep", "run_episode_cleanup", "run_rule_hygiene", "seal_events")
 ROLES = "memory_worker, memory_admin"
-
-
-@pytest.fixture(scope="module")
-def distribution_server() -> Iterator[Server]:
-    """A server that keeps pg_cron in the database postgres, as is its default."""
-    if MISSING.exists():
-        pytest.skip(f"no PostgreSQL of the distribution: {MISSING.read_text().strip()}")
-    assert PLACE.exists(), "make test runs scripts/distribution-server first"
-    folder = make_server_folder()
-    # The checkout may lie where the user who runs the server has no access.
-    shutil.copytree(PLACE, folder / "software", symlinks=True)
-    embedded = EmbeddedServer(
-        folder,
-        settings={
-            "fsync": "off",
-            "shared_preload_libraries": "'pg_cron'",
-            "cron.use_background_workers": "on",
-        },
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYMEM_POSTGRES_BIN", str((folder / "software" / "bin").resolve()))
-        embedded.start()
-        try:
-            yield Server(embedded.url())
-        finally:
-            embedded.stop()
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="module")

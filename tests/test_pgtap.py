@@ -17,16 +17,21 @@ FILES = sorted(path for path in (ROOT / "pgtap").glob("*.sql") if path.name != "
 
 def create_tap_database(server: Server, template: str) -> Database:
     """Create a database with the schema, and pgTAP in a schema of its own."""
-    name = "pymem_test_tap"
-    create_database(server, name, template)
+    database = Database(server, "pymem_test_tap")
+    create_database(server, database.name, template)
+    create_tap_schema(database)
+    return database
+
+
+def create_tap_schema(database: Database) -> None:
+    """Put pgTAP into a schema of its own."""
     pgtap = (ROOT / ".build" / "pgtap.sql").read_text()
-    with psycopg.connect(server.url(name), autocommit=True) as connection:
+    with psycopg.connect(database.superuser_url, autocommit=True) as connection:
         connection.add_notice_handler(lambda _: None)
         connection.execute("create schema tap")
         connection.execute("grant usage on schema tap to public")
         connection.execute("set search_path = tap, public")
         connection.execute(pgtap.encode())
-    return Database(server, name)
 
 
 def prove(database: Database, path: Path) -> str:

@@ -21,24 +21,16 @@ from pymem.server import EmbeddedServer
 from pymem.upgrading import UpgradableServer
 from tests import forked
 from tests.conftest import make_server_folder
-from tests.test_distribution_server import MISSING, PLACE
 
 pytest.importorskip("pgserver", reason="the embedded server is not installed")
-pytestmark = pytest.mark.skipif(
-    not PLACE.exists(),
-    reason=MISSING.read_text().strip() if MISSING.exists() else "run scripts/distribution-server",
-)
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
-def old_programs() -> Iterator[Path]:
+def old_programs(distribution_programs: Path) -> Path:
     """PostgreSQL 15 where the user who runs the server can reach it."""
-    folder = make_server_folder()
-    shutil.copytree(PLACE, folder / "software", symlinks=True)
-    yield (folder / "software" / "bin").resolve()
-    shutil.rmtree(folder, ignore_errors=True)
+    return distribution_programs
 
 
 @pytest.fixture
