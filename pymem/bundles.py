@@ -36,8 +36,8 @@ call pg_temp.run_change($pymem$
 $pymem$);
 """
 
-PREPARATION = "sql/prepare_deployment.sql"
-"""The file that prepares a session for scripts of changes."""
+PREPARATION = ("sql/prepare_deployment.sql", "sql/check_deployment.sql")
+"""The files that prepare a session for scripts of changes, and check what these need."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ def write_bundles(root: Path, version: str) -> dict[str, str]:
 
 
 def _bundle(root: Path, name: str, what: str, changes: list[Change]) -> str:
-    preparation = (root / PREPARATION).read_text(encoding="utf-8")
+    preparation = "\n".join((root / path).read_text(encoding="utf-8") for path in PREPARATION)
     parts = [_HEAD.format(what=what, file=name, preparation=preparation)]
     for change in changes:
         # Each script is a transaction of its own for sqitch; here all of them are one.

@@ -186,7 +186,7 @@ def deploy_schema(url: str, names: Names = _USUAL) -> Deployed:
             deployed by sqitch, which keeps its own record of changes.
     """
     with _deployer(url) as connection:
-        there = deployed_version(connection)
+        there = _version_to_change(connection)
         if there == __version__:
             return Deployed(there, __version__)
         script = _script(connection, there)
@@ -211,7 +211,7 @@ def check_deployment(url: str, names: Names = _USUAL) -> list[Requirement]:
         UnavailableError: As in deploy_schema.
     """
     with _deployer(url) as connection:
-        there = deployed_version(connection)
+        there = _version_to_change(connection)
         script = None if there == __version__ else _script(connection, there)
         missing = _check(connection, names)
         if script is not None and all(each.severity != "error" for each in missing):
@@ -229,6 +229,14 @@ def check_deployment(url: str, names: Names = _USUAL) -> list[Requirement]:
                     )
                 )
     return missing
+
+
+def _version_to_change(connection: psycopg.Connection[Any]) -> str | None:
+    """Return the version of the schema; None without it, or where this role may not look."""
+    try:
+        return deployed_version(connection)
+    except psycopg.errors.InsufficientPrivilege:
+        return None
 
 
 def _script(connection: psycopg.Connection[Any], there: str | None) -> str:

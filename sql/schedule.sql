@@ -14,17 +14,34 @@
 -- cron.use_background_workers = on it needs no password.
 --
 -- Who is not a superuser registers the jobs as that login, which needs the use of pg_cron, and may act as
--- it: who has created it may. Jobs that another login had stay then; run this for it, too, after
+-- it, as who has created it may; and names the database of pg_cron if it is another one:
+-- -v cron_database=postgres. Jobs that another login had stay then; run this for it, too, after
 -- turning its jobs off, or as a superuser.
 
 \set ON_ERROR_STOP on
 
-select coalesce(current_setting('cron.database_name', true), '') = '' as lacks_pg_cron \gset
+-- Not every role may read the setting that names the database of pg_cron.
+\if :{?cron_database}
+\else
+select coalesce(
+  case
+    when pg_has_role('pg_read_all_settings', 'usage')
+    then current_setting('cron.database_name', true)
+    when exists (select from pg_extension as e where e.extname = 'pg_cron') then current_database()
+  end,
+  ''
+) as cron_database \gset
+\endif
+select :'cron_database' = '' as lacks_pg_cron \gset
 \if :lacks_pg_cron
 do $$
 begin
-  raise exception 'pg_cron does not run on this server'
-    using hint = 'Add pg_cron to shared_preload_libraries and restart the server.';
+  if pg_has_role('pg_read_all_settings', 'usage') then
+    raise exception 'pg_cron does not run on this server'
+      using hint = 'Add pg_cron to shared_preload_libraries and restart the server.';
+  end if;
+  raise exception 'pg_cron is not in this database, and % may not ask where it is', current_user
+    using hint = 'Name its database, postgres by default: -v cron_database=postgres';
 end;
 $$;
 \endif
@@ -37,8 +54,7 @@ select
   'pymem:'
     || left(md5(jsonb_build_array(current_database(), :'tenant'::text)::text), 16)
     || ':' as prefix,
-  coalesce(jsonb_agg(j), '[]') as jobs,
-  current_setting('cron.database_name') as cron_database
+  coalesce(jsonb_agg(j), '[]') as jobs
 from memory.list_jobs(:'login') as j \gset
 commit;
 

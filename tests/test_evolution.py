@@ -230,6 +230,51 @@ def test_sqitch_the_bundle_and_the_upgrade_bundle_give_the_same_schema(
         schema.deploy(by_upgrade.superuser_url)
 
 
+@pytest.mark.parametrize("which", ["server", "distribution_server"])
+def test_a_deployer_without_superuser_rights_upgrades_under_other_names(
+    checkout: Path, which: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """As on a managed service: with a role prefix, and the extension in a schema of its own."""
+    server: Server = request.getfixturevalue(which)
+    with fresh_database(server) as database:
+        for statement in (
+            "drop role if exists pymem_test_upgrader",
+            "create role pymem_test_upgrader login createrole password 'test'",
+            "create schema extensions",
+            "create extension vector schema extensions",
+            "grant usage on schema extensions to pymem_test_upgrader with grant option",
+            f"grant create on database {database.name} to pymem_test_upgrader",
+        ):
+            database.query(statement)
+        url = server.url(database.name, "pymem_test_upgrader")
+        schema.deploy(url, schema.Names("upgraded_"))
+        memories = store(database)
+
+        checked = run_pymem(checkout, "--database-url", url, "deploy", "--check")
+        assert (checked.returncode, checked.stdout) == (0, "nothing is missing\n")
+        assert database.value("select memory.version()") == __version__
+        bundle = tmp_path / "upgrade.sql"
+        bundle.write_text(write_bundles(checkout, NEXT)[f"pymem--{__version__}--{NEXT}.sql"])
+        done = subprocess.run(
+            ["psql", "--quiet", "--no-psqlrc", "-d", url, "-f", bundle],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+        assert database.value("select memory.version()") == NEXT
+        assert database.query("select memory.check_definitions()") == []
+        assert database.query(
+            "select distinct proowner::regrole::text from pg_proc "
+            "where pronamespace = 'memory'::regnamespace order by 1"
+        ) == [("upgraded_memory_owner",), ("upgraded_memory_search",)]
+        assert held(database) == memories
+        database.query("drop schema memory cascade")
+        database.query("drop owned by pymem_test_upgrader")
+    server.execute(psycopg.sql.SQL("drop role pymem_test_upgrader"))
+
+
 def test_an_upgrade_that_fails_leaves_the_version_before(
     checkout: Path, server: Server, databases: Callable[..., Database]
 ) -> None:

@@ -161,8 +161,9 @@ def deploy(
     """Deploy the schema memory into --database-url, or upgrade it.
 
     First it checks what that needs of the database and of who deploys, and changes nothing if
-    anything is missing; --check lists all of it, with the statements and who can run them, and exits
-    with 1. Does nothing if the database already has this version; refuses to replace a newer one.
+    anything is missing; --check lists all of it, with the statements and who can run them, and
+    exits with 1. Does nothing if the database already has this version; refuses to replace a newer
+    one.
     """
     if options.database_url is None:
         raise InvalidArgumentError(
@@ -204,9 +205,7 @@ def _list_requirements(missing: list[schema.Requirement]) -> str:
         lines.append(f"  as {each.run_by}:")
         lines.append(f"    {each.remedy}")
     errors = sum(each.severity == "error" for each in missing)
-    lines.append(
-        f"{errors} missing: nothing would be deployed" if errors else "nothing is missing"
-    )
+    lines.append(f"{errors} missing: nothing would be deployed" if errors else "nothing is missing")
     return "\n".join(printable(line) for line in lines)
 
 

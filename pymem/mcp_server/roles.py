@@ -23,9 +23,7 @@ ROLES: dict[TokenRole, tuple[str, ...]] = {
 
 def names_of_roles(roles: Sequence[str]) -> dict[str, str]:
     """Return what each role is called in a database, which may give all of them a prefix."""
-    return {
-        role: name for role in ROLES["admin"] for name in roles if name.endswith(role)
-    }
+    return {role: name for role in ROLES["admin"] for name in roles if name.endswith(role)}
 
 
 def role_of(tool: Tool[Any]) -> str:

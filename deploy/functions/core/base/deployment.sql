@@ -54,7 +54,6 @@ as $$
 $$;
 
 comment on function memory.role_prefix() is
-'What the names of the roles begin with in this database: empty, or a prefix such as acme_, which '
-'makes acme_memory_writer of memory_writer.';
+'What the names of the roles begin with in this database: empty, or a prefix such as acme_.';
 
 commit;

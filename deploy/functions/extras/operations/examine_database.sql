@@ -209,9 +209,10 @@ begin
         then 'If similar names should be found: create extension pg_trgm with schema %I;'
         else 'If similar names should be found: alter extension pg_trgm set schema %I;'
       end,
-      (memory.extension_schemas())[1]
+      s.schemas[cardinality(s.schemas)]
     )
   from (values ('pg_trgm')) as x (name)
+  cross join memory.extension_schemas() as s (schemas)
   left join pg_extension as e on e.extname = x.name
   left join pg_namespace as n on n.oid = e.extnamespace
   where not memory.has_extension('pg_trgm');

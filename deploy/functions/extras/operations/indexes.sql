@@ -92,9 +92,14 @@ begin
     union all
     select
       'entity_names_similarity_idx',
-      'CREATE INDEX entity_names_similarity_idx ON memory.entity_names USING gin '
-      || '(name public.gin_trgm_ops)'
-    where memory.has_extension('pg_trgm')
+      format(
+        'CREATE INDEX entity_names_similarity_idx ON memory.entity_names USING gin '
+        '(name %I.gin_trgm_ops)',
+        n.nspname
+      )
+    from pg_extension as x
+    join pg_namespace as n on n.oid = x.extnamespace
+    where x.extname = 'pg_trgm' and memory.has_extension(x.extname)
   ),
   approximate as (
     -- If one memory type has an approximate index, the others should have one.
