@@ -121,7 +121,7 @@ def _examine_schema(url: str) -> Finding:
             "schema",
             database,
             f"the database {database} does not have the schema memory",
-            "Deploy it as a superuser: pymem --database-url postgresql://… deploy",
+            "Deploy it: pymem --database-url postgresql://… deploy; with --check it says who can.",
         )
     if version != __version__:
         return Finding(
