@@ -126,7 +126,7 @@ def write_bundles(root: Path, version: str) -> dict[str, str]:
     tags = list(dict.fromkeys(change.tag for change in changes if change.tag))
     current = f"v{version}"
     releases = tags if current in tags else [*tags, current]
-    bundles = {}
+    bundles: dict[str, str] = {}
     for old, new in zip([None, *releases], releases, strict=False):
         until = new if new in tags else None
         whole, part = slice_plan(changes, until=until), slice_plan(changes, since=old, until=until)
