@@ -77,7 +77,7 @@ ONE_ROW = {"calibrate_similarity", "create_access_token", "create_link", "curren
 ONE_ROW_OR_NONE = {
     *(
         "active_embedding_version",
-        "authenticate_token",
+        *("authenticate_token", "authenticate_session", "create_session", "redeem_login_code"),
         "entity_get",
         "get_chain_head",
         "maybe_consolidate_entries",
@@ -86,6 +86,7 @@ ONE_ROW_OR_NONE = {
 
 ROW_NAMES = {
     "active_embedding_version": "EmbeddingVersion",
+    "authenticate_session": "Session",
     "authenticate_token": "TokenHolder",
     "calibrate_similarity": "SimilarityScale",
     "check_indexes": "IndexProblem",
@@ -97,6 +98,8 @@ ROW_NAMES = {
     "consolidation_runs": "ConsolidationRun",
     "list_contradictions": "Contradiction",
     "create_access_token": "NewAccessToken",
+    "create_login_code": "LoginCode",
+    "create_session": "NewSession",
     "consolidate_entries": "EntryConsolidation",
     "create_entry": "StoredEntry",
     "create_link": "StoredLink",
@@ -132,6 +135,7 @@ ROW_NAMES = {
     "mark_harmful": "MarkedRule",
     "mark_helpful": "MarkedRule",
     "memory_events": "Event",
+    "redeem_login_code": "NewSession",
     "replay_memory": "MemoryState",
     "run_decay_sweep": "Sweep",
     "run_decay_sweep_all_tenants": "TenantSweep",
@@ -172,6 +176,8 @@ NULLABLE = {
     "GuardedEntry": "given_id category expires_at embedding_id relevance",
     "ImportedEntry": "entry_id id version reason",
     "Login": "tenant_id",
+    "NewSession": "token_id",
+    "Session": "token_id",
     "MemoryState": "position known_to event_type actor image problem",
     "Neighbor": "fact_id",
     "Proposal": "memory_id key before after decided_at",
@@ -209,7 +215,12 @@ FIELD_TYPES = {
     "tags": "list[str]",
 }
 
-SECRET_FIELDS = {("NewAccessToken", "token")}
+SECRET_FIELDS = {
+    ("NewAccessToken", "token"),
+    ("LoginCode", "login_code"),
+    *(("NewSession", "session_id"), ("NewSession", "csrf_token")),
+    ("Session", "csrf_token"),
+}
 """Fields that repr() leaves out."""
 
 MUTABLE_ROWS = {"RankedMemory"}

@@ -282,7 +282,7 @@ select throws_ok(
   'a token cannot be deleted'
 );
 select throws_ok(
-  $$ truncate memory.access_tokens $$, 'PM006', null, 'the access tokens cannot be truncated'
+  $$ truncate memory.access_tokens cascade $$, 'PM006', null, 'the access tokens cannot be truncated'
 );
 
 -- current_login

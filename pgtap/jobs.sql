@@ -185,7 +185,7 @@ select memory_test.as_tenant('b') \g /dev/null
 select results_eq(
   $$ select j.job, j.schedule from memory.list_jobs('jobs_b') as j $$,
   $$ values
-    ('delete_expired_items', '50 * * * *'), ('expire_memory', '45 3 * * *'), ('fold_corpus_statistics', '30 3 * * *'), ('maybe_consolidate_entries', '5 * * * *'),
+    ('delete_expired_items', '50 * * * *'), ('delete_expired_sessions', '55 * * * *'), ('expire_memory', '45 3 * * *'), ('fold_corpus_statistics', '30 3 * * *'), ('maybe_consolidate_entries', '5 * * * *'),
     ('run_daily_entry_upkeep', '50 3 * * *'), ('run_decay_sweep', '0 3 * * *'),
     ('run_episode_cleanup', '10 3 * * *'), ('run_monthly_entry_upkeep', '10 4 1 * *'),
     ('run_rule_hygiene', '20 3 * * *'), ('run_weekly_entry_upkeep', '0 4 * * 0'),

@@ -15,7 +15,8 @@ values
 (
   '{memory_admin,memory_reader,memory_worker,memory_writer}',
   '{current_login,authenticate_token,set_request,require_tenant,current_actor,current_request_id,current_reason,current_butler,visible_scope,version,diagnose,is_actor,
-    is_request_id,is_reason_code,is_scope,is_blank}'
+    is_request_id,is_reason_code,is_scope,is_blank,
+    create_session,create_login_code,redeem_login_code,authenticate_session,end_session}'
 ),
 (
   '{memory_admin,memory_reader,memory_search,memory_worker,memory_writer}',
@@ -50,7 +51,7 @@ values
     export_entries}'),
 -- the strict store
 ('{memory_writer}', '{write_memory,query_memory,retrieve_entries}'),
-('{memory_worker}', '{expire_memory}'),
+('{memory_worker}', '{expire_memory,delete_expired_sessions}'),
 -- items of frameworks
 ('{memory_writer}', '{put_items,batch_items}'),
 ('{memory_reader,memory_writer}', '{get_items,search_items,list_item_namespaces}'),

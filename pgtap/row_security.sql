@@ -57,7 +57,9 @@ begin
   delete from memory.episodes as e where e.id = v_episode_id;
   perform memory.claim_episodes();
   perform memory.seal_events();
-  perform memory.create_access_token('laptop', 'writer');
+  perform memory.create_session(sha256(convert_to(t.token, 'UTF8')))
+  from memory.create_access_token('laptop', 'writer') as t;
+  perform memory.create_login_code('reader');
   perform memory.start_reembedding('model', '2');
   perform memory.set_embedding(
     'fact', v_fact_id, memory_test.axis(1),
@@ -512,8 +514,8 @@ select is(
   memory_test.tenants_seen(),
   'access_tokens:{b} approvals:{b} consolidation_proposals consolidation_runs:{b} corpus_deltas:{b} corpus_statistics:{b} embedding_queue:{b} embedding_versions:{b} entities:{b} entity_merge_facts entity_merges entity_names:{b} entries:{b} '
   'entry_comparisons entry_consolidations:{b} entry_merge_members entry_merges entry_numbers:{b} entry_policies:{b} episodes:{b} '
-  'event_chain:{b} event_chain_heads:{b} fact_keys:{b} facts:{b} job_runners:{b} job_runs:{b} memory_events:{b} '
-  'memory_history:{b} memory_links:{b} rule_applications:{b} rules:{b} searchable_memories:{b} settings:{b} '
+  'event_chain:{b} event_chain_heads:{b} fact_keys:{b} facts:{b} job_runners:{b} job_runs:{b} login_codes:{b} memory_events:{b} '
+  'memory_history:{b} memory_links:{b} rule_applications:{b} rules:{b} searchable_memories:{b} sessions:{b} settings:{b} '
   'staged_embeddings store_items:{b} store_vectors:{b} tenant_logins tenant_patterns:{b} tombstones:{b}',
   'a reader with privileges on the tables sees only its tenant, and no login'
 );
@@ -637,7 +639,7 @@ set local session authorization row_security_stranger;
 select is(
   memory_test.tenants_seen(),
   'access_tokens approvals consolidation_proposals consolidation_runs corpus_deltas corpus_statistics embedding_queue embedding_versions entities entity_merge_facts entity_merges entity_names entries entry_comparisons entry_consolidations entry_merge_members entry_merges entry_numbers entry_policies episodes event_chain '
-  'event_chain_heads fact_keys facts job_runners job_runs memory_events memory_history memory_links rule_applications rules searchable_memories settings staged_embeddings store_items store_vectors tenant_logins tenant_patterns tombstones',
+  'event_chain_heads fact_keys facts job_runners job_runs login_codes memory_events memory_history memory_links rule_applications rules searchable_memories sessions settings staged_embeddings store_items store_vectors tenant_logins tenant_patterns tombstones',
   'a role without a policy sees nothing, even with privileges on the tables'
 );
 select is_empty(

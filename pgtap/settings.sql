@@ -51,6 +51,7 @@ create function memory_test.other_value(
       when 'entry_weekly_schedule' then 'off'
       when 'entry_monthly_schedule' then 'off'
       when 'item_expiry_schedule' then 'off'
+      when 'session_expiry_schedule' then 'off'
       when 'corpus_statistics_schedule' then 'off'
       when 'decay_sweep_schedule' then 'off'
       when 'episode_cleanup_schedule' then 'off'
@@ -121,6 +122,7 @@ select is(
     "decay_sweep_schedule": "0 3 * * *", "episode_cleanup_schedule": "10 3 * * *", "rule_hygiene_schedule": "20 3 * * *", "event_seal_schedule": "40 * * * *",
     "entry_merge_similarity": 0.92, "entry_consolidation_schedule": "5 * * * *", "entry_expiry_schedule": "45 3 * * *", "entry_daily_schedule": "50 3 * * *",
     "entry_weekly_schedule": "0 4 * * 0", "entry_monthly_schedule": "10 4 1 * *", "item_expiry_schedule": "50 * * * *",
+    "session_expiry_schedule": "55 * * * *",
     "context_token_budget": 3000, "context_chars_per_token": 4, "context_token_estimate": "octets",
     "context_facts_share": 0.6, "context_rules_share": 0.25, "context_warnings_share": 0.05,
     "context_episodes_share": 0.1, "context_confidence": "effective", "context_counts_references": false,

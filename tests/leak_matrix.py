@@ -302,6 +302,11 @@ configure('{"retrieval_limit": 3}')
 list_access_tokens()
 revoke_access_token(token_id => :token)
 authenticate_token(token_digest => :token_digest)
+create_session(token_digest => :token_digest)
+redeem_login_code(code_digest => :code_digest)
+authenticate_session(session_digest => :session_digest)
+end_session(session_digest => :session_digest)
+delete_expired_sessions()
 diagnose()
 diagnose(passed => true)
 """
@@ -312,6 +317,7 @@ maybe_consolidate_entries()
 query_topic(query => :content)
 store_fact('x', 'is', 'y', source_episode_id => :deleted)
 create_access_token(name => :name, role => 'reader', actor => :actor)
+create_login_code('reader', actor => :actor)
 current_login()
 current_actor()
 current_request_id()
@@ -354,7 +360,7 @@ tier_range version without_code words_of
 """
 
 # What differs from call to call, or counts for all tenants together (docs/security.md).
-UNSTEADY = "seq token exact_ms index_ms search_ms"
+UNSTEADY = "seq token session_id csrf_token login_code exact_ms index_ms search_ms"
 
 # Which call would tell of a key of another tenant by a unique index or a foreign key: of each index
 # and foreign key the function and the argument. Where nobody can name such a key: why.
@@ -374,6 +380,8 @@ entries_entry_id_key                                   numbers are the tenant's:
 entities_name_type_key                                 entity_create(canonical_name)
 event_chain_event_key                                  events have new ids
 access_tokens_tenant_id_token_digest_key               authenticate_token(token_digest)
+sessions_tenant_id_session_digest_key                  authenticate_session(session_digest)
+sessions_tenant_id_token_id_fkey                       create_session(token_digest)
 consolidation_runs_lease_key                           claim_episodes(butler)
 episodes_tenant_id_embedding_version_id_fkey           store_episode(embedding_version_id)
 facts_tenant_id_entity_id_fkey                         store_fact(entity_id)

@@ -313,6 +313,18 @@ def furnish(database: Database, tenant: str, word: str, *, more: int = 0) -> dic
                from memory.create_access_token(%(name)s, 'admin', %(actor)s) as t""",
             things,
         ).fetchone() or ("", "")
+        things["session_digest"], things["code_digest"] = connection.execute(
+            """select sha256(convert_to(s.session_id, 'UTF8'))::text,
+                 sha256(convert_to(c.login_code, 'UTF8'))::text
+               from memory.create_session(%(token_digest)s) as s,
+                 memory.create_login_code('admin', %(actor)s, now() + interval '1 hour') as c""",
+            things,
+        ).fetchone() or ("", "")
+        for _ in range(more):
+            value(
+                "select session_id from memory.create_session("
+                "%(token_digest)s, now() - interval '9 hours')"
+            )
         position, things["hash"] = connection.execute(
             "select position, hash::text from memory.seal_events()"
         ).fetchone() or ("", "")

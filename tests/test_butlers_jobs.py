@@ -70,6 +70,7 @@ async def test_the_schedules_are_those_of_the_settings(database: Database) -> No
         "memory_entry_weekly": "0 4 * * 0",
         "memory_entry_monthly": "10 4 1 * *",
         "memory_item_expiry": "50 * * * *",
+        "memory_session_expiry": "55 * * * *",
     }
     assert set(schedules) <= set(jobs)
     sql_jobs = {

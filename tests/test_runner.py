@@ -20,7 +20,7 @@ JOBS = {
     *("run_decay_sweep", "run_episode_cleanup", "run_rule_hygiene", "seal_events"),
     *("fold_corpus_statistics", "maybe_consolidate_entries", "expire_memory"),
     *("run_daily_entry_upkeep", "run_weekly_entry_upkeep", "run_monthly_entry_upkeep"),
-    "delete_expired_items",
+    *("delete_expired_items", "delete_expired_sessions"),
 }
 """The jobs that are not off by default."""
 

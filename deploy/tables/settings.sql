@@ -141,6 +141,8 @@ create table memory.settings (
   check (memory.is_schedule(entry_monthly_schedule)),
   item_expiry_schedule text not null default '50 * * * *'
   check (memory.is_schedule(item_expiry_schedule)),
+  session_expiry_schedule text not null default '55 * * * *'
+  check (memory.is_schedule(session_expiry_schedule)),
 
   rule_effectiveness text not null default 'by_outcome'
   check (rule_effectiveness in ('by_outcome', 'asymmetric')),
@@ -379,6 +381,9 @@ comment on column memory.settings.entry_monthly_schedule is
 '(memory.is_schedule).';
 comment on column memory.settings.item_expiry_schedule is
 'When the job delete_expired_items is due: five fields as in crontab(5), or "off" '
+'(memory.is_schedule).';
+comment on column memory.settings.session_expiry_schedule is
+'When the job delete_expired_sessions is due: five fields as in crontab(5), or "off" '
 '(memory.is_schedule).';
 comment on column memory.settings.rule_effectiveness is
 'Effectiveness of a rule after a mark: "by_outcome", the share of successes after a helpful mark '

@@ -128,6 +128,10 @@ async def _item_expiry(resources: Resources) -> dict[str, Any]:
     return {"deleted": await resources.memory.delete_expired_items()}
 
 
+async def _session_expiry(resources: Resources) -> dict[str, Any]:
+    return {"deleted": await resources.memory.delete_expired_sessions()}
+
+
 def _entry_upkeep(period: UpkeepPeriod) -> Callable[[Resources], Awaitable[dict[str, Any]]]:
     async def run(resources: Resources) -> dict[str, Any]:
         return {"tasks": to_json(await resources.memory.run_entry_upkeep(period=period))}
@@ -150,6 +154,7 @@ _JOBS: dict[str, Callable[..., Awaitable[dict[str, Any]]]] = {
     "memory_entry_weekly": _entry_upkeep("weekly"),
     "memory_entry_monthly": _entry_upkeep("monthly"),
     "memory_item_expiry": _item_expiry,
+    "memory_session_expiry": _session_expiry,
 }
 
 _ARGUMENTS = {CONSOLIDATION: {"batch_size"}, "memory_episode_cleanup": {"max_entries"}}
@@ -168,6 +173,7 @@ _SETTINGS = {
     "memory_entry_weekly": "entry_weekly_schedule",
     "memory_entry_monthly": "entry_monthly_schedule",
     "memory_item_expiry": "item_expiry_schedule",
+    "memory_session_expiry": "session_expiry_schedule",
 }
 
 

@@ -74,6 +74,12 @@ create or replace function memory.all_jobs(settings memory.settings)
           'memory.delete_expired_items()'
         ),
         (
+          'delete_expired_sessions',
+          settings.session_expiry_schedule, -- noqa: RF01
+          'memory_worker',
+          'memory.delete_expired_sessions()'
+        ),
+        (
           'seal_events',
           settings.event_seal_schedule, -- noqa: RF01
           'memory_worker',
