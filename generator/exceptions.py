@@ -112,6 +112,7 @@ ROW_NAMES = {
     "write_memory": "WrittenEntry",
     "current_embedding_versions": "EmbeddingVersion",
     "current_login": "Login",
+    "count_memories": "MemoryCount",
     "embedding_backlog": "EmbeddingBacklog",
     "entity_get": "Entity",
     "entity_merge": "Merge",
@@ -188,7 +189,9 @@ NULLABLE = {
     "session_id last_confirmed_at last_referenced_at similarity semantic_rank keyword_score "
     "keyword_rank rrf_score meaning words neighbor_boost session_boost named_boost time_boost "
     "relevance recency updates_id",
-    "ListedMemory": "entry_id subject predicate",
+    "ListedMemory": "entry_id subject predicate title category maturity permanence "
+    "effectiveness_score fades_at ends_at source_butler session_id entity_id supersedes_id "
+    "last_confirmed_at last_referenced_at valid_from valid_to",
     "RelatedMemory": "scope subject predicate content entry_id title",
     "SensitivePattern": "country",
     "StoredFact": "superseded_id",
@@ -243,6 +246,7 @@ WORDS = {
     "UpkeepPeriod": "run_entry_upkeep(period)",
     "RetrievalMode": "retrieve_entries(mode)",
     "SortOrder": "query(sort)",
+    "ListOrder": "list_memories(order_by)",
 }
 """Names of lists of words, and where each is declared: a column's CHECK or a check of an argument.
 

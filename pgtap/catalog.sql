@@ -114,9 +114,16 @@ select results_eq(
   $$ values
      ('memory.activate_embedding_version()'), ('memory.attach_triggers(text)'),
      ('memory.check_states(text)'),
+     ('memory.count_memories(text[],text,text[],text[],text[],jsonb,text,text,uuid,text,uuid,text,text,'
+      || 'double precision,double precision,timestamp with time zone,timestamp with time zone,'
+      || 'timestamp with time zone,timestamp with time zone,integer,timestamp with time zone)'),
      ('memory.define_memory_function(text,text,text,text)'), ('memory.define_recorder(text)'), ('memory.define_union_view(name,text[],jsonb)'),
      ('memory.due_memories(text,memory.settings,timestamp with time zone)'),
-     ('memory.isolate_table(name)'), ('memory.list_mentions(text,name,text[])'), ('memory.rebuild_vector_indexes(text,integer)'),
+     ('memory.isolate_table(name)'),
+     ('memory.list_memories(text[],text,text[],text[],text[],jsonb,text,text,uuid,text,uuid,text,text,'
+      || 'double precision,double precision,timestamp with time zone,timestamp with time zone,'
+      || 'timestamp with time zone,timestamp with time zone,text,text,integer,timestamp with time zone)'),
+     ('memory.list_mentions(text,name,text[])'), ('memory.rebuild_vector_indexes(text,integer)'),
      ('memory.refresh_expected_indexes()'), ('memory.refresh_memory_functions()'),
      ('memory.refresh_setting_defaults()'),
      ('memory.refresh_time_questions()'), ('memory.refresh_time_vocabulary()'),
@@ -127,8 +134,8 @@ select results_eq(
      ('memory.sweep_memories(text,memory.settings,timestamp with time zone)'),
      ('memory.tenants_with_memories()'),
      ('memory.verify_erasure(text)'), ('memory.write_settings(memory.settings)') $$,
-  'only functions that define schema objects, name the table of a type, or know the columns of a '
-  'table build SQL from strings'
+  'only functions that define schema objects, name the table of a type, know the columns of a table, '
+  'or leave filters out that are not in use build SQL from strings'
 );
 select is_empty(
   $$ select f.name, m.word
@@ -364,6 +371,7 @@ select results_eq(
       || 'timestamp with time zone)'),
      ('memory.read_query(text,text,memory.settings)'),
      ('memory.tagged_entries(text[],text,timestamp with time zone)'),
+     ('memory.tagged_facts(jsonb,text,integer)'),
      ('memory.tenants_with_memories()'),
      ('memory.use_approximate_index(text,integer)'),
      ('memory.vector_index(text)'),
@@ -371,7 +379,7 @@ select results_eq(
       || 'memory.settings,timestamp with time zone)'),
      ('memory.weigh_memories(text[],memory.keyword_query,vector,text,integer,double precision,'
       || 'memory.corpus_size[],memory.settings,timestamp with time zone)') $$,
-  'memory_search owns the functions of ranked retrieval, that which finds names, one that lists tenants, and no other'
+  'memory_search owns the functions of ranked retrieval, those that find names and tags, one that lists tenants, and no other'
 );
 select is_empty(
   $$ select f.name::text from memory_test.functions as f

@@ -35,7 +35,7 @@ values
     confidence_tier,tier_range,retention_band,retention_priority}'
 ),
 -- the audit stream and provenance
-('{memory_admin,memory_reader,memory_writer}', '{list_events,get_links,list_related,list_memories,find_ids,list_contradictions,
+('{memory_admin,memory_reader,memory_writer}', '{list_events,get_links,list_related,list_memories,count_memories,find_ids,list_contradictions,
   fact_history,replay_memory,memory_stats,list_scopes,
   entity_get,entity_resolve,entity_neighbors}'),
 ('{memory_admin,memory_reader,memory_worker}', '{metrics,get_chain_head,verify_chain,definitions_digest}'),
@@ -100,7 +100,7 @@ values
     vector_index_name,band_of_entry,extension_schemas,has_extension}'),
 ('{memory_owner}', '{find_memories,list_candidates,judge_candidates,boost_episodes,find_dropped,find_names,read_query,exact_neighbors,approximate_neighbors,nearest_neighbors,
     use_approximate_index,vector_index,largest_tenant_size,count_vectors,filter_memories,
-    weigh_among,list_aged,tagged_entries,facts_with_terms}');
+    weigh_among,list_aged,tagged_entries,tagged_facts,facts_with_terms}');
 
 create view memory_test.decided as
 select f.name, r.role

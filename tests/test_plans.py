@@ -37,6 +37,10 @@ CALLS = {
     "doctor": "select * from memory.diagnose()",
     "audit": "select * from memory.list_events(max_results => 20)",
     "audit of one type": "select * from memory.list_events(event_type => 'fact_created', max_results => 20)",
+    "list": "select * from memory.list_memories()",
+    "list by the next to fade": "select * from memory.list_memories(order_by => 'fades_next')",
+    "list of a tag": "select * from memory.list_memories(tags => '[\"garden\"]')",
+    "count": "select * from memory.count_memories(at_most => 100)",
     "links": "select * from memory.get_links('fact', %(id)s)",
     "related": "select * from memory.list_related('fact', %(id)s, 3)",
     "contradictions": "select * from memory.list_contradictions()",
@@ -203,3 +207,55 @@ def test_exact_search_fetches_no_vector_from_where_it_is_stored(database: Databa
 
     assert len(found) == 10
     assert after == before
+
+
+ORDERS = (
+    *("newest", "oldest", "updated", "important", "most_confident", "least_confident"),
+    "fades_next",
+)
+
+
+def test_a_page_of_a_list_reads_no_more_in_a_large_tenant(database: Database) -> None:
+    store = """
+        insert into memory.facts (
+          tenant_id, subject, predicate, content, importance, confidence, permanence, decay_rate,
+          created_at, updated_at, last_confirmed_at
+        )
+        select 'small', 'subject ' || n, 'said', 'word ' || n, n %% 11, 0.5 + n %% 50 / 100.0,
+          p.permanence, memory.decay_rate_of(p.permanence), t.at, t.at, t.at
+        from generate_series(%s::int, %s::int) as n
+        cross join lateral (
+          select (array['permanent', 'stable', 'standard', 'volatile', 'ephemeral'])[1 + n %% 5]
+        ) as p (permanence)
+        cross join lateral (select '2026-01-01Z'::timestamptz + n * 77 %% 9973 * interval '1 min') as t (at)"""
+    pages = {
+        name: f"select * from memory.list_memories(order_by => '{name}', after => %(after)s, max_results => 20)"
+        for name in ORDERS
+    }
+
+    def places() -> dict[str, str]:
+        """Return the cursor of the middle of each list."""
+        return {
+            name: database.value(
+                f"""select l.cursor from memory.list_memories(
+                      order_by => '{name}', max_results => 400) with ordinality as l
+                    order by l.ordinality desc limit 1""",
+                tenant="small",
+            )
+            for name in ORDERS
+        }
+
+    with psycopg.connect(database.superuser_url, autocommit=True) as connection:
+        connection.execute("alter table memory.facts set (autovacuum_enabled = off)")
+        connection.execute(store, (1, 1000))
+        connection.execute("vacuum analyze memory.facts")
+        after = places()
+        few = {name: blocks(database, page, {"after": after[name]}) for name, page in pages.items()}
+        connection.execute(store, (1001, 20_000))
+        connection.execute("vacuum analyze memory.facts")
+        after = places()
+        many = {
+            name: blocks(database, page, {"after": after[name]}) for name, page in pages.items()
+        }
+    for name in ORDERS:
+        assert many[name] < 2 * few[name] + 60, (name, few[name], many[name])

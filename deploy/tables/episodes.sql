@@ -76,6 +76,11 @@ on memory.episodes (tenant_id, idempotency_key) where idempotency_key is not nul
 create index episodes_butler_created_idx
 on memory.episodes (tenant_id, butler, created_at desc, id);
 
+-- The orders of lists (memory.list_memories).
+create index episodes_created_idx on memory.episodes (tenant_id, created_at, id);
+
+create index episodes_updated_idx on memory.episodes (tenant_id, updated_at, id);
+
 create index episodes_session_idx
 on memory.episodes (tenant_id, session_id, created_at, id) where session_id is not null;
 

@@ -137,6 +137,22 @@ where validity = 'active';
 
 create index facts_tags_idx on memory.facts using gin (tags);
 
+-- By tenant and without regard to case.
+create index facts_tag_terms_idx
+on memory.facts using gin (memory.tag_terms(tenant_id, tags)) where tags <> '[]';
+
+-- The orders of lists (memory.list_memories).
+create index facts_created_idx on memory.facts (tenant_id, created_at, id);
+
+create index facts_updated_idx on memory.facts (tenant_id, updated_at, id);
+
+create index facts_importance_idx on memory.facts (tenant_id, importance, created_at, id);
+
+create index facts_decay_idx
+on memory.facts (
+  tenant_id, decay_rate, memory.decay_key(confidence, decay_rate, last_confirmed_at), id
+);
+
 -- Exact semantic search reads only this index, in which the vectors of a tenant are adjacent. It
 -- compares the tenant in collation "C", so that the planner can use no other index
 -- (memory.exact_neighbors).

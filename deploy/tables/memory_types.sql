@@ -71,7 +71,7 @@ values
   'true',
   '{
     "scope": "m.butler", "source_butler": "m.butler", "confidence": "1.0",
-    "effective_confidence": "1.0", "decay_rate": "0.0", "tags": "''[]''"
+    "effective_confidence": "1.0", "decay_rate": "0.0", "decay_key": "0.0", "tags": "''[]''"
   }',
   '(m.expires_at is null or m.expires_at > $1)', 'expires_at = $1', null, null, null
 ),

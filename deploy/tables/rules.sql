@@ -112,6 +112,8 @@ where lifecycle_state <> 'retracted';
 
 create index rules_tags_idx on memory.rules using gin (tags);
 
+create index rules_created_idx on memory.rules (tenant_id, created_at, id);
+
 -- Exact semantic search reads only this index, in which the vectors of a tenant are adjacent. It
 -- compares the tenant in collation "C", so that the planner can use no other index
 -- (memory.exact_neighbors).

@@ -30,8 +30,8 @@ create index sessions_token_idx on memory.sessions (tenant_id, token_id) where t
 create index sessions_expires_idx on memory.sessions (tenant_id, expires_at);
 
 comment on table memory.sessions is
-'Who is logged in at the dashboard: by an access token, or by a one-time code that a database login '
-'asked for. Any process serves a session; a row is deleted when its session ends.';
+'Who is logged in at the dashboard: by an access token, or by a one-time code that a database '
+'login asked for. Any process serves a session; a row is deleted when its session ends.';
 comment on column memory.sessions.session_digest is
 'SHA-256 of the session id in the cookie; the id itself, 256 random bits, is not stored.';
 comment on column memory.sessions.csrf_token is

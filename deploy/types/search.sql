@@ -229,14 +229,90 @@ create type memory.listed_memory as (
   subject text,
   predicate text,
   content text,
-  created_at timestamptz
+  created_at timestamptz,
+  title text,
+  category text,
+  maturity text,
+  permanence text,
+  importance float8,
+  confidence float8,
+  effective_confidence float8,
+  effectiveness_score float8,
+  fades_at timestamptz,
+  ends_at timestamptz,
+  reference_count integer,
+  source_butler text,
+  session_id uuid,
+  entity_id uuid,
+  supersedes_id uuid,
+  tags jsonb,
+  updated_at timestamptz,
+  last_confirmed_at timestamptz,
+  last_referenced_at timestamptz,
+  valid_from timestamptz,
+  valid_to timestamptz,
+  cursor text
 );
 
-comment on type memory.listed_memory is 'A memory in a list without a question.';
+comment on type memory.listed_memory is
+'A memory in a list without a question. What its type does not have is NULL.';
 comment on column memory.listed_memory.entry_id is
 'Id of an entry of the form mem-YYYY-MM-DD-NNN; NULL for others.';
 comment on column memory.listed_memory.state is 'Its lifecycle state, or expired.';
 comment on column memory.listed_memory.scope is 'Scope of a fact or rule, butler of an episode.';
+comment on column memory.listed_memory.effective_confidence is
+'Confidence after decay, 0..1; 1 for an episode.';
+comment on column memory.listed_memory.fades_at is
+'When its effective confidence reaches fading_threshold; NULL: never.';
+comment on column memory.listed_memory.ends_at is
+'When it is no longer found, by decay (expiry_threshold), by valid_to or because it expires; NULL: '
+'never, or it is over already.';
+comment on column memory.listed_memory.cursor is
+'Where the list goes on after this row: pass it as after, with the same filters and order.';
+
+create type memory.memory_filter as (
+  tenant_id text,
+  types text[],
+  scope text,
+  states text[],
+  permanences text[],
+  maturities text[],
+  tags jsonb,
+  tagged_facts uuid[],
+  subject_key text,
+  predicate_key text,
+  entity_id uuid,
+  butler text,
+  session_id uuid,
+  category text,
+  content_contains text,
+  min_confidence float8,
+  max_confidence float8,
+  created_from timestamptz,
+  created_to timestamptz,
+  updated_from timestamptz,
+  updated_to timestamptz,
+  as_of timestamptz
+);
+
+comment on type memory.memory_filter is
+'What the memories of a list must meet (memory.list_memories), all of it; NULL: anything. Read by '
+'memory.read_filter.';
+comment on column memory.memory_filter.tagged_facts is
+'The facts with these tags, if they are few: found by an index, which row security rules out '
+'elsewhere.';
+comment on column memory.memory_filter.content_contains is 'In lower case.';
+
+create type memory.list_place as (
+  order_by text,
+  keys text[],
+  id uuid,
+  memory_type text,
+  as_of timestamptz
+);
+
+comment on type memory.list_place is
+'Where a page of a list ends: what is in its cursor. keys: what the order compares, as texts.';
 
 create type memory.context_line as (
   section integer,

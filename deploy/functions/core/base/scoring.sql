@@ -50,6 +50,49 @@ comment on function memory.effective_confidence(float8, float8, timestamptz, tim
 grant execute on function memory.effective_confidence
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 
+create or replace function memory.decay_key(
+  confidence float8,
+  decay_rate float8,
+  last_confirmed_at timestamptz
+)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return case
+    when confidence > 0 and decay_rate = 0 then ln(confidence)
+    when confidence > 0 and last_confirmed_at is not null
+    then ln(confidence) + decay_rate * (date_part('epoch', last_confirmed_at) / 86400.0)
+    else '-infinity'::float8
+  end;
+
+comment on function memory.decay_key(float8, float8, timestamptz) is
+'Orders memories of one decay rate by effective confidence, at any time after their confirmation: '
+'ln(confidence) + decay_rate * days from 1970 to last_confirmed_at. Minus decay_rate * days from '
+'1970 to then, it is the logarithm of their effective confidence then. An index can hold it.';
+
+create or replace function memory.reaches_at(
+  confidence float8,
+  decay_rate float8,
+  last_confirmed_at timestamptz,
+  threshold float8
+)
+  returns timestamptz
+  language sql
+  immutable
+  parallel safe
+  return case
+    when confidence <= threshold then last_confirmed_at
+    when decay_rate > 0 and threshold > 0 and ln(confidence / threshold) / decay_rate < 365000
+    then last_confirmed_at
+      + make_interval(secs => ln(confidence / threshold) / decay_rate * 86400.0)
+  end;
+
+comment on function memory.reaches_at(float8, float8, timestamptz, float8) is
+'When effective confidence has decayed to a threshold: ln(confidence / threshold) / decay_rate '
+'days after the confirmation, or with the confirmation if it was not above it. NULL: never, or in '
+'more than a thousand years.';
+
 create or replace function memory.recency_score(
   last_referenced_at timestamptz,
   half_life_days float8 default 7,

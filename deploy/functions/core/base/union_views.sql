@@ -24,6 +24,8 @@ begin
       case split_part(c.declared, ' ', 1)
         when 'memory_type' then quote_literal(t.memory_type)
         when 'is_live' then t.live_condition
+        when 'is_decaying'
+        then coalesce(replace(t.decaying_condition, '$1', '''-infinity''::timestamptz'), 'false')
         else coalesce(
           t.shape ->> split_part(c.declared, ' ', 1), expressions ->> split_part(c.declared, ' ', 1)
         )
@@ -81,8 +83,8 @@ $$;
 
 comment on function memory.define_union_view(name, text[], jsonb) is
 'Makes a view that shows the memories of all types in one shape. columns: each a name and its '
-'type, in order; a later version may only add some at the end. A column is what '
-'memory.memory_types.shape says; else the expression, over a row m, where the table has all the '
+'type, in order; a later version may only add some at the end. is_live and is_decaying are the '
+'conditions of the type; another column is what memory.memory_types.shape says; else the expression, over a row m, where the table has all the '
 'columns that it names; else the column of that name, or NULL.';
 
 create or replace function memory.refresh_searchable_memories()
@@ -107,6 +109,33 @@ $$;
 
 comment on function memory.refresh_searchable_memories() is
 'Makes the view memory.searchable_memories show the types of memory.memory_types.';
+
+create or replace function memory.refresh_listed_memories()
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform memory.define_union_view('listed_memories', '{
+    memory_type text, tenant_id text, id uuid, entry_id text, title text, category text, scope text,
+    subject text, predicate text, subject_key text, predicate_key text, content text,
+    lifecycle_state text, is_live boolean, is_guarded boolean, is_decaying boolean, maturity text,
+    permanence text, importance float8, confidence float8, decay_rate float8, decay_key float8,
+    effectiveness_score float8, reference_count integer, source_butler text,
+    source_episode_id uuid, session_id uuid, entity_id uuid, supersedes_id uuid, tags jsonb,
+    metadata jsonb, created_at timestamptz, updated_at timestamptz, last_confirmed_at timestamptz,
+    last_referenced_at timestamptz, valid_from timestamptz, valid_to timestamptz,
+    expires_at timestamptz
+  }', '{
+    "is_guarded": "m.policy = ''billy''",
+    "decay_key": "memory.decay_key(m.confidence, m.decay_rate, m.last_confirmed_at)"
+  }');
+end;
+$$;
+
+comment on function memory.refresh_listed_memories() is
+'Makes the view memory.listed_memories show the types of memory.memory_types.';
 
 create or replace function memory.refresh_memory_overview()
   returns void

@@ -323,6 +323,7 @@ begin
   perform memory.refresh_type_names();
   perform memory.refresh_memory_functions();
   perform memory.refresh_searchable_memories();
+  perform memory.refresh_listed_memories();
   perform memory.refresh_memory_overview();
 end;
 $$;

@@ -166,11 +166,11 @@ $$;
 
 comment on function memory.create_session(bytea, timestamptz) is
 'Opens a session of the dashboard for the holder of the access token with this SHA-256 digest; no '
-'row if memory.authenticate_token finds none. Returns the session id, for a cookie, only this once: '
-'only its digest is stored. It has the form <tenant in hexadecimal>_<256 random bits>: set that '
-'tenant with set_request before memory.authenticate_session. csrf_token: what each form must bring '
-'along. Ends after 24 hours, after 8 hours without use, and with the token. It answers for the time '
-'as_of: a server that lets somebody in leaves it out. Errors: PM002.';
+'row if memory.authenticate_token finds none. Returns the session id, for a cookie, only this '
+'once: only its digest is stored. It has the form <tenant in hexadecimal>_<256 random bits>: set '
+'that tenant with set_request before memory.authenticate_session. csrf_token: what each form must '
+'bring along. Ends after 24 hours, after 8 hours without use, and with the token. It answers for '
+'the time as_of: a server that lets somebody in leaves it out. Errors: PM002.';
 grant execute on function memory.create_session
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
@@ -214,8 +214,8 @@ begin
   insert into memory.login_codes as c
     (tenant_id, code_digest, login, role, actor, created_at, expires_at)
   values (
-    v_tenant_id, sha256(convert_to(login_code, 'UTF8')), session_user, create_login_code.role, v_actor,
-    as_of, as_of + interval '60 seconds'
+    v_tenant_id, sha256(convert_to(login_code, 'UTF8')), session_user, create_login_code.role,
+    v_actor, as_of, as_of + interval '60 seconds'
   )
   returning c.expires_at into expires_at;
   return next;
@@ -274,9 +274,10 @@ end;
 $$;
 
 comment on function memory.redeem_login_code(bytea, timestamptz) is
-'Opens a session for the one-time code with this SHA-256 digest, and deletes the code; no row if it '
-'is unknown, used or older than 60 seconds. Returns what memory.create_session does, without a '
-'token. The session also ends when the login that asked for the code loses the role. Errors: PM002.';
+'Opens a session for the one-time code with this SHA-256 digest, and deletes the code; no row if '
+'it is unknown, used or older than 60 seconds. Returns what memory.create_session does, without a '
+'token. The session also ends when the login that asked for the code loses the role. Errors: '
+'PM002.';
 grant execute on function memory.redeem_login_code
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
