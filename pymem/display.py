@@ -351,15 +351,25 @@ def found(memories: Sequence[models.RankedMemory]) -> Listing:
     return tabulate(memories, *columns, numbered=True)
 
 
-def listed(memories: Sequence[models.ListedMemory]) -> Listing:
-    """Return memories with their states and times."""
+_ORDERED_BY = {
+    "updated": Column("changed", "updated_at"),
+    "most-confident": Column("conf.", "effective_confidence", 2),
+    "least-confident": Column("conf.", "effective_confidence", 2),
+    "fades-next": Column("fades", "fades_at"),
+    "important": Column("import.", "importance", 1),
+    "most-used": Column("used", "reference_count"),
+}
+
+
+def listed(memories: Sequence[models.ListedMemory], order: str = "newest") -> Listing:
+    """Return memories with their states, and the times or values that order them."""
     return tabulate(
         memories,
         "memory_type",
         Column("memory", what),
         "state",
         "scope",
-        "created_at",
+        _ORDERED_BY.get(order, "created_at"),
         Column("id", lambda row: row.entry_id or row.id),
     )
 

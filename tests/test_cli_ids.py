@@ -120,6 +120,38 @@ def test_memories_are_listed_newest_first(pymem: Run, database: Database) -> Non
     assert database.value("select sum(reference_count) from memory.facts") == 0
 
 
+def test_a_list_is_filtered_ordered_counted_and_paged(
+    pymem: Run,  # noqa: F811
+    database: Database,
+) -> None:
+    for number in range(5):
+        database.query(
+            """select memory.store_fact('Ada', %s::text, 'likes ' || %s::text,
+                 permanence => %s, importance => %s, tags => %s::jsonb, as_of => %s::timestamptz)""",
+            *(number, number, "stable" if number % 2 else "volatile", 9 - number),
+            *('["odd"]' if number % 2 else "[]", f"2026-01-0{1 + number}Z"),
+        )
+
+    def contents(*arguments: str) -> list[str]:
+        return [each["content"][-1] for each in parsed(pymem("list", *arguments, "--json"))]
+
+    first = parsed(pymem("list", "--order", "important", "--limit", "2", "--json"))
+    second = contents("--order", "important", "--limit", "2", "--after", first[-1]["cursor"])
+    fading = pymem("list", "--order", "fades-next", "--limit", "1", "--as-of", "2026-01-10").stdout
+
+    assert contents("--tag", "odd") == ["3", "1"]
+    assert contents("--permanence", "volatile", "--subject", "ada") == ["4", "2", "0"]
+    assert contents("--contains", "LIKES 2") == ["2"]
+    assert contents("--created-from", "2026-01-02", "--created-to", "2026-01-04") == ["2", "1"]
+    assert [each["content"][-1] for each in first] == ["0", "1"]
+    assert second == ["2", "3"]
+    assert pymem("list", "--count", "--tag", "odd").stdout == "2\n"
+    assert fading.splitlines()[0].split("\t")[4] == "fades"
+    assert fading.splitlines()[1].split("\t")[4].startswith("2026-02-23 ")
+    assert "not a cursor" in pymem("list", "--after", first[-1]["cursor"], code=1).stderr
+    assert database.value("select sum(reference_count) from memory.facts") == 0
+
+
 def test_memories_are_linked_by_hand(pymem: Run, world: None) -> None:  # noqa: F811
     first = pymem("link", "rule", "ab00", "derived_from", "fact", "ab01")
     again = parsed(pymem("link", "rule", "ab00", "supports", "fact", _FACTS[1], "--json"))

@@ -54,7 +54,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "recall": "Recall what matters for a topic",
         "query": "Find memories by an expression of the query language",
         "context": "Render memory as text for a system prompt",
-        "list": "List memories, newest first",
+        "list": "List memories, with filters, in several orders",
         "get": "Show one memory with its links",
         "related": "Follow the links of a memory",
         "history": "Show every state of a memory or entity",

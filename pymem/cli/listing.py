@@ -8,9 +8,9 @@ from typing import Any, get_args
 import click
 
 from pymem import display
-from pymem.cli.base import Options, as_of_option, command, render, run
+from pymem.cli.base import Options, as_of_option, command, parse_time, render, run
 from pymem.cli.ids import Id
-from pymem.models import MemoryType, Relation
+from pymem.models import ListOrder, MemoryType, Relation
 
 _TYPES = click.Choice(get_args(MemoryType))
 
@@ -30,32 +30,96 @@ _TYPES = click.Choice(get_args(MemoryType))
     "--scope", help="Only this scope and global; default: that of pymem --butler, or all."
 )
 @click.option("--all-scopes", "scope", flag_value="*", help="All scopes; same as --scope '*'.")
+@click.option("--subject", help="Only facts with this subject, in any spelling of it.")
+@click.option("--predicate", help="Only facts with this predicate, in any spelling of it.")
+@click.option(
+    *("--entity", "entity_id"), type=Id("entity"), help="Only facts about this entity: its ID."
+)
+@click.option(
+    *("--tag", "tags"), multiple=True, help="Only memories with this tag; of several, with all."
+)
+@click.option(
+    *("--contains", "content_contains"),
+    metavar="TEXT",
+    help="Only memories that contain this text, in upper or lower case.",
+)
+@click.option(
+    *("--permanence", "permanences"),
+    multiple=True,
+    metavar="WORD",
+    help="Only facts and rules of this permanence; may be repeated.",
+)
+@click.option(
+    *("--maturity", "maturities"),
+    multiple=True,
+    metavar="WORD",
+    help="Only rules of this maturity; may be repeated.",
+)
+@click.option(
+    *("--from-butler", "butler"),
+    metavar="NAME",
+    help="Only what came from this butler, whichever looks.",
+)
+@click.option("--session", "session_id", metavar="ID", help="Only episodes of this session.")
+@click.option("--category", help="Only entries of this category.")
+@click.option(
+    "--min-confidence", type=float, help="Only with this confidence after decay, or more: 0 to 1."
+)
+@click.option("--max-confidence", type=float, help="Only with less confidence after decay.")
+@click.option("--created-from", type=parse_time, metavar="TIME", help="Only created then or later.")
+@click.option("--created-to", type=parse_time, metavar="TIME", help="Only created before.")
+@click.option("--updated-from", type=parse_time, metavar="TIME", help="Only changed then or later.")
+@click.option("--updated-to", type=parse_time, metavar="TIME", help="Only last changed before.")
+@click.option(
+    *("--order", "order_by"),
+    type=click.Choice([name.replace("_", "-") for name in get_args(ListOrder)]),
+    default="newest",
+    show_default=True,
+    help="What comes first; with fades-next, only what decays is listed.",
+)
+@click.option(
+    "--after",
+    metavar="CURSOR",
+    help="Go on after the last row of a page before: its cursor in --json, with the same options.",
+)
+@click.option("--count", is_flag=True, help="Say only how many there are, up to 1000000.")
 @click.option("--limit", type=int, default=20, show_default=True, help="Maximum number, to 1000.")
 @as_of_option
 def list_(
     options: Options,
-    types: tuple[str, ...],
-    states: tuple[str, ...],
-    scope: str | None,
+    order_by: str,
+    after: str | None,
+    count: bool,
     limit: int,
     as_of: datetime | None,
     json_: bool,
+    **filters: Any,
 ) -> None:
-    """List memories, newest first.
+    """List memories, newest first, or in another order.
 
     Nothing counts as used. To find memories by what they say, use search or query.
     """
+    filters = {name: value for name, value in filters.items() if value not in (None, ())}
+    if "tags" in filters:
+        filters["tags"] = list(filters["tags"])
+    order: Any = order_by.replace("-", "_")
+    if count:
+        counted = run(
+            options, lambda memory: memory.count_memories(**filters, at_most=1_000_000, as_of=as_of)
+        )
+        render(counted, json_, f"{counted.memories}{' or more' if counted.is_more else ''}")
+        return
     listed = run(
         options,
         lambda memory: memory.list_memories(
-            types=types or None,
-            states=states or None,
-            scope=scope,
+            **filters,
+            order_by=order,
+            after=after,
             max_results=limit,
             as_of=as_of,
         ),
     )
-    render(listed, json_, display.listed(listed) if listed else "no memories")
+    render(listed, json_, display.listed(listed, order_by) if listed else "no memories")
 
 
 @command()
