@@ -168,6 +168,28 @@ comment on function memory.read_filter(
 ) is
 'The filters of a list, checked; arguments as of memory.list_memories. Errors: PM002.';
 
+create or replace function memory.ends_at(
+  is_live boolean,
+  decayed_at timestamptz,
+  valid_to timestamptz,
+  expires_at timestamptz,
+  as_of timestamptz
+)
+  returns timestamptz
+  language sql
+  immutable
+  parallel safe
+  return case
+    when is_live
+    then least(decayed_at, valid_to, case when expires_at > as_of then expires_at end)
+  end;
+
+comment on function memory.ends_at(
+  boolean, timestamptz, timestamptz, timestamptz, timestamptz
+) is
+'When a live memory is no longer found: when its confidence has decayed to expiry_threshold '
+'(decayed_at), when it is no longer valid, or when it expires. NULL: never, or it is over already.';
+
 -- Only the filters in use become conditions, so that the planner sees which index suits them.
 create or replace function memory.filter_conditions(
   filter memory.memory_filter,
@@ -525,14 +547,14 @@ begin
           when m.is_decaying
           then memory.reaches_at(m.confidence, m.decay_rate, m.last_confirmed_at, $5)
         end,
-        case when m.is_live then least(
+        memory.ends_at(
+          m.is_live,
           case
             when m.is_decaying
             then memory.reaches_at(m.confidence, m.decay_rate, m.last_confirmed_at, $6)
           end,
-          m.valid_to,
-          case when m.expires_at > ($1).as_of then m.expires_at end
-        ) end,
+          m.valid_to, m.expires_at, ($1).as_of
+        ),
         m.reference_count, m.source_butler, m.session_id, m.entity_id, m.supersedes_id, m.tags,
         m.updated_at, m.last_confirmed_at, m.last_referenced_at, m.valid_from, m.valid_to,
         memory.encode_place(

@@ -158,6 +158,17 @@ begin
     ) || ' end case; end;'
   );
 
+  perform memory.define_memory_function(
+    'columns_of_memory(tenant_id text, memory_type text, memory_id uuid)', 'jsonb', 'stable',
+    'begin return case memory_type ' || memory.branch_by_type(
+      '(
+         select to_jsonb(m) - ''{tenant_id,embedding,search_vector}''::text[]
+         from {table} as m
+         where m.tenant_id = columns_of_memory.tenant_id and m.id = memory_id
+       )'
+    ) || ' end; end;'
+  );
+
   -- Reading must also work on a standby, where nothing can be counted.
   -- Nor does reading wait for a long transaction that writes, such as a change of the model.
   perform memory.define_memory_function(
@@ -181,11 +192,8 @@ begin
            when lock_not_available then null;
          end;
        end if;
-       case memory_type ' || memory.branch_by_type(
-      'select to_jsonb(m) - ''{tenant_id,embedding,search_vector}''::text[] into v_memory
-       from {table} as m
-       where m.tenant_id = read_memory.tenant_id and m.id = memory_id;'
-    ) || ' end case; return v_memory; end;'
+       return memory.columns_of_memory(tenant_id, memory_type, memory_id);
+     end;'
   );
 
   -- Locked in the order of the ids, so that two readers of the same memories cannot deadlock.
@@ -257,8 +265,9 @@ end;
 $$;
 
 comment on function memory.refresh_memory_functions() is
-'Makes memory.created_at_of, memory_exists, lock_memory, renew_memory, hide_memory, read_memory, '
-'count_references and resolved_state handle each type in memory.memory_types.';
+'Makes memory.created_at_of, memory_exists, lock_memory, renew_memory, hide_memory, '
+'columns_of_memory, read_memory, count_references and resolved_state handle each type in '
+'memory.memory_types.';
 
 do $$
 begin
@@ -277,6 +286,9 @@ comment on function memory.renew_memory(memory.settings, text, uuid, timestamptz
 'observed_at, or later; NULL says nothing of that.';
 comment on function memory.hide_memory(text, text, uuid, timestamptz) is
 'Makes a memory forgotten as of as_of, unless it is already.';
+comment on function memory.columns_of_memory(text, text, uuid) is
+'A memory as a JSON object of all its columns but the tenant and the vectors; NULL for an unknown '
+'one. Counts nothing.';
 comment on function memory.read_memory(text, text, uuid, timestamptz) is
 'A memory as a JSON object of all its columns but the tenant and the vectors, counting a reference '
 'to it at as_of, unless the transaction is read-only or somebody else has kept it locked for half '
