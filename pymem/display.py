@@ -374,6 +374,50 @@ def listed(memories: Sequence[models.ListedMemory], order: str = "newest") -> Li
     )
 
 
+def peeked(seen: Mapping[str, Any]) -> list[Listing]:
+    """Return a memory and what becomes of it, its links, and the outcomes of a rule."""
+    parts = ("memory", "links", "outcomes")
+    fields = {name: value for name, value in seen.items() if name not in parts}
+    shown = [record(seen["memory"]), record(fields)]
+    if seen["links"]:
+
+        def other(link: Mapping[str, Any]) -> str:
+            return f"{link['other_type']} {link['other_id']}"
+
+        shown.append(
+            tabulate(
+                seen["links"],
+                Column("link", lambda link: _sentence(link)),
+                Column("says", lambda link: one_line(link["other_text"] or "–")),
+                Column("id", other),
+            )
+        )
+    if seen["outcomes"]:
+        shown.append(tabulate(seen["outcomes"], "outcome", "reason", "context", "created_at"))
+    return shown
+
+
+def _sentence(link: Mapping[str, Any]) -> str:
+    """Return what a memory is to the other end of a link, or that to it."""
+    if (link["other_type"], link["other_id"]) == (link["target_type"], link["target_id"]):
+        return f"{link['relation']} ({link['target_state']})"
+    return f"← {link['relation']} ({link['source_state']})"
+
+
+def curve(rows: Sequence[models.DecayPoint]) -> Listing:
+    """Return the confidence of a memory over time, with a bar for each point."""
+    fading, ending = rows[0].fading_threshold, rows[0].expiry_threshold
+    return tabulate(
+        rows,
+        "at",
+        Column("conf.", "effective_confidence", 3),
+        Column("", lambda row: "█" * round(20 * row.effective_confidence)),
+        "state",
+        Column("mark", "mark", nothing=""),
+        caption=f"fades below {fading:g}, ends below {ending:g}",
+    )
+
+
 def queried(memories: Sequence[models.QueriedMemory]) -> Listing:
     """Return the answer to a query: titles, and where they match."""
 

@@ -152,6 +152,32 @@ def test_a_list_is_filtered_ordered_counted_and_paged(
     assert database.value("select sum(reference_count) from memory.facts") == 0
 
 
+def test_a_memory_is_looked_at_without_counting_a_use(
+    pymem: Run,  # noqa: F811
+    database: Database,
+) -> None:
+    fact = pymem("store", "fact", "Ada", "lives in", "Rome", "--permanence", "volatile").stdout
+    rule = pymem("store", "rule", "Offer tea").stdout.strip()
+    pymem("mark", "harmful", rule, "--reason", "too hot")
+    pymem("link", "rule", rule, "derived_from", "fact", fact.strip())
+
+    seen = parsed(pymem("peek", "fact", fact[:8], "--json"))
+    shown = pymem("peek", "rule", rule[:8]).stdout
+    points = parsed(pymem("curve", "fact", fact[:8], "--points", "3", "--json"))
+    curve = pymem("curve", "fact", fact[:8], "--points", "3").stdout.splitlines()
+
+    assert (seen["memory"]["content"], seen["next_state"]) == ("Rome", "fading")
+    assert "derived_from (active)\t[Ada] [lives in]: Rome" in shown
+    assert "harmful\ttoo hot" in shown
+    assert [point["mark"] for point in points if point["mark"]] == [
+        *("created", "now", "fades", "ends"),
+    ]
+    assert curve[1].split("\t")[1:3] == ["1.000", "█" * 20]
+    assert "no fact has id" in pymem("peek", "fact", str(uuid4()), code=1).stderr
+    assert "no rule has id" in pymem("curve", "rule", str(uuid4()), code=1).stderr
+    assert database.value("select sum(reference_count) from memory.facts") == 0
+
+
 def test_memories_are_linked_by_hand(pymem: Run, world: None) -> None:  # noqa: F811
     first = pymem("link", "rule", "ab00", "derived_from", "fact", "ab01")
     again = parsed(pymem("link", "rule", "ab00", "supports", "fact", _FACTS[1], "--json"))

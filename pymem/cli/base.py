@@ -56,6 +56,8 @@ SECTIONS: dict[str, dict[str, str]] = {
         "context": "Render memory as text for a system prompt",
         "list": "List memories, with filters, in several orders",
         "get": "Show one memory with its links",
+        "peek": "Show one memory without counting a use, and when it fades",
+        "curve": "Show how the confidence of a memory decays",
         "related": "Follow the links of a memory",
         "history": "Show every state of a memory or entity",
         "events": "Show the audit stream",
@@ -114,7 +116,7 @@ _MODULES = {
     "diagnosing": ("doctor",),
     "editing": ("entries",),
     "hooking": ("hook",),
-    "listing": ("list", "link"),
+    "listing": ("list", "link", "peek", "curve"),
     "maintaining": ("sweep", "cleanup", "hygiene", "erase", "verify", "configure", "settings"),
     "memories": (
         *("store", "search", "recall", "query", "context", "get", "related", "history"),

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import click
 
 from pymem import display
-from pymem.cli.base import Options, as_of_option, command, parse_time, render, run
+from pymem.cli.base import Options, as_of_option, command, no_memory, parse_time, render, run
 from pymem.cli.ids import Id
 from pymem.models import ListOrder, MemoryType, Relation
 
@@ -120,6 +120,66 @@ def list_(
         ),
     )
     render(listed, json_, display.listed(listed, order_by) if listed else "no memories")
+
+
+@command()
+@click.argument("memory_type", type=_TYPES, metavar="TYPE")
+@click.argument("memory_id", type=Id(kind_from="memory_type"), metavar="ID")
+@as_of_option
+def peek(
+    options: Options, memory_type: Any, memory_id: str, as_of: datetime | None, json_: bool
+) -> None:
+    """Show one memory and what becomes of it, without counting a use.
+
+    With its links, the outcomes of a rule, and when it fades and is no longer found if nobody
+    touches it.
+    """
+    seen = run(options, lambda memory: memory.peek_memory(memory_type, memory_id, as_of=as_of))
+    if seen is None:
+        raise no_memory(memory_type, memory_id)
+    render(seen, json_, *display.peeked(seen))
+
+
+@command()
+@click.argument("memory_type", type=_TYPES, metavar="TYPE")
+@click.argument("memory_id", type=Id(kind_from="memory_type"), metavar="ID")
+@click.option(
+    *("--from", "from_at"),
+    type=parse_time,
+    metavar="TIME",
+    help="Where it begins; default: at its creation.",
+)
+@click.option(
+    *("--to", "to_at"),
+    type=parse_time,
+    metavar="TIME",
+    help="Where it ends; default: beyond the end.",
+)
+@click.option("--points", type=int, default=20, show_default=True, help="How many times, to 1000.")
+@as_of_option
+def curve(
+    options: Options,
+    memory_type: Any,
+    memory_id: str,
+    from_at: datetime | None,
+    to_at: datetime | None,
+    points: int,
+    as_of: datetime | None,
+    json_: bool,
+) -> None:
+    """Show how the confidence of a memory decays.
+
+    The past is what its history says; the future is what follows if nobody touches it.
+    """
+    rows = run(
+        options,
+        lambda memory: memory.decay_curve(
+            memory_type, memory_id, from_at=from_at, to_at=to_at, points=points, as_of=as_of
+        ),
+    )
+    if not rows:
+        raise no_memory(memory_type, memory_id)
+    render(rows, json_, display.curve(rows))
 
 
 @command()
