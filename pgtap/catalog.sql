@@ -123,7 +123,9 @@ select results_eq(
      ('memory.list_memories(text[],text,text[],text[],text[],jsonb,text,text,uuid,text,uuid,text,text,'
       || 'double precision,double precision,timestamp with time zone,timestamp with time zone,'
       || 'timestamp with time zone,timestamp with time zone,text,text,integer,timestamp with time zone)'),
-     ('memory.list_mentions(text,name,text[])'), ('memory.rebuild_vector_indexes(text,integer)'),
+     ('memory.list_mentions(text,name,text[])'),
+     ('memory.memories_as_of(timestamp with time zone,timestamp with time zone,text[],text,text[],jsonb,text,text,uuid,'
+      || 'text,text,text,integer,timestamp with time zone)'), ('memory.rebuild_vector_indexes(text,integer)'),
      ('memory.refresh_expected_indexes()'), ('memory.refresh_memory_functions()'),
      ('memory.refresh_setting_defaults()'),
      ('memory.refresh_time_questions()'), ('memory.refresh_time_vocabulary()'),

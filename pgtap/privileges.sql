@@ -35,7 +35,8 @@ values
     confidence_tier,tier_range,retention_band,retention_priority}'
 ),
 -- the audit stream and provenance
-('{memory_admin,memory_reader,memory_writer}', '{list_events,get_links,list_related,list_memories,count_memories,peek_memory,decay_curve,find_ids,list_contradictions,
+('{memory_admin,memory_reader,memory_writer}', '{list_events,get_links,list_related,list_memories,count_memories,peek_memory,decay_curve,
+  memories_as_of,diff_as_of,change_density,memory_timeseries,find_ids,list_contradictions,
   fact_history,replay_memory,memory_stats,list_scopes,
   entity_get,entity_resolve,entity_neighbors}'),
 ('{memory_admin,memory_reader,memory_worker}', '{metrics,get_chain_head,verify_chain,definitions_digest}'),

@@ -270,6 +270,36 @@ comment on column memory.listed_memory.ends_at is
 comment on column memory.listed_memory.cursor is
 'Where the list goes on after this row: pass it as after, with the same filters and order.';
 
+create type memory.memory_difference as (
+  change text,
+  memory_type text,
+  id uuid,
+  scope text,
+  subject text,
+  predicate text,
+  content_before text,
+  content_after text,
+  state_before text,
+  state_after text,
+  changed text[],
+  successor_id uuid,
+  changed_at timestamptz,
+  cursor text
+);
+
+comment on type memory.memory_difference is
+'What is different about a memory at a later time.';
+comment on column memory.memory_difference.change is
+'appeared (searches find it only at the later time), gone (only at the earlier one) or changed.';
+comment on column memory.memory_difference.content_before is
+'NULL if it did not exist at the earlier time.';
+comment on column memory.memory_difference.changed is
+'The names of the columns that differ; empty if it did not exist at the earlier time.';
+comment on column memory.memory_difference.successor_id is 'The fact that superseded it.';
+comment on column memory.memory_difference.changed_at is 'Its last change between the times.';
+comment on column memory.memory_difference.cursor is
+'Where the list goes on after this row: pass it as after, with the same arguments.';
+
 create type memory.memory_filter as (
   tenant_id text,
   types text[],

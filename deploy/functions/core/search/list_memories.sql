@@ -420,8 +420,11 @@ begin
     );
   end if;
 
+  -- Only what is compared, because those that are sorted may be many.
   return format(
-    'select m.*, array[%s]::text[] as keys from (%s) as m order by %s limit %s',
+    'select m.memory_type, m.id, array[%s]::text[] as keys,
+       row_number() over (order by %3$s) as place
+     from (%2$s) as m order by %3$s limit %4$s',
     (
       select string_agg(format('m.k%s::text', k.position), ', ' order by k.position)
       from generate_subscripts(v_order.keys, 1) as k (position)
@@ -448,7 +451,7 @@ begin
                   as p (permanence)
               ) as r
               cross join lateral (
-                select s.*, %s
+                select s.memory_type, s.id, %s
                 from memory.listed_memories as s
                 where %s and s.decay_rate = r.decay_rate%s
                 order by s.decay_key %s, s.id %4$s
@@ -458,8 +461,18 @@ begin
             case when is_continued then ' and ' || v_order.place_bound else '' end,
             v_order.direction, max_results
           )
+          -- No index has this order: at least read the table in the order in which it was filled.
+          when order_by = 'most_used'
+          then format(
+            '(select s.memory_type, s.id, %s
+              from (
+                select s.* from memory.listed_memories as s where %s order by s.created_at offset 0
+              ) as s
+              order by %s, s.id %s limit %s)',
+            v_named_keys, c.conditions, v_inner_order, v_order.direction, max_results
+          )
           else format(
-            '(select s.*, %s
+            '(select s.memory_type, s.id, %s
               from memory.listed_memories as s where %s order by %s, s.id %s limit %s)',
             v_named_keys, c.conditions, v_inner_order, v_order.direction, max_results
           )
@@ -474,7 +487,8 @@ $$;
 
 comment on function memory.list_statement(memory.memory_filter, text, boolean, integer) is
 'SQL that lists the memories that pass a filter ($1) in an order, after a place ($2) if '
-'is_continued; $3 and $4 as in memory.list_order. keys: what the order has compared.';
+'is_continued; $3 and $4 as in memory.list_order. keys: what the order has compared; place: its '
+'number in the list.';
 
 create or replace function memory.list_memories(
   types text[] default null,
@@ -558,9 +572,15 @@ begin
         m.reference_count, m.source_butler, m.session_id, m.entity_id, m.supersedes_id, m.tags,
         m.updated_at, m.last_confirmed_at, m.last_referenced_at, m.valid_from, m.valid_to,
         memory.encode_place(
-          row($7, m.keys, m.id, m.memory_type, ($1).as_of)::memory.list_place
+          row($7, l.keys, m.id, m.memory_type, ($1).as_of)::memory.list_place
         )
-      from (%s) as m
+      from (%s) as l
+      cross join lateral (
+        select s.* from memory.listed_memories as s
+        where s.tenant_id = ($1).tenant_id and s.memory_type = l.memory_type and s.id = l.id
+        limit 1
+      ) as m
+      order by l.place
     $list$,
     memory.list_statement(v_filter, list_memories.order_by, v_place.id is not null, v_limit)
   )
@@ -639,7 +659,7 @@ begin
     (
       select string_agg(
         format(
-          '(select from memory.listed_memories as s where %s limit $2 + 1)',
+          '(select from memory.listed_memories as s where %s order by s.created_at limit $2 + 1)',
           memory.filter_conditions(v_filter, t.memory_type)
         ),
         ' union all ' order by t.position
