@@ -374,6 +374,28 @@ def listed(memories: Sequence[models.ListedMemory], order: str = "newest") -> Li
     )
 
 
+def differences(rows: Sequence[models.MemoryDifference]) -> Listing:
+    """Return what differs between two times, with the texts before and after."""
+
+    def said(row: models.MemoryDifference) -> str:
+        named = f"[{row.subject}] [{row.predicate}]: " if row.subject is not None else ""
+        before, after = row.content_before, row.content_after
+        if row.change == "changed" and before is not None and before != after:
+            return f"{named}{one_line(before)} → {one_line(after)}"
+        return f"{named}{one_line(after)}"
+
+    return tabulate(
+        rows,
+        "change",
+        "memory_type",
+        Column("memory", said),
+        Column("state", lambda row: f"{row.state_before or '–'} → {row.state_after}"),
+        Column("changed", lambda row: ", ".join(row.changed)),
+        Column("at", "changed_at"),
+        "id",
+    )
+
+
 def peeked(seen: Mapping[str, Any]) -> list[Listing]:
     """Return a memory and what becomes of it, its links, and the outcomes of a rule."""
     parts = ("memory", "links", "outcomes")

@@ -152,6 +152,35 @@ def test_a_list_is_filtered_ordered_counted_and_paged(
     assert database.value("select sum(reference_count) from memory.facts") == 0
 
 
+def test_the_past_is_listed_and_compared(
+    pymem: Run,  # noqa: F811
+    database: Database,
+) -> None:
+    for day, city in ((1, "Paris"), (3, "Rome")):
+        database.query(
+            "select memory.store_fact('Ada', 'lives in', %s, as_of => %s::timestamptz)",
+            *(city, f"2026-01-0{day}Z"),
+        )
+
+    then = parsed(pymem("list", "--known-at", "2026-01-02", "--json"))
+    valid = parsed(pymem("list", "--valid-at", "2026-01-02", "--subject", "Ada", "--json"))
+    refused = pymem("list", "--known-at", "2026-01-02", "--order", "oldest", code=2)
+    differences = parsed(pymem("diff", "2026-01-02", "--json"))
+    shown = pymem("diff", "2026-01-02", "2026-01-04").stdout
+    none = pymem("diff", "2026-01-04").stdout
+    activity = parsed(pymem("activity", "--by", "month", "--type", "fact", "--json"))
+
+    assert [(each["content"], each["state"]) for each in then] == [("Paris", "active")]
+    assert [(each["content"], each["state"]) for each in valid] == [("Paris", "superseded")]
+    assert "do not go with these options: order" in refused.stderr
+    assert {(each["change"], each["content_after"]) for each in differences} == {
+        *(("appeared", "Rome"), ("gone", "Paris")),
+    }
+    assert "gone\tfact\t[Ada] [lives in]: Paris\tactive → superseded" in shown
+    assert none == "nothing differs\n"
+    assert (len(activity), activity[-1]["stored"], activity[-1]["superseded"]) == (30, 2, 1)
+
+
 def test_a_memory_is_looked_at_without_counting_a_use(
     pymem: Run,  # noqa: F811
     database: Database,

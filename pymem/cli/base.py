@@ -57,6 +57,8 @@ SECTIONS: dict[str, dict[str, str]] = {
         "list": "List memories, with filters, in several orders",
         "get": "Show one memory with its links",
         "peek": "Show one memory without counting a use, and when it fades",
+        "diff": "Show what differs between two times",
+        "activity": "Count what happened in each day",
         "curve": "Show how the confidence of a memory decays",
         "related": "Follow the links of a memory",
         "history": "Show every state of a memory or entity",
@@ -116,7 +118,7 @@ _MODULES = {
     "diagnosing": ("doctor",),
     "editing": ("entries",),
     "hooking": ("hook",),
-    "listing": ("list", "link", "peek", "curve"),
+    "listing": ("list", "link", "peek", "curve", "diff", "activity"),
     "maintaining": ("sweep", "cleanup", "hygiene", "erase", "verify", "configure", "settings"),
     "memories": (
         *("store", "search", "recall", "query", "context", "get", "related", "history"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, get_args
 
@@ -82,6 +83,19 @@ _TYPES = click.Choice(get_args(MemoryType))
     metavar="CURSOR",
     help="Go on after the last row of a page before: its cursor in --json, with the same options.",
 )
+@click.option(
+    "--known-at",
+    type=parse_time,
+    metavar="TIME",
+    help="As it was known then: not with permanence, maturity, session, category, confidence, "
+    "times or an order.",
+)
+@click.option(
+    "--valid-at",
+    type=parse_time,
+    metavar="TIME",
+    help="Of facts, those that were valid in the world then; likewise.",
+)
 @click.option("--count", is_flag=True, help="Say only how many there are, up to 1000000.")
 @click.option("--limit", type=int, default=20, show_default=True, help="Maximum number, to 1000.")
 @as_of_option
@@ -103,6 +117,16 @@ def list_(
     if "tags" in filters:
         filters["tags"] = list(filters["tags"])
     order: Any = order_by.replace("-", "_")
+    if "known_at" in filters or "valid_at" in filters:
+        _check_past(filters, order_by, count=count)
+        past = run(
+            options,
+            lambda memory: memory.memories_as_of(
+                **filters, after=after, max_results=limit, as_of=as_of
+            ),
+        )
+        render(past, json_, display.listed(past) if past else "no memories")
+        return
     if count:
         counted = run(
             options, lambda memory: memory.count_memories(**filters, at_most=1_000_000, as_of=as_of)
@@ -120,6 +144,101 @@ def list_(
         ),
     )
     render(listed, json_, display.listed(listed, order_by) if listed else "no memories")
+
+
+_OF_THE_PAST = {
+    *("known_at", "valid_at", "types", "states", "scope", "subject", "predicate", "entity_id"),
+    *("tags", "content_contains", "butler"),
+}
+
+
+def _check_past(filters: Iterable[str], order_by: str, *, count: bool) -> None:
+    others = sorted(set(filters) - _OF_THE_PAST)
+    others += ["order"] * (order_by != "newest") + ["count"] * count
+    if others:
+        names = ", ".join(name.replace("_", "-") for name in others)
+        raise click.UsageError(f"--known-at and --valid-at do not go with these options: {names}")
+
+
+@command()
+@click.argument("earlier", type=parse_time, metavar="TIME")
+@click.argument("later", type=parse_time, metavar="[TIME]", required=False)
+@click.option(
+    *("--type", "types"), multiple=True, type=_TYPES, help="Only this type; may be repeated."
+)
+@click.option(
+    "--scope", help="Only this scope and global; default: that of pymem --butler, or all."
+)
+@click.option("--after", metavar="CURSOR", help="Go on after the last row of a page before.")
+@click.option("--limit", type=int, default=20, show_default=True, help="Maximum number, to 1000.")
+@as_of_option
+def diff(
+    options: Options,
+    earlier: datetime,
+    later: datetime | None,
+    types: tuple[str, ...],
+    scope: str | None,
+    after: str | None,
+    limit: int,
+    as_of: datetime | None,
+    json_: bool,
+) -> None:
+    """Show what differs in what was known between two times, or between one and now.
+
+    The newest change first: what appeared, is gone, or changed.
+    """
+    wanted: Any = types or None
+    differences = run(
+        options,
+        lambda memory: memory.diff_as_of(
+            earlier,
+            later=later,
+            types=wanted,
+            scope=scope,
+            after=after,
+            max_results=limit,
+            as_of=as_of,
+        ),
+    )
+    render(
+        differences,
+        json_,
+        display.differences(differences) if differences else "nothing differs",
+    )
+
+
+@command()
+@click.option(
+    *("--by", "bucket"),
+    type=click.Choice(["hour", "day", "week", "month"]),
+    default="day",
+    show_default=True,
+    help="What a row stands for.",
+)
+@click.option(
+    *("--from", "from_at"), type=parse_time, metavar="TIME", help="First one; default: 30 rows."
+)
+@click.option(*("--to", "to_at"), type=parse_time, metavar="TIME", help="Last one; default: now.")
+@click.option(
+    *("--type", "types"), multiple=True, type=_TYPES, help="Only this type; may be repeated."
+)
+def activity(
+    options: Options,
+    bucket: Any,
+    from_at: datetime | None,
+    to_at: datetime | None,
+    types: tuple[str, ...],
+    json_: bool,
+) -> None:
+    """Count what was stored, superseded, forgotten and so on in each day."""
+    wanted: Any = types or None
+    rows = run(
+        options,
+        lambda memory: memory.memory_timeseries(
+            bucket=bucket, from_at=from_at, to_at=to_at, types=wanted
+        ),
+    )
+    render(rows, json_, display.tabulate(rows))
 
 
 @command()
