@@ -135,7 +135,7 @@ select results_eq(
      ('memory.set_embedding(text,uuid,vector,uuid,text)'),
      ('memory.sweep_memories(text,memory.settings,timestamp with time zone)'),
      ('memory.tenants_with_memories()'),
-     ('memory.verify_erasure(text)'), ('memory.write_settings(memory.settings)') $$,
+     ('memory.try_settings(memory.settings,jsonb)'), ('memory.verify_erasure(text)'), ('memory.write_settings(memory.settings)') $$,
   'only functions that define schema objects, name the table of a type, know the columns of a table, '
   'or leave filters out that are not in use build SQL from strings'
 );

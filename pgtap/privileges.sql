@@ -48,7 +48,7 @@ values
     create_entry,update_entry,delete_entry,archive_entry,rate_entry,get_entry,import_entries}'
 ),
 -- search, which changes nothing
-('{memory_reader,memory_writer}', '{semantic_search,keyword_search,hybrid_search,search,rank_memories,recall_explain,context,query,query_topic,
+('{memory_reader,memory_writer}', '{semantic_search,keyword_search,hybrid_search,search,rank_memories,recall_explain,context,context_explain,query,query_topic,
     export_entries}'),
 -- the strict store
 ('{memory_writer}', '{write_memory,query_memory,retrieve_entries}'),

@@ -352,12 +352,14 @@ create type memory.context_line as (
   content text,
   closing text,
   room integer,
-  is_taken boolean
+  is_taken boolean,
+  score float8,
+  reason text
 );
 
 comment on type memory.context_line is
 'A line of memory.context during assembly. room: as counted by memory.count_room, line break '
-'included.';
+'included. reason: why it was shortened or left out.';
 
 create type memory.query_condition as (
   topic_required boolean,

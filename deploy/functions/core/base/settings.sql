@@ -187,6 +187,109 @@ comment on function memory.refuse_settings(jsonb, jsonb, text) is
 'Raises the error for settings that the table refuses: wanted, of which changes are new, against '
 'the named CHECK, or none for a value of another type. Errors: PM002.';
 
+create or replace function memory.read_settings(
+  settings jsonb,
+  defaults memory.settings
+)
+  returns jsonb
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_changes jsonb;
+  v_unknown text;
+begin
+  if jsonb_typeof(read_settings.settings) is distinct from 'object' then
+    raise exception 'settings are not a JSON object'
+      using errcode = 'PM002', hint = 'Pass an object such as {"retrieval_limit": 20}.';
+  end if;
+
+  select string_agg(quote_ident(k.key), ', ' order by k.key) into v_unknown
+  from jsonb_object_keys(read_settings.settings) as k (key)
+  where k.key = 'tenant_id' or not to_jsonb(defaults) ? k.key;
+  if v_unknown is not null then
+    raise exception 'unknown setting: %', v_unknown
+      using errcode = 'PM002',
+        hint = 'Known settings: ' || (
+          select string_agg(k.key, ', ' order by k.key)
+          from jsonb_object_keys(to_jsonb(defaults)) as k (key)
+          where k.key <> 'tenant_id'
+        );
+  end if;
+
+  v_changes := read_settings.settings || coalesce(
+    (
+      select jsonb_object_agg(k.key, to_jsonb(defaults) -> k.key)
+      from jsonb_each(read_settings.settings) as k
+      where k.value = 'null'
+    ),
+    '{}'
+  );
+  if v_changes ? 'text_search_config' then
+    perform memory.check_text_search_config(v_changes ->> 'text_search_config');
+  end if;
+  if v_changes ? 'time_zone' then
+    perform memory.check_time_zone('time_zone', v_changes ->> 'time_zone');
+  end if;
+  return v_changes;
+end;
+$$;
+
+comment on function memory.read_settings(jsonb, memory.settings) is
+'Settings to change, with the default in place of null. Errors: PM002 unknown setting, or a '
+'language or time zone unknown to the server.';
+
+-- What the table would refuse, without writing to it.
+create or replace function memory.try_settings(
+  present memory.settings,
+  settings jsonb
+)
+  returns memory.settings
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_changes jsonb := memory.read_settings(
+    try_settings.settings, memory.default_settings((present).tenant_id)
+  );
+  v_new memory.settings;
+  v_check record;
+  v_holds boolean;
+begin
+  begin
+    v_new := jsonb_populate_record(present, v_changes);
+  exception
+    when data_exception then
+      perform memory.refuse_settings(to_jsonb(present) || v_changes, v_changes, null);
+      raise;
+  end;
+  for v_check in
+    select c.conname, pg_get_expr(c.conbin, c.conrelid) as condition
+    from pg_constraint as c
+    where c.conrelid = 'memory.settings'::regclass and c.contype = 'c'
+      and exists (
+        select from pg_attribute as a
+        where a.attrelid = c.conrelid and a.attnum = any (c.conkey) and v_changes ? a.attname
+      )
+    order by c.conname
+  loop
+    execute format('select %s from (select ($1).*) as s', v_check.condition)
+    into v_holds
+    using v_new;
+    if not v_holds then
+      perform memory.refuse_settings(to_jsonb(v_new), v_changes, v_check.conname);
+    end if;
+  end loop;
+  return v_new;
+end;
+$$;
+
+comment on function memory.try_settings(memory.settings, jsonb) is
+'The present settings with changes, which are checked as memory.configure does and stored nowhere. '
+'Errors: PM002.';
+
 create or replace function memory.configure(settings jsonb)
   returns memory.settings
   language plpgsql
@@ -199,44 +302,9 @@ declare
   v_tenant_id text := memory.current_tenant();
   v_old memory.settings := memory.default_settings(v_tenant_id);
   v_new memory.settings;
-  v_changes jsonb; -- the settings, with defaults in place of null
-  v_unknown text;
+  v_changes jsonb := memory.read_settings(configure.settings, v_old);
   v_constraint text;
 begin
-  if jsonb_typeof(configure.settings) is distinct from 'object' then
-    raise exception 'settings are not a JSON object'
-      using errcode = 'PM002', hint = 'Pass an object such as {"retrieval_limit": 20}.';
-  end if;
-
-  select string_agg(quote_ident(k.key), ', ' order by k.key) into v_unknown
-  from jsonb_object_keys(configure.settings) as k (key)
-  where k.key = 'tenant_id' or not to_jsonb(v_old) ? k.key;
-  if v_unknown is not null then
-    raise exception 'unknown setting: %', v_unknown
-      using errcode = 'PM002',
-        hint = 'Known settings: ' || (
-          select string_agg(k.key, ', ' order by k.key)
-          from jsonb_object_keys(to_jsonb(v_old)) as k (key)
-          where k.key <> 'tenant_id'
-        );
-  end if;
-
-  v_changes := configure.settings || coalesce(
-    (
-      select jsonb_object_agg(k.key, to_jsonb(v_old) -> k.key)
-      from jsonb_each(configure.settings) as k
-      where k.value = 'null'
-    ),
-    '{}'
-  );
-
-  if v_changes ? 'text_search_config' then
-    perform memory.check_text_search_config(v_changes ->> 'text_search_config');
-  end if;
-  if v_changes ? 'time_zone' then
-    perform memory.check_time_zone('time_zone', v_changes ->> 'time_zone');
-  end if;
-
   begin
     -- Lock the row before reading it, so concurrent changes are both kept.
     insert into memory.settings as s

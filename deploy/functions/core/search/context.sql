@@ -131,46 +131,64 @@ comment on function memory.shorten_text(text, integer, text) is
 'ellipsis, cut between words if that loses little. If room is too small for an ellipsis, the '
 'ellipsis alone.';
 
-create or replace function memory.context(
+create or replace function memory.context_title()
+  returns text
+  language sql
+  immutable
+  parallel safe
+  return E'# Memory Context\n';
+
+comment on function memory.context_title() is 'The first line of memory.context.';
+
+create or replace function memory.context_headings()
+  returns text[]
+  language sql
+  immutable
+  parallel safe
+  return array[
+    '## Key Facts', '## Active Rules', '## Warnings', '## Recent Episodes', '## Notes'
+  ];
+
+comment on function memory.context_headings() is
+'The headings of memory.context, by section from 1.';
+
+create or replace function memory.assemble_context(
+  settings memory.settings,
   trigger_prompt text,
   butler text,
-  token_budget integer default null,
-  include_recent_episodes boolean default null,
-  min_relevance float8 default null,
-  embedding vector default null,
-  embedding_version_id uuid default null,
-  include_entries boolean default null,
-  as_of timestamptz default now()
+  token_budget integer,
+  include_recent_episodes boolean,
+  min_relevance float8,
+  embedding vector,
+  embedding_version_id uuid,
+  include_entries boolean,
+  as_of timestamptz
 )
-  returns text
+  returns memory.context_line[]
   language plpgsql
-  volatile
-  security definer
+  stable
   set search_path = pg_catalog, memory, public, pg_temp
   set timezone = 'UTC' -- the same text for every client
 as $$
 declare
-  v_settings memory.settings := memory.current_settings();
-  v_title text := E'# Memory Context\n';
-  v_headings text[] := array[
-    '## Key Facts', '## Active Rules', '## Warnings', '## Recent Episodes', '## Notes'
-  ];
-  v_with_entries boolean := coalesce(context.include_entries, v_settings.context_entries);
+  v_title text := memory.context_title();
+  v_headings text[] := memory.context_headings();
+  v_with_entries boolean := coalesce(include_entries, settings.context_entries);
   v_entries_share float8 := case
-    when v_with_entries then v_settings.context_entries_share else 0
+    when v_with_entries then settings.context_entries_share else 0
   end;
   v_shares float8[] := array[
-    v_settings.context_facts_share * (1 - v_entries_share),
-    v_settings.context_rules_share * (1 - v_entries_share),
-    v_settings.context_warnings_share * (1 - v_entries_share),
-    v_settings.context_episodes_share * (1 - v_entries_share),
+    settings.context_facts_share * (1 - v_entries_share),
+    settings.context_rules_share * (1 - v_entries_share),
+    settings.context_warnings_share * (1 - v_entries_share),
+    settings.context_episodes_share * (1 - v_entries_share),
     v_entries_share
   ];
-  v_estimate text := v_settings.context_token_estimate;
+  v_estimate text := settings.context_token_estimate;
   v_topic text := memory.truncate_utf8(coalesce(trigger_prompt, ''), 65536);
   v_room bigint := floor(
-    coalesce(context.token_budget, v_settings.context_token_budget)
-    * v_settings.context_chars_per_token
+    coalesce(token_budget, settings.context_token_budget)
+    * settings.context_chars_per_token
   )::bigint;
   v_lines memory.context_line[];
   v_line memory.context_line;
@@ -182,7 +200,7 @@ declare
   v_section integer := 0;
 begin
   perform memory.check_scope('butler', butler);
-  perform memory.check_number('min_relevance', coalesce(context.min_relevance, 0), 0, 1);
+  perform memory.check_number('min_relevance', coalesce(min_relevance, 0), 0, 1);
   perform memory.check_time('as_of', as_of);
   if v_room < length(v_title) then
     raise exception 'a token_budget of % leaves no room for the heading', token_budget
@@ -197,7 +215,7 @@ begin
     with facts as materialized (
       select f.*
       from memory.rank_memories(
-        v_topic, butler, v_settings.retrieval_limit, '{fact}', null, context.min_relevance,
+        v_topic, butler, settings.retrieval_limit, '{fact}', null, min_relevance,
         embedding, embedding_version_id, as_of => as_of
       ) with ordinality as f
     ),
@@ -207,7 +225,7 @@ begin
     rules as materialized (
       select r.*
       from memory.rank_memories(
-        v_topic, butler, v_settings.retrieval_limit, '{rule}', null, context.min_relevance,
+        v_topic, butler, settings.retrieval_limit, '{rule}', null, min_relevance,
         embedding, embedding_version_id, as_of => as_of
       ) as r
     ),
@@ -223,17 +241,18 @@ begin
         end as mark
       from (
         select f.* from memory.pending_corrections(
-          v_settings.tenant_id, 'fact', array(select k.id from facts as k)
+          settings.tenant_id, 'fact', array(select k.id from facts as k)
         ) as f
         union all
         select r.* from memory.pending_corrections(
-          v_settings.tenant_id, 'rule', array(select k.id from rules as k)
+          settings.tenant_id, 'rule', array(select k.id from rules as k)
         ) as r
       ) as p
     )
     select row(
       l.section, l.memory_type, l.id, l.opening, s.content, l.closing,
-      memory.count_room(l.opening || s.content || l.closing, v_estimate) + 1, false
+      memory.count_room(l.opening || s.content || l.closing, v_estimate) + 1, false, l.score,
+      case when s.content <> l.content then 'longer than a line may be' end
     )::memory.context_line
     from (
       select
@@ -245,14 +264,15 @@ begin
         format(
           ' (confidence: %s%s)',
           to_char(
-            case v_settings.context_confidence
+            case settings.context_confidence
               when 'base' then f.confidence
               else f.effective_confidence
             end,
             'FM0.00'
           ),
           coalesce(p.mark, case when f.id = any (c.ids) then ', contradicted' end)
-        ) as closing
+        ) as closing,
+        f.score
       from facts as f
       cross join contradicted as c
       left join corrections as p on p.memory_id = f.id
@@ -268,7 +288,8 @@ begin
         format(
           ' (maturity: %s, effectiveness: %s%s)',
           r.maturity, to_char(r.effectiveness_score, 'FM0.00'), p.mark
-        )
+        ),
+        r.score
       from rules as r
       left join corrections as p on p.memory_id = r.id
       union all
@@ -276,22 +297,22 @@ begin
         select
           4, 'episode', e.id, row_number() over (order by e.created_at desc, e.id),
           format('- [%s] ', to_char(e.created_at, 'YYYY-MM-DD HH24:MI')),
-          memory.context_text(e.content), ''
+          memory.context_text(e.content), '', null
         from memory.episodes as e
-        where coalesce(include_recent_episodes, v_settings.context_recent_episodes)
-          and e.tenant_id = v_settings.tenant_id
-          and e.butler = context.butler
+        where coalesce(include_recent_episodes, settings.context_recent_episodes)
+          and e.tenant_id = settings.tenant_id
+          and e.butler = assemble_context.butler
           and (e.expires_at is null or e.expires_at > as_of)
         order by e.created_at desc, e.id
-        limit v_settings.retrieval_limit
+        limit settings.retrieval_limit
       )
       union all
       select
         5, 'entry', y.id, y.ordinality, '- ',
         memory.context_text(y.content),
-        format(' (confidence: %s)', to_char(y.confidence, 'FM0.00'))
+        format(' (confidence: %s)', to_char(y.confidence, 'FM0.00')), y.score
       from memory.rank_memories(
-        v_topic, butler, v_settings.retrieval_limit, '{entry}', null, context.min_relevance,
+        v_topic, butler, settings.retrieval_limit, '{entry}', null, min_relevance,
         embedding, embedding_version_id, as_of => as_of
       ) with ordinality as y
       where v_with_entries
@@ -341,6 +362,7 @@ begin
         v_line.room := 1 + memory.count_room(
           v_line.opening || v_line.content || v_line.closing, v_estimate
         );
+        v_line.reason := 'shortened to what was left of the budget';
       end if;
       continue when v_line.room + v_heading_room > least(v_free, v_left);
       v_line.is_taken := true;
@@ -351,6 +373,48 @@ begin
     end loop;
   end loop;
 
+  for i in 1 .. cardinality(v_lines) loop
+    if not v_lines[i].is_taken then
+      v_lines[i].reason := format('no room: %s tokens were left', floor(
+        v_left / settings.context_chars_per_token
+      ));
+    end if;
+  end loop;
+  return v_lines;
+end;
+$$;
+
+comment on function memory.assemble_context(
+  memory.settings, text, text, integer, boolean, float8, vector, uuid, boolean, timestamptz
+) is
+'The lines of a memory.context, section by section, those that do not fit included, with why they '
+'were shortened or left out. Errors: as memory.context.';
+
+create or replace function memory.context(
+  trigger_prompt text,
+  butler text,
+  token_budget integer default null,
+  include_recent_episodes boolean default null,
+  min_relevance float8 default null,
+  embedding vector default null,
+  embedding_version_id uuid default null,
+  include_entries boolean default null,
+  as_of timestamptz default now()
+)
+  returns text
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_settings memory.settings := memory.current_settings();
+  v_headings text[] := memory.context_headings();
+  v_lines memory.context_line[] := memory.assemble_context(
+    v_settings, trigger_prompt, butler, token_budget, include_recent_episodes, min_relevance,
+    embedding, embedding_version_id, include_entries, as_of
+  );
+begin
   if v_settings.context_counts_references
     and current_setting('transaction_read_only') = 'off'
   then
@@ -362,7 +426,7 @@ begin
     );
   end if;
 
-  return v_title || coalesce((
+  return memory.context_title() || coalesce((
     select string_agg(s.text, '' order by s.section)
     from (
       select
@@ -394,5 +458,67 @@ comment on function memory.context(
 'budget without room for the heading or invalid argument, PM004 vector from another embedding '
 'version.';
 grant execute on function memory.context to memory_writer, memory_reader;
+
+create or replace function memory.context_explain(
+  trigger_prompt text,
+  butler text,
+  token_budget integer default null,
+  include_recent_episodes boolean default null,
+  min_relevance float8 default null,
+  embedding vector default null,
+  embedding_version_id uuid default null,
+  include_entries boolean default null,
+  as_of timestamptz default now()
+)
+  returns table (
+    "position" bigint, -- noqa: RF06
+    section text,
+    memory_type text,
+    id uuid,
+    content text,
+    tokens integer,
+    outcome text,
+    reason text,
+    score float8
+  )
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_settings memory.settings := memory.current_settings();
+  v_headings text[] := memory.context_headings();
+begin
+  return query
+  select
+    case when l.is_taken then row_number() over (
+      partition by l.is_taken order by l.section, l.ordinality
+    ) end,
+    ltrim(v_headings[l.section], '# '),
+    l.memory_type, l.id, l.opening || l.content || l.closing,
+    ceil(l.room / v_settings.context_chars_per_token)::integer,
+    case
+      when not l.is_taken then 'dropped' when l.reason is not null then 'shortened' else 'kept'
+    end,
+    l.reason, l.score
+  from unnest(memory.assemble_context(
+    v_settings, trigger_prompt, butler, token_budget, include_recent_episodes, min_relevance,
+    embedding, embedding_version_id, include_entries, as_of
+  )) with ordinality as l
+  order by l.section, l.is_taken desc, l.ordinality;
+end;
+$$;
+
+comment on function memory.context_explain(
+  text, text, integer, boolean, float8, vector, uuid, boolean, timestamptz
+) is
+'What memory.context puts into a prompt, line by line: each memory that it considers, in the order '
+'of the text, under which heading, with its line as it stands there, how many tokens that takes '
+'(the headings apart), and its outcome: kept, shortened or, after the others of its section, '
+'dropped, with the reason. position: of the line in the text, from 1; score: what facts, rules and '
+'entries are ordered by. Arguments and errors as memory.context; counts no reference.';
+grant execute on function memory.context_explain to memory_writer, memory_reader;
 
 commit;

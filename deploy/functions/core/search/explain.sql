@@ -103,6 +103,9 @@ create or replace function memory.recall_explain(
   min_relevance float8 default null,
   embedding vector default null,
   embedding_version_id uuid default null,
+  settings jsonb default null,
+  known_at timestamptz default null,
+  valid_at timestamptz default null,
   as_of timestamptz default now()
 )
   returns setof memory.explained_memory
@@ -113,7 +116,10 @@ create or replace function memory.recall_explain(
 as $$
 #variable_conflict use_column
 declare
-  v_settings memory.settings := memory.current_settings();
+  v_settings memory.settings := case
+    when recall_explain.settings is null then memory.current_settings()
+    else memory.try_settings(memory.current_settings(), recall_explain.settings)
+  end;
   v_types text[] := memory.check_types(types);
   v_min_confidence float8 := coalesce(recall_explain.min_confidence, v_settings.min_confidence);
   v_scope text := memory.visible_scope(scope);
@@ -127,6 +133,44 @@ begin
   perform memory.check_query(topic);
   perform memory.check_query_embedding(embedding, embedding_version_id);
   perform memory.check_time('as_of', as_of);
+
+  if known_at is not null or valid_at is not null then
+    perform
+      memory.check_time('known_at', coalesce(known_at, as_of)),
+      memory.check_time('valid_at', coalesce(valid_at, as_of));
+    return query
+    with returned as materialized (
+      select f.*
+      from memory.find_memories_at(
+        v_types, topic, recall_explain.embedding, v_scope, v_limit, v_min_confidence,
+        recall_explain.min_relevance, v_settings, known_at, valid_at, as_of
+      ) with ordinality as f
+    ),
+    outcomes as (
+      select r.*, 'returned' as outcome
+      from returned as r
+      union all
+      select f.*, null, 'beyond limit'
+      from memory.find_memories_at(
+        v_types, topic, recall_explain.embedding, v_scope, v_depth, v_min_confidence,
+        recall_explain.min_relevance, v_settings, known_at, valid_at, as_of
+      ) as f
+      where not exists (
+        select from returned as r where r.memory_type = f.memory_type and r.id = f.id
+      )
+    )
+    select
+      o.ordinality, o.outcome, o.memory_type, o.id, o.scope, o.subject, o.predicate, o.content,
+      o.similarity, o.semantic_rank, o.keyword_score, o.keyword_rank, o.rrf_score, o.meaning,
+      o.words, o.neighbor_boost, o.session_boost, o.named_boost, o.time_boost, o.relevance,
+      o.importance, o.recency, o.effective_confidence, o.updates_id,
+      case when o.ordinality is not null then o.score end
+    from outcomes as o
+    order by
+      o.ordinality, o.relevance desc nulls last, o.similarity desc nulls last,
+      o.keyword_score desc nulls last, o.memory_type, o.id;
+    return;
+  end if;
 
   return query
   with returned as materialized (
@@ -196,13 +240,16 @@ end;
 $$;
 
 comment on function memory.recall_explain(
-  text, text, integer, text[], float8, float8, vector, uuid, timestamptz
+  text, text, integer, text[], float8, float8, vector, uuid, jsonb, timestamptz, timestamptz,
+  timestamptz
 ) is
 'Why memory.recall returns what it returns: its answer, in order, with every part of the scores; '
 'then the other candidates, most relevant first, and why they are not in it; then what is not '
 'considered at all though it might fit: forgotten, superseded, expired, of another scope or below '
-'confidence (keyword_score: ts_rank). Arguments as memory.recall; changes nothing. Reads all '
-'memories of the types. Errors: PM002, PM004.';
+'confidence (keyword_score: ts_rank). settings: what to try instead of the tenant''s settings, as '
+'in memory.configure, without storing it. With known_at or valid_at, only what was relevant then. '
+'Other arguments as memory.recall; changes nothing. Reads all memories of the types. Errors: '
+'PM002, PM004.';
 grant execute on function memory.recall_explain to memory_writer, memory_reader;
 
 commit;
