@@ -491,6 +491,23 @@ def explained(memories: Sequence[models.ExplainedMemory], settings: models.Setti
     )
 
 
+def context_lines(rows: Sequence[models.ContextLine]) -> Listing:
+    """Return the lines of a context, and what became of each."""
+    used = sum(row.tokens for row in rows if row.outcome != "dropped")
+    return tabulate(
+        rows,
+        Column("#", "position"),
+        "section",
+        Column("line", "content", below=(Column("id", "id"),)),
+        "tokens",
+        Column(
+            "outcome", lambda row: f"{row.outcome}: {row.reason}" if row.reason else row.outcome
+        ),
+        "score",
+        caption=f"{used} tokens, and the headings",
+    )
+
+
 def _part(score: float | None, rank: int | None, weight: float | None) -> float | str | None:
     """Return a part of the relevance, or the rank in its list and the weight there."""
     return score if score is not None or rank is None else f"{rank}. {_cell(weight, 2)}"

@@ -294,10 +294,42 @@ def test_recall_looks_into_the_past(pymem: Run, database: Database) -> None:
     assert cities("--valid-at", "2020-01-15") == ["Paris"]
     assert cities("--valid-at", "2020-01-15", "--known-at", "2025-01-15") == []
     assert database.value("select sum(reference_count) from memory.facts") == 0
-    assert (
-        "--explain shows the present"
-        in pymem("recall", "Ada", "--explain", "--known-at", "2026-01-15", code=2).stderr
+    assert cities("--explain", "--known-at", "2026-01-15") == ["Paris"]
+
+
+def test_explain_tries_other_settings(pymem: Run, database: Database) -> None:
+    pymem("store", "fact", "Ada", "drinks", "tea", "--importance", "9")
+
+    explain = ("recall", "tea", "--explain", "--json")
+    [present] = parsed(pymem(*explain))
+    [tried] = parsed(pymem(*explain, "--set", "weight_importance=0", "--set", "weight_recency=0"))
+    unknown = pymem("recall", "tea", "--explain", "--set", "weight=1", code=1).stderr
+    alone = pymem("recall", "tea", "--set", "weight_importance=1", code=2).stderr
+    malformed = pymem("recall", "tea", "--explain", "--set", "weight", code=2).stderr
+
+    assert tried["relevance"] == present["relevance"]
+    assert tried["score"] != present["score"]
+    assert "unknown setting: weight" in unknown
+    assert "--set tries settings with --explain only" in alone
+    assert "--set takes NAME=VALUE, not weight" in malformed
+    assert database.value("select count(*) from memory.settings") == 0
+
+
+def test_a_context_is_explained_line_by_line(pymem: Run, database: Database) -> None:
+    pymem("store", "fact", "Ada", "drinks", "tea")
+    pymem("store", "rule", "Offer tea " + "and more tea " * 40)
+
+    lines = parsed(
+        pymem("context", "tea", "--butler", "home", "--budget", "60", "--explain", "--json")
     )
+    shown = pymem("context", "tea", "--butler", "home", "--budget", "60", "--explain").stdout
+    text = pymem("context", "tea", "--butler", "home", "--budget", "60").stdout
+
+    kept = [line["content"] for line in lines if line["outcome"] != "dropped"]
+    assert [line for line in text.splitlines() if line.startswith("- ")] == kept
+    assert [line["outcome"] for line in lines] == ["kept", "shortened"]
+    assert "shortened: shortened to what was left of the budget" in shown
+    assert database.value("select sum(reference_count) from memory.facts") == 0
 
 
 def test_stats_count_what_there_is(pymem: Run) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, get_args
 
@@ -49,17 +51,43 @@ def _show_memory(found: Values) -> list[Any]:
     return [display.record(fields), *([display.links(links)] if links else [])]
 
 
-async def _recall(memory: Memory, topic: str, *, explain: bool, **values: Any) -> Any:
+async def _recall(
+    memory: Memory, topic: str, *, explain: bool, tried: Sequence[str] = (), **values: Any
+) -> Any:
     """Return the recalled memories and, if explained, the settings."""
     if explain:
-        return await memory.recall_explain(topic, **values), await memory.current_settings()
+        settings = _settings_of(tried)
+        found = await memory.recall_explain(topic, settings=settings or None, **values)
+        present: Any = await memory.current_settings()
+        known = {name: value for name, value in settings.items() if value is not None}
+        return found, replace(present, **known)
     rank: Any = memory.rank_memories if "as_of" in values else memory.recall
     return await rank(topic, **values), None
 
 
+def _settings_of(tried: Sequence[str]) -> dict[str, Any]:
+    """Return settings given as NAME=VALUE."""
+    settings = {}
+    for given in tried:
+        name, equals, value = given.partition("=")
+        if not equals:
+            raise click.UsageError(f"--set takes NAME=VALUE, not {given}")
+        try:
+            settings[name] = json.loads(value)
+        except ValueError:
+            settings[name] = value
+    return settings
+
+
 def _check_recall(values: Values) -> None:
-    if values["explain"] and values.keys() & {"known_at", "valid_at"}:
-        raise click.UsageError("--explain shows the present: leave out --known-at and --valid-at")
+    if values.get("tried") and not values["explain"]:
+        raise click.UsageError("--set tries settings with --explain only")
+
+
+async def _context(memory: Memory, trigger_prompt: str, *, explain: bool, **values: Any) -> Any:
+    if explain:
+        return await memory.context_explain(trigger_prompt, **values)
+    return await memory.context(trigger_prompt, **values)
 
 
 def _check_update(values: Values) -> None:
@@ -192,6 +220,13 @@ COMMANDS = (
                 is_flag=True,
                 help="Show every candidate, the parts of its score, and what was dropped.",
             ),
+            click.Option(
+                ["--set", "tried"],
+                multiple=True,
+                metavar="NAME=VALUE",
+                help="With --explain, try a setting without storing it, such as "
+                "weight_recency=0; may be repeated.",
+            ),
             option_of("memory_search", "types"),
             option_of("memory_search", "min_confidence"),
             AS_OF,
@@ -204,12 +239,22 @@ COMMANDS = (
         empty="nothing recalled of episodes, facts and rules; pymem query also searches entries",
     ),
     ToolCommand(
-        *("context", "memory_context", Memory.context),
+        *("context", "memory_context", _context),
         positional=["trigger_prompt"],
-        extra=[AS_OF],
+        extra=[
+            click.Option(
+                ["--explain"],
+                is_flag=True,
+                help="Show the lines with their tokens, and which were shortened or dropped.",
+            ),
+            AS_OF,
+        ],
         embed=True,
-        json=lambda text, _: {"context": text},
-        show=lambda text: text.removesuffix("\n"),
+        json=lambda answer, _: {"context": answer} if isinstance(answer, str) else answer,
+        show=lambda answer: (
+            answer.removesuffix("\n") if isinstance(answer, str) else display.context_lines(answer)
+        ),
+        empty="nothing to show",
     ),
     ToolCommand(
         *("get", "memory_get", _get, _MEMORY),
