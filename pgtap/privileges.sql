@@ -36,14 +36,15 @@ values
 ),
 -- the audit stream and provenance
 ('{memory_admin,memory_reader,memory_writer}', '{list_events,get_links,list_related,list_memories,count_memories,peek_memory,decay_curve,
-  memories_as_of,diff_as_of,change_density,memory_timeseries,find_ids,list_contradictions,
+  memories_as_of,diff_as_of,change_density,memory_timeseries,
+  list_entities,merge_suggestions,merge_preview,find_ids,list_contradictions,
   fact_history,replay_memory,memory_stats,list_scopes,
   entity_get,entity_resolve,entity_neighbors}'),
 ('{memory_admin,memory_reader,memory_worker}', '{metrics,get_chain_head,verify_chain,definitions_digest}'),
 -- agents and applications
 (
   '{memory_writer}',
-  '{store_episode,store_episodes,store_messages,list_turns,store_observations,store_fact,store_facts,store_rule,create_link,entity_create,entity_update,entity_merge,entity_unmerge,get_memory,confirm_memory,forget_memory,
+  '{store_episode,store_episodes,store_messages,list_turns,store_observations,store_fact,store_facts,store_rule,create_link,entity_create,entity_update,entity_merge,entity_unmerge,dismiss_contradiction,reopen_contradiction,get_memory,confirm_memory,forget_memory,
     restore_memory,recall,
     create_entry,update_entry,delete_entry,archive_entry,rate_entry,get_entry,import_entries}'
 ),

@@ -52,6 +52,7 @@ begin
   insert into memory.rule_applications (tenant_id, rule_id, outcome)
   values (furnish.tenant_id, v_rule_id, 'helpful');
   perform memory.create_link('rule', v_rule_id, 'fact', v_fact_id, 'supports');
+  perform memory.dismiss_contradiction('rule', v_rule_id, 'fact', v_fact_id);
   v_episode_id := memory.store_episode('gone ' || tenant_id, 'home');
   perform memory.create_link('rule', v_rule_id, 'episode', v_episode_id, 'derived_from');
   delete from memory.episodes as e where e.id = v_episode_id;
@@ -512,9 +513,9 @@ $$;
 set local session authorization row_security_report;
 select is(
   memory_test.tenants_seen(),
-  'access_tokens:{b} approvals:{b} consolidation_proposals consolidation_runs:{b} corpus_deltas:{b} corpus_statistics:{b} embedding_queue:{b} embedding_versions:{b} entities:{b} entity_merge_facts entity_merges entity_names:{b} entries:{b} '
+  'access_tokens:{b} approvals:{b} consolidation_proposals consolidation_runs:{b} corpus_deltas:{b} corpus_statistics:{b} dismissed_contradictions:{b} embedding_queue:{b} embedding_versions:{b} entities:{b} entity_merge_facts entity_merges entity_names:{b} entries:{b} '
   'entry_comparisons entry_consolidations:{b} entry_merge_members entry_merges entry_numbers:{b} entry_policies:{b} episodes:{b} '
-  'event_chain:{b} event_chain_heads:{b} fact_keys:{b} facts:{b} job_runners:{b} job_runs:{b} login_codes:{b} memory_events:{b} '
+  'event_chain:{b} event_chain_heads:{b} fact_keys:{b} facts:{b} job_runners:{b} job_runs:{b} listed_memories:{b} login_codes:{b} memory_events:{b} '
   'memory_history:{b} memory_links:{b} rule_applications:{b} rules:{b} searchable_memories:{b} sessions:{b} settings:{b} '
   'staged_embeddings store_items:{b} store_vectors:{b} tenant_logins tenant_patterns:{b} tombstones:{b}',
   'a reader with privileges on the tables sees only its tenant, and no login'
@@ -638,8 +639,8 @@ select throws_ok(
 set local session authorization row_security_stranger;
 select is(
   memory_test.tenants_seen(),
-  'access_tokens approvals consolidation_proposals consolidation_runs corpus_deltas corpus_statistics embedding_queue embedding_versions entities entity_merge_facts entity_merges entity_names entries entry_comparisons entry_consolidations entry_merge_members entry_merges entry_numbers entry_policies episodes event_chain '
-  'event_chain_heads fact_keys facts job_runners job_runs login_codes memory_events memory_history memory_links rule_applications rules searchable_memories sessions settings staged_embeddings store_items store_vectors tenant_logins tenant_patterns tombstones',
+  'access_tokens approvals consolidation_proposals consolidation_runs corpus_deltas corpus_statistics dismissed_contradictions embedding_queue embedding_versions entities entity_merge_facts entity_merges entity_names entries entry_comparisons entry_consolidations entry_merge_members entry_merges entry_numbers entry_policies episodes event_chain '
+  'event_chain_heads fact_keys facts job_runners job_runs listed_memories login_codes memory_events memory_history memory_links rule_applications rules searchable_memories sessions settings staged_embeddings store_items store_vectors tenant_logins tenant_patterns tombstones',
   'a role without a policy sees nothing, even with privileges on the tables'
 );
 select is_empty(

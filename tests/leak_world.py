@@ -303,6 +303,10 @@ def furnish(database: Database, tenant: str, word: str, *, more: int = 0) -> dic
         value(
             "select created from memory.create_link('fact', %(drink)s, 'fact', %(fact)s, 'contradicts')"
         )
+        value("select memory.dismiss_contradiction('rule', %(warning)s, 'fact', %(fact)s)")
+        do("double", "select memory.entity_create(%(name)s, 'place')")
+        value("select memory.entity_update(%(double)s, aliases => array['other ' || %(name)s])")
+        value("select memory.entity_create('Other ' || %(name)s, 'place')")
         value(
             "select expired_deleted from memory.run_episode_cleanup(as_of => now() + interval '1 s')"
         )

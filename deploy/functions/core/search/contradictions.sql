@@ -151,6 +151,40 @@ comment on function memory.is_proposed(memory.memory_links) is
 'Whether a proposal says what follows from an episode that contradicts a memory: then the proposal '
 'is listed while it waits, and the link no longer.';
 
+create or replace function memory.is_dismissed(
+  tenant_id text,
+  one_type text,
+  one_id uuid,
+  other_type text,
+  other_id uuid
+)
+  returns boolean
+  language sql
+  stable
+  return exists (
+    select from memory.dismissed_contradictions as d
+    where d.tenant_id = is_dismissed.tenant_id -- noqa: RF01
+      and d.first_type = case
+        when (one_type collate "C", one_id) < (other_type collate "C", other_id) -- noqa: RF03
+        then one_type else other_type
+      end
+      and d.first_id = case
+        when (one_type collate "C", one_id) < (other_type collate "C", other_id) -- noqa: RF03
+        then one_id else other_id
+      end
+      and d.second_type = case
+        when (one_type collate "C", one_id) < (other_type collate "C", other_id) -- noqa: RF03
+        then other_type else one_type
+      end
+      and d.second_id = case
+        when (one_type collate "C", one_id) < (other_type collate "C", other_id) -- noqa: RF03
+        then other_id else one_id
+      end
+  );
+
+comment on function memory.is_dismissed(text, text, uuid, text, uuid) is
+'Whether somebody said that two memories, in either order, are both true.';
+
 create or replace function memory.pending_corrections(
   tenant_id text,
   memory_type text,
@@ -219,6 +253,9 @@ begin
         and not memory.is_proposed(l)
     ) as o
     cross join lateral memory.live_memory(v_tenant_id, o.other_type, o.other_id, null, as_of)
+    where not memory.is_dismissed(
+      v_tenant_id, list_contradicted.memory_type, o.id, o.other_type, o.other_id
+    )
     union
     select p.memory_id
     from memory.pending_corrections(
@@ -310,6 +347,9 @@ begin
   where l.tenant_id = v_tenant_id
     and l.relation = 'contradicts'
     and not memory.is_proposed(l)
+    and not memory.is_dismissed(
+      v_tenant_id, l.source_type, l.source_id, l.target_type, l.target_id
+    )
     -- Links in both directions are one pair: only the older link is listed.
     and not exists (
       select from memory.memory_links as b
@@ -339,6 +379,7 @@ begin
   cross join lateral memory.live_memory(
     v_tenant_id, 'fact', n.older_id, v_scope, as_of
   ) as t
+  where not memory.is_dismissed(v_tenant_id, 'fact', n.newest_id, 'fact', n.older_id)
   order by s.created_at desc, n.newest_id, t.created_at desc, n.older_id
   limit v_limit - v_proposed - v_linked;
 end;
@@ -353,7 +394,120 @@ comment on function memory.list_contradictions(text, integer, timestamptz) is
 'neither superseded the other; the source is the newest. The content of a fact reads [subject] '
 '[predicate]: content; confidence is as of as_of, 0..1. since: when they were linked, or when the '
 'newer one was created. Proposals first, then links, then near duplicates, newest first; at most '
-'max_results, which is capped at 1000. scope: as in memory.semantic_search. Errors: PM002.';
+'max_results, which is capped at 1000. What memory.dismiss_contradiction names is left out. scope: '
+'as in memory.semantic_search. Errors: PM002.';
 grant execute on function memory.list_contradictions to memory_writer, memory_reader, memory_admin;
+
+create or replace function memory.audit_dismissal()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_pair memory.dismissed_contradictions := case tg_op when 'DELETE' then old else new end;
+begin
+  perform memory.write_event(
+    v_pair.tenant_id,
+    case tg_op
+      when 'INSERT' then 'contradiction_dismissed' when 'DELETE' then 'contradiction_reopened'
+      else 'contradiction_updated'
+    end,
+    v_pair.first_type, v_pair.first_id,
+    to_jsonb(v_pair) - '{tenant_id,dismissed_at}'::text []
+  );
+  return null;
+end;
+$$;
+
+comment on function memory.audit_dismissal() is
+'Trigger: writes contradiction_dismissed or contradiction_reopened with both memories.';
+
+create or replace function memory.dismiss_contradiction(
+  one_type text,
+  one_id uuid,
+  other_type text,
+  other_id uuid,
+  as_of timestamptz default now()
+)
+  returns boolean
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_is_first boolean := (one_type collate "C", one_id) < (other_type collate "C", other_id);
+  v_missing record;
+begin
+  perform
+    memory.check_word('one_type', one_type, memory.memory_type_names()),
+    memory.check_word('other_type', other_type, memory.memory_type_names()),
+    memory.check_write_time('as_of', as_of);
+  select m.memory_type, m.id into v_missing
+  from (values (1, one_type, one_id), (2, other_type, other_id)) as m (place, memory_type, id)
+  where m.id is null or memory.created_at_of(v_tenant_id, m.memory_type, m.id) is null
+  order by m.place
+  limit 1;
+  if found then
+    raise exception 'no % has id %', v_missing.memory_type, coalesce(v_missing.id::text, 'NULL')
+      using errcode = 'PM001', hint = 'Find ids with memory.list_contradictions.';
+  end if;
+  if (one_type, one_id) = (other_type, other_id) then
+    raise exception 'a memory cannot contradict itself'
+      using errcode = 'PM002', hint = 'Pass two different memories.';
+  end if;
+
+  insert into memory.dismissed_contradictions
+    (tenant_id, first_type, first_id, second_type, second_id, dismissed_at)
+  values (
+    v_tenant_id,
+    case when v_is_first then one_type else other_type end,
+    case when v_is_first then one_id else other_id end,
+    case when v_is_first then other_type else one_type end,
+    case when v_is_first then other_id else one_id end,
+    as_of
+  )
+  on conflict do nothing;
+  return found;
+end;
+$$;
+
+comment on function memory.dismiss_contradiction(text, uuid, text, uuid, timestamptz) is
+'Says that two memories, in either order, are both true: memory.list_contradictions no longer '
+'lists the pair, and no context marks one of them because of the other, until '
+'memory.reopen_contradiction. Their links stay. Returns whether that is new. Errors: PM001 no such '
+'memory, PM002.';
+grant execute on function memory.dismiss_contradiction to memory_writer;
+
+create or replace function memory.reopen_contradiction(
+  one_type text,
+  one_id uuid,
+  other_type text,
+  other_id uuid
+)
+  returns boolean
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  delete from memory.dismissed_contradictions as d
+  where d.tenant_id = memory.current_tenant()
+    and (
+      (d.first_type, d.first_id, d.second_type, d.second_id)
+        = (one_type, one_id, other_type, other_id)
+      or (d.first_type, d.first_id, d.second_type, d.second_id)
+        = (other_type, other_id, one_type, one_id)
+    );
+  return found;
+end;
+$$;
+
+comment on function memory.reopen_contradiction(text, uuid, text, uuid) is
+'Takes memory.dismiss_contradiction of two memories, in either order, back. Returns whether they '
+'were dismissed. Errors: 28000 no tenant.';
+grant execute on function memory.reopen_contradiction to memory_writer;
 
 commit;

@@ -310,6 +310,8 @@ begin
         when 'timestamptz' then isfinite(k.key::timestamptz)
         when 'float8' then k.key::float8 is not null
         when 'integer' then k.key::integer is not null
+        when 'text' then k.key is not null
+        when 'uuid' then k.key::uuid is not null
       end
     from unnest(v_place.keys, key_types) as k (key, type_name);
   exception

@@ -44,6 +44,115 @@ $$;
 comment on function memory.lock_entity_pair(text, uuid, uuid) is
 'Locks two entities in order of id. Errors: PM001 no such entity.';
 
+create or replace function memory.check_unmerged(
+  source memory.entities,
+  target memory.entities
+)
+  returns void
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_merged record;
+begin
+  select m.id, m.metadata ->> 'merged_into' as merged_into into v_merged
+  from (values
+    (1, (source).id, (source).metadata), (2, (target).id, (target).metadata)
+  ) as m (place, id, metadata)
+  where m.metadata ? 'merged_into'
+  order by m.place
+  limit 1;
+  if found then
+    raise exception 'entity % was already merged into %', v_merged.id, v_merged.merged_into
+      using errcode = 'PM004', hint = 'Merge the entity it was merged into, or unmerge it first.';
+  end if;
+end;
+$$;
+
+comment on function memory.check_unmerged(memory.entities, memory.entities) is
+'Refuses an entity that was merged away. Errors: PM004.';
+
+create or replace function memory.added_names(
+  source memory.entities,
+  target memory.entities
+)
+  returns table (
+    aliases text[],
+    names text[]
+  )
+  language sql
+  immutable
+  rows 1
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select
+    n.aliases,
+    n.aliases || case
+      when memory.fold_name((source).canonical_name) <> all (
+        select memory.fold_name(t.name)
+        from unnest((target).aliases || n.aliases || (target).canonical_name::text) as t (name)
+      )
+      then array[(source).canonical_name::text]
+    end
+  from (
+    select array(
+      select a.alias
+      from unnest((source).aliases) with ordinality as a (alias, place)
+      where memory.fold_name(a.alias) <> all (
+        select memory.fold_name(t.name)
+        from unnest((target).aliases || (target).canonical_name::text) as t (name)
+      )
+      order by a.place
+    ) as aliases
+  ) as n;
+$$;
+
+comment on function memory.added_names(memory.entities, memory.entities) is
+'The aliases of the source of a merge that the target does not have, and these with the canonical '
+'name of the source, if that is new too.';
+
+-- Of two active facts of one key, the one with the higher confidence stays; the target wins a tie.
+-- A winner keeps its predecessor. Where the loser once superseded the winner, which was restored
+-- since, the two are a chain already.
+create or replace function memory.merge_conflicts(
+  tenant_id text,
+  source_entity_id uuid,
+  target_entity_id uuid
+)
+  returns table (
+    loser_id uuid,
+    winner_id uuid,
+    is_chained boolean
+  )
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select
+    c.loser_id, c.winner_id,
+    c.supersedes_id is null
+    and not memory.comes_after(merge_conflicts.tenant_id, c.loser_id, c.winner_id)
+  from memory.facts as s
+  join memory.facts as t
+    on t.tenant_id = merge_conflicts.tenant_id and t.entity_id = target_entity_id
+      and t.validity = 'active' and t.scope = s.scope and t.predicate_key = s.predicate_key
+  cross join lateral (
+    select
+      case when s.confidence > t.confidence then t.id else s.id end as loser_id,
+      case when s.confidence > t.confidence then s.id else t.id end as winner_id,
+      case when s.confidence > t.confidence then s.supersedes_id else t.supersedes_id end
+        as supersedes_id
+  ) as c
+  where s.tenant_id = merge_conflicts.tenant_id and s.entity_id = source_entity_id
+    and s.validity = 'active'
+  order by s.id;
+$$;
+
+comment on function memory.merge_conflicts(text, uuid, uuid) is
+'The active facts of two entities that a merge would bring under one key: which is superseded, by '
+'which, and whether the loser becomes the predecessor of the winner.';
+
 create or replace function memory.entity_merge(
   source_entity_id uuid,
   target_entity_id uuid,
@@ -68,7 +177,6 @@ declare
   v_tenant_id text := memory.current_tenant();
   v_source memory.entities;
   v_target memory.entities;
-  v_merged record;
   v_new_aliases text[];
   v_moved uuid[]; -- facts about the source
   v_objects uuid[]; -- facts whose object is the source
@@ -93,34 +201,10 @@ begin
   select e.* into v_target
   from memory.entities as e
   where e.tenant_id = v_tenant_id and e.id = target_entity_id;
-  select m.id, m.metadata ->> 'merged_into' as merged_into into v_merged
-  from (values
-    (1, v_source.id, v_source.metadata), (2, v_target.id, v_target.metadata)
-  ) as m (place, id, metadata)
-  where m.metadata ? 'merged_into'
-  order by m.place
-  limit 1;
-  if found then
-    raise exception 'entity % was already merged into %', v_merged.id, v_merged.merged_into
-      using errcode = 'PM004', hint = 'Merge the entity it was merged into, or unmerge it first.';
-  end if;
+  perform memory.check_unmerged(v_source, v_target);
 
-  v_new_aliases := array(
-    select a.alias
-    from unnest(v_source.aliases) with ordinality as a (alias, place)
-    where memory.fold_name(a.alias) <> all (
-      select memory.fold_name(t.name)
-      from unnest(v_target.aliases || v_target.canonical_name::text) as t (name)
-    )
-    order by a.place
-  );
-  aliases_added := cardinality(v_new_aliases)::bigint;
-  if memory.fold_name(v_source.canonical_name) <> all (
-    select memory.fold_name(t.name)
-    from unnest(v_target.aliases || v_new_aliases || v_target.canonical_name::text) as t (name)
-  ) then
-    v_new_aliases := v_new_aliases || v_source.canonical_name::text;
-  end if;
+  select cardinality(n.aliases)::bigint, n.names into aliases_added, v_new_aliases
+  from memory.added_names(v_source, v_target) as n;
   perform
     memory.read_aliases(v_target.aliases || v_new_aliases),
     memory.check_object('merged metadata', v_source.metadata || v_target.metadata);
@@ -145,34 +229,13 @@ begin
     where f.tenant_id = v_tenant_id and f.object_entity_id = source_entity_id
     order by f.id
   );
-  -- Of two active facts of one key, the one with the higher confidence stays; the target wins a
-  -- tie.
-  -- A winner keeps its predecessor. Where the loser once superseded the winner, which was restored
-  -- since, the two are a chain already.
   select
-    coalesce(array_agg(c.loser_id order by s.id), '{}'),
-    coalesce(array_agg(c.winner_id order by s.id), '{}'),
-    coalesce(
-      array_agg(
-        c.supersedes_id is null
-        and not memory.comes_after(v_tenant_id, c.loser_id, c.winner_id)
-        order by s.id
-      ),
-      '{}'
-    )
+    coalesce(array_agg(c.loser_id order by c.ordinality), '{}'),
+    coalesce(array_agg(c.winner_id order by c.ordinality), '{}'),
+    coalesce(array_agg(c.is_chained order by c.ordinality), '{}')
   into v_losers, v_winners, v_is_chained
-  from memory.facts as s
-  join memory.facts as t
-    on t.tenant_id = v_tenant_id and t.entity_id = target_entity_id and t.validity = 'active'
-      and t.scope = s.scope and t.predicate_key = s.predicate_key
-  cross join lateral (
-    select
-      case when s.confidence > t.confidence then t.id else s.id end as loser_id,
-      case when s.confidence > t.confidence then s.id else t.id end as winner_id,
-      case when s.confidence > t.confidence then s.supersedes_id else t.supersedes_id end
-        as supersedes_id
-  ) as c
-  where s.tenant_id = v_tenant_id and s.entity_id = source_entity_id and s.validity = 'active';
+  from memory.merge_conflicts(v_tenant_id, source_entity_id, target_entity_id)
+    with ordinality as c;
 
   facts_superseded := cardinality(v_losers)::bigint;
   mentions_repointed := cardinality(v_objects)::bigint;
