@@ -609,6 +609,45 @@ def neighbors(rows: Sequence[models.Neighbor]) -> Listing:
     )
 
 
+def listed_entities(rows: Sequence[models.ListedEntity]) -> Listing:
+    """Return entities with their names and how many facts are about them."""
+
+    def names(row: models.ListedEntity) -> str:
+        others = f" ({', '.join(row.aliases)})" if row.aliases else ""
+        merged = f" → {row.merged_into}" if row.merged_into else ""
+        return one_line(f"{row.canonical_name}{others}{merged}")
+
+    return tabulate(
+        rows, Column("entity", names), "entity_type", "facts", "mentions", Column("id", "entity_id")
+    )
+
+
+def suggestions(rows: Sequence[models.MergeSuggestion]) -> Listing:
+    """Return pairs of entities that may be the same."""
+    return tabulate(
+        rows,
+        Column("alike", "similarity", 2),
+        "reason",
+        Column("merge", lambda row: f"{row.source_name} ({row.source_facts} facts)"),
+        Column("into", lambda row: f"{row.target_name} ({row.target_facts} facts)"),
+        Column("source id", "source_entity_id"),
+        Column("target id", "target_entity_id"),
+    )
+
+
+def merge_changes(rows: Sequence[models.MergeChange]) -> Listing:
+    """Return what a merge would do to each fact."""
+
+    def said(row: models.MergeChange) -> str:
+        named = f"[{row.predicate}]: " if row.predicate is not None else ""
+        by = f" (by: {one_line(row.winner_content)})" if row.winner_content is not None else ""
+        return f"{named}{one_line(row.content)}{by}"
+
+    return tabulate(
+        rows, "change", Column("what", said), "scope", Column("id", "fact_id", nothing="")
+    )
+
+
 def contradictions(rows: Sequence[models.Contradiction]) -> Listing:
     """Return pairs of conflicting memories, two lines each."""
     lines = (

@@ -417,3 +417,51 @@ def test_every_command_has_help() -> None:
         [line] = [line for line in listed.splitlines() if line.startswith(f"  {name} ")]
         assert not line.endswith("...")
         assert command("entity", name, "--help").returncode == 0
+
+
+def test_entities_are_listed_and_duplicates_found_and_previewed(
+    pymem: Run, database: Database
+) -> None:
+    charles = made(pymem, "Charles Babbage", "person", "--alias", "Charlie")
+    babbage = made(pymem, "Babbage")
+    made(pymem, "Berlin", "place")
+    know(database, babbage, "likes", "engines")
+    know(database, babbage, "born in", "London")
+    know(database, charles, "likes", "numbers")
+
+    everything = parsed(pymem("entity", "list", "--json"))
+    named = parsed(pymem("entity", "list", "charlie", "--type", "person", "--json"))
+    page = parsed(pymem("entity", "list", "--after", everything[0]["cursor"], "--json"))
+    shown = pymem("entity", "list", "babb").stdout
+    [pair] = parsed(pymem("entity", "duplicates", "--json"))
+    table = pymem("entity", "duplicates").stdout
+    preview = pymem("entity", "preview", charles[:8], babbage[:8]).stdout
+    changes = parsed(pymem("entity", "preview", charles, babbage, "--json"))
+
+    assert [row["canonical_name"] for row in everything] == ["Babbage", "Berlin", "Charles Babbage"]
+    assert [row["entity_id"] for row in named] == [charles]
+    assert [row["canonical_name"] for row in page] == ["Berlin", "Charles Babbage"]
+    assert "Charles Babbage (Charlie)\tperson\t1\t0" in shown
+    assert (pair["source_entity_id"], pair["target_entity_id"]) == (charles, babbage)
+    assert "part of a name\tCharles Babbage (1 facts)\tBabbage (2 facts)" in table
+    assert "superseded\t[likes]: numbers (by: engines)" in preview
+    assert [row["change"] for row in changes] == ["alias", "alias", "superseded"]
+    assert pymem("entity", "list", "--merged").stdout == "no entities\n"
+    pymem("entity", "merge", charles, babbage)
+    assert pymem("entity", "list", "--merged").stdout.count(f"→ {babbage}") == 1
+    assert pymem("entity", "duplicates").stdout == "no entities seem to be the same\n"
+    assert "was already merged" in pymem("entity", "preview", charles, babbage, code=1).stderr
+
+
+def test_a_contradiction_is_dismissed_and_reopened(pymem: Run, database: Database) -> None:
+    green = database.value("select memory.store_fact('Ada', 'favorite color', 'green')")
+    blue = database.value("select memory.store_fact('Ada', 'favoriteColor', 'blue')")
+
+    assert "near_duplicate" in pymem("contradictions").stdout
+    assert pymem("dismiss", "fact", str(green), "fact", str(blue)).stdout == "dismissed\n"
+    assert pymem("contradictions").stdout == "no contradictions\n"
+    assert pymem("dismiss", "fact", str(blue), "fact", str(green)).stdout == "nothing changed\n"
+    assert (
+        pymem("dismiss", "fact", str(blue), "fact", str(green), "--reopen").stdout == "reopened\n"
+    )
+    assert "near_duplicate" in pymem("contradictions").stdout

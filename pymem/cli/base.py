@@ -72,6 +72,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "restore": "Restore a forgotten, superseded or expired memory",
         "erase": "Delete everything about a subject for good",
         "contradictions": "List memories that contradict each other",
+        "dismiss": "Say that two memories are both true",
         "sweep": "Let memories fade and expire by their confidence",
         "cleanup": "Delete episodes that have expired or are too many",
         "hygiene": "Promote good rules, turn harmful ones into warnings",
@@ -118,7 +119,7 @@ _MODULES = {
     "diagnosing": ("doctor",),
     "editing": ("entries",),
     "hooking": ("hook",),
-    "listing": ("list", "link", "peek", "curve", "diff", "activity"),
+    "listing": ("list", "link", "peek", "curve", "diff", "activity", "dismiss"),
     "maintaining": ("sweep", "cleanup", "hygiene", "erase", "verify", "configure", "settings"),
     "memories": (
         *("store", "search", "recall", "query", "context", "get", "related", "history"),

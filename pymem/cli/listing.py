@@ -260,6 +260,27 @@ def peek(
 
 
 @command()
+@click.argument("one_type", type=_TYPES, metavar="TYPE")
+@click.argument("one_id", type=Id(kind_from="one_type"), metavar="ID")
+@click.argument("other_type", type=_TYPES, metavar="TYPE")
+@click.argument("other_id", type=Id(kind_from="other_type"), metavar="ID")
+@click.option("--reopen", is_flag=True, help="Take it back: list the pair again.")
+def dismiss(options: Options, *, reopen: bool, json_: bool, **pair: Any) -> None:
+    """Say that two memories are both true, such as: pymem dismiss fact 9a41f2 fact 5d0c81.
+
+    `pymem contradictions` no longer lists them, and no context marks them because of each other.
+    """
+    changed = run(
+        options,
+        lambda memory: (
+            memory.reopen_contradiction(**pair) if reopen else memory.dismiss_contradiction(**pair)
+        ),
+    )
+    shown = ("reopened" if reopen else "dismissed") if changed else "nothing changed"
+    render(pair | {"dismissed": not reopen, "changed": changed}, json_, shown)
+
+
+@command()
 @click.argument("memory_type", type=_TYPES, metavar="TYPE")
 @click.argument("memory_id", type=Id(kind_from="memory_type"), metavar="ID")
 @click.option(

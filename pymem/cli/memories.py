@@ -18,7 +18,7 @@ from pymem.cli.entries import entries
 from pymem.cli.ids import Id
 from pymem.cli.tool_commands import ToolCommand, Values, add_commands, ids_of, option_of
 from pymem.memory import Memory
-from pymem.models import MarkedRule, QueriedMemory, RecordedType, to_json
+from pymem.models import EntityType, MarkedRule, QueriedMemory, RecordedType, to_json
 from pymem.tools.entries import retrieval_answer
 
 
@@ -397,6 +397,61 @@ OTHERWISE = {
 # Importing it has added the group.
 del entries
 add_commands(main, COMMANDS, OTHERWISE)
+
+
+@command(group=entity, name="list")
+@click.argument("query", required=False, metavar="[NAME]")
+@click.option(
+    *("--type", "types"),
+    multiple=True,
+    type=click.Choice(get_args(EntityType)),
+    help="Only this type; may be repeated.",
+)
+@click.option("--merged", is_flag=True, help="Only those that were merged into others.")
+@click.option("--after", metavar="CURSOR", help="Go on after the last row of a page before.")
+@click.option("--limit", type=int, default=20, show_default=True, help="Maximum number, to 1000.")
+def list_entities(
+    options: Options,
+    query: str | None,
+    types: tuple[str, ...],
+    merged: bool,
+    after: str | None,
+    limit: int,
+    json_: bool,
+) -> None:
+    """List entities by name, of which a name contains NAME if it is given."""
+    wanted: Any = types or None
+    rows = run(
+        options,
+        lambda memory: memory.list_entities(
+            query=query,
+            types=wanted,
+            states=["merged" if merged else "active"],
+            after=after,
+            max_results=limit,
+        ),
+    )
+    render(rows, json_, display.listed_entities(rows) if rows else "no entities")
+
+
+@command(group=entity)
+@click.option("--after", metavar="CURSOR", help="Go on after the last row of a page before.")
+@click.option("--limit", type=int, default=20, show_default=True, help="Maximum number, to 1000.")
+def duplicates(options: Options, after: str | None, limit: int, json_: bool) -> None:
+    """List pairs of entities that may be the same, the most alike first."""
+    rows = run(options, lambda memory: memory.merge_suggestions(after=after, max_results=limit))
+    render(rows, json_, display.suggestions(rows) if rows else "no entities seem to be the same")
+
+
+@command(group=entity)
+@click.argument("source_entity_id", type=Id("entity"), metavar="SOURCE_ID")
+@click.argument("target_entity_id", type=Id("entity"), metavar="TARGET_ID")
+def preview(options: Options, source_entity_id: str, target_entity_id: str, json_: bool) -> None:
+    """Show what merging an entity into another one would do, changing nothing."""
+    rows = run(options, lambda memory: memory.merge_preview(source_entity_id, target_entity_id))
+    render(
+        rows, json_, display.merge_changes(rows) if rows else "nothing would change but the entity"
+    )
 
 
 @command()
