@@ -47,6 +47,8 @@ class SchedulesConfig(Section):
             or "off" (memory.is_schedule).
         item_expiry: When the job delete_expired_items is due: five fields as in crontab(5), or
             "off" (memory.is_schedule).
+        session_expiry: When the job delete_expired_sessions is due: five fields as in crontab(5),
+            or "off" (memory.is_schedule).
     """
 
     vector_indexes: str = Field("off", pattern=SCHEDULE)
@@ -61,6 +63,7 @@ class SchedulesConfig(Section):
     entry_weekly: str = Field("0 4 * * 0", pattern=SCHEDULE)
     entry_monthly: str = Field("10 4 1 * *", pattern=SCHEDULE)
     item_expiry: str = Field("50 * * * *", pattern=SCHEDULE)
+    session_expiry: str = Field("55 * * * *", pattern=SCHEDULE)
 
 
 class ScoreWeights(Section):
@@ -408,6 +411,7 @@ SETTINGS = {
     "schedules.entry_weekly": "entry_weekly_schedule",
     "schedules.entry_monthly": "entry_monthly_schedule",
     "schedules.item_expiry": "item_expiry_schedule",
+    "schedules.session_expiry": "session_expiry_schedule",
     "rules.effectiveness": "rule_effectiveness",
     "rules.helpful_confirms": "rule_helpful_confirms",
     "rules.established_successes": "rule_established_successes",

@@ -17,11 +17,14 @@ from pymem.models import (
     BatchItems,
     ChainHead,
     ChainProblem,
+    ChangeDensity,
     CheckDefinitions,
     ClaimedEpisode,
     Cleanup,
     ConsolidationRun,
+    ContextLine,
     Contradiction,
+    DecayPoint,
     Direction,
     DueButler,
     DueJob,
@@ -51,18 +54,27 @@ from pymem.models import (
     IndexStatement,
     KeywordMatch,
     Link,
+    ListedEntity,
     ListedMemory,
     ListItemNamespaces,
+    ListOrder,
     ListUnsummarizedMerges,
     Login,
+    LoginCode,
     MarkedRule,
+    MemoryCount,
+    MemoryCounts,
+    MemoryDifference,
     MemoryState,
     MemoryType,
     Merge,
+    MergeChange,
+    MergeSuggestion,
     Metrics,
     Mode,
     Neighbor,
     NewAccessToken,
+    NewSession,
     Proposal,
     PutItems,
     QueriedMemory,
@@ -78,6 +90,7 @@ from pymem.models import (
     SearchItems,
     SensitiveMatch,
     SensitivePattern,
+    Session,
     Settings,
     SimilarityScale,
     SortOrder,
@@ -1091,13 +1104,18 @@ class Functions(Vectors):
         min_confidence: float | None = None,
         min_relevance: float | None = None,
         embedding: Embedding | None = None,
+        settings: dict[str, Any] | None = None,
+        known_at: datetime | None = None,
+        valid_at: datetime | None = None,
         as_of: datetime | None = None,
     ) -> list[ExplainedMemory]:
         """Why memory.recall returns what it returns: its answer, in order, with every part of the
         scores; then the other candidates, most relevant first, and why they are not in it; then
         what is not considered at all though it might fit: forgotten, superseded, expired, of
-        another scope or below confidence (keyword_score: ts_rank). Arguments as memory.recall;
-        changes nothing. Reads all memories of the types.
+        another scope or below confidence (keyword_score: ts_rank). settings: what to try instead of
+        the tenant's settings, as in memory.configure, without storing it. With known_at or
+        valid_at, only what was relevant then. Other arguments as memory.recall; changes nothing.
+        Reads all memories of the types.
 
         Errors: PM002, PM004.
         """
@@ -1111,6 +1129,9 @@ class Functions(Vectors):
             types=types,
             min_confidence=min_confidence,
             min_relevance=min_relevance,
+            settings=settings,
+            known_at=known_at,
+            valid_at=valid_at,
             as_of=as_of,
         )
         return await self._with_vector(call, topic, embedding)
@@ -1159,15 +1180,40 @@ class Functions(Vectors):
         types: Sequence[str] | None = None,
         scope: str | None = None,
         states: Sequence[str] | None = None,
+        permanences: Sequence[str] | None = None,
+        maturities: Sequence[str] | None = None,
+        tags: list[str] | None = None,
+        subject: str | None = None,
+        predicate: str | None = None,
+        entity_id: UUID | str | None = None,
+        butler: str | None = None,
+        session_id: UUID | str | None = None,
+        category: str | None = None,
+        content_contains: str | None = None,
+        min_confidence: float | None = None,
+        max_confidence: float | None = None,
+        created_from: datetime | None = None,
+        created_to: datetime | None = None,
+        updated_from: datetime | None = None,
+        updated_to: datetime | None = None,
+        order_by: ListOrder | None = None,
+        after: str | None = None,
         max_results: int | None = None,
         as_of: datetime | None = None,
     ) -> list[ListedMemory]:
-        """The newest memories first, without a question: up to max_results, capped at 1000.
+        """Memories without a question, the newest first: up to max_results, capped at 1000.
 
         types: only these; NULL: all. states: only these lifecycle states (expired: also what has
         run out by as_of); NULL: what searches find, active or fading. Guarded entries are never
-        listed. entry_id: the id of an entry in its short form. scope: as in memory.semantic_search.
-        Counts no reference.
+        listed. scope: as in memory.semantic_search. permanences (facts, rules), maturities (rules),
+        subject and predicate (facts, in any spelling with the same key), entity_id (facts),
+        session_id (episodes), category (entries): only memories with one of these; tags: with all
+        of these; butler: that came from this one; content_contains: whose content, subject or
+        predicate contains this text, in upper or lower case; min_confidence, max_confidence:
+        effective confidence from, and below; created_from, created_to, updated_from, updated_to:
+        from, and before. order: newest, oldest, updated (last changed first), most_confident,
+        least_confident, fades_next (only what decays), important or most_used. The next page: pass
+        cursor of the last row as after; a cursor keeps as_of. Counts no reference.
 
         Errors: PM002.
         """
@@ -1177,7 +1223,81 @@ class Functions(Vectors):
             types=types,
             scope=scope,
             states=states,
+            permanences=permanences,
+            maturities=maturities,
+            tags=tags,
+            subject=subject,
+            predicate=predicate,
+            entity_id=entity_id,
+            butler=butler,
+            session_id=session_id,
+            category=category,
+            content_contains=content_contains,
+            min_confidence=min_confidence,
+            max_confidence=max_confidence,
+            created_from=created_from,
+            created_to=created_to,
+            updated_from=updated_from,
+            updated_to=updated_to,
+            order_by=order_by,
+            after=after,
             max_results=max_results,
+            as_of=as_of,
+        )
+
+    async def count_memories(
+        self,
+        *,
+        types: Sequence[str] | None = None,
+        scope: str | None = None,
+        states: Sequence[str] | None = None,
+        permanences: Sequence[str] | None = None,
+        maturities: Sequence[str] | None = None,
+        tags: list[str] | None = None,
+        subject: str | None = None,
+        predicate: str | None = None,
+        entity_id: UUID | str | None = None,
+        butler: str | None = None,
+        session_id: UUID | str | None = None,
+        category: str | None = None,
+        content_contains: str | None = None,
+        min_confidence: float | None = None,
+        max_confidence: float | None = None,
+        created_from: datetime | None = None,
+        created_to: datetime | None = None,
+        updated_from: datetime | None = None,
+        updated_to: datetime | None = None,
+        at_most: int | None = None,
+        as_of: datetime | None = None,
+    ) -> MemoryCount:
+        """How many memories a list with these filters has (memory.list_memories), counted up to
+        at_most (1000000 or less); is_more: there are more.
+
+        Errors: PM002.
+        """
+        return await self._row(
+            MemoryCount,
+            "count_memories",
+            types=types,
+            scope=scope,
+            states=states,
+            permanences=permanences,
+            maturities=maturities,
+            tags=tags,
+            subject=subject,
+            predicate=predicate,
+            entity_id=entity_id,
+            butler=butler,
+            session_id=session_id,
+            category=category,
+            content_contains=content_contains,
+            min_confidence=min_confidence,
+            max_confidence=max_confidence,
+            created_from=created_from,
+            created_to=created_to,
+            updated_from=updated_from,
+            updated_to=updated_to,
+            at_most=at_most,
             as_of=as_of,
         )
 
@@ -1215,12 +1335,279 @@ class Functions(Vectors):
         the other; the source is the newest. The content of a fact reads [subject] [predicate]:
         content; confidence is as of as_of, 0..1. since: when they were linked, or when the newer
         one was created. Proposals first, then links, then near duplicates, newest first; at most
-        max_results, which is capped at 1000. scope: as in memory.semantic_search.
+        max_results, which is capped at 1000. What memory.dismiss_contradiction names is left out.
+        scope: as in memory.semantic_search.
 
         Errors: PM002.
         """
         return await self._rows(
             Contradiction, "list_contradictions", scope=scope, max_results=max_results, as_of=as_of
+        )
+
+    async def dismiss_contradiction(
+        self,
+        one_type: MemoryType,
+        one_id: UUID | str,
+        other_type: MemoryType,
+        other_id: UUID | str,
+        *,
+        as_of: datetime | None = None,
+    ) -> bool:
+        """Says that two memories, in either order, are both true: memory.list_contradictions no
+        longer lists the pair, and no context marks one of them because of the other, until
+        memory.reopen_contradiction. Their links stay. Returns whether that is new.
+
+        Errors: PM001 no such memory, PM002.
+        """
+        result: bool = await self._value(
+            "dismiss_contradiction",
+            one_type=one_type,
+            one_id=one_id,
+            other_type=other_type,
+            other_id=other_id,
+            as_of=as_of,
+        )
+        return result
+
+    async def reopen_contradiction(
+        self, one_type: str, one_id: UUID | str, other_type: str, other_id: UUID | str
+    ) -> bool:
+        """Takes memory.dismiss_contradiction of two memories, in either order, back.
+
+        Returns whether they were dismissed.
+
+        Errors: 28000 no tenant.
+        """
+        result: bool = await self._value(
+            "reopen_contradiction",
+            one_type=one_type,
+            one_id=one_id,
+            other_type=other_type,
+            other_id=other_id,
+        )
+        return result
+
+    # functions/core/search/peek_memory
+
+    async def peek_memory(
+        self, memory_type: MemoryType, memory_id: UUID | str, *, as_of: datetime | None = None
+    ) -> dict[str, Any] | None:
+        """Everything about one memory, in any state, without counting a reference; NULL for an
+        unknown id. A JSON object: memory (all columns except vectors), state (its lifecycle state,
+        or expired), effective_confidence, fades_at and ends_at (when it fades, and when it is no
+        longer found, if nobody touches it; null: never), next_state and next_state_at (the first of
+        these; a time that is past means with the next sweep), fading_threshold, expiry_threshold,
+        contradicted (by a memory or a proposal that still stands), entity (entity_id,
+        canonical_name), superseded_by, links (as memory.get_links, the oldest 200, each with
+        other_type, other_id and other_text, the beginning of what the other end says), links_total
+        (counted to 10000), outcomes of a rule (the newest 100), outcomes_total.
+
+        Errors: PM002, PM008 a guarded entry.
+        """
+        result: dict[str, Any] | None = await self._value(
+            "peek_memory", memory_type=memory_type, memory_id=memory_id, as_of=as_of
+        )
+        return result
+
+    async def decay_curve(
+        self,
+        memory_type: MemoryType,
+        memory_id: UUID | str,
+        *,
+        from_at: datetime | None = None,
+        to_at: datetime | None = None,
+        points: int | None = None,
+        as_of: datetime | None = None,
+    ) -> list[DecayPoint]:
+        """The effective confidence of a memory over time, for a chart: at points times (2..1000)
+        from from_at (NULL: its creation, before which there are none) to to_at (NULL: beyond its
+        end, and 30 days from as_of at least), and at those with a mark: created, confirmed (the
+        newest 100 times), now (as_of), fades and ends (if nobody touches it). The past is what its
+        history says: each confirmation lets the decay begin again; the future follows from the
+        formula of memory.effective_confidence. Each row also has the thresholds below which it
+        fades and expires. No rows for an unknown id.
+
+        Errors: PM002, PM008 a guarded entry.
+        """
+        return await self._rows(
+            DecayPoint,
+            "decay_curve",
+            memory_type=memory_type,
+            memory_id=memory_id,
+            from_at=from_at,
+            to_at=to_at,
+            points=points,
+            as_of=as_of,
+        )
+
+    # functions/core/search/list_past
+
+    async def memories_as_of(
+        self,
+        *,
+        known_at: datetime | None = None,
+        valid_at: datetime | None = None,
+        types: Sequence[str] | None = None,
+        scope: str | None = None,
+        states: Sequence[str] | None = None,
+        tags: list[str] | None = None,
+        subject: str | None = None,
+        predicate: str | None = None,
+        entity_id: UUID | str | None = None,
+        butler: str | None = None,
+        content_contains: str | None = None,
+        after: str | None = None,
+        max_results: int | None = None,
+        as_of: datetime | None = None,
+    ) -> list[ListedMemory]:
+        """The memories as they were known at known_at (NULL: as_of), the newest first, up to
+        max_results, capped at 1000: states, texts, tags and confidence of then; counters are those
+        of now, and what was deleted since is missing. valid_at: of facts those that were valid in
+        the world then, superseded ones included. The filters are those of memory.list_memories, by
+        what was known then. The next page: pass cursor of the last row as after, which keeps
+        known_at.
+
+        Errors: PM002.
+        """
+        return await self._rows(
+            ListedMemory,
+            "memories_as_of",
+            known_at=known_at,
+            valid_at=valid_at,
+            types=types,
+            scope=scope,
+            states=states,
+            tags=tags,
+            subject=subject,
+            predicate=predicate,
+            entity_id=entity_id,
+            butler=butler,
+            content_contains=content_contains,
+            after=after,
+            max_results=max_results,
+            as_of=as_of,
+        )
+
+    async def diff_as_of(
+        self,
+        earlier: datetime,
+        *,
+        later: datetime | None = None,
+        types: Sequence[str] | None = None,
+        scope: str | None = None,
+        after: str | None = None,
+        max_results: int | None = None,
+        as_of: datetime | None = None,
+    ) -> list[MemoryDifference]:
+        """What differs in what searches would find between two times at which it was known (later
+        NULL: as_of), the newest change first, up to max_results, capped at 1000. change: appeared,
+        gone or changed, with the states and contents of then and the names of the columns that
+        changed; successor_id: what superseded it. changed_at: the last change between the times.
+        What was deleted since is missing. scope: as in memory.semantic_search. The next page: pass
+        cursor of the last row as after, which keeps later.
+
+        Errors: PM002.
+        """
+        return await self._rows(
+            MemoryDifference,
+            "diff_as_of",
+            earlier=earlier,
+            later=later,
+            types=types,
+            scope=scope,
+            after=after,
+            max_results=max_results,
+            as_of=as_of,
+        )
+
+    async def change_density(
+        self,
+        *,
+        from_at: datetime | None = None,
+        to_at: datetime | None = None,
+        buckets: int | None = None,
+        types: Sequence[str] | None = None,
+        as_of: datetime | None = None,
+    ) -> list[ChangeDensity]:
+        """How many memories were created or changed their state in each of so many equal parts
+        (1..1000) of the time from from_at (NULL: the first memory) to to_at (NULL: as_of), by when
+        it was known: where memory.memories_as_of has something new to show. No rows without
+        memories.
+
+        Errors: PM002.
+        """
+        return await self._rows(
+            ChangeDensity,
+            "change_density",
+            from_at=from_at,
+            to_at=to_at,
+            buckets=buckets,
+            types=types,
+            as_of=as_of,
+        )
+
+    # functions/core/search/list_entities
+
+    async def list_entities(
+        self,
+        *,
+        query: str | None = None,
+        types: Sequence[str] | None = None,
+        states: Sequence[str] | None = None,
+        after: str | None = None,
+        max_results: int | None = None,
+    ) -> list[ListedEntity]:
+        """Entities by name, up to max_results, capped at 1000: with how many active facts are about
+        each, and have it as their object, each counted to 1000. query: only those of which a name
+        contains it (memory.find_names; at most 1000 that begin with it and 1000 others); types:
+        only person, organization, place, other; states: active, merged (into merged_into), NULL:
+        both. The next page: pass cursor of the last row as after, with the same filters.
+
+        Errors: PM002.
+        """
+        return await self._rows(
+            ListedEntity,
+            "list_entities",
+            query=query,
+            types=types,
+            states=states,
+            after=after,
+            max_results=max_results,
+        )
+
+    async def merge_suggestions(
+        self, *, after: str | None = None, max_results: int | None = None
+    ) -> list[MergeSuggestion]:
+        """Pairs of entities of one type that may be the same, the most alike first, up to
+        max_results, capped at 1000. reason: same name (folded), alias (a name of one is an alias of
+        the other), part of a name (the words of one are among those of the other) or, where pg_trgm
+        is installed, similar name; similarity of the names, 0.6..1. The target is the one with more
+        facts, which are counted to 1000. Names are compared that share a word, or its first three
+        letters, with at most 20 entities: 20000 pairs, of which few others share the word. The next
+        page: pass cursor of the last row as after.
+
+        Errors: PM002.
+        """
+        return await self._rows(
+            MergeSuggestion, "merge_suggestions", after=after, max_results=max_results
+        )
+
+    async def merge_preview(
+        self, source_entity_id: UUID | str, target_entity_id: UUID | str
+    ) -> list[MergeChange]:
+        """What memory.entity_merge of a source into a target would do, changing nothing: the names
+        that the target gets (change alias, the name as content), the facts that would be superseded
+        and by which (superseded, with winner_id), that would be about the target (moved; historical
+        if they are not active) and that would have it as their object (object).
+
+        Errors: PM001 no such entity, PM002 the same entity twice, PM004 one of them was already
+        merged away.
+        """
+        return await self._rows(
+            MergeChange,
+            "merge_preview",
+            source_entity_id=source_entity_id,
+            target_entity_id=target_entity_id,
         )
 
     # functions/core/search/context
@@ -1263,6 +1650,39 @@ class Functions(Vectors):
         )
         result: str = await self._with_vector(call, trigger_prompt, embedding)
         return result
+
+    async def context_explain(
+        self,
+        trigger_prompt: str,
+        butler: str,
+        *,
+        token_budget: int | None = None,
+        include_recent_episodes: bool | None = None,
+        min_relevance: float | None = None,
+        embedding: Embedding | None = None,
+        include_entries: bool | None = None,
+        as_of: datetime | None = None,
+    ) -> list[ContextLine]:
+        """What memory.context puts into a prompt, line by line: each memory that it considers, in
+        the order of the text, under which heading, with its line as it stands there, how many
+        tokens that takes (the headings apart), and its outcome: kept, shortened or, after the
+        others of its section, dropped, with the reason. position: of the line in the text, from 1;
+        score: what facts, rules and entries are ordered by. Arguments and errors as memory.context;
+        counts no reference.
+        """
+        call = partial(
+            self._rows,
+            ContextLine,
+            "context_explain",
+            trigger_prompt=trigger_prompt,
+            butler=butler,
+            token_budget=token_budget,
+            include_recent_episodes=include_recent_episodes,
+            min_relevance=min_relevance,
+            include_entries=include_entries,
+            as_of=as_of,
+        )
+        return await self._with_vector(call, trigger_prompt, embedding)
 
     # functions/core/search/scopes
 
@@ -2346,6 +2766,85 @@ class Functions(Vectors):
             TokenHolder, "authenticate_token", token_digest=token_digest, as_of=as_of
         )
 
+    # functions/extras/operations/sessions
+
+    async def create_session(
+        self, token_digest: bytes, *, as_of: datetime | None = None
+    ) -> NewSession | None:
+        """Opens a session of the dashboard for the holder of the access token with this SHA-256
+        digest; no row if memory.authenticate_token finds none. Returns the session id, for a
+        cookie, only this once: only its digest is stored. It has the form <tenant in
+        hexadecimal>_<256 random bits>: set that tenant with set_request before
+        memory.authenticate_session. csrf_token: what each form must bring along. Ends after 24
+        hours, after 8 hours without use, and with the token. It answers for the time as_of: a
+        server that lets somebody in leaves it out.
+
+        Errors: PM002.
+        """
+        return await self._row_or_none(
+            NewSession, "create_session", token_digest=token_digest, as_of=as_of
+        )
+
+    async def create_login_code(
+        self, role: TokenRole, *, actor: str | None = None, as_of: datetime | None = None
+    ) -> LoginCode:
+        """A one-time code of the form <tenant in hexadecimal>_<256 random bits> that opens one
+        session of the dashboard within 60 seconds (memory.redeem_login_code): for a link that a
+        command prints. role: reader, writer, worker or admin, which the caller must have itself.
+        actor: who acts in that session (NULL: the actor of this transaction).
+
+        Errors: PM002.
+        """
+        return await self._row(LoginCode, "create_login_code", role=role, actor=actor, as_of=as_of)
+
+    async def redeem_login_code(
+        self, code_digest: bytes, *, as_of: datetime | None = None
+    ) -> NewSession | None:
+        """Opens a session for the one-time code with this SHA-256 digest, and deletes the code; no
+        row if it is unknown, used or older than 60 seconds. Returns what memory.create_session
+        does, without a token. The session also ends when the login that asked for the code loses
+        the role.
+
+        Errors: PM002.
+        """
+        return await self._row_or_none(
+            NewSession, "redeem_login_code", code_digest=code_digest, as_of=as_of
+        )
+
+    async def authenticate_session(
+        self, session_digest: bytes, *, as_of: datetime | None = None
+    ) -> Session | None:
+        """The session with this SHA-256 digest, within the current tenant, and who acts in it; no
+        row if it is unknown, has ended, was not used for 8 hours or is 24 hours old, and none if
+        its access token was revoked or expired, or the login whose code opened it lost the role.
+        Takes the digest so that no session id appears in the server log. Records the use, at most
+        once a minute. It answers for the time as_of: a server that lets somebody in leaves it out.
+
+        Errors: PM002.
+        """
+        return await self._row_or_none(
+            Session, "authenticate_session", session_digest=session_digest, as_of=as_of
+        )
+
+    async def end_session(self, session_digest: bytes) -> bool:
+        """Ends the session with this SHA-256 digest: it is refused once this commits.
+
+        Returns whether there was one.
+
+        Errors: 28000 no tenant.
+        """
+        result: bool = await self._value("end_session", session_digest=session_digest)
+        return result
+
+    async def delete_expired_sessions(self, *, as_of: datetime | None = None) -> int:
+        """Deletes the sessions that are over or whose access token is no longer valid, and the one-
+        time codes that nobody used. Returns how many sessions.
+
+        Errors: PM002.
+        """
+        result: int = await self._value("delete_expired_sessions", as_of=as_of)
+        return result
+
     # functions/extras/operations/definitions
 
     async def check_definitions(self) -> list[CheckDefinitions]:
@@ -2425,6 +2924,32 @@ class Functions(Vectors):
         """
         result: dict[str, Any] = await self._value("memory_stats", scope=scope, as_of=as_of)
         return result
+
+    async def memory_timeseries(
+        self,
+        *,
+        bucket: Literal["hour", "day", "week", "month"] | None = None,
+        from_at: datetime | None = None,
+        to_at: datetime | None = None,
+        types: Sequence[str] | None = None,
+        as_of: datetime | None = None,
+    ) -> list[MemoryCounts]:
+        """How many memories were stored, superseded, forgotten, expired, consolidated and confirmed
+        in each hour, day, week or month (bucket), by the events: from the one of from_at (NULL: 30
+        in all) to the one of to_at (NULL: as_of), oldest first, at most 1000, those without events
+        included. They begin by the clocks of the time zone in the settings.
+
+        Errors: PM002.
+        """
+        return await self._rows(
+            MemoryCounts,
+            "memory_timeseries",
+            bucket=bucket,
+            from_at=from_at,
+            to_at=to_at,
+            types=types,
+            as_of=as_of,
+        )
 
     # functions/extras/operations/metrics
 

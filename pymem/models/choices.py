@@ -24,3 +24,13 @@ RetrievalMode = Literal["hybrid", "semantic", "keyword", "graph"]
 SortOrder = Literal[
     "relevance", "created", "updated", "accessed", "confidence", "importance", "title"
 ]
+ListOrder = Literal[
+    "newest",
+    "oldest",
+    "updated",
+    "most_confident",
+    "least_confident",
+    "fades_next",
+    "important",
+    "most_used",
+]

@@ -91,6 +91,16 @@ class ChainProblem:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangeDensity:
+    """A row that memory.change_density returns."""
+
+    bucket: int
+    starts_at: datetime
+    ends_at: datetime
+    changes: int
+
+
+@dataclass(frozen=True, slots=True)
 class CheckDefinitions:
     """A row that memory.check_definitions returns."""
 
@@ -183,6 +193,21 @@ class ConsolidationRun:
 
 
 @dataclass(frozen=True, slots=True)
+class ContextLine:
+    """A row that memory.context_explain returns."""
+
+    position: int | None
+    section: str
+    memory_type: str
+    id: UUID
+    content: str
+    tokens: int
+    outcome: str
+    reason: str | None
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Contradiction:
     """A row that memory.list_contradictions returns."""
 
@@ -201,6 +226,18 @@ class Contradiction:
     run_id: UUID | None
     position: int | None
     reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DecayPoint:
+    """A row that memory.decay_curve returns."""
+
+    at: datetime
+    effective_confidence: float
+    state: str
+    mark: str | None
+    fading_threshold: float
+    expiry_threshold: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -591,13 +628,38 @@ class ListUnsummarizedMerges:
 
 
 @dataclass(frozen=True, slots=True)
+class ListedEntity:
+    """A row that memory.list_entities returns."""
+
+    entity_id: UUID
+    canonical_name: str
+    entity_type: str
+    state: str
+    aliases: list[str]
+    merged_into: UUID | None
+    facts: int
+    mentions: int
+    created_at: datetime
+    updated_at: datetime
+    cursor: str
+
+
+@dataclass(frozen=True, slots=True)
 class ListedMemory:
     """A memory in a list without a question.
+
+    What its type does not have is NULL.
 
     Attributes:
         entry_id: Id of an entry of the form mem-YYYY-MM-DD-NNN; NULL for others.
         state: Its lifecycle state, or expired.
         scope: Scope of a fact or rule, butler of an episode.
+        effective_confidence: Confidence after decay, 0..1; 1 for an episode.
+        fades_at: When its effective confidence reaches fading_threshold; NULL: never.
+        ends_at: When it is no longer found, by decay (expiry_threshold), by valid_to or because it
+            expires; NULL: never, or it is over already.
+        cursor: Where the list goes on after this row: pass it as after, with the same filters and
+            order.
     """
 
     memory_type: str
@@ -609,6 +671,28 @@ class ListedMemory:
     predicate: str | None
     content: str
     created_at: datetime
+    title: str | None
+    category: str | None
+    maturity: str | None
+    permanence: str | None
+    importance: float
+    confidence: float
+    effective_confidence: float
+    effectiveness_score: float | None
+    fades_at: datetime | None
+    ends_at: datetime | None
+    reference_count: int
+    source_butler: str | None
+    session_id: UUID | None
+    entity_id: UUID | None
+    supersedes_id: UUID | None
+    tags: list[str]
+    updated_at: datetime
+    last_confirmed_at: datetime | None
+    last_referenced_at: datetime | None
+    valid_from: datetime | None
+    valid_to: datetime | None
+    cursor: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -619,6 +703,14 @@ class Login:
     tenant_id: str | None
     is_gateway: bool
     roles: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class LoginCode:
+    """A row that memory.create_login_code returns."""
+
+    login_code: str = field(repr=False)
+    expires_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -633,6 +725,58 @@ class MarkedRule:
     success_count: int
     harmful_count: int
     needs_inversion: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryCount:
+    """A row that memory.count_memories returns."""
+
+    memories: int
+    is_more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryCounts:
+    """A row that memory.memory_timeseries returns."""
+
+    starts_at: datetime
+    stored: int
+    superseded: int
+    forgotten: int
+    expired: int
+    consolidated: int
+    confirmed: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryDifference:
+    """What is different about a memory at a later time.
+
+    Attributes:
+        change: appeared (searches find it only at the later time), gone (only at the earlier one)
+            or changed.
+        content_before: NULL if it did not exist at the earlier time.
+        changed: The names of the columns that differ; empty if it did not exist at the earlier
+            time.
+        successor_id: The fact that superseded it.
+        changed_at: Its last change between the times.
+        cursor: Where the list goes on after this row: pass it as after, with the same arguments.
+    """
+
+    change: str
+    memory_type: str
+    id: UUID
+    scope: str | None
+    subject: str | None
+    predicate: str | None
+    content_before: str | None
+    content_after: str
+    state_before: str | None
+    state_after: str
+    changed: list[str]
+    successor_id: UUID | None
+    changed_at: datetime
+    cursor: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -658,6 +802,37 @@ class Merge:
     historical_facts_moved: int
     mentions_repointed: int
     aliases_added: int
+
+
+@dataclass(frozen=True, slots=True)
+class MergeChange:
+    """A row that memory.merge_preview returns."""
+
+    change: str
+    fact_id: UUID | None
+    scope: str | None
+    subject: str | None
+    predicate: str | None
+    content: str
+    confidence: float | None
+    winner_id: UUID | None
+    winner_content: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MergeSuggestion:
+    """A row that memory.merge_suggestions returns."""
+
+    source_entity_id: UUID
+    source_name: str
+    source_facts: int
+    target_entity_id: UUID
+    target_name: str
+    target_facts: int
+    entity_type: str
+    similarity: float
+    reason: str
+    cursor: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -692,6 +867,19 @@ class NewAccessToken:
 
     id: UUID
     token: str = field(repr=False)
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NewSession:
+    """A row that memory.create_session returns."""
+
+    session_id: str = field(repr=False)
+    csrf_token: str = field(repr=False)
+    tenant_id: str
+    role: TokenRole
+    actor: str
+    token_id: UUID | None
     expires_at: datetime
 
 
@@ -975,6 +1163,21 @@ class SensitivePattern:
 
 
 @dataclass(frozen=True, slots=True)
+class Session:
+    """A row that memory.authenticate_session returns."""
+
+    id: UUID
+    tenant_id: str
+    role: TokenRole
+    actor: str
+    token_id: UUID | None
+    csrf_token: str = field(repr=False)
+    created_at: datetime
+    last_used_at: datetime
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """How a tenant's memory behaves.
 
@@ -1124,6 +1327,8 @@ class Settings:
             crontab(5), or "off" (memory.is_schedule).
         item_expiry_schedule: When the job delete_expired_items is due: five fields as in
             crontab(5), or "off" (memory.is_schedule).
+        session_expiry_schedule: When the job delete_expired_sessions is due: five fields as in
+            crontab(5), or "off" (memory.is_schedule).
         rule_effectiveness: Effectiveness of a rule after a mark: "by_outcome", the share of
             successes after a helpful mark and the asymmetric score after a harmful one, or always
             the "asymmetric" score.
@@ -1223,6 +1428,7 @@ class Settings:
     entry_weekly_schedule: str
     entry_monthly_schedule: str
     item_expiry_schedule: str
+    session_expiry_schedule: str
     rule_effectiveness: str
     rule_helpful_confirms: bool
     rule_established_successes: int

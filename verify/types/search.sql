@@ -11,6 +11,9 @@ select
   'memory.explained_memory'::regtype,
   'memory.related_memory'::regtype,
   'memory.listed_memory'::regtype,
+  'memory.memory_difference'::regtype,
+  'memory.memory_filter'::regtype,
+  'memory.list_place'::regtype,
   'memory.context_line'::regtype,
   'memory.query_condition'::regtype,
   'memory.query_token'::regtype;

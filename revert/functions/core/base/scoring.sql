@@ -13,6 +13,8 @@ drop function memory.meaning_score(double precision,double precision,double prec
 drop function memory.relevance_score(double precision,integer);
 drop function memory.rrf_score(bigint,bigint,bigint,integer);
 drop function memory.recency_score(timestamp with time zone,double precision,timestamp with time zone);
+drop function memory.reaches_at(double precision,double precision,timestamp with time zone,double precision);
+drop function memory.decay_key(double precision,double precision,timestamp with time zone);
 drop function memory.effective_confidence(double precision,double precision,timestamp with time zone,timestamp with time zone);
 drop function memory.days_between(timestamp with time zone,timestamp with time zone);
 

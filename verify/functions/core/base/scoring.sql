@@ -4,6 +4,8 @@ begin;
 select
   'memory.days_between(timestamp with time zone,timestamp with time zone)'::regprocedure,
   'memory.effective_confidence(double precision,double precision,timestamp with time zone,timestamp with time zone)'::regprocedure,
+  'memory.decay_key(double precision,double precision,timestamp with time zone)'::regprocedure,
+  'memory.reaches_at(double precision,double precision,timestamp with time zone,double precision)'::regprocedure,
   'memory.recency_score(timestamp with time zone,double precision,timestamp with time zone)'::regprocedure,
   'memory.rrf_score(bigint,bigint,bigint,integer)'::regprocedure,
   'memory.relevance_score(double precision,integer)'::regprocedure,

@@ -8,6 +8,8 @@ select
   'memory.current_settings()'::regprocedure,
   'memory.text_search_config_of(text)'::regprocedure,
   'memory.refuse_settings(jsonb,jsonb,text)'::regprocedure,
+  'memory.read_settings(jsonb,memory.settings)'::regprocedure,
+  'memory.try_settings(memory.settings,jsonb)'::regprocedure,
   'memory.configure(jsonb)'::regprocedure,
   'memory.check_text_search_config(text)'::regprocedure,
   'memory.write_settings(memory.settings)'::regprocedure;

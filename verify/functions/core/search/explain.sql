@@ -3,5 +3,5 @@
 begin;
 select
   'memory.find_dropped(text[],text,public.vector,text,integer,double precision,memory.settings,timestamp with time zone)'::regprocedure,
-  'memory.recall_explain(text,text,integer,text[],double precision,double precision,public.vector,uuid,timestamp with time zone)'::regprocedure;
+  'memory.recall_explain(text,text,integer,text[],double precision,double precision,public.vector,uuid,jsonb,timestamp with time zone,timestamp with time zone,timestamp with time zone)'::regprocedure;
 rollback;
