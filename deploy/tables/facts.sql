@@ -62,7 +62,9 @@ create table memory.facts (
   foreign key (tenant_id, source_episode_id)
   references memory.episodes (tenant_id, id) on delete set null (source_episode_id),
   foreign key (tenant_id, supersedes_id)
-  references memory.facts (tenant_id, id) on delete set null (supersedes_id),
+  references memory.facts (tenant_id, id) on delete set null (supersedes_id)
+  -- A memory is restored in batches by id, in which a fact may come before its predecessor.
+  deferrable,
   foreign key (tenant_id, entity_id)
   references memory.entities (tenant_id, id) on delete restrict,
   foreign key (tenant_id, object_entity_id)

@@ -24,7 +24,9 @@ create type memory.fact_to_store as (
   embedding public.vector,
   idempotency_key text,
   valid_from timestamptz,
-  valid_to timestamptz
+  valid_to timestamptz,
+  source_class text,
+  created_at timestamptz
 );
 
 comment on type memory.fact_to_store is

@@ -4,6 +4,41 @@ begin;
 
 set local role memory_owner;
 
+-- Any session can set memory.restoring, but only memory.start_restore writes the event.
+create or replace function memory.has_begun_restore()
+  returns boolean
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  return exists (
+    select
+    from memory.memory_events as e
+    where e.tenant_id = memory.current_tenant()
+      and e.event_type = 'restore_started' and e.created_at = now()
+  );
+end;
+$$;
+
+comment on function memory.has_begun_restore() is
+'Whether this transaction has begun to restore an export (memory.start_restore).';
+
+-- Every row that is stored asks for it: the planner makes the first test part of the statement.
+create or replace function memory.is_restoring()
+  returns boolean
+  language sql
+  stable
+  return case
+    when current_setting('memory.restoring', true) = 'on' then memory.has_begun_restore()
+    else false
+  end;
+
+comment on function memory.is_restoring() is
+'Whether memory.restore_rows writes rows of an export, in the transaction in which '
+'memory.start_restore has begun it. Only then do rows keep their times and states, and come their '
+'events from the export.';
+
 -- Creation is audited per statement: for many rows that costs a fraction of a row trigger. The
 -- events of a statement are ordered by id.
 
@@ -13,6 +48,9 @@ create or replace function memory.audit_created()
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
+  if memory.is_restoring() then
+    return null;
+  end if;
   if tg_argv[0] = 'fact' then
     if exists (select from new_rows as n where n.lifecycle_state = 'superseded') then
       insert into memory.memory_events (tenant_id, event_type, memory_type, memory_id, payload)
@@ -294,6 +332,9 @@ create or replace function memory.audit_rule_application()
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
+  if memory.is_restoring() then
+    return null;
+  end if;
   perform memory.write_event(
     new.tenant_id, 'rule_' || new.outcome, 'rule', new.rule_id,
     jsonb_build_object('rule_application_id', new.id)
@@ -340,6 +381,9 @@ create or replace function memory.audit_created_links()
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
+  if memory.is_restoring() then
+    return null;
+  end if;
   insert into memory.memory_events (tenant_id, event_type, memory_type, memory_id, payload)
   select
     n.tenant_id, 'link_created', n.source_type, n.source_id,

@@ -12,6 +12,9 @@ as $$
 declare
   v_rule record;
 begin
+  if memory.is_restoring() then
+    return new;
+  end if;
   -- Locks the rule first, so that concurrent marks of a rule are counted one after another.
   select r.lifecycle_state, r.maturity into v_rule
   from memory.rules as r
@@ -49,7 +52,7 @@ declare
   v_settings memory.settings;
   v_rule memory.rules;
 begin
-  if new.outcome = 'skipped' then
+  if new.outcome = 'skipped' or memory.is_restoring() then
     return null;
   end if;
   select s.* into v_settings from memory.settings as s where s.tenant_id = new.tenant_id;

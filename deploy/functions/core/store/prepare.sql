@@ -77,7 +77,7 @@ begin
     new.consolidation_status := 'consolidated';
   end if;
   new.consolidated := new.consolidation_status = 'consolidated';
-  if tg_op = 'INSERT' then
+  if tg_op = 'INSERT' and not memory.is_restoring() then
     new.updated_at := new.created_at;
   end if;
 
@@ -173,14 +173,16 @@ begin
 
   if tg_op = 'INSERT' then
     new.last_confirmed_at := coalesce(new.last_confirmed_at, new.created_at);
-    new.updated_at := new.created_at;
-    new.observed_at := new.created_at;
-    if new.source_episode_id is not null then
-      select e.source_class, e.created_at into v_source
-      from memory.episodes as e
-      where e.tenant_id = new.tenant_id and e.id = new.source_episode_id;
-      new.trust := memory.least_trust(new.trust, v_source.source_class);
-      new.observed_at := coalesce(v_source.created_at, new.created_at);
+    if not memory.is_restoring() then
+      new.updated_at := new.created_at;
+      new.observed_at := new.created_at;
+      if new.source_episode_id is not null then
+        select e.source_class, e.created_at into v_source
+        from memory.episodes as e
+        where e.tenant_id = new.tenant_id and e.id = new.source_episode_id;
+        new.trust := memory.least_trust(new.trust, v_source.source_class);
+        new.observed_at := coalesce(v_source.created_at, new.created_at);
+      end if;
     end if;
   elsif (
     (new.tenant_id, new.id, new.subject, new.predicate, new.content, new.created_at)
@@ -218,14 +220,16 @@ declare
 begin
   if tg_op = 'INSERT' then
     new.last_confirmed_at := coalesce(new.last_confirmed_at, new.created_at);
-    new.updated_at := new.created_at;
-    new.observed_at := new.created_at;
-    if new.source_episode_id is not null then
-      select e.source_class, e.created_at into v_source
-      from memory.episodes as e
-      where e.tenant_id = new.tenant_id and e.id = new.source_episode_id;
-      new.trust := memory.least_trust(new.trust, v_source.source_class);
-      new.observed_at := coalesce(v_source.created_at, new.created_at);
+    if not memory.is_restoring() then
+      new.updated_at := new.created_at;
+      new.observed_at := new.created_at;
+      if new.source_episode_id is not null then
+        select e.source_class, e.created_at into v_source
+        from memory.episodes as e
+        where e.tenant_id = new.tenant_id and e.id = new.source_episode_id;
+        new.trust := memory.least_trust(new.trust, v_source.source_class);
+        new.observed_at := coalesce(v_source.created_at, new.created_at);
+      end if;
     end if;
   elsif (
     (new.tenant_id, new.id, new.created_at) is distinct from (old.tenant_id, old.id, old.created_at)
@@ -284,7 +288,9 @@ as $$
 begin
   if tg_op = 'INSERT' then
     new.last_confirmed_at := coalesce(new.last_confirmed_at, new.created_at);
-    new.updated_at := new.created_at;
+    if not memory.is_restoring() then
+      new.updated_at := new.created_at;
+    end if;
   else
     if (
       (new.tenant_id, new.id, new.entry_id, new.created_at, new.policy)

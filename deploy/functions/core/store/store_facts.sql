@@ -59,7 +59,7 @@ create or replace function memory.as_stored(fact memory.facts)
     fact.id, null, null, fact.subject, fact.predicate, fact.content, fact.importance,
     fact.permanence, fact.scope, fact.tags, fact.entity_id, fact.object_entity_id, fact.confidence,
     fact.source_butler, fact.source_episode_id, fact.metadata, null, fact.idempotency_key,
-    fact.valid_from, fact.valid_to
+    fact.valid_from, fact.valid_to, null, null
   )::memory.fact_to_store;
 
 -- noqa: enable=RF01
@@ -344,7 +344,7 @@ begin
         store_fact.permanence, v_scope, store_fact.tags, store_fact.entity_id,
         store_fact.object_entity_id, store_fact.confidence, store_fact.source_butler,
         store_fact.source_episode_id, store_fact.metadata, null, store_fact.idempotency_key,
-        v_valid_from, store_fact.valid_to
+        v_valid_from, store_fact.valid_to, null, null
       )::memory.fact_to_store
     )
   then
@@ -432,7 +432,8 @@ begin
       "object_entity_id": "uuid",
       "confidence": "number", "source_butler": "string", "source_episode_id": "uuid",
       "metadata": "object", "embedding": "array", "idempotency_key": "string",
-      "valid_from": "string", "valid_to": "string"
+      "valid_from": "string", "valid_to": "string", "source_class": "string",
+      "created_at": "string"
     }'
   );
   v_ids := array(select gen_random_uuid() as id from jsonb_array_elements(facts) order by id);
@@ -456,8 +457,10 @@ begin
       coalesce(f.metadata, '{}'),
       f.embedding,
       f.idempotency_key,
-      coalesce(f.valid_from, as_of),
-      f.valid_to
+      coalesce(f.valid_from, f.created_at, as_of),
+      f.valid_to,
+      f.source_class,
+      f.created_at
     )::memory.fact_to_store
     from rows from (
       jsonb_to_recordset(facts) as (
@@ -477,7 +480,9 @@ begin
         embedding public.vector,
         idempotency_key text,
         valid_from timestamptz,
-        valid_to timestamptz
+        valid_to timestamptz,
+        source_class text,
+        created_at timestamptz
       )
     ) with ordinality as f
     order by f.ordinality
@@ -514,7 +519,17 @@ begin
     end,
     case when f.embedding is not null then memory.check_embedding(f.embedding, w.whose) end,
     memory.check_idempotency_key(f.idempotency_key, w.whose),
-    memory.check_interval(f.valid_from, f.valid_to, w.whose)
+    memory.check_interval(f.valid_from, f.valid_to, w.whose),
+    case
+      when f.source_class is not null
+      then memory.check_word(
+        'source_class' || w.whose, f.source_class, '{user,agent,tool,external}'
+      )
+    end,
+    case
+      when f.created_at is not null
+      then memory.check_write_time('created_at' || w.whose, f.created_at)
+    end
   from unnest(facts) with ordinality as f
   cross join lateral (values (' of fact ' || f.ordinality)) as w (whose)
   order by f.ordinality;
@@ -654,7 +669,9 @@ begin
         where f.tenant_id = v_tenant_id and f.id = v_known.id;
       end if;
     end if;
-    v_new_trust := memory.trust_of_episode(v_tenant_id, v_new.source_episode_id);
+    v_new_trust := memory.least_trust(
+      memory.trust_of_episode(v_tenant_id, v_new.source_episode_id), v_new.source_class
+    );
     if memory.comes_late(v_new.valid_from, v_known.valid_from, v_known_at, as_of) then
       v_late := v_late || v_place;
     elsif v_known_at <= as_of and v_known_trust = v_new_trust
@@ -704,18 +721,19 @@ begin
   insert into memory.facts (
     tenant_id, id, subject, predicate, content, importance, permanence, decay_rate, scope, tags,
     entity_id, object_entity_id, confidence, source_butler, source_episode_id, supersedes_id,
-    validity, metadata, embedding, embedding_version_id, text_search_config, idempotency_key,
-    created_at, last_confirmed_at, valid_from, valid_to
+    trust, validity, metadata, embedding, embedding_version_id, text_search_config,
+    idempotency_key, created_at, last_confirmed_at, valid_from, valid_to
   )
   select
     v_tenant_id, n.id, n.subject, n.predicate, n.content, n.importance, n.permanence,
     memory.decay_rate_of(n.permanence), n.scope, n.tags, n.entity_id, n.object_entity_id,
     n.confidence, n.source_butler, n.source_episode_id, v_superseded_ids[n.ordinality],
+    coalesce(n.source_class, 'user'),
     case
       when n.has_ended or n.is_late or n.next_from is not null then 'superseded' else 'active'
     end,
     n.metadata, n.embedding, case when n.embedding is not null then v_version_id end,
-    v_text_search_config, n.idempotency_key, as_of, as_of, n.valid_from,
+    v_text_search_config, n.idempotency_key, coalesce(n.created_at, as_of), as_of, n.valid_from,
     least(
       n.valid_to,
       case when n.next_from is not null then greatest(n.valid_from, n.next_from) end,
@@ -812,7 +830,9 @@ comment on function memory.store_facts(jsonb, uuid, timestamptz) is
 'Stores many facts, all or none, as store_fact would one by one: an array of objects with subject, '
 'predicate, content and, optionally, importance, permanence, scope, tags, entity_id, '
 'object_entity_id, confidence, source_butler, source_episode_id, metadata, embedding (an array of '
-'numbers, of the version embedding_version_id), idempotency_key, valid_from and valid_to. A fact '
+'numbers, of the version embedding_version_id), idempotency_key, valid_from, valid_to, source_class '
+'(whose statement it is, as of an episode; default user) and created_at (of a fact that comes from '
+'elsewhere: since when it was known there; it counts as confirmed at as_of). A fact '
 'supersedes an earlier one of the batch with the same key. Returns for each, in order, its id, '
 'whether it is new, and what it superseded; a fact with a known idempotency_key keeps its first '
 'id, and one that says what is known keeps the id of that fact. Events come in groups: existing '
