@@ -35,6 +35,8 @@ POSITIONAL = {
 """Arguments with a default that may be passed by position: others only by name."""
 
 ARGUMENT_TYPES = {
+    "after_key": "Sequence[Any]",
+    "elements": "Sequence[dict[str, Any]]",
     "messages": "Sequence[dict[str, Any]]",
     "observations": "Sequence[dict[str, Any]]",
     "permanence": "str",

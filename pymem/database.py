@@ -9,7 +9,7 @@ import json
 import random
 import warnings
 import weakref
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Self, TypeVar
@@ -18,7 +18,7 @@ from uuid import UUID
 import psycopg
 from pgvector import Vector
 from pgvector.psycopg.vector import register_vector_info
-from psycopg import sql
+from psycopg import IsolationLevel, sql
 from psycopg.pq import ConnStatus
 from psycopg.rows import AsyncRowFactory, args_row, scalar_row
 from psycopg.types import TypeInfo
@@ -210,6 +210,34 @@ class Database:
             "waiting": found.get("requests_waiting", 0),
         }
 
+    @contextlib.asynccontextmanager
+    async def transaction(self, *, snapshot: bool = False) -> AsyncIterator[Database]:
+        """Yield a database that makes all calls in one transaction, which an exception undoes.
+
+        Args:
+            snapshot: Whether the calls only read, and all see the database as it is at the first.
+        """
+        wait = self._timeout if self._in_use else self._reach_timeout
+        try:
+            async with self._pool.connection(timeout=wait) as connection:
+                self._in_use += 1
+                try:
+                    if snapshot:
+                        await connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
+                        await connection.set_read_only(True)
+                    async with connection.transaction():
+                        await self._assume_role(connection)
+                        yield _Transaction(self, connection)
+                finally:
+                    self._in_use -= 1
+                    if snapshot and not connection.closed:
+                        await connection.set_isolation_level(None)
+                        await connection.set_read_only(True if self.read_only else None)
+        except PoolTimeout as error:
+            raise self._no_connection(error) from error
+        except psycopg.Error as error:
+            raise translate(error) from error
+
     async def close(self) -> None:
         """Close all connections."""
         await self._pool.close()
@@ -324,6 +352,26 @@ class Database:
                     raise translate(error) from error
                 await asyncio.sleep(random.uniform(0.01, 0.05) * 2**attempt)  # noqa: S311
         raise AssertionError("unreachable")
+
+
+class _Transaction(Database):
+    """A database within a transaction, of which the owner opens and closes the connection."""
+
+    def __init__(self, owner: Database, connection: psycopg.AsyncConnection[Any]) -> None:
+        # The transaction has its role, and is read-only or not.
+        self._role = None
+        self.read_only = False
+        self.url = owner.url
+        self._pool = owner._pool
+        self._connection = connection
+
+    async def _retried(
+        self, run: Callable[[psycopg.AsyncConnection[Any]], Awaitable[list[Any]]]
+    ) -> list[Any]:
+        try:
+            return await run(self._connection)
+        except psycopg.Error as error:
+            raise translate(error) from error
 
 
 async def _stop_when_cancelled(pool: AsyncConnectionPool[Any]) -> None:

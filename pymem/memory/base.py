@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
@@ -156,6 +157,24 @@ class Client:
         copy = type(self)(self._database, request=self._request, llm=self.llm)
         copy._background = self._background
         return copy
+
+    def transaction(self, *, snapshot: bool = False) -> AbstractAsyncContextManager[Self]:
+        """Return a context in which the memory makes all calls in one transaction.
+
+        ``async with memory.transaction() as together``: an exception undoes what together has
+        done. A call that fails ends the transaction.
+
+        Args:
+            snapshot: Whether the calls only read, and all see the memory as it is at the first.
+        """
+        return self._transaction(snapshot)
+
+    @asynccontextmanager
+    async def _transaction(self, snapshot: bool) -> AsyncIterator[Self]:
+        async with self._database.transaction(snapshot=snapshot) as database:
+            copy = self.for_request()
+            copy._database = database
+            yield copy
 
     async def _value(self, function: str, /, **arguments: Any) -> Any:
         return await self._called(

@@ -20,7 +20,8 @@ create or replace function memory.is_exported(
 as $$
 #variable_conflict use_column
 begin
-  if not coalesce(memory_type = any (types), true) then
+  -- An entity also comes with the facts that are about it.
+  if memory_type <> 'entity' and not coalesce(memory_type = any (types), true) then
     return false;
   end if;
   case memory_type
@@ -207,7 +208,7 @@ as $$
         ' || case
            when t.source_episode_id is not null
              and not memory.is_exported($1, ''episode'', t.source_episode_id, $2, $3, $4, $5)
-           then ''{"source_episode_id": null}''
+           then ''{"source_episode_id": null}''::jsonb
            else ''{}''
          end'
       else ''
@@ -217,7 +218,7 @@ as $$
         ' || case
            when t.supersedes_id is not null
              and not memory.is_exported($1, ''fact'', t.supersedes_id, $2, $3, $4, $5)
-           then ''{"supersedes_id": null}''
+           then ''{"supersedes_id": null}''::jsonb
            else ''{}''
          end'
       else ''

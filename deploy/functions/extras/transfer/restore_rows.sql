@@ -216,7 +216,7 @@ begin
   limit 1;
   if found then
     raise exception 'element %: it has %', v_bad.ordinal,
-      coalesce('the unknown column ' || to_jsonb(left(v_bad.key, 100)), 'no row')
+      coalesce('the unknown column ' || to_jsonb(left(v_bad.key, 100))::text, 'no row')
       using errcode = 'PM002', hint = 'Restore it with the release that made it, or a later one.';
   end if;
   v_columns := array(
@@ -294,10 +294,11 @@ begin
     (select string_agg(format(', %I', c.name), '' order by c.place)
      from unnest(v_columns) with ordinality as c (name, place)),
     (select string_agg(
-       case c.name
-         when 'embedding' then
+       case
+         when c.name = 'embedding' and 'embedding_version_id' = any (v_columns) then
            ', case when r.embedding_version_id = $6 then r.embedding end'
-         when 'embedding_version_id' then ', case when r.embedding_version_id = $6 then $7 end'
+         when c.name = 'embedding_version_id' then
+           ', case when r.embedding_version_id = $6 then $7 end'
          else format(', r.%I', c.name)
        end, '' order by c.place)
      from unnest(v_columns) with ordinality as c (name, place)),

@@ -1,0 +1,1 @@
+"""A memory into files and out of them: exports, restores, imports of other systems."""
