@@ -48,6 +48,8 @@ SECTIONS: dict[str, dict[str, str]] = {
         "ingest": "Store episodes from a file or standard input",
         "link": "Link one memory to another",
         "embed": "Embed memories that have no vector yet",
+        "import": "Store what other memories and chats have exported",
+        "export": "Write the memory as files",
     },
     "Find": {
         "search": "Search by meaning and words, best match first",
@@ -131,6 +133,7 @@ _MODULES = {
     "serving": ("up", "down", "upgrade", "deploy", "mcp"),
     "storing": ("psql", "backup"),
     "tokens": ("token",),
+    "transferring": ("export", "import"),
     "vectors": ("ingest", "embed", "reembed", "reindex", "check-vectors", "calibrate"),
 }
 """The modules of this package whose import adds the commands."""
@@ -513,7 +516,7 @@ def render(value: Any, json_: bool, *people: Any) -> None:
             click.echo(part.plain())
 
 
-def start_progress(description: str, total: float, unit: str) -> tuple[Progress, Any]:
+def start_progress(description: str, total: float | None, unit: str) -> tuple[Progress, Any]:
     """Return a progress bar, a context manager, and its task; silent without a terminal."""
     from rich.progress import (
         BarColumn,

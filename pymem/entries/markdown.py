@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import accumulate
@@ -106,6 +106,42 @@ def render(entry: ExportedEntry) -> bytes:
             # Not a head that parse has read: somebody wrote it into the metadata.
             head = _fresh_head(entry)
     return (_separated(head, entry.content) + entry.content).encode()
+
+
+def read_front_matter(data: bytes) -> tuple[dict[str, str | list[str]], str]:
+    """Return what the front matter of any file says, and its content.
+
+    Only single values and lists of them: a mapping within counts by its own keys.
+
+    Raises:
+        InvalidArgumentError: It is no text, its front matter is broken or it is longer than 1 MiB.
+    """
+    head, content = _split(_decode(data))
+    values: dict[str, str | list[str]] = {}
+
+    def add(nodes: Iterable[tuple[Node, Node]], depth: int) -> None:
+        for key, value in nodes:
+            if not isinstance(key, ScalarNode):
+                continue
+            if isinstance(value, ScalarNode):
+                values.setdefault(str(key.value), str(value.value))
+            elif isinstance(value, SequenceNode):
+                values.setdefault(
+                    str(key.value),
+                    [str(each.value) for each in value.value if isinstance(each, ScalarNode)],
+                )
+            elif isinstance(value, MappingNode) and depth == 0:
+                add(value.value, depth + 1)
+
+    if _bounds(head):
+        add(_nodes(_body(head)).values(), 0)
+    return values, content
+
+
+def write_front_matter(values: Mapping[str, Any]) -> str:
+    """Return front matter and the blank line below it; keys whose value is None are left out."""
+    lines = [f"{key}: {_written(value)}\n" for key, value in values.items() if value is not None]
+    return f"---\n{''.join(lines)}---\n\n"
 
 
 # Bytes, head and content

@@ -121,6 +121,11 @@ class Client:
         """The tenant that calls name; None: the one to which the login is bound."""
         return self._request.tenant_id
 
+    @property
+    def butler(self) -> str | None:
+        """The agent that calls are made for; None: none."""
+        return self._request.butler
+
     def for_request(
         self,
         *,
