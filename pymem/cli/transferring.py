@@ -211,7 +211,7 @@ def _show(report: ImportReport, dry_run: bool, json_: bool) -> None:
     if dry_run:
         click.echo("nothing was stored")
     elif report.batch is not None:
-        click.echo(f"pymem import --undo {report.batch}")
+        click.echo(f"undo it with: pymem import --undo {report.batch}")
 
 
 def _tell(counts: Counter[str], file: Path, json_: bool) -> None:
@@ -219,15 +219,19 @@ def _tell(counts: Counter[str], file: Path, json_: bool) -> None:
     render({"file": str(file), "rows": counts}, json_, *lines, str(file))
 
 
-def _size(path: Path) -> int:
-    if path.is_file():
-        import zipfile
+def _size(path: Path) -> int | None:
+    """Return how much there is to read; None if nobody knows."""
+    import zipfile
 
+    try:
+        if path.is_dir():
+            return sum(each.stat().st_size for each in path.rglob("*.md") if each.is_file())
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as archive:
                 return sum(each.file_size for each in archive.infolist())
         return path.stat().st_size
-    return sum(each.stat().st_size for each in path.rglob("*.md") if each.is_file())
+    except (OSError, zipfile.BadZipFile, NotImplementedError):
+        return None
 
 
 @contextmanager

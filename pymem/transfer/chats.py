@@ -18,11 +18,10 @@ from pymem.transfer.elements import (
     text_at,
     time_at,
 )
-from pymem.transfer.sources import MAX_TOKEN, Source
-from pymem.transfer.streams import json_lines, values
+from pymem.transfer.sources import Source
+from pymem.transfer.streams import MAX_ELEMENT, json_lines, values
 
-_CONVERSATIONS = re.compile(r"conversations([-_].*)?\.jsonl?", re.IGNORECASE)
-_MEMORIES = re.compile(r"memories\.json", re.IGNORECASE)
+_NAMES = re.compile(r"(conversations([-_].*)?|memories)\.jsonl?", re.IGNORECASE)
 _MAX_NODES = 100_000
 
 
@@ -37,8 +36,8 @@ class Message:
 
 
 def conversation_sources(sources: list[Source]) -> list[Source]:
-    """Return the files that hold conversations; a single file may have any name."""
-    found = [each for each in sources if _CONVERSATIONS.fullmatch(each.title + each.suffix)]
+    """Return the files that hold conversations or memories; a single file may have any name."""
+    found = [each for each in sources if _NAMES.fullmatch(each.title + each.suffix)]
     return found or [each for each in sources if each.suffix in (".json", ".jsonl")][:1]
 
 
@@ -58,8 +57,11 @@ def read_chatgpt(sources: list[Source], reading: Reading) -> Iterator[Element]:
 
 
 def read_claude(sources: list[Source], reading: Reading) -> Iterator[Element]:
-    """Read conversations.json of Claude, and memories.json beside it."""
+    """Read conversations.json of Claude, and its memories.json."""
     for where, conversation in _conversations(sources, reading):
+        if "chat_messages" not in conversation and "conversations_memory" in conversation:
+            yield from _claude_memories(conversation, where, reading)
+            continue
         messages = [
             message
             for number, each in enumerate(list_at(conversation, "chat_messages", where), 1)
@@ -72,9 +74,6 @@ def read_claude(sources: list[Source], reading: Reading) -> Iterator[Element]:
             started_at=time_at(conversation, "created_at", where),
             format_="claude",
         )  # fmt: skip
-    for source in sources:
-        if _MEMORIES.fullmatch(source.title + source.suffix):
-            yield from _claude_memories(source, reading)
 
 
 def _conversations(
@@ -84,7 +83,7 @@ def _conversations(
         with source.open() as file:
             if source.suffix == ".jsonl":
                 for number, value in json_lines(
-                    file, source.name, max_line=MAX_TOKEN, progress=reading.progress
+                    file, source.name, max_line=MAX_ELEMENT, progress=reading.progress
                 ):
                     yield f"{source.name}, line {number}", value
                 continue
@@ -218,20 +217,15 @@ def _turns(
         )
 
 
-def _claude_memories(source: Source, reading: Reading) -> Iterator[Element]:
-    with source.open() as file:
-        for _, number, value in values(
-            file, source.name, ("*",), ("conversations_memory",), ("project_memories",),
-            progress=reading.progress,
-        ):  # fmt: skip
-            where = f"{source.name}, element {number}"
-            memories = value if isinstance(value, dict) else {"conversations_memory": value}
-            texts = {"": memories.get("conversations_memory")}
-            projects = memories.get("project_memories")
-            if isinstance(projects, dict):
-                texts |= projects
-            for project, text in texts.items():
-                if isinstance(text, str) and text.strip():
-                    yield reading.episode(
-                        where, f"memory/{project}", text.strip(), metadata={"project": project}
-                    )
+def _claude_memories(
+    memories: dict[str, Any], where: str, reading: Reading
+) -> Iterator[Element]:
+    """Yield what Claude keeps of all conversations, and of each project."""
+    texts = {"": text_at(memories, "conversations_memory", where, optional=True)}
+    projects = object_at(memories.get("project_memories") or {}, f"{where}: project_memories")
+    texts |= {project: text_at(projects, project, where) for project in projects}
+    for project, text in texts.items():
+        if text.strip():
+            yield reading.episode(
+                where, f"memory/{project}", text.strip(), metadata={"project": project}
+            )

@@ -54,7 +54,7 @@ class ImportReport:
 
     Attributes:
         format: The format that was read.
-        batch: Names the import, for undo_import; None for a dry run.
+        batch: Names the import, for undo_import; None if nothing was stored.
         outcomes: Number of memories by type and outcome: created, known, conflict, skipped.
         skipped: What was left out, and how often.
         shortened: Number of texts cut to what a memory holds.
@@ -136,19 +136,18 @@ async def import_path(
                             each.value for each in part[: PREVIEW - len(report.preview)]
                         ]
                     await _store(together, part, report, source_class, as_of)
-                if dry_run:
-                    raise _DryRun
-        except _DryRun:
+                is_new = any(counts["created"] for counts in report.outcomes.values())
+                if dry_run or not is_new:
+                    raise _UndoneError
+        except _UndoneError:
             report.batch = None
         report.skipped += reading.skipped
         report.shortened = reading.shortened.total()
-        if not report.outcomes:
-            report.batch = None
         return report
 
 
-class _DryRun(Exception):  # noqa: N818 - nothing is wrong
-    """Undoes the transaction."""
+class _UndoneError(Exception):
+    """Undoes the transaction, of a dry run or an import of nothing new."""
 
 
 async def _restored(
@@ -249,7 +248,11 @@ def detect(path: Path, sources: list[Source]) -> Format:
     conversations = conversation_sources(sources)
     texts = [each for each in sources if each.suffix in (".json", ".jsonl", ".af", ".ndjson")]
     if len(sources) > 1:
-        named = [each for each in conversations if each.title.lower().startswith("conversations")]
+        named = [
+            each
+            for each in conversations
+            if each.title.lower().startswith(("conversations", "memories"))
+        ]
         if not named and markdown_sources(sources):
             return "markdown"
         texts = named or texts

@@ -108,8 +108,12 @@ def _read(source: Source, reading: Reading) -> _Note:
     if created_at is not None and date is None:
         # A clock of a file that is ahead says nothing.
         created_at = min(created_at, reading.now)
-    text = text.removesuffix("\n") if "pymem" in says else _COMMENT.sub("", text).strip()
+    text = text.removesuffix("\n") if "pymem" in says else _COMMENT.sub(_blank_lines, text).strip()
     return _Note(source, _note_id(source), says, text, created_at)
+
+
+def _blank_lines(comment: re.Match[str]) -> str:
+    return "\n" * comment[0].count("\n")
 
 
 def _note(note: _Note, reading: Reading, is_memory: bool) -> Iterator[Element]:

@@ -79,14 +79,14 @@ async def restore(
         async with memory.transaction() as together:
             await _restore(together, file, name, batch, report, progress)
             if dry_run:
-                raise _DryRun
-    except _DryRun:
+                raise _UndoneError
+    except _UndoneError:
         report.batch = None
     return report
 
 
-class _DryRun(Exception):  # noqa: N818 - nothing is wrong
-    """Undoes the transaction."""
+class _UndoneError(Exception):
+    """Undoes the transaction of a dry run."""
 
 
 async def _restore(

@@ -23,8 +23,6 @@ MAX_TOTAL = 8 << 30
 """Bytes of all files, unpacked."""
 MAX_RATIO = 250
 """How many times as long as in an archive a file may be; text gets to 50."""
-MAX_TOKEN = 64 << 20
-"""Bytes that are read before something comes of them: a text, a number, a line."""
 
 ARCHIVES = (".zip", ".gz", ".tgz", ".tar", ".bz2", ".xz", ".7z", ".rar", ".zst")
 

@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, NoReturn
 
 import ijson
 
 from pymem.errors import InvalidArgumentError
-from pymem.transfer.sources import MAX_TOKEN
 
+MAX_TOKEN = 16 << 20
+"""Bytes of a text or a number."""
 MAX_DEPTH = 100
 """Objects and arrays within others."""
 MAX_ELEMENT = 64 << 20
 """About how many bytes a value takes."""
+
+# What is not in the group is half a pair.
+_ESCAPE = re.compile(
+    rb"(\\[^u]|\\u(?:[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    rb"|(?![dD][89a-fA-F])[0-9a-fA-F]{4}))|\\u[dD][89a-fA-F][0-9a-fA-F]{2}",
+    re.DOTALL,
+)
+# A text that is longer is looked at again with each of them.
+_BUFFER = 1 << 20
+_LONGEST = 12
+"""Bytes of two escapes."""
 
 Path = tuple[str, ...]
 """Where a value is: keys of objects, and * for the elements of an array."""
@@ -28,6 +41,7 @@ class _Reader:
         self._refuse = refuse
         self._progress = progress
         self._is_first = True
+        self._rest = b""
         self.unused = 0
 
     def read(self, size: int = -1) -> bytes:
@@ -42,7 +56,33 @@ class _Reader:
         if self._is_first:
             self._is_first = False
             data = data.removeprefix(b"\xef\xbb\xbf")
-        return data
+        return self._whole(self._rest + data, is_last=not data) or (data and self.read(size))
+
+    def _whole(self, data: bytes, *, is_last: bool) -> bytes:
+        """Replace halves of surrogate pairs, and keep back an escape that is not complete."""
+        self._rest = b""
+        if b"\\" not in data[-_LONGEST:] and b"\\ud" not in data and b"\\uD" not in data:
+            return data
+        halves: list[tuple[int, int]] = []
+        end = 0
+        for found in _ESCAPE.finditer(data):
+            end = found.end()
+            if found[1] is None:
+                halves.append(found.span())
+        cut = len(data)
+        if not is_last:
+            incomplete = data.find(b"\\", end)
+            cut = incomplete if incomplete >= 0 else cut
+            # Its other half may follow.
+            if halves and halves[-1][1] == cut and data[halves[-1][0] + 3] in b"89abAB":
+                cut = halves.pop()[0]
+        data, self._rest = data[:cut], data[cut:]
+        parts = []
+        end = 0
+        for start, after in halves:
+            parts += [data[end:start], b"\\ufffd"]
+            end = after
+        return b"".join([*parts, data[end:]])
 
 
 def values(
@@ -79,7 +119,7 @@ def values(
     depth = size = built_at = 0
     found: Path = ()
     try:
-        for event, value in ijson.basic_parse(reader, use_float=True):
+        for event, value in ijson.basic_parse(reader, buf_size=_BUFFER, use_float=True):
             reader.unused = 0
             if event in ("start_map", "start_array"):
                 depth += 1
