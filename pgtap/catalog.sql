@@ -71,8 +71,8 @@ select results_eq(
   $$ select
        (select count(*) from memory_test.tables), (select count(*) from memory_test.functions) > 60,
        (select count(*) from memory_test.indexes) > 40, (select count(*) from memory_test.foreign_keys) $$,
-  $$ values (46::bigint, true, true, 25::bigint) $$,
-  'the rules below look at 46 tables, their functions, indexes and foreign keys'
+  $$ values (49::bigint, true, true, 27::bigint) $$,
+  'the rules below look at 49 tables, their functions, indexes and foreign keys'
 );
 
 -- Comments
@@ -125,17 +125,20 @@ select results_eq(
       || 'timestamp with time zone,timestamp with time zone,text,text,integer,timestamp with time zone)'),
      ('memory.list_mentions(text,name,text[])'),
      ('memory.memories_as_of(timestamp with time zone,timestamp with time zone,text[],text,text[],jsonb,text,text,uuid,'
-      || 'text,text,text,integer,timestamp with time zone)'), ('memory.rebuild_vector_indexes(text,integer)'),
+      || 'text,text,text,integer,timestamp with time zone)'), ('memory.read_export(text,jsonb,integer,text[],text,boolean,boolean,timestamp with time zone)'),
+     ('memory.rebuild_vector_indexes(text,integer)'),
      ('memory.refresh_expected_indexes()'), ('memory.refresh_memory_functions()'),
      ('memory.refresh_setting_defaults()'),
      ('memory.refresh_time_questions()'), ('memory.refresh_time_vocabulary()'),
      ('memory.refresh_type_names()'), ('memory.reindex_batch(memory.settings,integer)'), ('memory.replay_memory(text,uuid)'),
+     ('memory.restore_kind(uuid,text,jsonb[],bigint[])'),
      ('memory.restore_memory(text,uuid,timestamp with time zone)'),
      ('memory.run_job(text,timestamp with time zone)'),
      ('memory.set_embedding(text,uuid,vector,uuid,text)'),
      ('memory.sweep_memories(text,memory.settings,timestamp with time zone)'),
      ('memory.tenants_with_memories()'),
-     ('memory.try_settings(memory.settings,jsonb)'), ('memory.verify_erasure(text)'), ('memory.write_settings(memory.settings)') $$,
+     ('memory.try_settings(memory.settings,jsonb)'), ('memory.undo_import(text,timestamp with time zone)'),
+     ('memory.verify_erasure(text)'), ('memory.write_settings(memory.settings)') $$,
   'only functions that define schema objects, name the table of a type, know the columns of a table, '
   'or leave filters out that are not in use build SQL from strings'
 );
@@ -430,7 +433,8 @@ where t.name::text not in (
   'memory.consolidation_runs',
   'memory.entity_names', 'memory.entity_merges', 'memory.entity_merge_facts',
   'memory.entry_comparisons', 'memory.entry_merges', 'memory.entry_merge_members',
-  'memory.entry_numbers', 'memory.entry_consolidations', 'memory.store_vectors'
+  'memory.entry_numbers', 'memory.entry_consolidations', 'memory.store_vectors',
+  'memory.imported_memories', 'memory.restored_events'
 );
 
 select is_empty(

@@ -49,6 +49,10 @@ values
     create_entry,update_entry,delete_entry,archive_entry,rate_entry,get_entry,import_entries}'
 ),
 -- search, which changes nothing
+('{memory_admin,memory_reader,memory_writer}', '{export_memories,list_export_kinds,describe_export,list_imports}'),
+('{memory_writer}', '{import_memories}'),
+('{memory_admin,memory_writer}', '{undo_import}'),
+('{memory_admin}', '{export_all_memories,start_restore,restore_rows,finish_restore}'),
 ('{memory_reader,memory_writer}', '{semantic_search,keyword_search,hybrid_search,search,rank_memories,recall_explain,context,context_explain,query,query_topic,
     export_entries}'),
 -- the strict store

@@ -39,6 +39,11 @@ begin
       'path', 'of', 'embedding', memory_test.axis(1)::text::jsonb
     ))
   )));
+  insert into memory.import_batches (tenant_id, name, format, source_class, status, started_at)
+  values (furnish.tenant_id, 'import', 'other', 'user', 'done', now());
+  insert into memory.imported_memories (tenant_id, memory_type, memory_id, batch_id, imported_at)
+  select furnish.tenant_id, 'fact', v_fact_id, b.id, now()
+  from memory.import_batches as b where b.tenant_id = furnish.tenant_id;
   perform memory.find_due_jobs();
   perform memory.add_sensitive_pattern('customer', 'number', 'C-\d{6}');
   insert into memory.entry_policies (tenant_id, scope, policy)
@@ -515,8 +520,8 @@ select is(
   memory_test.tenants_seen(),
   'access_tokens:{b} approvals:{b} consolidation_proposals consolidation_runs:{b} corpus_deltas:{b} corpus_statistics:{b} dismissed_contradictions:{b} embedding_queue:{b} embedding_versions:{b} entities:{b} entity_merge_facts entity_merges entity_names:{b} entries:{b} '
   'entry_comparisons entry_consolidations:{b} entry_merge_members entry_merges entry_numbers:{b} entry_policies:{b} episodes:{b} '
-  'event_chain:{b} event_chain_heads:{b} fact_keys:{b} facts:{b} job_runners:{b} job_runs:{b} listed_memories:{b} login_codes:{b} memory_events:{b} '
-  'memory_history:{b} memory_links:{b} rule_applications:{b} rules:{b} searchable_memories:{b} sessions:{b} settings:{b} '
+  'event_chain:{b} event_chain_heads:{b} fact_keys:{b} facts:{b} import_batches:{b} imported_memories:{b} job_runners:{b} job_runs:{b} listed_memories:{b} login_codes:{b} memory_events:{b} '
+  'memory_history:{b} memory_links:{b} restored_events rule_applications:{b} rules:{b} searchable_memories:{b} sessions:{b} settings:{b} '
   'staged_embeddings store_items:{b} store_vectors:{b} tenant_logins tenant_patterns:{b} tombstones:{b}',
   'a reader with privileges on the tables sees only its tenant, and no login'
 );
@@ -640,7 +645,7 @@ set local session authorization row_security_stranger;
 select is(
   memory_test.tenants_seen(),
   'access_tokens approvals consolidation_proposals consolidation_runs corpus_deltas corpus_statistics dismissed_contradictions embedding_queue embedding_versions entities entity_merge_facts entity_merges entity_names entries entry_comparisons entry_consolidations entry_merge_members entry_merges entry_numbers entry_policies episodes event_chain '
-  'event_chain_heads fact_keys facts job_runners job_runs listed_memories login_codes memory_events memory_history memory_links rule_applications rules searchable_memories sessions settings staged_embeddings store_items store_vectors tenant_logins tenant_patterns tombstones',
+  'event_chain_heads fact_keys facts import_batches imported_memories job_runners job_runs listed_memories login_codes memory_events memory_history memory_links restored_events rule_applications rules searchable_memories sessions settings staged_embeddings store_items store_vectors tenant_logins tenant_patterns tombstones',
   'a role without a policy sees nothing, even with privileges on the tables'
 );
 select is_empty(

@@ -239,6 +239,20 @@ def furnish(database: Database, tenant: str, word: str, *, more: int = 0) -> dic
         value("select memory.set_entry_policy(%(butler)s, 'billy')")
         do("pattern", "select 'p_' || %(word)s", word=word)
         value("select memory.add_sensitive_pattern('customer', %(pattern)s, %(name)s)")
+        things["import_name"] = f"import {word}"
+        things["import_source"] = f"source {word}"
+        value(
+            """select outcome from memory.import_memories(
+                 jsonb_build_array(
+                   jsonb_build_object(
+                     'type', 'rule', 'source_id', %(import_source)s::text, 'content', %(content)s::text
+                   ),
+                   jsonb_build_object('type', 'episode', 'butler', 'five', 'content', %(content)s::text)
+                 ),
+                 'other', %(import_name)s
+               ) limit 1"""
+        )
+        do("import_batch", "select id from memory.list_imports()")
         value("select memory.forget_memory('fact', %(retracted)s)")
         rule = "select memory.store_rule(%(content)s, tags => jsonb_build_array(%(name)s::text)"
         do(

@@ -68,12 +68,14 @@ KEYS: dict[str, Callable[[int], dict[str, Any]]] = {
     "entry_merges": lambda n: {"merged_id": str(UUID(int=n))},
     "episodes": lambda n: {"id": str(UUID(int=n))},
     "fact_keys": lambda n: {"anchor": f"subject:weather {n}", "predicate": f"is {n}"},
+    "import_batches": lambda n: {"id": str(UUID(int=n)), "name": f"weather {n}"},
     "facts": lambda n: {"id": str(UUID(int=n)), "subject": f"weather {n}", "predicate": f"is {n}"},
     "memory_history": lambda n: {
         "memory_id": str(UUID(int=n)),
         "known_from": "2020-01-01",
         "known_to": "2020-01-02",
     },
+    "restored_events": lambda n: {"seq": n},
     "rule_applications": lambda n: {"id": str(UUID(int=n))},
     "rules": lambda n: {"id": str(UUID(int=n))},
     "store_items": lambda n: {"id": str(UUID(int=n)), "key": f"weather {n}"},
@@ -121,6 +123,10 @@ def store_one_of_each(connection: psycopg.Connection[Any]) -> None:
         select 'a', e.id, c.id, now()
         from memory.entries as e, memory.entry_consolidations as c;
         update memory.rules set tags = '["wind"]';
+        insert into memory.import_batches (tenant_id, name, format, source_class, status, started_at)
+        values ('a', 'weather', 'other', 'user', 'done', now());
+        insert into memory.restored_events (tenant_id, batch_id, seq, event)
+        select 'a', b.id, 1, '{}' from memory.import_batches as b;
         select memory.put_items('[{"namespace": ["weather"], "key": "today", "value": {"is": "wet"}}]');
         insert into memory.store_vectors (tenant_id, item_id, path, model, embedding)
         select 'a', i.id, 'is', 'x', ('[1' || repeat(',0', 383) || ']')::vector

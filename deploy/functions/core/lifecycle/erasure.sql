@@ -491,10 +491,13 @@ declare
   v_proposals bigint;
   v_errors bigint;
 begin
-  -- Locks come before lists, so that nothing appears between a list and its deletion. Runs come
-  -- first, as when consolidation is applied; all that hold texts, because it is not known yet which
+  -- Locks come before lists, so that nothing appears between a list and its deletion. Imports
+  -- and runs come first, as when they are applied; all that hold texts, because it is not known yet which
   -- concern the subject.
   if not erase_subject.dry_run then
+    perform from memory.import_batches as b
+    where b.tenant_id = v_tenant_id and erase_subject.mentions
+    order by b.id for update;
     perform from memory.consolidation_runs as r
     where r.tenant_id = v_tenant_id
       and (r.answer is not null or r.errors <> '[]' or r.status = 'proposed')
@@ -795,6 +798,11 @@ begin
       set errors = '[]'
       where r.tenant_id = v_tenant_id and memory.mentions_any(r.errors::text, v_names);
       get diagnostics v_errors = row_count;
+      update memory.import_batches as b
+      set name = b.id::text
+      where b.tenant_id = v_tenant_id and memory.mentions_any(b.name, v_names);
+      delete from memory.restored_events as r
+      where r.tenant_id = v_tenant_id and memory.mentions_any(r.event::text, v_names);
       update memory.entry_merges as m
       set model = null
       where m.tenant_id = v_tenant_id and memory.mentions_any(m.model, v_names);

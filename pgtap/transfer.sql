@@ -1,0 +1,315 @@
+begin;
+\ir fixtures.sql
+select plan(45);
+
+-- What an export consists of
+
+select is_empty(
+  $$ select c.relname::text
+     from pg_class as c
+     join pg_attribute as a on a.attrelid = c.oid and a.attname = 'tenant_id' and a.attnum > 0
+     where c.relnamespace = 'memory'::regnamespace and c.relkind = 'r'
+       and not exists (select from memory.transfer_kinds() as k where k.table_name = c.relname)
+     except
+     select * from unnest('{
+       settings,tenant_logins,access_tokens,approvals,entry_policies,tenant_patterns,
+       consolidation_runs,consolidation_proposals,event_chain,event_chain_heads,job_runs,job_runners,
+       import_batches,imported_memories,restored_events,
+       fact_keys,entity_names,entry_numbers,entry_comparisons,embedding_queue,staged_embeddings,
+       corpus_statistics,corpus_deltas
+     }'::text[]) $$,
+  'a table is part of an export, or configuration, work in progress, or computed from the rest'
+);
+select is_empty(
+  $$ select k.kind
+     from memory.transfer_kinds() as k
+     cross join lateral (
+       select array_agg(a.attname::text order by n.place) as columns
+       from pg_index as i
+       cross join lateral unnest(i.indkey::int2[]) with ordinality as n (number, place)
+       join pg_attribute as a on a.attrelid = i.indrelid and a.attnum = n.number
+       where i.indrelid = format('memory.%I', k.table_name)::regclass and i.indisprimary
+     ) as p
+     where p.columns <> array['tenant_id'] || k.key_columns and k.kind <> 'event' $$,
+  'a table is read by its primary key, and events by their times'
+);
+select results_eq(
+  $$ select k.kind from memory.list_export_kinds() as k where k.kind like 'e%' $$,
+  $$ values ('embedding_version'), ('entity'), ('entity_merge'), ('episode'), ('entity_merge_fact'),
+       ('entry'), ('entry_consolidation'), ('entry_merge'), ('entry_merge_member'), ('event') $$,
+  'kinds come in the order in which they refer to each other'
+);
+
+-- Batches
+
+create table memory_test.facts as
+select n, memory.store_fact('Ada', 'p' || n, 'x', as_of => '2026-03-01Z') as id
+from generate_series(1, 7) as n;
+create function memory_test.walk(kind text, batch_size integer)
+  returns setof text
+  language plpgsql
+as $$
+declare
+  v_key jsonb;
+  v_row record;
+  v_found boolean := true;
+begin
+  while v_found loop
+    v_found := false;
+    for v_row in select e.* from memory.export_memories(kind, v_key, batch_size) as e loop
+      v_found := true;
+      v_key := v_row.key;
+      return next v_row.line;
+    end loop;
+  end loop;
+end;
+$$;
+select results_eq(
+  $$ select (w.line::jsonb #>> '{row,id}')::uuid from memory_test.walk('fact', 3) as w (line) $$,
+  $$ select f.id from memory_test.facts as f order by 1 $$,
+  'batches by key give each row once'
+);
+select is(
+  (select count(*) from memory_test.walk('event', 2)), 7::bigint,
+  'events that one transaction wrote are told apart by their number'
+);
+select memory_test.as_tenant('long');
+select lives_ok(
+  $$ select memory.store_fact('Ada', 'long' || n, repeat('x', 1000000), as_of => '2026-03-02Z')
+     from generate_series(1, 20) as n $$,
+  'long facts are stored'
+);
+select is(
+  (select count(*) from memory.export_memories('fact', batch_size => 100) as e
+   where e.line like '%xxxx%'), 17::bigint,
+  'a batch has about 16 MiB of text'
+);
+select is((select count(*) from memory_test.walk('fact', 100)), 20::bigint, 'the next one has the rest');
+select memory_test.as_tenant('a');
+select is(
+  (select (e.line::jsonb -> 'row') - '{id,metadata,importance}'::text[]
+   from memory.export_memories('fact', batch_size => 10000) as e
+   where e.line::jsonb #>> '{row,predicate}' = 'p1'),
+  '{"subject": "Ada", "predicate": "p1", "content": "x", "confidence": 1, "decay_rate": 0.008,
+    "permanence": "standard", "source_butler": null, "source_episode_id": null, "trust": "user",
+    "supersedes_id": null, "entity_id": null, "object_entity_id": null, "validity": "active",
+    "scope": "global", "reference_count": 0, "created_at": "2026-03-01T00:00:00+00:00",
+    "last_referenced_at": null, "last_confirmed_at": "2026-03-01T00:00:00+00:00",
+    "observed_at": "2026-03-01T00:00:00+00:00", "updated_at": "2026-03-01T00:00:00+00:00",
+    "valid_from": "2026-03-01T00:00:00+00:00", "valid_to": null, "tags": [],
+    "idempotency_key": null}'::jsonb,
+  'a row has all columns but the tenant, derived ones and vectors; times are in UTC'
+);
+set local timezone = 'Asia/Tokyo';
+select ok(
+  (select e.line from memory.export_memories('fact', batch_size => 1) as e) like '%+00:00%',
+  'whatever the time zone of the session'
+);
+set local timezone = 'UTC';
+select throws_ok(
+  $$ select memory.export_memories('spell') $$, 'PM002', null, 'an unknown kind is refused'
+);
+select throws_ok(
+  $$ select memory.export_memories('fact', types => '{spell}') $$, 'PM002', null, 'an unknown type is refused'
+);
+select throws_ok(
+  $$ select memory.export_memories('fact', after_key => '{"a": 1}') $$, 'PM002', null, 'a key is an array'
+);
+select throws_ok(
+  $$ select memory.export_memories('fact', after_key => '["a", "b"]') $$, 'PM002', null, 'of as many values as the key has'
+);
+select throws_ok(
+  $$ select memory.export_memories('fact', batch_size => 0) $$, 'PM002', null, 'a batch has at least one row'
+);
+select throws_ok(
+  $$ select memory.export_memories('fact', include_vectors => true, known_at => '2026-03-01Z') $$,
+  'PM002', null, 'vectors of the past are not kept'
+);
+
+-- Which rows
+
+select memory.store_fact('Ada', 'p1', 'y', as_of => '2026-03-03Z');
+select results_eq(
+  $$ select e.line::jsonb #>> '{row,content}', e.line::jsonb #>> '{row,validity}'
+     from memory.export_memories('fact', known_at => '2026-03-02 12:00Z', batch_size => 10000) as e
+     where e.line::jsonb #>> '{row,predicate}' = 'p1' $$,
+  $$ values ('x', 'active') $$,
+  'an export of the past has what was known then, in its state of then'
+);
+select is_empty(
+  $$ select memory.export_memories('event', known_at => '2026-03-02 12:00Z') $$,
+  'and no audit stream, which tells of what came later'
+);
+select is(
+  (select count(*) from memory.export_memories('fact', types => '{rule}') as e), 0::bigint,
+  'other types are left out'
+);
+select memory.store_fact('Ada', 'q', 'z', scope => 'home');
+select is(
+  (select count(*) from memory.export_memories('fact', scope => 'garden', batch_size => 10000) as e
+   where e.line::jsonb #>> '{row,scope}' = 'home'),
+  0::bigint, 'and other scopes'
+);
+select memory.write_memory(
+  '{"content": "guarded", "scope": {"user_id": "u"}, "metadata": {"category": "note", "confidence": 0.9,
+    "importance": "low", "source": "user", "expires_at": null}}', 'user:u'
+);
+select is(
+  (select count(*) from memory.export_memories('entry')), 0::bigint, 'a guarded entry is left out'
+);
+select is(
+  (select count(*) from memory.export_all_memories('entry')), 1::bigint, 'unless an admin asks for it'
+);
+
+-- Restoring
+
+create table memory_test.export as
+select k.position, e.line
+from memory.list_export_kinds() as k
+cross join lateral memory.export_all_memories(k.kind, batch_size => 10000) as e
+where k.kind not in ('event', 'embedding_version');
+create function memory_test.lines(kinds text default '%')
+  returns text[]
+  language sql
+  stable
+  return (
+    select array_agg(e.line order by e.position, e.line)
+    from memory_test.export as e where e.line::jsonb ->> 'type' like kinds
+  );
+create table memory_test.header as select memory.describe_export(include_events => false) as header;
+select memory_test.as_tenant('b');
+select throws_ok(
+  $$ select memory.restore_rows('{}') $$, 'PM003', null, 'rows are restored after a restore has begun'
+);
+select throws_ok(
+  $$ select memory.start_restore('{"type": "x"}') $$, 'PM002', null, 'with the header of an export'
+);
+select throws_ok(
+  $$ select memory.start_restore((select h.header || '{"format": 2}' from memory_test.header as h)) $$,
+  'PM002', null, 'in a format that this release knows'
+);
+select lives_ok(
+  $$ select memory.start_restore((select h.header from memory_test.header as h), name => 'moved') $$,
+  'a restore begins'
+);
+select results_eq(
+  $$ select r.kind, r.restored, r.known from memory.restore_rows(memory_test.lines()) as r order by r.kind $$,
+  $$ values ('entry', 1::bigint, 0::bigint), ('fact', 9, 0), ('history', 1, 0), ('link', 1, 0) $$,
+  'rows are restored'
+);
+select results_eq(
+  $$ select r.kind, r.restored, r.known from memory.restore_rows(memory_test.lines('fact')) as r $$,
+  $$ values ('fact', 0::bigint, 9::bigint) $$,
+  'once'
+);
+select throws_ok(
+  $$ select memory.restore_rows(array[replace((memory_test.lines('fact'))[1], '"confidence": 1', '"confidence": 2')]) $$,
+  'PM004', null, 'what is there with another content is refused'
+);
+select throws_like(
+  $$ select memory.restore_rows(
+       (memory_test.lines('fact'))[1:2] || array['{"type": "rule", "row": {"id": "x"}}']
+     ) $$,
+  'element 3: %', 'the message says which element is wrong'
+);
+select results_eq(
+  $$ select f.restored from memory.finish_restore() as f where f.memory_type in ('fact', 'entry') $$,
+  $$ values (9::bigint), (1) $$,
+  'the restore is finished, and says how many'
+);
+select is(
+  (select count(*) from memory.memory_events as e
+   where e.tenant_id = 'b' and e.event_type in ('fact_created', 'fact_superseded') and e.payload ? 'restored'),
+  10::bigint, 'the history of what was restored tells its events'
+);
+select is_empty(
+  $$ select v.detail from memory.verify_chain() as v $$, 'of which the chain has nothing to say'
+);
+select throws_ok(
+  $$ select memory.start_restore((select h.header from memory_test.header as h)) $$, 'PM003', null,
+  'a transaction restores one export'
+);
+
+-- Importing
+
+select memory_test.as_tenant('c');
+create function memory_test.import(elements text, batch text default 'one', source_class text default 'external')
+  returns setof text
+  language sql
+as $$
+  select concat_ws(' ', i.ordinal, i.memory_type, i.outcome)
+  from memory.import_memories(elements::jsonb, 'other', batch, source_class, '2026-03-01Z') as i;
+$$;
+select results_eq(
+  $$ select * from memory_test.import('[
+       {"type": "rule", "source_id": "r", "content": "Warm the pot.", "created_at": "2026-01-01Z"},
+       {"type": "link", "from": "r", "to": "f"},
+       {"type": "fact", "source_id": "f", "subject": "Ada", "predicate": "drinks", "content": "tea"},
+       {"type": "episode", "butler": "home", "content": "It rained."},
+       {"type": "entry", "content": "# Tea"},
+       {"type": "link", "from": "r", "to": "nobody"}
+     ]') $$,
+  $$ values ('1 rule created'), ('2 link created'), ('3 fact created'), ('4 episode created'),
+       ('5 entry created'), ('6 link skipped') $$,
+  'elements of all types are stored in one call, and answered in their order'
+);
+select results_eq(
+  $$ select s.memory_type, coalesce(f.trust, r.trust, e.source_class, y.trust)
+     from memory.searchable_memories as s
+     left join memory.facts as f on f.id = s.id
+     left join memory.rules as r on r.id = s.id
+     left join memory.episodes as e on e.id = s.id
+     left join memory.entries as y on y.id = s.id
+     where s.tenant_id = 'c' order by 1 $$,
+  $$ values ('entry', 'external'), ('episode', 'external'), ('fact', 'external'), ('rule', 'external') $$,
+  'what comes from outside is trusted as that'
+);
+select results_eq(
+  $$ select r.created_at, r.last_confirmed_at, r.metadata -> 'import' ->> 'id' from memory.rules as r where r.tenant_id = 'c' $$,
+  $$ values ('2026-01-01Z'::timestamptz, '2026-03-01Z'::timestamptz, 'r') $$,
+  'it keeps when it came about and who it was there; it is confirmed now'
+);
+select memory.store_fact('Ada', 'lives in', 'Porto');
+select results_eq(
+  $$ select * from memory_test.import('[
+       {"type": "fact", "source_id": "f", "subject": "Ada", "predicate": "drinks", "content": "tea"},
+       {"type": "fact", "subject": "ada", "predicate": "Drinks", "content": "tea"},
+       {"type": "fact", "subject": "Ada", "predicate": "lives in", "content": "Lisbon"},
+       {"type": "rule", "source_id": "r", "content": "Warm the pot."}
+     ]') $$,
+  $$ values ('1 fact known'), ('2 fact known'), ('3 fact conflict'), ('4 rule known') $$,
+  'what is known is not stored again, and what is stated is not overridden'
+);
+select throws_ok(
+  $$ select memory_test.import('[{"type": "fact", "subject": "a", "predicate": "b", "content": ""}]') $$,
+  'PM002', null, 'a wrong element is refused'
+);
+select throws_ok(
+  $$ select memory_test.import('[{"type": "spell"}]') $$, 'PM002', null, 'as is one of an unknown type'
+);
+select throws_ok(
+  $$ select memory_test.import('[]', source_class => 'user') $$, 'PM004', null, 'an import has one source class'
+);
+select results_eq(
+  $$ select l.name, l.status, l.created, l.known from memory.list_imports() as l $$,
+  $$ values ('one', 'done', 4::bigint, 3::bigint) $$,
+  'imports are listed'
+);
+select results_eq(
+  $$ select u.memory_type, u.outcome, u.memories from memory.undo_import('one', '2026-03-02Z') as u $$,
+  $$ values ('episode', 'forgotten', 1::bigint), ('fact', 'forgotten', 1), ('rule', 'forgotten', 1),
+       ('entry', 'forgotten', 1) $$,
+  'an import is undone'
+);
+select is(
+  (select count(*) from memory.list_memories() as m where m.content <> 'Porto'), 0::bigint,
+  'and nothing of it is found'
+);
+
+select memory_test.as_tenant('d');
+select throws_ok(
+  $$ select memory.undo_import('one') $$, 'PM001', null, 'an import of another tenant is unknown'
+);
+
+select * from finish();
+rollback;
