@@ -169,6 +169,7 @@ SETTING = {
         "and the removal of a memory: tests/test_hosted.py",
         embeds=True,
     ),
+    "docs/postgrest.md": Page(not_sql="tests/test_postgrest.py runs it as the deployer"),
     "docs/psql-session.md": Page(not_sql="tests/test_docs.py compares what it prints"),
     "docs/rest.md": Page(left_out={"curl": "tests/test_rest.py types them to a server"}),
     "docs/scoring.md": Page(embeds=True),
