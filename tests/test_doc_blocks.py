@@ -20,6 +20,7 @@ import subprocess
 import threading
 import tomllib
 import types
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,6 +52,7 @@ PROGRAMS = {
     "docs/consolidation.md": "test_the_documented_worker_consolidates",
     "docs/conversations.md": "test_the_program_about_conversations_does_what_it_says",
     "docs/entries.md": "test_the_programs_about_entries_do_what_they_say",
+    "docs/import-export.md": "test_the_program_about_import_and_export_moves_a_memory",
     "docs/langgraph.md": "test_the_programs_about_langgraph_print_what_they_say",
     "docs/mcp.md": "test_the_documented_program_works",
 }
@@ -63,7 +65,7 @@ class Page:
     Attributes:
         sql: What the memory holds.
         names: What stands on the page, and the SQL of what takes its place.
-        files: Files in the working folder.
+        files: Files in the working folder; of an archive, its conversations.json.
         left_out: Beginnings of commands that are not run, and why.
         not_sql: Why its SQL is not run.
         embeds: Whether it needs the model.
@@ -133,6 +135,13 @@ SETTING = {
             "select memory.create_entry('Code reviews are short #workflow', tags => '[\"workflow\"]')",
         ),
         names={"mem-2026-03-01-001": "select entry_id from memory.entries order by 1 limit 1"},
+    ),
+    "docs/import-export.md": Page(
+        sql=("select memory.store_fact('Ada', 'drinks', 'tea')",),
+        files={
+            "chats.zip": (ROOT / "tests" / "exports" / "claude.json").read_text(),
+            "notes/CLAUDE.md": "- Build with make.\n- Names in English.\n",
+        },
     ),
     "docs/lifecycle.md": Page(
         sql=(
@@ -242,7 +251,11 @@ class Terminal:
         for name, text in page.files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
+            if path.suffix == ".zip":
+                with zipfile.ZipFile(path, "w") as archive:
+                    archive.writestr("conversations.json", text)
+            else:
+                path.write_text(text)
         (folder / "sql").symlink_to(ROOT / "sql")
         (folder / "bin").mkdir()
         claude = folder / "bin" / "claude"

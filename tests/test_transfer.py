@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -20,7 +22,7 @@ from pymem.errors import (
 from pymem.memory import Memory
 from pymem.transfer.exporting import Selection, export_jsonl
 from pymem.transfer.restoring import restore
-from tests.conftest import Database
+from tests.conftest import ROOT, Database
 from tests.leak_world import furnish
 
 pytestmark = pytest.mark.anyio
@@ -426,6 +428,19 @@ class TestRestoring:
         for change in (forget_entities, forget_facts):
             with pytest.raises(InvalidArgumentError, match="refers to what neither|superseded one that"):
                 await restore(other, rewritten(export, change))
+
+
+async def test_the_program_about_import_and_export_moves_a_memory(
+    memory: Memory, other: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [program] = re.findall(
+        r"```python\n(.*?)```", (ROOT / "docs" / "import-export.md").read_text(), re.S
+    )
+    names: dict[str, Any] = {}
+    exec(program, names)
+    monkeypatch.chdir(tmp_path)
+    await names["move"](memory, other)
+    assert rows(await exported(other), "fact") == rows(await exported(memory), "fact")
 
 
 class TestRights:

@@ -6,6 +6,7 @@ import os
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -191,7 +192,8 @@ def _list(imports: list[Import], json_: bool) -> None:
 
 def _show(report: ImportReport, dry_run: bool, json_: bool) -> None:
     if json_:
-        render(report, True)
+        # asdict cannot copy a Counter before Python 3.12.
+        render({field.name: getattr(report, field.name) for field in fields(report)}, True)
         return
     from pymem.transfer.importing import preview_lines
 
