@@ -34,7 +34,11 @@ async def fill(memory: Memory, facts: int) -> int:
     for start in range(0, facts, BATCH):
         await memory.store_facts(
             [
-                {"subject": f"project {n % 5000}", "predicate": f"meeting {n}", "content": TEXT.format(n=n)}
+                {
+                    "subject": f"project {n % 5000}",
+                    "predicate": f"meeting {n}",
+                    "content": TEXT.format(n=n),
+                }
                 for n in range(start, min(start + BATCH, facts))
             ]
         )
@@ -69,7 +73,19 @@ async def step(name: str, url: str, folder: Path, facts: int) -> int:
 
 
 def measure(name: str, url: str, folder: Path, facts: int) -> dict[str, Any]:
-    command = [sys.executable, "-m", "bench.transfer", "--step", name, "--url", url, "--folder", str(folder), "--facts", str(facts)]
+    command = [
+        sys.executable,
+        "-m",
+        "bench.transfer",
+        "--step",
+        name,
+        "--url",
+        url,
+        "--folder",
+        str(folder),
+        "--facts",
+        str(facts),
+    ]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return dict(json.loads(done.stdout))
 
@@ -117,7 +133,11 @@ def write_files(folder: Path, facts: int) -> None:
             fact = {"type": "fact", "source_id": str(n), "subject": f"project {n % 5000}"}
             fact |= {"predicate": f"meeting {n}", "content": TEXT.format(n=n)}
             lines.write(json.dumps(fact) + "\n")
-            memory = {"id": str(n), "memory": TEXT.format(n=n), "created_at": "2026-01-01T00:00:00Z"}
+            memory = {
+                "id": str(n),
+                "memory": TEXT.format(n=n),
+                "created_at": "2026-01-01T00:00:00Z",
+            }
             mem0.write(("," if n else "") + json.dumps(memory))
         mem0.write("]}")
 

@@ -24,7 +24,9 @@ def test_a_memory_goes_out_and_comes_back(pymem: Run, database: Database, tmp_pa
     assert [path.name for path in tmp_path.iterdir()] == ["m.jsonl"]
     assert "m.jsonl exists" in pymem("export", str(file), code=1).stderr
     pymem("export", str(file), "--overwrite", "--no-events")
-    assert json.loads(pymem("export", str(file), "--overwrite", "--json").stdout)["rows"]["fact"] == 2
+    assert (
+        json.loads(pymem("export", str(file), "--overwrite", "--json").stdout)["rows"]["fact"] == 2
+    )
 
     lines = [json.loads(line) for line in pymem("export", "--types", "fact").stdout.splitlines()]
     assert [line["type"] for line in lines] == [
@@ -51,13 +53,24 @@ def test_an_import_is_tried_made_and_undone(pymem: Run, tmp_path: Path) -> None:
     assert "--scope home" in done.stderr
     done = pymem("import", path, "--scope", "home", "--dry-run")
     shown = done.stdout.splitlines()
-    assert [json.loads(line)["type"] for line in shown[:4]] == ["episode", "episode", "fact", "fact"]
+    assert [json.loads(line)["type"] for line in shown[:4]] == [
+        "episode",
+        "episode",
+        "fact",
+        "fact",
+    ]
     assert shown[4:] == ["episode: 2 created", "fact: 2 created", "nothing was stored"]
     done = pymem("--butler", "home", "import", path, "--batch", "zep", "--since", "2026-03-05")
-    assert done.stdout == "episode: 1 created\nfact: 1 created\nundo it with: pymem import --undo zep\n"
+    assert (
+        done.stdout
+        == "episode: 1 created\nfact: 1 created\nundo it with: pymem import --undo zep\n"
+    )
     assert done.stderr == "left out: 2 older ones\n"
     report = json.loads(pymem("import", path, "--scope", "home", "--json").stdout)
-    assert report["outcomes"] == {"episode": {"created": 1, "known": 1}, "fact": {"created": 1, "known": 1}}
+    assert report["outcomes"] == {
+        "episode": {"created": 1, "known": 1},
+        "fact": {"created": 1, "known": 1},
+    }
     done = pymem("import", "--undo", "zep")
     assert done.stdout == "1 episode: forgotten\n1 fact: forgotten\n"
     assert pymem("import", "--undo", "zep").stdout == "there was nothing to undo\n"
@@ -71,7 +84,10 @@ def test_what_cannot_be_done_is_said(pymem: Run, tmp_path: Path) -> None:
     assert "nowhere does not exist" in pymem("import", str(tmp_path / "nowhere"), code=1).stderr
     assert "there is no import 'x'" in pymem("import", "--undo", "x", code=1).stderr
     assert "pass the folder" in pymem("export", "--format", "markdown", code=2).stderr
-    assert "are for --format jsonl" in pymem("export", "x", "--format", "pam", "--vectors", code=2).stderr
+    assert (
+        "are for --format jsonl"
+        in pymem("export", "x", "--format", "pam", "--vectors", code=2).stderr
+    )
     assert "unknown types" in pymem("export", "--types", "spell", code=1).stderr
     assert "cannot be written" in pymem("export", str(tmp_path / "no" / "m.jsonl"), code=1).stderr
     strange = tmp_path / "strange.zip"

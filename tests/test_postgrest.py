@@ -44,7 +44,12 @@ class PostgRest:
         connection.rollback()
 
     def request(
-        self, claims: dict[str, Any], statement: sql.Composable, *, read_only: bool, body: Any = None
+        self,
+        claims: dict[str, Any],
+        statement: sql.Composable,
+        *,
+        read_only: bool,
+        body: Any = None,
     ) -> tuple[int, Any]:
         connection = self.connection
         connection.read_only = read_only
@@ -65,7 +70,9 @@ class PostgRest:
                     },
                 )
                 connection.execute("select memory_api.before_request()")
-                row = connection.execute(statement, None if body is None else (json.dumps(body),)).fetchone()
+                row = connection.execute(
+                    statement, None if body is None else (json.dumps(body),)
+                ).fetchone()
                 assert row is not None
                 return 200, row[0]
         except psycopg.Error as error:
@@ -133,7 +140,9 @@ def api(shared_database: Database) -> Iterator[PostgRest]:
             yield PostgRest(connection)
         operator.execute("drop schema memory_api cascade")
         for role in roles:
-            operator.execute(sql.SQL("drop owned by {0}; drop role {0}").format(sql.Identifier(role)))
+            operator.execute(
+                sql.SQL("drop owned by {0}; drop role {0}").format(sql.Identifier(role))
+            )
 
 
 def writer(tenant: str = "acme") -> dict[str, Any]:
@@ -144,10 +153,16 @@ def reader(tenant: str = "acme") -> dict[str, Any]:
     return {"role": "api_reader", "tenant": tenant, "sub": "user:7"}
 
 
-def test_a_token_stores_and_finds_in_its_tenant_only(api: PostgRest, shared_database: Database) -> None:
-    status, [answer] = api.rpc(writer(), "learn", {"subject": "Ada", "predicate": "drinks", "content": "tea"})
+def test_a_token_stores_and_finds_in_its_tenant_only(
+    api: PostgRest, shared_database: Database
+) -> None:
+    status, [answer] = api.rpc(
+        writer(), "learn", {"subject": "Ada", "predicate": "drinks", "content": "tea"}
+    )
     assert status == 200
-    assert api.rpc(writer(), "remember", {"content": "Ada asked for tea", "butler": "home"})[0] == 200
+    assert (
+        api.rpc(writer(), "remember", {"content": "Ada asked for tea", "butler": "home"})[0] == 200
+    )
     status, found = api.rpc(reader(), "search", {"query": "tea", "max_results": 5})
     assert status == 200
     assert {each["memory_type"] for each in found} == {"fact", "episode"}
@@ -156,7 +171,10 @@ def test_a_token_stores_and_finds_in_its_tenant_only(api: PostgRest, shared_data
     status, memories = api.get(reader(), "memories")
     assert (status, len(memories)) == (200, 2)
     assert api.get(reader("other"), "memories") == (200, [])
-    assert "tea" in api.rpc(reader(), "context", {"topic": "tea", "butler": "home"})[1][0]["pgrst_call"]
+    assert (
+        "tea"
+        in api.rpc(reader(), "context", {"topic": "tea", "butler": "home"})[1][0]["pgrst_call"]
+    )
     # Who it was, in the audit stream.
     [event] = shared_database.query(
         "select actor, request_id, login::text from memory.memory_events"
@@ -177,7 +195,9 @@ def test_a_token_without_a_tenant_is_refused(api: PostgRest) -> None:
 def test_nothing_of_a_request_is_left_for_the_next(api: PostgRest) -> None:
     api.rpc(writer("one"), "learn", {"subject": "Ada", "predicate": "is", "content": "here"})
     for name in ("memory.tenant_id", "memory.actor", "request.jwt.claims", "role"):
-        [value] = api.connection.execute("select current_setting(%s, true)", (name,)).fetchone() or ("?",)
+        [value] = api.connection.execute(
+            "select current_setting(%s, true)", (name,)
+        ).fetchone() or ("?",)
         assert value in (None, "", "none"), name
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         api.connection.execute("select memory.list_memories()")

@@ -17,7 +17,7 @@ from tests.conftest import Database
 
 def signatures(kind: type) -> dict[str, str]:
     return {
-        name: str(inspect.signature(member))
+        name: str(inspect.signature(member)).replace("AbstractAsync", "Abstract")
         for name, member in inspect.getmembers(kind, inspect.isfunction)
         if not name.startswith("_")
     }
@@ -40,6 +40,28 @@ def test_what_it_stores_it_finds(database: Database) -> None:
     assert isinstance(stored, UUID)
     assert [(row.id, row.content) for row in found] == [(stored, "tea")]
     assert (event.actor, event.reason) == ("reviewer", "test")
+
+
+def test_a_transaction_is_kept_or_undone(database: Database) -> None:
+    with SyncMemory.connect(database.login("a")) as memory:
+        with memory.transaction() as together:
+            together.store_fact("user", "drinks", "tea")
+            assert not memory.search("tea")
+        assert memory.search("tea")
+        with pytest.raises(ZeroDivisionError), memory.transaction() as together:
+            together.store_fact("user", "eats", "figs")
+            raise ZeroDivisionError
+        assert not memory.search("figs")
+        with pytest.raises(InvalidArgumentError), memory.transaction() as together:
+            together.store_fact("user", "eats", "figs")
+            together.store_fact("user", "eats", "")
+        assert not memory.search("figs")
+        with memory.transaction(snapshot=True) as together:
+            assert together.search("tea")
+            memory.store_fact("user", "eats", "cake")
+            assert not together.search("cake")
+        # The connection writes again.
+        assert memory.store_fact("user", "eats", "bread")
 
 
 def test_threads_share_it(database: Database) -> None:

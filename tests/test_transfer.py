@@ -53,9 +53,7 @@ async def memory(shared_database: Database, furnished: dict[str, str]) -> AsyncI
 
 
 @pytest.fixture
-async def other(
-    shared_database: Database, own_tenant: str
-) -> AsyncIterator[Memory]:
+async def other(shared_database: Database, own_tenant: str) -> AsyncIterator[Memory]:
     """An empty tenant."""
     async with await Memory.connect(
         shared_database.login(own_tenant, name="pymem_test_own")
@@ -113,9 +111,23 @@ class TestRoundTrip:
 
         def told(event: dict[str, Any]) -> dict[str, Any]:
             row = event["row"]
-            origin = row["payload"].pop("restored", {"login": row["login"], "created_at": row["created_at"]})
+            origin = row["payload"].pop(
+                "restored", {"login": row["login"], "created_at": row["created_at"]}
+            )
             return {
-                **{k: row[k] for k in ("id", "event_type", "memory_type", "memory_id", "actor", "request_id", "reason", "payload")},
+                **{
+                    k: row[k]
+                    for k in (
+                        "id",
+                        "event_type",
+                        "memory_type",
+                        "memory_id",
+                        "actor",
+                        "request_id",
+                        "reason",
+                        "payload",
+                    )
+                },
                 **{k: v for k, v in origin.items() if k != "batch_id"},
             }
 
@@ -172,7 +184,9 @@ class TestRoundTrip:
         await other.confirm_memory("fact", furnished["drink"])
         fact = await other.get_memory("fact", furnished["fact"])
         assert fact is not None
-        newer = await other.store_fact(fact["subject"], fact["predicate"], "cocoa", scope=fact["scope"])
+        newer = await other.store_fact(
+            fact["subject"], fact["predicate"], "cocoa", scope=fact["scope"]
+        )
         assert [each.id for each in await other.fact_history(newer)][-1] == newer
         entry = await other.create_entry("A new one.")
         assert entry.entry_id not in {
@@ -195,13 +209,23 @@ class TestRoundTrip:
         [batch] = await other.list_imports()
         assert (batch.name, batch.format, batch.status) == ("moved", "pymem", "done")
         assert event.payload["restored"]["batch_id"] == str(batch.id)
-        kinds = [e.event_type for e in await other.list_events(max_results=10000) if e.memory_id is None]
+        kinds = [
+            e.event_type for e in await other.list_events(max_results=10000) if e.memory_id is None
+        ]
         assert kinds == [
-            "import_finished", "restore_started", "import_started", "tenant_login_created",
+            "import_finished",
+            "restore_started",
+            "import_started",
+            "tenant_login_created",
         ]
 
     async def test_vectors_come_along_if_the_model_is_the_same(
-        self, memory: Memory, other: Memory, furnished: dict[str, str], shared_database: Database, own_tenant: str
+        self,
+        memory: Memory,
+        other: Memory,
+        furnished: dict[str, str],
+        shared_database: Database,
+        own_tenant: str,
     ) -> None:
         export = await exported(memory, Selection(vectors=True, guarded=True))
         await restore(other, io.BytesIO(export))
@@ -220,14 +244,17 @@ class TestRoundTrip:
             "select count(*) from memory.embedding_queue where tenant_id = %s", own_tenant
         )
         assert waiting == sum(
-            line["row"]["embedding"] is None for line in rows(again, "episode", "fact", "rule", "entry")
+            line["row"]["embedding"] is None
+            for line in rows(again, "episode", "fact", "rule", "entry")
         )
 
     async def test_another_model_leaves_the_vectors_out(
         self, memory: Memory, other: Memory
     ) -> None:
         await other.register_embedding_version("another", "1")
-        await restore(other, io.BytesIO(await exported(memory, Selection(vectors=True, guarded=True))))
+        await restore(
+            other, io.BytesIO(await exported(memory, Selection(vectors=True, guarded=True)))
+        )
         again = await exported(other, Selection(vectors=True, guarded=True))
         assert {line["row"]["embedding"] for line in rows(again, "fact", "rule", "entry")} == {None}
 
@@ -239,7 +266,9 @@ class TestRoundTrip:
         await restore(other, io.BytesIO(export))
         await other.seal_events()
         assert [p.detail for p in await other.verify_chain()] == []
-        states = [await each.replay_memory("rule", furnished["warning"]) for each in (memory, other)]
+        states = [
+            await each.replay_memory("rule", furnished["warning"]) for each in (memory, other)
+        ]
         assert [s.image for s in states[0]] == [s.image for s in states[1]]
         assert [s.problem for s in states[1]] == [None] * len(states[1])
 
@@ -262,7 +291,10 @@ class TestRoundTrip:
             assert len(rows(export, "history")) == 1
             await restore(other, io.BytesIO(export))
             found = [
-                [(m.id, m.content, m.score) for m in await each.rank_memories("Ada drinks", as_of=days[2], **at)]
+                [
+                    (m.id, m.content, m.score)
+                    for m in await each.rank_memories("Ada drinks", as_of=days[2], **at)
+                ]
                 for each, at in ((past, {"known_at": days[2]}), (other, {}))
             ]
             assert [f[:2] for f in found[0]] == [f[:2] for f in found[1]]
@@ -277,7 +309,10 @@ class TestRoundTrip:
         kinds = {line["type"] for line in lines(export)[1:-1]}
         # With the entities that its facts are about.
         assert kinds <= {"fact", "entity", "history", "event", "link"}
-        assert {line["row"]["scope"] for line in rows(export, "fact")} <= {furnished["scope"], "global"}
+        assert {line["row"]["scope"] for line in rows(export, "fact")} <= {
+            furnished["scope"],
+            "global",
+        }
         await restore(other, io.BytesIO(export))
         await other.seal_events()
         assert [p.detail for p in await other.verify_chain()] == []
@@ -322,7 +357,9 @@ class TestRestoring:
         self, memory: Memory, other: Memory, furnished: dict[str, str]
     ) -> None:
         await other.store_fact("more", "0", "something else")
-        with pytest.raises(ConflictError, match=r"export, line \d+: the memory has another fact under"):
+        with pytest.raises(
+            ConflictError, match=r"export, line \d+: the memory has another fact under"
+        ):
             await restore(other, io.BytesIO(await exported(memory)), name="export")
         assert len(rows(await exported(other), "fact")) == 1
 
@@ -332,7 +369,10 @@ class TestRestoring:
             (lambda e: e.insert(3, "x"), "line 4: it is not a JSON object"),
             (lambda e: e.insert(3, {"type": "spell", "row": {}}), "line 4: it is 'spell'"),
             (lambda e: e[1].pop("row"), "line 2: it has no row"),
-            (lambda e: e[1]["row"].update(color="red"), 'line 2: it has the unknown column "color"'),
+            (
+                lambda e: e[1]["row"].update(color="red"),
+                'line 2: it has the unknown column "color"',
+            ),
             (lambda e: e[1]["row"].pop("id"), "line 2: it has no id|line 2: null value in column"),
             (lambda e: e[1]["row"].update(id="x"), "line 2: invalid input syntax for type uuid"),
             (lambda e: e[1]["row"].update(created_at="infinity"), "line 2: .*check constraint"),
@@ -352,20 +392,34 @@ class TestRestoring:
         ("spoil", "message"),
         [
             (lambda e: e[: len(e) // 2], "line \\d+: it is not JSON|cut off after line"),
-            (lambda e: e[: e.rindex(b"\n", 0, -1) + 1], "cut off after line \\d+: its end is missing"),
+            (
+                lambda e: e[: e.rindex(b"\n", 0, -1) + 1],
+                "cut off after line \\d+: its end is missing",
+            ),
             (lambda e: e + b'{"type": "fact"}\n', "it follows the end"),
             (
                 lambda e: b"\n".join(
-                    line for line in e.split(b"\n") if not line.startswith(b'{"type": "rule_application"')
+                    line
+                    for line in e.split(b"\n")
+                    if not line.startswith(b'{"type": "rule_application"')
                 ),
                 "does not have the rows",
             ),
             (lambda e: e.replace(b"quartzite", b"\\u0000", 1), "line 1.*NUL|has the character NUL"),
             (lambda e: e.replace(b"quartzite", b"\\ud800", 1), "half a surrogate pair"),
             (lambda e: e.replace(b"quartzite", b"\xff", 1), "it is not JSON"),
-            (lambda e: e.replace(b"\n", b"\n" + b"[" * 100_000 + b"\n", 1), "line 2: it is nested too deeply"),
-            (lambda e: e.replace(b"\n", b"\n" + b" " * (17 << 20) + b"\n", 1), "line 2: it is longer than 16 MiB"),
-            (lambda e: e.replace(b'"importance": 5', b'"importance": NaN', 1), "NaN is not a JSON number"),
+            (
+                lambda e: e.replace(b"\n", b"\n" + b"[" * 100_000 + b"\n", 1),
+                "line 2: it is nested too deeply",
+            ),
+            (
+                lambda e: e.replace(b"\n", b"\n" + b" " * (17 << 20) + b"\n", 1),
+                "line 2: it is longer than 16 MiB",
+            ),
+            (
+                lambda e: e.replace(b'"importance": 5', b'"importance": NaN', 1),
+                "NaN is not a JSON number",
+            ),
             (lambda e: e.replace(b'"importance": 5', b'"importance": 1e999', 1), "line \\d+: "),
         ],
     )
@@ -384,15 +438,29 @@ class TestRestoring:
             # A state, a history or an event that somebody has changed.
             ("fact", {"confidence": 0.1}, "contradicts itself: fact .*: it differs from the state"),
             ("fact", {"validity": "expired"}, "contradicts itself: fact"),
-            ("history", {"image": {"confidence": 1}}, "contradicts itself: .*: its history was changed"),
+            (
+                "history",
+                {"image": {"confidence": 1}},
+                "contradicts itself: .*: its history was changed",
+            ),
             ("link", {"relation": "supports"}, "contradicts itself: .*its link"),
             ("event", {"event_type": "erased"}, "no event of the type 'erased'"),
             ("event", {"memory_type": "access_token"}, "no event of the type"),
-            ("tombstone", {"memory_id": "00000000-0000-0000-0000-000000000001"}, "contradicts itself|its link"),
+            (
+                "tombstone",
+                {"memory_id": "00000000-0000-0000-0000-000000000001"},
+                "contradicts itself|its link",
+            ),
         ],
     )
     async def test_an_export_that_was_tampered_with_is_refused(
-        self, memory: Memory, other: Memory, furnished: dict[str, str], kind: str, change: dict[str, Any], message: str
+        self,
+        memory: Memory,
+        other: Memory,
+        furnished: dict[str, str],
+        kind: str,
+        change: dict[str, Any],
+        message: str,
     ) -> None:
         def edit(edited: list[dict[str, Any]]) -> None:
             for line in edited:
@@ -420,13 +488,16 @@ class TestRestoring:
 
         def forget_facts(edited: list[dict[str, Any]]) -> None:
             edited[:] = [
-                line for line in edited
+                line
+                for line in edited
                 if line["type"] != "fact" or line["row"]["supersedes_id"] is not None
             ]
 
         export = await exported(memory)
         for change in (forget_entities, forget_facts):
-            with pytest.raises(InvalidArgumentError, match="refers to what neither|superseded one that"):
+            with pytest.raises(
+                InvalidArgumentError, match="refers to what neither|superseded one that"
+            ):
                 await restore(other, rewritten(export, change))
 
 
@@ -453,7 +524,9 @@ class TestRights:
             assert len(rows(export, "fact")) == len(rows(await exported(memory), "fact"))
             assert not [r for r in rows(export, "entry") if r["row"]["policy"] == "billy"]
             guarded = {
-                r["row"]["id"] for r in rows(await exported(memory), "entry") if r["row"]["policy"] == "billy"
+                r["row"]["id"]
+                for r in rows(await exported(memory), "entry")
+                if r["row"]["policy"] == "billy"
             }
             assert guarded
             assert not [i for i in guarded if i.encode() in export]
@@ -493,7 +566,8 @@ class TestRights:
             connection.execute("select set_config('memory.restoring', 'on', false)")
             connection.execute("select memory.store_fact('Ada', 'drinks', 'tea')")
         assert [e.event_type for e in await other.list_events()] == [
-            "fact_created", "tenant_login_created",
+            "fact_created",
+            "tenant_login_created",
         ]
 
     async def test_one_snapshot_is_exported(

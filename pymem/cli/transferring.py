@@ -47,7 +47,9 @@ def _words(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
     show_default=True,
     help="jsonl: everything, to restore it; markdown: a folder for people; pam: Portable AI Memory.",
 )
-@click.option("--as-of", type=parse_time, metavar="TIME", help="The memory as it was known then (UTC).")
+@click.option(
+    "--as-of", type=parse_time, metavar="TIME", help="The memory as it was known then (UTC)."
+)
 @click.option(
     "--types", callback=_words, metavar="TYPE,...",
     help="Only these: episode, fact, rule, entry, entity, item.",
@@ -78,7 +80,12 @@ def export(
     from pymem.transfer import exporting, folders, pam
 
     selection = exporting.Selection(
-        types=types, scope=scope, as_of=as_of, vectors=vectors, events=not no_events, guarded=guarded
+        types=types,
+        scope=scope,
+        as_of=as_of,
+        vectors=vectors,
+        events=not no_events,
+        guarded=guarded,
     )
     if format_ != "jsonl" and (vectors or guarded):
         raise click.UsageError("--vectors and --guarded are for --format jsonl")
@@ -99,7 +106,10 @@ def export(
     if is_stdout:
         out = click.get_binary_stream("stdout")
         with _counting("exporting") as progress:
-            run(options, lambda memory: write_export(memory, out.write, selection, progress=progress))
+            run(
+                options,
+                lambda memory: write_export(memory, out.write, selection, progress=progress),
+            )
         out.flush()
         return
     with _counting("exporting") as progress, _written(file, overwrite) as opened:
@@ -256,7 +266,8 @@ def _written(file: Path, overwrite: bool) -> Iterator[BinaryIO]:
         os.replace(temporary, file)
     except OSError as error:
         raise InvalidArgumentError(
-            f"{file} cannot be written: {error.strerror}", hint="Check the path and its permissions."
+            f"{file} cannot be written: {error.strerror}",
+            hint="Check the path and its permissions.",
         ) from error
     finally:
         temporary.unlink(missing_ok=True)

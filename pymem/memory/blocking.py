@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 import warnings
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -165,6 +166,11 @@ class Blocking:
         """The tenant that calls name; None: the one to which the login is bound."""
         return self.memory.tenant_id
 
+    @property
+    def butler(self) -> str | None:
+        """The agent that calls are made for; None: none."""
+        return self.memory.butler
+
     def for_request(
         self,
         *,
@@ -190,8 +196,42 @@ class Blocking:
         """Return the same memory without its engine: it stores and searches without vectors."""
         return type(self)(self.memory.without_engine(), self._loop)
 
+    def transaction(self, *, snapshot: bool = False) -> AbstractContextManager[Self]:
+        """Return a context in which the memory makes all calls in one transaction.
+
+        ``with memory.transaction() as together``: an exception undoes what together has done. A
+        call that fails ends the transaction.
+
+        Args:
+            snapshot: Whether the calls only read, and all see the memory as it is at the first.
+        """
+        return self._transaction(snapshot)
+
+    @contextmanager
+    def _transaction(self, snapshot: bool) -> Iterator[Self]:
+        together = self.memory.transaction(snapshot=snapshot)
+        begun = self._wait(_entered(together))
+        try:
+            yield type(self)(begun, self._loop)
+        except BaseException as error:
+            if not self._wait(_exited(together, error)):
+                raise
+        else:
+            self._wait(_exited(together, None))
+
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         return self._loop.wait(work)
 
     async def _wait_async(self, work: Coroutine[Any, Any, T]) -> T:
         return await self._loop.wait_async(work)
+
+
+async def _entered(context: AbstractAsyncContextManager[T]) -> T:
+    return await context.__aenter__()
+
+
+async def _exited(
+    context: AbstractAsyncContextManager[object], error: BaseException | None
+) -> bool | None:
+    kind = None if error is None else type(error)
+    return await context.__aexit__(kind, error, None if error is None else error.__traceback__)

@@ -76,9 +76,7 @@ def read_claude(sources: list[Source], reading: Reading) -> Iterator[Element]:
         )  # fmt: skip
 
 
-def _conversations(
-    sources: list[Source], reading: Reading
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def _conversations(sources: list[Source], reading: Reading) -> Iterator[tuple[str, dict[str, Any]]]:
     for source in conversation_sources(sources):
         with source.open() as file:
             if source.suffix == ".jsonl":
@@ -142,7 +140,9 @@ def _chatgpt_message(message: dict[str, Any], where: str) -> Message | None:
         text = "\n".join(filter(None, map(_part, list_at(content, "parts", where))))
     else:
         text = text_at(content, "text", where, optional=True)
-    return _message(message_id, author["role"] == "user", text, time_at(message, "create_time", where))
+    return _message(
+        message_id, author["role"] == "user", text, time_at(message, "create_time", where)
+    )
 
 
 def _part(part: Any) -> str:
@@ -162,7 +162,9 @@ def _claude_message(value: Any, where: str) -> Message | None:
     text = "\n".join(
         str(part["text"])
         for part in parts
-        if isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)
+        if isinstance(part, dict)
+        and part.get("type") == "text"
+        and isinstance(part.get("text"), str)
     ) or text_at(message, "text", where, optional=True)
     files = [
         name
@@ -174,7 +176,10 @@ def _claude_message(value: Any, where: str) -> Message | None:
     if sender not in ("human", "assistant"):
         return None
     return _message(
-        id_at(message, "uuid", where), sender == "human", text, time_at(message, "created_at", where)
+        id_at(message, "uuid", where),
+        sender == "human",
+        text,
+        time_at(message, "created_at", where),
     )
 
 
@@ -217,9 +222,7 @@ def _turns(
         )
 
 
-def _claude_memories(
-    memories: dict[str, Any], where: str, reading: Reading
-) -> Iterator[Element]:
+def _claude_memories(memories: dict[str, Any], where: str, reading: Reading) -> Iterator[Element]:
     """Yield what Claude keeps of all conversations, and of each project."""
     texts = {"": text_at(memories, "conversations_memory", where, optional=True)}
     projects = object_at(memories.get("project_memories") or {}, f"{where}: project_memories")

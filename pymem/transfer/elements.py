@@ -208,7 +208,9 @@ def id_at(value: dict[str, Any], key: str, where: str) -> str:
     """Return an id, which may be a number; a digest of the object if it has none."""
     found = value.get(key)
     if found is None:
-        return hashlib.sha256(repr(sorted(value.items(), key=lambda i: i[0])).encode(errors="replace")).hexdigest()
+        return hashlib.sha256(
+            repr(sorted(value.items(), key=lambda i: i[0])).encode(errors="replace")
+        ).hexdigest()
     if isinstance(found, bool) or not isinstance(found, str | int):
         refuse(where, f"{key} is {_kind(found)}, not an id")
     return str(found)

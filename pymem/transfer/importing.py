@@ -207,9 +207,7 @@ def _placed(error: PymemError, part: list[Element]) -> PymemError:
     if not 1 <= number <= len(of_type):
         return error
     message = error.message.replace(f" of {found[0]}", "").replace(found[0], "it")
-    return type(error)(
-        f"{of_type[number - 1].where}: {message}", code=error.code, hint=error.hint
-    )
+    return type(error)(f"{of_type[number - 1].where}: {message}", code=error.code, hint=error.hint)
 
 
 def _since(elements: Iterator[Element], since: datetime, report: ImportReport) -> Iterator[Element]:
@@ -283,7 +281,9 @@ def _detect(source: Source) -> Format | None:
         line = json.loads(first)
     except (ValueError, RecursionError):
         line = None
-    if isinstance(line, dict) and (source.suffix in (".jsonl", ".ndjson") or rest.lstrip()[:1] == b"{"):
+    if isinstance(line, dict) and (
+        source.suffix in (".jsonl", ".ndjson") or rest.lstrip()[:1] == b"{"
+    ):
         if "chat_messages" in line:
             return "claude"
         return "jsonl" if "content" in line or line.get("type") == "link" else None

@@ -44,7 +44,9 @@ def read_mem0(sources: list[Source], reading: Reading) -> Iterator[Element]:
                 file, source.name, ("*",), ("results", "*"), ("memories", "*"), ("relations", "*"),
                 progress=reading.progress,
             ):  # fmt: skip
-                where = f"{source.name}, {'relation' if path[0] == 'relations' else 'memory'} {number}"
+                where = (
+                    f"{source.name}, {'relation' if path[0] == 'relations' else 'memory'} {number}"
+                )
                 memory = object_at(value, where)
                 if path[0] == "relations":
                     yield from _mem0_relation(memory, where, reading)
@@ -62,7 +64,8 @@ def _mem0_memory(memory: dict[str, Any], where: str, reading: Reading) -> Iterat
     source_id = id_at(memory, "id", where)
     created_at = time_at(memory, "created_at", where)
     who = next(
-        (str(memory[k]) for k in ("user_id", "agent_id", "run_id", "app_id") if memory.get(k)), "user"
+        (str(memory[k]) for k in ("user_id", "agent_id", "run_id", "app_id") if memory.get(k)),
+        "user",
     )
     metadata = {
         **({"metadata": memory["metadata"]} if isinstance(memory.get("metadata"), dict) else {}),
@@ -90,7 +93,9 @@ def _mem0_relation(relation: dict[str, Any], where: str, reading: Reading) -> It
     if reading.as_ == "episodes":
         yield reading.episode(where, relation_id, f"{source} {name} {target}")
     else:
-        yield reading.fact(where, relation_id, source, f"{name} {target}", f"{source} {name} {target}")
+        yield reading.fact(
+            where, relation_id, source, f"{name} {target}", f"{source} {name} {target}"
+        )
 
 
 # Zep and Graphiti
@@ -102,7 +107,9 @@ def read_zep(sources: list[Source], reading: Reading) -> Iterator[Element]:
     names: dict[str, str] = {}
     for source in files:
         with source.open() as file:
-            for path, _, value in values(file, source.name, ("*",), ("nodes", "*"), ("entities", "*")):
+            for path, _, value in values(
+                file, source.name, ("*",), ("nodes", "*"), ("entities", "*")
+            ):
                 if isinstance(value, dict) and (path != ("*",) or _is_node(value)):
                     uuid, name = value.get("uuid"), value.get("name")
                     if isinstance(uuid, str) and isinstance(name, str) and len(names) < MAX_NODES:
@@ -124,7 +131,9 @@ def read_zep(sources: list[Source], reading: Reading) -> Iterator[Element]:
 
 
 def _is_node(value: dict[str, Any]) -> bool:
-    return "fact" not in value and "content" not in value and "data" not in value and "name" in value
+    return (
+        "fact" not in value and "content" not in value and "data" not in value and "name" in value
+    )
 
 
 def _zep_episode(episode: dict[str, Any], where: str, reading: Reading) -> Iterator[Element]:
@@ -142,11 +151,21 @@ def _zep_episode(episode: dict[str, Any], where: str, reading: Reading) -> Itera
         reading.skip("empty episodes")
         return
     source_id = id_at(episode, "uuid", where)
-    happened = next((k for k in ("valid_at", "reference_time", "created_at") if episode.get(k)), "created_at")
+    happened = next(
+        (k for k in ("valid_at", "reference_time", "created_at") if episode.get(k)), "created_at"
+    )
     created_at = time_at(episode, happened, where)
-    thread = next((episode[k] for k in ("thread_id", "session_id", "group_id") if isinstance(episode.get(k), str)), None)
+    thread = next(
+        (
+            episode[k]
+            for k in ("thread_id", "session_id", "group_id")
+            if isinstance(episode.get(k), str)
+        ),
+        None,
+    )
     metadata = {
-        k: episode.get(k) for k in ("name", "source", "source_description", "role", "role_type", "metadata")
+        k: episode.get(k)
+        for k in ("name", "source", "source_description", "role", "role_type", "metadata")
     }
     if reading.as_ == "facts":
         yield reading.fact(
@@ -227,9 +246,13 @@ def _block(block: dict[str, Any], where: str, reading: Reading) -> Iterator[Elem
         source_id = f"{block_id}/{number}"
         metadata = {"description": block.get("description")}
         if reading.as_ == "episodes":
-            yield reading.episode(where, source_id, paragraph, metadata={"block": label, **metadata})
+            yield reading.episode(
+                where, source_id, paragraph, metadata={"block": label, **metadata}
+            )
         else:
-            yield reading.fact(where, source_id, label, f"paragraph {number}", paragraph, metadata=metadata)
+            yield reading.fact(
+                where, source_id, label, f"paragraph {number}", paragraph, metadata=metadata
+            )
 
 
 def _letta_message(
@@ -283,7 +306,9 @@ def read_pam(sources: list[Source], reading: Reading) -> Iterator[Element]:
                     if value != "portable-ai-memory":
                         refuse(source.name, f"its schema is {str(value)[:50]!r}")
                     continue
-                where = f"{source.name}, {'memory' if path[0] == 'memories' else 'relation'} {number}"
+                where = (
+                    f"{source.name}, {'memory' if path[0] == 'memories' else 'relation'} {number}"
+                )
                 found = object_at(value, where)
                 if path[0] == "memories":
                     yield from _pam_memory(found, where, reading)
@@ -372,9 +397,7 @@ def read_jsonl(sources: list[Source], reading: Reading) -> Iterator[Element]:
                 yield _line(value, f"{source.name}, line {number}", reading, seen)
 
 
-def _line(
-    line: dict[str, Any], where: str, reading: Reading, seen: Counter[str]
-) -> Element:
+def _line(line: dict[str, Any], where: str, reading: Reading, seen: Counter[str]) -> Element:
     type_ = line.get("type", "episode")
     if type_ not in _TYPES:
         refuse(where, f"its type is {str(type_)[:50]!r}; known: {', '.join(_TYPES)}")
@@ -384,7 +407,11 @@ def _line(
             text_at(line, "relation", where, optional=True) or "related_to",
         )  # fmt: skip
     content = text_at(line, "content", where)
-    given = {k: v for k, v in line.items() if k not in ("type", "content", "metadata", "source_id", "created_at", "idempotency_key")}
+    given = {
+        k: v
+        for k, v in line.items()
+        if k not in ("type", "content", "metadata", "source_id", "created_at", "idempotency_key")
+    }
     # A line that comes twice is two memories, as in `pymem ingest`.
     source_id = line.get("source_id", line.get("idempotency_key"))
     if source_id is None:
@@ -394,9 +421,21 @@ def _line(
     if metadata is not None:
         object_at(metadata, f"{where}: metadata")
     if type_ == "episode" and "butler" not in given:
-        element = reading.episode(where, str(source_id), content, created_at=time_at(line, "created_at", where), metadata=metadata)
+        element = reading.episode(
+            where,
+            str(source_id),
+            content,
+            created_at=time_at(line, "created_at", where),
+            metadata=metadata,
+        )
         return Element(where, given | element.value)
-    element = reading.rule(where, str(source_id), content, created_at=time_at(line, "created_at", where), metadata=metadata)
+    element = reading.rule(
+        where,
+        str(source_id),
+        content,
+        created_at=time_at(line, "created_at", where),
+        metadata=metadata,
+    )
     scope = {} if type_ == "episode" else {"scope": element.value.get("scope", "global")}
     value = {k: v for k, v in element.value.items() if k != "scope"}
     return Element(where, value | scope | given | {"type": type_})

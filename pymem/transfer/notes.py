@@ -13,7 +13,16 @@ from pymem.transfer.elements import Element, Reading, digits, read_time, refuse
 from pymem.transfer.sources import Source
 
 INSTRUCTIONS = frozenset(
-    ("claude", "claude.local", "agents", "agent", "gemini", "copilot-instructions", "conventions", "memory")
+    (
+        "claude",
+        "claude.local",
+        "agents",
+        "agent",
+        "gemini",
+        "copilot-instructions",
+        "conventions",
+        "memory",
+    )
 )
 """Files, by their names, in which an agent finds what it should know, as bullets below headings."""
 
@@ -103,7 +112,9 @@ def _read(source: Source, reading: Reading) -> _Note:
         says, text = read_front_matter(data)
     except InvalidArgumentError as error:
         raise InvalidArgumentError(f"{source.name}: {error.message}", hint=error.hint) from error
-    date = next((str(says[key]) for key in _DATES if isinstance(says.get(key), str) and says[key]), None)
+    date = next(
+        (str(says[key]) for key in _DATES if isinstance(says.get(key), str) and says[key]), None
+    )
     created_at = source.modified_at if date is None else read_time(date, f"{source.name}: its date")
     if created_at is not None and date is None:
         # A clock of a file that is ahead says nothing.
@@ -213,7 +224,11 @@ def _bullets(note: _Note, reading: Reading) -> Iterator[Element]:
             reading.skip("links to other files")
             continue
         named = _NAMED.fullmatch(text)
-        predicate = named[1].strip() if named and not re.search(r"[`/\\]|https?$", named[1]) else f"note {digits(text)}"
+        predicate = (
+            named[1].strip()
+            if named and not re.search(r"[`/\\]|https?$", named[1])
+            else f"note {digits(text)}"
+        )
         content = named[2].strip() if named and not predicate.startswith("note ") else text
         source_id = f"{note.id}#{heading}#{predicate}"
         yield reading.fact(

@@ -144,7 +144,9 @@ async def _send(
     try:
         done = await memory.restore_rows([line for _, line in pending])
     except (InvalidArgumentError, ConflictError) as error:
-        raise at_element(error, lambda ordinal: f"{name}, line {pending[ordinal - 1][0]}") from error
+        raise at_element(
+            error, lambda ordinal: f"{name}, line {pending[ordinal - 1][0]}"
+        ) from error
     for kind in done:
         report.restored[kind.kind] += kind.restored
         report.known[kind.kind] += kind.known
@@ -155,9 +157,7 @@ def at_element(error: PymemError, place: Callable[[int], str]) -> PymemError:
     found = _ELEMENT.match(error.message)
     if found is None:
         return error
-    return type(error)(
-        f"{place(int(found[1]))}: {found[2]}", code=error.code, hint=error.hint
-    )
+    return type(error)(f"{place(int(found[1]))}: {found[2]}", code=error.code, hint=error.hint)
 
 
 def _lines(file: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:

@@ -76,7 +76,9 @@ def opened(path: Path) -> Iterator[list[Source]]:
         _refuse(str(path), f"the archive is damaged: {error}", "Download it again.")
     except OSError as error:
         _refuse(
-            str(path), f"it cannot be read: {error.strerror or error}", "Check the path and its permissions."
+            str(path),
+            f"it cannot be read: {error.strerror or error}",
+            "Check the path and its permissions.",
         )
 
 
@@ -87,10 +89,17 @@ def _walk(folder: Path) -> Iterator[Source]:
         for name in sorted(files):
             path = Path(parent, name)
             # A link may lead out of the folder.
-            if name.startswith(".") or not path.is_file() or not path.resolve().is_relative_to(root):
+            if (
+                name.startswith(".")
+                or not path.is_file()
+                or not path.resolve().is_relative_to(root)
+            ):
                 continue
             yield Source(
-                path.relative_to(folder).as_posix(), path.stat().st_size, _modified(path), _opener(path)
+                path.relative_to(folder).as_posix(),
+                path.stat().st_size,
+                _modified(path),
+                _opener(path),
             )
 
 
@@ -159,7 +168,8 @@ def _limited(path: Path, sources: list[Source]) -> list[Source]:
     for source in sources:
         if source.size > MAX_FILE:
             _refuse(
-                f"{path}: {source.name[:200]!r}", f"it is {source.size:,} bytes long",
+                f"{path}: {source.name[:200]!r}",
+                f"it is {source.size:,} bytes long",
                 f"Pass files of at most {MAX_FILE >> 30} GiB.",
             )
     if sum(source.size for source in sources) > MAX_TOTAL:

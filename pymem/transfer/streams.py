@@ -36,7 +36,12 @@ Path = tuple[str, ...]
 class _Reader:
     """Counts what is read, and refuses to read on if nothing comes of it."""
 
-    def __init__(self, file: BinaryIO, refuse: Callable[[str], NoReturn], progress: Callable[[int], None] | None) -> None:
+    def __init__(
+        self,
+        file: BinaryIO,
+        refuse: Callable[[str], NoReturn],
+        progress: Callable[[int], None] | None,
+    ) -> None:
         self._file = file
         self._refuse = refuse
         self._progress = progress

@@ -227,7 +227,7 @@ comment on function memory.import_batch(text, text, text, timestamptz) is
 
 create or replace function memory.import_memories(
   elements jsonb,
-  format text,
+  source_format text,
   batch text,
   source_class text default 'external',
   as_of timestamptz default now()
@@ -256,13 +256,13 @@ declare
 begin
   perform
     memory.check_word(
-      'format', import_memories.format,
+      'source_format', import_memories.source_format,
       '{jsonl,mem0,zep,letta,chatgpt,claude,markdown,pam,other}'
     ),
     memory.check_word('source_class', import_memories.source_class, '{user,agent,tool,external}'),
     memory.check_write_time('as_of', as_of),
     memory.check_text('batch', batch, 128),
-    memory.check_batch_name(batch, import_memories.format, null);
+    memory.check_batch_name(batch, import_memories.source_format, null);
   if jsonb_typeof(elements) is distinct from 'array' then
     raise exception 'elements are not a JSON array'
       using errcode = 'PM002', hint = 'Pass an array of objects, one per memory.';
@@ -285,13 +285,13 @@ begin
         hint = 'Pass objects with a type (episode, fact, rule, entry, link), and a source_id of at most '
           '1024 bytes or none; a link has the source ids from and to.';
   end if;
-  v_batch := memory.import_batch(batch, import_memories.format, import_memories.source_class, as_of);
+  v_batch := memory.import_batch(batch, import_memories.source_format, import_memories.source_class, as_of);
 
   foreach v_type in array '{episode,fact,rule,entry}'::text [] loop
     select
       array_agg(a.ordinal order by a.ordinal),
       jsonb_agg(
-        memory.read_element(a.element, import_memories.format, v_batch.id, import_memories.source_class)
+        memory.read_element(a.element, import_memories.source_format, v_batch.id, import_memories.source_class)
         order by a.ordinal
       )
     into v_places, v_part
@@ -377,7 +377,7 @@ begin
   select
     v_tenant_id, r.result ->> 1, (r.result ->> 2)::uuid, v_batch.id,
     memory.source_digest(
-      import_memories.format, elements -> ((r.result ->> 0)::integer - 1) ->> 'source_id'
+      import_memories.source_format, elements -> ((r.result ->> 0)::integer - 1) ->> 'source_id'
     ),
     as_of
   from jsonb_array_elements(v_results) as r (result)
@@ -392,8 +392,8 @@ begin
       s.memory_type as source_type, s.memory_id as source_id, t.memory_type as target_type,
       t.memory_id as target_id
     from jsonb_array_elements(elements) with ordinality as a (element, ordinal)
-    left join lateral memory.find_imported(import_memories.format, a.element ->> 'from') as s on true
-    left join lateral memory.find_imported(import_memories.format, a.element ->> 'to') as t on true
+    left join lateral memory.find_imported(import_memories.source_format, a.element ->> 'from') as s on true
+    left join lateral memory.find_imported(import_memories.source_format, a.element ->> 'to') as t on true
     where a.element ->> 'type' = 'link'
   ),
   linked as (
@@ -460,7 +460,7 @@ comment on function memory.import_memories(jsonb, text, text, text, timestamptz)
 'valid_to; rules content and, optionally, scope, tags, confidence, importance, metadata and '
 'created_at; entries the keys of memory.import_entries; links from and to, source ids of the same '
 'format, and relation (default related_to). source_class says whose statements they are; external: '
-'nobody''s that the agent should trust. format: jsonl, mem0, zep, letta, chatgpt, claude, markdown, '
+'nobody''s that the agent should trust. source_format: jsonl, mem0, zep, letta, chatgpt, claude, markdown, '
 'pam or other. Returns for each, in order, its type, id and outcome: created; known, if it was '
 'imported before or the memory says the same; conflict, if the memory says otherwise and trusts '
 'that more; skipped, a link to what is not there. Errors: PM002 invalid element (the message says '
