@@ -30,8 +30,17 @@ def test_a_memory_goes_out_and_comes_back(pymem: Run, database: Database, tmp_pa
 
     lines = [json.loads(line) for line in pymem("export", "--types", "fact").stdout.splitlines()]
     assert [line["type"] for line in lines] == [
-        "pymem_export", "fact", "fact", "link", "history", "event", "event", "event", "event", "end",
-    ]  # fmt: skip
+        "pymem_export",
+        "fact",
+        "fact",
+        "link",
+        "history",
+        "event",
+        "event",
+        "event",
+        "event",
+        "end",
+    ]
     assert lines[0]["types"] == ["fact"]
 
     # In the same memory, nothing is new.

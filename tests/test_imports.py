@@ -10,13 +10,13 @@ import zipfile
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from pymem.errors import ConflictError, InvalidArgumentError, NotFoundError
 from pymem.memory import Memory
-from pymem.models import ListedMemory
+from pymem.models import ListedMemory, MemoryType
 from pymem.transfer import sources, streams
 from pymem.transfer.folders import export_markdown
 from pymem.transfer.importing import ImportReport, detect, import_path
@@ -133,8 +133,9 @@ class TestFormats:
             ("persona", "paragraph 1"): "I am brief.",
         }
         assert await contents(memory, types=["episode"]) == [
-            "Assistant: Booked for Friday.", "User: Book me a train to Lisbon.",
-        ]  # fmt: skip
+            "Assistant: Booked for Friday.",
+            "User: Book me a train to Lisbon.",
+        ]
         # Neither tools nor the variables of their environment.
         assert not [each for each in await everything(memory) if "sk-" in each.content]
         assert report.skipped == {"messages of the system and of tools": 2}
@@ -168,9 +169,15 @@ class TestFormats:
         conversations = json.loads(data)
         conversations[0]["mapping"]["a2"]["children"] = ["u3"]
         conversations[0]["mapping"]["u3"] = {
-            "id": "u3", "parent": "a2", "children": [],
-            "message": {"id": "u3", "author": {"role": "user"}, "content": {"content_type": "text", "parts": ["Thanks."]}},
-        }  # fmt: skip
+            "id": "u3",
+            "parent": "a2",
+            "children": [],
+            "message": {
+                "id": "u3",
+                "author": {"role": "user"},
+                "content": {"content_type": "text", "parts": ["Thanks."]},
+            },
+        }
         conversations[0]["current_node"] = "u3"
         newer = zipped(
             tmp_path / "newer.zip",
@@ -214,8 +221,10 @@ class TestFormats:
         }
         assert report.skipped == {"retracted memories": 1}
         assert sorted((await facts(memory)).values()) == [
-            "Lives in Lisbon.", "Lives in Porto.", "Speaks Portuguese and English.",
-        ]  # fmt: skip
+            "Lives in Lisbon.",
+            "Lives in Porto.",
+            "Speaks Portuguese and English.",
+        ]
         by_content = {each.content: each for each in await everything(memory)}
         assert by_content["Lives in Lisbon."].state == "superseded"
         identity = await memory.get_memory("fact", by_content["Speaks Portuguese and English."].id)
@@ -236,8 +245,10 @@ class TestFormats:
             found[("Commands", "Flash the board")] == "```sh\n  make flash\n  - not a bullet\n  ```"
         )
         assert sorted(c for (s, _), c in found.items() if s == "Style") == [
-            "Four spaces.", "Names in English,\n   also in comments.", "See [the guide](docs/guide.md)",
-        ]  # fmt: skip
+            "Four spaces.",
+            "Names in English,\n   also in comments.",
+            "See [the guide](docs/guide.md)",
+        ]
         assert [c for (s, _), c in found.items() if s == "Kettle"] == ["The firmware of a kettle."]
 
     async def test_a_memory_folder_of_claude(self, memory: Memory) -> None:
@@ -261,8 +272,11 @@ class TestFormats:
             k: {"created": 1} for k in ("episode", "fact", "rule", "entry", "link")
         }
         assert {(each.memory_type, each.scope) for each in await everything(memory)} == {
-            ("episode", "home"), ("fact", "house"), ("rule", "home"), ("entry", "house"),
-        }  # fmt: skip
+            ("episode", "home"),
+            ("fact", "house"),
+            ("rule", "home"),
+            ("entry", "house"),
+        }
         [rule] = await everything(memory, types=["rule"])
         [link] = await memory.get_links("rule", rule.id)
         assert link.relation == "derived_from"
@@ -319,7 +333,7 @@ class TestOptions:
     async def test_what_the_user_says_is_trusted_if_told_so(self, memory: Memory) -> None:
         await imported(memory, "pam.json", source_class="user")
         for each in await everything(memory):
-            stored = await memory.get_memory(each.memory_type, each.id)
+            stored = await memory.get_memory(cast(MemoryType, each.memory_type), each.id)
             assert stored is not None
             assert stored["trust"] == "user"
 
@@ -378,8 +392,9 @@ class TestUndo:
         report = await imported(memory, "pam.json", batch="old life")
         undone = await memory.undo_import("old life")
         assert {(u.memory_type, u.outcome, u.memories) for u in undone} == {
-            ("fact", "forgotten", 3), ("rule", "forgotten", 1),
-        }  # fmt: skip
+            ("fact", "forgotten", 3),
+            ("rule", "forgotten", 1),
+        }
         assert {each.state for each in await everything(memory)} == {"retracted"}
         assert await memory.search("Porto") == []
         [batch] = await memory.list_imports()
@@ -402,8 +417,10 @@ class TestUndo:
         assert report.batch is not None
         undone = await memory.undo_import(report.batch)
         assert {(u.outcome, u.memories) for u in undone if u.memory_type == "fact"} == {
-            ("confirmed since", 1), ("forgotten since", 1), ("forgotten", 1),
-        }  # fmt: skip
+            ("confirmed since", 1),
+            ("forgotten since", 1),
+            ("forgotten", 1),
+        }
         assert [u.outcome for u in undone if u.memory_type == "rule"] in (
             ["applied since"],
             ["confirmed since"],
@@ -482,8 +499,11 @@ class TestExports:
             stored = await copy.get_memory("fact", copied.id)
             assert stored is not None
             assert (stored["predicate"], stored["scope"], stored["tags"], stored["confidence"]) == (
-                'sée: "x"', "home", ["a b", "c"], 0.5,
-            )  # fmt: skip
+                'sée: "x"',
+                "home",
+                ["a b", "c"],
+                0.5,
+            )
             assert {e.scope for e in await everything(copy, types=["episode"])} == {"nul", "Home Ü"}
 
     async def test_pam_is_valid_and_comes_back(
@@ -534,7 +554,7 @@ class TestExports:
 
 
 def conversation(**changes: Any) -> list[dict[str, Any]]:
-    value = json.loads((SAMPLES / "chatgpt.json").read_text())[:1]
+    value: list[dict[str, Any]] = json.loads((SAMPLES / "chatgpt.json").read_text())[:1]
     value[0] |= changes
     return value
 
@@ -548,41 +568,141 @@ class TestBadInput:
             ("a.json", b'{"x": 1}', "the format is unknown"),
             ("a.tar.gz", b"\x1f\x8b" + b"x" * 100, "it is no ZIP archive"),
             ("a.zip", b"PK\x03\x04" + b"x" * 100, "it is no ZIP archive"),
-            ("a.json", b'{"results": [{"id": 1, "memory": "a"}, {"id": 2, "mem', r"a.json, results 2: it is not JSON|a.json, results 1: it is not JSON|premature"),
-            ("a.json", b'{"results": [{"id": 1, "memory": "a"}, {"id": 2, "memory": 5}]}', "a.json, memory 2: memory is a number, not a text"),
-            ("a.json", b'{"results": [{"id": 1, "memory": "a"}, 7]}', "a.json, memory 2: it is a number, not an object"),
-            ("a.json", b'{"results": [{"id": {}, "memory": "a"}]}', "a.json, memory 1: id is an object, not an id"),
-            ("a.json", b'{"results": [{"id": 1, "memory": "a", "created_at": "yesterday"}]}', "memory 1: created_at: 'yesterday' is not a time"),
-            ("a.json", b'{"results": [{"id": 1, "memory": "a", "created_at": "9999-12-31T23:59:59-12:00"}]}', "is not a time|from the future"),
-            ("a.json", b'{"results": [{"id": 1, "memory": "a", "created_at": "2999-01-01"}]}', "memory 1: it is from the future"),
-            ("a.json", b'{"results": [{"id": 1, "memory": "a", "created_at": "-0044-03-15"}]}', "'-0044-03-15' is not a time"),
-            ("a.json", b'{"results": [{"id": 1, "memory": "a", "created_at": 1e30}]}', "is not a time"),
-            ("a.json", b'{"results": ' + b"[" * 200_000 + b"]}", "nested more than 100 levels deep"),
+            (
+                "a.json",
+                b'{"results": [{"id": 1, "memory": "a"}, {"id": 2, "mem',
+                r"a.json, results 2: it is not JSON|a.json, results 1: it is not JSON|premature",
+            ),
+            (
+                "a.json",
+                b'{"results": [{"id": 1, "memory": "a"}, {"id": 2, "memory": 5}]}',
+                "a.json, memory 2: memory is a number, not a text",
+            ),
+            (
+                "a.json",
+                b'{"results": [{"id": 1, "memory": "a"}, 7]}',
+                "a.json, memory 2: it is a number, not an object",
+            ),
+            (
+                "a.json",
+                b'{"results": [{"id": {}, "memory": "a"}]}',
+                "a.json, memory 1: id is an object, not an id",
+            ),
+            (
+                "a.json",
+                b'{"results": [{"id": 1, "memory": "a", "created_at": "yesterday"}]}',
+                "memory 1: created_at: 'yesterday' is not a time",
+            ),
+            (
+                "a.json",
+                b'{"results": [{"id": 1, "memory": "a", "created_at": "9999-12-31T23:59:59-12:00"}]}',
+                "is not a time|from the future",
+            ),
+            (
+                "a.json",
+                b'{"results": [{"id": 1, "memory": "a", "created_at": "2999-01-01"}]}',
+                "memory 1: it is from the future",
+            ),
+            (
+                "a.json",
+                b'{"results": [{"id": 1, "memory": "a", "created_at": "-0044-03-15"}]}',
+                "'-0044-03-15' is not a time",
+            ),
+            (
+                "a.json",
+                b'{"results": [{"id": 1, "memory": "a", "created_at": 1e30}]}',
+                "is not a time",
+            ),
+            (
+                "a.json",
+                b'{"results": ' + b"[" * 200_000 + b"]}",
+                "nested more than 100 levels deep",
+            ),
             ("a.json", b'{"results": [{"id": 1, "memory": NaN}]}', "it is not JSON"),
             ("a.json", b'{"results": [{"id": 1, "memory": "\xff"}]}', "it is not JSON"),
-            ("a.json", json.dumps(conversation(mapping=[])).encode(), "conversation 1: mapping: it is an array"),
-            ("a.json", json.dumps(conversation(mapping={"a2": {"parent": "a2"}})).encode(), "its messages go in a circle at 'a2'"),
-            ("a.json", json.dumps(conversation(title=5)).encode(), "conversation 1: title is a number"),
-            ("a.json", b'[{"chat_messages": [{"sender": "human", "uuid": "x", "text": "hi"}, 3], "uuid": "c"}]', "conversation 1, message 2: it is a number"),
-            ("a.af", b'{"agents": [], "blocks": [{"label": "x", "value": []}]}', "block 1: value is an array, not a text"),
-            ("a.json", b'{"schema": "portable-ai-memory", "memories": [{"id": "x", "content": "c", "confidence": {"current": 7}}]}', "memory 1: its confidence is 7"),
-            ("a.json", b'{"schema": "other", "memories": [{"id": "portable-ai-memory", "content": "c"}], "x": "portable-ai-memory"}', "its schema is 'other'"),
-            ("a.jsonl", b'{"content": "x"}\n{"content": 5}\n', "a.jsonl, line 2: content is a number"),
+            (
+                "a.json",
+                json.dumps(conversation(mapping=[])).encode(),
+                "conversation 1: mapping: it is an array",
+            ),
+            (
+                "a.json",
+                json.dumps(conversation(mapping={"a2": {"parent": "a2"}})).encode(),
+                "its messages go in a circle at 'a2'",
+            ),
+            (
+                "a.json",
+                json.dumps(conversation(title=5)).encode(),
+                "conversation 1: title is a number",
+            ),
+            (
+                "a.json",
+                b'[{"chat_messages": [{"sender": "human", "uuid": "x", "text": "hi"}, 3], "uuid": "c"}]',
+                "conversation 1, message 2: it is a number",
+            ),
+            (
+                "a.af",
+                b'{"agents": [], "blocks": [{"label": "x", "value": []}]}',
+                "block 1: value is an array, not a text",
+            ),
+            (
+                "a.json",
+                b'{"schema": "portable-ai-memory", "memories": [{"id": "x", "content": "c", "confidence": {"current": 7}}]}',
+                "memory 1: its confidence is 7",
+            ),
+            (
+                "a.json",
+                b'{"schema": "other", "memories": [{"id": "portable-ai-memory", "content": "c"}], "x": "portable-ai-memory"}',
+                "its schema is 'other'",
+            ),
+            (
+                "a.jsonl",
+                b'{"content": "x"}\n{"content": 5}\n',
+                "a.jsonl, line 2: content is a number",
+            ),
             ("a.jsonl", b'{"content": "x"}\n[1]\n', "a.jsonl, line 2: it is not a JSON object"),
-            ("a.jsonl", b'{"content": "x"}\n{"content": "y", "importance": 11}\n', "a.jsonl, line 2: importance is 11"),
-            ("a.jsonl", b'{"content": "x"}\n{"type": "fact", "subject": "a", "predicate": "b", "content": "c"}\n{"content": "y", "colour": "red"}', "a.jsonl, line 3: it has the unknown key"),
-            ("a.jsonl", b'{"content": "x"}\n{"type": "spell", "content": "c"}', "a.jsonl, line 2: its type is 'spell'"),
-            ("a.jsonl", b'{"content": "x"}\n{"content": "' + b"y" * (17 << 20) + b'"}', "a.jsonl, line 2: it is longer than 16 MiB"),
-            ("a.jsonl", b'{"content": "x", "metadata": ' + b'{"a":' * 50 + b"1" + b"}" * 50 + b"}", "nested too deeply"),
+            (
+                "a.jsonl",
+                b'{"content": "x"}\n{"content": "y", "importance": 11}\n',
+                "a.jsonl, line 2: importance is 11",
+            ),
+            (
+                "a.jsonl",
+                b'{"content": "x"}\n{"type": "fact", "subject": "a", "predicate": "b", "content": "c"}\n{"content": "y", "colour": "red"}',
+                "a.jsonl, line 3: it has the unknown key",
+            ),
+            (
+                "a.jsonl",
+                b'{"content": "x"}\n{"type": "spell", "content": "c"}',
+                "a.jsonl, line 2: its type is 'spell'",
+            ),
+            (
+                "a.jsonl",
+                b'{"content": "x"}\n{"content": "' + b"y" * (17 << 20) + b'"}',
+                "a.jsonl, line 2: it is longer than 16 MiB",
+            ),
+            (
+                "a.jsonl",
+                b'{"content": "x", "metadata": ' + b'{"a":' * 50 + b"1" + b"}" * 50 + b"}",
+                "nested too deeply",
+            ),
             ("a.md", b"---\ntitle: x\n", "a.md: its front matter is not closed"),
             ("a.md", b"a\x00b", "a.md: it has a NUL byte"),
             ("a.md", b"\xff\xfe", "a.md: it is not UTF-8"),
-            ("a.md", b"---\na: [" + b"[" * 100 + b"\n---\nx", "a.md: its front matter is nested too deeply"),
+            (
+                "a.md",
+                b"---\na: [" + b"[" * 100 + b"\n---\nx",
+                "a.md: its front matter is nested too deeply",
+            ),
             ("a.md", b"x" * (2 << 20), "a.md: it is longer than 1 MiB"),
             ("a.md", b"---\ncreated: soon\n---\nx", "a.md: its date: 'soon' is not a time"),
-            ("a.md", b"---\npymem: episodes\n---\n<!-- episode x 2026-01-01T00:00:00Z 99 -->\nshort", "a.md, episode x: it is cut off"),
+            (
+                "a.md",
+                b"---\npymem: episodes\n---\n<!-- episode x 2026-01-01T00:00:00Z 99 -->\nshort",
+                "a.md, episode x: it is cut off",
+            ),
         ],
-    )  # fmt: skip
+    )
     async def test_is_refused_by_file_and_element_and_nothing_is_stored(
         self, memory: Memory, tmp_path: Path, name: str, data: bytes, message: str
     ) -> None:
@@ -601,7 +721,7 @@ class TestBadInput:
         path.write_text("\n".join([*lines, '{"content": ""}']))
         with pytest.raises(
             InvalidArgumentError,
-            match="m.jsonl, line 1201: content is empty|content of it is empty",
+            match=r"m.jsonl, line 1201: content is empty|content of it is empty",
         ):
             await import_path(memory, path)
         assert await everything(memory) == []
@@ -657,7 +777,7 @@ class TestBadInput:
         assert report.outcomes == {k: {"created": 1} for k in ("episode", "fact", "rule")}
         for bad in ("*", "Global", "x" * 200, " "):
             path.write_text(json.dumps({"butler": bad, "content": "y"}))
-            with pytest.raises(InvalidArgumentError, match="m.jsonl, line 1: butler is"):
+            with pytest.raises(InvalidArgumentError, match=r"m.jsonl, line 1: butler is"):
                 await import_path(memory, path)
 
     async def test_a_batch_has_a_decent_name(self, memory: Memory) -> None:
@@ -673,7 +793,7 @@ class TestArchives:
         )
         with pytest.raises(
             InvalidArgumentError,
-            match="bomb.zip: 'conversations.json': it would be 33,554,434 bytes",
+            match=r"bomb.zip: 'conversations.json': it would be 33,554,434 bytes",
         ):
             await import_path(memory, path)
 
@@ -689,7 +809,7 @@ class TestArchives:
         while (place := data.find(size)) >= 0:
             data[place : place + 4] = struct.pack("<L", 40)
         path.write_bytes(data)
-        with pytest.raises(InvalidArgumentError, match="damaged|not JSON"):
+        with pytest.raises(InvalidArgumentError, match=r"damaged|not JSON"):
             await import_path(memory, path)
 
     async def test_too_many_members_are_refused(
@@ -738,16 +858,16 @@ class TestArchives:
         )
         whole = path.read_bytes()
         path.write_bytes(whole[:-30])
-        with pytest.raises(InvalidArgumentError, match="a.zip: it is no ZIP archive"):
+        with pytest.raises(InvalidArgumentError, match=r"a.zip: it is no ZIP archive"):
             await import_path(memory, path)
         # Bytes of the member itself, which its checksum covers.
         path.write_bytes(whole[:200] + bytes(b ^ 255 for b in whole[200:220]) + whole[220:])
-        with pytest.raises(InvalidArgumentError, match="a.zip: the archive is damaged|not JSON"):
+        with pytest.raises(InvalidArgumentError, match=r"a.zip: the archive is damaged|not JSON"):
             await import_path(memory, path)
         encrypted = bytearray(whole)
         encrypted[whole.rindex(b"PK\x01\x02") + 8] |= 1
         path.write_bytes(encrypted)
-        with pytest.raises(InvalidArgumentError, match="a.zip: it is encrypted"):
+        with pytest.raises(InvalidArgumentError, match=r"a.zip: it is encrypted"):
             await import_path(memory, path)
         assert await everything(memory) == []
 
@@ -815,11 +935,19 @@ class TestStreams:
 
     def test_each_sample_is_recognized(self) -> None:
         formats = {
-            "mem0.json": "mem0", "mem0_platform.json": "mem0", "zep.json": "zep", "agent.af": "letta",
-            "chatgpt.json": "chatgpt", "claude.json": "claude", "claude_memories.json": "claude",
-            "memories.jsonl": "jsonl", "pam.json": "pam", "markdown": "markdown",
-            "obsidian": "markdown", "claude_memory": "markdown",
-        }  # fmt: skip
+            "mem0.json": "mem0",
+            "mem0_platform.json": "mem0",
+            "zep.json": "zep",
+            "agent.af": "letta",
+            "chatgpt.json": "chatgpt",
+            "claude.json": "claude",
+            "claude_memories.json": "claude",
+            "memories.jsonl": "jsonl",
+            "pam.json": "pam",
+            "markdown": "markdown",
+            "obsidian": "markdown",
+            "claude_memory": "markdown",
+        }
         assert sorted(formats) == sorted(path.name for path in SAMPLES.iterdir())
         for name, format_ in formats.items():
             with sources.opened(SAMPLES / name) as files:

@@ -46,7 +46,7 @@ class PostgRest:
     def request(
         self,
         claims: dict[str, Any],
-        statement: sql.Composable,
+        statement: sql.Composed,
         *,
         read_only: bool,
         body: Any = None,
@@ -188,8 +188,12 @@ def test_a_token_without_a_tenant_is_refused(api: PostgRest) -> None:
     assert api.rpc(claims, "search", {"query": "tea"})[0] == 401
     assert api.rpc(claims | {"tenant": ""}, "search", {"query": "tea"})[0] == 401
     assert api.rpc(writer() | {"sub": "a\nb"}, "search", {"query": "tea"}) == (
-        400, {"code": "PM002", "message": "actor is not a name of 1 to 128 bytes without invisible characters"},
-    )  # fmt: skip
+        400,
+        {
+            "code": "PM002",
+            "message": "actor is not a name of 1 to 128 bytes without invisible characters",
+        },
+    )
 
 
 def test_nothing_of_a_request_is_left_for_the_next(api: PostgRest) -> None:

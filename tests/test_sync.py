@@ -43,18 +43,23 @@ def test_what_it_stores_it_finds(database: Database) -> None:
 
 
 def test_a_transaction_is_kept_or_undone(database: Database) -> None:
+    def fail(memory: SyncMemory, content: str | None = None) -> None:
+        with memory.transaction() as together:
+            together.store_fact("user", "eats", "figs")
+            if content is not None:
+                together.store_fact("user", "eats", content)
+            raise ZeroDivisionError
+
     with SyncMemory.connect(database.login("a")) as memory:
         with memory.transaction() as together:
             together.store_fact("user", "drinks", "tea")
             assert not memory.search("tea")
         assert memory.search("tea")
-        with pytest.raises(ZeroDivisionError), memory.transaction() as together:
-            together.store_fact("user", "eats", "figs")
-            raise ZeroDivisionError
+        with pytest.raises(ZeroDivisionError):
+            fail(memory)
         assert not memory.search("figs")
-        with pytest.raises(InvalidArgumentError), memory.transaction() as together:
-            together.store_fact("user", "eats", "figs")
-            together.store_fact("user", "eats", "")
+        with pytest.raises(InvalidArgumentError):
+            fail(memory, "")
         assert not memory.search("figs")
         with memory.transaction(snapshot=True) as together:
             assert together.search("tea")

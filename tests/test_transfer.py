@@ -27,10 +27,24 @@ from tests.leak_world import furnish
 
 pytestmark = pytest.mark.anyio
 
-KINDS = (
-    "entity entity_merge episode fact entity_merge_fact rule rule_application entry"
-    " entry_consolidation entry_merge entry_merge_member item link tombstone history event"
-).split()
+KINDS = [
+    "entity",
+    "entity_merge",
+    "episode",
+    "fact",
+    "entity_merge_fact",
+    "rule",
+    "rule_application",
+    "entry",
+    "entry_consolidation",
+    "entry_merge",
+    "entry_merge_member",
+    "item",
+    "link",
+    "tombstone",
+    "history",
+    "event",
+]
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +91,7 @@ def rows(export: bytes, *kinds: str) -> list[dict[str, Any]]:
 
 def rewritten(export: bytes, change: Callable[[list[dict[str, Any]]], Any]) -> io.BytesIO:
     """An export after somebody has edited it, with an end that fits."""
-    edited = lines(export)
+    edited: list[Any] = [*lines(export)]
     change(edited)
     end: dict[str, Any] = {"type": "end", "rows": {}}
     for line in edited[1:-1]:
@@ -161,13 +175,14 @@ class TestRoundTrip:
         assert chains[0][0].actor == "pymem_test_leak_a"
         [chain] = [await other.fact_history(furnished["superseded"])]
         assert chain[0].actor == "user:quartzite"
-        for type_, thing in (
+        things: tuple[tuple[Any, str], ...] = (
             *(("fact", name) for name in ("fact", "superseded", "retracted", "drink")),
             *(("rule", name) for name in ("rule", "forgotten", "warning")),
             *(("entry", name) for name in ("entry", "guarded")),
             *(("entity", name) for name in ("entity", "merged", "friend")),
             ("episode", "episode"),
-        ):
+        )
+        for type_, thing in things:
             states = [await each.replay_memory(type_, furnished[thing]) for each in (memory, other)]
             assert states[0] == states[1]
             assert not [state.problem for state in states[1] if state.problem]
@@ -293,9 +308,11 @@ class TestRoundTrip:
             found = [
                 [
                     (m.id, m.content, m.score)
-                    for m in await each.rank_memories("Ada drinks", as_of=days[2], **at)
+                    for m in await each.rank_memories(
+                        "Ada drinks", known_at=known_at, as_of=days[2]
+                    )
                 ]
-                for each, at in ((past, {"known_at": days[2]}), (other, {}))
+                for each, known_at in ((past, days[2]), (other, None))
             ]
             assert [f[:2] for f in found[0]] == [f[:2] for f in found[1]]
             assert await other.get_memory("rule", rule, as_of=days[2]) is not None
@@ -469,8 +486,10 @@ class TestRestoring:
                     kind in ("tombstone", "event")
                     or row.get("relation") == "derived_from"
                     or row.get("id") == furnished["superseded"]
-                    or row.get("memory_id") == furnished["warning"]
-                    and "needs_inversion" in row["image"]["metadata"]
+                    or (
+                        row.get("memory_id") == furnished["warning"]
+                        and "needs_inversion" in row["image"]["metadata"]
+                    )
                 ):
                     row.update(change)
                     return
@@ -496,7 +515,7 @@ class TestRestoring:
         export = await exported(memory)
         for change in (forget_entities, forget_facts):
             with pytest.raises(
-                InvalidArgumentError, match="refers to what neither|superseded one that"
+                InvalidArgumentError, match=r"refers to what neither|superseded one that"
             ):
                 await restore(other, rewritten(export, change))
 
@@ -545,15 +564,18 @@ class TestRights:
     async def test_a_restore_that_is_not_finished_cannot_be_committed(
         self, memory: Memory, other: Memory
     ) -> None:
+        async def begin(line: str) -> None:
+            async with other.transaction() as together:
+                await together.start_restore(json.loads(header))
+                await together.restore_rows([line])
+
         header, fact = (await exported(memory)).split(b"\n")[0], None
         for line in (await exported(memory)).split(b"\n"):
             if line.startswith(b'{"type": "episode"'):
                 fact = line.decode()
         assert fact is not None
         with pytest.raises(InvalidTransitionError, match="is not finished"):
-            async with other.transaction() as together:
-                await together.start_restore(json.loads(header))
-                await together.restore_rows([fact])
+            await begin(fact)
         with pytest.raises(InvalidTransitionError, match="no restore has begun"):
             await other.restore_rows([fact])
         with pytest.raises(InvalidTransitionError, match="is not finished"):
@@ -575,7 +597,7 @@ class TestRights:
     ) -> None:
         await other.store_fact("Ada", "drinks", "tea")
         written = io.BytesIO()
-        stored = []
+        stored: list[object] = []
 
         def write(data: bytes) -> None:
             if not stored:

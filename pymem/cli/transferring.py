@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from datetime import datetime
@@ -45,15 +45,17 @@ def _words(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
     type=click.Choice(EXPORT_FORMATS),
     default="jsonl",
     show_default=True,
-    help="jsonl: everything, to restore it; markdown: a folder for people; pam: Portable AI Memory.",
+    help="jsonl: everything, to be restored; markdown: a folder; pam: Portable AI Memory.",
 )
 @click.option(
     "--as-of", type=parse_time, metavar="TIME", help="The memory as it was known then (UTC)."
 )
 @click.option(
-    "--types", callback=_words, metavar="TYPE,...",
+    "--types",
+    callback=_words,
+    metavar="TYPE,...",
     help="Only these: episode, fact, rule, entry, entity, item.",
-)  # fmt: skip
+)
 @click.option("--scope", help="Only what a search in this scope finds.")
 @click.option("--vectors", is_flag=True, help="With vectors (jsonl).")
 @click.option("--no-events", is_flag=True, help="Without the audit stream (jsonl).")
@@ -102,7 +104,11 @@ def export(
             )
         _tell(counts, file, json_)
         return
-    write_export: Any = exporting.export_jsonl if format_ == "jsonl" else pam.export_pam
+    writers: dict[str, Callable[..., Awaitable[Counter[str]]]] = {
+        "jsonl": exporting.export_jsonl,
+        "pam": pam.export_pam,
+    }
+    write_export = writers[format_]
     if is_stdout:
         out = click.get_binary_stream("stdout")
         with _counting("exporting") as progress:
@@ -123,21 +129,30 @@ def export(
 @command(name="import")
 @click.argument("path", type=click.Path(path_type=Path), required=False)
 @click.option(
-    "--format", "format_", type=click.Choice(["auto", *IMPORT_FORMATS]), default="auto",
-    show_default=True, help="Format of PATH.",
-)  # fmt: skip
+    "--format",
+    "format_",
+    type=click.Choice(["auto", *IMPORT_FORMATS]),
+    default="auto",
+    show_default=True,
+    help="Format of PATH.",
+)
 @click.option(
-    "--as", "as_", type=click.Choice(["episodes", "facts"]),
+    "--as",
+    "as_",
+    type=click.Choice(["episodes", "facts"]),
     help="What memories become; default: what suits the format.",
-)  # fmt: skip
+)
 @click.option(
     "--scope", help="Scope of facts and rules, and butler of episodes; default: global, --butler."
 )
 @click.option("--since", type=parse_time, metavar="TIME", help="Leave out what is older.")
 @click.option(
-    "--source-class", type=click.Choice(["external", "user"]), default="external",
-    show_default=True, help="user: trust it as what the user said.",
-)  # fmt: skip
+    "--source-class",
+    type=click.Choice(["external", "user"]),
+    default="external",
+    show_default=True,
+    help="user: trust it as what the user said.",
+)
 @click.option("--dry-run", is_flag=True, help="Show what would be stored, and store nothing.")
 @click.option("--batch", metavar="NAME", help="Name of the import; default: one is made up.")
 @click.option("--undo", metavar="BATCH", help="Forget what an import has stored.")
@@ -169,12 +184,11 @@ def import_(
         lines = [f"{each.memories} {each.memory_type}: {each.outcome}" for each in undone]
         render(undone, json_, *(lines or ["there was nothing to undo"]))
         return
-    if list_:
+    if path is None:
         _list(run(options, lambda memory: memory.list_imports()), json_)
         return
     from pymem.transfer.importing import import_path
 
-    assert path is not None
     if not path.exists():
         raise InvalidArgumentError(f"{path} does not exist", hint="Pass a file or a folder.")
     found: Format | None = None if format_ == "auto" else format_  # type: ignore[assignment]
@@ -183,11 +197,18 @@ def import_(
         report = run(
             options,
             lambda memory: import_path(
-                memory, path, format=found, as_=as_, scope=scope, since=since,
-                source_class=source_class, batch=batch, dry_run=dry_run,
+                memory,
+                path,
+                format=found,
+                as_=as_,
+                scope=scope,
+                since=since,
+                source_class=source_class,
+                batch=batch,
+                dry_run=dry_run,
                 progress=lambda octets: bar.advance(task, octets),
             ),
-        )  # fmt: skip
+        )
     _show(report, dry_run, json_)
 
 

@@ -46,14 +46,14 @@ def read_chatgpt(sources: list[Source], reading: Reading) -> Iterator[Element]:
     for where, conversation in _conversations(sources, reading):
         messages = list(_branch(conversation, where, reading))
         yield from _turns(
-            messages, where, reading,
-            conversation_id=id_at(
-                conversation, "conversation_id" if "conversation_id" in conversation else "id", where
-            ),
+            messages,
+            where,
+            reading,
+            conversation_id=id_at(conversation, _id_key(conversation), where),
             title=text_at(conversation, "title", where, optional=True),
             started_at=time_at(conversation, "create_time", where),
             format_="chatgpt",
-        )  # fmt: skip
+        )
 
 
 def read_claude(sources: list[Source], reading: Reading) -> Iterator[Element]:
@@ -68,12 +68,18 @@ def read_claude(sources: list[Source], reading: Reading) -> Iterator[Element]:
             if (message := _claude_message(each, f"{where}, message {number}")) is not None
         ]
         yield from _turns(
-            messages, where, reading,
+            messages,
+            where,
+            reading,
             conversation_id=id_at(conversation, "uuid", where),
             title=text_at(conversation, "name", where, optional=True),
             started_at=time_at(conversation, "created_at", where),
             format_="claude",
-        )  # fmt: skip
+        )
+
+
+def _id_key(conversation: dict[str, Any]) -> str:
+    return "conversation_id" if "conversation_id" in conversation else "id"
 
 
 def _conversations(sources: list[Source], reading: Reading) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -1,4 +1,4 @@
-"""What the readers of all formats have in common: elements of import_memories, and how to make them."""
+"""What the readers of all formats have in common: how they make elements of import_memories."""
 
 from __future__ import annotations
 
@@ -86,10 +86,15 @@ class Reading:
                 hint="Pass --scope, such as --scope home.",
             )
         return self._element(
-            where, "episode", source_id, content, created_at, metadata,
+            where,
+            "episode",
+            source_id,
+            content,
+            created_at,
+            metadata,
             butler=self.butler,
             session_id=None if session is None else str(uuid5(_NAMESPACE, clean_text(session))),
-        )  # fmt: skip
+        )
 
     def fact(
         self,
@@ -105,10 +110,17 @@ class Reading:
     ) -> Element:
         """Return a fact; more are other keys of import_memories, None for none."""
         return self._element(
-            where, "fact", source_id, content, created_at, metadata,
-            subject=self._name(subject), predicate=self._name(predicate), scope=self.scope,
+            where,
+            "fact",
+            source_id,
+            content,
+            created_at,
+            metadata,
+            subject=self._name(subject),
+            predicate=self._name(predicate),
+            scope=self.scope,
             **more,
-        )  # fmt: skip
+        )
 
     def rule(
         self,
@@ -234,7 +246,7 @@ def list_at(value: dict[str, Any], key: str, where: str) -> list[Any]:
 
 
 def time_at(value: dict[str, Any], key: str, where: str) -> datetime | None:
-    """Return a time, in ISO 8601 or seconds since 1970; None if it is missing. UTC if it says not."""
+    """Return a time, in ISO 8601 or seconds since 1970, in UTC; None if it is missing."""
     found = value.get(key)
     if found is None or found == "":
         return None

@@ -42,7 +42,7 @@ class Selection:
 async def rows(memory: Memory, kind: str, selection: Selection) -> AsyncIterator[str]:
     """Yield the rows of one kind as lines of JSON, a batch in memory at a time."""
     read = memory.export_all_memories if selection.guarded else memory.export_memories
-    key: list[Any] | None = None
+    key: Any = None
     while True:
         batch: list[ExportedRow] = await read(
             kind,

@@ -57,12 +57,7 @@ async def export_markdown(
         InvalidArgumentError: There is something else in the folder, or it cannot be written.
     """
     selection = replace(selection or Selection(), vectors=False, events=False, guarded=False)
-    there = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
-    if there and not (folder.is_dir() and overwrite and (folder / MARKER).is_file()):
-        raise InvalidArgumentError(
-            f"{folder} exists",
-            hint="Pass --overwrite to replace an export, or another name.",
-        )
+    _check_target(folder, overwrite=overwrite)
     temporary = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}.tmp")
     try:
         temporary.mkdir(mode=0o700, parents=True)
@@ -71,13 +66,7 @@ async def export_markdown(
         async with memory.transaction(snapshot=True) as together:
             await writer.write(together, selection)
         writer.finish_days()
-        if folder.exists():
-            old = temporary.with_suffix(".old")
-            os.replace(folder, old)
-            os.replace(temporary, folder)
-            shutil.rmtree(old)
-        else:
-            os.replace(temporary, folder)
+        _put_in_place(temporary, folder)
     except OSError as error:
         raise InvalidArgumentError(
             f"{folder} cannot be written: {error.strerror}",
@@ -86,6 +75,24 @@ async def export_markdown(
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return writer.counts
+
+
+def _check_target(folder: Path, *, overwrite: bool) -> None:
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    if not (overwrite and (folder / MARKER).is_file()):
+        raise InvalidArgumentError(
+            f"{folder} exists",
+            hint="Pass --overwrite to replace an export, or another name.",
+        )
+
+
+def _put_in_place(temporary: Path, folder: Path) -> None:
+    old = temporary.with_suffix(".old")
+    if folder.exists():
+        os.replace(folder, old)
+    os.replace(temporary, folder)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 class _Writer:
@@ -135,15 +142,22 @@ class _Writer:
         self._put(
             name,
             {
-                "pymem": "fact", "id": row["id"], "subject": row["subject"],
-                "predicate": row["predicate"], "scope": row["scope"], "tags": row["tags"],
-                "confidence": float(row["confidence"]), "importance": float(row["importance"]),
-                "permanence": row["permanence"], "trust": row["trust"],
-                "created_at": _time(row["created_at"]), "valid_from": _time(row["valid_from"]),
+                "pymem": "fact",
+                "id": row["id"],
+                "subject": row["subject"],
+                "predicate": row["predicate"],
+                "scope": row["scope"],
+                "tags": row["tags"],
+                "confidence": float(row["confidence"]),
+                "importance": float(row["importance"]),
+                "permanence": row["permanence"],
+                "trust": row["trust"],
+                "created_at": _time(row["created_at"]),
+                "valid_from": _time(row["valid_from"]),
                 "valid_to": _time(row["valid_to"]),
             },
             row["content"],
-        )  # fmt: skip
+        )
         return True
 
     def _rule(self, row: dict[str, Any]) -> bool:
@@ -152,22 +166,27 @@ class _Writer:
         self._put(
             f"rules/rule--{row['id']}.md",
             {
-                "pymem": "rule", "id": row["id"], "scope": row["scope"], "tags": row["tags"],
-                "maturity": row["maturity"], "confidence": float(row["confidence"]),
-                "importance": float(row["importance"]), "trust": row["trust"],
-                "helpful": row["success_count"], "harmful": row["harmful_count"],
+                "pymem": "rule",
+                "id": row["id"],
+                "scope": row["scope"],
+                "tags": row["tags"],
+                "maturity": row["maturity"],
+                "confidence": float(row["confidence"]),
+                "importance": float(row["importance"]),
+                "trust": row["trust"],
+                "helpful": row["success_count"],
+                "harmful": row["harmful_count"],
                 "created_at": _time(row["created_at"]),
             },
             row["content"],
-        )  # fmt: skip
+        )
         return True
 
     def _episode(self, row: dict[str, Any]) -> bool:
         expires_at = _time(row["expires_at"])
         if expires_at is not None and expires_at <= self._as_of:
             return False
-        happened = _time(row["created_at"])
-        assert happened is not None
+        happened = datetime.fromisoformat(row["created_at"])
         day = f"{happened:%Y-%m-%d}"
         name = f"episodes/{_folder_name(row['butler'])}/{day}.md"
         self._days[name] = (row["butler"], day)

@@ -124,7 +124,8 @@ async def import_path(
             now=as_of or datetime.now(UTC),
             progress=progress,
         )
-        report = ImportReport(found, batch=batch or f"{found}-{uuid4().hex[:8]}")
+        batch = batch or f"{found}-{uuid4().hex[:8]}"
+        report = ImportReport(found, batch=batch)
         elements = _READERS[found](sources, reading)
         if since is not None:
             elements = _since(elements, since, report)
@@ -135,7 +136,7 @@ async def import_path(
                         report.preview += [
                             each.value for each in part[: PREVIEW - len(report.preview)]
                         ]
-                    await _store(together, part, report, source_class, as_of)
+                    await _store(together, part, report, batch, source_class, as_of)
                 is_new = any(counts["created"] for counts in report.outcomes.values())
                 if dry_run or not is_new:
                     raise _UndoneError
@@ -177,15 +178,15 @@ async def _store(
     memory: Memory,
     part: list[Element],
     report: ImportReport,
+    batch: str,
     source_class: SourceClass,
     as_of: datetime | None,
 ) -> None:
-    assert report.batch is not None
     try:
         stored = await memory.import_memories(
             [each.value for each in part],
             report.format,  # type: ignore[arg-type]
-            report.batch,
+            batch,
             source_class=source_class,
             as_of=as_of,
         )
@@ -294,17 +295,28 @@ def _detect(source: Source) -> Format | None:
     keys = re.findall(rb'"(\w{1,40})"\s*:', head)
     marks: dict[bytes, Format] = (
         {
-            b"chat_messages": "claude", b"mapping": "chatgpt", b"memory": "mem0",
-            b"source_node_uuid": "zep", b"fact": "zep", b"source_description": "zep",
+            b"chat_messages": "claude",
+            b"mapping": "chatgpt",
+            b"memory": "mem0",
+            b"source_node_uuid": "zep",
+            b"fact": "zep",
+            b"source_description": "zep",
             b"conversations_memory": "claude",
         }
         if start == b"["
         else {
-            b"agents": "letta", b"agent_type": "letta", b"core_memory": "letta",
-            b"results": "mem0", b"memories": "mem0", b"episodes": "zep", b"edges": "zep",
-            b"nodes": "zep", b"conversations": "chatgpt", b"facts": "zep",
+            b"agents": "letta",
+            b"agent_type": "letta",
+            b"core_memory": "letta",
+            b"results": "mem0",
+            b"memories": "mem0",
+            b"episodes": "zep",
+            b"edges": "zep",
+            b"nodes": "zep",
+            b"conversations": "chatgpt",
+            b"facts": "zep",
         }
-    )  # fmt: skip
+    )
     found = next((marks[key] for key in keys if key in marks), None)
     if found == "chatgpt" and b"chat_messages" in keys:
         return "claude"

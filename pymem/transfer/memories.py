@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -41,9 +42,14 @@ def read_mem0(sources: list[Source], reading: Reading) -> Iterator[Element]:
     for source in _jsons(sources):
         with source.open() as file:
             for path, number, value in values(
-                file, source.name, ("*",), ("results", "*"), ("memories", "*"), ("relations", "*"),
+                file,
+                source.name,
+                ("*",),
+                ("results", "*"),
+                ("memories", "*"),
+                ("relations", "*"),
                 progress=reading.progress,
-            ):  # fmt: skip
+            ):
                 where = (
                     f"{source.name}, {'relation' if path[0] == 'relations' else 'memory'} {number}"
                 )
@@ -75,14 +81,24 @@ def _mem0_memory(memory: dict[str, Any], where: str, reading: Reading) -> Iterat
     if reading.as_ == "facts":
         categories = [c for c in list_at(memory, "categories", where) if isinstance(c, str)]
         yield reading.fact(
-            where, source_id, who, f"{(categories or ['memory'])[0]} {digits(source_id)}", content,
-            created_at=created_at, metadata=metadata, tags=categories or None,
-        )  # fmt: skip
+            where,
+            source_id,
+            who,
+            f"{(categories or ['memory'])[0]} {digits(source_id)}",
+            content,
+            created_at=created_at,
+            metadata=metadata,
+            tags=categories or None,
+        )
     else:
         yield reading.episode(
-            where, source_id, content, created_at=created_at, metadata=metadata,
+            where,
+            source_id,
+            content,
+            created_at=created_at,
+            metadata=metadata,
             session=None if not memory.get("run_id") else f"mem0:{memory['run_id']}",
-        )  # fmt: skip
+        )
 
 
 def _mem0_relation(relation: dict[str, Any], where: str, reading: Reading) -> Iterator[Element]:
@@ -117,10 +133,16 @@ def read_zep(sources: list[Source], reading: Reading) -> Iterator[Element]:
     for source in files:
         with source.open() as file:
             for path, number, value in values(
-                file, source.name, ("*",), ("episodes", "*"), ("edges", "*"), ("facts", "*"),
+                file,
+                source.name,
+                ("*",),
+                ("episodes", "*"),
+                ("edges", "*"),
+                ("facts", "*"),
                 progress=reading.progress,
-            ):  # fmt: skip
-                where = f"{source.name}, {path[0].removesuffix('s') if len(path) > 1 else 'element'} {number}"
+            ):
+                kind = path[0].removesuffix("s") if len(path) > 1 else "element"
+                where = f"{source.name}, {kind} {number}"
                 found = object_at(value, where)
                 if path == ("*",) and _is_node(found):
                     continue
@@ -142,8 +164,6 @@ def _zep_episode(episode: dict[str, Any], where: str, reading: Reading) -> Itera
     # Data of the type json may be an object.
     text = content if isinstance(content, str) else None
     if text is None and isinstance(content, dict | list):
-        import json
-
         text = json.dumps(content, ensure_ascii=False)
     if text is None:
         refuse(where, f"{key} is not a text")
@@ -169,14 +189,23 @@ def _zep_episode(episode: dict[str, Any], where: str, reading: Reading) -> Itera
     }
     if reading.as_ == "facts":
         yield reading.fact(
-            where, source_id, thread or "conversation", f"episode {digits(source_id)}", text,
-            created_at=created_at, metadata=metadata,
-        )  # fmt: skip
+            where,
+            source_id,
+            thread or "conversation",
+            f"episode {digits(source_id)}",
+            text,
+            created_at=created_at,
+            metadata=metadata,
+        )
     else:
         yield reading.episode(
-            where, source_id, text, created_at=created_at, metadata=metadata,
+            where,
+            source_id,
+            text,
+            created_at=created_at,
+            metadata=metadata,
             session=None if thread is None else f"zep:{thread}",
-        )  # fmt: skip
+        )
 
 
 def _edge(edge: dict[str, Any], where: str, reading: Reading, names: dict[str, str]) -> Element:
@@ -197,18 +226,24 @@ def _edge(edge: dict[str, Any], where: str, reading: Reading, names: dict[str, s
     if valid_from is not None and valid_to is not None and valid_to < valid_from:
         valid_to = valid_from
     metadata = {
-        "source": ends[0], "target": ends[1], "expired_at": edge.get("expired_at"),
+        "source": ends[0],
+        "target": ends[1],
+        "expired_at": edge.get("expired_at"),
         "group_id": edge.get("group_id"),
-    }  # fmt: skip
+    }
     if reading.as_ == "episodes":
         return reading.episode(where, source_id, content, created_at=created_at, metadata=metadata)
     return reading.fact(
-        where, source_id,
+        where,
+        source_id,
         ends[0] or str(edge.get("source_node_uuid") or "unknown"),
         f"{name} {ends[1] or digits(source_id)}",
-        content, created_at=created_at, valid_from=_text(valid_from), valid_to=_text(valid_to),
+        content,
+        created_at=created_at,
+        valid_from=_text(valid_from),
+        valid_to=_text(valid_to),
         metadata=metadata,
-    )  # fmt: skip
+    )
 
 
 def _text(time: Any) -> str | None:
@@ -226,9 +261,14 @@ def read_letta(sources: list[Source], reading: Reading) -> Iterator[Element]:
     for source in _jsons(sources):
         with source.open() as file:
             for path, number, value in values(
-                file, source.name, ("blocks", "*"), ("core_memory", "*"),
-                ("agents", "*", "messages", "*"), ("messages", "*"), progress=reading.progress,
-            ):  # fmt: skip
+                file,
+                source.name,
+                ("blocks", "*"),
+                ("core_memory", "*"),
+                ("agents", "*", "messages", "*"),
+                ("messages", "*"),
+                progress=reading.progress,
+            ):
                 is_block = path[0] in ("blocks", "core_memory")
                 where = f"{source.name}, {'block' if is_block else 'message'} {number}"
                 found = object_at(value, where)
@@ -264,9 +304,10 @@ def _letta_message(
     content = message.get("content", message.get("text"))
     if isinstance(content, list):
         content = "\n".join(
-            str(part["text"]) for part in content
+            str(part["text"])
+            for part in content
             if isinstance(part, dict) and isinstance(part.get("text"), str)
-        )  # fmt: skip
+        )
     if not isinstance(content, str) or not content.strip():
         reading.skip("messages without text")
         return
@@ -275,22 +316,32 @@ def _letta_message(
     created_at = time_at(message, "created_at", where)
     if reading.as_ == "facts":
         yield reading.fact(
-            where, source_id, agent, f"message {digits(source_id)}", f"{who}: {content.strip()}",
+            where,
+            source_id,
+            agent,
+            f"message {digits(source_id)}",
+            f"{who}: {content.strip()}",
             created_at=created_at,
-        )  # fmt: skip
+        )
     else:
         yield reading.episode(
-            where, source_id, f"{who}: {content.strip()}", created_at=created_at,
+            where,
+            source_id,
+            f"{who}: {content.strip()}",
+            created_at=created_at,
             session=f"letta:{agent}",
-        )  # fmt: skip
+        )
 
 
 # PAM
 
 _RELATIONS = {
-    "supports": "supports", "contradicts": "contradicts", "derived_from": "derived_from",
-    "related_to": "related_to", "extends": "related_to",
-}  # fmt: skip
+    "supports": "supports",
+    "contradicts": "contradicts",
+    "derived_from": "derived_from",
+    "related_to": "related_to",
+    "extends": "related_to",
+}
 _PERMANENCES = ("permanent", "stable", "standard", "volatile", "ephemeral")
 
 
@@ -299,9 +350,13 @@ def read_pam(sources: list[Source], reading: Reading) -> Iterator[Element]:
     for source in _jsons(sources)[:1]:
         with source.open() as file:
             for path, number, value in values(
-                file, source.name, ("schema",), ("memories", "*"), ("relations", "*"),
+                file,
+                source.name,
+                ("schema",),
+                ("memories", "*"),
+                ("relations", "*"),
                 progress=reading.progress,
-            ):  # fmt: skip
+            ):
                 if path == ("schema",):
                     if value != "portable-ai-memory":
                         refuse(source.name, f"its schema is {str(value)[:50]!r}")
@@ -325,7 +380,8 @@ def _pam_memory(memory: dict[str, Any], where: str, reading: Reading) -> Iterato
     provenance = object_at(memory.get("provenance") or {}, f"{where}: provenance")
     confidence = object_at(memory.get("confidence") or {}, f"{where}: confidence")
     known = object_at(memory.get("metadata") or {}, f"{where}: metadata")
-    ours = known.get("pymem") if isinstance(known.get("pymem"), dict) else {}
+    said = known.get("pymem")
+    ours: dict[str, Any] = said if isinstance(said, dict) else {}
     if status == "retracted" or not content.strip():
         reading.skip("retracted memories")
         return
@@ -342,26 +398,39 @@ def _pam_memory(memory: dict[str, Any], where: str, reading: Reading) -> Iterato
         refuse(where, f"its confidence is {str(current)[:50]}, not a number from 0 to 1")
     type_ = str(memory.get("custom_type") or memory.get("type") or "fact")
     metadata = {
-        "type": type_, "summary": memory.get("summary"), "platform": provenance.get("platform"),
-        "language": known.get("language"), "domain": known.get("domain"),
-    }  # fmt: skip
+        "type": type_,
+        "summary": memory.get("summary"),
+        "platform": provenance.get("platform"),
+        "language": known.get("language"),
+        "domain": known.get("domain"),
+    }
     if reading.as_ == "episodes" or (reading.as_ is None and ours.get("type") == "episode"):
         if valid_to is not None and status != "active":
             reading.skip("superseded memories")
             return
         yield reading.episode(
-            where, source_id, content, created_at=created_at, metadata=metadata,
+            where,
+            source_id,
+            content,
+            created_at=created_at,
+            metadata=metadata,
             session=provenance["conversation_ref"]
-            if isinstance(provenance.get("conversation_ref"), str) else None,
-        )  # fmt: skip
+            if isinstance(provenance.get("conversation_ref"), str)
+            else None,
+        )
     elif reading.as_ is None and type_ == "instruction":
         if valid_to is not None:
             reading.skip("superseded memories")
             return
         yield reading.rule(
-            where, source_id, content, created_at=created_at, metadata=metadata,
-            tags=tags or None, confidence=current,
-        )  # fmt: skip
+            where,
+            source_id,
+            content,
+            created_at=created_at,
+            metadata=metadata,
+            tags=tags or None,
+            confidence=current,
+        )
     else:
         subject, predicate = ours.get("subject"), ours.get("predicate")
         if isinstance(ours.get("content"), str):
@@ -370,13 +439,19 @@ def _pam_memory(memory: dict[str, Any], where: str, reading: Reading) -> Iterato
         if valid_from is not None and valid_to is not None:
             valid_to = max(valid_from, valid_to)
         yield reading.fact(
-            where, source_id,
+            where,
+            source_id,
             subject if isinstance(subject, str) else "user",
             predicate if isinstance(predicate, str) else f"{type_} {digits(source_id)}",
-            content, created_at=created_at, metadata=metadata, tags=tags or None,
-            confidence=current, valid_from=_text(valid_from), valid_to=_text(valid_to),
+            content,
+            created_at=created_at,
+            metadata=metadata,
+            tags=tags or None,
+            confidence=current,
+            valid_from=_text(valid_from),
+            valid_to=_text(valid_to),
             permanence=ours["permanence"] if ours.get("permanence") in _PERMANENCES else None,
-        )  # fmt: skip
+        )
 
 
 # JSON Lines
@@ -403,9 +478,11 @@ def _line(line: dict[str, Any], where: str, reading: Reading, seen: Counter[str]
         refuse(where, f"its type is {str(type_)[:50]!r}; known: {', '.join(_TYPES)}")
     if type_ == "link":
         return reading.link(
-            where, text_at(line, "from", where), text_at(line, "to", where),
+            where,
+            text_at(line, "from", where),
+            text_at(line, "to", where),
             text_at(line, "relation", where, optional=True) or "related_to",
-        )  # fmt: skip
+        )
     content = text_at(line, "content", where)
     given = {
         k: v

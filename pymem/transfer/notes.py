@@ -1,4 +1,4 @@
-"""Folders of Markdown: rules of coding agents, their memories, notes of Obsidian, our own export."""
+"""Folders of Markdown: instructions and memories of coding agents, Obsidian, our own export."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from pymem.entries.markdown import MAX_CONTENT, MAX_HEAD, read_front_matter
 from pymem.errors import InvalidArgumentError
@@ -143,12 +144,15 @@ def _note(note: _Note, reading: Reading, is_memory: bool) -> Iterator[Element]:
     else:
         tags = note.says.get("tags", [])
         yield reading.episode(
-            note.source.name, note.id, note.text, created_at=note.created_at,
+            note.source.name,
+            note.id,
+            note.text,
+            created_at=note.created_at,
             metadata={
                 "title": note.get("title") or note.source.title,
                 "tags": tags if isinstance(tags, list) else re.split(r"[,\s]+", tags.strip()),
             },
-        )  # fmt: skip
+        )
 
 
 def _memory(note: _Note, reading: Reading) -> Iterator[Element]:
@@ -157,9 +161,14 @@ def _memory(note: _Note, reading: Reading) -> Iterator[Element]:
         yield reading.episode(note.source.name, note.id, text, created_at=note.created_at)
         return
     yield reading.fact(
-        note.source.name, note.id, note.get("name"), note.get("type") or "memory", text,
-        created_at=note.created_at, metadata={"description": note.get("description")},
-    )  # fmt: skip
+        note.source.name,
+        note.id,
+        note.get("name"),
+        note.get("type") or "memory",
+        text,
+        created_at=note.created_at,
+        metadata={"description": note.get("description")},
+    )
 
 
 def _exported(note: _Note, reading: Reading) -> Iterator[Element]:
@@ -171,17 +180,27 @@ def _exported(note: _Note, reading: Reading) -> Iterator[Element]:
         number = float(confidence) if confidence else None
     except ValueError:
         refuse(where, f"its confidence is {confidence[:50]!r}")
-    common = {"tags": tags if isinstance(tags, list) and tags else None, "confidence": number}
+    common: dict[str, Any] = {
+        "tags": tags if isinstance(tags, list) and tags else None,
+        "confidence": number,
+    }
     scoped = reading if reading.scope else replace(reading, scope=note.get("scope") or None)
     source_id = note.get("id") or note.id
     if note.get("pymem") == "rule":
         yield scoped.rule(where, source_id, note.text, created_at=note.created_at, **common)
         return
     yield scoped.fact(
-        where, source_id, note.get("subject") or note.source.title, note.get("predicate") or "is",
-        note.text, created_at=note.created_at, permanence=note.get("permanence") or None,
-        valid_from=note.get("valid_from") or None, valid_to=note.get("valid_to") or None, **common,
-    )  # fmt: skip
+        where,
+        source_id,
+        note.get("subject") or note.source.title,
+        note.get("predicate") or "is",
+        note.text,
+        created_at=note.created_at,
+        permanence=note.get("permanence") or None,
+        valid_from=note.get("valid_from") or None,
+        valid_to=note.get("valid_to") or None,
+        **common,
+    )
 
 
 _EPISODE = re.compile(
@@ -210,9 +229,11 @@ def _exported_day(note: _Note, reading: Reading) -> Iterator[Element]:
         except UnicodeDecodeError:
             refuse(where, "somebody has changed its length")
         yield scoped.episode(
-            where, found["id"].decode(), content,
+            where,
+            found["id"].decode(),
+            content,
             created_at=read_time(found["at"].decode(), where),
-        )  # fmt: skip
+        )
         at = end
 
 
@@ -232,13 +253,18 @@ def _bullets(note: _Note, reading: Reading) -> Iterator[Element]:
         content = named[2].strip() if named and not predicate.startswith("note ") else text
         source_id = f"{note.id}#{heading}#{predicate}"
         yield reading.fact(
-            where, source_id, heading, predicate, content, created_at=note.created_at,
+            where,
+            source_id,
+            heading,
+            predicate,
+            content,
+            created_at=note.created_at,
             metadata={"file": note.source.name[:500]},
-        )  # fmt: skip
+        )
 
 
 def _pieces(note: _Note) -> Iterator[tuple[int, str, str]]:
-    """Yield line, heading and text of each bullet, with what is indented below it, and paragraph."""
+    """Yield line, heading and text of each paragraph and bullet, with what is below it."""
     heading = note.get("title") or note.get("name") or note.source.title
     piece: list[str] = []
     began = 0

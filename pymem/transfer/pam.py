@@ -74,8 +74,8 @@ async def export_pam(
                 progress(1)
         checksum.update(b"]")
         write(b'\n],"relations":[')
-        async for line in rows(together, "link", selection):
-            link = json.loads(line)["row"]
+        async for text_of_link in rows(together, "link", selection):
+            link = json.loads(text_of_link)["row"]
             comma = b"," if counts["relation"] else b""
             write(comma + b"\n" + _json(_relation(link)).encode())
             counts["relation"] += 1
@@ -132,10 +132,12 @@ def _memory(type_: str, line: dict[str, Any]) -> dict[str, Any]:
             custom = row["entry_type"] if pam_type == "custom" else None
             ours |= {"entry_id": row["entry_id"], "scope": row["scope"]}
             status = (
-                "retracted" if row["deleted_at"] is not None
-                else "archived" if row["expired_at"] is not None or row["retention"] == "archived"
+                "retracted"
+                if row["deleted_at"] is not None
+                else "archived"
+                if row["expired_at"] is not None or row["retention"] == "archived"
                 else "active"
-            )  # fmt: skip
+            )
     memory = {
         "id": row["id"],
         "type": pam_type,
@@ -166,7 +168,7 @@ def _memory(type_: str, line: dict[str, Any]) -> dict[str, Any]:
         },
         "metadata": {"pymem": ours},
     }
-    return _without_null(memory)
+    return {key: _without_null(value) for key, value in memory.items() if value is not None}
 
 
 def _relation(link: dict[str, Any]) -> dict[str, Any]:
@@ -186,7 +188,7 @@ def content_hash(content: str) -> str:
 
 
 def canonical(value: Any) -> str:
-    """Return the JSON of RFC 8785 for values whose keys are ASCII and whose numbers are moderate."""
+    """Return the JSON of RFC 8785, of values with keys in ASCII and moderate numbers."""
     match value:
         case bool() | None | str():
             return json.dumps(value, ensure_ascii=False)

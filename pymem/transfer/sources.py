@@ -124,7 +124,7 @@ def _unpacker(
     @contextlib.contextmanager
     def open_member() -> Iterator[BinaryIO]:
         with archive.open(member) as file:
-            yield io.BufferedReader(_Member(file), 1 << 16)  # type: ignore[arg-type]
+            yield io.BufferedReader(_Member(file), 1 << 16)
 
     return open_member
 

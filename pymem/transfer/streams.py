@@ -141,7 +141,8 @@ def values(
                 found = tuple(path)
                 if found in numbers:
                     numbers[found] += 1
-                    place = f", {'.'.join(part for part in found if part != '*') or 'element'} {numbers[found]}"
+                    kind = ".".join(part for part in found if part != "*") or "element"
+                    place = f", {kind} {numbers[found]}"
                     if event not in ("start_map", "start_array"):
                         yield found, numbers[found], value
                         continue

@@ -827,17 +827,17 @@ end;
 $$;
 
 comment on function memory.store_facts(jsonb, uuid, timestamptz) is
-'Stores many facts, all or none, as store_fact would one by one: an array of objects with subject, '
-'predicate, content and, optionally, importance, permanence, scope, tags, entity_id, '
+'Stores many facts, all or none, as store_fact would one by one: an array of objects with '
+'subject, predicate, content and, optionally, importance, permanence, scope, tags, entity_id, '
 'object_entity_id, confidence, source_butler, source_episode_id, metadata, embedding (an array of '
-'numbers, of the version embedding_version_id), idempotency_key, valid_from, valid_to, source_class '
-'(whose statement it is, as of an episode; default user) and created_at (of a fact that comes from '
-'elsewhere: since when it was known there; it counts as confirmed at as_of). A fact '
-'supersedes an earlier one of the batch with the same key. Returns for each, in order, its id, '
-'whether it is new, and what it superseded; a fact with a known idempotency_key keeps its first '
-'id, and one that says what is known keeps the id of that fact. Events come in groups: existing '
-'facts are superseded, new facts are created one after the other, facts that are stored again are '
-'confirmed, links are created. Errors: as store_fact; the message says which fact.';
+'numbers, of the version embedding_version_id), idempotency_key, valid_from, valid_to, '
+'source_class (whose statement it is, as of an episode; default user) and created_at (of a fact '
+'that comes from elsewhere: since when it was known there; it counts as confirmed at as_of). A '
+'fact supersedes an earlier one of the batch with the same key. Returns for each, in order, its '
+'id, whether it is new, and what it superseded; a fact with a known idempotency_key keeps its '
+'first id, and one that says what is known keeps the id of that fact. Events come in groups: '
+'existing facts are superseded, new facts are created one after the other, facts that are stored '
+'again are confirmed, links are created. Errors: as store_fact; the message says which fact.';
 grant execute on function memory.store_facts to memory_writer;
 
 create or replace function memory.lock_fact_key(

@@ -432,9 +432,9 @@ comment on function memory.export_memories(
 'the tenant and derived ones, times in UTC; memory.restore_rows takes it as it is. types: only '
 'episode, fact, rule, entry, entity or item, and what belongs to them; NULL: everything. scope: '
 'only what a search in it finds. known_at: as the memory was then, without the audit stream; '
-'counters, and what has been deleted since, are as they are now. Guarded entries are left out. Read '
-'all kinds in one transaction, repeatable read, for an export that agrees with itself. Counts no '
-'reference. Errors: PM002.';
+'counters, and what has been deleted since, are as they are now. Guarded entries are left out. '
+'Read all kinds in one transaction, repeatable read, for an export that agrees with itself. '
+'Counts no reference. Errors: PM002.';
 grant execute on function memory.export_memories to memory_writer, memory_reader, memory_admin;
 
 create or replace function memory.export_all_memories(

@@ -149,8 +149,8 @@ end;
 $$;
 
 comment on function memory.import_rules(jsonb, text, timestamptz) is
-'Stores many rules, all or none, with the given trust: the rules of memory.import_memories. Returns '
-'for each its id and whether it is new. Errors: PM002 (the message says which rule).';
+'Stores many rules, all or none, with the given trust: the rules of memory.import_memories. '
+'Returns for each its id and whether it is new. Errors: PM002 (the message says which rule).';
 
 create or replace function memory.judge_facts(facts jsonb)
   returns table (
@@ -453,18 +453,18 @@ $$;
 
 comment on function memory.import_memories(jsonb, text, text, text, timestamptz) is
 'Stores memories that come from elsewhere, all or none, as part of the import named batch, which '
-'memory.undo_import undoes: an array of objects with type (episode, fact, rule, entry or link) and, '
-'for an id that they have there, source_id. Episodes have content and butler and, optionally, '
-'session_id, importance, metadata and created_at; facts subject, predicate and content and, '
-'optionally, importance, permanence, scope, tags, confidence, metadata, created_at, valid_from and '
-'valid_to; rules content and, optionally, scope, tags, confidence, importance, metadata and '
-'created_at; entries the keys of memory.import_entries; links from and to, source ids of the same '
-'format, and relation (default related_to). source_class says whose statements they are; external: '
-'nobody''s that the agent should trust. source_format: jsonl, mem0, zep, letta, chatgpt, claude, markdown, '
-'pam or other. Returns for each, in order, its type, id and outcome: created; known, if it was '
-'imported before or the memory says the same; conflict, if the memory says otherwise and trusts '
-'that more; skipped, a link to what is not there. Errors: PM002 invalid element (the message says '
-'which), PM004 the import has another format.';
+'memory.undo_import undoes: an array of objects with type (episode, fact, rule, entry or link) '
+'and, for an id that they have there, source_id. Episodes have content and butler and, '
+'optionally, session_id, importance, metadata and created_at; facts subject, predicate and '
+'content and, optionally, importance, permanence, scope, tags, confidence, metadata, created_at, '
+'valid_from and valid_to; rules content and, optionally, scope, tags, confidence, importance, '
+'metadata and created_at; entries the keys of memory.import_entries; links from and to, source '
+'ids of the same format, and relation (default related_to). source_class says whose statements '
+'they are; external: nobody''s that the agent should trust. source_format: jsonl, mem0, zep, '
+'letta, chatgpt, claude, markdown, pam or other. Returns for each, in order, its type, id and '
+'outcome: created; known, if it was imported before or the memory says the same; conflict, if the '
+'memory says otherwise and trusts that more; skipped, a link to what is not there. Errors: PM002 '
+'invalid element (the message says which), PM004 the import has another format.';
 grant execute on function memory.import_memories to memory_writer;
 
 create or replace function memory.find_imported(

@@ -109,7 +109,8 @@ end;
 $$;
 
 comment on function memory.check_batch_name(text, text, uuid) is
-'The name of an import: the given one, or its format and the first digits of its id. Errors: PM002.';
+'The name of an import: the given one, or its format and the first digits of its id. Errors: '
+'PM002.';
 
 create or replace function memory.restore_vectors(versions jsonb[])
   returns integer
@@ -163,8 +164,8 @@ $$;
 
 comment on function memory.restore_vectors(jsonb[]) is
 'Sees to the embedding version of an export: a tenant without one gets it. Keeps for this '
-'transaction which id its vectors get, if they are of the active version. Returns how many versions '
-'it has created.';
+'transaction which id its vectors get, if they are of the active version. Returns how many '
+'versions it has created.';
 
 create or replace function memory.restore_kind(
   batch_id uuid,

@@ -37,7 +37,7 @@ begin atomic
     ('tombstone', 16, 'tombstones', '{memory_type,memory_id}', '{}'),
     ('history', 17, 'memory_history', '{memory_type,memory_id,known_from}', '{}'),
     ('event', 18, 'memory_events', '{created_at,seq}', '{}')
-  ) as k (kind, "position", table_name, key_columns, left_out);
+  ) as k (kind, position, table_name, key_columns, left_out);
 end;
 
 comment on function memory.transfer_kinds() is
