@@ -210,23 +210,20 @@ import_entries(jsonb_build_array(jsonb_build_object('content', :content, 'scope'
 import_entries(jsonb_build_array(jsonb_build_object('entry_id', 'mem-2026-03-01-001', 'content', 'coffee'))); export_entries()
 
 # Exports, restores and imports
-list_export_kinds()
 describe_export(scope => :scope, include_guarded => true)
 export_memories('fact', after_key => to_jsonb(array[:fact]), scope => :scope)
 export_memories('history', after_key => jsonb_build_array('fact', :superseded, '-infinity'))
 export_memories('event', types => '{fact}', scope => :scope)
 export_memories('link', after_key => jsonb_build_array('fact', :fact, 'fact', :superseded))
 export_memories('entity', scope => :scope)
-export_memories('item_vector', after_key => jsonb_build_array(:entity, 'text'), include_vectors => true)
+export_memories('item_vector', include_vectors => true)
 export_memories('episode', known_at => :as_of)
 export_all_memories('entry', after_key => to_jsonb(array[:guarded]), scope => :scope)
 export_all_memories('history', scope => :scope)
-export_all_memories('tombstone', after_key => jsonb_build_array('episode', :deleted), scope => :scope)
-start_restore(memory.describe_export(include_events => false), name => :import_name)
-start_restore(memory.describe_export(include_events => false)); restore_rows(array[format('{"type": "fact", "row": {"id": "%s", "subject": "a", "predicate": "b", "content": "c"}}', :fact)])
-start_restore(memory.describe_export(include_events => false)); restore_rows(array[format('{"type": "link", "row": {"source_type": "fact", "source_id": "%s", "target_type": "rule", "target_id": "%s", "relation": "supports"}}', :fact, :rule)]); finish_restore()
-start_restore(memory.describe_export()); restore_rows(array[format('{"type": "event", "row": {"id": "%s", "seq": 1, "event_type": "fact_created", "memory_type": "fact", "memory_id": "%s", "payload": {"from": "[*]", "to": "active"}}}', :fact, :fact)]); finish_restore()
-start_restore(memory.describe_export(include_events => false)); restore_rows(array[format('{"type": "tombstone", "row": {"memory_type": "episode", "memory_id": "%s", "created_at": "2026-03-01Z", "deleted_at": "2026-03-01Z"}}', :deleted)]); finish_restore()
+export_all_memories('tombstone')
+start_restore('{"type": "pymem_export", "format": 1, "events": false}', name => 'x'); restore_rows(array[format('{"type": "fact", "row": {"id": "%s", "subject": "a", "predicate": "b", "content": "c"}}', :fact)])
+start_restore('{"type": "pymem_export", "format": 1, "events": false}', name => 'x'); restore_rows(array[format('{"type": "link", "row": {"source_type": "fact", "source_id": "%s", "target_type": "rule", "target_id": "%s", "relation": "supports"}}', :fact, :rule)]); finish_restore()
+start_restore('{"type": "pymem_export", "format": 1, "events": false}', name => 'x'); restore_rows(array[format('{"type": "tombstone", "row": {"memory_type": "episode", "memory_id": "%s", "created_at": "2026-03-01Z", "deleted_at": "2026-03-01Z"}}', :deleted)]); finish_restore()
 import_memories(jsonb_build_array(jsonb_build_object('type', 'episode', 'source_id', :idempotency_key, 'content', :content, 'butler', :butler)), 'other', batch => :import_name)
 import_memories(jsonb_build_array(jsonb_build_object('type', 'fact', 'source_id', :idempotency_key, 'subject', :subject, 'predicate', :predicate, 'content', 'coffee', 'scope', :scope), jsonb_build_object('type', 'link', 'from', :idempotency_key, 'to', :import_source)), 'other', batch => :import_name)
 import_memories(jsonb_build_array(jsonb_build_object('type', 'rule', 'source_id', :import_source, 'content', :content, 'scope', :scope), jsonb_build_object('type', 'entry', 'content', :content)), 'other', batch => 'x'); undo_import('x')
@@ -379,6 +376,9 @@ diagnose(passed => true)
 
 # Calls that answer every tenant the same.
 ALIKE = """
+start_restore('{"type": "pymem_export", "format": 1, "events": false}', name => :name); finish_restore()
+list_export_kinds()
+start_restore('{"type": "pymem_export", "format": 1, "events": true}', name => 'x'); restore_rows(array[format('{"type": "event", "row": {"id": "%s", "seq": 1, "event_type": "fact_created", "memory_type": "fact", "memory_id": "%s", "payload": {"from": "[*]", "to": "active"}}}', :fact, :fact)]); finish_restore()
 maybe_consolidate_entries()
 query_topic(query => :content)
 store_fact('x', 'is', 'y', source_episode_id => :deleted)
@@ -445,6 +445,9 @@ store_vectors_tenant_id_item_id_fkey                   vectors are of the item p
 entries_entry_id_key                                   numbers are the tenant's: none is named
 entities_name_type_key                                 entity_create(canonical_name)
 event_chain_event_key                                  events have new ids
+import_batches_name_key                                import_memories(batch)
+imported_memories_tenant_id_batch_id_fkey              memories are of the import that stores them
+restored_events_tenant_id_batch_id_fkey                events are of the restore that reads them
 access_tokens_tenant_id_token_digest_key               authenticate_token(token_digest)
 sessions_tenant_id_session_digest_key                  authenticate_session(session_digest)
 sessions_tenant_id_token_id_fkey                       create_session(token_digest)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import uuid
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -110,7 +111,7 @@ def export(
     }
     write_export = writers[format_]
     if is_stdout:
-        out = click.get_binary_stream("stdout")
+        out = sys.stdout.buffer
         with _counting("exporting") as progress:
             run(
                 options,
