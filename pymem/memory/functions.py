@@ -43,6 +43,8 @@ from pymem.models import (
     ExpiredEntries,
     ExplainedMemory,
     ExportedEntry,
+    ExportedRow,
+    ExportKind,
     FactVersion,
     FailedBatch,
     Finding,
@@ -50,6 +52,8 @@ from pymem.models import (
     GetItems,
     GuardedEntry,
     Hygiene,
+    Import,
+    ImportedMemory,
     IndexProblem,
     IndexStatement,
     KeywordMatch,
@@ -84,6 +88,8 @@ from pymem.models import (
     Relation,
     Remainder,
     ResolvedEntity,
+    RestoredKind,
+    RestoredType,
     RetrievalMode,
     Scope,
     Seal,
@@ -106,6 +112,7 @@ from pymem.models import (
     TokenRole,
     Turn,
     Undone,
+    UndoneImport,
     Unembedded,
     Unmerge,
     UpdatedEntry,
@@ -3269,6 +3276,212 @@ class Functions(Vectors):
         """
         result: int = await self._value("delete_expired_items", as_of=as_of)
         return result
+
+    # functions/extras/transfer/export_memories
+
+    async def export_memories(
+        self,
+        kind: str,
+        *,
+        after_key: Sequence[Any] | None = None,
+        batch_size: int | None = None,
+        types: Sequence[str] | None = None,
+        scope: str | None = None,
+        include_vectors: bool | None = None,
+        known_at: datetime | None = None,
+    ) -> list[ExportedRow]:
+        """The rows of one kind (memory.list_export_kinds) of an export of the memory, in batches:
+        up to batch_size (at most 10000, and about 16 MiB of text), those after after_key, the key
+        of the last row before; none: there are no more. line: an object with the type and the row,
+        all columns but the tenant and derived ones, times in UTC; memory.restore_rows takes it as
+        it is. types: only episode, fact, rule, entry, entity or item, and what belongs to them;
+        NULL: everything. scope: only what a search in it finds. known_at: as the memory was then,
+        without the audit stream; counters, and what has been deleted since, are as they are now.
+        Guarded entries are left out. Read all kinds in one transaction, repeatable read, for an
+        export that agrees with itself. Counts no reference.
+
+        Errors: PM002.
+        """
+        return await self._rows(
+            ExportedRow,
+            "export_memories",
+            kind=kind,
+            after_key=after_key,
+            batch_size=batch_size,
+            types=types,
+            scope=scope,
+            include_vectors=include_vectors,
+            known_at=known_at,
+        )
+
+    async def export_all_memories(
+        self,
+        kind: str,
+        *,
+        after_key: Sequence[Any] | None = None,
+        batch_size: int | None = None,
+        types: Sequence[str] | None = None,
+        scope: str | None = None,
+        include_vectors: bool | None = None,
+        known_at: datetime | None = None,
+    ) -> list[ExportedRow]:
+        """Like memory.export_memories, with the guarded entries, which are otherwise only read in
+        their own scope.
+
+        Errors: PM002.
+        """
+        return await self._rows(
+            ExportedRow,
+            "export_all_memories",
+            kind=kind,
+            after_key=after_key,
+            batch_size=batch_size,
+            types=types,
+            scope=scope,
+            include_vectors=include_vectors,
+            known_at=known_at,
+        )
+
+    async def list_export_kinds(self) -> list[ExportKind]:
+        """The kinds of rows of an export, in the order in which memory.restore_rows takes them."""
+        return await self._rows(ExportKind, "list_export_kinds")
+
+    async def describe_export(
+        self,
+        *,
+        types: Sequence[str] | None = None,
+        scope: str | None = None,
+        include_guarded: bool | None = None,
+        include_vectors: bool | None = None,
+        include_events: bool | None = None,
+        known_at: datetime | None = None,
+    ) -> dict[str, Any]:
+        """The first line of an export with these arguments (memory.export_memories), which
+        memory.start_restore takes.
+        """
+        result: dict[str, Any] = await self._value(
+            "describe_export",
+            types=types,
+            scope=scope,
+            include_guarded=include_guarded,
+            include_vectors=include_vectors,
+            include_events=include_events,
+            known_at=known_at,
+        )
+        return result
+
+    # functions/extras/transfer/restore_rows
+
+    async def start_restore(self, header: dict[str, Any], *, name: str | None = None) -> UUID:
+        """Begins to restore an export (memory.export_memories): its first line
+        (memory.describe_export), and a name for memory.undo_import. memory.restore_rows and
+        memory.finish_restore follow in the same transaction, which can only commit when the restore
+        is finished. Returns the id of the import.
+
+        Errors: PM002 not an export, PM003 another restore in this transaction, PM004 the name is
+        taken.
+        """
+        result: UUID = await self._value("start_restore", header=header, name=name)
+        return result
+
+    async def restore_rows(self, lines: Sequence[str]) -> list[RestoredKind]:
+        """Restores lines of an export, in the order of memory.list_export_kinds, into the tenant:
+        with ids, times, states, history and counters as they were. What is there already stays as
+        it is, and must be the same. Returns for each kind how many rows were restored and how many
+        were there. The rows are not audited one by one: their events come from the export, or
+        memory.finish_restore makes them of their history.
+
+        Errors: PM002 not a line of an export (the message gives its number, from 1), PM003 no
+        restore has begun in this transaction, PM004 an id, key or name is taken by other content.
+        """
+        return await self._rows(RestoredKind, "restore_rows", lines=lines)
+
+    async def finish_restore(self) -> list[RestoredType]:
+        """Finishes a restore: appends the events of the export to the audit stream or, if it has
+        none, those that its history tells, and checks that memory.verify_chain has nothing to say
+        against what was restored. Events that were restored have the login and the time of the
+        restore, because a client can set neither; payload.restored holds those that they had. The
+        hash chain seals them like all others: a chain of the memory that was exported proves
+        nothing here. Returns how many memories of each type were restored.
+
+        Errors: PM002 the export contradicts itself or is not complete, PM003 no restore has begun
+        in this transaction.
+        """
+        return await self._rows(RestoredType, "finish_restore")
+
+    # functions/extras/transfer/import_memories
+
+    async def import_memories(
+        self,
+        elements: Sequence[dict[str, Any]],
+        source_format: Literal[
+            "jsonl", "mem0", "zep", "letta", "chatgpt", "claude", "markdown", "pam", "other"
+        ],
+        batch: str,
+        *,
+        source_class: SourceClass | None = None,
+        as_of: datetime | None = None,
+    ) -> list[ImportedMemory]:
+        """Stores memories that come from elsewhere, all or none, as part of the import named batch,
+        which memory.undo_import undoes: an array of objects with type (episode, fact, rule, entry
+        or link) and, for an id that they have there, source_id. Episodes have content and butler
+        and, optionally, session_id, importance, metadata and created_at; facts subject, predicate
+        and content and, optionally, importance, permanence, scope, tags, confidence, metadata,
+        created_at, valid_from and valid_to; rules content and, optionally, scope, tags, confidence,
+        importance, metadata and created_at; entries the keys of memory.import_entries; links from
+        and to, source ids of the same format, and relation (default related_to). source_class says
+        whose statements they are; external: nobody's that the agent should trust. source_format:
+        jsonl, mem0, zep, letta, chatgpt, claude, markdown, pam or other. Returns for each, in
+        order, its type, id and outcome: created; known, if it was imported before or the memory
+        says the same; conflict, if the memory says otherwise and trusts that more; skipped, a link
+        to what is not there.
+
+        Errors: PM002 invalid element (the message says which), PM004 the import has another format.
+        """
+        return await self._rows(
+            ImportedMemory,
+            "import_memories",
+            elements=elements,
+            source_format=source_format,
+            batch=batch,
+            source_class=source_class,
+            as_of=as_of,
+        )
+
+    # functions/extras/transfer/undo_import
+
+    async def list_imports(
+        self,
+        *,
+        max_results: int | None = None,
+        before_at: datetime | None = None,
+        before_id: UUID | str | None = None,
+    ) -> list[Import]:
+        """The imports of the tenant, newest first: their names and formats, how many memories they
+        stored and how many were there already. To read the next page, pass started_at and id of the
+        last import as before_at and before_id.
+
+        Errors: PM002.
+        """
+        return await self._rows(
+            Import,
+            "list_imports",
+            max_results=max_results,
+            before_at=before_at,
+            before_id=before_id,
+        )
+
+    async def undo_import(self, batch: str, *, as_of: datetime | None = None) -> list[UndoneImport]:
+        """Forgets what an import, named or by its id, has stored (memory.restore_memory brings
+        single memories back), unless something newer depends on it: what was confirmed, applied,
+        edited or forgotten since stays as it is, and so do entities, and what was learned from its
+        episodes. Facts that it superseded are restored. Importing the same again then stores it
+        again. Returns how many memories of each type had which outcome; nothing if it was undone
+        before.
+
+        Errors: PM001 unknown import, PM002.
+        """
+        return await self._rows(UndoneImport, "undo_import", batch=batch, as_of=as_of)
 
     # functions/extras/operations/jobs
 

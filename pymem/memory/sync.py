@@ -49,6 +49,8 @@ if TYPE_CHECKING:
         ExpiredEntries,
         ExplainedMemory,
         ExportedEntry,
+        ExportedRow,
+        ExportKind,
         FactVersion,
         FailedBatch,
         Finding,
@@ -56,7 +58,9 @@ if TYPE_CHECKING:
         GetItems,
         GuardedEntry,
         Hygiene,
+        Import,
         ImportedEntry,
+        ImportedMemory,
         IndexProblem,
         IndexStatement,
         KeywordMatch,
@@ -91,6 +95,8 @@ if TYPE_CHECKING:
         Relation,
         Remainder,
         ResolvedEntity,
+        RestoredKind,
+        RestoredType,
         RetrievalMode,
         Scope,
         Seal,
@@ -115,6 +121,7 @@ if TYPE_CHECKING:
         TokenRole,
         Turn,
         Undone,
+        UndoneImport,
         Unembedded,
         Unmerge,
         UpdatedEntry,
@@ -835,6 +842,30 @@ class SyncMemory(Blocking):
         """
         return self._wait(self.memory.delete_expired_sessions(as_of=as_of))
 
+    def describe_export(
+        self,
+        *,
+        types: Sequence[str] | None = None,
+        scope: str | None = None,
+        include_guarded: bool | None = None,
+        include_vectors: bool | None = None,
+        include_events: bool | None = None,
+        known_at: datetime | None = None,
+    ) -> dict[str, Any]:
+        """The first line of an export with these arguments (memory.export_memories), which
+        memory.start_restore takes.
+        """
+        return self._wait(
+            self.memory.describe_export(
+                types=types,
+                scope=scope,
+                include_guarded=include_guarded,
+                include_vectors=include_vectors,
+                include_events=include_events,
+                known_at=known_at,
+            )
+        )
+
     def detect_sensitive(self, content: str) -> list[SensitiveMatch]:
         """What makes a text sensitive: secrets, keys, tokens, payment cards, IBANs, national
         numbers, and what the tenant has added (memory.list_sensitive_patterns). One row for each
@@ -1130,6 +1161,34 @@ class SyncMemory(Blocking):
         """
         return self._wait(self.memory.expire_memory(as_of=as_of))
 
+    def export_all_memories(
+        self,
+        kind: str,
+        *,
+        after_key: Sequence[Any] | None = None,
+        batch_size: int | None = None,
+        types: Sequence[str] | None = None,
+        scope: str | None = None,
+        include_vectors: bool | None = None,
+        known_at: datetime | None = None,
+    ) -> list[ExportedRow]:
+        """Like memory.export_memories, with the guarded entries, which are otherwise only read in
+        their own scope.
+
+        Errors: PM002.
+        """
+        return self._wait(
+            self.memory.export_all_memories(
+                kind,
+                after_key=after_key,
+                batch_size=batch_size,
+                types=types,
+                scope=scope,
+                include_vectors=include_vectors,
+                known_at=known_at,
+            )
+        )
+
     def export_entries(
         self,
         *,
@@ -1156,6 +1215,41 @@ class SyncMemory(Blocking):
                 after_id=after_id,
                 batch_size=batch_size,
                 as_of=as_of,
+            )
+        )
+
+    def export_memories(
+        self,
+        kind: str,
+        *,
+        after_key: Sequence[Any] | None = None,
+        batch_size: int | None = None,
+        types: Sequence[str] | None = None,
+        scope: str | None = None,
+        include_vectors: bool | None = None,
+        known_at: datetime | None = None,
+    ) -> list[ExportedRow]:
+        """The rows of one kind (memory.list_export_kinds) of an export of the memory, in batches:
+        up to batch_size (at most 10000, and about 16 MiB of text), those after after_key, the key
+        of the last row before; none: there are no more. line: an object with the type and the row,
+        all columns but the tenant and derived ones, times in UTC; memory.restore_rows takes it as
+        it is. types: only episode, fact, rule, entry, entity or item, and what belongs to them;
+        NULL: everything. scope: only what a search in it finds. known_at: as the memory was then,
+        without the audit stream; counters, and what has been deleted since, are as they are now.
+        Guarded entries are left out. Read all kinds in one transaction, repeatable read, for an
+        export that agrees with itself. Counts no reference.
+
+        Errors: PM002.
+        """
+        return self._wait(
+            self.memory.export_memories(
+                kind,
+                after_key=after_key,
+                batch_size=batch_size,
+                types=types,
+                scope=scope,
+                include_vectors=include_vectors,
+                known_at=known_at,
             )
         )
 
@@ -1246,6 +1340,19 @@ class SyncMemory(Blocking):
                 None: it ends by itself, as an LLM has a timeout of its own.
         """
         self._wait(self.memory.finish(within=within))
+
+    def finish_restore(self) -> list[RestoredType]:
+        """Finishes a restore: appends the events of the export to the audit stream or, if it has
+        none, those that its history tells, and checks that memory.verify_chain has nothing to say
+        against what was restored. Events that were restored have the login and the time of the
+        restore, because a client can set neither; payload.restored holds those that they had. The
+        hash chain seals them like all others: a chain of the memory that was exported proves
+        nothing here. Returns how many memories of each type were restored.
+
+        Errors: PM002 the export contradicts itself or is not complete, PM003 no restore has begun
+        in this transaction.
+        """
+        return self._wait(self.memory.finish_restore())
 
     def fold_corpus_statistics(self) -> int:
         """Folds the deltas that stores have recorded into the corpus statistics; returns how many
@@ -1447,6 +1554,39 @@ class SyncMemory(Blocking):
         """
         return self._wait(self.memory.import_entries(entries, as_of=as_of))
 
+    def import_memories(
+        self,
+        elements: Sequence[dict[str, Any]],
+        source_format: Literal[
+            "jsonl", "mem0", "zep", "letta", "chatgpt", "claude", "markdown", "pam", "other"
+        ],
+        batch: str,
+        *,
+        source_class: SourceClass | None = None,
+        as_of: datetime | None = None,
+    ) -> list[ImportedMemory]:
+        """Stores memories that come from elsewhere, all or none, as part of the import named batch,
+        which memory.undo_import undoes: an array of objects with type (episode, fact, rule, entry
+        or link) and, for an id that they have there, source_id. Episodes have content and butler
+        and, optionally, session_id, importance, metadata and created_at; facts subject, predicate
+        and content and, optionally, importance, permanence, scope, tags, confidence, metadata,
+        created_at, valid_from and valid_to; rules content and, optionally, scope, tags, confidence,
+        importance, metadata and created_at; entries the keys of memory.import_entries; links from
+        and to, source ids of the same format, and relation (default related_to). source_class says
+        whose statements they are; external: nobody's that the agent should trust. source_format:
+        jsonl, mem0, zep, letta, chatgpt, claude, markdown, pam or other. Returns for each, in
+        order, its type, id and outcome: created; known, if it was imported before or the memory
+        says the same; conflict, if the memory says otherwise and trusts that more; skipped, a link
+        to what is not there.
+
+        Errors: PM002 invalid element (the message says which), PM004 the import has another format.
+        """
+        return self._wait(
+            self.memory.import_memories(
+                elements, source_format, batch, source_class=source_class, as_of=as_of
+            )
+        )
+
     def keyword_search(
         self,
         memory_type: MemoryType,
@@ -1627,6 +1767,29 @@ class SyncMemory(Blocking):
                 before_at=before_at,
                 before_seq=before_seq,
                 max_results=max_results,
+            )
+        )
+
+    def list_export_kinds(self) -> list[ExportKind]:
+        """The kinds of rows of an export, in the order in which memory.restore_rows takes them."""
+        return self._wait(self.memory.list_export_kinds())
+
+    def list_imports(
+        self,
+        *,
+        max_results: int | None = None,
+        before_at: datetime | None = None,
+        before_id: UUID | str | None = None,
+    ) -> list[Import]:
+        """The imports of the tenant, newest first: their names and formats, how many memories they
+        stored and how many were there already. To read the next page, pass started_at and id of the
+        last import as before_at and before_id.
+
+        Errors: PM002.
+        """
+        return self._wait(
+            self.memory.list_imports(
+                max_results=max_results, before_at=before_at, before_id=before_id
             )
         )
 
@@ -2437,6 +2600,18 @@ class SyncMemory(Blocking):
         """
         return self._wait(self.memory.restore_memory(memory_type, memory_id, as_of=as_of))
 
+    def restore_rows(self, lines: Sequence[str]) -> list[RestoredKind]:
+        """Restores lines of an export, in the order of memory.list_export_kinds, into the tenant:
+        with ids, times, states, history and counters as they were. What is there already stays as
+        it is, and must be the same. Returns for each kind how many rows were restored and how many
+        were there. The rows are not audited one by one: their events come from the export, or
+        memory.finish_restore makes them of their history.
+
+        Errors: PM002 not a line of an export (the message gives its number, from 1), PM003 no
+        restore has begun in this transaction, PM004 an id, key or name is taken by other content.
+        """
+        return self._wait(self.memory.restore_rows(lines))
+
     def retrieve_entries(
         self,
         query: str,
@@ -2770,6 +2945,17 @@ class SyncMemory(Blocking):
             )
         )
 
+    def start_restore(self, header: dict[str, Any], *, name: str | None = None) -> UUID:
+        """Begins to restore an export (memory.export_memories): its first line
+        (memory.describe_export), and a name for memory.undo_import. memory.restore_rows and
+        memory.finish_restore follow in the same transaction, which can only commit when the restore
+        is finished. Returns the id of the import.
+
+        Errors: PM002 not an export, PM003 another restore in this transaction, PM004 the name is
+        taken.
+        """
+        return self._wait(self.memory.start_restore(header, name=name))
+
     def store_episode(
         self,
         content: str,
@@ -3040,6 +3226,18 @@ class SyncMemory(Blocking):
         or merged in turn.
         """
         return self._wait(self.memory.undo_entry_merge(entry_id, as_of=as_of))
+
+    def undo_import(self, batch: str, *, as_of: datetime | None = None) -> list[UndoneImport]:
+        """Forgets what an import, named or by its id, has stored (memory.restore_memory brings
+        single memories back), unless something newer depends on it: what was confirmed, applied,
+        edited or forgotten since stays as it is, and so do entities, and what was learned from its
+        episodes. Facts that it superseded are restored. Importing the same again then stores it
+        again. Returns how many memories of each type had which outcome; nothing if it was undone
+        before.
+
+        Errors: PM001 unknown import, PM002.
+        """
+        return self._wait(self.memory.undo_import(batch, as_of=as_of))
 
     def update_entry(
         self,

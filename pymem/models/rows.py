@@ -430,6 +430,14 @@ class ExplainedMemory:
 
 
 @dataclass(frozen=True, slots=True)
+class ExportKind:
+    """A row that memory.list_export_kinds returns."""
+
+    kind: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
 class ExportedEntry:
     """A row that memory.export_entries returns."""
 
@@ -460,6 +468,14 @@ class ExportedEntry:
     front_matter: str | None
     path: str | None
     is_as_imported: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedRow:
+    """A row that memory.export_memories returns."""
+
+    key: dict[str, Any]
+    line: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -567,6 +583,21 @@ class Hygiene:
 
 
 @dataclass(frozen=True, slots=True)
+class Import:
+    """A row that memory.list_imports returns."""
+
+    id: UUID
+    name: str
+    format: str
+    source_class: str | None
+    status: str
+    created: int
+    known: int
+    started_at: datetime
+    undone_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class ImportedEntry:
     """A row that memory.import_entries returns."""
 
@@ -577,6 +608,17 @@ class ImportedEntry:
     outcome: str
     reason: str | None
     missing_related: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedMemory:
+    """A row that memory.import_memories returns."""
+
+    ordinal: int
+    memory_type: str
+    id: UUID | None
+    outcome: str
+    reason: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -1105,6 +1147,23 @@ class ResolvedEntity:
 
 
 @dataclass(frozen=True, slots=True)
+class RestoredKind:
+    """A row that memory.restore_rows returns."""
+
+    kind: str
+    restored: int
+    known: int
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredType:
+    """A row that memory.finish_restore returns."""
+
+    memory_type: str
+    restored: int
+
+
+@dataclass(frozen=True, slots=True)
 class Scope:
     """A row that memory.list_scopes returns."""
 
@@ -1568,6 +1627,15 @@ class Undone:
     memory_id: UUID
     content: str
     outcome: str
+
+
+@dataclass(frozen=True, slots=True)
+class UndoneImport:
+    """A row that memory.undo_import returns."""
+
+    memory_type: str
+    outcome: str
+    memories: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,5 +22,7 @@ drop function memory.audit_maturity();
 drop function memory.audit_merge();
 drop function memory.audit_transition();
 drop function memory.audit_created();
+drop function memory.is_restoring();
+drop function memory.has_begun_restore();
 
 commit;

@@ -2,6 +2,8 @@
 
 begin;
 select
+  'memory.has_begun_restore()'::regprocedure,
+  'memory.is_restoring()'::regprocedure,
   'memory.audit_created()'::regprocedure,
   'memory.audit_transition()'::regprocedure,
   'memory.audit_merge()'::regprocedure,
