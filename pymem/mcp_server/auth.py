@@ -47,7 +47,7 @@ class MemoryTokenVerifier:
         Raises:
             AuthUnavailableError: The database did not answer.
         """
-        tenant_id = _tenant_of(token)
+        tenant_id = tenant_of_token(token)
         if tenant_id is None:
             return None
         digest = hashlib.sha256(token.encode()).digest()
@@ -73,7 +73,8 @@ class MemoryTokenVerifier:
         )
 
 
-def _tenant_of(token: str) -> str | None:
+def tenant_of_token(token: str) -> str | None:
+    """Return the tenant that a token names; None if it has not the form of one."""
     matched = _TOKEN.fullmatch(token)
     if matched is None:
         return None
