@@ -253,6 +253,18 @@ def _list_requirements(missing: list[schema.Requirement]) -> str:
     envvar="PYMEM_ACCESS_LOG",
     help="http: log a line for each request, without what was asked or answered.",
 )
+@click.option(
+    "--ui",
+    "dashboard",
+    flag_value="on",
+    help="http: also serve the dashboard at /ui/, to whoever has a token.",
+)
+@click.option(
+    "--ui-read-only",
+    "dashboard",
+    flag_value="read-only",
+    help="http: the same, but it changes nothing.",
+)
 @metrics_options
 @pass_options
 def mcp(
@@ -262,6 +274,7 @@ def mcp(
     transport: str,
     butler: str | None,
     access_log: bool,
+    dashboard: str | None,
     metrics_port: int | None,
     metrics_host: str,
     **http: Any,
@@ -292,10 +305,14 @@ def mcp(
                 engine=engine,
                 butler=butler,
                 metrics=metrics_listener(metrics_port, metrics_host),
+                dashboard=dashboard or "off",  # type: ignore[arg-type]
                 announce=lambda address: click.echo(f"serving MCP at {address}"),
             )
         )
         return
+
+    if dashboard is not None:
+        raise click.UsageError("--ui requires --transport http")
 
     if metrics_port is not None:
         raise click.UsageError("--metrics-port requires --transport http")

@@ -12,7 +12,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import uvicorn
 from mcp.server import ServerRequestContext
@@ -26,6 +26,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
+from pymem import ui
 from pymem.embedding import EmbeddingEngine
 from pymem.errors import InvalidArgumentError, TenantDeniedError
 from pymem.mcp_server import embeddings
@@ -43,7 +44,7 @@ from pymem.tools import Tool
 
 HEALTH = "/health"
 
-_MAX_BODY = 4 << 20
+MAX_BODY = 4 << 20
 """Bytes of a request. 1 MiB of content fits, however it is escaped."""
 
 _MAX_CONNECTIONS = 1000
@@ -76,6 +77,22 @@ class Listener:
     def security(self) -> TransportSecuritySettings:
         """Return which Host and Origin headers are accepted, against DNS rebinding."""
         is_local = self.host in _LOOPBACK
+        origins = [f"http://{_in_url(name)}" for name in _LOOPBACK] if is_local else []
+        return TransportSecuritySettings(
+            allowed_hosts=_with_ports(self._hosts()),
+            allowed_origins=[*_with_ports(origins), *self.allowed_origins],
+        )
+
+    def own_pages(self) -> TransportSecuritySettings:
+        """Return the same for pages of the server itself, which no page of another origin calls."""
+        hosts = self._hosts()
+        origins = [f"{scheme}://{host}" for host in hosts for scheme in ("http", "https")]
+        return TransportSecuritySettings(
+            allowed_hosts=_with_ports(hosts), allowed_origins=_with_ports(origins)
+        )
+
+    def _hosts(self) -> list[str]:
+        is_local = self.host in _LOOPBACK
         own = _LOOPBACK if is_local else () if self.host in _EVERYWHERE else (self.host,)
         hosts = [_in_url(name) for name in (*own, *self.allowed_hosts)]
         if not hosts:
@@ -83,14 +100,11 @@ class Listener:
                 f"the host name that clients use for {self.host} is unknown",
                 hint="Pass --allowed-host with the name, such as memory.example.org.",
             )
-        origins = [f"http://{_in_url(name)}" for name in _LOOPBACK] if is_local else []
-        return TransportSecuritySettings(
-            allowed_hosts=[pattern for name in hosts for pattern in (name, f"{name}:*")],
-            allowed_origins=[
-                *(pattern for origin in origins for pattern in (origin, f"{origin}:*")),
-                *self.allowed_origins,
-            ],
-        )
+        return hosts
+
+
+def _with_ports(names: Sequence[str]) -> list[str]:
+    return [pattern for name in names for pattern in (name, f"{name}:*")]
 
 
 def _in_url(host: str) -> str:
@@ -105,6 +119,7 @@ async def serve_http(
     engine: EmbeddingEngine | None = None,
     butler: str | None = None,
     metrics: MetricsListener | None = None,
+    dashboard: Literal["off", "on", "read-only"] = "off",
     announce: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Serve over HTTP until the process is asked to stop.
@@ -116,19 +131,24 @@ async def serve_http(
         engine: Embeds texts; None to search by keyword.
         butler: The agent that all clients act for; None for everything of their tenant.
         metrics: Where to serve metrics; None not to.
+        dashboard: Whether to serve the pages of pymem.ui, too, and whether they change anything.
         announce: Called with the address once the server answers requests.
 
     Raises:
         PymemError: The login cannot serve, or the address cannot be listened on.
     """
     security = listener.security()
-    taken = listener.path in ("/", HEALTH, embeddings.PATH) or is_path_of_rest(listener.path)
+    taken = (
+        listener.path in ("/", HEALTH, embeddings.PATH)
+        or is_path_of_rest(listener.path)
+        or (dashboard != "off" and f"{listener.path}/".startswith(f"{ui.PREFIX}/"))
+    )
     if taken or not listener.path.startswith("/"):
         raise InvalidArgumentError(
             f"{listener.path} cannot be the MCP path", hint="Pass --path such as /mcp."
         )
     async with (
-        _memories(url, engine, butler) as (login, memories),
+        connect_roles(url, engine, butler) as (login, memories),
         exporting(metrics, login, {"login": login, **memories}),
     ):
         app = build_app(
@@ -140,23 +160,41 @@ async def serve_http(
             security=security,
             with_meaning=await has_meaning(engine),
             origins=listener.allowed_origins,
+            pages=listener.own_pages() if dashboard != "off" else None,
+            read_only_pages=dashboard == "read-only",
         )
-        with _listening(listener) as listening:
-            port = listening.getsockname()[1]
-            config = uvicorn.Config(
-                app,
-                # The only HTTP parser of uvicorn that limits the length of headers.
-                http=bounded_protocol(),
-                access_log=False,
-                log_config=None,
-                proxy_headers=False,
-                server_header=False,
-                ws="none",
-                limit_concurrency=_MAX_CONNECTIONS,
-                timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
-            )
-            address = f"http://{_in_url(listener.host)}:{port}{listener.path}"
-            await _HttpServer(config, lambda: announce(address)).serve(sockets=[listening])
+        await serve_app(app, listener, lambda origin: announce(f"{origin}{listener.path}"))
+
+
+async def serve_app(
+    app: ASGIApp, listener: Listener, announce: Callable[[str], None] = lambda _: None
+) -> None:
+    """Serve an application until the process is asked to stop.
+
+    Args:
+        app: The application.
+        listener: Where to listen.
+        announce: Called with the origin, such as http://127.0.0.1:8765, once it answers requests.
+
+    Raises:
+        InvalidArgumentError: The address cannot be listened on.
+    """
+    with _listening(listener) as listening:
+        port = listening.getsockname()[1]
+        config = uvicorn.Config(
+            app,
+            # The only HTTP parser of uvicorn that limits the length of headers.
+            http=bounded_protocol(),
+            access_log=False,
+            log_config=None,
+            proxy_headers=False,
+            server_header=False,
+            ws="none",
+            limit_concurrency=_MAX_CONNECTIONS,
+            timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
+        )
+        origin = f"http://{_in_url(listener.host)}:{port}"
+        await _HttpServer(config, lambda: announce(origin)).serve(sockets=[listening])
 
 
 def build_app(
@@ -169,6 +207,8 @@ def build_app(
     security: TransportSecuritySettings,
     with_meaning: bool = True,
     origins: Sequence[str] = (),
+    pages: TransportSecuritySettings | None = None,
+    read_only_pages: bool = False,
 ) -> Starlette:
     """Return the ASGI application.
 
@@ -181,6 +221,8 @@ def build_app(
         security: Which Host and Origin headers are accepted.
         with_meaning: Whether searches compare meanings.
         origins: Origins whose web pages may read the answers of REST.
+        pages: Which Host and Origin headers the dashboard accepts; None: there is no dashboard.
+        read_only_pages: Whether the dashboard changes nothing.
     """
 
     def access_of(context: ServerRequestContext[Any]) -> TokenAccess:
@@ -192,28 +234,48 @@ def build_app(
     def access_of_holder(holder: TokenHolder) -> TokenAccess:
         return TokenAccess(memories, tools, holder, shares)
 
-    shares = {role: FairShare(_CONNECTIONS_OF_ROLE) for role in memories}
+    shares = make_shares(memories)
 
     manager = StreamableHTTPSessionManager(
         build_server(access_of, tools, has_meaning=with_meaning),
         stateless=True,
         json_response=True,
         security_settings=security,
-        max_request_body_size=_MAX_BODY,
+        max_request_body_size=MAX_BODY,
     )
 
     verifier = MemoryTokenVerifier(login)
 
     def with_token(endpoint: ASGIApp) -> ASGIApp:
         return AuthenticationMiddleware(
-            RequireAuthMiddleware(BodyInTime(endpoint, max_size=_MAX_BODY), required_scopes=[]),
+            RequireAuthMiddleware(BodyInTime(endpoint, max_size=MAX_BODY), required_scopes=[]),
             backend=OneTokenBackend(verifier),
             on_error=answer_unavailable,
         )
 
+    dashboard = []
+    if pages is not None:
+        # Its templates take some time to import.
+        from pymem.ui.app import ui_app
+
+        dashboard = [
+            Mount(
+                ui.PREFIX,
+                ui_app(
+                    login,
+                    memories,
+                    shares,
+                    security=pages,
+                    max_body=MAX_BODY,
+                    read_only=read_only_pages,
+                ),
+            )
+        ]
+
     app = Starlette(
         routes=[
-            Route(HEALTH, _health, methods=["GET"]),
+            Route(HEALTH, answer_health, methods=["GET"]),
+            *dashboard,
             # Without sessions there is nothing to stream (GET) or to end (DELETE).
             Route(path, with_token(StreamableHTTPASGIApp(manager)), methods=["POST"]),
             Route(
@@ -229,7 +291,7 @@ def build_app(
                     access_of_holder,
                     tools,
                     security=security,
-                    max_body=_MAX_BODY,
+                    max_body=MAX_BODY,
                     origins=origins,
                 ),
             ),
@@ -238,23 +300,30 @@ def build_app(
     )
     app.router.redirect_slashes = False
     app.add_middleware(StrictHeaders)
-    app.add_middleware(AccessLog, route_of=lambda given: _route_of(given, path))
+    app.add_middleware(AccessLog, route_of=lambda given: route_of(given, path))
     return app
 
 
-def _route_of(path: str, mcp_path: str) -> str:
+def make_shares(memories: Mapping[str, Memory]) -> dict[str, FairShare]:
+    """Return the turns of tenants among the connections of each role."""
+    return {role: FairShare(_CONNECTIONS_OF_ROLE) for role in memories}
+
+
+def route_of(path: str, mcp_path: str | None = None) -> str:
     """Return the route of a path, as the access log and metrics name it."""
     if path in (HEALTH, mcp_path, embeddings.PATH):
         return path
-    return PREFIX if path.startswith(f"{PREFIX}/") else "other"
+    prefixes = (PREFIX, ui.PREFIX)
+    return next((each for each in prefixes if path.startswith(f"{each}/")), "other")
 
 
-async def _health(_: Request) -> Response:
+async def answer_health(_: Request) -> Response:
+    """Answer that the server answers."""
     return JSONResponse({"status": "ok"})
 
 
 @asynccontextmanager
-async def _memories(
+async def connect_roles(
     url: str, engine: EmbeddingEngine | None, butler: str | None
 ) -> AsyncIterator[tuple[Memory, dict[str, Memory]]]:
     """Connect as the login itself, and once for each role that it may assume."""

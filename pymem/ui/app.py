@@ -20,7 +20,7 @@ from pymem.mcp_server.limits import BodyInTime, FairShare
 from pymem.memory import Memory
 from pymem.ui import PREFIX
 from pymem.ui.forms import Fields
-from pymem.ui.guard import Attempts, OwnPages, PageHeaders, is_from_own_page
+from pymem.ui.guard import Attempts, OwnPages, PageHeaders
 from pymem.ui.page import (
     KEYS,
     THEME,
@@ -31,9 +31,9 @@ from pymem.ui.page import (
     refusal_page,
     shell,
 )
-from pymem.ui.pages import ROUTES, Handler
 from pymem.ui.rendering import STATIC, render, static_file
-from pymem.ui.sessions import Session, Sessions, forget_session, keep_session
+from pymem.ui.routes import ROUTES, Handler
+from pymem.ui.sessions import Sessions, forget_session, keep_session
 from pymem.ui.viewer import FAILED, Problem, Server, Viewer
 
 logger = logging.getLogger(__name__)
@@ -72,7 +72,7 @@ def ui_app(
             Route("/static/{name}", _static, methods=["GET"]),
             Route("/login", site.show_login, methods=["GET"]),
             Route("/login", BodyInTime(site.LoginApp(site), max_size=_LOGIN_BODY), methods=["POST"]),
-            Route("/logout", _Endpoint(site, _log_out), methods=["POST"]),
+            Route("/logout", _Endpoint(site, site.sign_out), methods=["POST"]),
             Route("/preferences", _Endpoint(site, _keep_preferences), methods=["POST"]),
             *pages,
         ],
@@ -201,6 +201,13 @@ class _Site:
         keep_session(request, response, session_id)
         return response
 
+    async def sign_out(self, page: Page) -> Response:
+        """End a session."""
+        await self.sessions.end(page.request)
+        response = page.redirect(f"{PREFIX}/login")
+        forget_session(page.request, response)
+        return response
+
     async def refuse_path(self, request: Request, error: Exception) -> Response:
         """Answer for what the router finds no page for."""
         assert isinstance(error, HTTPException)  # noqa: S101 - it is registered for these
@@ -287,13 +294,6 @@ async def _static(request: Request) -> Response:
     )
 
 
-async def _log_out(page: Page) -> Response:
-    await page.viewer.end_session(page.request)
-    response = page.redirect(f"{PREFIX}/login")
-    forget_session(page.request, response)
-    return response
-
-
 async def _keep_preferences(page: Page) -> Response:
     response = page.done("preferences", parts=0)
     for cookie, choices in ((THEME, THEMES), (KEYS, ("on", "off"))):
@@ -307,6 +307,3 @@ async def _keep_preferences(page: Page) -> Response:
 
 async def _fail(request: Request, __: Exception) -> Response:
     return error_page(request, FAILED)
-
-
-__all__ = ["Session", "is_from_own_page", "ui_app"]

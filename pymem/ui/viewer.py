@@ -254,7 +254,10 @@ class Viewer:
         Raises:
             TenantDeniedError: The session may not do it.
         """
-        role = self.role_of(action)
+        return self.acting_as(self.role_of(action), action, part)
+
+    def acting_as(self, role: str, action: str, part: int | None = None) -> Memory:
+        """Return the memory for an action that needs a role."""
         if role not in self._roles:
             raise TenantDeniedError(
                 "this dashboard is read-only"

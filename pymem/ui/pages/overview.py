@@ -1,0 +1,155 @@
+"""Whether remembering works, and what needs somebody."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from starlette.responses import Response
+
+from pymem.models import Finding
+from pymem.ui import PREFIX, charts
+from pymem.ui.page import Page
+from pymem.ui.viewer import ADMIN, Loaded, Viewer
+from pymem.ui.wording import is_healthy, plural
+
+_DAYS = 30
+_EXPIRING = timedelta(days=14)
+_SERIES = (
+    ("stored", "Stored"),
+    ("confirmed", "Confirmed"),
+    ("superseded", "Superseded"),
+    ("consolidated", "Learned from"),
+    ("forgotten", "Forgotten"),
+    ("expired", "Expired"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Something that somebody has to do.
+
+    Attributes:
+        what: What it is.
+        link: Where it is done.
+        hint: How; None where the page says it.
+        is_bad: Whether something is broken.
+    """
+
+    what: str
+    link: str
+    hint: str | None = None
+    is_bad: bool = False
+
+
+async def show_overview(page: Page) -> Response:
+    """Show the overview."""
+    viewer = page.viewer
+    memory = viewer.reading
+    stats, series, findings, events, proposals, contradictions, tokens = await asyncio.gather(
+        viewer.load(memory.memory_stats(scope="*")),
+        viewer.load(memory.memory_timeseries(bucket="day", from_at=_first_day(viewer.now))),
+        viewer.load(memory.diagnose()),
+        viewer.load(memory.list_events(max_results=8)),
+        viewer.load(memory.preview_proposals()),
+        viewer.load(memory.list_contradictions(scope="*", max_results=100)),
+        _tokens(viewer),
+    )
+    stored = [row for row in events.value or () if row.event_type.endswith("_created")]
+    return page.render(
+        "overview.html",
+        headline=is_healthy(stats.value, stored[0].created_at if stored else None, viewer.now)
+        if stats.value is not None
+        else None,
+        stats=stats,
+        series=series,
+        multiples=_multiples(series.value or ()),
+        needs=_needs(viewer, stats, findings, proposals, contradictions, tokens),
+        unread=[
+            (name, loaded.problem)
+            for name, loaded in (
+                ("the doctor", findings),
+                ("proposals", proposals),
+                ("contradictions", contradictions),
+                ("tokens", tokens),
+            )
+            if loaded.failed
+        ],
+        events=events,
+    )
+
+
+def _first_day(now: datetime) -> datetime:
+    return now - timedelta(days=_DAYS - 1)
+
+
+async def _tokens(viewer: Viewer) -> Loaded[Any]:
+    if not viewer.has(ADMIN):
+        return Loaded([])
+    return await viewer.load(viewer.as_role(ADMIN).list_access_tokens(), ADMIN)
+
+
+def _multiples(rows: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return a small chart for each kind of change, those that happened first."""
+    made = []
+    for field, label in _SERIES:
+        counts = [(f"{row.starts_at:%a %-d %b}", int(getattr(row, field))) for row in rows]
+        total = sum(count for _, count in counts)
+        name = f"{label}: {total:,} in {plural(len(counts), 'day')}"
+        made.append(
+            {
+                "label": label,
+                "field": field,
+                "total": total,
+                "chart": charts.column_chart(counts, name=name),
+            }
+        )
+    return made
+
+
+def _needs(
+    viewer: Viewer,
+    stats: Loaded[Any],
+    findings: Loaded[list[Finding]],
+    proposals: Loaded[Any],
+    contradictions: Loaded[Any],
+    tokens: Loaded[Any],
+) -> list[Need]:
+    needs = [
+        Need(row.message, f"{PREFIX}/doctor", row.hint, row.severity == "error")
+        for row in findings.value or ()
+        if row.severity in ("error", "warning")
+    ]
+    if dead := (stats.value or {}).get("episodes", {}).get("dead_letter", 0):
+        needs.append(
+            Need(
+                f"{plural(dead, 'episode')} could not be learned from, and nobody tries again.",
+                f"{PREFIX}/runs?status=failed",
+            )
+        )
+    if waiting := len(proposals.value or ()):
+        verb = "waits" if waiting == 1 else "wait"
+        needs.append(Need(f"{plural(waiting, 'proposal')} {verb} for review.", f"{PREFIX}/review"))
+    pairs = [row for row in contradictions.value or () if row.kind != "proposal"]
+    if pairs:
+        verb = "contradicts itself" if len(pairs) == 1 else "contradict each other"
+        needs.append(
+            Need(f"{plural(len(pairs), 'pair')} of memories {verb}.", f"{PREFIX}/contradictions")
+        )
+    expiring = [
+        row
+        for row in tokens.value or ()
+        if row.status == "active" and row.expires_at <= viewer.now + _EXPIRING
+    ]
+    if expiring:
+        verb = "expires" if len(expiring) == 1 else "expire"
+        needs.append(
+            Need(f"{plural(len(expiring), 'token')} {verb} within two weeks.", f"{PREFIX}/tokens")
+        )
+    return sorted(needs, key=lambda need: not need.is_bad)
+
+
+PAGES = (("/", show_overview),)

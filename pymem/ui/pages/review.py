@@ -1,0 +1,125 @@
+"""What consolidation proposes, as differences of words, with the evidence beside it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from starlette.responses import Response
+
+from pymem.errors import InvalidArgumentError, PymemError
+from pymem.models import Proposal
+from pymem.ui.page import Page, require
+from pymem.ui.viewer import Viewer
+
+_SHOWN = 50
+_EVIDENCE = 60
+
+ACTIONS_IN_WORDS = {
+    "new_fact": "A new fact",
+    "updated_fact": "A fact says something else",
+    "ended_fact": "A fact no longer holds",
+    "new_rule": "A new rule",
+    "changed_rule": "A rule says something else",
+    "withdrawn_rule": "A rule is withdrawn",
+    "confirmation": "A memory is confirmed",
+}
+
+
+async def show_review(page: Page) -> Response:
+    """Show the proposals that wait, oldest first."""
+    query = page.query
+    run_id = query.uuid("run")
+    butler = query.text("butler") or None
+    if address := query.canonical:
+        return page.redirect(address)
+    viewer = page.viewer
+    proposals = await viewer.load(viewer.reading.preview_proposals(run_id))
+    rows = [
+        row
+        for row in proposals.value or []
+        if row.status == "proposed" and (butler is None or row.butler == butler)
+    ]
+    evidence = await _evidence(viewer, rows[:_SHOWN])
+    return page.render(
+        "review.html",
+        proposals=proposals,
+        rows=rows[:_SHOWN],
+        count=len(rows),
+        runs=list(dict.fromkeys(row.source_run_id for row in rows)),
+        evidence=evidence,
+        actions=ACTIONS_IN_WORDS,
+        run_id=run_id,
+    )
+
+
+async def _evidence(viewer: Viewer, rows: Sequence[Proposal]) -> dict[UUID, str | None]:
+    """Return the text of the episodes that proposals name; None for one that is gone."""
+    wanted = list(dict.fromkeys(each for row in rows for each in row.evidence))[:_EVIDENCE]
+
+    async def text(episode_id: UUID) -> str | None:
+        try:
+            found = await viewer.turn(viewer.reading.peek_memory("episode", episode_id))
+        except PymemError:
+            return None
+        return None if found is None else str(found["memory"]["content"])
+
+    texts = await asyncio.gather(*(text(each) for each in wanted))
+    return dict(zip(wanted, texts, strict=True))
+
+
+def _position(page: Page) -> tuple[UUID, list[int] | None]:
+    try:
+        run_id = UUID(page.parameter("run_id"))
+    except ValueError as error:
+        raise InvalidArgumentError("this is no id of a run") from error
+    position = page.fields.text("position")
+    if not position:
+        return run_id, None
+    require(position.isdecimal(), "this is no number of a proposal")
+    return run_id, [int(position)]
+
+
+async def accept(page: Page) -> Response:
+    """Accept a proposal, or all that wait of a run."""
+    viewer = page.viewer
+    run_id, positions = _position(page)
+    await viewer.turn(
+        viewer.acting("accept", 0).accept_proposals(run_id, positions), viewer.role_of("accept")
+    )
+    return page.done("accept", parts=1)
+
+
+async def reject(page: Page) -> Response:
+    """Reject a proposal, or all that wait of a run."""
+    viewer = page.viewer
+    run_id, positions = _position(page)
+    await viewer.turn(
+        viewer.acting("reject", 0).reject_proposals(run_id, positions), viewer.role_of("reject")
+    )
+    return page.done("reject", parts=1)
+
+
+async def amend(page: Page) -> Response:
+    """Change what a proposal says, before it is decided."""
+    viewer = page.viewer
+    run_id, positions = _position(page)
+    require(positions is not None, "this is no number of a proposal")
+    assert positions is not None  # noqa: S101 - required above
+    changes: dict[str, Any] = {"content": page.fields.long_text("content")}
+    require(bool(changes["content"].strip()), "the text is empty", "Reject the proposal instead.")
+    await viewer.turn(
+        viewer.acting("amend", 0).amend_proposal(run_id, positions[0], changes),
+        viewer.role_of("amend"),
+    )
+    return page.done("amend", parts=0)
+
+
+PAGES = (("/review", show_review),)
+WRITES = (
+    ("/review/{run_id}/accept", accept),
+    ("/review/{run_id}/reject", reject),
+    ("/review/{run_id}/amend", amend),
+)
