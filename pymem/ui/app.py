@@ -33,7 +33,7 @@ from pymem.ui.page import (
 )
 from pymem.ui.rendering import STATIC, render, static_file
 from pymem.ui.routes import ROUTES, Handler
-from pymem.ui.sessions import Sessions, forget_session, keep_session
+from pymem.ui.sessions import Sessions, forget_session, is_sent_from, keep_session
 from pymem.ui.viewer import FAILED, Problem, Server, Viewer
 
 logger = logging.getLogger(__name__)
@@ -241,7 +241,7 @@ class _Endpoint:
             fields = await _fields(request)
             if isinstance(fields, Response):
                 response = fields
-            elif not viewer.session.sent(fields.text("csrf")):
+            elif not is_sent_from(viewer.session, fields.text("csrf")):
                 response = refusal_page(
                     request,
                     403,

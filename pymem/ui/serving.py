@@ -32,6 +32,7 @@ from pymem.mcp_server.http import (
     serve_app,
 )
 from pymem.mcp_server.limits import StrictHeaders
+from pymem.mcp_server.protocol import has_meaning
 from pymem.mcp_server.roles import ROLES
 from pymem.memory import Memory
 from pymem.models import TokenRole
@@ -71,6 +72,7 @@ async def serve_ui(
     Raises:
         PymemError: The login cannot serve, or the address cannot be listened on.
     """
+    await has_meaning(engine)
     async with connect_roles(url, engine, butler) as (login, memories):
         code = await make_code(login, tenant_id=tenant_id, actor=actor, read_only=read_only)
         app = Starlette(
@@ -115,7 +117,7 @@ async def make_code(
             f"login {rights.login} serves several tenants", hint="Name one: pymem --tenant NAME ui."
         )
     made = await login.for_request(tenant_id=tenant_id, actor=actor).create_login_code(role)
-    return str(made.code)
+    return made.login_code
 
 
 def link_of(origin: str, code: str) -> str:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import logging
 import re
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
-from uuid import UUID
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,42 +14,15 @@ from starlette.responses import Response
 from pymem.errors import InvalidArgumentError, TenantDeniedError
 from pymem.mcp_server.auth import tenant_of_token
 from pymem.memory import Memory
-from pymem.models import TokenRole
+from pymem.models import Session
 
-logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 COOKIE = "__Host-pymem"
 """The browser sends it to this host alone, by HTTPS or to this machine, and to no script."""
 
 _SECRET = re.compile(r"((?:[0-9a-f]{2}){1,128})_[0-9a-f]{64}")
 """The form of session ids and login codes; a tenant id has at most 128 bytes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """A session of a browser.
-
-    Attributes:
-        id: Its id in the database, which is no secret.
-        tenant_id: Its tenant.
-        role: What it may do.
-        actor: Who acts in it, for the audit.
-        token_id: The token that it began with; None for a login code.
-        csrf_token: What forms of its pages carry.
-        expires_at: When it ends at the latest.
-    """
-
-    id: UUID
-    tenant_id: str
-    role: TokenRole
-    actor: str
-    token_id: UUID | None
-    csrf_token: str
-    expires_at: datetime
-
-    def sent(self, given: str) -> bool:
-        """Return whether a form carries what only pages of this session have."""
-        return hmac.compare_digest(self.csrf_token.encode(), given.encode())
 
 
 class Sessions:
@@ -74,16 +44,16 @@ class Sessions:
         tenant_id = tenant_of_token(token.strip())
         if tenant_id is None:
             return None
-        return await self._begun("create_session", tenant_id, token.strip())
+        begun = await self._asked(Memory.create_session, tenant_id, token.strip())
+        return None if begun is None else begun.session_id
 
     async def begin_with_code(self, code: str) -> str | None:
         """Return the id of a new session; None if the code is not valid any more."""
         tenant_id = _tenant_of(code)
-        return None if tenant_id is None else await self._begun("redeem_login_code", tenant_id, code)
-
-    async def _begun(self, function: str, tenant_id: str, secret: str) -> str | None:
-        begun: Any = await self._asked(function, tenant_id, secret)
-        return None if begun is None else str(begun.session_id)
+        if tenant_id is None:
+            return None
+        begun = await self._asked(Memory.redeem_login_code, tenant_id, code)
+        return None if begun is None else begun.session_id
 
     async def find(self, request: Request) -> Session | None:
         """Return the session of a request; None if it has none that is valid.
@@ -95,38 +65,34 @@ class Sessions:
         tenant_id = _tenant_of(session_id)
         if tenant_id is None:
             return None
-        found: Any = await self._asked("authenticate_session", tenant_id, session_id)
-        if found is None:
-            return None
-        return Session(
-            id=found.id,
-            tenant_id=found.tenant_id,
-            role=found.role,
-            actor=found.actor,
-            token_id=found.token_id,
-            csrf_token=found.csrf_token,
-            expires_at=found.expires_at,
-        )
+        return await self._asked(Memory.authenticate_session, tenant_id, session_id)
 
     async def end(self, request: Request) -> None:
         """End the session of a request."""
         session_id = request.cookies.get(cookie_name(request), "")
         tenant_id = _tenant_of(session_id)
         if tenant_id is not None:
-            await self._asked("end_session", tenant_id, session_id)
+            await self._asked(Memory.end_session, tenant_id, session_id)
 
-    async def _asked(self, function: str, tenant_id: str, secret: str) -> Any:
+    async def _asked(
+        self, ask: Callable[[Memory, bytes], Awaitable[T]], tenant_id: str, secret: str
+    ) -> T | None:
         """Return the answer of a function to the digest of a secret within its tenant."""
         memory = self._login.for_request(tenant_id=tenant_id)
         digest = hashlib.sha256(secret.encode()).digest()
         try:
-            return await getattr(memory, function)(digest)
+            return await ask(memory, digest)
         except InvalidArgumentError:
             return None  # not a valid tenant name
         except TenantDeniedError as error:
             if error.code == "PM005":
                 return None  # not the tenant that this server's login is bound to
             raise
+
+
+def is_sent_from(session: Session, given: str) -> bool:
+    """Return whether a form carries what only pages of a session have."""
+    return hmac.compare_digest(session.csrf_token.encode(), given.encode())
 
 
 def _tenant_of(secret: str) -> str | None:

@@ -16,10 +16,9 @@ from pymem.errors import PymemError, TenantDeniedError
 from pymem.mcp_server.limits import FairShare
 from pymem.mcp_server.roles import ROLES
 from pymem.memory import Memory
-from pymem.models import Settings
+from pymem.models import Session, Settings
 from pymem.rest.problems import kind_of
 from pymem.tools.calling import error_for_agents
-from pymem.ui.sessions import Session
 from pymem.ui.wording import time_zone
 
 logger = logging.getLogger(__name__)
