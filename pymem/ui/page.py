@@ -179,6 +179,10 @@ class Page:
         )
         return response
 
+    def forget_settings(self) -> None:
+        """Read the settings anew the next time: they were changed."""
+        self.viewer.forget_settings()
+
     @property
     def origin(self) -> str:
         """The page that the form was on, as it says itself."""

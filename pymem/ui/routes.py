@@ -7,7 +7,22 @@ from collections.abc import Awaitable, Callable
 from starlette.responses import Response
 
 from pymem.ui.page import Page
-from pymem.ui.pages import doctor, events, help, lists, memory, overview, review, search
+from pymem.ui.pages import (
+    context,
+    contradictions,
+    doctor,
+    entities,
+    events,
+    help,
+    lists,
+    memory,
+    operate,
+    overview,
+    past,
+    review,
+    runs,
+    search,
+)
 
 Handler = Callable[[Page], Awaitable[Response]]
 """Answers for a page."""
@@ -18,11 +33,24 @@ _PAGES = (
     *review.PAGES,
     *events.PAGES,
     *doctor.PAGES,
+    *context.PAGES,
+    *past.PAGES,
+    *entities.PAGES,
+    *contradictions.PAGES,
+    *runs.PAGES,
+    *operate.PAGES,
     *help.PAGES,
     *memory.PAGES,
     *lists.PAGES,
 )
-_WRITES = (*review.WRITES, *memory.WRITES)
+_WRITES = (
+    *review.WRITES,
+    *entities.WRITES,
+    *contradictions.WRITES,
+    *runs.WRITES,
+    *operate.WRITES,
+    *memory.WRITES,
+)
 
 ROUTES: tuple[tuple[str, Handler, bool], ...] = (
     *((path, handler, False) for path, handler in _PAGES),

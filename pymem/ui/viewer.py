@@ -194,6 +194,10 @@ class Viewer:
         if self.settings is not None:
             self.zone = time_zone(self.settings.time_zone)
 
+    def forget_settings(self) -> None:
+        """Read the settings anew the next time: they were changed."""
+        self._server.forget_settings(self.tenant_id)
+
     @property
     def tenant_id(self) -> str:
         """The tenant of the session."""
