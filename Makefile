@@ -21,6 +21,7 @@ test: .build/environment ## all tests: pgTAP and pytest
 	scripts/distribution-server
 	scripts/poolers
 	scripts/node-packages
+	scripts/browser
 	$(python) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(TESTS)
 
 lint: .build/environment ## ruff, mypy, sqlfluff, and whether generated files are up to date

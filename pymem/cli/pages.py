@@ -17,9 +17,7 @@ from pymem.memory import Memory
 @main.command()
 @model_options
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option(
-    "--port", type=int, default=8766, show_default=True, help="Port; 0: any free port."
-)
+@click.option("--port", type=int, default=8766, show_default=True, help="Port; 0: any free port.")
 @click.option(
     *("--allowed-host", "allowed_hosts"),
     multiple=True,

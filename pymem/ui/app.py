@@ -71,7 +71,9 @@ def ui_app(
         routes=[
             Route("/static/{name}", _static, methods=["GET"]),
             Route("/login", site.show_login, methods=["GET"]),
-            Route("/login", BodyInTime(site.LoginApp(site), max_size=_LOGIN_BODY), methods=["POST"]),
+            Route(
+                "/login", BodyInTime(site.LoginApp(site), max_size=_LOGIN_BODY), methods=["POST"]
+            ),
             Route("/logout", _Endpoint(site, site.sign_out), methods=["POST"]),
             Route("/preferences", _Endpoint(site, _keep_preferences), methods=["POST"]),
             *pages,

@@ -298,9 +298,7 @@ def decay_chart(
         drawn.append(
             element("text", label, class_="note", x=percent(share), y=bottom, text_anchor=anchor)
         )
-    return drawing(
-        *grid, curve, *drawn, name=name, class_="decay", width="100%", height=bottom + 6
-    )
+    return drawing(*grid, curve, *drawn, name=name, class_="decay", width="100%", height=bottom + 6)
 
 
 # Intervals on one axis
@@ -356,9 +354,7 @@ def interval_bars(
     return drawing(*drawn, name=name, class_="intervals", width="100%", height=height)
 
 
-def spread_dates(
-    first: datetime, last: datetime, *, most: int = 6
-) -> list[tuple[datetime, str]]:
+def spread_dates(first: datetime, last: datetime, *, most: int = 6) -> list[tuple[datetime, str]]:
     """Return dates at even distances with labels as fine as the distances."""
     length = last - first
     step = length / (most - 1)

@@ -113,7 +113,9 @@ class Query:
             return None
         read = read_time(value, self._zone)
         if read is None:
-            self.errors[name] = f"{name} is {clip(value, 40)!r}, not a time such as 2026-03-01T12:00Z"
+            self.errors[name] = (
+                f"{name} is {clip(value, 40)!r}, not a time such as 2026-03-01T12:00Z"
+            )
             return None
         self._keep(name, value, is_default=False)
         return read

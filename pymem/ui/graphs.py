@@ -62,7 +62,9 @@ def neighborhood(nodes: Sequence[Node], *, name: str) -> Markup:
             )
         is_left = math.cos(angle) < -0.05 and node.depth > 0
         dots.append(
-            element("circle", class_=f"node {node.kind} depth-{node.depth}", cx=x, cy=y, r=_size(node))
+            element(
+                "circle", class_=f"node {node.kind} depth-{node.depth}", cx=x, cy=y, r=_size(node)
+            )
         )
         labels.append(
             element(
@@ -104,7 +106,9 @@ def _places(nodes: Sequence[Node]) -> dict[str, tuple[float, float, float]]:
             children.setdefault(node.via, []).append(node)
     sizes: dict[str, int] = {}
     for node in sorted(nodes, key=lambda node: -node.depth):
-        sizes[node.key] = max(1, sum(sizes.get(child.key, 1) for child in children.get(node.key, ())))
+        sizes[node.key] = max(
+            1, sum(sizes.get(child.key, 1) for child in children.get(node.key, ()))
+        )
     deepest = max([1, *(node.depth for node in nodes)])
     middle = (_WIDTH / 2, _HEIGHT / 2)
     places: dict[str, tuple[float, float, float]] = {}

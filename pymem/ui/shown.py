@@ -171,9 +171,7 @@ class _Pieces:
         merged: list[Piece] = []
         for position, piece in enumerate(pieces):
             between = (
-                not piece.is_changed
-                and piece.text.isspace()
-                and 0 < position < len(pieces) - 1
+                not piece.is_changed and piece.text.isspace() and 0 < position < len(pieces) - 1
             )
             changed = piece.is_changed or between
             if merged and merged[-1].is_changed == changed:

@@ -152,7 +152,9 @@ def is_healthy(
         learned = "every episode has been learned from"
     else:
         learned = ""
-    return sentence([f"{plural(known, 'fact')} {'is' if known == 1 else 'are'} known", stored, learned])
+    return sentence(
+        [f"{plural(known, 'fact')} {'is' if known == 1 else 'are'} known", stored, learned]
+    )
 
 
 def _wait(count: int) -> str:

@@ -82,9 +82,7 @@ async def show_entity(page: Page) -> Response:
                 types=["fact"], entity_id=entity.id, scope="*", max_results=_FACTS
             )
         ),
-        viewer.load(
-            viewer.reading.entity_neighbors(entity.id, depth, graphs.MOST_NODES - 1)
-        ),
+        viewer.load(viewer.reading.entity_neighbors(entity.id, depth, graphs.MOST_NODES - 1)),
         viewer.load(viewer.reading.list_events(memory_id=entity.id, max_results=10)),
     )
     near = neighbors.value or []
@@ -202,4 +200,3 @@ WRITES = (
     ("/entities/{entity_id}/unmerge", unmerge),
     ("/entities/{entity_id}/rename", rename),
 )
-

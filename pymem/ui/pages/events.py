@@ -54,9 +54,7 @@ async def show_events(page: Page) -> Response:
         follows=follows,
         is_first=not before,
         newest=found[0].seq if found else after_seq,
-        next=query.link(
-            before=f"{found[-1].created_at.isoformat()}~{found[-1].seq}", follow=None
-        )
+        next=query.link(before=f"{found[-1].created_at.isoformat()}~{found[-1].seq}", follow=None)
         if len(found) == PAGE and not follows
         else None,
         is_id=_is_id,

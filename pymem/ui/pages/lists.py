@@ -153,9 +153,7 @@ async def show_list(page: Page) -> Response:
     viewer = page.viewer
     memory = viewer.reading
     rows, count = await viewer.all(
-        viewer.load(
-            memory.list_memories(**filters, order_by=order, after=after, max_results=PAGE)
-        ),
+        viewer.load(memory.list_memories(**filters, order_by=order, after=after, max_results=PAGE)),
         viewer.load(memory.count_memories(**filters, at_most=_COUNTED)),
     )
     found = rows.value or []

@@ -86,7 +86,10 @@ async def run_job(page: Page) -> Response:
 # Settings
 
 _GROUPS = (
-    ("Searching", ("retrieval_", "candidate", "min_", "ranking", "meaning_", "words_", "episode_m")),
+    (
+        "Searching",
+        ("retrieval_", "candidate", "min_", "ranking", "meaning_", "words_", "episode_m"),
+    ),
     ("Searching", ("episode_w", "relevance_", "weight_", "rrf_", "keyword_", "bm25_", "boost_")),
     ("Searching", ("updates_", "time_zone", "text_search", "recency_", "exact_", "vector_")),
     ("Indexing and embedding", ("index_", "embedding_", "corpus_", "rebuild_")),
@@ -145,9 +148,7 @@ async def configure(page: Page) -> Response:
             if value != row.value:
                 changes[name] = value
     require(bool(changes), "no setting was changed")
-    await viewer.turn(
-        viewer.acting("configure", 0).configure(changes), viewer.role_of("configure")
-    )
+    await viewer.turn(viewer.acting("configure", 0).configure(changes), viewer.role_of("configure"))
     page.forget_settings()
     return page.done("configure", done=len(changes))
 

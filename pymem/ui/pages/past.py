@@ -27,15 +27,15 @@ async def show_past(page: Page) -> Response:
     query = page.query
     known_at = query.moment("known_at")
     valid_at = query.moment("valid_at")
-    steps = {name: query.whole(f"{name}_step", -1, low=-1, high=_STEPS) for name in ("known", "valid")}
+    steps = {
+        name: query.whole(f"{name}_step", -1, low=-1, high=_STEPS) for name in ("known", "valid")
+    }
     chosen = query.choice("type", _TYPES, "fact")
     scope = query.text("scope") or None
     text = query.text("q") or None
     after = query.text("after") or None
     changes_after = query.text("changes_after") or None
-    density = await viewer.load(
-        viewer.reading.change_density(buckets=_BUCKETS, types=[chosen])
-    )
+    density = await viewer.load(viewer.reading.change_density(buckets=_BUCKETS, types=[chosen]))
     first, last = _span(density.value, viewer.now)
     if max(steps.values()) >= 0:
         moved = {}
