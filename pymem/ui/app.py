@@ -32,7 +32,7 @@ from pymem.ui.page import (
     shell,
 )
 from pymem.ui.rendering import STATIC, render, static_file
-from pymem.ui.routes import ROUTES, Handler
+from pymem.ui.routes import PAGES, WRITES, Handler
 from pymem.ui.sessions import Sessions, forget_session, is_sent_from, keep_session
 from pymem.ui.viewer import FAILED, Problem, Server, Viewer
 
@@ -62,11 +62,12 @@ def ui_app(
         read_only: Whether nothing can be changed: there are no routes for it.
     """
     site = _Site(Server(login, memories, shares, read_only=read_only), Sessions(login), max_body)
-    pages = [
-        Route(path, _Endpoint(site, handler), methods=["POST"] if writes else ["GET"])
-        for path, handler, writes in ROUTES
-        if not (writes and read_only)
-    ]
+    pages = [Route(path, _Endpoint(site, handler), methods=["GET"]) for path, handler in PAGES]
+    if not read_only:
+        pages += [
+            Route(path, _Endpoint(site, handler, action), methods=["POST"])
+            for path, handler, action in WRITES
+        ]
     app = Starlette(
         routes=[
             Route("/static/{name}", _static, methods=["GET"]),
@@ -223,9 +224,10 @@ class _Site:
 class _Endpoint:
     """Answers for a page to those who are signed in."""
 
-    def __init__(self, site: _Site, handler: Handler) -> None:
+    def __init__(self, site: _Site, handler: Handler, action: str | None = None) -> None:
         self._site = site
         self._handler = handler
+        self._action = action
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -260,6 +262,8 @@ class _Endpoint:
     async def _answer(self, request: Request, viewer: Viewer, fields: Fields | None) -> Response:
         page = Page(request, viewer, fields)
         try:
+            if self._action is not None:
+                viewer.acting(self._action)
             return await self._handler(page)
         except PymemError as error:
             problem = Problem.of(error)

@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse
 
 from pymem.models import to_json
 from pymem.ui import PREFIX, charts, wording
-from pymem.ui.shown import clip, compare_words, editable, shown, visible
+from pymem.ui.shown import clip, compare_words, editable, shown, visible, without_heading
 from pymem.ui.svg import element
 
 STATIC = {
@@ -112,6 +112,7 @@ def _make_environment() -> Environment:
         RELATIONS=wording.RELATIONS,
         STATES=wording.STATES,
         static_link=static_link,
+        without_heading=without_heading,
     )
     return environment
 

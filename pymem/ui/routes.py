@@ -52,9 +52,9 @@ _WRITES = (
     *memory.WRITES,
 )
 
-ROUTES: tuple[tuple[str, Handler, bool], ...] = (
-    *((path, handler, False) for path, handler in _PAGES),
-    *((path, handler, True) for path, handler in _WRITES),
-)
-"""The path of each page below PREFIX, what answers for it, and whether it changes something; of
-two paths that fit, the first one counts."""
+PAGES: tuple[tuple[str, Handler], ...] = _PAGES
+"""The path of each page below PREFIX, and what answers for it; of two that fit, the first counts."""
+
+WRITES: tuple[tuple[str, Handler, str | None], ...] = _WRITES
+"""The same for forms that change something, with the action that a viewer has to be allowed; None:
+the form says which."""

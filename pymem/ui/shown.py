@@ -107,6 +107,13 @@ def clip(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
 
 
+def without_heading(content: str, title: str | None) -> str:
+    """Return a text in Markdown without the heading that is its title."""
+    first, _, rest = content.partition("\n")
+    is_title = title is not None and first.lstrip("# ").strip() == title.strip()
+    return rest.lstrip("\n") if is_title and rest.strip() else content
+
+
 # Differences of words
 
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")

@@ -242,7 +242,6 @@ class Viewer:
         if role not in self._roles:
             raise TenantDeniedError(
                 f"a session with the role {self.session.role} may not see this",
-                code="42501",
                 hint="Sign in with a token of another role.",
             )
         return self._memory(role)
@@ -266,7 +265,6 @@ class Viewer:
                 "this dashboard is read-only"
                 if self.is_read_only
                 else f"a session with the role {self.session.role} may not do this",
-                code="42501",
                 hint="Sign in with a token of another role, or ask the operator.",
             )
         request_id = self.request_id if part is None else f"{self.request_id}.{part}"

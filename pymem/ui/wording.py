@@ -109,6 +109,7 @@ STATES = {
     "aged": "aged",
     "deleted": "deleted",
     "merged": "merged",
+    "dead_letter": "given up",
 }
 
 RELATIONS = {

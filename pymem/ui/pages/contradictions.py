@@ -60,4 +60,4 @@ async def decide(page: Page) -> Response:
 
 
 PAGES = (("/contradictions", show_contradictions),)
-WRITES = (("/contradictions", decide),)
+WRITES = (("/contradictions", decide, "dismiss"),)

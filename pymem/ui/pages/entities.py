@@ -195,8 +195,8 @@ PAGES = (
     ("/entities/{entity_id}", show_entity),
 )
 WRITES = (
-    ("/entities", create),
-    ("/entities/merge", merge),
-    ("/entities/{entity_id}/unmerge", unmerge),
-    ("/entities/{entity_id}/rename", rename),
+    ("/entities", create, "store"),
+    ("/entities/merge", merge, "merge"),
+    ("/entities/{entity_id}/unmerge", unmerge, "unmerge"),
+    ("/entities/{entity_id}/rename", rename, "rename"),
 )

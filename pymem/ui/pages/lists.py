@@ -59,7 +59,17 @@ _STATES: Mapping[str, Mapping[str, str]] = {
             ("any", "Any state"),
         ]
     ),
-    "episode": dict([_LIVE, ("expired", "Expired"), ("any", "Any state")]),
+    "episode": dict(
+        [
+            _LIVE,
+            ("pending", "Waiting to be learned from"),
+            ("consolidated", "Learned from"),
+            ("failed", "Failed, tried again"),
+            ("dead_letter", "Given up"),
+            ("expired", "Expired"),
+            ("any", "Any state"),
+        ]
+    ),
     "entry": dict(
         [
             _LIVE,
@@ -170,6 +180,7 @@ async def show_list(page: Page) -> Response:
         count=count,
         next=query.link(after=found[-1].cursor) if len(found) == PAGE else None,
         is_first=after is None,
+        has_more_filters=bool(query.written.keys() - {"q", "state", "order", "after"}),
         order=order,
         orders=orders,
         states=_STATES[memory_type],

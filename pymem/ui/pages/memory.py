@@ -687,11 +687,11 @@ PAGES = (
     ("/new/{memory_type}", show_new),
 )
 WRITES = (
-    ("/m/{memory_type}/{memory_id}/edit", save_edit),
-    ("/m/{memory_type}/{memory_id}/link", add_link),
-    ("/m/fact/{memory_id}/reinstate", reinstate),
-    ("/m/{memory_type}/{memory_id}/{action}", change_memory),
-    ("/new/{memory_type}", save_new),
-    ("/bulk", change_several),
-    ("/undo", undo),
+    ("/m/{memory_type}/{memory_id}/edit", save_edit, "edit"),
+    ("/m/{memory_type}/{memory_id}/link", add_link, "add_link"),
+    ("/m/fact/{memory_id}/reinstate", reinstate, "edit"),
+    ("/m/{memory_type}/{memory_id}/{action}", change_memory, None),
+    ("/new/{memory_type}", save_new, "store"),
+    ("/bulk", change_several, None),
+    ("/undo", undo, "undo"),
 )

@@ -273,10 +273,10 @@ PAGES = (
     ("/erase", show_erase),
 )
 WRITES = (
-    ("/chain", verify_chain),
-    ("/work", run_job),
-    ("/settings", configure),
-    ("/tokens", create_token),
-    ("/tokens/revoke", revoke_token),
-    ("/erase", erase),
+    ("/chain", verify_chain, "verify"),
+    ("/work", run_job, "run_job"),
+    ("/settings", configure, "configure"),
+    ("/tokens", create_token, "create_token"),
+    ("/tokens/revoke", revoke_token, "revoke_token"),
+    ("/erase", erase, "erase"),
 )

@@ -127,7 +127,7 @@ def _needs(
         needs.append(
             Need(
                 f"{plural(dead, 'episode')} could not be learned from, and nobody tries again.",
-                f"{PREFIX}/runs?status=failed",
+                f"{PREFIX}/episodes?state=dead_letter",
             )
         )
     if waiting := len(proposals.value or ()):

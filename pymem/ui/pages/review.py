@@ -119,7 +119,7 @@ async def amend(page: Page) -> Response:
 
 PAGES = (("/review", show_review),)
 WRITES = (
-    ("/review/{run_id}/accept", accept),
-    ("/review/{run_id}/reject", reject),
-    ("/review/{run_id}/amend", amend),
+    ("/review/{run_id}/accept", accept, "accept"),
+    ("/review/{run_id}/reject", reject, "reject"),
+    ("/review/{run_id}/amend", amend, "amend"),
 )

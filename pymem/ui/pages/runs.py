@@ -131,7 +131,7 @@ async def release_run(page: Page) -> Response:
 
 PAGES = (("/runs", list_runs), ("/runs/{run_id}", show_run))
 WRITES = (
-    ("/runs/{run_id}/undo", undo_run),
-    ("/runs/{run_id}/requeue", requeue_run),
-    ("/runs/{run_id}/release", release_run),
+    ("/runs/{run_id}/undo", undo_run, "undo_run"),
+    ("/runs/{run_id}/requeue", requeue_run, "requeue_run"),
+    ("/runs/{run_id}/release", release_run, "release_run"),
 )
