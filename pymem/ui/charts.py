@@ -354,7 +354,7 @@ def interval_bars(
     return drawing(*drawn, name=name, class_="intervals", width="100%", height=height)
 
 
-def spread_dates(first: datetime, last: datetime, *, most: int = 6) -> list[tuple[datetime, str]]:
+def spread_dates(first: datetime, last: datetime, *, most: int = 4) -> list[tuple[datetime, str]]:
     """Return dates at even distances with labels as fine as the distances."""
     length = last - first
     step = length / (most - 1)

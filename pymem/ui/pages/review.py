@@ -50,6 +50,10 @@ async def show_review(page: Page) -> Response:
         count=len(rows),
         runs=list(dict.fromkeys(row.source_run_id for row in rows)),
         evidence=evidence,
+        quotes={
+            (row.source_run_id, row.position): _other_quotes(row, evidence)
+            for row in rows[:_SHOWN]
+        },
         actions=ACTIONS_IN_WORDS,
         run_id=run_id,
     )
@@ -68,6 +72,12 @@ async def _evidence(viewer: Viewer, rows: Sequence[Proposal]) -> dict[UUID, str 
 
     texts = await asyncio.gather(*(text(each) for each in wanted))
     return dict(zip(wanted, texts, strict=True))
+
+
+def _other_quotes(row: Proposal, evidence: dict[UUID, str | None]) -> list[str]:
+    """Return what is quoted of episodes whose text does not stand beside it."""
+    texts = [text for each in row.evidence if (text := evidence.get(each)) is not None]
+    return [quote for quote in row.quotes if not any(quote in text for text in texts)]
 
 
 def _position(page: Page) -> tuple[UUID, list[int] | None]:
