@@ -14,6 +14,7 @@ import venv
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx2
 import psycopg
 import pytest
 from psycopg import conninfo, sql
@@ -351,9 +352,11 @@ def test_the_wheel_works_outside_the_checkout(installed: Path) -> None:
         "PYMEM_NO_EMBEDDINGS": "1",
     }
 
+    pymem = [installed / "bin" / "python", "-P", "-m", "pymem.cli"]
+
     def run(*arguments: str) -> str:
         done = subprocess.run(
-            [installed / "bin" / "python", "-P", "-m", "pymem.cli", *arguments],
+            [*pymem, *arguments],
             cwd="/",
             env=environment,
             capture_output=True,
@@ -377,6 +380,24 @@ def test_the_wheel_works_outside_the_checkout(installed: Path) -> None:
         run("up")
         run("store", "rule", "Offer tea")
         assert "Offer tea" in run("search", "tea")
+        with subprocess.Popen(
+            [*pymem, "ui", "--port", "0", "--no-browser"],
+            cwd="/",
+            env=environment,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as serving:
+            try:
+                assert serving.stdout is not None
+                # Templates and what they load are in the wheel.
+                page = httpx2.get(serving.stdout.readline().strip())
+                assert page.status_code == 200
+                loaded = re.findall(r'(?:href|src)="(/ui/static/[^"]+)"', page.text)
+                assert len(loaded) >= 4
+                for path in loaded:
+                    assert httpx2.get(page.url.join(path)).status_code == 200, path
+            finally:
+                serving.terminate()
     finally:
         run("down")
         shutil.rmtree(data, ignore_errors=True)
