@@ -152,7 +152,9 @@ def main() -> None:
             following = f"{PREFIX}/facts"
             for _ in range(arguments.rounds):
                 page = timed("facts", following)
-                following = page.partition('rel="next"')[0].rpartition('href="')[2].partition('"')[0]
+                following = (
+                    page.partition('rel="next"')[0].rpartition('href="')[2].partition('"')[0]
+                )
                 following = following.replace("&amp;", "&")
                 timed("next page of the facts", following)
     result = table(

@@ -45,6 +45,7 @@ _PAGES = (
 )
 _WRITES = (
     *review.WRITES,
+    *events.WRITES,
     *entities.WRITES,
     *contradictions.WRITES,
     *runs.WRITES,

@@ -7,7 +7,11 @@ from uuid import UUID
 
 from starlette.responses import Response
 
+from pymem.errors import NotFoundError
+from pymem.ui.forms import read_time
 from pymem.ui.page import Page
+from pymem.ui.pages.memory import undo_one
+from pymem.ui.shown import clip
 
 PAGE = 50
 _FOLLOWED = 200
@@ -57,13 +61,10 @@ async def show_events(page: Page) -> Response:
         next=query.link(before=f"{found[-1].created_at.isoformat()}~{found[-1].seq}", follow=None)
         if len(found) == PAGE and not follows
         else None,
-        is_id=_is_id,
     )
 
 
 def _read_position(page: Page, before: str) -> tuple[Any, int | None]:
-    from pymem.ui.forms import read_time
-
     at, _, seq = before.partition("~")
     read = read_time(at, page.viewer.zone) if at else None
     if read is None or not seq.isdecimal():
@@ -71,12 +72,32 @@ def _read_position(page: Page, before: str) -> tuple[Any, int | None]:
     return read, int(seq)
 
 
-def _is_id(value: Any) -> bool:
+def _event_id(page: Page) -> UUID:
+    given = page.parameter("event_id")
     try:
-        UUID(str(value))
-    except ValueError:
-        return False
-    return True
+        return UUID(given)
+    except ValueError as error:
+        raise NotFoundError(f"no event has the id {clip(given, 60)}") from error
 
 
-PAGES = (("/events", show_events),)
+async def show_undo(page: Page) -> Response:
+    """Show what undoing an event would do, or why it cannot be undone."""
+    event_id = _event_id(page)
+    viewer = page.viewer
+    preview = await viewer.turn(viewer.reading.undo_preview_event(event_id))
+    return page.render(
+        "event.html",
+        event_id=event_id,
+        preview=preview,
+        is_allowed=viewer.may("undo") and (preview.role is None or viewer.has(preview.role)),
+    )
+
+
+async def undo_event(page: Page) -> Response:
+    """Undo an event."""
+    await undo_one(page.viewer, _event_id(page))
+    return page.done("undo", parts=0)
+
+
+PAGES = (("/events", show_events), ("/events/{event_id}", show_undo))
+WRITES = (("/events/{event_id}/undo", undo_event, "undo"),)
