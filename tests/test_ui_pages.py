@@ -367,10 +367,8 @@ def test_a_memory_of_another_tenant_is_not_there(shared: Dashboard, db: Sql) -> 
 
 
 def test_confirming_starts_the_decay_anew_and_can_be_undone(visitor: Visitor, db: Sql) -> None:
-    fact = db.fact()
-    db.rows(
-        "update memory.facts set last_confirmed_at = now() - interval '9 days', created_at = now() - interval '9 days' where id = %s",
-        fact,
+    fact = db.value(
+        "select memory.store_fact('Ada', 'drinks', 'tea', as_of => now() - interval '9 days')::text"
     )
     before = db.memory("fact", fact)["last_confirmed_at"]
     said = visitor.done(f"/m/fact/{fact}/confirm")

@@ -102,10 +102,11 @@ _COLUMNS = (
 def _filters(query: Query, memory_type: str) -> dict[str, Any]:
     """Return the arguments of list_memories that an address asks for."""
     states = _STATES[memory_type]
+    text = query.text("q") or None
     state = query.choice("state", states, "live")
     found: dict[str, Any] = {
         "types": [memory_type],
-        "content_contains": query.text("q") or None,
+        "content_contains": text,
         "tags": query.words("tag") or None,
         "created_from": query.moment("from"),
         "created_to": query.moment("to"),

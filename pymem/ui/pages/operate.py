@@ -258,6 +258,7 @@ async def erase(page: Page) -> Response:
         certificate={
             "erased": erased,
             "remains": remains,
+            "left": [row for row in remains.value or () if row.remaining],
             "at": viewer.now,
             "by": viewer.actor,
             "request_id": f"{viewer.request_id}.0",
