@@ -579,8 +579,27 @@ def furnish(database: Database, tenant: str) -> World:
     _learn(database, tenant, world)
     database.query("select memory.run_rule_hygiene()", tenant=tenant)
     database.query("select memory.run_decay_sweep()", tenant=tenant)
+    _spread_events(database, tenant)
     database.query("select memory.seal_events()", tenant=tenant)
     return world
+
+
+def _spread_events(database: Database, tenant: str) -> None:
+    """Date events as their memories are: they were written just now, whatever as_of said."""
+    database.query("alter table memory.memory_events disable trigger refuse_change")
+    database.query(
+        """update memory.memory_events as e set created_at = least(
+             case when e.event_type ~ '_(superseded|confirmed|helpful|harmful)$'
+               then greatest(m.created_at, coalesce(m.last_confirmed_at, m.created_at))
+               else m.created_at end,
+             now())
+           from memory.searchable_memories as m
+           where e.tenant_id = %s and m.tenant_id = e.tenant_id and m.id = e.memory_id
+             and e.event_type !~ '_(fading|expired|retracted|consolidated|updated)$'""",
+        tenant,
+        tenant=tenant,
+    )
+    database.query("alter table memory.memory_events enable always trigger refuse_change")
 
 
 def _confirm_and_forget(database: Database, tenant: str, world: World) -> None:

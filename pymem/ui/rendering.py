@@ -92,6 +92,7 @@ def _make_environment() -> Environment:
     environment.filters.update(
         shown=shown,
         editable=editable,
+        capital=wording.capital,
         clip=clip,
         num=wording.number,
         words=wording.words,

@@ -95,6 +95,11 @@ def sentence(parts: Iterable[str]) -> str:
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
+def capital(text: str) -> str:
+    """Return a text that begins as a sentence does."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
 # Words for what the database calls by a name
 
 STATES = {

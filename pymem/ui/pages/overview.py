@@ -135,7 +135,7 @@ def _needs(
         needs.append(Need(f"{plural(waiting, 'proposal')} {verb} for review.", f"{PREFIX}/review"))
     pairs = [row for row in contradictions.value or () if row.kind != "proposal"]
     if pairs:
-        verb = "contradicts itself" if len(pairs) == 1 else "contradict each other"
+        verb = "disagrees" if len(pairs) == 1 else "disagree"
         needs.append(
             Need(f"{plural(len(pairs), 'pair')} of memories {verb}.", f"{PREFIX}/contradictions")
         )

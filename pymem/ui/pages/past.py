@@ -63,7 +63,7 @@ async def show_past(page: Page) -> Response:
         ),
         viewer.load(
             viewer.reading.diff_as_of(
-                known_at or viewer.now, None, types=[chosen], scope=scope, after=changes_after
+                known_at or viewer.now, types=[chosen], scope=scope, after=changes_after
             )
         ),
     )
