@@ -589,7 +589,10 @@ def _spread_events(database: Database, tenant: str) -> None:
     database.query("alter table memory.memory_events disable trigger refuse_change")
     database.query(
         """update memory.memory_events as e set created_at = least(
-             case when e.event_type ~ '_(superseded|confirmed|helpful|harmful)$'
+             case when e.event_type = 'fact_superseded'
+               then (select f.updated_at from memory.facts as f
+                     where f.tenant_id = m.tenant_id and f.id = m.id)
+               when e.event_type ~ '_(confirmed|helpful|harmful)$'
                then greatest(m.created_at, coalesce(m.last_confirmed_at, m.created_at))
                else m.created_at end,
              now())

@@ -14,8 +14,10 @@ from pymem.models import Finding
 from pymem.ui import PREFIX, charts
 from pymem.ui.page import Page
 from pymem.ui.viewer import ADMIN, Loaded, Viewer
-from pymem.ui.wording import is_healthy, plural
+from pymem.ui.wording import PLURALS, is_healthy, plural
 
+MEMORIES = frozenset({*PLURALS, "entity", "item"})
+_READ, _SHOWN = 40, 8
 _DAYS = 30
 _EXPIRING = timedelta(days=14)
 _SERIES = (
@@ -49,16 +51,26 @@ async def show_overview(page: Page) -> Response:
     """Show the overview."""
     viewer = page.viewer
     memory = viewer.reading
-    stats, series, findings, events, proposals, contradictions, tokens = await asyncio.gather(
+    (
+        stats,
+        series,
+        findings,
+        events,
+        newest,
+        proposals,
+        contradictions,
+        tokens,
+    ) = await asyncio.gather(
         viewer.load(memory.memory_stats(scope="*")),
         viewer.load(memory.memory_timeseries(bucket="day", from_at=_first_day(viewer.now))),
         viewer.load(memory.diagnose()),
-        viewer.load(memory.list_events(max_results=8)),
+        viewer.load(memory.list_events(max_results=_READ)),
+        viewer.load(memory.list_memories(scope="*", max_results=1)),
         viewer.load(memory.preview_proposals()),
         viewer.load(memory.list_contradictions(scope="*", max_results=100)),
         _tokens(viewer),
     )
-    stored = [row for row in events.value or () if row.event_type.endswith("_created")]
+    stored = newest.value or ()
     return page.render(
         "overview.html",
         headline=is_healthy(stats.value, stored[0].created_at if stored else None, viewer.now)
@@ -78,7 +90,12 @@ async def show_overview(page: Page) -> Response:
             )
             if loaded.failed
         ],
-        events=events,
+        events=Loaded(
+            [row for row in events.value if row.memory_type in MEMORIES][:_SHOWN]
+            if events.value is not None
+            else None,
+            events.problem,
+        ),
     )
 
 

@@ -51,8 +51,7 @@ async def show_review(page: Page) -> Response:
         runs=list(dict.fromkeys(row.source_run_id for row in rows)),
         evidence=evidence,
         quotes={
-            (row.source_run_id, row.position): _other_quotes(row, evidence)
-            for row in rows[:_SHOWN]
+            (row.source_run_id, row.position): _other_quotes(row, evidence) for row in rows[:_SHOWN]
         },
         actions=ACTIONS_IN_WORDS,
         run_id=run_id,
