@@ -58,7 +58,9 @@ class Visitor:
         assert answer.status_code == 200, (answer.status_code, text_of(answer))
         return answer
 
-    def send(self, path: str, /, headers: dict[str, str] | None = None, **fields: Any) -> httpx2.Response:
+    def send(
+        self, path: str, /, headers: dict[str, str] | None = None, **fields: Any
+    ) -> httpx2.Response:
         """Send a form as its page would."""
         if not self.csrf:
             self.get("/help")
@@ -100,9 +102,7 @@ class Visitor:
 
     def sign_in(self, **fields: str) -> httpx2.Response:
         """Send the form to sign in."""
-        return self.ask(
-            "POST", f"{PREFIX}/login", data=fields, headers={"origin": self.origin}
-        )
+        return self.ask("POST", f"{PREFIX}/login", data=fields, headers={"origin": self.origin})
 
 
 def text_of(answer: httpx2.Response) -> str:
