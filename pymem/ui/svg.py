@@ -17,30 +17,29 @@ def element(name: str, /, *children: Any, **attributes: Any) -> Markup:
         children: Elements (Markup) and texts.
         attributes: ``class_`` is class, and other underscores are hyphens.
     """
-    written = Markup("").join(
-        Markup(' {}="{}"').format(_name(key), _value(value))
+    written = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{_written(value)}"'
         for key, value in attributes.items()
         if value is not None
     )
-    inside = Markup("").join(
+    inside = "".join(
         child if isinstance(child, Markup) else escape(visible(str(child))) for child in children
     )
-    return Markup("<{0}{1}>{2}</{0}>").format(Markup(name), written, inside)  # noqa: S704 - a constant
+    # Names are constants of this package, and all else is escaped above.
+    return Markup(f"<{name}{written}>{inside}</{name}>")  # noqa: S704
 
 
-def _name(key: str) -> str:
-    return key.rstrip("_").replace("_", "-")
-
-
-def _value(value: Any) -> str:
+def _written(value: Any) -> str:
+    if isinstance(value, int):
+        return str(value)
     if isinstance(value, float):
         return f"{value:.3f}".rstrip("0").rstrip(".")
-    return visible(str(value))
+    return escape(visible(str(value)))
 
 
 def percent(share: float) -> str:
     """Return a share, 0..1, as a length."""
-    return f"{_value(100 * share)}%"
+    return f"{_written(100.0 * share)}%"
 
 
 def drawing(*children: Any, name: str, **attributes: Any) -> Markup:

@@ -15,6 +15,7 @@ from pymem.ui import PREFIX
 from pymem.ui.forms import Query
 from pymem.ui.page import Page
 from pymem.ui.shown import csv_cell
+from pymem.ui.viewer import Loaded
 from pymem.ui.wording import PLURALS, day
 
 PAGE = 50
@@ -165,7 +166,10 @@ async def show_list(page: Page) -> Response:
     memory = viewer.reading
     rows, count = await viewer.all(
         viewer.load(memory.list_memories(**filters, order_by=order, after=after, max_results=PAGE)),
-        viewer.load(memory.count_memories(**filters, at_most=_COUNTED)),
+        # Pages after the first have the same count, and are asked for in a row.
+        viewer.load(memory.count_memories(**filters, at_most=_COUNTED))
+        if after is None
+        else _uncounted(),
     )
     found = rows.value or []
     days = [
@@ -189,6 +193,10 @@ async def show_list(page: Page) -> Response:
         permanences=_PERMANENCES,
         maturities=_MATURITIES,
     )
+
+
+async def _uncounted() -> Loaded[Any]:
+    return Loaded(None)
 
 
 async def export_list(page: Page) -> Response:
