@@ -293,7 +293,7 @@ def test_no_text_of_a_drawing_is_markup(text: str) -> None:
 def test_drawings_have_names_and_no_inline_style() -> None:
     points = [(NOW + timedelta(days=day), 1 - day / 100) for day in range(100)]
     drawings = [
-        charts.stacked_bar([charts.Part("relevance", 0.4, "relevance")], name="parts"),
+        charts.stacked_bar([charts.Part("relevance", 0.4, "relevance", 0.4)], name="parts"),
         charts.column_chart([("Mon", 3), ("Tue", 0)], name="days"),
         charts.decay_chart(
             points,
@@ -321,7 +321,7 @@ def test_drawings_have_names_and_no_inline_style() -> None:
 
 
 def test_parts_of_a_bar_stay_within_it() -> None:
-    parts = [charts.Part(str(number), 0.4, "relevance") for number in range(4)]
+    parts = [charts.Part(str(number), 0.4, "relevance", 0.4) for number in range(4)]
     root = parsed(charts.stacked_bar(parts, name="too much"))
     ends = [
         float(rect.attrib["x"].rstrip("%")) + float(rect.attrib["width"].rstrip("%"))

@@ -49,11 +49,13 @@ class Part:
         name: What it is called.
         size: Its share of the whole width, 0..1.
         kind: Its class, which gives it a pattern.
+        value: What it stands for.
     """
 
     name: str
     size: float
     kind: str
+    value: float
 
 
 def stacked_bar(parts: Sequence[Part], *, name: str) -> Markup:
@@ -66,11 +68,11 @@ def stacked_bar(parts: Sequence[Part], *, name: str) -> Markup:
         drawn.append(
             element(
                 "rect",
-                element("title", f"{part.name} {part.size:.3f}"),
+                element("title", f"{part.name} {part.value:.3f}"),
                 class_=f"part part-{part.kind}",
                 x=percent(at),
                 y=0,
-                width=percent(min(part.size, 1 - at)),
+                width=percent(max(min(part.size, 1 - at), 0.0)),
                 height=12,
             )
         )

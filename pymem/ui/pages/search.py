@@ -86,14 +86,18 @@ def take_apart(row: ExplainedMemory, settings: Settings, tried: dict[str, float]
     total = sum(weights)
     scale = total / (sharpness * weights[0] + sum(weights[1:])) if total else 0.0
     first = sharpness * weights[0] * scale
+    values = (
+        ("relevance", first * evidence),
+        ("boost", first * (relevance - evidence)),
+        ("importance", weights[1] * scale * row.importance / 10),
+        ("recency", weights[2] * scale * row.recency),
+        ("confidence", weights[3] * scale * row.effective_confidence),
+    )
     parts = [
-        charts.Part("relevance", first * evidence, "relevance"),
-        charts.Part("boosts", first * (relevance - evidence), "boost"),
-        charts.Part("importance", weights[1] * scale * row.importance / 10, "importance"),
-        charts.Part("recency", weights[2] * scale * row.recency, "recency"),
-        charts.Part("confidence", weights[3] * scale * row.effective_confidence, "confidence"),
+        charts.Part("boosts" if kind == "boost" else kind, value / (total or 1), kind, value)
+        for kind, value in values
     ]
-    named = ", ".join(f"{part.name} {part.size:.3f}" for part in parts if part.size > 0)
+    named = ", ".join(f"{part.name} {part.value:.3f}" for part in parts if part.value > 0)
     return Explained(
         row,
         parts,
