@@ -264,7 +264,10 @@ class _Endpoint:
         try:
             if self._action is not None:
                 viewer.acting(self._action)
-            return await self._handler(page)
+            response = await self._handler(page)
+            if fields is not None:
+                viewer.forget_kept()
+            return response
         except PymemError as error:
             problem = Problem.of(error)
             if problem.status >= 500:

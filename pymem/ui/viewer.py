@@ -6,7 +6,8 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Awaitable, Mapping
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import Any, Generic, TypeVar
@@ -58,6 +59,9 @@ ACTIONS: Mapping[str, str] = {
 }
 """The database role that does each thing that a page offers: the least that may."""
 
+_SOON = 0.06
+"""Seconds that a page waits for what it can do without."""
+
 REVIEWING = frozenset({"accept", "amend", "reject"})
 """What writers may do, too, where the setting consolidation_reviewers says so."""
 
@@ -100,10 +104,17 @@ _CLAUSE_END = re.compile(r"(?<=[.;])\s+")
 
 @dataclass(frozen=True, slots=True)
 class Loaded(Generic[T]):
-    """A part of a page: what was read, or why it could not be."""
+    """A part of a page: what was read, or why it could not be.
+
+    Attributes:
+        value: What was read; None also if there is nothing yet.
+        problem: Why it could not be read.
+        is_late: Whether it is still being read, and comes when the page asks again.
+    """
 
     value: T | None
     problem: Problem | None = None
+    is_late: bool = False
 
     @property
     def failed(self) -> bool:
@@ -130,6 +141,8 @@ class Server:
     """
 
     _SETTINGS_SECONDS = 5.0
+    _KEPT_SECONDS = 10.0
+    _MOST_KEPT = 500
 
     def __init__(
         self,
@@ -148,6 +161,32 @@ class Server:
         )
         self.shares = shares
         self._settings: dict[str, tuple[float, Settings]] = {}
+        # What takes long, of each tenant, with the time until when it may be shown again.
+        self._kept: OrderedDict[tuple[str, ...], tuple[asyncio.Task[Any], float]] = OrderedDict()
+
+    def keep(
+        self, key: tuple[str, ...], begin: Callable[[], Coroutine[Any, Any, T]]
+    ) -> asyncio.Task[T]:
+        """Return what is being read under a key or was just now, or begin to read it."""
+        now = time.monotonic()
+        kept = self._kept.get(key)
+        if kept is not None and (not kept[0].done() or kept[1] > now):
+            return kept[0]
+        task = asyncio.get_running_loop().create_task(begin())
+        task.add_done_callback(lambda _: self._date(key, task))
+        self._kept[key] = (task, now)
+        if len(self._kept) > self._MOST_KEPT:
+            self._kept.popitem(last=False)
+        return task
+
+    def _date(self, key: tuple[str, ...], task: asyncio.Task[Any]) -> None:
+        if key in self._kept and self._kept[key][0] is task:
+            self._kept[key] = (task, time.monotonic() + self._KEPT_SECONDS)
+
+    def forget_kept(self, tenant_id: str) -> None:
+        """Read anew what was read of a tenant: something has been changed here."""
+        for key in [key for key in self._kept if key[0] == tenant_id]:
+            del self._kept[key]
 
     async def settings_of(self, viewer: Viewer) -> Settings | None:
         """Return the settings of a tenant, some seconds old; None if they cannot be read."""
@@ -296,6 +335,27 @@ class Viewer:
         except Exception:
             logger.exception("a part of a page failed")
             return Loaded(None, FAILED)
+
+    async def soon(
+        self, name: str, begin: Callable[[], Awaitable[T]], *arguments: object
+    ) -> Loaded[T]:
+        """Return what a call returns if that is soon, for a part that may take long.
+
+        Otherwise the page is answered without it, and has it when it is asked for again.
+
+        Args:
+            name: What is read.
+            begin: Makes the call.
+            arguments: What else the answer depends on.
+        """
+        key = (self.tenant_id, name, *map(str, arguments))
+        task = self._server.keep(key, lambda: self.load(begin()))
+        await asyncio.wait({task}, timeout=_SOON)
+        return task.result() if task.done() else Loaded(None, is_late=True)
+
+    def forget_kept(self) -> None:
+        """Read anew what was read a moment ago: something has been changed."""
+        self._server.forget_kept(self.tenant_id)
 
     async def all(self, *loads: Awaitable[Loaded[Any]]) -> list[Loaded[Any]]:
         """Return several parts, loaded at the same time."""

@@ -23,7 +23,7 @@ async def show_context(page: Page) -> Response:
     entries = query.flag("entries")
     if address := query.canonical:
         return page.redirect(address)
-    scopes = await viewer.load(viewer.reading.list_scopes(max_results=50))
+    scopes = await viewer.soon("scopes", lambda: viewer.reading.list_scopes(max_results=50))
     text: Loaded[str] | None = None
     lines: Loaded[list[object]] | None = None
     if prompt and butler and not query.errors:

@@ -17,8 +17,10 @@ async def show_contradictions(page: Page) -> Response:
     if address := page.query.canonical:
         return page.redirect(address)
     viewer = page.viewer
-    pairs = await viewer.load(
-        viewer.reading.list_contradictions(scope=scope or "*", max_results=_SHOWN)
+    pairs = await viewer.soon(
+        "contradictions",
+        lambda: viewer.reading.list_contradictions(scope=scope or "*", max_results=_SHOWN),
+        scope or "*",
     )
     return page.render(
         "contradictions.html",

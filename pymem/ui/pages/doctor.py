@@ -12,7 +12,11 @@ _SEVERITIES = ("error", "warning", "info", "ok")
 
 async def show_doctor(page: Page) -> Response:
     """Show all findings, worst first, then the checks that found nothing."""
-    findings = await page.viewer.load(page.viewer.reading.diagnose(passed=True))
+    viewer = page.viewer
+    if page.query.flag("again"):
+        viewer.forget_kept()
+        return page.redirect(page.query.link(again=None))
+    findings = await viewer.soon("doctor", lambda: viewer.reading.diagnose(passed=True))
     rows = findings.value or []
     counts = [
         plural(sum(row.severity == severity for row in rows), severity)

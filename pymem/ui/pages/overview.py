@@ -61,13 +61,17 @@ async def show_overview(page: Page) -> Response:
         contradictions,
         tokens,
     ) = await asyncio.gather(
-        viewer.load(memory.memory_stats(scope="*")),
-        viewer.load(memory.memory_timeseries(bucket="day", from_at=_first_day(viewer.now))),
-        viewer.load(memory.diagnose()),
+        viewer.soon("stats", lambda: memory.memory_stats(scope="*")),
+        viewer.soon(
+            "series", lambda: memory.memory_timeseries(bucket="day", from_at=_first_day(viewer.now))
+        ),
+        viewer.soon("doctor", lambda: memory.diagnose(passed=True)),
         viewer.load(memory.list_events(max_results=_READ)),
         viewer.load(memory.list_memories(scope="*", max_results=1)),
         viewer.load(memory.preview_proposals()),
-        viewer.load(memory.list_contradictions(scope="*", max_results=100)),
+        viewer.soon(
+            "contradictions", lambda: memory.list_contradictions(scope="*", max_results=100), "*"
+        ),
         _tokens(viewer),
     )
     stored = newest.value or ()
@@ -90,6 +94,7 @@ async def show_overview(page: Page) -> Response:
             )
             if loaded.failed
         ],
+        is_late=any(loaded.is_late for loaded in (findings, contradictions, proposals, stats)),
         events=Loaded(
             [row for row in events.value if row.memory_type in MEMORIES][:_SHOWN]
             if events.value is not None

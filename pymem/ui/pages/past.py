@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from starlette.responses import Response
 
 from pymem.ui import charts
 from pymem.ui.page import Page
+from pymem.ui.viewer import Loaded
 from pymem.ui.wording import moment, plural
 
 _STEPS = 500
@@ -35,9 +36,15 @@ async def show_past(page: Page) -> Response:
     text = query.text("q") or None
     after = query.text("after") or None
     changes_after = query.text("changes_after") or None
-    density = await viewer.load(viewer.reading.change_density(buckets=_BUCKETS, types=[chosen]))
+    density = await viewer.soon(
+        "density",
+        lambda: viewer.reading.change_density(buckets=_BUCKETS, types=[chosen]),
+        chosen,
+    )
     first, last = _span(density.value, viewer.now)
     if max(steps.values()) >= 0:
+        # Of the sliders as they were shown.
+        first, last = _shown_span(page, first, last)
         moved = {}
         for name, step in steps.items():
             if step >= 0:
@@ -61,11 +68,15 @@ async def show_past(page: Page) -> Response:
                 max_results=_PAGE,
             )
         ),
-        viewer.load(
-            viewer.reading.diff_as_of(
-                known_at or viewer.now, types=[chosen], scope=scope, after=changes_after
-            )
-        ),
+        viewer.soon(
+            "changes",
+            lambda: viewer.reading.diff_as_of(
+                known_at, types=[chosen], scope=scope, after=changes_after, max_results=_PAGE
+            ),
+            *(known_at, chosen, scope, changes_after),
+        )
+        if known_at is not None and known_at < viewer.now
+        else _nothing(),
     )
     found = rows.value or []
     return page.render(
@@ -95,6 +106,16 @@ async def show_past(page: Page) -> Response:
     )
 
 
+def _shown_span(page: Page, first: datetime, last: datetime) -> tuple[datetime, datetime]:
+    shown = []
+    for name in ("first", "last"):
+        given = page.request.query_params.get(name, "")
+        if not given.isdecimal() or len(given) > 15:
+            return first, last
+        shown.append(datetime.fromtimestamp(int(given) / 1000, UTC))
+    return shown[0], shown[1]
+
+
 def _span(density: Any, now: datetime) -> tuple[datetime, datetime]:
     if not density:
         return now - timedelta(days=30), now
@@ -107,6 +128,10 @@ def _step(at: datetime | None, first: datetime, last: datetime) -> int:
         return _STEPS
     share = (at - first).total_seconds() / max((last - first).total_seconds(), 1.0)
     return round(min(max(share, 0.0), 1.0) * _STEPS)
+
+
+async def _nothing() -> Loaded[list[Any]]:
+    return Loaded([])
 
 
 def _written(at: datetime) -> str:
