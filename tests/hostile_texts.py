@@ -3,6 +3,7 @@
 Those that are code set ``window.pwned`` or ask for an address, so that a test sees whether they ran.
 """
 
+# ruff: noqa: RUF001 - they are here because they are ambiguous
 from __future__ import annotations
 
 _RUN = "window.pwned=1"
@@ -26,7 +27,7 @@ MARKUP: tuple[str, ...] = (
     f"<img src=x onerror={_RUN}>",
     f'<img src="x" onerror="{_RUN}">',
     f"<img/src/onerror={_RUN}>",
-    f"<img src=x onerror=&#119;indow.pwned=1>",
+    "<img src=x onerror=&#119;indow.pwned=1>",
     f'" autofocus onfocus="{_RUN}',
     f"' autofocus onfocus='{_RUN}",
     f'" onmouseover="{_RUN}" x="',
@@ -86,7 +87,7 @@ MARKUP: tuple[str, ...] = (
     f"\\u003cscript\\u003e{_RUN}",
     f"%3Cscript%3E{_RUN}%3C/script%3E",
     f"+ADw-script+AD4-{_RUN}+ADw-/script+AD4-",
-    f"＜script＞{_RUN}＜/script＞",  # noqa: RUF001
+    f"＜script＞{_RUN}＜/script＞",
     f"<script>{_RUN}",
     f"<scr<script>ipt>{_RUN}</scr</script>ipt>",
     f"<img src=`x`onerror={_RUN}>",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests import hostile_texts
 from tests.browsers import DESKTOP, PHONE, PICTURES, Watched, chromium, needs_browser, signed_in
-from tests.conftest import Database, Server, fresh_database
+from tests.conftest import Server, fresh_database
 from tests.test_mcp_http import make_token, revoke
 from tests.test_ui_pages import Sql, every_page
 from tests.ui import Dashboard, Visitor, dashboard
@@ -481,12 +481,12 @@ def hostile(shared: Dashboard) -> dict[str, str]:
     entities = each(
         "select memory.entity_create(canonical_name => %s, entity_type => 'other')::text", names
     )
-    for one, other in zip(facts, facts[1:], strict=False):
+    for one, other in pairwise(facts):
         each(
             "select (memory.create_link('fact', %s::uuid, 'fact', %s::uuid, 'contradicts')).created::text",
             [(one, other)],
         )
-    for number, (one, other) in enumerate(zip(entities, entities[1:], strict=False)):
+    for number, (one, other) in enumerate(pairwise(entities)):
         each(
             "select memory.store_fact(%s, %s, %s, entity_id => %s::uuid, object_entity_id => %s::uuid)::text",
             [("x", names[number % len(names)], "near", one, other)],

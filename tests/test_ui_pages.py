@@ -6,9 +6,11 @@ import csv
 import io
 import json
 import re
+import time
 from collections.abc import Iterator
 from typing import Any
 
+import psycopg
 import pytest
 
 from pymem.ui.routes import PAGES, WRITES
@@ -216,13 +218,32 @@ def test_a_part_that_fails_says_so_and_the_others_are_there(
         assert world
 
 
-# Lists
-
-
-def keys_on(answer: Any) -> list[str]:
-    return re.findall(
-        r'data-open><span dir="auto">([^<]*)</span> <span class="predicate"', answer.text
+def test_a_part_that_takes_long_comes_when_it_is_there(
+    shared: Dashboard, visitor: Visitor, db: Sql
+) -> None:
+    one, other = db.fact("Ada"), db.fact("Bob")
+    db.rows(
+        "select memory.create_link('fact', %s::uuid, 'fact', %s::uuid, 'contradicts')", one, other
     )
+    with psycopg.connect(shared.database.superuser_url) as connection:
+        connection.execute("lock table memory.memory_links")
+        said = text_of(visitor.get("/contradictions"))
+        assert "Still reading" in said
+        assert "No two memories" not in said
+        said = text_of(visitor.get("/"))
+        assert "Nothing. The checks" not in said
+    for _ in range(100):
+        said = text_of(visitor.get("/contradictions"))
+        if "Still reading" not in said:
+            break
+        time.sleep(0.05)
+    assert "1 pair" in said
+    # What was just read is not shown after a change.
+    visitor.done(f"/m/fact/{one}/forget")
+    assert "1 pair" not in text_of(visitor.get("/contradictions"))
+
+
+# Lists
 
 
 @pytest.mark.parametrize(

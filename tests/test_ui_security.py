@@ -163,7 +163,7 @@ def test_a_session_of_another_tenant_or_a_made_up_one_is_none(
     visitor = shared.visitor(tenant)
     name = cookie_of(visitor)
     given = visitor.cookies[name]
-    other = "other".encode().hex()
+    other = b"other".hex()
     for forged in (
         f"{other}_{given.partition('_')[2]}",
         given[:-1] + ("0" if given[-1] != "0" else "1"),

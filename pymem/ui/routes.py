@@ -13,8 +13,8 @@ from pymem.ui.pages import (
     doctor,
     entities,
     events,
-    help,
     lists,
+    manual,
     memory,
     operate,
     overview,
@@ -39,7 +39,7 @@ _PAGES = (
     *contradictions.PAGES,
     *runs.PAGES,
     *operate.PAGES,
-    *help.PAGES,
+    *manual.PAGES,
     *memory.PAGES,
     *lists.PAGES,
 )
@@ -54,7 +54,7 @@ _WRITES = (
 )
 
 PAGES: tuple[tuple[str, Handler], ...] = _PAGES
-"""The path of each page below PREFIX, and what answers for it; of two that fit, the first counts."""
+"""The path of each page below PREFIX and what answers for it; of two that fit, the first counts."""
 
 WRITES: tuple[tuple[str, Handler, str | None], ...] = _WRITES
 """The same for forms that change something, with the action that a viewer has to be allowed; None:

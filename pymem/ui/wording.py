@@ -1,5 +1,4 @@
-"""Times, numbers and sentences in the words of the pages; every sentence is put together from
-what was counted."""
+"""Times, numbers and sentences of the pages, which are put together from what was counted."""
 
 from __future__ import annotations
 
@@ -153,7 +152,10 @@ def is_healthy(
     backlog = episodes.get("backlog_age_hours")
     if waiting and backlog is not None:
         since = distance(timedelta(hours=float(backlog)))
-        learned = f"{plural(waiting, 'episode')} {_wait(waiting)} to be learned from, the oldest for {since}"
+        learned = (
+            f"{plural(waiting, 'episode')} {_wait(waiting)} to be learned from, "
+            f"the oldest for {since}"
+        )
     elif episodes["total"]:
         learned = "every episode has been learned from"
     else:

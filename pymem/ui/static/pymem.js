@@ -25,9 +25,15 @@
     next.scrollIntoView({ block: "nearest" });
   };
 
+  // Where a key acted, so that the next key acts there, too.
+  let actedAt = -1;
+
   const press = (row, name) => {
     const button = (row || main()).querySelector(`[data-do="${name}"]`);
-    if (button) button.click();
+    if (button) {
+      actedAt = rows().indexOf(row);
+      button.click();
+    }
     return Boolean(button);
   };
 
@@ -135,6 +141,14 @@
   document.addEventListener("htmx:after:swap", () => {
     showCopies();
     countChosen();
+    if (actedAt >= 0 && !currentRow()) {
+      const row = rows()[Math.min(actedAt, rows().length - 1)];
+      if (row) {
+        row.tabIndex = -1;
+        row.focus({ preventScroll: true });
+      }
+    }
+    actedAt = -1;
     const failure = main().querySelector(".trouble");
     if (failure) window.scrollTo(0, 0);
   });
