@@ -19,8 +19,8 @@ async def show_contradictions(page: Page) -> Response:
     viewer = page.viewer
     pairs = await viewer.soon(
         "contradictions",
-        lambda: viewer.reading.list_contradictions(scope=scope or "*", max_results=_SHOWN),
-        scope or "*",
+        lambda: viewer.reading.list_contradictions(scope=scope, max_results=_SHOWN),
+        scope,
     )
     return page.render(
         "contradictions.html",

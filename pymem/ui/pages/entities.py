@@ -78,9 +78,7 @@ async def show_entity(page: Page) -> Response:
     entity = await _get(viewer, page.parameter("entity_id"))
     facts, neighbors, events = await asyncio.gather(
         viewer.load(
-            viewer.reading.list_memories(
-                types=["fact"], entity_id=entity.id, scope="*", max_results=_FACTS
-            )
+            viewer.reading.list_memories(types=["fact"], entity_id=entity.id, max_results=_FACTS)
         ),
         viewer.load(viewer.reading.entity_neighbors(entity.id, depth, graphs.MOST_NODES - 1)),
         viewer.load(viewer.reading.list_events(memory_id=entity.id, max_results=10)),

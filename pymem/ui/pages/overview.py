@@ -61,17 +61,15 @@ async def show_overview(page: Page) -> Response:
         contradictions,
         tokens,
     ) = await asyncio.gather(
-        viewer.soon("stats", lambda: memory.memory_stats(scope="*")),
+        viewer.soon("stats", lambda: memory.memory_stats()),
         viewer.soon(
             "series", lambda: memory.memory_timeseries(bucket="day", from_at=_first_day(viewer.now))
         ),
         viewer.soon("doctor", lambda: memory.diagnose(passed=True)),
         viewer.load(memory.list_events(max_results=_READ)),
-        viewer.load(memory.list_memories(scope="*", max_results=1)),
+        viewer.load(memory.list_memories(max_results=1)),
         viewer.load(memory.preview_proposals()),
-        viewer.soon(
-            "contradictions", lambda: memory.list_contradictions(scope="*", max_results=100), "*"
-        ),
+        viewer.soon("contradictions", lambda: memory.list_contradictions(max_results=100), None),
         _tokens(viewer),
     )
     stored = newest.value or ()

@@ -127,7 +127,7 @@ async def show_search(page: Page) -> Response:
         found = await page.viewer.load(
             page.viewer.reading.recall_explain(
                 question,
-                scope=scope or "*",
+                scope=scope,
                 max_results=int(limit),
                 types=None if chosen == "all" else [chosen],
                 settings=tried or None,
