@@ -350,7 +350,7 @@ def test_a_neighborhood_is_drawn_alike_each_time_and_within_its_frame() -> None:
     circles = [each for each in parsed(drawn) if each.tag == "circle"]
     assert len(circles) == graphs.MOST_NODES
     for circle in circles:
-        assert 0 <= float(circle.attrib["cx"]) <= 760
+        assert 0 <= float(circle.attrib["cx"]) <= 1000
         assert 0 <= float(circle.attrib["cy"]) <= 560
 
 

@@ -13,8 +13,11 @@ from pymem.ui.svg import element
 
 MOST_NODES = 60
 
-_WIDTH = 760
-_HEIGHT = 560
+_WIDTH = 1000
+_HEIGHT = 540
+_SIDE = 170
+_TOP = 34
+_NAMED_EDGES = 24
 _NAME = 22
 
 
@@ -60,6 +63,17 @@ def neighborhood(nodes: Sequence[Node], *, name: str) -> Markup:
                     y2=y,
                 )
             )
+            if len(nodes) <= _NAMED_EDGES:
+                labels.append(
+                    element(
+                        "text",
+                        clip(node.relation, _NAME),
+                        class_="edge-name",
+                        x=from_x + 0.55 * (x - from_x),
+                        y=from_y + 0.55 * (y - from_y) + 3,
+                        text_anchor="middle",
+                    )
+                )
         is_left = math.cos(angle) < -0.05 and node.depth > 0
         dots.append(
             element(
@@ -119,8 +133,8 @@ def _places(nodes: Sequence[Node]) -> dict[str, tuple[float, float, float]]:
         angle = (start + end) / 2
         share = node.depth / deepest
         places[node.key] = (
-            round(middle[0] + math.cos(angle) * share * (_WIDTH / 2 - 150), 1),
-            round(middle[1] + math.sin(angle) * share * (_HEIGHT / 2 - 30), 1),
+            round(middle[0] + math.cos(angle) * share * (_WIDTH / 2 - _SIDE), 1),
+            round(middle[1] + math.sin(angle) * share * (_HEIGHT / 2 - _TOP), 1),
             angle,
         )
         at = start
@@ -137,8 +151,8 @@ def _places(nodes: Sequence[Node]) -> dict[str, tuple[float, float, float]]:
         if node.key not in places:
             angle = 2 * math.pi * position / len(nodes)
             places[node.key] = (
-                round(middle[0] + math.cos(angle) * (_WIDTH / 2 - 150), 1),
-                round(middle[1] + math.sin(angle) * (_HEIGHT / 2 - 30), 1),
+                round(middle[0] + math.cos(angle) * (_WIDTH / 2 - _SIDE), 1),
+                round(middle[1] + math.sin(angle) * (_HEIGHT / 2 - _TOP), 1),
                 angle,
             )
     return places

@@ -93,7 +93,7 @@ def _make_environment() -> Environment:
         shown=shown,
         editable=editable,
         capital=wording.capital,
-        clip=clip,
+        clip=lambda text, length: "–" if text is None else clip(text, length),
         num=wording.number,
         words=wording.words,
         pretty_json=_pretty_json,
