@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -51,7 +52,15 @@ class Visitor:
         return answer
 
     def get(self, path: str, **given: Any) -> httpx2.Response:
-        """Open a page; it must be there."""
+        """Open a page, as often as parts of it are still being read; it must be there."""
+        for _ in range(200):
+            answer = self._get(path, **given)
+            if "Still reading" not in answer.text:
+                break
+            time.sleep(0.05)
+        return answer
+
+    def _get(self, path: str, **given: Any) -> httpx2.Response:
         answer = self.ask("GET", PREFIX + path, **given)
         while answer.status_code in (302, 303) and "login" not in answer.headers["location"]:
             answer = self.ask("GET", answer.headers["location"], **given)

@@ -59,7 +59,7 @@ ACTIONS: Mapping[str, str] = {
 }
 """The database role that does each thing that a page offers: the least that may."""
 
-_SOON = 0.06
+_SOON = 0.08
 """Seconds that a page waits for what it can do without."""
 
 REVIEWING = frozenset({"accept", "amend", "reject"})
