@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
@@ -21,8 +22,10 @@ from pymem.ui import charts, graphs, wording
 from pymem.ui.forms import Fields, Query
 from pymem.ui.guard import Attempts, is_from_own_page
 from pymem.ui.page import NOTES, Note, own_address
+from pymem.ui.rendering import ENVIRONMENT, static_file
 from pymem.ui.shown import Piece, compare_words, csv_cell, editable, read_edited, shown, visible
 from pymem.ui.svg import element
+from tests.conftest import ROOT
 
 NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
 
@@ -352,6 +355,28 @@ def test_a_neighborhood_is_drawn_alike_each_time_and_within_its_frame() -> None:
     for circle in circles:
         assert 0 <= float(circle.attrib["cx"]) <= 1000
         assert 0 <= float(circle.attrib["cy"]) <= 560
+
+
+# What is not ours
+
+
+def test_htmx_is_the_released_file_with_its_license() -> None:
+    digest = hashlib.sha256(static_file("htmx.min.js")).hexdigest()
+    # Of dist/htmx.min.js in the package htmx.org 4.0.1.
+    assert digest == "a0abb04f2f45a1f89d1d4844023245537e5e6014c87b144553e0607b4cc32130"
+    assert b"Permission to use, copy, modify, and/or distribute" in static_file("htmx.LICENSE")
+
+
+def test_every_template_can_be_compiled() -> None:
+    names = ENVIRONMENT.list_templates()
+    assert len(names) > 20
+    for name in names:
+        ENVIRONMENT.get_template(name)
+        source = (ROOT / "pymem" / "ui" / "templates" / name).read_text()
+        # Nothing is marked as safe, and nothing is styled or scripted inline.
+        assert not re.search(
+            r"\|\s*safe|autoescape|<style|\sstyle=|\son[a-z]+=|javascript:", source
+        ), name
 
 
 # Words

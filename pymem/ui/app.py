@@ -140,9 +140,12 @@ class _Site:
         return self._login_page(request, 200)
 
     def _login_page(
-        self, request: Request, status: int, wrong: str | None = None, code: str | None = None
+        self, request: Request, status: int, wrong: str | None = None, fields: Fields | None = None
     ) -> Response:
-        given = code if code is not None else request.query_params.get("code", "")
+        asked = request.query_params
+        # After a wrong try the form is that for a token.
+        code = asked.get("code", "") if fields is None else ""
+        leads_to = asked.get("next", "") if fields is None else fields.text("next")
         return render(
             "login.html",
             status,
@@ -150,8 +153,8 @@ class _Site:
                 **shell(request),
                 "viewer": None,
                 "note": None,
-                "code": given[:400],
-                "next": own_address(request.query_params.get("next", "")) or "",
+                "code": code[:400],
+                "next": own_address(leads_to) or "",
                 "wrong": wrong,
             },
         )
@@ -176,7 +179,7 @@ class _Site:
         address = request.client.host if request.client else ""
         if wait := self._attempts.wait(address):
             response = self._login_page(
-                request, 429, "Too many attempts from this address. Try again in a minute.", ""
+                request, 429, "Too many attempts from this address. Try again in a minute.", fields
             )
             response.headers["Retry-After"] = str(int(wait) + 1)
             return response
@@ -199,7 +202,7 @@ class _Site:
                 if code
                 else "This token is not valid: unknown, expired or revoked."
             )
-            return self._login_page(request, 401, wrong, "")
+            return self._login_page(request, 401, wrong, fields)
         response = RedirectResponse(own_address(fields.text("next")) or f"{PREFIX}/", 303)
         keep_session(request, response, session_id)
         return response

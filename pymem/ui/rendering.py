@@ -118,9 +118,9 @@ def _make_environment() -> Environment:
     return environment
 
 
-_ENVIRONMENT = _make_environment()
+ENVIRONMENT = _make_environment()
 
 
 def render(template: str, status: int, context: Mapping[str, Any]) -> HTMLResponse:
     """Return a page made of a template."""
-    return HTMLResponse(_ENVIRONMENT.get_template(template).render(context), status)
+    return HTMLResponse(ENVIRONMENT.get_template(template).render(context), status)
