@@ -63,7 +63,7 @@ def stacked_bar(parts: Sequence[Part], *, name: str) -> Markup:
     drawn = []
     at = 0.0
     for part in parts:
-        if part.size <= 0:
+        if part.size <= 0 or at >= 1:
             continue
         drawn.append(
             element(
@@ -72,7 +72,7 @@ def stacked_bar(parts: Sequence[Part], *, name: str) -> Markup:
                 class_=f"part part-{part.kind}",
                 x=percent(at),
                 y=0,
-                width=percent(max(min(part.size, 1 - at), 0.0)),
+                width=percent(min(part.size, 1 - at)),
                 height=12,
             )
         )
