@@ -16,7 +16,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pymem.errors import InvalidArgumentError, PymemError
-from pymem.mcp_server.limits import BodyInTime, FairShare
+from pymem.mcp_server.limits import BODY_SECONDS, BodyInTime, FairShare
 from pymem.memory import Memory
 from pymem.ui import PREFIX
 from pymem.ui.forms import Fields
@@ -32,7 +32,7 @@ from pymem.ui.page import (
     shell,
 )
 from pymem.ui.rendering import STATIC, render, static_file
-from pymem.ui.routes import PAGES, WRITES, Handler
+from pymem.ui.routes import LIMITS, PAGES, WRITES, Handler
 from pymem.ui.sessions import Sessions, forget_session, is_sent_from, keep_session
 from pymem.ui.viewer import FAILED, Problem, Server, Viewer
 
@@ -65,7 +65,11 @@ def ui_app(
     pages = [Route(path, _Endpoint(site, handler), methods=["GET"]) for path, handler in PAGES]
     if not read_only:
         pages += [
-            Route(path, _Endpoint(site, handler, action), methods=["POST"])
+            Route(
+                path,
+                _Endpoint(site, handler, action, limits=LIMITS.get(path)),
+                methods=["POST"],
+            )
             for path, handler, action in WRITES
         ]
     app = Starlette(
@@ -227,10 +231,18 @@ class _Site:
 class _Endpoint:
     """Answers for a page to those who are signed in."""
 
-    def __init__(self, site: _Site, handler: Handler, action: str | None = None) -> None:
+    def __init__(
+        self,
+        site: _Site,
+        handler: Handler,
+        action: str | None = None,
+        *,
+        limits: tuple[int, float] | None = None,
+    ) -> None:
         self._site = site
         self._handler = handler
         self._action = action
+        self._max_body, self._seconds = limits or (site.max_body, BODY_SECONDS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -260,7 +272,8 @@ class _Endpoint:
             await response(scope, receive, send)
 
         # The body is not read before the session is known.
-        await BodyInTime(answer, max_size=self._site.max_body)(scope, receive, send)
+        in_time = BodyInTime(answer, max_size=self._max_body, seconds=self._seconds)
+        await in_time(scope, receive, send)
 
     async def _answer(self, request: Request, viewer: Viewer, fields: Fields | None) -> Response:
         page = Page(request, viewer, fields)

@@ -56,6 +56,9 @@ _WRITES = (
 PAGES: tuple[tuple[str, Handler], ...] = _PAGES
 """The path of each page below PREFIX and what answers for it; of two that fit, the first counts."""
 
+LIMITS: dict[str, tuple[int, float]] = {}
+"""Bytes and seconds of forms that may have more than others."""
+
 WRITES: tuple[tuple[str, Handler, str | None], ...] = _WRITES
 """The same for forms that change something, with the action that a viewer has to be allowed; None:
 the form says which."""
