@@ -8,7 +8,7 @@ import random
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import psycopg
 import pytest
@@ -311,6 +311,37 @@ async def test_workers_claim_every_memory_once(database: Database) -> None:
     assert len(claims) == len(set(claims)) == 60
     assert database.value("select count(*) from memory.embedding_queue") == 0
     assert database.value("select count(*) from memory.rules where embedding is null") == 0
+
+
+async def test_a_batch_of_vectors_locks_memories_in_the_order_in_which_all_lock_them(
+    database: Database,
+) -> None:
+    version = database.value("select memory.register_embedding_version('model', '1')")
+    rule = database.value("select memory.store_rule('Offer tea')")
+    facts = sorted(
+        database.value("select memory.store_fact('Ada', %s, 'tea')", str(n)) for n in range(2)
+    )
+    last = [("rule", rule), ("fact", facts[1]), ("fact", facts[0])]
+    async with await Memory.connect(database.login("a")) as memory:
+        with psycopg.connect(database.superuser_url) as holder:
+            holder.execute("select from memory.facts where id = %s for update", (facts[0],))
+            storing = asyncio.create_task(
+                memory.set_embeddings(last, [[1.0] * 384] * 3, embedding_version_id=version)
+            )
+            while not database.value(
+                "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
+            ):
+                await asyncio.sleep(0.01)
+            # It waits for the first one, and so holds none of the others yet.
+            holder.execute("select from memory.facts where id = %s for update nowait", (facts[1],))
+            holder.execute("select from memory.rules where id = %s for update nowait", (rule,))
+        deleted = uuid4()
+        assert await storing == [True] * 3
+        assert await memory.set_embeddings(
+            [last[0], ("fact", deleted), last[2]],
+            [[1.0] * 384] * 3,
+            embedding_version_id=version,
+        ) == [True, False, True]
 
 
 async def test_the_first_registration_has_one_winner(database: Database) -> None:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 from uuid import UUID
 
 import numpy as np
@@ -246,22 +246,25 @@ class Memory(Conversations):
     ) -> list[bool]:
         """Store the vectors of several memories, made from texts, in one transaction."""
         sources: Sequence[str | None] = texts if texts is not None else [None] * len(memories)
-        return await self._database.values(
-            self._request,
-            "set_embedding",
-            [
-                {
-                    "memory_type": memory_type,
-                    "memory_id": memory_id,
-                    "embedding": embedding,
-                    "embedding_version_id": embedding_version_id,
-                    "text_md5": _md5(text),
-                }
-                for (memory_type, memory_id), embedding, text in zip(
-                    memories, embeddings, sources, strict=True
-                )
-            ],
+        calls = [
+            {
+                "memory_type": memory_type,
+                "memory_id": memory_id,
+                "embedding": embedding,
+                "embedding_version_id": embedding_version_id,
+                "text_md5": _md5(text),
+            }
+            for (memory_type, memory_id), embedding, text in zip(
+                memories, embeddings, sources, strict=True
+            )
+        ]
+        # Each call locks its memory: in the order in which every function locks memories.
+        order = sorted(range(len(calls)), key=lambda place: _lock_order(*memories[place]))
+        stored = await self._database.values(
+            self._request, "set_embedding", [calls[place] for place in order]
         )
+        answers = dict(zip(order, stored, strict=True))
+        return [answers[place] for place in range(len(calls))]
 
 
 def _as_json(element: Any) -> Any:
@@ -272,6 +275,12 @@ def _as_json(element: Any) -> Any:
     if element.get("embedding") is not None:
         changed["embedding"] = np.asarray(element["embedding"], dtype=float).tolist()
     return element | changed
+
+
+def _lock_order(memory_type: str, memory_id: UUID | str) -> tuple[int, str]:
+    """Return what memories are sorted by before they are locked: their type, then their id."""
+    types = get_args(MemoryType)
+    return (types.index(memory_type) if memory_type in types else len(types), str(memory_id))
 
 
 def _md5(text: str | None) -> str | None:
