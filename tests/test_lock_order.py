@@ -83,3 +83,30 @@ def test_a_restore_that_waits_for_an_unmerge_sees_the_key_that_the_fact_has_then
         with pytest.raises(psycopg.Error, match=f"fact {loser} is active under its key") as raised:
             restored.result()
     assert raised.value.sqlstate == "PM003"
+
+
+def test_counting_references_locks_types_of_memories_in_the_order_of_all_functions(
+    database: Database,
+) -> None:
+    types = ("episode", "fact", "rule", "entry")
+    ids = [
+        database.value("select memory.store_episode('tea', 'home')"),
+        database.value("select memory.store_fact('Ada', 'likes', 'tea')"),
+        database.value("select memory.store_rule('Offer tea')"),
+        database.value("select id from memory.create_entry('tea')"),
+    ]
+    tables = ("episodes", "facts", "rules", "entries")
+    for place, table in enumerate(tables[:-1]):
+        with sessions(database, 2) as (holding, counting):
+            holding.run(f"select from memory.{table} for update")
+            counted = counting.start(
+                "select memory.count_references(%s, %s, now())",
+                list(reversed(types)),
+                list(reversed(ids)),
+            )
+            assert not counted.done()
+            # It waits for this type, and so holds nothing of the later ones yet.
+            for later in tables[place + 1 :]:
+                holding.run(f"select from memory.{later} for update nowait")
+            holding.connection.rollback()
+            counted.result()

@@ -196,7 +196,8 @@ begin
      end;'
   );
 
-  -- Locked in the order of the ids, so that two readers of the same memories cannot deadlock.
+  -- Locked type by type in the order of all functions, then by id, so that readers deadlock neither
+  -- with each other nor with those who write.
   perform memory.define_memory_function(
     'count_references(memory_types text[], memory_ids uuid[], as_of timestamptz)',
     'void', 'volatile security definer set lock_timeout = ''500ms''',
@@ -205,8 +206,8 @@ begin
        v_ids uuid[];
        v_type text;
      begin
-       foreach v_type in array array(select distinct t.type from unnest(memory_types) as t (type) order by 1)
-       loop
+       foreach v_type in array memory.memory_type_names() loop
+         continue when v_type <> all (memory_types);
          v_ids := array(
            select r.id
            from unnest(memory_types, memory_ids) as r (memory_type, id)
