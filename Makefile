@@ -8,7 +8,7 @@ export PYMEM_DATA ?= $(if $(filter 0,$(shell id -u)),/var/lib/pymem-checkout,$(C
 WORKERS ?= $(if $(PYMEM_TEST_DATABASE_URL)$(PYMEM_TEST_SERVER),0,2)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint sql generate docs graph psql bench plots rework clean
+.PHONY: help demo test lint sql generate docs graph psql bench plots campaign mutants rework clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -53,6 +53,14 @@ bench: .build/environment ## latency at 2k, 20k and 100k facts beside the floors
 plots: .build/environment ## docs/images from the figures in bench/results
 	scripts/python-environment bench
 	$(python) bench/plots.py
+
+campaign: .build/environment ## storms, kills, faults and fuzz: make campaign SECONDS=300 SEED=1
+	$(python) -m campaign all --seconds $(or $(SECONDS),300) --seed $(or $(SEED),1)
+
+mutants: .build/environment ## whether pgTAP notices changed functions: make mutants COUNT=220 SEED=1
+	scripts/system-packages
+	scripts/python-environment test lint campaign
+	$(python) -m campaign mutants --count $(or $(COUNT),220) --seed $(or $(SEED),1)
 
 rework: ## begin to change a released function: make rework change=functions/core/search/recall note='...'
 	@test -n "$(change)" -a -n "$(note)" || { echo "usage: make rework change=CHANGE note='what it does'"; exit 2; }

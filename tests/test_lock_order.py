@@ -110,3 +110,29 @@ def test_counting_references_locks_types_of_memories_in_the_order_of_all_functio
                 holding.run(f"select from memory.{later} for update nowait")
             holding.connection.rollback()
             counted.result()
+
+
+@pytest.mark.parametrize("method", ["exact", "hnsw"])
+def test_a_rebuild_of_the_indexes_never_waits_while_it_keeps_a_writer_waiting(
+    database: Database, method: str
+) -> None:
+    database.value("select memory.rebuild_vector_indexes(%s)", method)
+    stores = (
+        "select memory.store_fact('Ada', 'likes', 'tea')",
+        "select memory.store_episode('tea', 'home')",
+        "select id from memory.create_entry('tea')",
+        "select memory.store_rule('Offer tea')",
+    )
+    with sessions(database, 2) as (writing, rebuilding):
+        for session in (writing, rebuilding):
+            session.run("set deadlock_timeout = '1s'")
+            session.connection.commit()
+        for store in stores:
+            writing.run(store)
+            rebuilt = rebuilding.start("select memory.rebuild_vector_indexes('hnsw')")
+            assert not rebuilt.done()
+            for other in stores:
+                writing.run(other)
+            writing.connection.commit()
+            assert rebuilt.result() == [("hnsw",)]
+            rebuilding.connection.rollback()

@@ -135,6 +135,41 @@ comment on function memory.vector_index_statements(text, integer) is
 'valid. Errors: PM002.';
 grant execute on function memory.vector_index_statements to memory_admin;
 
+create or replace function memory.lock_memory_tables(lock_mode text)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+  set lock_timeout = '50ms' -- shorter than any sensible deadlock_timeout
+as $$
+declare
+  v_tables text := (
+    select string_agg(format('memory.%I', t.table_name), ', ' order by t.position)
+    from memory.memory_types as t
+    where t.is_searched
+  );
+  v_until timestamptz := clock_timestamp() + interval '5 minutes';
+begin
+  loop
+    begin
+      execute format('lock table %s in %s mode', v_tables, lock_mode);
+      return;
+    exception when lock_not_available then
+      -- Gives back the tables that it has got, so that whoever waits for them goes on.
+      if clock_timestamp() > v_until then
+        raise;
+      end if;
+    end;
+    perform pg_sleep(0.05);
+  end loop;
+end;
+$$;
+
+comment on function memory.lock_memory_tables(text) is
+'Locks the tables of all types of memories in a mode, all or none. Statements lock tables in many '
+'orders, and some of them while others wait: so this never waits with half of the tables. Errors: '
+'55P03 not within five minutes.';
+
 create or replace function memory.rebuild_vector_indexes(
   method text default 'auto',
   lists integer default null
@@ -153,7 +188,7 @@ begin
   perform memory.check_word('method', method, '{auto,exact,ivfflat,hnsw}');
   -- One rebuild at a time, locked before reading the tables: two that have read them would wait for
   -- each other to drop the indexes. Readers and writers are not blocked yet.
-  lock table memory.episodes, memory.facts, memory.rules in share update exclusive mode;
+  perform memory.lock_memory_tables('share update exclusive');
   if v_method = 'auto' then
     v_method := case
       when memory.largest_tenant_size() > (memory.setting_defaults()).exact_scan_limit
@@ -162,12 +197,11 @@ begin
     end;
   end if;
 
-  -- Takes all locks before any work, so that a deadlock with a writer does not waste a half-built
-  -- index.
+  -- Takes all locks before any work: a deadlock with a writer would waste a half-built index.
   if exists (select from memory.vector_indexes() as i where i.method <> 'exact') then
-    lock table memory.episodes, memory.facts, memory.rules in access exclusive mode;
+    perform memory.lock_memory_tables('access exclusive');
   elsif v_method <> 'exact' then
-    lock table memory.episodes, memory.facts, memory.rules in share mode;
+    perform memory.lock_memory_tables('share');
   end if;
   for v_statement in
     select replace(s.statement, ' concurrently', '')
@@ -187,7 +221,8 @@ comment on function memory.rebuild_vector_indexes(text, integer) is
 'least 20), of which a search reads a fifth, at least 20. auto: hnsw if any tenant is that large, '
 'else exact. All or nothing: an interrupted build leaves the indexes as they were. Until it ends, '
 'writers wait, and so does memory.recall, which counts references; if an index is replaced, every '
-'search waits: memory.vector_index_statements avoids this. Errors: PM002.';
+'search waits: memory.vector_index_statements avoids this. Errors: PM002, 55P03 if others keep the '
+'tables locked for minutes.';
 grant execute on function memory.rebuild_vector_indexes to memory_admin;
 
 create or replace function memory.time_neighbors(
