@@ -37,6 +37,8 @@ from pymem.errors import (
 from pymem.sanitize import clean_json, clean_text, dump_json
 
 _ATTEMPTS = 4
+_RECONNECT_SECONDS = 1.0
+"""How often calls that wait for a server that is away try to reach it."""
 
 Row = TypeVar("Row")
 
@@ -108,8 +110,8 @@ class Database:
             min_size=min_size,
             max_size=max_size,
             timeout=timeout,
-            # Afterwards the next call reconnects at once instead of waiting for the backoff.
-            reconnect_timeout=self._reach_timeout,
+            # Afterwards the next wait reconnects at once, instead of after a backoff that doubles.
+            reconnect_timeout=min(self._reach_timeout, _RECONNECT_SECONDS),
             open=False,
             kwargs={"autocommit": True, **settings},
             configure=self._configured(),
@@ -335,9 +337,12 @@ class Database:
         self, run: Callable[[psycopg.AsyncConnection[Any]], Awaitable[list[Any]]]
     ) -> list[Any]:
         # By hand: tenacity takes as many lines and adds 30 microseconds to each call.
-        for attempt in range(1, _ATTEMPTS + 1):
+        attempt, waited = 1, 0.0
+        while True:
+            wait = (self._timeout if self._in_use else self._reach_timeout) - waited
+            if not self._in_use:
+                wait = min(wait, _RECONNECT_SECONDS)
             try:
-                wait = self._timeout if self._in_use else self._reach_timeout
                 async with self._pool.connection(timeout=wait) as connection:
                     self._in_use += 1
                     try:
@@ -345,13 +350,15 @@ class Database:
                     finally:
                         self._in_use -= 1
             except PoolTimeout as error:
-                raise self._no_connection(error) from error
+                waited += wait
+                if waited >= (self._timeout if self._in_use else self._reach_timeout):
+                    raise self._no_connection(error) from error
             except psycopg.Error as error:
                 sqlstate = getattr(error, "sqlstate", None)
                 if sqlstate not in RETRYABLE or attempt == _ATTEMPTS:
                     raise translate(error) from error
                 await asyncio.sleep(random.uniform(0.01, 0.05) * 2**attempt)  # noqa: S311
-        raise AssertionError("unreachable")
+                attempt += 1
 
 
 class _Transaction(Database):

@@ -41,6 +41,7 @@ SERVICE_USER = "pymem"
 
 _SOCKET_PATH_LIMIT = 107
 _START_SECONDS = 60
+_ORPHAN_SECONDS = 2
 
 # Settings for a laptop; PostgreSQL's defaults suit much smaller machines.
 _SETTINGS: Mapping[str, str] = {
@@ -406,12 +407,15 @@ class EmbeddedServer:
                     hint=f"See {self._data / 'log'}, or end the process.",
                 )
             time.sleep(0.1)
-        # Orphaned backends still use the data; they exit on their own once they notice.
+        # Orphaned backends still use the data; they exit on their own once they notice, which one
+        # that computes does only at the end of its statement.
+        quits_at = time.monotonic() + _ORPHAN_SECONDS
         while orphans := _processes_in(self._data, account.uid):
-            if time.monotonic() > deadline:
+            if time.monotonic() > quits_at:
                 for orphan in orphans:
-                    os.kill(orphan, signal.SIGQUIT)
-                deadline += 5
+                    with suppress(ProcessLookupError):
+                        os.kill(orphan, signal.SIGQUIT)
+                quits_at += 5
             time.sleep(0.1)
         lock.unlink(missing_ok=True)
         (self._socket_folder() / ".s.PGSQL.5432.lock").unlink(missing_ok=True)

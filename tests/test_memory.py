@@ -607,6 +607,26 @@ async def test_calls_that_wait_for_others_and_for_the_server_fail_differently(
     silent.close()
 
 
+async def test_a_call_that_waits_for_the_server_tries_to_reach_it_every_second() -> None:
+    tries = 0
+
+    async def refuse(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal tries
+        tries += 1
+        writer.close()
+
+    listening = await asyncio.start_server(refuse, "127.0.0.1", 0)
+    port = listening.sockets[0].getsockname()[1]
+    address = f"host=127.0.0.1 port={port} sslmode=disable gssencmode=disable dbname=none"
+    memory = await Memory.connect(address, wait=False, min_size=0, max_size=1, reach_timeout=5)
+    with pytest.raises(UnavailableError):
+        await memory.recall("tea")
+    await memory.close()
+    listening.close()
+    # With a pause that doubles, it would be three.
+    assert tries >= 5
+
+
 async def test_a_wrong_address_is_reported_at_once() -> None:
     with pytest.raises(UnavailableError):
         await Memory.connect("postgresql://nobody@localhost:1/nothing")

@@ -120,6 +120,31 @@ def test_after_a_kill_it_starts_again_with_what_was_committed(folder: Path) -> N
         ).fetchone() == ([0, 1, 2],)
 
 
+def test_after_a_kill_it_does_not_wait_for_a_statement_that_nobody_can_end(folder: Path) -> None:
+    server = EmbeddedServer(folder)
+    server.start()
+    endless = "do $$ begin loop perform 1; end loop; end $$"
+    with (
+        ThreadPoolExecutor(1) as threads,
+        psycopg.connect(server.url(), autocommit=True) as connection,
+    ):
+        working = threads.submit(connection.execute, endless)
+        with psycopg.connect(server.url(), autocommit=True) as observer:
+            while (
+                observer.execute(
+                    "select from pg_stat_activity where state = 'active' and query = %s", (endless,)
+                ).fetchone()
+                is None
+            ):
+                time.sleep(0.01)
+        os.kill(postmaster(server), signal.SIGKILL)
+        begun = time.monotonic()
+        server.start()
+        assert time.monotonic() - begun < 20
+        with pytest.raises(psycopg.OperationalError):
+            working.result()
+
+
 def test_a_zombie_is_not_taken_for_a_server(folder: Path) -> None:
     """As in a container whose first process reaps nobody."""
     server = EmbeddedServer(folder)
