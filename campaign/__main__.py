@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import time
 from pathlib import Path
@@ -27,6 +28,8 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print JSON instead of lines")
     parser.add_argument("--count", type=int, default=220, help="how many mutants")
     arguments = parser.parse_args()
+    # So that servers and clients are ended when the command is.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))
 
     if arguments.part == "mutants":
         from campaign import mutants

@@ -104,6 +104,7 @@ EVENTS = {
     "run_rule_hygiene": "rule_inverted{inverted} rule_promoted{promoted} rule_updated*",
     "run_job": "*",
     "configure": "settings_updated? settings_created? texts_reindexed*",
+    "reindex_texts": "texts_reindexed*",
     "erase_subject": (
         "erased? episode_deleted{episodes} fact_deleted{facts} rule_deleted{rules} "
         "entry_purged{entries} item_deleted{items} entity_deleted{entities} entity_updated* "

@@ -35,7 +35,7 @@ WORDS = tuple(
 )
 OF_TYPE = {"episode": "episode", "fact": "fact", "rule": "rule", "entry": "entry"}
 SUBJECTS, PEOPLE, PATTERNS, ITEMS = 24, 40, 4, 40
-_LARGE = (40, 80, 120)
+_LARGE = (100, 200, 300)
 
 
 class World:
@@ -965,7 +965,7 @@ class Repertoire:
             if each.function in functions and not (calm and each.function in CALM)
         ]
         self._weights = [
-            each.weight * (5 if batches and each.function in BATCHES else 1)
+            each.weight * (6 if batches and each.function in BATCHES else 1)
             for each in self._changing
         ]
         self._reading = [

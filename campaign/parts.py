@@ -39,7 +39,7 @@ def storm(seed: str, seconds: float) -> Piece:
 
 
 def kills(seed: str, seconds: float) -> Piece:
-    """Kill processes, with about a second between two kills."""
+    """Kill processes, with some seconds between two kills."""
     with cluster("kills") as made:
         plan = Plan("kills", seed, seconds, allowed=AWAY, batches=True)
         return Storm(made, plan).run(troubles.kill)

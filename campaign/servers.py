@@ -117,9 +117,11 @@ class Cluster:
 
     def kill(self) -> None:
         """Kill all processes of the server at once."""
-        for pid in self.processes():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        # Again, because one may have begun just before the first of them ended.
+        while processes := self.processes():
+            for pid in processes:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
 
     def backends(self) -> list[int]:
         """Return the processes that serve connections of clients and workers."""

@@ -16,6 +16,8 @@ from campaign.storm import Storm
 
 Trouble = Callable[[Storm, float], None]
 
+PAUSE = 4.0
+"""Seconds between two kills, at most."""
 SHARES = {"server": 40, "backend": 35, "client": 18, "worker": 7}
 """Of a hundred kills with SIGKILL, how many hit what."""
 
@@ -27,7 +29,7 @@ def kill(storm: Storm, until: float) -> None:
     its connections, PostgreSQL ends all the others by itself and recovers.
     """
     while time.monotonic() < until:
-        time.sleep(storm.chance.uniform(0.3, 1.6))
+        time.sleep(storm.chance.uniform(0.3, PAUSE))
         [victim] = storm.chance.choices(list(SHARES), list(SHARES.values()))
         _kill(storm, victim)
         storm.outcome.befell[f"killed {victim}"] += 1
