@@ -174,12 +174,17 @@ as $$
     end,
     k.id
   from jsonb_array_elements(facts) with ordinality as a (fact, ordinal)
-  left join memory.facts as k
-    on k.tenant_id = memory.current_tenant()
-      and k.scope = coalesce(memory.collapse_whitespace(a.fact ->> 'scope'), 'global')
-      and k.subject_key = memory.spelling_key(a.fact ->> 'subject')
-      and k.predicate_key = memory.spelling_key(a.fact ->> 'predicate')
-      and k.entity_id is null and k.validity = 'active';
+  -- One by one from the unique index, however many facts there are.
+  left join lateral (
+    select f.id, f.content, f.trust, f.idempotency_key
+    from memory.facts as f
+    where f.tenant_id = (select memory.current_tenant())
+      and f.scope = coalesce(memory.collapse_whitespace(a.fact ->> 'scope'), 'global')
+      and f.subject_key = memory.spelling_key(a.fact ->> 'subject')
+      and f.predicate_key = memory.spelling_key(a.fact ->> 'predicate')
+      and f.entity_id is null and f.validity = 'active'
+    limit 1
+  ) as k on true;
 $$;
 
 comment on function memory.judge_facts(jsonb) is

@@ -183,7 +183,8 @@ create or replace function memory.restore_kind(
 as $$
 #variable_conflict use_column
 declare
-  v_tenant_id text := memory.current_tenant();
+  v_settings memory.settings := memory.current_settings();
+  v_tenant_id text := v_settings.tenant_id;
   v_table name;
   v_keys text[];
   v_columns text[]; -- those that the rows have
@@ -255,8 +256,11 @@ begin
       select l.ordinal
       from unnest($2, $3) as l (row, ordinal)
       cross join lateral jsonb_populate_record(null::memory.%1$I, l.row) as r
-      join memory.%1$I as t on t.tenant_id = $1 and %2$s
-      cross join lateral (select to_jsonb(s) as known from (select %3$s) as s) as k
+      -- One by one from the primary key, however many rows there are.
+      cross join lateral (
+        select to_jsonb(s) as known
+        from (select %3$s from memory.%1$I as t where t.tenant_id = $1 and %2$s limit 1) as s
+      ) as k
       where k.known - $4 <> l.row - $4
       order by l.ordinal
       limit 1
@@ -278,7 +282,10 @@ begin
         select $1%3$s%5$s
         from unnest($2, $3) as l (row, ordinal)
         cross join lateral jsonb_populate_record(null::memory.%1$I, l.row) as r
-        where not exists (select from memory.%1$I as t where t.tenant_id = $1 and %6$s)
+        left join lateral (
+          select true as is_known from memory.%1$I as t where t.tenant_id = $1 and %6$s limit 1
+        ) as k on true
+        where k.is_known is null
         order by l.ordinal
         returning %7$s
       ),
@@ -311,10 +318,7 @@ begin
     end,
     case
       when restore_kind.kind = any (memory.memory_type_names())
-      then ', (memory.current_settings()).text_search_config' || case
-        when restore_kind.kind = 'episode' then ', (memory.current_settings()).index_rendering'
-        else ''
-      end
+      then ', $8' || case when restore_kind.kind = 'episode' then ', $9' else '' end
       else ''
     end,
     v_same_key,
@@ -325,7 +329,7 @@ begin
   into v_restored
   using
     v_tenant_id, rows, ordinals, batch_id, restore_kind.kind, v_versions[1]::uuid,
-    v_versions[2]::uuid;
+    v_versions[2]::uuid, v_settings.text_search_config, v_settings.index_rendering;
 
   if restore_kind.kind = 'fact' then
     insert into memory.fact_keys (tenant_id, scope, anchor, predicate)
