@@ -35,8 +35,8 @@ OPERATIONS = {
         """,
         # They store, or find that the same is stored already.
         "create_memory": """
-            create_entry create_link import_entries store_episode store_episodes store_messages
-            store_observations store_rule write_memory
+            create_entry create_link import_entries import_memories restore_rows store_episode
+            store_episodes store_messages store_observations store_rule write_memory
         """,
         # A fact or an item takes the place of the one with the same key.
         "upsert_memory": "apply_consolidation batch_items put_items store_fact store_facts",
@@ -47,6 +47,7 @@ OPERATIONS = {
         """,
         "delete_memory": """
             delete_entry delete_expired_items erase_subject expire_memory forget_memory
+            undo_import
         """,
     }.items()
 }
