@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(14);
+select plan(20);
 
 create role logins_app login;
 create role logins_group nologin;
@@ -54,6 +54,44 @@ select throws_ok(
 select throws_ok(
   $$ select memory.bind_login('logins_app', repeat('t', 129)) $$, 'PM002', null,
   'a tenant name longer than 128 bytes is refused'
+);
+
+-- grant_roles
+
+create view memory_test.granted as
+select m.roleid::regrole::text as role
+from pg_auth_members as m
+join pg_roles as r on r.oid = m.member and r.rolname = 'logins_app';
+
+select memory.grant_roles('logins_app', '{memory_writer," memory_reader "}');
+select results_eq(
+  'select g.role from memory_test.granted as g order by 1',
+  $$ values ('memory_reader'), ('memory_writer') $$,
+  'a login gets the roles that are named'
+);
+select throws_ok(
+  $$ select memory.grant_roles('logins_app', '{memory_admin,memory_owner}') $$, 'PM002',
+  $$'memory_owner' is no role of a login$$, 'the role of the owner is granted to nobody'
+);
+select throws_ok(
+  $$ select memory.grant_roles('logins_app', '{pg_monitor}') $$, 'PM002', null,
+  'a role that is not of this memory is not granted'
+);
+select throws_ok(
+  $$ select memory.grant_roles('logins_app', '{}') $$, 'PM002', null, 'no roles are refused'
+);
+create role logins_deployer login in role memory_owner;
+grant usage on schema memory_test to logins_deployer;
+select memory_test.share_results();
+set local session authorization logins_deployer;
+select throws_ok(
+  $$ select memory.grant_roles('logins_app', '{memory_admin}') $$, 'PM009',
+  'logins_deployer may not grant the role memory_admin',
+  'who may not grant a role is told so'
+);
+reset session authorization;
+select is(
+  (select count(*) from memory_test.granted), 2::bigint, 'what is refused grants nothing'
 );
 
 -- unbind_login

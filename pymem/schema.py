@@ -318,17 +318,13 @@ def create_login(url: str, login: str, tenant_id: str, roles: tuple[str, ...]) -
         url: Connection string of who has deployed.
         login: The login.
         tenant_id: The tenant.
-        roles: Names of roles as they are without a prefix.
+        roles: Its roles, with or without the prefix of this memory.
     """
-    name = sql.Identifier(login)
     with _deployer(url) as connection, connection.transaction():
-        row = connection.execute("select memory.role_prefix()").fetchone()
-        prefix = "" if row is None else str(row[0])
-        members = sql.SQL(", ").join([sql.Identifier(prefix + role) for role in roles])
         found = connection.execute("select from pg_roles where rolname = %s", (login,))
         if found.fetchone() is None:
-            connection.execute(sql.SQL("create role {} login").format(name))
-        connection.execute(sql.SQL("grant {} to {}").format(members, name))
+            connection.execute(sql.SQL("create role {} login").format(sql.Identifier(login)))
+        connection.execute("select memory.grant_roles(%s, %s)", (login, list(roles)))
         connection.execute("select memory.bind_login(%s, %s)", (login, tenant_id))
 
 

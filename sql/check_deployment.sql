@@ -282,6 +282,13 @@ begin
     having count(*) > 0
   )
   union all
+  -- Since PostgreSQL 16 each membership says so itself.
+  select
+    'error', 'membership',
+    format('%I does not inherit the rights of the roles that it is a member of', v_me.name),
+    format('alter role %I inherit;', v_me.name), v_administrator
+  where v_version < 160000 and not v_me.rolsuper and not v_me.rolinherit
+  union all
   (
     select
       'error', 'membership',
@@ -289,24 +296,14 @@ begin
         '%I is not a member, or not one that can act as such, of %s', v_me.name,
         string_agg(r.name, ', ' order by r.place)
       ),
-      case
-        when v_version < 160000 and not v_me.rolinherit and bool_and(r.may_grant)
-        then format('alter role %I inherit;', v_me.name)
-        else format(
-          'grant %s to %I%s;%s',
-          string_agg(quote_ident(r.name), ', ' order by r.place), v_me.name,
-          case when v_version >= 160000 then ' with inherit true, set true' else '' end,
-          case
-            when v_version < 160000 and not v_me.rolinherit
-            then format(' alter role %I inherit;', v_me.name)
-            else ''
-          end
-        )
-      end,
+      format(
+        'grant %s to %I%s;',
+        string_agg(quote_ident(r.name), ', ' order by r.place), v_me.name,
+        case when v_version >= 160000 then ' with inherit true, set true' else '' end
+      ),
       (select a.names from administrators as a)
     from roles as r
-    where r.oid is not null and r.is_acted_as and not r.may_act
-      and not (r.may_grant and (v_version >= 160000 or v_me.rolinherit))
+    where r.oid is not null and r.is_acted_as and not r.may_act and not r.may_grant
     having count(*) > 0
   )
   union all

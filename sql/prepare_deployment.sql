@@ -1,5 +1,5 @@
 -- Prepares a session to deploy, revert or verify changes. Every bundle begins with it, and
--- scripts/psql runs it for sqitch. It makes temporary functions and changes nothing else.
+-- scripts/sqitch-psql runs it for sqitch. It makes temporary functions and changes nothing else.
 --
 -- The scripts of changes name what differs between databases as if it were the same everywhere: the
 -- extensions are in the schema public, the roles are memory_owner and so on. pg_temp.run_change

@@ -302,9 +302,9 @@ async def test_the_http_server_takes_the_roles_of_the_memory(
 
 def test_only_roles_of_the_memory_are_granted_to_logins(cluster: Cluster, named: Database) -> None:
     cluster.ask("postgres", "postgres", "create role nobody login password 'test'")
-    for roles in ("memory_owner", "acme_memory_search", "pg_read_all_data", ""):
+    for roles in ("memory_owner", "acme_memory_search", "pg_read_all_data", " "):
         complaints = cluster.grant_login("named", "postgres", "nobody", roles)
-        assert "is no role for a login" in complaints
+        assert "is no role of a login" in complaints
         assert "HINT:" in complaints
 
 
@@ -473,6 +473,30 @@ def test_names_that_cannot_be_are_refused(cluster: Cluster, bare: Database) -> N
     assert "there is no schema absent to create the extension vector in" in {
         each.message for each in found
     }
+
+
+def test_a_member_that_inherits_nothing_by_itself(cluster: Cluster, bare: Database) -> None:
+    bare.query("alter role second noinherit")
+    try:
+        missing = errors(cluster, "bare", "second", Names("bare_"))
+        if cluster.major == 15:
+            assert [each.remedy for each in missing] == ["alter role second inherit;"]
+        else:
+            assert missing == []
+    finally:
+        bare.query("alter role second inherit")
+
+
+@pytest.mark.parametrize("cluster", [18], indirect=True)
+@pytest.mark.parametrize("what", ["set", "inherit", "set, inherit"])
+def test_what_a_creator_gets_of_its_roles_makes_no_difference(
+    cluster: Cluster, bare: Database, what: str
+) -> None:
+    bare.query(f"alter role second set createrole_self_grant = '{what}'")
+    try:
+        assert errors(cluster, "bare", "second", Names("bare_")) == []
+    finally:
+        bare.query("alter role second reset createrole_self_grant")
 
 
 def test_without_temporary_objects_nothing_can_be_checked(cluster: Cluster, bare: Database) -> None:

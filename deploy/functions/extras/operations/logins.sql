@@ -44,6 +44,54 @@ comment on function memory.bind_login(name, text) is
 'Binds a database login to a tenant: from then on it can act only for that tenant. For the '
 'deployer. Errors: PM001 no such login role, PM002 a gateway or superuser.';
 
+create or replace function memory.grant_roles(
+  login name,
+  roles text[]
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_prefix text := memory.role_prefix();
+  v_allowed text[] := array(
+    select v_prefix || 'memory_' || k.kind
+    from unnest('{writer,worker,reader,admin,gateway}'::text[]) as k (kind)
+  );
+  v_role text;
+begin
+  perform memory.check_text('login', login::text, 63);
+  if coalesce(cardinality(roles), 0) = 0 then
+    raise exception 'no roles are given'
+      using errcode = 'PM002', hint = 'Pass some of ' || array_to_string(v_allowed, ', ') || '.';
+  end if;
+  foreach v_role in array roles loop
+    v_role := v_prefix || regexp_replace(trim(v_role), '^' || v_prefix, '');
+    if v_role = any(v_allowed) is not true then
+      raise exception '% is no role of a login', quote_nullable(v_role)
+        using errcode = 'PM002', hint = 'Pass some of ' || array_to_string(v_allowed, ', ') || '.';
+    end if;
+    begin
+      execute format('grant %I to %I', v_role, login);
+    exception
+      when insufficient_privilege then
+        raise exception '% may not grant the role %', current_user, v_role
+          using errcode = 'PM009',
+            hint = format(
+              'As an administrator of the role or a superuser: grant %I to %I with admin option;',
+              v_role, current_user
+            );
+    end;
+  end loop;
+end;
+$$;
+
+comment on function memory.grant_roles(name, text[]) is
+'Grants roles of this memory to a login, and no others: any of memory_writer, memory_worker, '
+'memory_reader, memory_admin and memory_gateway, named with or without the prefix that they have '
+'here. For the deployer. Errors: PM002 another role, PM009 the deployer may not grant it.';
+
 create or replace function memory.unbind_login(login name)
   returns boolean
   language plpgsql
