@@ -245,6 +245,17 @@ def test_the_renaming_knows_every_role(named: Database) -> None:
     assert listed == set(KINDS)
 
 
+def test_scripts_name_extensions_only_as_the_renaming_knows_them() -> None:
+    for folder in ("deploy", "revert", "verify"):
+        for path in (ROOT / folder).rglob("*.sql"):
+            text = path.read_text().replace("pg_catalog, memory, public, pg_temp", "")
+            text = re.sub(r"(vector|pg_trgm) with schema public", "", text)
+            assert re.findall(r"\bpublic\.(?!vector|gin_trgm_ops)", text) == [], path
+            assert (
+                re.findall(r"'public'::regnamespace|schema public|nspname = 'public'", text) == []
+            )
+
+
 # Two products in one cluster
 
 
