@@ -73,6 +73,14 @@ FACTS: tuple[tuple[str, str, tuple[tuple[int, str], ...], str, str, str], ...] =
     ),
     (
         "Mira",
+        "bedtime",
+        ((3, "reads until half past twelve; the watch says six hours of sleep"),),
+        "volatile",
+        "health",
+        "health",
+    ),
+    (
+        "Mira",
         "editor",
         ((101, "Neovim with a light theme; no mouse"),),
         "standard",
@@ -644,8 +652,8 @@ def _confirm_and_forget(database: Database, tenant: str, world: World) -> None:
         tenant,
         "assistant",
         "(memory.create_link('fact', %s::uuid, 'fact', %s::uuid, 'contradicts')).created",
-        world.facts["living room", "heating"],
-        world.facts["kitchen", "coffee_machine"],
+        world.facts["Mira", "bedtime"],
+        world.facts["Mira", "sleep"],
     )
 
 
