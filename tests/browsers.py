@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Dialog, Page, sync_playwright
 
 from tests.conftest import ROOT
 from tests.ui import PREFIX, Visitor
@@ -53,11 +53,12 @@ class Watched:
         page = self.page
         page.on("console", lambda message: self.said.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: self.said.append(f"error: {error}"))
-        page.on(
-            "dialog",
-            lambda dialog: (self.said.append(f"dialog: {dialog.message}"), dialog.dismiss()),
-        )
+        page.on("dialog", self._dismiss)
         page.on("request", self._check)
+
+    def _dismiss(self, dialog: Dialog) -> None:
+        self.said.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
 
     def _check(self, request: Any) -> None:
         if not request.url.startswith((self._origin, "data:")):

@@ -22,7 +22,7 @@ from psycopg import conninfo
 from pymem import Memory, PrerequisiteError, __version__, schema
 from pymem.backup import make_backup, restore_backup
 from pymem.bundles import write_bundles
-from pymem.mcp_server.http import _memories
+from pymem.mcp_server.http import connect_roles
 from pymem.schema import Names, Requirement
 from tests import forked
 from tests.conftest import ROOT, Database, Server, create_database, running_server
@@ -304,7 +304,7 @@ async def test_the_http_server_takes_the_roles_of_the_memory(
     cluster.ask("named", "first", "create role serving login password 'test'")
     assert cluster.grant_login("named", "first", "serving", "memory_writer,memory_reader") == ""
     url = cluster.server.url("named", "serving")
-    async with _memories(url, None, None) as (_, memories):
+    async with connect_roles(url, None, None) as (_, memories):
         assert sorted(memories) == ["memory_reader", "memory_writer"]
         await memories["memory_writer"].store_rule("Offer tea")
         found = await memories["memory_reader"].search("tea", types=["rule"])

@@ -352,7 +352,7 @@ def test_the_wheel_works_outside_the_checkout(installed: Path) -> None:
         "PYMEM_NO_EMBEDDINGS": "1",
     }
 
-    pymem = [installed / "bin" / "python", "-P", "-m", "pymem.cli"]
+    pymem = [str(installed / "bin" / "python"), "-P", "-m", "pymem.cli"]
 
     def run(*arguments: str) -> str:
         done = subprocess.run(

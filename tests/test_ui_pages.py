@@ -89,7 +89,7 @@ class Sql:
         [row] = self.rows(
             "select event_type, actor, reason, request_id from memory.list_events(max_results => 1)"
         )
-        return row  # type: ignore[return-value]
+        return row
 
 
 @pytest.fixture

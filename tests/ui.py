@@ -67,16 +67,12 @@ class Visitor:
         assert answer.status_code == 200, (answer.status_code, text_of(answer))
         return answer
 
-    def send(
-        self, path: str, /, headers: dict[str, str] | None = None, **fields: Any
-    ) -> httpx2.Response:
+    def send(self, path: str, /, **fields: Any) -> httpx2.Response:
         """Send a form as its page would."""
         if not self.csrf:
             self.get("/help")
         data = {"csrf": self.csrf, "back": f"{PREFIX}/help", **fields}
-        return self.ask(
-            "POST", PREFIX + path, data=data, headers={"origin": self.origin, **(headers or {})}
-        )
+        return self.ask("POST", PREFIX + path, data=data, headers={"origin": self.origin})
 
     def do(self, path: str, /, **fields: Any) -> str:
         """Send a form that should succeed; return the page after it, as text."""

@@ -294,8 +294,8 @@ def decay_chart(
                 )
             )
     bottom = _PLOT_TOP + _PLOT_HEIGHT + 16
-    for at, label in dates:
-        share = x(at)
+    for date, label in dates:
+        share = x(date)
         anchor = "start" if share < 0.05 else "end" if share > 0.95 else "middle"
         drawn.append(
             element("text", label, class_="note", x=percent(share), y=bottom, text_anchor=anchor)

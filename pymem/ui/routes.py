@@ -22,6 +22,7 @@ from pymem.ui.pages import (
     review,
     runs,
     search,
+    transfer,
 )
 
 Handler = Callable[[Page], Awaitable[Response]]
@@ -39,6 +40,7 @@ _PAGES = (
     *contradictions.PAGES,
     *runs.PAGES,
     *operate.PAGES,
+    *transfer.PAGES,
     *manual.PAGES,
     *memory.PAGES,
     *lists.PAGES,
@@ -50,13 +52,14 @@ _WRITES = (
     *contradictions.WRITES,
     *runs.WRITES,
     *operate.WRITES,
+    *transfer.WRITES,
     *memory.WRITES,
 )
 
 PAGES: tuple[tuple[str, Handler], ...] = _PAGES
 """The path of each page below PREFIX and what answers for it; of two that fit, the first counts."""
 
-LIMITS: dict[str, tuple[int, float]] = {}
+LIMITS = {"/transfer": (transfer.MAX_UPLOAD + (1 << 20), 600.0)}
 """Bytes and seconds of forms that may have more than others."""
 
 WRITES: tuple[tuple[str, Handler, str | None], ...] = _WRITES

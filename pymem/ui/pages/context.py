@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from itertools import groupby
+from typing import Any
 
 from starlette.responses import Response
 
+from pymem.models import ContextLine
 from pymem.ui.page import Page
 from pymem.ui.viewer import Loaded
 
@@ -25,9 +27,9 @@ async def show_context(page: Page) -> Response:
         return page.redirect(address)
     scopes = await viewer.soon("scopes", lambda: viewer.reading.list_scopes(max_results=50))
     text: Loaded[str] | None = None
-    lines: Loaded[list[object]] | None = None
+    lines: Loaded[list[ContextLine]] | None = None
     if prompt and butler and not query.errors:
-        asked = {
+        asked: dict[str, Any] = {
             "token_budget": budget,
             "include_recent_episodes": episodes or None,
             "include_entries": entries or None,

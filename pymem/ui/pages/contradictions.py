@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from starlette.responses import Response
 
+from pymem.models import MemoryType
 from pymem.ui.page import Page, require
 from pymem.ui.wording import PLURALS
 
@@ -36,16 +39,19 @@ async def decide(page: Page) -> Response:
     fields, viewer = page.fields, page.viewer
     kept = fields.choice("keep", KEEP)
     ends = [
-        (fields.choice(f"{end}_type", PLURALS), fields.text(f"{end}_id", required=True))
+        (
+            cast(MemoryType, fields.choice(f"{end}_type", PLURALS)),
+            fields.text(f"{end}_id", required=True),
+        )
         for end in ("first", "second")
     ]
     (first_type, first_id), (second_type, second_id) = ends
     if kept == "both":
         is_new = await viewer.turn(
             viewer.acting("dismiss", 0).dismiss_contradiction(
-                first_type,  # type: ignore[arg-type]
+                first_type,
                 first_id,
-                second_type,  # type: ignore[arg-type]
+                second_type,
                 second_id,
             ),
             viewer.role_of("dismiss"),
@@ -54,7 +60,7 @@ async def decide(page: Page) -> Response:
         return page.done("dismiss")
     memory_type, memory_id = ends[1] if kept == "first" else ends[0]
     is_there = await viewer.turn(
-        viewer.acting("forget", 0).forget_memory(memory_type, memory_id),  # type: ignore[arg-type]
+        viewer.acting("forget", 0).forget_memory(memory_type, memory_id),
         viewer.role_of("forget"),
     )
     require(is_there, "this memory does not exist any more")

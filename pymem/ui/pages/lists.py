@@ -158,7 +158,7 @@ async def show_list(page: Page) -> Response:
     query = page.query
     filters = _filters(query, memory_type)
     orders = _orders(memory_type)
-    order = query.choice("order", orders, "newest")
+    order: Any = query.choice("order", orders, "newest")
     after = query.text("after") or None
     if address := query.canonical:
         return page.redirect(address)
@@ -206,7 +206,7 @@ async def export_list(page: Page) -> Response:
         raise NotFoundError("there is no such page")
     query = Query(f"{PREFIX}/{kind}", page.request.query_params, page.viewer.zone)
     filters = _filters(query, TYPES[kind])
-    order = query.choice("order", _orders(TYPES[kind]), "newest")
+    order: Any = query.choice("order", _orders(TYPES[kind]), "newest")
     written = io.StringIO()
     writer = csv.writer(written)
     writer.writerow(_COLUMNS)

@@ -6,13 +6,14 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from starlette.responses import PlainTextResponse, Response
 
 from pymem.errors import InvalidArgumentError, NotFoundError, PymemError
 from pymem.memory import Memory
+from pymem.models import MemoryType, Relation
 from pymem.ui import charts
 from pymem.ui.page import Page, require
 from pymem.ui.rendering import memory_link
@@ -27,14 +28,14 @@ _MOST_AT_ONCE = 100
 _RELATIONS = ("supports", "contradicts", "related_to", "derived_from", "supersedes")
 
 
-def _read_type(page: Page) -> str:
+def _read_type(page: Page) -> MemoryType:
     memory_type = page.parameter("memory_type")
     if memory_type not in PLURALS:
         raise NotFoundError("there is no such page")
-    return memory_type
+    return cast(MemoryType, memory_type)
 
 
-async def _peek(viewer: Viewer, memory_type: str, memory_id: str) -> dict[str, Any]:
+async def _peek(viewer: Viewer, memory_type: MemoryType, memory_id: str) -> dict[str, Any]:
     """Return a memory without counting a use.
 
     Raises:
@@ -103,20 +104,20 @@ async def show_text(page: Page) -> Response:
     return PlainTextResponse(visible(str(peek["memory"]["content"])))
 
 
-def title_of(memory_type: str, memory: Mapping[str, Any]) -> str:
+def title_of(memory_type: MemoryType, memory: Mapping[str, Any]) -> str:
     """Return a memory in one line."""
     if memory_type == "fact":
         return f"{memory['subject']} › {memory['predicate']}"
     return clip(" ".join(str(memory.get("title") or memory["content"])[:500].split()), 90)
 
 
-async def _chain_length(viewer: Viewer, memory_type: str, memory_id: str) -> Loaded[Any]:
+async def _chain_length(viewer: Viewer, memory_type: MemoryType, memory_id: str) -> Loaded[Any]:
     if memory_type != "fact":
         return Loaded([])
     return await viewer.load(viewer.reading.fact_history(memory_id))
 
 
-async def _curve(viewer: Viewer, memory_type: str, memory_id: str) -> Loaded[Any] | None:
+async def _curve(viewer: Viewer, memory_type: MemoryType, memory_id: str) -> Loaded[Any] | None:
     if memory_type not in DECAYING:
         return None
     return await viewer.load(viewer.reading.decay_curve(memory_type, memory_id, points=120))
@@ -251,22 +252,22 @@ def _score_parts(
 
 # Links
 
-_Titles = dict[tuple[str, str], str | None]
+_Titles = dict[tuple[MemoryType, str], str | None]
 
 
 async def _titles(viewer: Viewer, peek: Mapping[str, Any]) -> Loaded[_Titles]:
     """Return a line for each memory that a link leads to; None for one that is gone."""
     memory = peek["memory"]
     own = (memory["memory_type"], str(memory["id"]))
-    ends = {
-        (str(link[f"{end}_type"]), str(link[f"{end}_id"]))
+    ends: set[tuple[MemoryType, str]] = {
+        (link[f"{end}_type"], str(link[f"{end}_id"]))
         for link in peek["links"]
         for end in ("source", "target")
     } - {own}
     if memory.get("source_episode_id"):
         ends.add(("episode", str(memory["source_episode_id"])))
 
-    async def title(memory_type: str, memory_id: str) -> str | None:
+    async def title(memory_type: MemoryType, memory_id: str) -> str | None:
         try:
             found = await viewer.reading.peek_memory(memory_type, memory_id)
         except PymemError:
@@ -298,7 +299,7 @@ class Sentence:
     """
 
     verb: str
-    memory_type: str
+    memory_type: MemoryType
     link: str
     title: str | None
     state: str
@@ -306,13 +307,14 @@ class Sentence:
 
 
 def _sentences(
-    memory_type: str, memory_id: str, peek: Mapping[str, Any], titles: _Titles
+    memory_type: MemoryType, memory_id: str, peek: Mapping[str, Any], titles: _Titles
 ) -> list[Sentence]:
     made = []
     for link in peek["links"]:
         is_out = (link["source_type"], str(link["source_id"])) == (memory_type, memory_id)
         end = "target" if is_out else "source"
-        other_type, other_id = str(link[f"{end}_type"]), str(link[f"{end}_id"])
+        other_type: MemoryType = link[f"{end}_type"]
+        other_id = str(link[f"{end}_id"])
         verb = RELATIONS[(str(link["relation"]), "outgoing" if is_out else "incoming")]
         made.append(
             Sentence(
@@ -331,18 +333,18 @@ def _sentences(
 
 
 async def act(
-    memory: Memory, action: str, memory_type: str, memory_id: str, reason: str = ""
+    memory: Memory, action: str, memory_type: MemoryType, memory_id: str, reason: str = ""
 ) -> bool:
     """Do something to a memory; return whether it exists."""
     if action == "confirm":
         if memory_type == "entry":
             await memory.rate_entry(memory_id, "confirmed")
             return True
-        return await memory.confirm_memory(memory_type, memory_id)  # type: ignore[arg-type]
+        return await memory.confirm_memory(memory_type, memory_id)
     if action == "forget":
-        return await memory.forget_memory(memory_type, memory_id)  # type: ignore[arg-type]
+        return await memory.forget_memory(memory_type, memory_id)
     if action == "restore":
-        return await memory.restore_memory(memory_type, memory_id)  # type: ignore[arg-type]
+        return await memory.restore_memory(memory_type, memory_id)
     if action == "mark_helpful":
         await memory.mark_helpful(memory_id)
         return True
@@ -404,7 +406,7 @@ async def reinstate(page: Page) -> Response:
 
 async def change_several(page: Page) -> Response:
     """Do one thing to the selected memories of a list, or to the one whose button was pressed."""
-    memory_type = page.fields.choice("memory_type", PLURALS)
+    memory_type = cast(MemoryType, page.fields.choice("memory_type", PLURALS))
     one = page.fields.text("one")
     if one:
         action, _, memory_id = one.partition(" ")
@@ -453,14 +455,14 @@ async def undo(page: Page) -> Response:
     done = failed = 0
     last: PymemError | None = None
     for part in reversed(range(parts)):
-        [event, *_] = await viewer.turn(
+        events = await viewer.turn(
             viewer.reading.list_events(request_id=f"{request_id}.{part}", max_results=1)
-        ) or [None]
-        if event is None:
+        )
+        if not events:
             failed += 1
             continue
         try:
-            await undo_one(viewer, event.id)
+            await undo_one(viewer, events[0].id)
             done += 1
         except PymemError as error:
             failed, last = failed + 1, error
@@ -617,11 +619,11 @@ async def add_link(page: Page) -> Response:
     require(len(found) == 1, "more than one memory has such an id", "Write more of its digits.")
     stored = await viewer.turn(
         viewer.acting("add_link", 0).create_link(
-            memory_type,  # type: ignore[arg-type]
+            memory_type,
             page.parameter("memory_id"),
-            found[0].kind,  # type: ignore[arg-type]
+            cast(MemoryType, found[0].kind),
             found[0].id,
-            fields.choice("relation", _RELATIONS),  # type: ignore[arg-type]
+            cast(Relation, fields.choice("relation", _RELATIONS)),
         ),
         role,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -51,19 +50,11 @@ async def show_overview(page: Page) -> Response:
     """Show the overview."""
     viewer = page.viewer
     memory = viewer.reading
-    (
-        stats,
-        series,
-        findings,
-        events,
-        newest,
-        proposals,
-        contradictions,
-        tokens,
-    ) = await asyncio.gather(
-        viewer.soon("stats", lambda: memory.memory_stats()),
+    stats, series, findings, events, newest, proposals, contradictions, tokens = await viewer.all(
+        viewer.soon("stats", memory.memory_stats),
         viewer.soon(
-            "series", lambda: memory.memory_timeseries(bucket="day", from_at=_first_day(viewer.now))
+            "series",
+            lambda: memory.memory_timeseries(bucket="day", from_at=_first_day(viewer.now)),
         ),
         viewer.soon("doctor", lambda: memory.diagnose(passed=True)),
         viewer.load(memory.list_events(max_results=_READ)),
