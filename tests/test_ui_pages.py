@@ -56,13 +56,13 @@ class Sql:
 
     def __init__(self, database: Database, tenant: str) -> None:
         self._database = database
-        self._tenant = tenant
+        self.tenant = tenant
 
     def rows(self, statement: str, *given: Any) -> list[tuple[Any, ...]]:
-        return self._database.query(statement, *given, tenant=self._tenant)
+        return self._database.query(statement, *given, tenant=self.tenant)
 
     def value(self, statement: str, *given: Any) -> Any:
-        return self._database.value(statement, *given, tenant=self._tenant)
+        return self._database.value(statement, *given, tenant=self.tenant)
 
     def fact(self, subject: str = "Ada", predicate: str = "drinks", content: str = "tea") -> str:
         return str(
@@ -890,6 +890,100 @@ def test_a_subject_is_erased_after_its_name_was_typed_again(visitor: Visitor, db
     assert "Certificate" in text_of(answer)
     assert "finds the name nowhere any more" in text_of(answer)
     assert db.value("select count(*) from memory.list_memories()") == 0
+
+
+# Import and export
+
+
+def lines(*elements: dict[str, str]) -> bytes:
+    return "\n".join(json.dumps(element) for element in elements).encode()
+
+
+def upload(visitor: Visitor, name: str, content: bytes, **fields: str) -> Any:
+    if not visitor.csrf:
+        visitor.get("/help")
+    data = {"csrf": visitor.csrf, "back": "/ui/transfer", "do": "preview", "source": "external"}
+    return visitor.ask(
+        "POST",
+        "/ui/transfer",
+        data=data | {"format": "", "become": "", "scope": ""} | fields,
+        files={"file": (name, content)},
+        headers={"origin": visitor.origin},
+    )
+
+
+def test_a_file_is_looked_into_then_imported_and_taken_back(
+    shared: Dashboard, visitor: Visitor, db: Sql
+) -> None:
+    content = lines(
+        {"type": "fact", "subject": "Ada", "predicate": "drinks", "content": "tea <b>\u202e"},
+        {"type": "episode", "content": "They had tea", "butler": "home"},
+    )
+    looked = upload(visitor, "../../<b>memory.jsonl", content)
+    assert looked.status_code == 200, text_of(looked)
+    assert "Nothing is stored yet." in text_of(looked)
+    assert "tea <b> ⟦U+202E⟧" in text_of(looked) or "tea <b>⟦U+202E⟧" in text_of(looked)
+    assert db.rows("select id from memory.list_memories()") == []
+    key = re.search(r'name="upload" value="([0-9a-f]+)"', looked.text)
+    assert key is not None
+    fields = {
+        "do": "import",
+        "upload": key[1],
+        "format": "",
+        "become": "",
+        "scope": "",
+        "source": "external",
+    }
+    # Another session does not get at it, even of the same tenant.
+    stranger = shared.visitor(db.tenant)
+    assert stranger.send("/transfer", **fields).status_code == 422
+    assert "2 done" in visitor.done("/transfer", **fields)
+    assert db.value("select count(*) from memory.list_memories()") == 2
+    assert visitor.send("/transfer", **fields).status_code == 422
+    [(batch,)] = db.rows("select id::text from memory.list_imports()")
+    visitor.done("/transfer/undo", batch=batch)
+    assert db.rows("select id from memory.list_memories()") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("x.exe", b"MZ"),
+        ("", b"x"),
+        ("x.json", b"{"),
+        ("x.zip", b"PK\x03\x04broken"),
+        ("x.jsonl", b""),
+    ],
+)
+def test_what_is_no_export_stores_nothing(
+    visitor: Visitor, db: Sql, name: str, content: bytes
+) -> None:
+    answer = upload(visitor, name, content, do="import")
+    assert answer.status_code in (400, 422), text_of(answer)
+    assert "/tmp" not in text_of(answer)
+    assert db.rows("select id from memory.list_memories()") == []
+
+
+def test_an_export_holds_everything_and_is_restored(
+    shared: Dashboard, visitor: Visitor, db: Sql
+) -> None:
+    fact = db.fact()
+    answer = visitor.get("/transfer/memory.jsonl")
+    assert re.fullmatch(
+        r'attachment; filename="pymem-\d{4}-\d\d-\d\d.jsonl"', answer.headers["content-disposition"]
+    )
+    rows = [json.loads(line) for line in answer.text.splitlines()]
+    assert fact in str([row for row in rows if row["type"] == "fact"])
+    assert json.loads(visitor.get("/transfer/memory.pam").text)
+    other = shared.visitor(f"{db.tenant} again")
+    again = upload(other, "memory.jsonl", answer.content, do="import")
+    assert again.status_code == 303, text_of(again)
+    assert Sql(shared.database, f"{db.tenant} again").rows(
+        "select id::text, content from memory.list_memories()"
+    ) == [(fact, "tea")]
+    # A writer may import, but not restore.
+    writer = shared.visitor(f"{db.tenant} third", "writer")
+    assert upload(writer, "memory.jsonl", answer.content, do="import").status_code == 403
 
 
 # What pages load

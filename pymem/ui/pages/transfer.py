@@ -14,7 +14,7 @@ from typing import Any
 from starlette.background import BackgroundTask
 from starlette.responses import FileResponse, Response
 
-from pymem.errors import InvalidArgumentError
+from pymem.errors import InvalidArgumentError, PymemError
 from pymem.transfer.exporting import Selection, export_jsonl
 from pymem.transfer.importing import FORMATS, ImportReport, import_path
 from pymem.transfer.pam import export_pam
@@ -181,14 +181,23 @@ async def import_file(page: Page) -> Response:
             ),
             role,
         )
-    except Exception:
+    except PymemError as error:
         UPLOADS.drop(key)
-        raise
+        raise _of_upload(error, upload) from error
     if does == "preview":
         return await _page(page, report, key, upload.name)
     UPLOADS.drop(key)
     created = sum(counts["created"] for counts in report.outcomes.values())
     return page.done("import", done=created, parts=0)
+
+
+def _of_upload(error: PymemError, upload: Upload) -> PymemError:
+    """Return an error that names the file as its sender does, and the form's fields."""
+    message = error.message.replace(str(upload.path), clip(upload.name, 100))
+    hint = error.hint
+    if hint is not None and "--format" in hint:
+        hint = "Choose its format in the form."
+    return type(error)(message.replace(upload.folder.name, ""), code=error.code, hint=hint)
 
 
 async def undo_import(page: Page) -> Response:
