@@ -3036,7 +3036,7 @@ class Functions(Vectors):
         references; if an index is replaced, every search waits: memory.vector_index_statements
         avoids this.
 
-        Errors: PM002.
+        Errors: PM002, 55P03 if others keep the tables locked for minutes.
         """
         result: str = await self._value("rebuild_vector_indexes", method=method, lists=lists)
         return result

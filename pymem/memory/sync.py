@@ -2367,7 +2367,7 @@ class SyncMemory(Blocking):
         references; if an index is replaced, every search waits: memory.vector_index_statements
         avoids this.
 
-        Errors: PM002.
+        Errors: PM002, 55P03 if others keep the tables locked for minutes.
         """
         return self._wait(self.memory.rebuild_vector_indexes(method, lists=lists))
 

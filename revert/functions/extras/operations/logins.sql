@@ -4,6 +4,7 @@ begin;
 
 drop function memory.current_login();
 drop function memory.unbind_login(name);
+drop function memory.grant_roles(name,text[]);
 drop function memory.bind_login(name,text);
 
 commit;

@@ -5,6 +5,7 @@ begin;
 drop function memory.measure_index_recall(integer,integer,timestamp with time zone);
 drop function memory.time_neighbors(text,text,public.vector,integer,timestamp with time zone);
 drop function memory.rebuild_vector_indexes(text,integer);
+drop function memory.lock_memory_tables(text);
 drop function memory.vector_index_statements(text,integer);
 drop function memory.choose_lists(bigint);
 drop function memory.vector_indexes();
