@@ -63,7 +63,8 @@ values
 ('{memory_reader,memory_writer}', '{get_items,search_items,list_item_namespaces}'),
 ('{memory_worker,memory_writer}', '{delete_expired_items}'),
 ('{memory_worker}', '{find_due_jobs,sign_off_runner}'),
-('{memory_admin,memory_worker}', '{claim_job,run_job}'),
+('{memory_admin,memory_worker}', '{claim_job,run_job,record_verification}'),
+('{memory_admin,memory_reader}', '{describe_settings}'),
 ('{memory_admin,memory_writer}', '{detect_sensitive}'),
 ('{memory_admin,memory_reader,memory_writer}', '{list_entry_policies}'),
 (
@@ -77,19 +78,21 @@ values
 ('{memory_worker}', '{list_tenants,run_decay_sweep,run_decay_sweep_all_tenants,run_episode_cleanup,
   run_rule_hygiene,run_entry_upkeep,maybe_consolidate_entries,seal_events}'),
 ('{memory_worker,memory_writer}', '{consolidate_entries,list_entry_clusters,undo_entry_merge,list_unsummarized_merges,summarize_entry_merge}'),
-('{memory_admin}', '{revert_inversion,erase_subject,verify_erasure,accept_proposals,reject_proposals}'),
+('{memory_admin}', '{revert_inversion,erase_subject,verify_erasure}'),
+('{memory_admin,memory_writer}', '{accept_proposals,reject_proposals,amend_proposal}'),
 ('{memory_worker}', '{list_due_consolidations,claim_episodes,extend_lease,get_consolidation_context,apply_consolidation,
   fail_consolidation,preview_batch}'),
 ('{memory_admin,memory_worker}', '{requeue_episodes,requeue_run,release_run,undo_consolidation}'),
-('{memory_admin,memory_reader,memory_worker}', '{list_consolidation_runs,get_consolidation_answer,preview_proposals}'),
+('{memory_admin,memory_reader,memory_worker}', '{list_consolidation_runs,get_consolidation_answer,preview_proposals,undo_preview,
+  job_status,chain_status,list_verifications}'),
 ('{memory_owner}', '{tenants_with_memories}'),
 
 -- embeddings
 (
   '{memory_admin,memory_worker,memory_writer}',
-  '{register_embedding_version,embedding_text,embedding_backlog}'
+  '{register_embedding_version,embedding_text}'
 ),
-('{memory_admin,memory_reader,memory_worker,memory_writer}', '{active_embedding_version,current_embedding_versions}'),
+('{memory_admin,memory_reader,memory_worker,memory_writer}', '{active_embedding_version,current_embedding_versions,embedding_backlog}'),
 ('{memory_admin,memory_worker}', '{reindex_texts}'),
 ('{memory_worker}', '{claim_embedding_jobs,set_embedding,fold_corpus_statistics,recount_corpus_statistics}'),
 -- administration of a tenant

@@ -63,6 +63,7 @@ begin
   delete from memory.episodes as e where e.id = v_episode_id;
   perform memory.claim_episodes();
   perform memory.seal_events();
+  perform memory.record_verification();
   perform memory.create_session(sha256(convert_to(t.token, 'UTF8')))
   from memory.create_access_token('laptop', 'writer') as t;
   perform memory.create_login_code('reader');
@@ -518,7 +519,7 @@ $$;
 set local session authorization row_security_report;
 select is(
   memory_test.tenants_seen(),
-  'access_tokens:{b} approvals:{b} consolidation_proposals consolidation_runs:{b} corpus_deltas:{b} corpus_statistics:{b} dismissed_contradictions:{b} embedding_queue:{b} embedding_versions:{b} entities:{b} entity_merge_facts entity_merges entity_names:{b} entries:{b} '
+  'access_tokens:{b} approvals:{b} chain_verifications:{b} consolidation_proposals consolidation_runs:{b} corpus_deltas:{b} corpus_statistics:{b} dismissed_contradictions:{b} embedding_queue:{b} embedding_versions:{b} entities:{b} entity_merge_facts entity_merges entity_names:{b} entries:{b} '
   'entry_comparisons entry_consolidations:{b} entry_merge_members entry_merges entry_numbers:{b} entry_policies:{b} episodes:{b} '
   'event_chain:{b} event_chain_heads:{b} fact_keys:{b} facts:{b} import_batches:{b} imported_memories:{b} job_runners:{b} job_runs:{b} listed_memories:{b} login_codes:{b} memory_events:{b} '
   'memory_history:{b} memory_links:{b} restored_events rule_applications:{b} rules:{b} searchable_memories:{b} sessions:{b} settings:{b} '
@@ -644,7 +645,7 @@ select throws_ok(
 set local session authorization row_security_stranger;
 select is(
   memory_test.tenants_seen(),
-  'access_tokens approvals consolidation_proposals consolidation_runs corpus_deltas corpus_statistics dismissed_contradictions embedding_queue embedding_versions entities entity_merge_facts entity_merges entity_names entries entry_comparisons entry_consolidations entry_merge_members entry_merges entry_numbers entry_policies episodes event_chain '
+  'access_tokens approvals chain_verifications consolidation_proposals consolidation_runs corpus_deltas corpus_statistics dismissed_contradictions embedding_queue embedding_versions entities entity_merge_facts entity_merges entity_names entries entry_comparisons entry_consolidations entry_merge_members entry_merges entry_numbers entry_policies episodes event_chain '
   'event_chain_heads fact_keys facts import_batches imported_memories job_runners job_runs listed_memories login_codes memory_events memory_history memory_links restored_events rule_applications rules searchable_memories sessions settings staged_embeddings store_items store_vectors tenant_logins tenant_patterns tombstones',
   'a role without a policy sees nothing, even with privileges on the tables'
 );

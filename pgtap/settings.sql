@@ -58,6 +58,7 @@ create function memory_test.other_value(
       when 'rule_hygiene_schedule' then 'off'
       when 'event_seal_schedule' then 'off'
       when 'consolidation_max_permanence' then 'standard'
+      when 'consolidation_reviewers' then 'writers'
       when 'consolidation_supersedes' then 'review'
       when 'rule_effectiveness' then 'asymmetric'
       else 'no other value known'
@@ -131,7 +132,7 @@ select is(
     "consolidation_interval_hours": 6, "consolidation_episode_threshold": 100, "consolidation_batch_size": 50, "consolidation_lease_minutes": 15,
     "consolidation_batch_tokens": 6000, "consolidation_answer_octets": 65536, "consolidation_answer_days": 30,
     "consolidation_instructions": "", "consolidation_language": "", "consolidation_categories": [], "consolidation_predicates": [],
-    "consolidation_max_attempts": 5, "consolidation_max_permanence": "stable", "consolidation_review": false, "consolidation_supersedes": "same_trust",
+    "consolidation_max_attempts": 5, "consolidation_max_permanence": "stable", "consolidation_review": false, "consolidation_reviewers": "admins", "consolidation_supersedes": "same_trust",
     "consolidation_proposal_days": 90, "consolidation_max_confidence": 0.8,
     "rule_effectiveness": "by_outcome", "rule_helpful_confirms": false,
     "rule_established_successes": 5, "rule_established_effectiveness": 0.6,

@@ -347,6 +347,7 @@ def furnish(database: Database, tenant: str, word: str, *, more: int = 0) -> dic
             "select position, hash::text from memory.seal_events()"
         ).fetchone() or ("", "")
         things["position"] = str(position)
+        value("select count(*) from memory.record_verification()")
         for number in range(more):
             value(
                 "select memory.store_rule(%(content)s || %(n)s::text, embedding => %(vector)s)",

@@ -690,3 +690,25 @@ async def test_searches_and_stores_go_on_while_the_language_changes(database: Da
         await memory.configure({"text_search_config": "simple"})
     assert database.query("select distinct text_search_config from memory.facts") == [("simple",)]
     assert database.value("select memory.recount_corpus_statistics()") is False
+
+
+async def test_whoever_follows_the_events_misses_none_that_commits_late(
+    database: Database,
+) -> None:
+    url = database.login("a")
+    async with await Memory.connect(url, max_size=1) as memory:
+        await memory.store_rule("first")
+        [start] = await memory.list_events(max_results=1)
+        with psycopg.connect(url) as slow:
+            slow.execute("select memory.store_rule('late')")
+            await memory.store_rule("early")
+
+            # The later event has committed, the earlier one has not: neither is shown yet.
+            assert await memory.list_events(after_seq=start.seq) == []
+            assert len(await memory.list_events()) == 3  # the login, the first and the early rule
+
+            slow.commit()
+        seen = await memory.list_events(after_seq=start.seq)
+        assert [event.event_type for event in seen] == ["rule_created", "rule_created"]
+        assert seen[0].seq < seen[1].seq
+        assert await memory.list_events(after_seq=seen[-1].seq) == []

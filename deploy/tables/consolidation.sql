@@ -101,6 +101,7 @@ create table memory.consolidation_proposals (
     )
   ),
   item jsonb not null,
+  original_item jsonb,
   key text not null check (octet_length(key) <@ int4range '[1,128]'),
   memory_type text not null
   constraint consolidation_proposals_memory_type_check check (memory_type in ('fact', 'rule')),
@@ -136,7 +137,10 @@ on memory.consolidation_proposals (tenant_id, memory_id) where memory_id is not 
 comment on table memory.consolidation_proposals is
 'Actions that a run proposed instead of applying them, because the setting consolidation_review '
 'was on or because of what is known: each waits to be accepted or rejected.';
-comment on column memory.consolidation_proposals.item is 'The element of the answer.';
+comment on column memory.consolidation_proposals.item is
+'The element of the answer, as amended (memory.amend_proposal).';
+comment on column memory.consolidation_proposals.original_item is
+'The element as the LLM wrote it, if it was amended; otherwise NULL.';
 comment on column memory.consolidation_proposals.key is
 'What would be changed and how: pending proposals with the same key are one.';
 comment on column memory.consolidation_proposals.memory_id is

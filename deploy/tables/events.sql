@@ -41,6 +41,12 @@ create index memory_events_memory_idx
 on memory.memory_events (tenant_id, memory_id, created_at desc, seq desc)
 where memory_id is not null;
 
+create index memory_events_request_idx
+on memory.memory_events (tenant_id, request_id, created_at desc, seq desc)
+where request_id is not null;
+
+create index memory_events_seq_idx on memory.memory_events (tenant_id, seq);
+
 comment on table memory.memory_events is
 'Append-only audit stream: every change and lifecycle transition of every table. Contains ids, '
 'states and names of changed columns, never content, so erasing content requires no edit here.';

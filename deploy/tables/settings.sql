@@ -108,6 +108,8 @@ create table memory.settings (
     in ('ephemeral', 'volatile', 'standard', 'stable', 'permanent')
   ),
   consolidation_review boolean not null default false,
+  consolidation_reviewers text not null default 'admins'
+  check (consolidation_reviewers in ('admins', 'writers')),
   consolidation_supersedes text not null default 'same_trust'
   check (consolidation_supersedes in ('same_trust', 'inferred_only', 'review')),
   consolidation_proposal_days float8 not null default 90
@@ -336,6 +338,9 @@ comment on column memory.settings.consolidation_max_permanence is
 'Most lasting permanence of a fact inferred by consolidation.';
 comment on column memory.settings.consolidation_review is
 'Whether the results of consolidation wait for approval (memory.accept_proposals).';
+comment on column memory.settings.consolidation_reviewers is
+'Who may accept, amend and reject proposals: admins, or writers too. The tools of agents have the '
+'rights of writers, so an agent could then accept what an LLM made of its own words.';
 comment on column memory.settings.consolidation_supersedes is
 'What newer evidence may change by itself: what is trusted no more than the evidence (same_trust), '
 'only what was also inferred (inferred_only), or nothing (review). What may not be changed waits '

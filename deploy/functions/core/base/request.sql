@@ -252,6 +252,17 @@ comment on function memory.set_request(text, text, text, text, text) is
 grant execute on function memory.set_request
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
+create or replace function memory.acting_role()
+  returns name
+  language sql
+  stable
+  parallel safe
+  return coalesce(nullif(nullif(current_setting('role'), 'none'), ''), session_user)::name;
+
+comment on function memory.acting_role() is
+'The database role whose rights the caller has, also inside of a function that runs with the '
+'rights of its owner: the one that was set (SET ROLE), otherwise the login.';
+
 create or replace function memory.require_tenant(tenant_id text)
   returns void
   language plpgsql

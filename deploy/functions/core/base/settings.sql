@@ -344,6 +344,113 @@ comment on function memory.configure(jsonb) is
 'out of range, or a language or time zone unknown to the server, 28000 no tenant.';
 grant execute on function memory.configure to memory_admin;
 
+create or replace function memory.describe_settings()
+  returns table (
+    setting text,
+    type text,
+    value jsonb,
+    default_value jsonb,
+    is_default boolean,
+    description text,
+    minimum float8,
+    maximum float8,
+    choices text[],
+    condition text,
+    changed_at timestamptz,
+    changed_by text
+  )
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_present jsonb := to_jsonb(memory.current_settings());
+  v_default jsonb := to_jsonb(memory.setting_defaults());
+begin
+  return query
+  with conditions as (
+    select a.attname, c.conkey, pg_get_expr(c.conbin, c.conrelid, true) as condition
+    from pg_constraint as c
+    join pg_attribute as a on a.attrelid = c.conrelid and a.attnum = any (c.conkey)
+    where c.conrelid = 'memory.settings'::regclass and c.contype = 'c'
+  ),
+  -- As the server prints them: x >= 0::double precision AND x <= 1::double precision,
+  -- x = ANY (ARRAY['a'::text, 'b'::text]).
+  bounds as (
+    select
+      c.attname,
+      max(b.matched[2]::float8) filter (where b.matched[1] = '>=') as minimum,
+      min(b.matched[2]::float8) filter (where b.matched[1] = '<=') as maximum
+    from conditions as c
+    cross join lateral regexp_matches(
+      c.condition, format('\m%s (>=|<=) ''?(-?[0-9.]+)''?::|\m%1$s (>=|<=) (-?[0-9.]+)', c.attname),
+      'g'
+    ) as m (parts)
+    cross join lateral (
+      select array[coalesce(m.parts[1], m.parts[3]), coalesce(m.parts[2], m.parts[4])]
+    ) as b (matched)
+    where cardinality(c.conkey) = 1
+    group by c.attname
+  ),
+  words as (
+    select
+      c.attname,
+      array_agg(w.matched[1] order by w.position) as choices
+    from conditions as c
+    cross join lateral regexp_matches(
+      substring(c.condition from format('\m%s = ANY \(ARRAY\[([^]]*)\]', c.attname)),
+      '''([^'']*)''', 'g'
+    ) with ordinality as w (matched, position)
+    where cardinality(c.conkey) = 1
+    group by c.attname
+  ),
+  changes as (
+    select distinct on (k.key) k.key, e.created_at, e.actor
+    from memory.memory_events as e
+    cross join lateral jsonb_object_keys(
+      case jsonb_typeof(e.payload -> 'new') when 'object' then e.payload -> 'new' else '{}' end
+    ) as k (key)
+    where e.tenant_id = v_tenant_id
+      -- The first row of a tenant holds all settings: which of them were set then is not told.
+      and e.event_type = 'settings_updated'
+    order by k.key, e.created_at desc, e.seq desc
+  )
+  select
+    a.attname::text, format_type(a.atttypid, null), v_present -> a.attname,
+    v_default -> a.attname, v_present -> a.attname is not distinct from v_default -> a.attname,
+    col_description(a.attrelid, a.attnum), b.minimum, b.maximum, w.choices,
+    (
+      select string_agg(
+        regexp_replace(
+          regexp_replace(c.condition, '::(double precision|text|jsonb|integer)(\[\])?', '', 'g'),
+          ' = ANY \(ARRAY\[([^]]*)\]\)', ' is one of \1'
+        ),
+        ' AND ' order by c.condition
+      )
+      from conditions as c
+      where c.attname = a.attname
+    ),
+    g.created_at, g.actor
+  from pg_attribute as a
+  left join bounds as b on b.attname = a.attname
+  left join words as w on w.attname = a.attname
+  left join changes as g on g.key = a.attname::text
+  where a.attrelid = 'memory.settings'::regclass and a.attnum > 0 and not a.attisdropped
+    and a.attname <> 'tenant_id'
+  order by a.attnum;
+end;
+$$;
+
+comment on function memory.describe_settings() is
+'The settings of the tenant, in the order of the table: value, default, what each means, what it '
+'can be (minimum and maximum of a number, choices of a word, and the conditions of the table that '
+'name it, also together with others), and when it was last changed, by whom, since the first '
+'change of any.';
+grant execute on function memory.describe_settings to memory_reader, memory_admin;
+
 create or replace function memory.check_text_search_config(text_search_config text)
   returns void
   language plpgsql

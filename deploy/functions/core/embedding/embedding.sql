@@ -720,6 +720,7 @@ comment on function memory.embedding_backlog(timestamptz) is
 'How many memories wait for a vector, per current embedding version: pending in total, claimed by '
 'a worker at as_of, and since when the oldest one waits. The version is NULL before one is '
 'registered.';
-grant execute on function memory.embedding_backlog to memory_writer, memory_worker, memory_admin;
+grant execute on function memory.embedding_backlog
+to memory_writer, memory_worker, memory_reader, memory_admin;
 
 commit;

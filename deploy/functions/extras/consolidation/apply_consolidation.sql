@@ -300,6 +300,47 @@ comment on function memory.carry_out(
 ) is
 'Does what a plan says, whatever its reason for a review. Errors: those of storing and confirming.';
 
+create or replace function memory.proposal_content(plan memory.planned_action)
+  returns text
+  language sql
+  immutable
+  parallel safe
+  return case (plan).memory_type
+    when 'fact' then memory.render_fact((plan).subject, (plan).predicate, (plan).content)
+    else (plan).content
+  end;
+
+comment on function memory.proposal_content(memory.planned_action) is
+'What a proposal says, for people.';
+
+create or replace function memory.proposal_key(plan memory.planned_action)
+  returns text
+  language sql
+  immutable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select encode(
+    sha256(convert_to(
+      jsonb_build_array(
+        (plan).memory_type, (plan).outcome,
+        coalesce(
+          (plan).memory_id::text,
+          jsonb_build_array(
+            (plan).scope, coalesce((plan).entity_id::text, memory.spelling_key((plan).subject)),
+            memory.normalize_key((plan).predicate)
+          )::text
+        ),
+        lower(memory.collapse_whitespace((plan).content))
+      )::text,
+      'UTF8'
+    )),
+    'hex'
+  );
+$$;
+
+comment on function memory.proposal_key(memory.planned_action) is
+'What a proposal would change and how: equal for what is proposed again.';
+
 create or replace function memory.keep_proposal(
   run memory.consolidation_runs,
   plan memory.planned_action,
@@ -314,27 +355,8 @@ create or replace function memory.keep_proposal(
 as $$
 #variable_conflict use_column
 declare
-  v_content text := case plan.memory_type
-    when 'fact' then memory.render_fact(plan.subject, plan.predicate, plan.content)
-    else plan.content
-  end;
-  v_key text := encode(
-    sha256(convert_to(
-      jsonb_build_array(
-        plan.memory_type, plan.outcome,
-        coalesce(
-          plan.memory_id::text,
-          jsonb_build_array(
-            plan.scope, coalesce(plan.entity_id::text, memory.spelling_key(plan.subject)),
-            memory.normalize_key(plan.predicate)
-          )::text
-        ),
-        lower(memory.collapse_whitespace(plan.content))
-      )::text,
-      'UTF8'
-    )),
-    'hex'
-  );
+  v_content text := memory.proposal_content(plan);
+  v_key text := memory.proposal_key(plan);
 begin
   -- What a person has rejected is not asked again because of the same evidence.
   if exists (
@@ -844,7 +866,9 @@ grant execute on function memory.apply_consolidation to memory_worker;
 create or replace function memory.list_consolidation_runs(
   butler text default null,
   max_results integer default 20,
-  run_id uuid default null
+  run_id uuid default null,
+  before_at timestamptz default null,
+  before_id uuid default null
 )
   returns setof memory.consolidation_runs
   language plpgsql
@@ -858,12 +882,20 @@ declare
   v_run memory.consolidation_runs;
 begin
   perform memory.check_number('max_results', max_results, 1, 10000);
+  if (before_at is null) <> (before_id is null) then
+    raise exception 'the next page begins before a run'
+      using errcode = 'PM002', hint = 'Pass started_at and id of the last run seen.';
+  end if;
   for v_run in
     select r.*
     from memory.consolidation_runs as r
     where r.tenant_id = v_tenant_id
       and (list_consolidation_runs.butler is null or r.butler = list_consolidation_runs.butler)
       and (list_consolidation_runs.run_id is null or r.id = list_consolidation_runs.run_id)
+      and (
+        before_at is null
+        or r.started_at <= before_at and (r.started_at < before_at or r.id > before_id)
+      )
     order by r.started_at desc, r.id
     limit max_results
   loop
@@ -873,9 +905,12 @@ begin
 end;
 $$;
 
-comment on function memory.list_consolidation_runs(text, integer, uuid) is
+comment on function memory.list_consolidation_runs(
+  text, integer, uuid, timestamptz, uuid
+) is
 'The consolidation runs, newest first: of one butler or all, or a single run; without their '
-'answers, which memory.get_consolidation_answer returns. Errors: PM002.';
+'answers, which memory.get_consolidation_answer returns. To read the next page, pass started_at '
+'and id of the last run as before_at and before_id. Errors: PM002.';
 grant execute on function memory.list_consolidation_runs
 to memory_worker, memory_reader, memory_admin;
 

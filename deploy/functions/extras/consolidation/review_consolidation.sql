@@ -70,7 +70,8 @@ create or replace function memory.preview_proposals(
     evidence uuid[],
     quotes text[],
     created_at timestamptz,
-    decided_at timestamptz
+    decided_at timestamptz,
+    is_amended boolean
   )
   language plpgsql
   stable
@@ -93,7 +94,8 @@ begin
       then p.item ->> 'content'
     end,
     coalesce(p.outcome, d.remark),
-    p.run_id, c.butler, p.reason, p.evidence, p.quotes, p.created_at, p.decided_at
+    p.run_id, c.butler, p.reason, p.evidence, p.quotes, p.created_at, p.decided_at,
+    p.original_item is not null
   from memory.consolidation_proposals as p
   join memory.consolidation_runs as c on c.tenant_id = p.tenant_id and c.id = p.run_id
   left join lateral memory.preview_action(c, v_settings, p, as_of) as d on p.status = 'proposed'
@@ -113,9 +115,29 @@ $$;
 comment on function memory.preview_proposals(uuid, timestamptz) is
 'The proposals of a run, or all that wait (NULL), oldest first, and what accepting each would do '
 'or has done: the fact or rule concerned, its text before and after, the outcome (remark), why it '
-'waits (reason), and its evidence: the episodes, and quotes of them in case they are gone. No rows '
-'for an unknown run or one without proposals. Errors: PM002.';
+'waits (reason), its evidence: the episodes, and quotes of them in case they are gone, and whether '
+'somebody has amended it. No rows for an unknown run or one without proposals. Errors: PM002.';
 grant execute on function memory.preview_proposals to memory_worker, memory_reader, memory_admin;
+
+create or replace function memory.check_reviewer(settings memory.settings)
+  returns void
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if (settings).consolidation_reviewers <> 'writers'
+    and not pg_has_role(memory.acting_role(), 'memory_admin', 'usage')
+  then
+    raise exception 'only admins review what consolidation proposes'
+      using errcode = 'PM008',
+        hint = 'Have an admin decide, or set consolidation_reviewers to "writers".';
+  end if;
+end;
+$$;
+
+comment on function memory.check_reviewer(memory.settings) is
+'Refuses a writer, unless the setting consolidation_reviewers lets writers review. Errors: PM008.';
 
 create or replace function memory.accept_proposals(
   run_id uuid,
@@ -138,7 +160,7 @@ declare
   v_outcome text;
   v_error jsonb;
 begin
-  perform memory.check_write_time('as_of', as_of);
+  perform memory.check_reviewer(v_settings), memory.check_write_time('as_of', as_of);
   perform memory.lock_plans(
     v_run,
     array(
@@ -179,8 +201,9 @@ $$;
 comment on function memory.accept_proposals(uuid, bigint[], timestamptz) is
 'Applies proposals of a run, those at the given positions or all remaining ones, whatever the '
 'reason for which they waited. What is invalid by now is rejected, with the reason as its outcome. '
-'Returns the run, which is done once no proposals remain. Errors: PM001 unknown run, PM002.';
-grant execute on function memory.accept_proposals to memory_admin;
+'Returns the run, which is done once no proposals remain. Errors: PM001 unknown run, PM002, PM008 '
+'a writer, where the setting consolidation_reviewers is admins.';
+grant execute on function memory.accept_proposals to memory_writer, memory_admin;
 
 create or replace function memory.reject_proposals(
   run_id uuid,
@@ -200,7 +223,9 @@ declare
   v_run memory.consolidation_runs := memory.lock_run(v_tenant_id, reject_proposals.run_id);
   v_rejected bigint;
 begin
-  perform memory.check_write_time('as_of', as_of);
+  perform
+    memory.check_reviewer(memory.current_settings()),
+    memory.check_write_time('as_of', as_of);
   update memory.consolidation_proposals as p
   set status = 'rejected', outcome = 'rejected in review', decided_at = as_of
   where p.tenant_id = v_tenant_id and p.run_id = v_run.id and p.status = 'proposed'
@@ -216,8 +241,100 @@ $$;
 comment on function memory.reject_proposals(uuid, bigint[], timestamptz) is
 'Rejects proposals of a run, those at the given positions or all remaining ones: they are not '
 'proposed again for the same evidence. Returns the run, which is done once no proposals remain. '
-'Errors: PM001 unknown run, PM002.';
-grant execute on function memory.reject_proposals to memory_admin;
+'Errors: PM001 unknown run, PM002, PM008 a writer, where the setting consolidation_reviewers is '
+'admins.';
+grant execute on function memory.reject_proposals to memory_writer, memory_admin;
+
+create or replace function memory.amend_proposal(
+  run_id uuid,
+  place bigint,
+  changes jsonb,
+  as_of timestamptz default now()
+)
+  returns text
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_settings memory.settings := memory.current_settings();
+  v_tenant_id text := v_settings.tenant_id;
+  v_run memory.consolidation_runs := memory.lock_run(v_tenant_id, amend_proposal.run_id);
+  v_known text[] := '{content,subject,predicate,scope,permanence,importance,confidence,tags}';
+  v_proposal memory.consolidation_proposals;
+  v_plan memory.planned_action;
+  v_item jsonb;
+  v_other record;
+begin
+  perform memory.check_reviewer(v_settings), memory.check_write_time('as_of', as_of);
+  perform memory.check_object('changes', changes);
+  if changes = '{}' or exists (
+    select from jsonb_object_keys(changes) as k (key) where k.key <> all (v_known)
+  ) then
+    raise exception 'changes are of %', coalesce(
+      (select string_agg(k.key, ', ' order by k.key) from jsonb_object_keys(changes) as k (key)),
+      'nothing'
+    )
+      using errcode = 'PM002', hint = format('Change some of %s.', array_to_string(v_known, ', '));
+  end if;
+  select p.* into v_proposal
+  from memory.consolidation_proposals as p
+  where p.tenant_id = v_tenant_id and p.run_id = v_run.id
+    and p.position = amend_proposal.place
+  for no key update;
+  if not found then
+    raise exception 'run % has no proposal at position %', v_run.id, amend_proposal.place
+      using errcode = 'PM001', hint = 'List them with memory.preview_proposals.';
+  end if;
+  if v_proposal.status <> 'proposed' then
+    raise exception 'proposal % of run % was %', v_proposal.position, v_run.id, v_proposal.status
+      using errcode = 'PM003', hint = 'Only a proposal that waits can be amended.';
+  end if;
+  if v_proposal.action not in ('new_fact', 'updated_fact', 'new_rule', 'changed_rule') then
+    raise exception 'proposal % of run % says nothing to amend', v_proposal.position, v_run.id
+      using errcode = 'PM003', hint = 'Accept or reject it.';
+  end if;
+
+  v_item := (v_proposal.item || changes) - array(
+    select c.key from jsonb_each(changes) as c where c.value = 'null'
+  );
+  v_plan := memory.classify_action(
+    v_run, v_settings, v_proposal.action, v_item, v_proposal, as_of
+  );
+  select p.run_id, p.position into v_other
+  from memory.consolidation_proposals as p
+  where p.tenant_id = v_tenant_id and p.key = memory.proposal_key(v_plan)
+    and p.status = 'proposed'
+    and (p.run_id, p.position) <> (v_run.id, v_proposal.position);
+  if found then
+    raise exception 'proposal % of run % says the same', v_other.position, v_other.run_id
+      using errcode = 'PM004', hint = 'Reject one of the two.';
+  end if;
+
+  update memory.consolidation_proposals as p
+  set
+    item = v_item,
+    original_item = coalesce(p.original_item, p.item),
+    memory_id = v_plan.memory_id,
+    content = memory.proposal_content(v_plan),
+    key = memory.proposal_key(v_plan)
+  where p.tenant_id = v_tenant_id and p.run_id = v_run.id
+    and p.position = v_proposal.position;
+  return memory.proposal_content(v_plan);
+end;
+$$;
+
+comment on function memory.amend_proposal(uuid, bigint, jsonb, timestamptz) is
+'Edits the proposal at a position (place) of a run that waits, before it is accepted: changes is '
+'an object with some of content, subject, predicate, scope, permanence, importance, confidence and '
+'tags, of which null takes a value away. What it says is judged anew, so it may concern another '
+'fact or rule then; limits of confidence and permanence still apply. Its evidence and what the LLM '
+'wrote are kept. Returns what it says now. Errors: PM001 no such proposal, PM002 invalid, PM003 it '
+'was decided, or says nothing, PM004 another proposal says the same, PM008 a writer, where the '
+'setting consolidation_reviewers is admins.';
+grant execute on function memory.amend_proposal to memory_writer, memory_admin;
 
 create or replace function memory.close_review(
   tenant_id text,

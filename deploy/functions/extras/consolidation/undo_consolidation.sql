@@ -4,7 +4,10 @@ begin;
 
 set local role memory_owner;
 
-create or replace function memory.is_fact_key_taken(fact memory.facts)
+create or replace function memory.is_fact_key_taken(
+  fact memory.facts,
+  except_ids uuid[] default '{}'
+)
   returns boolean
   language sql
   stable
@@ -16,18 +19,60 @@ as $$
       where f.tenant_id = (fact).tenant_id and f.scope = (fact).scope
         and f.subject_key = (fact).subject_key and f.predicate_key = (fact).predicate_key
         and f.entity_id is null and f.validity = 'active' and f.id <> (fact).id
+        and f.id <> all (except_ids)
     )
     else exists (
       select from memory.facts as f
       where f.tenant_id = (fact).tenant_id and f.entity_id = (fact).entity_id
         and f.scope = (fact).scope and f.predicate_key = (fact).predicate_key
-        and f.validity = 'active' and f.id <> (fact).id
+        and f.validity = 'active' and f.id <> (fact).id and f.id <> all (except_ids)
     )
   end;
 $$;
 
-comment on function memory.is_fact_key_taken(memory.facts) is
-'Whether another fact is active under the key of a fact.';
+comment on function memory.is_fact_key_taken(memory.facts, uuid[]) is
+'Whether another fact, apart from some, is active under the key of a fact.';
+
+create or replace function memory.is_used_since(
+  lifecycle_state text,
+  last_confirmed_at timestamptz,
+  created_at timestamptz,
+  applied_count integer
+)
+  returns text
+  language sql
+  immutable
+  parallel safe
+  return case
+    when lifecycle_state not in ('active', 'fading') then lifecycle_state || ' since'
+    when applied_count > 0 then 'applied since'
+    when last_confirmed_at > created_at then 'confirmed since'
+  end;
+
+comment on function memory.is_used_since(text, timestamptz, timestamptz, integer) is
+'What has happened to a fact or rule since it was stored, so that undoing its run keeps it; NULL: '
+'nothing.';
+
+create or replace function memory.end_of_fact_since(
+  fact memory.facts,
+  except_ids uuid[] default '{}'
+)
+  returns text
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select case
+    when (fact).validity = 'retracted' then 'retracted since'
+    when (fact).validity = 'active' and (fact).valid_to is null then 'restored since'
+    when (fact).validity <> 'active' and memory.is_fact_key_taken(fact, except_ids)
+    then 'stored anew since'
+  end;
+$$;
+
+comment on function memory.end_of_fact_since(memory.facts, uuid[]) is
+'What has happened to a fact since a run ended it, so that undoing the run does not let it hold '
+'again; NULL: nothing.';
 
 create or replace function memory.undo_end_of_fact(
   tenant_id text,
@@ -41,18 +86,13 @@ create or replace function memory.undo_end_of_fact(
 as $$
 declare
   v_fact memory.facts;
-  v_outcome text := 'restored';
+  v_outcome text;
 begin
   select f.* into v_fact
   from memory.facts as f
   where f.tenant_id = undo_end_of_fact.tenant_id and f.id = fact_id;
-  if v_fact.validity = 'retracted' then
-    v_outcome := 'retracted since';
-  elsif v_fact.validity = 'active' and v_fact.valid_to is null then
-    v_outcome := 'restored since';
-  elsif v_fact.validity <> 'active' and memory.is_fact_key_taken(v_fact) then
-    v_outcome := 'stored anew since';
-  elsif v_fact.validity <> 'active' then
+  v_outcome := coalesce(memory.end_of_fact_since(v_fact), 'restored');
+  if v_outcome = 'restored' and v_fact.validity <> 'active' then
     perform memory.restore_memory('fact', fact_id, as_of);
   end if;
   update memory.facts as f
@@ -111,11 +151,10 @@ begin
   loop
     memory_id := v_fact.id;
     content := v_fact.content;
-    if v_fact.lifecycle_state not in ('active', 'fading') then
-      outcome := v_fact.lifecycle_state || ' since';
-    elsif v_fact.last_confirmed_at > v_fact.created_at then
-      outcome := 'confirmed since';
-    else
+    outcome := memory.is_used_since(
+      v_fact.lifecycle_state, v_fact.last_confirmed_at, v_fact.created_at, 0
+    );
+    if outcome is null then
       perform memory.forget_memory('fact', v_fact.id, as_of);
       outcome := 'retracted';
       -- A fact under a name and one under the entity may both be its predecessors.
@@ -159,13 +198,10 @@ begin
   loop
     memory_id := v_rule.id;
     content := v_rule.content;
-    if v_rule.lifecycle_state = 'retracted' then
-      outcome := 'retracted since';
-    elsif v_rule.applied_count > 0 then
-      outcome := 'applied since';
-    elsif v_rule.last_confirmed_at > v_rule.created_at then
-      outcome := 'confirmed since';
-    else
+    outcome := memory.is_used_since(
+      v_rule.lifecycle_state, v_rule.last_confirmed_at, v_rule.created_at, v_rule.applied_count
+    );
+    if outcome is null then
       perform memory.forget_memory('rule', v_rule.id, as_of);
       outcome := 'retracted';
     end if;
@@ -231,5 +267,123 @@ comment on function memory.undo_consolidation(uuid, timestamptz) is
 'consolidated. Returns the outcome for each memory. A second call has nothing left to do. Errors: '
 'PM001 unknown run, PM002, PM003 the run is not done.';
 grant execute on function memory.undo_consolidation to memory_worker, memory_admin;
+
+create or replace function memory.undo_preview(run_id uuid)
+  returns table (
+    memory_type text,
+    memory_id uuid,
+    content text,
+    outcome text
+  )
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_status text;
+  v_retracted uuid[]; -- facts and rules that the run stored and that would go
+begin
+  select r.status into v_status
+  from memory.consolidation_runs as r
+  where r.tenant_id = v_tenant_id and r.id = undo_preview.run_id;
+  if not found then
+    raise exception 'no consolidation run has id %', coalesce(undo_preview.run_id::text, 'NULL')
+      using errcode = 'PM001', hint = 'List runs with memory.list_consolidation_runs.';
+  end if;
+  if v_status not in ('done', 'undone') then
+    raise exception 'consolidation run % is % and changed nothing', undo_preview.run_id, v_status
+      using errcode = 'PM003', hint = 'Only a run that is done can be undone.';
+  end if;
+  v_retracted := array(
+    select f.id
+    from memory.facts as f
+    where f.tenant_id = v_tenant_id
+      and f.metadata @> jsonb_build_object('consolidation_run', undo_preview.run_id)
+      and memory.is_used_since(f.lifecycle_state, f.last_confirmed_at, f.created_at, 0) is null
+    union all
+    select r.id
+    from memory.rules as r
+    where r.tenant_id = v_tenant_id
+      and r.metadata @> jsonb_build_object('consolidation_run', undo_preview.run_id)
+      and memory.is_used_since(
+        r.lifecycle_state, r.last_confirmed_at, r.created_at, r.applied_count
+      ) is null
+  );
+
+  return query
+  with undone as (
+    select
+      1 as place, 'fact' as memory_type, f.id, f.content, f.created_at,
+      coalesce(
+        memory.is_used_since(f.lifecycle_state, f.last_confirmed_at, f.created_at, 0),
+        case
+          when exists (
+            select
+            from memory.memory_links as l
+            join memory.facts as p on p.tenant_id = v_tenant_id and p.id = l.target_id
+            where l.tenant_id = v_tenant_id and l.source_type = 'fact' and l.source_id = f.id
+              and l.target_type = 'fact' and l.relation = 'supersedes'
+              and p.validity = 'superseded'
+              and not memory.is_fact_key_taken(p, v_retracted)
+          )
+          then 'retracted, its predecessor restored'
+          else 'retracted'
+        end
+      ) as outcome
+    from memory.facts as f
+    where f.tenant_id = v_tenant_id
+      and f.metadata @> jsonb_build_object('consolidation_run', undo_preview.run_id)
+    union all
+    select
+      2, 'fact', f.id, f.content, f.created_at,
+      coalesce(memory.end_of_fact_since(f, v_retracted), 'restored')
+    from memory.facts as f
+    where f.tenant_id = v_tenant_id
+      and f.metadata @> jsonb_build_object('ended_by_run', undo_preview.run_id)
+    union all
+    select
+      3, 'rule', r.id, r.content, r.created_at,
+      coalesce(
+        memory.is_used_since(
+          r.lifecycle_state, r.last_confirmed_at, r.created_at, r.applied_count
+        ),
+        'retracted'
+      )
+    from memory.rules as r
+    where r.tenant_id = v_tenant_id
+      and r.metadata @> jsonb_build_object('consolidation_run', undo_preview.run_id)
+    union all
+    select
+      4, 'rule', r.id, r.content, r.created_at,
+      case
+        when r.lifecycle_state <> 'retracted' then 'restored since'
+        when exists (
+          select
+          from memory.memory_links as l
+          join memory.rules as s on s.tenant_id = v_tenant_id and s.id = l.source_id
+          where l.tenant_id = v_tenant_id and l.source_type = 'rule' and l.target_type = 'rule'
+            and l.target_id = r.id and l.relation = 'supersedes'
+            and s.lifecycle_state <> 'retracted' and s.id <> all (v_retracted)
+        )
+        then 'its successor stays'
+        else 'restored'
+      end
+    from memory.rules as r
+    where r.tenant_id = v_tenant_id
+      and r.metadata @> jsonb_build_object('ended_by_run', undo_preview.run_id)
+  )
+  select u.memory_type, u.id, u.content, u.outcome
+  from undone as u
+  order by u.place, u.created_at, u.id;
+end;
+$$;
+
+comment on function memory.undo_preview(uuid) is
+'What memory.undo_consolidation of a run would do, changing nothing: the rows that it would '
+'return. Errors: PM001 unknown run, PM003 the run is not done.';
+grant execute on function memory.undo_preview to memory_worker, memory_reader, memory_admin;
 
 commit;

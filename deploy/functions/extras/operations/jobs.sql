@@ -184,6 +184,52 @@ create or replace function memory.is_job_due(
 comment on function memory.is_job_due(text, timestamptz, timestamptz) is
 'Whether a job with this schedule, which began its last run or became known at a time, is due.';
 
+create or replace function memory.job_status(as_of timestamptz default now())
+  returns table (
+    job text,
+    schedule text,
+    role text,
+    last_ran_at timestamptz,
+    due_at timestamptz,
+    is_off boolean,
+    is_due boolean,
+    is_overdue boolean,
+    runner_seen_at timestamptz
+  )
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_settings memory.settings := memory.current_settings();
+begin
+  perform memory.check_time('as_of', as_of);
+  return query
+  select
+    j.job, j.schedule, j.role::text, r.ran_at, d.due_at, j.schedule = 'off',
+    memory.is_job_due(j.schedule, coalesce(r.ran_at, r.known_since), as_of),
+    coalesce(memory.next_run(j.schedule, d.due_at) <= as_of, false),
+    n.seen_at
+  from memory.all_jobs(v_settings) as j
+  left join memory.job_runs as r on r.tenant_id = v_settings.tenant_id and r.job = j.job
+  left join memory.job_runners as n on n.tenant_id = v_settings.tenant_id
+  cross join lateral (
+    select memory.next_run(j.schedule, coalesce(r.ran_at, r.known_since, as_of)) as due_at
+  ) as d
+  order by j.job;
+end;
+$$;
+
+comment on function memory.job_status(timestamptz) is
+'The periodic jobs of the tenant, those that are off included, by name: the role that may run '
+'each, when the run began that was the last to succeed (NULL: none that memory.run_job knows of), '
+'when it is due next, whether it is due at as_of, and overdue: the time after that has come as '
+'well. runner_seen_at: when a process of pymem run has last looked for jobs. A job that nobody has '
+'looked for yet is due at its next time. Errors: PM002.';
+grant execute on function memory.job_status to memory_worker, memory_reader, memory_admin;
+
 create or replace function memory.find_due_jobs(as_of timestamptz default now())
   returns table (
     job text,

@@ -18,17 +18,6 @@ create or replace function memory.random_secret()
 
 comment on function memory.random_secret() is '256 random bits in hexadecimal.';
 
-create or replace function memory.acting_role()
-  returns name
-  language sql
-  stable
-  parallel safe
-  return coalesce(nullif(nullif(current_setting('role'), 'none'), ''), session_user)::name;
-
-comment on function memory.acting_role() is
-'The database role whose rights the caller has, also inside of a function that runs with the '
-'rights of its owner: the one that was set (SET ROLE), otherwise the login.';
-
 create or replace function memory.login_serves(
   login name,
   role text,
