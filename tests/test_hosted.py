@@ -12,6 +12,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from pymem.backup import make_backup, restore_backup
 from pymem.bundles import write_bundles
 from pymem.mcp_server.http import connect_roles
 from pymem.schema import Names, Requirement
+from pymem.ui.serving import make_code
 from tests import forked
 from tests.conftest import ROOT, Database, Server, create_database, running_server
 from tests.test_install import dump
@@ -245,15 +247,17 @@ def test_the_renaming_knows_every_role(named: Database) -> None:
     assert listed == set(KINDS)
 
 
-def test_scripts_name_extensions_only_as_the_renaming_knows_them() -> None:
+def test_scripts_name_nothing_that_the_renaming_does_not_know() -> None:
     for folder in ("deploy", "revert", "verify"):
         for path in (ROOT / folder).rglob("*.sql"):
             text = path.read_text().replace("pg_catalog, memory, public, pg_temp", "")
             text = re.sub(r"(vector|pg_trgm) with schema public", "", text)
             assert re.findall(r"\bpublic\.(?!vector|gin_trgm_ops)", text) == [], path
-            assert (
-                re.findall(r"'public'::regnamespace|schema public|nspname = 'public'", text) == []
-            )
+            unknown = r"'public'::regnamespace|schema public|nspname = 'public'"
+            assert re.findall(unknown, text) == [], path
+            # Names of roles that are put together need the prefix.
+            composed = re.findall(r"^.*(?:'memory_'|'memory_%).*$", text, re.MULTILINE)
+            assert [line for line in composed if "prefix" not in line] == [], path
 
 
 # Two products in one cluster
@@ -309,6 +313,11 @@ async def test_the_http_server_takes_the_roles_of_the_memory(
         await memories["memory_writer"].store_rule("Offer tea")
         found = await memories["memory_reader"].search("tea", types=["rule"])
     assert [each.content for each in found] == ["Offer tea"]
+    # The dashboard gives a session the rights that its login has.
+    async with await Memory.connect(url) as memory:
+        code = await make_code(memory, actor="Ada")
+        session = await memory.redeem_login_code(sha256(code.encode()).digest())
+    assert session.role == "writer"
 
 
 def test_only_roles_of_the_memory_are_granted_to_logins(cluster: Cluster, named: Database) -> None:

@@ -33,7 +33,7 @@ from pymem.mcp_server.http import (
 )
 from pymem.mcp_server.limits import StrictHeaders
 from pymem.mcp_server.protocol import has_meaning
-from pymem.mcp_server.roles import ROLES
+from pymem.mcp_server.roles import ROLES, names_of_roles
 from pymem.memory import Memory
 from pymem.models import TokenRole
 from pymem.observing.access import AccessLog
@@ -109,8 +109,9 @@ async def make_code(
     rights = await login.current_login()
     role: TokenRole = "reader"
     if not read_only:
+        held = names_of_roles(rights.roles).keys()
         for name, roles in ROLES.items():
-            if set(roles) <= set(rights.roles):
+            if set(roles) <= held:
                 role = name
     if rights.tenant_id is None and tenant_id is None:
         raise InvalidArgumentError(

@@ -146,14 +146,11 @@ create or replace function memory.similar_names(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
-  if not exists (
-    select from pg_extension as e
-    where e.extname = 'pg_trgm' and e.extnamespace = 'public'::regnamespace
-  ) then
+  if not memory.has_extension('pg_trgm') then
     return array_fill(0::float8, array[cardinality(names)]);
   end if;
   return array(
-    select public.similarity(n.name, n.other)
+    select similarity(n.name, n.other)
     from unnest(names, others) with ordinality as n (name, other, position)
     order by n.position
   );

@@ -31,7 +31,9 @@ as $$
   select coalesce(
     (
       select
-        pg_has_role(r.oid, format('memory_%s', login_serves.role)::name, 'usage')
+        pg_has_role(
+          r.oid, format('%smemory_%s', memory.role_prefix(), login_serves.role)::name, 'usage'
+        )
         and coalesce(
           (select l.tenant_id = login_serves.tenant_id
            from memory.tenant_logins as l where l.login = login_serves.login),
@@ -191,7 +193,9 @@ begin
       using errcode = 'PM002', hint = 'Pass a short name such as "Ada".';
   end if;
   if not pg_has_role(
-    memory.acting_role(), format('memory_%s', create_login_code.role)::name, 'usage'
+    memory.acting_role(),
+    format('%smemory_%s', memory.role_prefix(), create_login_code.role)::name,
+    'usage'
   ) then
     raise exception 'role is %, which you do not have yourself', create_login_code.role
       using errcode = 'PM002', hint = 'Pass a role that your database login has.';
