@@ -217,14 +217,14 @@ import_entries(jsonb_build_array(jsonb_build_object('entry_id', 'mem-2026-03-01-
 
 # Exports, restores and imports
 describe_export(scope => :scope, include_guarded => true)
-export_memories('fact', after_key => to_jsonb(array[:fact]), scope => :scope)
+export_memories('fact', scope => :scope); export_memories('fact', after_key => to_jsonb(array[:fact]))
 export_memories('history', after_key => jsonb_build_array('fact', :superseded, '-infinity'))
 export_memories('event', types => '{fact}', scope => :scope)
-export_memories('link', after_key => jsonb_build_array('fact', :fact, 'fact', :superseded))
+export_memories('link'); export_memories('link', after_key => jsonb_build_array('fact', :fact, 'fact', :superseded))
 export_memories('entity', scope => :scope)
 export_memories('item_vector', include_vectors => true)
 export_memories('episode', known_at => :as_of)
-export_all_memories('entry', after_key => to_jsonb(array[:guarded]), scope => :scope)
+export_all_memories('entry', scope => :scope); export_all_memories('entry', after_key => to_jsonb(array[:guarded]))
 export_all_memories('history', scope => :scope)
 export_all_memories('tombstone')
 start_restore('{"type": "pymem_export", "format": 1, "events": false}', name => 'x'); restore_rows(array[format('{"type": "fact", "row": {"id": "%s", "subject": "a", "predicate": "b", "content": "c"}}', :fact)])
