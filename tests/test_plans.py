@@ -263,3 +263,28 @@ def test_a_page_of_a_list_reads_no_more_in_a_large_tenant(database: Database) ->
         }
     for name in ORDERS:
         assert many[name] < 2 * few[name] + 60, (name, few[name], many[name])
+
+
+def test_a_session_that_knew_the_queue_empty_claims_from_a_full_one(database: Database) -> None:
+    with psycopg.connect(database.superuser_url, autocommit=True) as connection:
+        # Statistics would have the plan made again; here they are as late as they can be.
+        for table in ("embedding_queue", "facts"):
+            connection.execute(
+                f"alter table memory.{table} set (autovacuum_enabled = off)".encode()
+            )
+        connection.execute("select set_config('memory.tenant_id', 'a', false)")
+        connection.execute("select memory.register_embedding_version('model', '1')")
+        connection.execute("set statement_timeout = '20s'")
+        claim = "select count(*) from memory.claim_embedding_jobs(batch_size => 200)"
+        for number in range(8):
+            connection.execute("select memory.store_fact('Ada', %s, 'tea')", (str(number),))
+            assert connection.execute(claim).fetchone() == (1,)
+        database.query(
+            """select count(*) from memory.store_facts((
+                 select jsonb_agg(
+                   jsonb_build_object('subject', n::text, 'predicate', 'likes', 'content', 'tea')
+                 )
+                 from generate_series(1, 2000) as n
+               ))"""
+        )
+        assert connection.execute(claim).fetchone() == (200,)

@@ -452,20 +452,25 @@ begin
     order by q.attempts, q.enqueued_at, q.memory_type, q.memory_id
     limit drop_gone_jobs.batch_size
     for update skip locked
-  )
-  delete from memory.embedding_queue as q
-  using free as f
-  where q.tenant_id = drop_gone_jobs.tenant_id
-    and q.target = drop_gone_jobs.target
-    and q.memory_type = f.memory_type
-    and q.memory_id = f.memory_id
-    and not exists (
+  ),
+  -- Looked up once each, even by a plan that was made while the queue was empty and joins it in full.
+  gone as materialized (
+    select f.memory_type, f.memory_id
+    from free as f
+    where not exists (
       select from memory.searchable_memories as m
       where m.tenant_id = drop_gone_jobs.tenant_id
         and m.memory_type = f.memory_type
         and m.id = f.memory_id
       offset 0 -- keeps this a look-up of one memory
-    );
+    )
+  )
+  delete from memory.embedding_queue as q
+  using gone as g
+  where q.tenant_id = drop_gone_jobs.tenant_id
+    and q.target = drop_gone_jobs.target
+    and q.memory_type = g.memory_type
+    and q.memory_id = g.memory_id;
   get diagnostics v_count = row_count;
   return v_count;
 end;
