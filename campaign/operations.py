@@ -170,6 +170,18 @@ def operation(
 # Storing
 
 
+def a_plain_fact(w: World) -> Arguments:
+    """Return those of a fact that names nothing: one bad fact of many, and all are refused."""
+    return {
+        "subject": w.subject() if w.chance.random() < 0.2 else f"{w.subject()} {w.number % 500}",
+        "predicate": w.pick(PREDICATES),
+        "content": w.new_text(),
+        **w.maybe(0.5, scope=w.pick(SCOPES)),
+        **w.maybe(0.5, confidence=w.chance.randrange(11) / 10),
+        "idempotency_key": w.key(),
+    }
+
+
 def a_fact(w: World) -> Arguments:
     """Return the arguments of a fact, as store_fact and store_facts take them."""
     return {
@@ -201,7 +213,9 @@ def store_fact(w: World) -> Arguments:
 
 @operation(4)
 def store_facts(w: World) -> Arguments:
-    return {"facts": [a_fact(w) for _ in range(w.size(1, 2, 5, 12, 40))], **w.as_of()}
+    size = w.size(1, 2, 5, 12, 40)
+    make = a_fact if size < 10 else a_plain_fact
+    return {"facts": [make(w) for _ in range(size)], **w.as_of()}
 
 
 def an_episode(w: World) -> Arguments:
