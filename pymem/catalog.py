@@ -5,6 +5,7 @@
 JSON_ARGUMENTS = frozenset(
     {
         "after_key",
+        "changes",
         "context",
         "context_hints",
         "elements",
@@ -32,6 +33,7 @@ VECTOR_ARGUMENTS = frozenset({"embedding"})
 REQUIRED_ARGUMENTS = {
     "accept_proposals": frozenset(["run_id"]),
     "add_sensitive_pattern": frozenset(["data_class", "name", "pattern"]),
+    "amend_proposal": frozenset(["changes", "place", "run_id"]),
     "apply_consolidation": frozenset(["output", "run_id"]),
     "archive_entry": frozenset(["entry_id"]),
     "asks_present": frozenset(["query"]),
@@ -168,6 +170,7 @@ REQUIRED_ARGUMENTS = {
     "undo_consolidation": frozenset(["run_id"]),
     "undo_entry_merge": frozenset(["entry_id"]),
     "undo_import": frozenset(["batch"]),
+    "undo_preview": frozenset(["run_id"]),
     "update_entry": frozenset(["entry_id"]),
     "vector_index_statements": frozenset(["method"]),
     "verify_erasure": frozenset(["subject"]),

@@ -193,6 +193,9 @@ class ConsolidationConfig(Section):
         max_attempts: Failed attempts after which an episode becomes a dead letter.
         max_permanence: Most lasting permanence of a fact inferred by consolidation.
         review: Whether the results of consolidation wait for approval (memory.accept_proposals).
+        reviewers: Who may accept, amend and reject proposals: admins, or writers too. The tools of
+            agents have the rights of writers, so an agent could then accept what an LLM made of its
+            own words.
         supersedes: What newer evidence may change by itself: what is trusted no more than the
             evidence (same_trust), only what was also inferred (inferred_only), or nothing (review).
             What may not be changed waits as a proposal (memory.accept_proposals), and so does what
@@ -220,6 +223,7 @@ class ConsolidationConfig(Section):
     max_attempts: int = Field(5, ge=1, le=1000)
     max_permanence: Literal["ephemeral", "volatile", "standard", "stable", "permanent"] = "stable"
     review: bool = False
+    reviewers: Literal["admins", "writers"] = "admins"
     supersedes: Literal["same_trust", "inferred_only", "review"] = "same_trust"
     proposal_days: float = Field(90, ge=0, le=100000)
     max_confidence: float = Field(0.8, ge=0, le=1)
@@ -395,6 +399,7 @@ SETTINGS = {
     "consolidation.max_attempts": "consolidation_max_attempts",
     "consolidation.max_permanence": "consolidation_max_permanence",
     "consolidation.review": "consolidation_review",
+    "consolidation.reviewers": "consolidation_reviewers",
     "consolidation.supersedes": "consolidation_supersedes",
     "consolidation.proposal_days": "consolidation_proposal_days",
     "consolidation.max_confidence": "consolidation_max_confidence",

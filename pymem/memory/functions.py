@@ -17,6 +17,8 @@ from pymem.models import (
     BatchItems,
     ChainHead,
     ChainProblem,
+    ChainStatus,
+    ChainVerification,
     ChangeDensity,
     CheckDefinitions,
     ClaimedEpisode,
@@ -56,6 +58,7 @@ from pymem.models import (
     ImportedMemory,
     IndexProblem,
     IndexStatement,
+    JobStatus,
     KeywordMatch,
     Link,
     ListedEntity,
@@ -97,6 +100,7 @@ from pymem.models import (
     SensitiveMatch,
     SensitivePattern,
     Session,
+    SettingDescription,
     Settings,
     SimilarityScale,
     SortOrder,
@@ -152,6 +156,14 @@ class Functions(Vectors):
         """
         return await self._row(Settings, "current_settings")
 
+    async def describe_settings(self) -> list[SettingDescription]:
+        """The settings of the tenant, in the order of the table: value, default, what each means,
+        what it can be (minimum and maximum of a number, choices of a word, and the conditions of
+        the table that name it, also together with others), and when it was last changed, by whom,
+        since the first change of any.
+        """
+        return await self._rows(SettingDescription, "describe_settings")
+
     # functions/core/base/tenants
 
     async def list_tenants(self) -> list[Tenant]:
@@ -193,13 +205,23 @@ class Functions(Vectors):
         *,
         memory_id: UUID | str | None = None,
         event_type: str | None = None,
+        memory_type: str | None = None,
+        actor: str | None = None,
+        request_id: str | None = None,
+        from_at: datetime | None = None,
+        to_at: datetime | None = None,
         before_at: datetime | None = None,
         before_seq: int | None = None,
+        after_seq: int | None = None,
         max_results: int | None = None,
+        as_of: datetime | None = None,
     ) -> list[Event]:
-        """The audit stream of the current tenant, newest first, optionally of one memory or event
-        type. To read the next page, pass created_at and seq of the last event as before_at and
-        before_seq.
+        """The audit stream of the current tenant, newest first: of one memory, event type, type of
+        memory, actor or request, from from_at and before to_at, or of all. To read the next page,
+        pass created_at and seq of the last event as before_at and before_seq. To follow the stream,
+        pass the seq of the newest event as after_seq: those after it come oldest first, once no
+        transaction that began before them still runs, or after ten seconds; an event of a
+        transaction that took longer is then only in the list.
 
         Errors: PM002.
         """
@@ -208,9 +230,16 @@ class Functions(Vectors):
             "list_events",
             memory_id=memory_id,
             event_type=event_type,
+            memory_type=memory_type,
+            actor=actor,
+            request_id=request_id,
+            from_at=from_at,
+            to_at=to_at,
             before_at=before_at,
             before_seq=before_seq,
+            after_seq=after_seq,
             max_results=max_results,
+            as_of=as_of,
         )
 
     # functions/core/store/links
@@ -2355,9 +2384,12 @@ class Functions(Vectors):
         *,
         max_results: int | None = None,
         run_id: UUID | str | None = None,
+        before_at: datetime | None = None,
+        before_id: UUID | str | None = None,
     ) -> list[ConsolidationRun]:
         """The consolidation runs, newest first: of one butler or all, or a single run; without
-        their answers, which memory.get_consolidation_answer returns.
+        their answers, which memory.get_consolidation_answer returns. To read the next page, pass
+        started_at and id of the last run as before_at and before_id.
 
         Errors: PM002.
         """
@@ -2367,6 +2399,8 @@ class Functions(Vectors):
             butler=butler,
             max_results=max_results,
             run_id=run_id,
+            before_at=before_at,
+            before_id=before_id,
         )
 
     # functions/extras/consolidation/undo_consolidation
@@ -2385,6 +2419,14 @@ class Functions(Vectors):
         """
         return await self._rows(Undone, "undo_consolidation", run_id=run_id, as_of=as_of)
 
+    async def undo_preview(self, run_id: UUID | str) -> list[Undone]:
+        """What memory.undo_consolidation of a run would do, changing nothing: the rows that it
+        would return.
+
+        Errors: PM001 unknown run, PM003 the run is not done.
+        """
+        return await self._rows(Undone, "undo_preview", run_id=run_id)
+
     # functions/extras/consolidation/review_consolidation
 
     async def preview_proposals(
@@ -2392,8 +2434,9 @@ class Functions(Vectors):
     ) -> list[Proposal]:
         """The proposals of a run, or all that wait (NULL), oldest first, and what accepting each
         would do or has done: the fact or rule concerned, its text before and after, the outcome
-        (remark), why it waits (reason), and its evidence: the episodes, and quotes of them in case
-        they are gone. No rows for an unknown run or one without proposals.
+        (remark), why it waits (reason), its evidence: the episodes, and quotes of them in case they
+        are gone, and whether somebody has amended it. No rows for an unknown run or one without
+        proposals.
 
         Errors: PM002.
         """
@@ -2410,7 +2453,8 @@ class Functions(Vectors):
         the reason for which they waited. What is invalid by now is rejected, with the reason as its
         outcome. Returns the run, which is done once no proposals remain.
 
-        Errors: PM001 unknown run, PM002.
+        Errors: PM001 unknown run, PM002, PM008 a writer, where the setting consolidation_reviewers
+        is admins.
         """
         return await self._row(
             ConsolidationRun, "accept_proposals", run_id=run_id, positions=positions, as_of=as_of
@@ -2427,11 +2471,35 @@ class Functions(Vectors):
         not proposed again for the same evidence. Returns the run, which is done once no proposals
         remain.
 
-        Errors: PM001 unknown run, PM002.
+        Errors: PM001 unknown run, PM002, PM008 a writer, where the setting consolidation_reviewers
+        is admins.
         """
         return await self._row(
             ConsolidationRun, "reject_proposals", run_id=run_id, positions=positions, as_of=as_of
         )
+
+    async def amend_proposal(
+        self,
+        run_id: UUID | str,
+        place: int,
+        changes: dict[str, Any],
+        *,
+        as_of: datetime | None = None,
+    ) -> str:
+        """Edits the proposal at a position (place) of a run that waits, before it is accepted:
+        changes is an object with some of content, subject, predicate, scope, permanence,
+        importance, confidence and tags, of which null takes a value away. What it says is judged
+        anew, so it may concern another fact or rule then; limits of confidence and permanence still
+        apply. Its evidence and what the LLM wrote are kept. Returns what it says now.
+
+        Errors: PM001 no such proposal, PM002 invalid, PM003 it was decided, or says nothing, PM004
+        another proposal says the same, PM008 a writer, where the setting consolidation_reviewers is
+        admins.
+        """
+        result: str = await self._value(
+            "amend_proposal", run_id=run_id, place=place, changes=changes, as_of=as_of
+        )
+        return result
 
     # functions/extras/entries/entry_policies
 
@@ -2913,6 +2981,46 @@ class Functions(Vectors):
             anchor_hash=anchor_hash,
             max_results=max_results,
         )
+
+    # functions/extras/operations/chain_verifications
+
+    async def record_verification(
+        self,
+        *,
+        anchor_position: int | None = None,
+        anchor_hash: bytes | None = None,
+        as_of: datetime | None = None,
+    ) -> list[ChainProblem]:
+        """Verifies the hash chain as memory.verify_chain does, up to 10000 problems, and records
+        when, who and with which result. Returns the problems.
+
+        Errors: PM002.
+        """
+        return await self._rows(
+            ChainProblem,
+            "record_verification",
+            anchor_position=anchor_position,
+            anchor_hash=anchor_hash,
+            as_of=as_of,
+        )
+
+    async def list_verifications(
+        self, *, max_results: int | None = None
+    ) -> list[ChainVerification]:
+        """The recorded verifications of the hash chain (memory.record_verification), newest first:
+        at most max_results, capped at 1000. position: how many events were sealed then.
+
+        Errors: PM002.
+        """
+        return await self._rows(ChainVerification, "list_verifications", max_results=max_results)
+
+    async def chain_status(self) -> ChainStatus:
+        """The end of the hash chain of the tenant, how many events wait for a seal (of the last day
+        before the last seal on), and when the chain was verified last, by whom, up to which
+        position and with how many problems: NULL if nobody has recorded that
+        (memory.record_verification).
+        """
+        return await self._row(ChainStatus, "chain_status")
 
     # functions/extras/operations/stats
 
@@ -3484,6 +3592,17 @@ class Functions(Vectors):
         return await self._rows(UndoneImport, "undo_import", batch=batch, as_of=as_of)
 
     # functions/extras/operations/jobs
+
+    async def job_status(self, *, as_of: datetime | None = None) -> list[JobStatus]:
+        """The periodic jobs of the tenant, those that are off included, by name: the role that may
+        run each, when the run began that was the last to succeed (NULL: none that memory.run_job
+        knows of), when it is due next, whether it is due at as_of, and overdue: the time after that
+        has come as well. runner_seen_at: when a process of pymem run has last looked for jobs. A
+        job that nobody has looked for yet is due at its next time.
+
+        Errors: PM002.
+        """
+        return await self._rows(JobStatus, "job_status", as_of=as_of)
 
     async def find_due_jobs(self, *, as_of: datetime | None = None) -> list[DueJob]:
         """The jobs of the tenant that are due, oldest first, and since when: what memory.run_job

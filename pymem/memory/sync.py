@@ -23,6 +23,8 @@ if TYPE_CHECKING:
         BatchItems,
         ChainHead,
         ChainProblem,
+        ChainStatus,
+        ChainVerification,
         ChangeDensity,
         CheckDefinitions,
         ClaimedEpisode,
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
         ImportedMemory,
         IndexProblem,
         IndexStatement,
+        JobStatus,
         KeywordMatch,
         Link,
         ListedEntity,
@@ -104,6 +107,7 @@ if TYPE_CHECKING:
         SensitiveMatch,
         SensitivePattern,
         Session,
+        SettingDescription,
         Settings,
         SimilarityScale,
         SortOrder,
@@ -151,7 +155,8 @@ class SyncMemory(Blocking):
         the reason for which they waited. What is invalid by now is rejected, with the reason as its
         outcome. Returns the run, which is done once no proposals remain.
 
-        Errors: PM001 unknown run, PM002.
+        Errors: PM001 unknown run, PM002, PM008 a writer, where the setting consolidation_reviewers
+        is admins.
         """
         return self._wait(self.memory.accept_proposals(run_id, positions, as_of=as_of))
 
@@ -253,6 +258,26 @@ class SyncMemory(Blocking):
                 country=country,
             )
         )
+
+    def amend_proposal(
+        self,
+        run_id: UUID | str,
+        place: int,
+        changes: dict[str, Any],
+        *,
+        as_of: datetime | None = None,
+    ) -> str:
+        """Edits the proposal at a position (place) of a run that waits, before it is accepted:
+        changes is an object with some of content, subject, predicate, scope, permanence,
+        importance, confidence and tags, of which null takes a value away. What it says is judged
+        anew, so it may concern another fact or rule then; limits of confidence and permanence still
+        apply. Its evidence and what the LLM wrote are kept. Returns what it says now.
+
+        Errors: PM001 no such proposal, PM002 invalid, PM003 it was decided, or says nothing, PM004
+        another proposal says the same, PM008 a writer, where the setting consolidation_reviewers is
+        admins.
+        """
+        return self._wait(self.memory.amend_proposal(run_id, place, changes, as_of=as_of))
 
     def apply_consolidation(
         self,
@@ -363,6 +388,14 @@ class SyncMemory(Blocking):
         Returns whether one was under way.
         """
         return self._wait(self.memory.cancel_reembedding())
+
+    def chain_status(self) -> ChainStatus:
+        """The end of the hash chain of the tenant, how many events wait for a seal (of the last day
+        before the last seal on), and when the chain was verified last, by whom, up to which
+        position and with how many problems: NULL if nobody has recorded that
+        (memory.record_verification).
+        """
+        return self._wait(self.memory.chain_status())
 
     def change_density(
         self,
@@ -865,6 +898,14 @@ class SyncMemory(Blocking):
                 known_at=known_at,
             )
         )
+
+    def describe_settings(self) -> list[SettingDescription]:
+        """The settings of the tenant, in the order of the table: value, default, what each means,
+        what it can be (minimum and maximum of a number, choices of a word, and the conditions of
+        the table that name it, also together with others), and when it was last changed, by whom,
+        since the first change of any.
+        """
+        return self._wait(self.memory.describe_settings())
 
     def detect_sensitive(self, content: str) -> list[SensitiveMatch]:
         """What makes a text sensitive: secrets, keys, tokens, payment cards, IBANs, national
@@ -1587,6 +1628,17 @@ class SyncMemory(Blocking):
             )
         )
 
+    def job_status(self, *, as_of: datetime | None = None) -> list[JobStatus]:
+        """The periodic jobs of the tenant, those that are off included, by name: the role that may
+        run each, when the run began that was the last to succeed (NULL: none that memory.run_job
+        knows of), when it is due next, whether it is due at as_of, and overdue: the time after that
+        has come as well. runner_seen_at: when a process of pymem run has last looked for jobs. A
+        job that nobody has looked for yet is due at its next time.
+
+        Errors: PM002.
+        """
+        return self._wait(self.memory.job_status(as_of=as_of))
+
     def keyword_search(
         self,
         memory_type: MemoryType,
@@ -1647,14 +1699,23 @@ class SyncMemory(Blocking):
         *,
         max_results: int | None = None,
         run_id: UUID | str | None = None,
+        before_at: datetime | None = None,
+        before_id: UUID | str | None = None,
     ) -> list[ConsolidationRun]:
         """The consolidation runs, newest first: of one butler or all, or a single run; without
-        their answers, which memory.get_consolidation_answer returns.
+        their answers, which memory.get_consolidation_answer returns. To read the next page, pass
+        started_at and id of the last run as before_at and before_id.
 
         Errors: PM002.
         """
         return self._wait(
-            self.memory.list_consolidation_runs(butler, max_results=max_results, run_id=run_id)
+            self.memory.list_consolidation_runs(
+                butler,
+                max_results=max_results,
+                run_id=run_id,
+                before_at=before_at,
+                before_id=before_id,
+            )
         )
 
     def list_contradictions(
@@ -1750,13 +1811,23 @@ class SyncMemory(Blocking):
         *,
         memory_id: UUID | str | None = None,
         event_type: str | None = None,
+        memory_type: str | None = None,
+        actor: str | None = None,
+        request_id: str | None = None,
+        from_at: datetime | None = None,
+        to_at: datetime | None = None,
         before_at: datetime | None = None,
         before_seq: int | None = None,
+        after_seq: int | None = None,
         max_results: int | None = None,
+        as_of: datetime | None = None,
     ) -> list[Event]:
-        """The audit stream of the current tenant, newest first, optionally of one memory or event
-        type. To read the next page, pass created_at and seq of the last event as before_at and
-        before_seq.
+        """The audit stream of the current tenant, newest first: of one memory, event type, type of
+        memory, actor or request, from from_at and before to_at, or of all. To read the next page,
+        pass created_at and seq of the last event as before_at and before_seq. To follow the stream,
+        pass the seq of the newest event as after_seq: those after it come oldest first, once no
+        transaction that began before them still runs, or after ten seconds; an event of a
+        transaction that took longer is then only in the list.
 
         Errors: PM002.
         """
@@ -1764,9 +1835,16 @@ class SyncMemory(Blocking):
             self.memory.list_events(
                 memory_id=memory_id,
                 event_type=event_type,
+                memory_type=memory_type,
+                actor=actor,
+                request_id=request_id,
+                from_at=from_at,
+                to_at=to_at,
                 before_at=before_at,
                 before_seq=before_seq,
+                after_seq=after_seq,
                 max_results=max_results,
+                as_of=as_of,
             )
         )
 
@@ -1956,6 +2034,14 @@ class SyncMemory(Blocking):
         return self._wait(
             self.memory.list_unsummarized_merges(max_results=max_results, as_of=as_of)
         )
+
+    def list_verifications(self, *, max_results: int | None = None) -> list[ChainVerification]:
+        """The recorded verifications of the hash chain (memory.record_verification), newest first:
+        at most max_results, capped at 1000. position: how many events were sealed then.
+
+        Errors: PM002.
+        """
+        return self._wait(self.memory.list_verifications(max_results=max_results))
 
     def mark_harmful(
         self,
@@ -2190,8 +2276,9 @@ class SyncMemory(Blocking):
     ) -> list[Proposal]:
         """The proposals of a run, or all that wait (NULL), oldest first, and what accepting each
         would do or has done: the fact or rule concerned, its text before and after, the outcome
-        (remark), why it waits (reason), and its evidence: the episodes, and quotes of them in case
-        they are gone. No rows for an unknown run or one without proposals.
+        (remark), why it waits (reason), its evidence: the episodes, and quotes of them in case they
+        are gone, and whether somebody has amended it. No rows for an unknown run or one without
+        proposals.
 
         Errors: PM002.
         """
@@ -2451,6 +2538,24 @@ class SyncMemory(Blocking):
             )
         )
 
+    def record_verification(
+        self,
+        *,
+        anchor_position: int | None = None,
+        anchor_hash: bytes | None = None,
+        as_of: datetime | None = None,
+    ) -> list[ChainProblem]:
+        """Verifies the hash chain as memory.verify_chain does, up to 10000 problems, and records
+        when, who and with which result. Returns the problems.
+
+        Errors: PM002.
+        """
+        return self._wait(
+            self.memory.record_verification(
+                anchor_position=anchor_position, anchor_hash=anchor_hash, as_of=as_of
+            )
+        )
+
     def recount_corpus_statistics(self) -> bool:
         """Recounts the corpus; returns whether the statistics were wrong, which happens only if
         memories were changed without the triggers.
@@ -2519,7 +2624,8 @@ class SyncMemory(Blocking):
         not proposed again for the same evidence. Returns the run, which is done once no proposals
         remain.
 
-        Errors: PM001 unknown run, PM002.
+        Errors: PM001 unknown run, PM002, PM008 a writer, where the setting consolidation_reviewers
+        is admins.
         """
         return self._wait(self.memory.reject_proposals(run_id, positions, as_of=as_of))
 
@@ -3238,6 +3344,14 @@ class SyncMemory(Blocking):
         Errors: PM001 unknown import, PM002.
         """
         return self._wait(self.memory.undo_import(batch, as_of=as_of))
+
+    def undo_preview(self, run_id: UUID | str) -> list[Undone]:
+        """What memory.undo_consolidation of a run would do, changing nothing: the rows that it
+        would return.
+
+        Errors: PM001 unknown run, PM003 the run is not done.
+        """
+        return self._wait(self.memory.undo_preview(run_id))
 
     def update_entry(
         self,

@@ -91,6 +91,32 @@ class ChainProblem:
 
 
 @dataclass(frozen=True, slots=True)
+class ChainStatus:
+    """A row that memory.chain_status returns."""
+
+    position: int
+    hash: bytes | None
+    sealed_at: datetime | None
+    unsealed_events: int
+    verified_at: datetime | None
+    verified_position: int | None
+    verified_by: str | None
+    problems: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChainVerification:
+    """A row that memory.list_verifications returns."""
+
+    verified_at: datetime
+    actor: str
+    position: int
+    hash: bytes
+    has_anchor: bool
+    problems: int
+
+
+@dataclass(frozen=True, slots=True)
 class ChangeDensity:
     """A row that memory.change_density returns."""
 
@@ -638,6 +664,21 @@ class IndexStatement:
 
 
 @dataclass(frozen=True, slots=True)
+class JobStatus:
+    """A row that memory.job_status returns."""
+
+    job: str
+    schedule: str
+    role: TokenRole
+    last_ran_at: datetime | None
+    due_at: datetime | None
+    is_off: bool
+    is_due: bool
+    is_overdue: bool
+    runner_seen_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class Link:
     """A row that memory.get_links returns."""
 
@@ -945,6 +986,7 @@ class Proposal:
     quotes: list[str]
     created_at: datetime
     decided_at: datetime | None
+    is_amended: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -1237,6 +1279,24 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
+class SettingDescription:
+    """A row that memory.describe_settings returns."""
+
+    setting: str
+    type: str
+    value: dict[str, Any]
+    default_value: dict[str, Any]
+    is_default: bool
+    description: str
+    minimum: float | None
+    maximum: float | None
+    choices: list[str] | None
+    condition: str | None
+    changed_at: datetime | None
+    changed_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """How a tenant's memory behaves.
 
@@ -1352,6 +1412,9 @@ class Settings:
         consolidation_max_permanence: Most lasting permanence of a fact inferred by consolidation.
         consolidation_review: Whether the results of consolidation wait for approval
             (memory.accept_proposals).
+        consolidation_reviewers: Who may accept, amend and reject proposals: admins, or writers too.
+            The tools of agents have the rights of writers, so an agent could then accept what an
+            LLM made of its own words.
         consolidation_supersedes: What newer evidence may change by itself: what is trusted no more
             than the evidence (same_trust), only what was also inferred (inferred_only), or nothing
             (review). What may not be changed waits as a proposal (memory.accept_proposals), and so
@@ -1471,6 +1534,7 @@ class Settings:
     consolidation_max_attempts: int
     consolidation_max_permanence: str
     consolidation_review: bool
+    consolidation_reviewers: str
     consolidation_supersedes: str
     consolidation_proposal_days: float
     consolidation_max_confidence: float

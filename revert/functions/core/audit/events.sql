@@ -2,6 +2,6 @@
 
 begin;
 
-drop function memory.list_events(uuid,text,timestamp with time zone,bigint,integer);
+drop function memory.list_events(uuid,text,text,text,text,timestamp with time zone,timestamp with time zone,timestamp with time zone,bigint,bigint,integer,timestamp with time zone);
 
 commit;

@@ -3,6 +3,7 @@
 begin;
 
 drop function memory.require_tenant(text);
+drop function memory.acting_role();
 drop function memory.set_request(text,text,text,text,text);
 drop function memory.visible_scope(text);
 drop function memory.current_butler();

@@ -4,6 +4,7 @@ begin;
 
 drop function memory.write_settings(memory.settings);
 drop function memory.check_text_search_config(text);
+drop function memory.describe_settings();
 drop function memory.configure(jsonb);
 drop function memory.try_settings(memory.settings,jsonb);
 drop function memory.read_settings(jsonb,memory.settings);

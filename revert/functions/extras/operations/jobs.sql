@@ -6,6 +6,7 @@ drop function memory.run_job(text,timestamp with time zone);
 drop function memory.claim_job(text,timestamp with time zone);
 drop function memory.sign_off_runner();
 drop function memory.find_due_jobs(timestamp with time zone);
+drop function memory.job_status(timestamp with time zone);
 drop function memory.is_job_due(text,timestamp with time zone,timestamp with time zone);
 drop function memory.list_jobs(name);
 drop function memory.all_jobs(memory.settings);

@@ -12,7 +12,6 @@ drop function memory.create_session(bytea,timestamp with time zone);
 drop function memory.start_session(text,uuid,name,text,text,timestamp with time zone,timestamp with time zone);
 drop function memory.audit_session();
 drop function memory.login_serves(name,text,text);
-drop function memory.acting_role();
 drop function memory.random_secret();
 
 commit;

@@ -2,5 +2,5 @@
 
 begin;
 select
-  'memory.list_events(uuid,text,timestamp with time zone,bigint,integer)'::regprocedure;
+  'memory.list_events(uuid,text,text,text,text,timestamp with time zone,timestamp with time zone,timestamp with time zone,bigint,bigint,integer,timestamp with time zone)'::regprocedure;
 rollback;

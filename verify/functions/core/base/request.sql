@@ -13,5 +13,6 @@ select
   'memory.current_butler()'::regprocedure,
   'memory.visible_scope(text)'::regprocedure,
   'memory.set_request(text,text,text,text,text)'::regprocedure,
+  'memory.acting_role()'::regprocedure,
   'memory.require_tenant(text)'::regprocedure;
 rollback;

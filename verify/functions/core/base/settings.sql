@@ -11,6 +11,7 @@ select
   'memory.read_settings(jsonb,memory.settings)'::regprocedure,
   'memory.try_settings(memory.settings,jsonb)'::regprocedure,
   'memory.configure(jsonb)'::regprocedure,
+  'memory.describe_settings()'::regprocedure,
   'memory.check_text_search_config(text)'::regprocedure,
   'memory.write_settings(memory.settings)'::regprocedure;
 rollback;

@@ -2,7 +2,10 @@
 
 begin;
 select
-  'memory.is_fact_key_taken(memory.facts)'::regprocedure,
+  'memory.is_fact_key_taken(memory.facts,uuid[])'::regprocedure,
+  'memory.is_used_since(text,timestamp with time zone,timestamp with time zone,integer)'::regprocedure,
+  'memory.end_of_fact_since(memory.facts,uuid[])'::regprocedure,
   'memory.undo_end_of_fact(text,uuid,timestamp with time zone)'::regprocedure,
-  'memory.undo_consolidation(uuid,timestamp with time zone)'::regprocedure;
+  'memory.undo_consolidation(uuid,timestamp with time zone)'::regprocedure,
+  'memory.undo_preview(uuid)'::regprocedure;
 rollback;

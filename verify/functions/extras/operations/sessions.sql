@@ -3,7 +3,6 @@
 begin;
 select
   'memory.random_secret()'::regprocedure,
-  'memory.acting_role()'::regprocedure,
   'memory.login_serves(name,text,text)'::regprocedure,
   'memory.audit_session()'::regprocedure,
   'memory.start_session(text,uuid,name,text,text,timestamp with time zone,timestamp with time zone)'::regprocedure,
