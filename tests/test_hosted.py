@@ -317,6 +317,7 @@ async def test_the_http_server_takes_the_roles_of_the_memory(
     async with await Memory.connect(url) as memory:
         code = await make_code(memory, actor="Ada")
         session = await memory.redeem_login_code(sha256(code.encode()).digest())
+    assert session is not None
     assert session.role == "writer"
 
 

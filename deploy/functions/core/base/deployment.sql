@@ -47,7 +47,7 @@ create or replace function memory.role_prefix()
   stable
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
-  select left(r.rolname, -char_length('memory_') - char_length('owner'))
+  select substring(r.rolname from '^(.*)memory_[a-z]+$')
   from pg_namespace as n
   join pg_roles as r on r.oid = n.nspowner
   where n.nspname = 'memory';
