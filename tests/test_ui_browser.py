@@ -588,7 +588,7 @@ def test_no_stored_text_runs_shows_as_markup_or_breaks_a_page(
     wrong: dict[str, Any] = {}
     for name, path in hostile.items():
         page = watched.open(path)
-        expected = {"pwned": None, "foreign": [], "mains": 1, "nav": True, "title": True}
+        expected: Any = {"pwned": None, "foreign": [], "mains": 1, "nav": True, "title": True}
         if (found := page.evaluate(FOREIGN)) != expected:
             wrong[name] = found
         if wide := overflow(page):

@@ -97,6 +97,7 @@ _GROUPS = (
     ("Context for prompts", ("context_",)),
     ("Learning from episodes", ("consolidation_",)),
     ("Rules", ("rule_",)),
+    ("Record and sessions", ("event_", "session_")),
     ("Entries and items", ("entry_", "item_")),
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
@@ -42,7 +42,7 @@ async def show_review(page: Page) -> Response:
         for row in proposals.value or []
         if row.status == "proposed" and (butler is None or row.butler == butler)
     ]
-    evidence = await _evidence(viewer, rows[:_SHOWN])
+    evidence = await read_episodes(viewer, (each for row in rows[:_SHOWN] for each in row.evidence))
     return page.render(
         "review.html",
         proposals=proposals,
@@ -58,9 +58,9 @@ async def show_review(page: Page) -> Response:
     )
 
 
-async def _evidence(viewer: Viewer, rows: Sequence[Proposal]) -> dict[UUID, str | None]:
-    """Return the text of the episodes that proposals name; None for one that is gone."""
-    wanted = list(dict.fromkeys(each for row in rows for each in row.evidence))[:_EVIDENCE]
+async def read_episodes(viewer: Viewer, ids: Iterable[UUID]) -> dict[UUID, str | None]:
+    """Return the texts of episodes, of some of them; None for one that is gone."""
+    wanted = list(dict.fromkeys(ids))[:_EVIDENCE]
 
     async def text(episode_id: UUID) -> str | None:
         try:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 from uuid import UUID
 
 from starlette.responses import Response
 
 from pymem.errors import NotFoundError
+from pymem.models import ConsolidationRun
 from pymem.ui.forms import read_time
 from pymem.ui.page import Page
+from pymem.ui.pages.review import read_episodes
 from pymem.ui.shown import clip
 from pymem.ui.viewer import WORKER
+from pymem.ui.wording import plural
 
 _PAGE = 30
+_EPISODES = 30
 
 
 async def list_runs(page: Page) -> Response:
@@ -64,10 +67,11 @@ async def show_run(page: Page) -> Response:
     if not found:
         raise NotFoundError(f"no run has the id {run_id}")
     run = found[0]
-    proposals, preview, answer = await asyncio.gather(
+    proposals, preview, answer, episodes = await asyncio.gather(
         viewer.load(viewer.reading.preview_proposals(run_id)),
         viewer.load(viewer.reading.undo_preview(run_id)),
         viewer.load(viewer.reading.get_consolidation_answer(run_id)),
+        read_episodes(viewer, run.episode_ids[:_EPISODES]),
     )
     return page.render(
         "run.html",
@@ -75,23 +79,24 @@ async def show_run(page: Page) -> Response:
         proposals=proposals,
         preview=preview,
         answer=answer,
+        episodes=episodes,
         made=_made(run),
     )
 
 
-def _made(run: Any) -> list[tuple[str, int]]:
+def _made(run: ConsolidationRun) -> list[str]:
     counts = (
-        ("facts stored", run.facts_created),
-        ("facts replaced", run.facts_superseded),
-        ("facts ended", run.facts_ended),
-        ("rules stored", run.rules_created),
-        ("rules changed", run.rules_changed),
-        ("rules withdrawn", run.rules_withdrawn),
-        ("confirmed", run.confirmed),
-        ("contradicted", run.contradicted),
-        ("rejected", run.rejected),
+        (run.facts_created, "fact", "stored"),
+        (run.facts_superseded, "fact", "replaced"),
+        (run.facts_ended, "fact", "ended"),
+        (run.rules_created, "rule", "stored"),
+        (run.rules_changed, "rule", "changed"),
+        (run.rules_withdrawn, "rule", "withdrawn"),
+        (run.confirmed, "memory", "confirmed"),
+        (run.contradicted, "memory", "contradicted"),
+        (run.rejected, "proposal", "rejected"),
     )
-    return [(name, count) for name, count in counts if count]
+    return [f"{plural(count, word)} {what}" for count, word, what in counts if count]
 
 
 def _run_id(page: Page) -> UUID:
