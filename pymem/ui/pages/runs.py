@@ -69,7 +69,7 @@ async def show_run(page: Page) -> Response:
     run = found[0]
     proposals, preview, answer, episodes = await asyncio.gather(
         viewer.load(viewer.reading.preview_proposals(run_id)),
-        viewer.load(viewer.reading.undo_preview(run_id)),
+        viewer.load(viewer.reading.undo_preview(run_id)) if run.status == "done" else _nothing(),
         viewer.load(viewer.reading.get_consolidation_answer(run_id)),
         read_episodes(viewer, run.episode_ids[:_EPISODES]),
     )
