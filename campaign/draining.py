@@ -12,7 +12,7 @@ from campaign.worker import WordEngine
 from pymem import LLMError, Memory, PymemError
 from pymem.consolidation.worker import ConsolidationWorker
 
-LONGEST = 600.0
+LONGEST = 3600.0
 
 
 def drain(url: str) -> list[str]:
