@@ -26,6 +26,7 @@ def main() -> int:
     parser.add_argument("--goal", type=int, help="run pieces until the ledger has so many")
     parser.add_argument("--ledger", type=Path, default=ledger.DEFAULT, help="file of the pieces")
     parser.add_argument("--json", action="store_true", help="print JSON instead of lines")
+    parser.add_argument("--again", action="store_true", help="try the mutants that survived again")
     parser.add_argument("--count", type=int, default=220, help="how many mutants")
     arguments = parser.parse_args()
     # So that servers and clients are ended when the command is.
@@ -34,7 +35,7 @@ def main() -> int:
     if arguments.part == "mutants":
         from campaign import mutants
 
-        return mutants.main(arguments.seed, arguments.count, arguments.json)
+        return mutants.main(arguments.seed, arguments.count, again=arguments.again)
     if arguments.part == "totals":
         pieces = ledger.read(arguments.ledger)
         for part in sorted({piece.part for piece in pieces}):

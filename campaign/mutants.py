@@ -100,7 +100,21 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a mutant: the file that noticed it, or None."""
+    """What became of a mutant.
+
+    Attributes:
+        function: Its function.
+        kind: Its kind.
+        line: Where it is.
+        before: What stood there.
+        after: What stood there instead.
+        noticed_by: The file of pgTAP that noticed it; None if it survived.
+        files: How many files have run.
+        seconds: How long that took.
+        seed: What chose it.
+        number: Its number among all mutants, in the order of that choice.
+        is_final: Whether all files have run, also those that do not reach the function.
+    """
 
     function: str
     kind: str
@@ -112,6 +126,7 @@ class Result:
     seconds: float
     seed: str
     number: int
+    is_final: bool = False
 
 
 # Mutants of one function
@@ -382,8 +397,12 @@ class Laboratory:
         )
         return None if done.returncode == 0 else done.stdout + done.stderr
 
-    def in_order(self, function: str) -> list[Path]:
-        """Return the files, first those that name the function, then those that call it."""
+    def files_for(self, function: str) -> tuple[list[Path], list[Path]]:
+        """Return the files that reach a function, those that name it first, and all the others.
+
+        PostgreSQL does not count calls of a function whose body becomes part of a query: so a file
+        reaches what any function that it calls may call.
+        """
         concerned = _closure(function, self.callers)
 
         def place(path: Path) -> tuple[int, float]:
@@ -393,7 +412,9 @@ class Laboratory:
                 return 1, self.seconds[path]
             return 2 if concerned & self.called[path] else 3, self.seconds[path]
 
-        return sorted(self.files, key=place)
+        ordered = sorted(self.files, key=place)
+        near = [path for path in ordered if place(path)[0] < 3]
+        return near, ordered[len(near) :]
 
 
 def _callers(connection: psycopg.Connection[Any]) -> dict[str, set[str]]:
@@ -438,12 +459,19 @@ def candidates(connection: psycopg.Connection[Any], seed: str) -> list[Mutant]:
     return found
 
 
-def main(seed: str, count: int, as_json: bool) -> int:
+def main(seed: str, count: int, *, again: bool = False) -> int:
     """Try mutants until there are results of so many; return the exit code.
 
     Results are kept and not made again, so that a run can be interrupted.
+
+    Args:
+        seed: Chooses the mutants.
+        count: How many.
+        again: Whether to try those once more that have survived.
     """
     known = {result.number: result for result in _read(seed)}
+    if again:
+        known = {number: each for number, each in known.items() if each.noticed_by is not None}
     folder = make_folder("mutants")
     try:
         laboratory = Laboratory(folder)
@@ -454,38 +482,38 @@ def main(seed: str, count: int, as_json: bool) -> int:
         for number, mutant in enumerate(found):
             if len(known) >= count:
                 break
-            if number in known or not laboratory.deploy(mutant):
-                continue
-            result = _try(laboratory, mutant, seed, number)
-            known[number] = result
-            _write(result)
-            if result.noticed_by is None:
-                print(
-                    f"survived: {mutant.function}: {mutant.before} -> {mutant.after or 'nothing'}"
-                    f"\n  {mutant.line}",
-                    flush=True,
-                )
+            if number not in known and laboratory.deploy(mutant):
+                known[number] = _try(laboratory, mutant, seed, number, at_last=False)
+        # What has survived all tests that reach it is tried against the others, too.
+        for number, result in sorted(known.items()):
+            if result.noticed_by is None and not result.is_final:
+                laboratory.deploy(found[number])
+                known[number] = _try(laboratory, found[number], seed, number, at_last=True)
     finally:
         laboratory.server.stop()
         remove_folder(folder)
-    survivors = [result for result in known.values() if result.noticed_by is None]
+    survivors = [result for _, result in sorted(known.items()) if result.noticed_by is None]
+    for each in survivors:
+        print(
+            f"survived: {each.function}: {each.before} -> {each.after or 'nothing'}\n  {each.line}"
+        )
     noticed = len(known) - len(survivors)
-    if as_json:
-        print(json.dumps({"mutants": len(known), "noticed": noticed}))
-    else:
-        print(f"{noticed} of {len(known)} mutants noticed ({noticed / max(1, len(known)):.1%})")
+    print(f"{noticed} of {len(known)} mutants noticed ({noticed / max(1, len(known)):.1%})")
     return 0 if noticed >= 0.95 * len(known) else 1
 
 
-def _try(laboratory: Laboratory, mutant: Mutant, seed: str, number: int) -> Result:
+def _try(
+    laboratory: Laboratory, mutant: Mutant, seed: str, number: int, *, at_last: bool
+) -> Result:
     begun = time.monotonic()
     noticed_by, tried = None, 0
-    for path in laboratory.in_order(mutant.function):
+    near, others = laboratory.files_for(mutant.function)
+    for path in others if at_last else near:
         tried += 1
         if laboratory.fails(path) is not None:
             noticed_by = path.stem
             break
-    return Result(
+    result = Result(
         mutant.function,
         mutant.kind,
         mutant.line,
@@ -496,7 +524,12 @@ def _try(laboratory: Laboratory, mutant: Mutant, seed: str, number: int) -> Resu
         round(time.monotonic() - begun, 1),
         seed,
         number,
+        is_final=at_last,
     )
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    with RESULTS.open("a") as file:
+        file.write(json.dumps(asdict(result)) + "\n")
+    return result
 
 
 def _read(seed: str) -> list[Result]:
@@ -504,9 +537,3 @@ def _read(seed: str) -> list[Result]:
         return []
     results = [Result(**json.loads(line)) for line in RESULTS.read_text().splitlines()]
     return [result for result in results if result.seed == seed]
-
-
-def _write(result: Result) -> None:
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    with RESULTS.open("a") as file:
-        file.write(json.dumps(asdict(result)) + "\n")
