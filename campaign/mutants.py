@@ -13,9 +13,9 @@ more: tests/test_leaks.py is about those.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-import random
 import re
 import subprocess
 import time
@@ -87,6 +87,7 @@ class Mutant:
         before: What stood there.
         after: What stands there instead.
         definition: The changed definition.
+        key: A name that stays when other functions change.
     """
 
     function: str
@@ -96,6 +97,7 @@ class Mutant:
     before: str
     after: str
     definition: str
+    key: str
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ class Result:
         files: How many files have run.
         seconds: How long that took.
         seed: What chose it.
-        number: Its number among all mutants, in the order of that choice.
+        key: Its key.
         is_final: Whether all files have run, also those that do not reach the function.
     """
 
@@ -125,7 +127,7 @@ class Result:
     files: int
     seconds: float
     seed: str
-    number: int
+    key: str
     is_final: bool = False
 
 
@@ -161,6 +163,7 @@ def mutants_of(name: str, oid: int, definition: str) -> Iterator[Mutant]:
             " ".join(body[begin:end].split())[:200],
             after,
             definition[: start + begin] + after + definition[start + end :],
+            _digest(name, body[max(0, begin - 60) : end + 60], kind, after),
         )
 
     for place, word in enumerate(words):
@@ -195,6 +198,10 @@ def mutants_of(name: str, oid: int, definition: str) -> Iterator[Mutant]:
                 yield mutant("where", place + 1, last, "true")
             for first, final in _conjuncts(words, depths, place, last):
                 yield mutant("where", first, final, "")
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
 def _body_of(definition: str) -> int:
@@ -447,16 +454,18 @@ def _written() -> set[str]:
 
 
 def candidates(connection: psycopg.Connection[Any], seed: str) -> list[Mutant]:
-    """Return all mutants of all functions, in an order that chance decides."""
+    """Return all mutants of all functions, in an order that the seed decides.
+
+    A mutant keeps its place among the others when functions change or are added.
+    """
     written = _written()
-    found = [
-        mutant
+    found = {
+        mutant.key: mutant
         for oid, name, definition in connection.execute(_SOURCES)
         if name in written
         for mutant in mutants_of(name, oid, definition)
-    ]
-    random.Random(f"mutants {seed}").shuffle(found)
-    return found
+    }
+    return sorted(found.values(), key=lambda mutant: _digest(seed, mutant.key))
 
 
 def main(seed: str, count: int, *, again: bool = False) -> int:
@@ -469,9 +478,9 @@ def main(seed: str, count: int, *, again: bool = False) -> int:
         count: How many.
         again: Whether to try those once more that have survived.
     """
-    known = {result.number: result for result in _read(seed)}
+    known = {result.key: result for result in _read(seed)}
     if again:
-        known = {number: each for number, each in known.items() if each.noticed_by is not None}
+        known = {key: each for key, each in known.items() if each.noticed_by is not None}
     folder = make_folder("mutants")
     try:
         laboratory = Laboratory(folder)
@@ -479,32 +488,30 @@ def main(seed: str, count: int, *, again: bool = False) -> int:
         with psycopg.connect(laboratory.server.url(_TEMPLATE)) as connection:
             found = candidates(connection, seed)
         print(f"{len(found)} mutants of {len({each.function for each in found})} functions")
-        for number, mutant in enumerate(found):
+        for mutant in found:
             if len(known) >= count:
                 break
-            if number not in known and laboratory.deploy(mutant):
-                known[number] = _try(laboratory, mutant, seed, number, at_last=False)
+            if mutant.key not in known and laboratory.deploy(mutant):
+                known[mutant.key] = _try(laboratory, mutant, seed, at_last=False)
         # What has survived all tests that reach it is tried against the others, too.
-        for number, result in sorted(known.items()):
-            if result.noticed_by is None and not result.is_final:
-                laboratory.deploy(found[number])
-                known[number] = _try(laboratory, found[number], seed, number, at_last=True)
+        for mutant in found:
+            result = known.get(mutant.key)
+            if result is not None and result.noticed_by is None and not result.is_final:
+                laboratory.deploy(mutant)
+                known[mutant.key] = _try(laboratory, mutant, seed, at_last=True)
     finally:
         laboratory.server.stop()
         remove_folder(folder)
-    survivors = [result for _, result in sorted(known.items()) if result.noticed_by is None]
-    for each in survivors:
-        print(
-            f"survived: {each.function}: {each.before} -> {each.after or 'nothing'}\n  {each.line}"
-        )
+    survivors = [result for result in known.values() if result.noticed_by is None]
+    for each in sorted(survivors, key=lambda each: each.function):
+        print(f"survived: {each.function}: {each.before} -> {each.after or 'nothing'}")
+        print(f"  {each.line}")
     noticed = len(known) - len(survivors)
     print(f"{noticed} of {len(known)} mutants noticed ({noticed / max(1, len(known)):.1%})")
     return 0 if noticed >= 0.95 * len(known) else 1
 
 
-def _try(
-    laboratory: Laboratory, mutant: Mutant, seed: str, number: int, *, at_last: bool
-) -> Result:
+def _try(laboratory: Laboratory, mutant: Mutant, seed: str, *, at_last: bool) -> Result:
     begun = time.monotonic()
     noticed_by, tried = None, 0
     near, others = laboratory.files_for(mutant.function)
@@ -523,7 +530,7 @@ def _try(
         tried,
         round(time.monotonic() - begun, 1),
         seed,
-        number,
+        mutant.key,
         is_final=at_last,
     )
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
