@@ -20,7 +20,7 @@ from campaign.ledger import Piece
 def main() -> int:
     """Run what the command line says; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m campaign", description=__doc__)
-    parser.add_argument("part", choices=[*parts.PARTS, "all", "mutants", "totals"])
+    parser.add_argument("part", choices=[*parts.PARTS, "all", "mutants", "totals", "page"])
     parser.add_argument("--seconds", type=float, default=60, help="how long a piece lasts")
     parser.add_argument("--seed", default="1", help="decides what happens; pieces count on from it")
     parser.add_argument("--goal", type=int, help="run pieces until the ledger has so many")
@@ -36,6 +36,11 @@ def main() -> int:
         from campaign import mutants
 
         return mutants.main(arguments.seed, arguments.count, again=arguments.again)
+    if arguments.part == "page":
+        from campaign import page
+
+        page.write(arguments.ledger, arguments.ledger.with_name("mutants.jsonl"))
+        return 0
     if arguments.part == "totals":
         pieces = ledger.read(arguments.ledger)
         for part in sorted({piece.part for piece in pieces}):
