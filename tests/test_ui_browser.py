@@ -130,7 +130,13 @@ def test_every_page_is_quiet_accessible_and_fits(
         problems[f"{name}: too wide"] = overflow(page)
         if is_phone:
             problems[f"{name}: small"] = page.evaluate(SMALL)
-        page.screenshot(path=PICTURES / f"{name}-{look}.png", full_page=name == "settings")
+        if is_phone:
+            page.screenshot(path=PICTURES / f"{name}-phone.png")
+        else:
+            page.screenshot(path=PICTURES / f"{name}-light.png")
+            page.emulate_media(color_scheme="dark")
+            page.screenshot(path=PICTURES / f"{name}-dark.png")
+            page.emulate_media(color_scheme="light")
     context.close()
     assert {name: found for name, found in problems.items() if found} == {}
 
