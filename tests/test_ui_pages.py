@@ -788,6 +788,8 @@ def test_events_are_filtered_and_followed(shared: Dashboard, visitor: Visitor, d
     assert "fact created" not in text_of(visitor.get(f"/events?request_id={request_id}"))
     assert "fact created" not in text_of(visitor.get("/events?actor=mira"))
     assert "fact retracted" in text_of(visitor.get("/events?type=fact_retracted&of=fact"))
+    followed = visitor.get("/events?follow=1").text
+    assert '<noscript><meta http-equiv="refresh" content="5"></noscript>' in followed
     seq = db.value(
         "select max(seq) from memory.memory_events where tenant_id = current_setting('memory.tenant_id')"
     )

@@ -395,16 +395,32 @@ def test_what_is_away_looks_different_from_what_is_not_there(
         assert not re.search("postgres|/dev/shm|pymem_test_gateway|password", text_of(away))
 
 
+def test_a_link_of_another_site_signs_nobody_in_without_a_click(
+    server: Server, template: str, tmp_path: Path
+) -> None:
+    with (
+        fresh_database(server, template) as database,
+        dashboard(database, tmp_path, "--ui", "--allowed-host", "memory.example.org") as running,
+    ):
+        for host, site, submits in (
+            ("memory.example.org", "cross-site", False),
+            ("memory.example.org", "none", True),
+            ("127.0.0.1", "cross-site", True),
+        ):
+            page = running.stranger().ask(
+                "GET", "/ui/login?code=x", headers={"host": host, "sec-fetch-site": site}
+            )
+            assert ("data-submit" in page.text) is submits
+            assert "Open the memory" in page.text
+
+
 # On the command line
 
 
 def test_the_link_that_is_printed_signs_in(database: Database, tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pymem.cli", "ui", "--port", "0", "--no-browser"],
-        env={**os.environ, "PYMEM_DATABASE_URL": database.login("a"), "PYMEM_NO_EMBEDDINGS": "1"},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    command = [sys.executable, "-m", "pymem.cli", "ui", "--no-browser", "--port"]
+    env = {**os.environ, "PYMEM_DATABASE_URL": database.login("a"), "PYMEM_NO_EMBEDDINGS": "1"}
+    process = subprocess.Popen([*command, "0"], env=env, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         link = process.stdout.readline().strip()
@@ -417,6 +433,14 @@ def test_the_link_that_is_printed_signs_in(database: Database, tmp_path: Path) -
             assert "pymem_test_a admin" in text_of(visitor.get("/help"))
             assert visitor.ask("GET", "/").headers["location"] == "/ui/"
             assert visitor.sign_in(code=code).status_code == 401
+            # Once more, while it serves: another link.
+            port = origin.rpartition(":")[2]
+            again = subprocess.run(
+                [*command, port], env=env, capture_output=True, text=True, check=True
+            )
+            assert f"served already at {origin}" in again.stderr
+            code = again.stdout.partition("code=")[2].strip()
+            assert Visitor(http).sign_in(code=code).status_code == 303
     finally:
         process.kill()
         process.wait()

@@ -20,7 +20,7 @@ from pymem.mcp_server.limits import BODY_SECONDS, BodyInTime, FairShare
 from pymem.memory import Memory
 from pymem.ui import PREFIX
 from pymem.ui.forms import Fields
-from pymem.ui.guard import Attempts, OwnPages, PageHeaders
+from pymem.ui.guard import Attempts, OwnPages, PageHeaders, may_submit
 from pymem.ui.page import (
     KEYS,
     THEME,
@@ -158,6 +158,7 @@ class _Site:
                 "viewer": None,
                 "note": None,
                 "code": code[:400],
+                "submits": may_submit(request),
                 "next": own_address(leads_to) or "",
                 "wrong": wrong,
             },

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
@@ -122,6 +123,22 @@ def is_from_own_page(headers: Headers) -> bool:
         return site == "same-origin"
     _, _, authority = headers.get("origin", "").partition("://")
     return bool(authority) and authority == headers.get("host")
+
+
+_LOOPBACK = re.compile(r"(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?")
+
+
+def may_submit(request: Request) -> bool:
+    """Return whether a link may sign somebody in without a click.
+
+    A page of another site could lead here with a code of its own, into a memory that is not that of
+    who is led. On their own machine nobody else has a code.
+    """
+    host = request.headers.get("host", "")
+    return (
+        request.headers.get("sec-fetch-site") != "cross-site"
+        or _LOOPBACK.fullmatch(host) is not None
+    )
 
 
 class Attempts:
