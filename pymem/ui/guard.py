@@ -134,11 +134,8 @@ def may_submit(request: Request) -> bool:
     A page of another site could lead here with a code of its own, into a memory that is not that of
     who is led. On their own machine nobody else has a code.
     """
-    host = request.headers.get("host", "")
-    return (
-        request.headers.get("sec-fetch-site") != "cross-site"
-        or _LOOPBACK.fullmatch(host) is not None
-    )
+    is_here = _LOOPBACK.fullmatch(request.headers.get("host", "")) is not None
+    return is_here or request.headers.get("sec-fetch-site") != "cross-site"
 
 
 class Attempts:
