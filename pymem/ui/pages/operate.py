@@ -22,7 +22,7 @@ async def show_chain(page: Page) -> Response:
     """Show the end of the hash chain and its verifications."""
     viewer = page.viewer
     status, verifications = await asyncio.gather(
-        viewer.load(viewer.reading.chain_status()),
+        viewer.soon("chain", viewer.reading.chain_status),
         viewer.load(viewer.reading.list_verifications(max_results=20)),
     )
     return page.render(
@@ -47,7 +47,7 @@ async def verify_chain(page: Page) -> Response:
         viewer.role_of("verify"),
     )
     status, verifications = await asyncio.gather(
-        viewer.load(viewer.reading.chain_status()),
+        viewer.soon("chain", viewer.reading.chain_status),
         viewer.load(viewer.reading.list_verifications(max_results=20)),
     )
     return page.render(
