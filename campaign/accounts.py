@@ -142,10 +142,34 @@ EVENTS = {
         "proposal_rejected* proposal_updated* episode_consolidated* episode_updated*"
     ),
 }
+EVENTS |= {
+    "amend_proposal": "proposal_updated?",
+    "import_memories": (
+        "import_started? import_repeated? import_finished? import_renamed? "
+        "fact_created{fact.created} episode_created{episode.created} rule_created{rule.created} "
+        "entry_created{entry.created} fact_superseded* fact_confirmed* fact_updated* "
+        "fact_recovered* rule_confirmed* rule_updated* rule_recovered* entry_updated* "
+        "link_created*"
+    ),
+    "undo_import": (
+        "import_undone? entry_deleted* entry_updated* episode_expired* episode_updated* "
+        "fact_retracted* fact_restored* fact_confirmed* fact_updated* rule_retracted* "
+        "rule_updated* link_deleted*"
+    ),
+    "dismiss_contradiction": "contradiction_dismissed{value} contradiction_updated?",
+    "reopen_contradiction": "contradiction_reopened{value}",
+    "create_session": "session_started{rows}",
+    "redeem_login_code": "session_started{rows}",
+    "authenticate_session": "session_updated?",
+    "end_session": "session_ended{value}",
+    "delete_expired_sessions": "session_ended{value}",
+    "record_verification": "chain_verified",
+}
 EVENTS["maybe_consolidate_entries"] = EVENTS["consolidate_entries"]
 EVENTS["run_decay_sweep_all_tenants"] = EVENTS["run_decay_sweep"]
 
-_CREATES = {
+# Of a memory of several types, the answer names the type.
+_CREATES: dict[str, tuple[str | None, str | None]] = {
     "store_fact": ("fact", None),
     "store_facts": ("fact", "id"),
     "store_episode": ("episode", None),
@@ -156,6 +180,7 @@ _CREATES = {
     "create_entry": ("entry", "id"),
     "write_memory": ("entry", "id"),
     "entity_create": ("entity", None),
+    "import_memories": (None, "id"),
 }
 """Of functions that store, the type of what they return, and the column with its id."""
 
@@ -185,8 +210,9 @@ def figures_of(call: Call) -> dict[str, int]:
     """Return the numbers of an answer by name.
 
     Those of a value: ``value``, 1 for true and for an id. Those of rows: of each column the sum, or
-    how many are true or not null; with the memory type before it where rows have one; ``rows``, how
-    many there are; and what erase_subject says by the name of each kind.
+    how many are true or not null; with the memory type before it where rows have one; how many had
+    each outcome, with their type; ``rows``, how many there are; and what erase_subject says by the
+    name of each kind.
     """
     rows = [row for row in call.rows if row is not None]
     figures: Counter[str] = Counter(rows=len(rows), value=0)
@@ -201,16 +227,22 @@ def figures_of(call: Call) -> dict[str, int]:
             figures[name] += number
             if row.get("memory_type"):
                 figures[f"{row['memory_type']}.{name}"] += number
+        if "outcome" in row:
+            figures[f"{row.get('memory_type')}.{row['outcome']}"] += 1
     return dict(figures)
 
 
-def ids_of(call: Call) -> set[str]:
-    """Return the ids of what an answer says was stored."""
+def stored_by(call: Call) -> dict[str, str]:
+    """Return the ids of what an answer says was stored, or was there under its key: their types."""
     if call.function not in _CREATES:
-        return set()
-    column = _CREATES[call.function][1]
-    found = {row if column is None else row.get(column) for row in call.rows if row is not None}
-    return {each for each in found if isinstance(each, str)}
+        return {}
+    kind, column = _CREATES[call.function]
+    found = {}
+    for row in call.rows:
+        each = row.get(column) if isinstance(row, dict) else row
+        if isinstance(each, str):
+            found[each] = kind or row["memory_type"]
+    return found
 
 
 def problem_of(call: Call, events: Events) -> str | None:
@@ -229,7 +261,7 @@ def problem_of(call: Call, events: Events) -> str | None:
     figures = figures_of(call) if known else None
     if call.function == "erase_subject" and call.arguments.get("dry_run"):
         allowed = "-"
-    ids = ids_of(call) if known else None
+    ids = set(stored_by(call)) if known else None
     if any(_fits(each, events, figures, ids) for each in allowed.split("|")):
         return None
     return f"left {dict(events.counts)}, but was {call.outcome}: {str(call.rows)[:2000]}"
@@ -291,7 +323,7 @@ def compare(
         if problem := problem_of(call, events):
             problems.append(f"{request_id} {call.function} by {call.client}: {problem}")
         elif call.outcome == "answered":
-            writes += max(1, len(ids_of(call)))
+            writes += max(1, len(stored_by(call)))
             write_calls += 1
     for request_id, call in calls.items():
         if request_id not in told and (problem := problem_of(call, NONE)):
@@ -336,8 +368,8 @@ def _lost_rows(connection: psycopg.Connection[Any], calls: Iterable[Call]) -> li
     for call in calls:
         if call.outcome != "answered":
             continue
-        for each in ids_of(call):
-            acknowledged[each] = (_CREATES[call.function][0], call.request_id)
+        for each, kind in stored_by(call).items():
+            acknowledged[each] = (kind, call.request_id)
         for kind, key, stored in _keys_of(call):
             keyed[call.tenant, kind, key].add(stored)
     problems = []
@@ -382,6 +414,8 @@ def _keys_of(call: Call) -> Iterator[tuple[str, str, str]]:
     if call.function not in _CREATES:
         return
     kind, column = _CREATES[call.function]
+    if kind is None:
+        return
     batch = call.arguments.get("facts") or call.arguments.get("episodes")
     stored = [row if column is None else row[column] for row in call.rows if row is not None]
     for arguments, each in zip(batch or [call.arguments], stored, strict=False):

@@ -7,6 +7,7 @@ client learns ids from the answers that it gets.
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
@@ -737,7 +738,7 @@ def revoke_access_token(w: World) -> Arguments:
 
 @operation(0.3)
 def authenticate_token(w: World) -> Arguments:
-    return {"token_digest": w.chance.randbytes(32)}
+    return {"token_digest": digest(w.id("secret"))}
 
 
 @operation(0.1)
@@ -887,6 +888,113 @@ def reject_proposals(w: World) -> Arguments:
     return {"run_id": w.id("run"), **w.maybe(0.5, positions=[1])}
 
 
+@operation(0.3)
+def amend_proposal(w: World) -> Arguments:
+    return {
+        "run_id": w.id("run"),
+        "place": w.pick((1, 2)),
+        "changes": w.pick(
+            ({"content": w.new_text()}, {"importance": 7}, {"subject": w.subject()}, {"tags": None})
+        ),
+    }
+
+
+# Imports and contradictions
+
+
+def an_element(w: World) -> Arguments:
+    """Return an element of an import."""
+    source = f"{w.marker} {w.chance.randrange(200)}"
+    kinds: dict[str, Arguments] = {
+        "fact": {name: value for name, value in a_plain_fact(w).items() if "key" not in name},
+        "episode": {"content": w.new_text(), "butler": w.pick(BUTLERS)},
+        "rule": {"content": f"Offer {w.new_text()}"},
+        "entry": {"content": w.new_text(8)},
+    }
+    if w.chance.random() < 0.1:
+        return {"type": "link", "from": source, "to": f"{w.marker} 7"}
+    kind = w.pick(kinds)
+    return {"type": kind, "source_id": source, **kinds[kind]}
+
+
+@operation(1)
+def import_memories(w: World) -> Arguments:
+    return {
+        "elements": [an_element(w) for _ in range(w.pick((1, 3, 20)))],
+        "source_format": "other",
+        "batch": f"{w.marker} import {w.chance.randrange(12)}",
+    }
+
+
+@operation(0.4)
+def undo_import(w: World) -> Arguments:
+    return {"batch": f"{w.marker} import {w.chance.randrange(12)}", **w.as_of()}
+
+
+def two_memories(w: World) -> Arguments:
+    """Return two memories that may contradict each other."""
+    one, other = w.memory("fact", "rule"), w.memory("fact", "rule")
+    return {
+        "one_type": one["memory_type"],
+        "one_id": one["memory_id"],
+        "other_type": other["memory_type"],
+        "other_id": other["memory_id"],
+    }
+
+
+@operation(0.4)
+def dismiss_contradiction(w: World) -> Arguments:
+    return two_memories(w)
+
+
+@operation(0.2)
+def reopen_contradiction(w: World) -> Arguments:
+    return two_memories(w)
+
+
+# Sessions of the dashboard
+
+
+def digest(text: str) -> bytes:
+    """Return what the server knows of a secret."""
+    return hashlib.sha256(text.encode()).digest()
+
+
+@operation(0.2)
+def create_login_code(w: World) -> Arguments:
+    return {"role": w.pick(("reader", "writer", "worker", "admin"))}
+
+
+@operation(0.2)
+def redeem_login_code(w: World) -> Arguments:
+    return {"code_digest": digest(w.id("login_code"))}
+
+
+@operation(0.2)
+def create_session(w: World) -> Arguments:
+    return {"token_digest": digest(w.id("secret"))}
+
+
+@operation(0.3)
+def authenticate_session(w: World) -> Arguments:
+    return {"session_digest": digest(w.id("open_session")), **w.as_of()}
+
+
+@operation(0.1)
+def end_session(w: World) -> Arguments:
+    return {"session_digest": digest(w.id("open_session"))}
+
+
+@operation(0.1)
+def delete_expired_sessions(w: World) -> Arguments:
+    return w.as_of()
+
+
+@operation(0.03)
+def record_verification(w: World) -> Arguments:
+    return {}
+
+
 # What only reads
 
 READS = 14.0
@@ -901,6 +1009,7 @@ _HEAVY = {
     "definitions_digest": 0.02,
     "check_indexes": 0.05,
     "export_entries": 0.1,
+    "export_memories": 0.1,
     "recall_explain": 0.3,
     "list_contradictions": 0.3,
 }
@@ -911,21 +1020,24 @@ def read_arguments(function: Function, w: World) -> Arguments:
     given: Arguments = {}
     paired = w.memory()
     for name, kind in function.arguments.items():
-        if name == "as_of":
-            continue
-        if name not in function.required and w.chance.random() < 0.6:
+        if name == "as_of" or (name not in function.required and w.chance.random() < 0.6):
             continue
         value = _value(name, kind, w, paired)
+        if value is None and name in function.required:
+            value = _PLAIN.get(kind, w.text(2))
         if value is not None:
             given[name] = value
     return given
+
+
+_PLAIN: Arguments = {"integer": 1, "bigint": 1, "jsonb": {}, "text[]": [], "boolean": True}
 
 
 def _value(name: str, kind: str, w: World, paired: Arguments) -> Any:
     if name in paired:
         return paired[name]
     if kind == "uuid":
-        named = name.removesuffix("_id")
+        named = name.removesuffix("_id").rpartition("_")[2]
         return w.id(named) if named in ("fact", "entity", "run", "session") else None
     if kind == "uuid[]":
         return [w.id("episode")]
@@ -944,11 +1056,14 @@ def _value(name: str, kind: str, w: World, paired: Arguments) -> Any:
         "types": [w.pick(("fact", "rule", "episode", "entry"))],
         "query": w.text(2),
         "topic": w.text(2),
+        "trigger_prompt": w.text(2),
         "content": w.text(4),
         "subject": w.subject(),
         "max_depth": w.pick((1, 2, 3)),
         "max_results": w.pick((1, 10, 50)),
         "batch_size": w.pick((10, 1000)),
+        "kind": w.pick(("fact", "episode", "link", "event", "entity")),
+        "earlier": moment(w, -2, 0),
         "listings": [{"conditions": [], "limit": 5}],
         "enable_fuzzy": w.pick((True, False)),
         "include_archived": True,
@@ -1003,6 +1118,9 @@ CALM = frozenset({"rebuild_vector_indexes", "erase_subject", "measure_index_reca
 
 NOT_CALLED: dict[str, str] = {
     "list_tenants": "answers a login that may name the tenant, and tells of all",
+    "start_restore": "cannot be committed alone",
+    "restore_rows": "needs start_restore in the same transaction",
+    "finish_restore": "needs start_restore in the same transaction",
 }
 """Functions that a role may call and no client of a storm does, and why."""
 
@@ -1034,7 +1152,10 @@ _TAUGHT: dict[str, list[tuple[str, str | None]]] = {
     "list_unsummarized_merges": [("entry_id", "entry_id")],
     "write_memory": [("entry", "id"), ("entry_id", "entry_id")],
     "grant_approval": [("approval", None)],
-    "create_access_token": [("token", "id")],
+    "create_access_token": [("token", "id"), ("secret", "token")],
+    "create_login_code": [("login_code", "login_code")],
+    "redeem_login_code": [("open_session", "session_id")],
+    "create_session": [("open_session", "session_id")],
     "claim_episodes": [("run", "run_id"), ("claimed", "episode_id"), ("episode", "episode_id")],
     "list_consolidation_runs": [("run", "id")],
     "preview_proposals": [("run", "run_id")],
