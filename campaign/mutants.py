@@ -266,7 +266,7 @@ def _is_swappable(words: list[str], tokens: list[Token], depths: list[int], plac
     if word in ("true", "false"):
         return before != "where"
     if word in ("and", "or"):
-        return tokens[place].kind == "RESERVED_KEYWORD"
+        return str(tokens[place].kind) == "RESERVED_KEYWORD"
     return True
 
 
