@@ -362,9 +362,9 @@ def test_what_follows_from_no_episode_is_refused(name: str, evidence: Any, probl
     assert output.parse_errors == [f"{name}[1]: evidence: {problem}"]
 
 
-EPISODES = {f"e{n}": uuid4() for n in range(1, 4)}
-FACTS = {f"f{n}": uuid4() for n in range(1, 4)}
-RULES = {"r1": uuid4()}
+EPISODES = {f"e{n}": UUID(int=100 + n) for n in range(1, 4)}
+FACTS = {f"f{n}": UUID(int=200 + n) for n in range(1, 4)}
+RULES = {"r1": UUID(int=301)}
 IDS = ShortIds(EPISODES, FACTS, RULES)
 
 
