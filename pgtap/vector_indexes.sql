@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(51);
+select plan(52);
 
 create view memory_test.vector_indexes as
 select
@@ -25,14 +25,14 @@ select is(
 select results_eq(
   $$ select * from memory_test.vector_indexes order by 1 $$,
   $$ values
-     ('memory.entries_embedding_idx', 'memory.entries', 'ivfflat', '{lists=20}', 'vector_cosine_ops',
-       'embedding', '(lifecycle_state = ''active''::text)', true),
-     ('memory.episodes_embedding_idx', 'memory.episodes', 'ivfflat', '{lists=20}', 'vector_cosine_ops',
-       'embedding', null, true),
-     ('memory.facts_embedding_idx', 'memory.facts', 'ivfflat', '{lists=20}', 'vector_cosine_ops',
-       'embedding', '(validity = ''active''::text)', true),
-     ('memory.rules_embedding_idx', 'memory.rules', 'ivfflat', '{lists=20}', 'vector_cosine_ops',
-       'embedding', '(lifecycle_state <> ''retracted''::text)', true) $$,
+     ('memory.entries_embedding_idx', 'memory.entries', 'ivfflat', '{lists=20}', 'halfvec_cosine_ops',
+       '(l2_normalize(embedding)::halfvec(384))', '(lifecycle_state = ''active''::text)', true),
+     ('memory.episodes_embedding_idx', 'memory.episodes', 'ivfflat', '{lists=20}', 'halfvec_cosine_ops',
+       '(l2_normalize(embedding)::halfvec(384))', null, true),
+     ('memory.facts_embedding_idx', 'memory.facts', 'ivfflat', '{lists=20}', 'halfvec_cosine_ops',
+       '(l2_normalize(embedding)::halfvec(384))', '(validity = ''active''::text)', true),
+     ('memory.rules_embedding_idx', 'memory.rules', 'ivfflat', '{lists=20}', 'halfvec_cosine_ops',
+       '(l2_normalize(embedding)::halfvec(384))', '(lifecycle_state <> ''retracted''::text)', true) $$,
   'ivfflat builds four valid cosine indexes of 20 lists over searchable memories'
 );
 select is(
@@ -48,13 +48,13 @@ select results_eq(
   $$ select * from memory_test.vector_indexes order by 1 $$,
   $$ values
      ('memory.entries_embedding_idx', 'memory.entries', 'hnsw', '{m=16,ef_construction=100}',
-       'vector_cosine_ops', 'embedding', '(lifecycle_state = ''active''::text)', true),
+       'halfvec_cosine_ops', '(l2_normalize(embedding)::halfvec(384))', '(lifecycle_state = ''active''::text)', true),
      ('memory.episodes_embedding_idx', 'memory.episodes', 'hnsw', '{m=16,ef_construction=100}',
-       'vector_cosine_ops', 'embedding', null, true),
-     ('memory.facts_embedding_idx', 'memory.facts', 'hnsw', '{m=16,ef_construction=100}', 'vector_cosine_ops',
-       'embedding', '(validity = ''active''::text)', true),
-     ('memory.rules_embedding_idx', 'memory.rules', 'hnsw', '{m=16,ef_construction=100}', 'vector_cosine_ops',
-       'embedding', '(lifecycle_state <> ''retracted''::text)', true) $$,
+       'halfvec_cosine_ops', '(l2_normalize(embedding)::halfvec(384))', null, true),
+     ('memory.facts_embedding_idx', 'memory.facts', 'hnsw', '{m=16,ef_construction=100}', 'halfvec_cosine_ops',
+       '(l2_normalize(embedding)::halfvec(384))', '(validity = ''active''::text)', true),
+     ('memory.rules_embedding_idx', 'memory.rules', 'hnsw', '{m=16,ef_construction=100}', 'halfvec_cosine_ops',
+       '(l2_normalize(embedding)::halfvec(384))', '(lifecycle_state <> ''retracted''::text)', true) $$,
   'hnsw builds four valid cosine indexes over searchable memories'
 );
 select memory.rebuild_vector_indexes('ivfflat');
@@ -115,15 +115,19 @@ select results_eq(
      ('drop index concurrently if exists memory.facts_embedding_idx'),
      ('drop index concurrently if exists memory.rules_embedding_idx'),
      ('create index concurrently entries_embedding_idx on memory.entries '
-       || 'using ivfflat (embedding public.vector_cosine_ops) with (lists = 20) '
+       || 'using ivfflat ((public.l2_normalize(embedding)::public.halfvec(384)) '
+       || 'public.halfvec_cosine_ops) with (lists = 20) '
        || 'where lifecycle_state = ''active'''),
      ('create index concurrently episodes_embedding_idx on memory.episodes '
-       || 'using ivfflat (embedding public.vector_cosine_ops) with (lists = 20)'),
+       || 'using ivfflat ((public.l2_normalize(embedding)::public.halfvec(384)) '
+       || 'public.halfvec_cosine_ops) with (lists = 20)'),
      ('create index concurrently facts_embedding_idx on memory.facts '
-       || 'using ivfflat (embedding public.vector_cosine_ops) with (lists = 20) '
+       || 'using ivfflat ((public.l2_normalize(embedding)::public.halfvec(384)) '
+       || 'public.halfvec_cosine_ops) with (lists = 20) '
        || 'where validity = ''active'''),
      ('create index concurrently rules_embedding_idx on memory.rules '
-       || 'using ivfflat (embedding public.vector_cosine_ops) with (lists = 20) '
+       || 'using ivfflat ((public.l2_normalize(embedding)::public.halfvec(384)) '
+       || 'public.halfvec_cosine_ops) with (lists = 20) '
        || 'where lifecycle_state <> ''retracted''') $$,
   'vector_index_statements returns the statements of a method one by one'
 );
@@ -160,6 +164,21 @@ select lives_ok(
 select is(
   (select m.content from memory.semantic_search('rule', memory_test.near(0.123), max_results => 1) as m), 'y',
   'memories stored with an approximate index are found'
+);
+select memory.store_rule(
+  'of length ' || l.length,
+  embedding => (
+    select array_agg(e.element * l.length)::vector
+    from unnest(memory_test.near(0.456)::real[]) as e (element)
+  )
+)
+from unnest('{9e5,2e-6}'::float8[]) as l (length) \g /dev/null
+select set_eq(
+  $$ select r.content
+     from memory.approximate_neighbors('rule', memory_test.near(0.456), null, 2, 0, now()) as n
+     join memory.rules as r on r.tenant_id = 'a' and r.id = n.id $$,
+  array['of length 900000', 'of length 2e-06'],
+  'vectors of any length that can be stored are found by an approximate index'
 );
 
 -- auto

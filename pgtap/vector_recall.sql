@@ -28,7 +28,7 @@ from memory.measure_index_recall() as r;
 select memory.rebuild_vector_indexes('ivfflat', lists => 200) \g /dev/null
 drop index memory.rules_embedding_idx;
 create index rules_embedding_idx on memory.rules
-using ivfflat (embedding vector_cosine_ops) with (lists = 20) where lifecycle_state <> 'retracted';
+using ivfflat ((l2_normalize(embedding)::halfvec(384)) halfvec_cosine_ops) with (lists = 20) where lifecycle_state <> 'retracted';
 insert into memory.facts
   (tenant_id, subject, predicate, content, embedding, embedding_version_id)
 select

@@ -109,7 +109,8 @@ begin
       t.memory_type,
       format(
         'create index concurrently %I on memory.%I '
-        'using %s (embedding public.vector_cosine_ops) with (%s)%s',
+        'using %s ((public.l2_normalize(embedding)::public.halfvec(384)) '
+        'public.halfvec_cosine_ops) with (%s)%s',
         t.index_name,
         t.table_name,
         vector_index_statements.method,
