@@ -104,7 +104,9 @@ begin
   end if;
   if v_names.vector_schema <> 'public' or v_names.trigram_schema <> 'public' then
     script := replace(script, 'pg_catalog, memory, public, pg_temp', v_path);
-    script := regexp_replace(script, '\mpublic\.(?=vector)', v_names.vector_schema || '.', 'g');
+    script := regexp_replace(
+      script, '\mpublic\.(?=vector|halfvec|l2_normalize)', v_names.vector_schema || '.', 'g'
+    );
     script := regexp_replace(
       script, '\mpublic\.(?=gin_trgm_ops)', v_names.trigram_schema || '.', 'g'
     );

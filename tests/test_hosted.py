@@ -127,6 +127,8 @@ def under_other_names(text: str) -> str:
         ),
         ("tap, public", "tap, public, extensions, trigrams"),
         ("public.vector", "extensions.vector"),
+        ("public.halfvec", "extensions.halfvec"),
+        ("public.l2_normalize", "extensions.l2_normalize"),
         ("public.gin_trgm_ops", "trigrams.gin_trgm_ops"),
         ("pg_trgm with schema public", "pg_trgm with schema trigrams"),
         ("schema public", "schema extensions"),
@@ -252,7 +254,7 @@ def test_scripts_name_nothing_that_the_renaming_does_not_know() -> None:
         for path in (ROOT / folder).rglob("*.sql"):
             text = path.read_text().replace("pg_catalog, memory, public, pg_temp", "")
             text = re.sub(r"(vector|pg_trgm) with schema public", "", text)
-            assert re.findall(r"\bpublic\.(?!vector|gin_trgm_ops)", text) == [], path
+            assert re.findall(r"\bpublic\.(?!vector|halfvec|l2_normalize|gin_trgm_ops)", text) == [], path
             unknown = r"'public'::regnamespace|schema public|nspname = 'public'"
             assert re.findall(unknown, text) == [], path
             # Names of roles that are put together need the prefix.
