@@ -75,7 +75,7 @@ def test_an_import_is_tried_made_and_undone(pymem: Run, tmp_path: Path) -> None:
         == "episode: 1 created\nfact: 1 created\nundo it with: pymem import --undo zep\n"
     )
     assert done.stderr == "left out: 2 older ones\n"
-    report = json.loads(pymem("import", path, "--scope", "home", "--json").stdout)
+    report = json.loads(pymem("--butler", "home", "import", path, "--json").stdout)
     assert report["outcomes"] == {
         "episode": {"created": 1, "known": 1},
         "fact": {"created": 1, "known": 1},

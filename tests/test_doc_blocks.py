@@ -102,6 +102,7 @@ SETTING = {
         names={
             "3f2a": "select left(id::text, 8) from memory.facts where content = 'tea'",
             "5d0c": "select left(id::text, 8) from memory.rules",
+            "8c17": "select left(id::text, 8) from memory.facts where content = 'green tea'",
             "9a41": "select left(id::text, 8) from memory.episodes",
         },
         files={
@@ -180,6 +181,12 @@ SETTING = {
     ),
     "docs/postgrest.md": Page(not_sql="tests/test_postgrest.py runs it as the deployer"),
     "docs/psql-session.md": Page(not_sql="tests/test_docs.py compares what it prints"),
+    "docs/reliability.md": Page(
+        left_out={
+            "make ": "tests/test_campaign.py, for a minute",
+            "python -m campaign": "tests/test_campaign.py",
+        },
+    ),
     "docs/rest.md": Page(left_out={"curl": "tests/test_rest.py types them to a server"}),
     "docs/scoring.md": Page(embeds=True),
 }

@@ -290,11 +290,12 @@ class TestFormats:
     )
     async def test_again_adds_nothing_and_leaves_no_batch(self, memory: Memory, name: str) -> None:
         first = await imported(memory, name, source_class="user")
-        before = await everything(memory)
+        as_of = datetime.now(UTC)
+        before = await everything(memory, as_of=as_of)
         again = await imported(memory, name, source_class="user")
         assert {o for counts in again.outcomes.values() for o in counts} == {"known"}
         assert again.batch is None
-        assert await everything(memory) == before
+        assert await everything(memory, as_of=as_of) == before
         assert [each.name for each in await memory.list_imports()] == [first.batch]
 
 

@@ -243,7 +243,9 @@ as $$
     -- Who did what is not content.
     and (c.relname, a.attname) not in (
       ('memory_events', 'actor'), ('memory_events', 'request_id'), ('memory_events', 'reason'),
-      ('access_tokens', 'name'), ('access_tokens', 'actor'), ('approvals', 'granted_by')
+      ('access_tokens', 'name'), ('access_tokens', 'actor'), ('approvals', 'granted_by'),
+      ('sessions', 'actor'), ('sessions', 'csrf_token'), ('login_codes', 'actor'),
+      ('chain_verifications', 'actor')
     );
 $$;
 
