@@ -34,13 +34,15 @@ for each row execute function memory.prepare_entry();
 
 create or replace trigger audit_confirmed
 after update of last_confirmed_at on memory.entries
-for each row when (old.last_confirmed_at is distinct from new.last_confirmed_at)
+for each row when (
+  new.last_confirmed_at > coalesce(old.last_confirmed_at, timestamptz '-infinity')
+)
 execute function memory.audit_event('entry', 'entry_confirmed');
 
 create or replace trigger audit_updated
 after update of
 content, version, entry_type, category, tags, keywords, importance, confidence, source, trust,
-scope, expires_at, flagged_at, metadata, idempotency_key
+scope, last_confirmed_at, expires_at, flagged_at, metadata, idempotency_key
 on memory.entries
 for each row when (
   (
@@ -51,6 +53,11 @@ for each row when (
     old.content, old.version, old.entry_type, old.category, old.tags, old.keywords, old.importance,
     old.confidence, old.source, old.trust, old.scope, old.expires_at, old.flagged_at, old.metadata,
     old.idempotency_key
+  )
+  or new.lifecycle_state = old.lifecycle_state
+  and coalesce(
+    new.last_confirmed_at < old.last_confirmed_at,
+    old.last_confirmed_at is not null and new.last_confirmed_at is null
   )
 )
 execute function memory.audit_update('entry');

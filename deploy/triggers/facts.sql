@@ -18,17 +18,19 @@ for each row execute function memory.prepare_fact();
 
 create or replace trigger audit_confirmed
 after update of last_confirmed_at on memory.facts
-for each row when (old.last_confirmed_at is distinct from new.last_confirmed_at)
+for each row when (
+  new.last_confirmed_at > coalesce(old.last_confirmed_at, timestamptz '-infinity')
+)
 execute function memory.audit_event('fact', 'fact_confirmed');
 
 -- A change of state has its own event, so its metadata key and valid_to are ignored here in that
--- case. Foreign keys that set source_episode_id and supersedes_id to NULL (from within a trigger)
--- follow from a deletion, which has its own event.
+-- case. So has a confirmation, unless it is taken back. Foreign keys that set source_episode_id and
+-- supersedes_id to NULL (from within a trigger) follow from a deletion, which has its own event.
 create or replace trigger audit_updated
 after update of
 importance, confidence, decay_rate, permanence, source_butler, trust, source_episode_id,
-supersedes_id, entity_id, object_entity_id, scope, observed_at, valid_from, valid_to, tags,
-metadata, idempotency_key
+supersedes_id, entity_id, object_entity_id, scope, last_confirmed_at, observed_at, valid_from,
+valid_to, tags, metadata, idempotency_key
 on memory.facts
 for each row when (
   (
@@ -53,6 +55,11 @@ for each row when (
       when new.last_confirmed_at is not distinct from old.last_confirmed_at then old.observed_at
     end,
     old.idempotency_key
+  )
+  or new.lifecycle_state = old.lifecycle_state
+  and coalesce(
+    new.last_confirmed_at < old.last_confirmed_at,
+    old.last_confirmed_at is not null and new.last_confirmed_at is null
   )
   or new.source_episode_id is distinct from old.source_episode_id
   and (new.source_episode_id is not null or pg_trigger_depth() = 0)

@@ -23,14 +23,17 @@ execute function memory.audit_maturity();
 
 create or replace trigger audit_confirmed
 after update of last_confirmed_at on memory.rules
-for each row when (old.last_confirmed_at is distinct from new.last_confirmed_at)
+for each row when (
+  new.last_confirmed_at > coalesce(old.last_confirmed_at, timestamptz '-infinity')
+)
 execute function memory.audit_event('rule', 'rule_confirmed');
 
--- Metadata that an application writes (from within its trigger) is covered by its own event.
+-- Metadata that an application writes (from within its trigger) is covered by its own event, and a
+-- confirmation by its own, unless it is taken back.
 create or replace trigger audit_updated
 after update of
 content, scope, importance, confidence, decay_rate, permanence, source_episode_id, source_butler,
-trust, observed_at, tags, metadata, idempotency_key
+trust, last_confirmed_at, observed_at, tags, metadata, idempotency_key
 on memory.rules
 for each row when (
   (
@@ -59,6 +62,11 @@ for each row when (
       when new.last_confirmed_at is not distinct from old.last_confirmed_at then old.observed_at
     end,
     old.idempotency_key
+  )
+  or new.lifecycle_state = old.lifecycle_state
+  and coalesce(
+    new.last_confirmed_at < old.last_confirmed_at,
+    old.last_confirmed_at is not null and new.last_confirmed_at is null
   )
   or new.source_episode_id is distinct from old.source_episode_id
   and (new.source_episode_id is not null or pg_trigger_depth() = 0)
@@ -96,10 +104,13 @@ create or replace trigger refuse_change
 before update on memory.rule_applications
 for each row execute function memory.refuse_change();
 
--- Applications are deleted by memory.erase_subject only, with their rule or without it.
+-- Applications are deleted by memory.erase_subject, with their rule or without it, and by
+-- memory.undo_event.
 create or replace trigger refuse_loss
 before delete on memory.rule_applications
-for each row when (not memory.is_erasing(old.tenant_id))
+for each row when (
+  not (memory.is_erasing(old.tenant_id) or memory.is_unmarking(old.tenant_id, old.id))
+)
 execute function memory.refuse_change();
 
 create or replace trigger refuse_truncate

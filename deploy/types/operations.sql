@@ -44,4 +44,34 @@ comment on column memory.finding.message is
 'What is wrong, in plain language. Does not depend on the time zone.';
 comment on column memory.finding.hint is 'What to do next; NULL for a check that passed.';
 
+create type memory.planned_undo as (
+  event_id uuid,
+  event_type text,
+  memory_type text,
+  memory_id uuid,
+  inverse text,
+  says text,
+  roles text[],
+  memory_ids uuid[],
+  details jsonb,
+  code text,
+  obstacle text,
+  hint text,
+  undone_at timestamptz,
+  undo_event_id uuid
+);
+
+comment on type memory.planned_undo is
+'How memory.undo_event would undo a write, of which event_id is the event that stands for it.';
+comment on column memory.planned_undo.inverse is
+'What memory.carry_out_undo does; NULL: the write has no inverse.';
+comment on column memory.planned_undo.says is 'The same in words, such as "forget the fact".';
+comment on column memory.planned_undo.roles is 'The roles of which one may do it.';
+comment on column memory.planned_undo.memory_ids is
+'The memories and entities that it would change, to be locked.';
+comment on column memory.planned_undo.details is 'What the inverse needs beside the memory.';
+comment on column memory.planned_undo.code is
+'The code of the error why it cannot be undone, whose message and hint follow; NULL: it can.';
+comment on column memory.planned_undo.undone_at is 'When it was undone; NULL: not yet.';
+
 commit;

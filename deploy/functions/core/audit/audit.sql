@@ -549,6 +549,24 @@ comment on function memory.is_erasing(text) is
 'Whether this transaction has written the event of an erasure. Only then can rows be deleted that '
 'are otherwise kept.';
 
+create or replace function memory.is_unmarking(
+  tenant_id text,
+  application_id uuid
+)
+  returns boolean
+  language sql
+  stable
+  return exists (
+    select
+    from memory.memory_events as e
+    where e.tenant_id = is_unmarking.tenant_id -- noqa: RF01
+      and e.event_type = 'event_undone' and e.created_at = now()
+      and e.payload -> 'rule_application_ids' ? is_unmarking.application_id::text
+  );
+
+comment on function memory.is_unmarking(text, uuid) is
+'Whether this transaction has written the event of an undo that takes a mark of a rule back.';
+
 create or replace function memory.refuse_loss_of_history()
   returns trigger
   language plpgsql

@@ -658,7 +658,8 @@ create or replace function memory.count_outcomes(
   tenant_id text,
   run_id uuid,
   outcomes text[],
-  errors jsonb
+  errors jsonb,
+  step integer default 1
 )
   returns void
   language sql
@@ -668,26 +669,26 @@ as $$
   update memory.consolidation_runs as r
   set
     facts_created = r.facts_created
-      + cardinality(array_positions(outcomes, 'fact created'))
-      + cardinality(array_positions(outcomes, 'fact superseded')),
+      + step * cardinality(array_positions(outcomes, 'fact created'))
+      + step * cardinality(array_positions(outcomes, 'fact superseded')),
     facts_superseded = r.facts_superseded
-      + cardinality(array_positions(outcomes, 'fact superseded')),
-    facts_ended = r.facts_ended + cardinality(array_positions(outcomes, 'fact ended')),
+      + step * cardinality(array_positions(outcomes, 'fact superseded')),
+    facts_ended = r.facts_ended + step * cardinality(array_positions(outcomes, 'fact ended')),
     rules_created = r.rules_created
-      + cardinality(array_positions(outcomes, 'rule created'))
-      + cardinality(array_positions(outcomes, 'rule changed')),
-    rules_changed = r.rules_changed + cardinality(array_positions(outcomes, 'rule changed')),
+      + step * cardinality(array_positions(outcomes, 'rule created'))
+      + step * cardinality(array_positions(outcomes, 'rule changed')),
+    rules_changed = r.rules_changed + step * cardinality(array_positions(outcomes, 'rule changed')),
     rules_withdrawn = r.rules_withdrawn
-      + cardinality(array_positions(outcomes, 'rule withdrawn')),
-    confirmed = r.confirmed + cardinality(array_positions(outcomes, 'confirmed')),
-    contradicted = r.contradicted + cardinality(array_positions(outcomes, 'contradicted')),
-    rejected = r.rejected + cardinality(array_positions(outcomes, 'rejected')),
+      + step * cardinality(array_positions(outcomes, 'rule withdrawn')),
+    confirmed = r.confirmed + step * cardinality(array_positions(outcomes, 'confirmed')),
+    contradicted = r.contradicted + step * cardinality(array_positions(outcomes, 'contradicted')),
+    rejected = r.rejected + step * cardinality(array_positions(outcomes, 'rejected')),
     errors = r.errors || count_outcomes.errors
   where r.tenant_id = count_outcomes.tenant_id and r.id = run_id;
 $$;
 
-comment on function memory.count_outcomes(text, uuid, text[], jsonb) is
-'Adds the outcomes of actions to the counts of their run.';
+comment on function memory.count_outcomes(text, uuid, text[], jsonb, integer) is
+'Adds the outcomes of actions to the counts of their run; step -1: takes them out again.';
 
 create or replace function memory.exceeded_bound(
   action text,

@@ -245,6 +245,77 @@ comment on function memory.reject_proposals(uuid, bigint[], timestamptz) is
 'admins.';
 grant execute on function memory.reject_proposals to memory_writer, memory_admin;
 
+create or replace function memory.change_proposal(
+  run memory.consolidation_runs,
+  place bigint,
+  changes jsonb,
+  as_of timestamptz
+)
+  returns text
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_settings memory.settings := memory.current_settings();
+  v_proposal memory.consolidation_proposals;
+  v_plan memory.planned_action;
+  v_item jsonb;
+  v_other record;
+begin
+  select p.* into v_proposal
+  from memory.consolidation_proposals as p
+  where p.tenant_id = run.tenant_id and p.run_id = run.id and p.position = change_proposal.place
+  for no key update;
+  if not found then
+    raise exception 'run % has no proposal at position %', run.id, change_proposal.place
+      using errcode = 'PM001', hint = 'List them with memory.preview_proposals.';
+  end if;
+  if v_proposal.status <> 'proposed' then
+    raise exception 'proposal % of run % was %', v_proposal.position, run.id, v_proposal.status
+      using errcode = 'PM003', hint = 'Only a proposal that waits can be amended.';
+  end if;
+  if v_proposal.action not in ('new_fact', 'updated_fact', 'new_rule', 'changed_rule') then
+    raise exception 'proposal % of run % says nothing to amend', v_proposal.position, run.id
+      using errcode = 'PM003', hint = 'Accept or reject it.';
+  end if;
+
+  v_item := case
+    when changes is null then coalesce(v_proposal.original_item, v_proposal.item)
+    else (v_proposal.item || changes) - array(
+      select c.key from jsonb_each(changes) as c where c.value = 'null'
+    )
+  end;
+  v_plan := memory.classify_action(run, v_settings, v_proposal.action, v_item, v_proposal, as_of);
+  select p.run_id, p.position into v_other
+  from memory.consolidation_proposals as p
+  where p.tenant_id = run.tenant_id and p.key = memory.proposal_key(v_plan)
+    and p.status = 'proposed'
+    and (p.run_id, p.position) <> (run.id, v_proposal.position);
+  if found then
+    raise exception 'proposal % of run % says the same', v_other.position, v_other.run_id
+      using errcode = 'PM004', hint = 'Reject one of the two.';
+  end if;
+
+  update memory.consolidation_proposals as p
+  set
+    item = v_item,
+    original_item = case when changes is not null then coalesce(p.original_item, p.item) end,
+    memory_id = v_plan.memory_id,
+    content = memory.proposal_content(v_plan),
+    key = memory.proposal_key(v_plan)
+  where p.tenant_id = run.tenant_id and p.run_id = run.id and p.position = v_proposal.position;
+  return memory.proposal_content(v_plan);
+end;
+$$;
+
+comment on function memory.change_proposal(
+  memory.consolidation_runs, bigint, jsonb, timestamptz
+) is
+'Changes what a proposal of a locked run says; changes NULL: it says again what the LLM wrote. '
+'Errors: as memory.amend_proposal.';
+
 create or replace function memory.amend_proposal(
   run_id uuid,
   place bigint,
@@ -257,18 +328,15 @@ create or replace function memory.amend_proposal(
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
-#variable_conflict use_column
 declare
-  v_settings memory.settings := memory.current_settings();
-  v_tenant_id text := v_settings.tenant_id;
-  v_run memory.consolidation_runs := memory.lock_run(v_tenant_id, amend_proposal.run_id);
+  v_run memory.consolidation_runs := memory.lock_run(
+    memory.current_tenant(), amend_proposal.run_id
+  );
   v_known text[] := '{content,subject,predicate,scope,permanence,importance,confidence,tags}';
-  v_proposal memory.consolidation_proposals;
-  v_plan memory.planned_action;
-  v_item jsonb;
-  v_other record;
 begin
-  perform memory.check_reviewer(v_settings), memory.check_write_time('as_of', as_of);
+  perform
+    memory.check_reviewer(memory.current_settings()),
+    memory.check_write_time('as_of', as_of);
   perform memory.check_object('changes', changes);
   if changes = '{}' or exists (
     select from jsonb_object_keys(changes) as k (key) where k.key <> all (v_known)
@@ -279,50 +347,7 @@ begin
     )
       using errcode = 'PM002', hint = format('Change some of %s.', array_to_string(v_known, ', '));
   end if;
-  select p.* into v_proposal
-  from memory.consolidation_proposals as p
-  where p.tenant_id = v_tenant_id and p.run_id = v_run.id
-    and p.position = amend_proposal.place
-  for no key update;
-  if not found then
-    raise exception 'run % has no proposal at position %', v_run.id, amend_proposal.place
-      using errcode = 'PM001', hint = 'List them with memory.preview_proposals.';
-  end if;
-  if v_proposal.status <> 'proposed' then
-    raise exception 'proposal % of run % was %', v_proposal.position, v_run.id, v_proposal.status
-      using errcode = 'PM003', hint = 'Only a proposal that waits can be amended.';
-  end if;
-  if v_proposal.action not in ('new_fact', 'updated_fact', 'new_rule', 'changed_rule') then
-    raise exception 'proposal % of run % says nothing to amend', v_proposal.position, v_run.id
-      using errcode = 'PM003', hint = 'Accept or reject it.';
-  end if;
-
-  v_item := (v_proposal.item || changes) - array(
-    select c.key from jsonb_each(changes) as c where c.value = 'null'
-  );
-  v_plan := memory.classify_action(
-    v_run, v_settings, v_proposal.action, v_item, v_proposal, as_of
-  );
-  select p.run_id, p.position into v_other
-  from memory.consolidation_proposals as p
-  where p.tenant_id = v_tenant_id and p.key = memory.proposal_key(v_plan)
-    and p.status = 'proposed'
-    and (p.run_id, p.position) <> (v_run.id, v_proposal.position);
-  if found then
-    raise exception 'proposal % of run % says the same', v_other.position, v_other.run_id
-      using errcode = 'PM004', hint = 'Reject one of the two.';
-  end if;
-
-  update memory.consolidation_proposals as p
-  set
-    item = v_item,
-    original_item = coalesce(p.original_item, p.item),
-    memory_id = v_plan.memory_id,
-    content = memory.proposal_content(v_plan),
-    key = memory.proposal_key(v_plan)
-  where p.tenant_id = v_tenant_id and p.run_id = v_run.id
-    and p.position = v_proposal.position;
-  return memory.proposal_content(v_plan);
+  return memory.change_proposal(v_run, place, changes, as_of);
 end;
 $$;
 

@@ -97,6 +97,49 @@ $$;
 comment on function memory.classify_imported(text, uuid) is
 'Why a memory of an import is not forgotten with it; NULL: it is.';
 
+create or replace function memory.take_back(
+  tenant_id text,
+  memory_type text,
+  memory_ids uuid[],
+  as_of timestamptz
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_type memory.memory_types;
+begin
+  select t.* into strict v_type
+  from memory.memory_types as t
+  where t.memory_type = take_back.memory_type;
+  execute format(
+    $query$
+      with locked as (
+        select m.id from memory.%1$I as m
+        where m.tenant_id = $2 and m.id = any ($3)
+        order by m.id
+        for no key update
+      )
+      update memory.%1$I as m
+      set
+        %2$s, updated_at = memory.next_state_at(m.updated_at, $1),
+        idempotency_key = case when %3$s then m.idempotency_key end
+      from locked as l
+      where m.tenant_id = $2 and m.id = l.id and %4$s
+    $query$,
+    v_type.table_name, v_type.forget_assignments,
+    case memory_type when 'entry' then 'm.policy = ''billy''' else 'false' end,
+    v_type.forgettable_condition
+  ) using as_of, tenant_id, memory_ids;
+end;
+$$;
+
+comment on function memory.take_back(text, text, uuid[], timestamptz) is
+'Forgets memories as of as_of, unless they are already. Other than those of memory.forget_memory, '
+'they give their idempotency keys up, so that the same can be stored again.';
+
 create or replace function memory.undo_import(
   batch text,
   as_of timestamptz default now()
@@ -201,26 +244,7 @@ begin
           for update
         );
     else
-      -- What is forgotten gives its key up, so that the same can be imported again.
-      execute format(
-        $query$
-          with locked as (
-            select m.id from memory.%1$I as m
-            where m.tenant_id = $2 and m.id = any ($3)
-            order by m.id
-            for no key update
-          )
-          update memory.%1$I as m
-          set
-            %2$s, updated_at = memory.next_state_at(m.updated_at, $1),
-            idempotency_key = case when %3$s then m.idempotency_key end
-          from locked as l
-          where m.tenant_id = $2 and m.id = l.id and %4$s
-        $query$,
-        v_type.table_name, v_type.forget_assignments,
-        case v_type.memory_type when 'entry' then 'm.policy = ''billy''' else 'false' end,
-        v_type.forgettable_condition
-      ) using as_of, v_tenant_id, v_ids;
+      perform memory.take_back(v_tenant_id, v_type.memory_type, v_ids, as_of);
     end if;
   end loop;
 
