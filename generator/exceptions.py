@@ -229,6 +229,7 @@ NULLABLE = {
     "SensitivePattern": "country",
     "StoredFact": "superseded_id",
     "WrittenEntry": "id entry_id reason",
+    "UndoPreviewEvent": "inverse obstacle hint undone_at",
     "VectorRecall": "is_valid index_overlap worst_index_overlap short_index_answers search_overlap "
     "worst_search_overlap exact_ms index_ms search_ms",
 }

@@ -85,6 +85,8 @@ values
 ('{memory_admin,memory_worker}', '{requeue_episodes,requeue_run,release_run,undo_consolidation}'),
 ('{memory_admin,memory_reader,memory_worker}', '{list_consolidation_runs,get_consolidation_answer,preview_proposals,undo_preview,
   job_status,chain_status,list_verifications}'),
+('{memory_admin,memory_reader,memory_worker,memory_writer}', '{undo_preview_event}'),
+('{memory_admin,memory_worker,memory_writer}', '{undo_event}'),
 ('{memory_owner}', '{tenants_with_memories}'),
 
 -- embeddings

@@ -114,7 +114,7 @@ select memory.store_fact('Ada', 'drinks', 'coffee', as_of => '2026-01-02Z') as c
 select memory_test.written() as coffee_stored \gset
 select results_eq(
   format('select p.undone_event_id, p.is_undoable, p.inverse, p.role, p.obstacle, p.hint, p.undone_at from memory.undo_preview_event(%L) as p', :'coffee_stored'),
-  format($$ values (%L::uuid, true, 'forget the fact and bring back what it superseded', 'memory_writer', null, null, null::timestamptz) $$, memory_test.event_of('fact_created', :'coffee')),
+  format($$ values (%L::uuid, true, 'forget the fact and restore what it superseded', 'writer', null, null, null::timestamptz) $$, memory_test.event_of('fact_created', :'coffee')),
   'the preview tells how the store of a fact would be undone, and for which event'
 );
 select results_eq(
@@ -307,7 +307,7 @@ select memory_test.written() as harmed \gset
 select memory.run_rule_hygiene('2026-01-03Z') \g /dev/null
 select memory_test.written() \g /dev/null
 select matches(memory_test.undo(:'harmed'), '^PM004: .*has changed since: rule_inverted', 'marks of which a rule was inverted stay');
-select is((select p.role from memory.undo_preview_event(memory_test.event_of('rule_inverted')) as p), 'memory_admin', 'an inversion is for admins to undo');
+select is((select p.role from memory.undo_preview_event(memory_test.event_of('rule_inverted')) as p), 'admin', 'an inversion is for admins to undo');
 select is(memory_test.undo(memory_test.event_of('rule_inverted')), 'undone', 'who can');
 select results_eq(format('select r.content, r.maturity, r.metadata from memory.rules as r where r.id = %L', :'shout'), $$ values ('Shout', 'candidate', '{"needs_inversion": true}'::jsonb) $$, 'the rule is what it was');
 select is(memory_test.undo(:'harmed'), 'undone', 'then its marks can be taken back');
@@ -410,7 +410,7 @@ select is((select r.facts_created from memory.consolidation_runs as r where r.id
 select memory.confirm_memory('fact', f.id, '2026-01-07Z') from memory.facts as f where f.predicate = 'cat' and f.validity = 'active' \g /dev/null
 select memory_test.written() \g /dev/null
 select matches(memory_test.undo(:'accepted'), '^PM004: .*has changed since: fact_confirmed', 'but not undone once something newer depends on one of them');
-select is((select p.role from memory.undo_preview_event(memory_test.event_of('episode_consolidated')) as p), 'memory_worker', 'a run is for workers to undo');
+select is((select p.role from memory.undo_preview_event(memory_test.event_of('episode_consolidated')) as p), 'worker', 'a run is for workers to undo');
 select is(memory_test.undo(memory_test.event_of('episode_consolidated')), 'undone', 'an episode stands for the run that consolidated it');
 select is((select r.status from memory.consolidation_runs as r where r.id = :'run'), 'undone', 'which is undone');
 select matches(memory_test.undo(:'accepted'), '^PM004: .*run .* is undone$', 'then so is the review');

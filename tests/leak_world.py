@@ -318,6 +318,9 @@ def furnish(database: Database, tenant: str, word: str, *, more: int = 0) -> dic
             "select created from memory.create_link('fact', %(drink)s, 'fact', %(fact)s, 'contradicts')"
         )
         value("select memory.dismiss_contradiction('rule', %(warning)s, 'fact', %(fact)s)")
+        event = "select id from memory.list_events(memory_id => %(m)s, event_type => %(t)s)"
+        things["event"] = str(value(event, m=things["drink"], t="fact_created"))
+        things["merge_event"] = str(value(event, m=things["merged"], t="entity_merge"))
         do("double", "select memory.entity_create(%(name)s, 'place')")
         value("select memory.entity_update(%(double)s, aliases => array['other ' || %(name)s])")
         value("select memory.entity_create('Other ' || %(name)s, 'place')")

@@ -8,6 +8,7 @@ from uuid import UUID
 from starlette.responses import Response
 
 from pymem.errors import NotFoundError
+from pymem.mcp_server.roles import ROLES
 from pymem.ui.forms import read_time
 from pymem.ui.page import Page
 from pymem.ui.pages.memory import undo_one
@@ -89,7 +90,7 @@ async def show_undo(page: Page) -> Response:
         "event.html",
         event_id=event_id,
         preview=preview,
-        is_allowed=viewer.may("undo") and (preview.role is None or viewer.has(preview.role)),
+        is_allowed=viewer.may("undo") and viewer.has(ROLES[preview.role][-1]),
     )
 
 

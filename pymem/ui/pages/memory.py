@@ -12,6 +12,7 @@ from uuid import UUID
 from starlette.responses import PlainTextResponse, Response
 
 from pymem.errors import InvalidArgumentError, NotFoundError, PymemError
+from pymem.mcp_server.roles import ROLES
 from pymem.memory import Memory
 from pymem.models import MemoryType, Relation
 from pymem.ui import charts
@@ -474,7 +475,7 @@ async def undo(page: Page) -> Response:
 async def undo_one(viewer: Viewer, event_id: UUID) -> None:
     """Undo an event with the role that its inverse needs."""
     preview = await viewer.turn(viewer.reading.undo_preview_event(event_id))
-    role = preview.role or viewer.role_of("undo")
+    role = ROLES[preview.role][-1]
     memory = viewer.acting_as(role, "undo")
     await viewer.turn(memory.undo_event(event_id), role)
 

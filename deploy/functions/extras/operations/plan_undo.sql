@@ -389,7 +389,8 @@ comment on function memory.plan_reversal(
 create or replace function memory.plan_creation_undo(
   plan memory.planned_undo,
   event memory.memory_events,
-  going uuid[]
+  going uuid[],
+  as_of timestamptz
 )
   returns memory.planned_undo
   language plpgsql
@@ -436,7 +437,7 @@ begin
       and l.relation = 'derived_from'
   ) as d
   cross join lateral memory.live_memory(
-    event.tenant_id, d.memory_type, d.memory_id, null, now()
+    event.tenant_id, d.memory_type, d.memory_id, null, as_of
   )
   where d.memory_id <> all (going)
   order by d.created_at, d.memory_type, d.memory_id
@@ -463,7 +464,7 @@ begin
   end if;
 
   if v_predecessors <> '{}' then
-    plan.says := plan.says || ' and bring back what it superseded';
+    plan.says := plan.says || ' and restore what it superseded';
     plan.details := jsonb_build_object('predecessors', v_predecessors);
     foreach v_predecessor in array v_predecessors loop
       plan := memory.plan_reversal(
@@ -476,9 +477,9 @@ end;
 $$;
 
 comment on function memory.plan_creation_undo(
-  memory.planned_undo, memory.memory_events, uuid[]
+  memory.planned_undo, memory.memory_events, uuid[], timestamptz
 ) is
-'How the creation of a memory is undone: it is forgotten, and what it superseded is brought back, '
+'How the creation of a memory is undone: it is forgotten, and what it superseded is restored, '
 'unless something newer was derived from it. An entry that was made of others is split.';
 
 create or replace function memory.plan_change_undo(
@@ -529,7 +530,7 @@ begin
     when v_applications <> '[]' then 'take the mark of the rule back'
     when v_links <> '[]' then 'remove the link'
     when v_types && array['fact_retracted', 'rule_retracted', 'entry_deleted', 'episode_expired']
-      then format('bring the %s back', v_memory.memory_type)
+      then format('restore the %s', v_memory.memory_type)
     when v_types && array['fact_confirmed', 'rule_confirmed', 'entry_confirmed']
       then format('take the confirmation of the %s back', v_memory.memory_type)
     else format('let the %s be as it was before', v_memory.memory_type)
@@ -985,7 +986,8 @@ comment on function memory.plan_simple_undo(memory.planned_undo, memory.memory_e
 create or replace function memory.plan_undo(
   event memory.memory_events,
   in_review boolean default true,
-  going uuid[] default '{}'
+  going uuid[] default '{}',
+  as_of timestamptz default now()
 )
   returns memory.planned_undo
   language plpgsql
@@ -1023,7 +1025,7 @@ begin
   end if;
 
   if v_event.event_type in ('proposal_accepted', 'proposal_rejected') then
-    return memory.plan_review_undo(v_plan, v_event);
+    return memory.plan_review_undo(v_plan, v_event, as_of);
   elsif v_event.event_type = 'proposal_updated' then
     return memory.plan_amendment_undo(v_plan, v_event);
   elsif v_event.event_type in ('entity_merge', 'entity_unmerge') then
@@ -1035,7 +1037,7 @@ begin
   elsif v_event.memory_type = any (memory.memory_type_names())
     and v_event.event_type = v_event.memory_type || '_created'
   then
-    return memory.plan_creation_undo(v_plan, v_event, going);
+    return memory.plan_creation_undo(v_plan, v_event, going, as_of);
   elsif v_event.event_type = 'link_created'
     or v_event.event_type <> 'episode_consolidated'
     and v_event.event_type !~ '_(created|purged)$'
@@ -1048,13 +1050,14 @@ begin
 end;
 $$;
 
-comment on function memory.plan_undo(memory.memory_events, boolean, uuid[]) is
+comment on function memory.plan_undo(memory.memory_events, boolean, uuid[], timestamptz) is
 'How the write that an event comes from would be undone, and what stands in the way. going: facts '
 'that are forgotten as well.';
 
 create or replace function memory.plan_review_undo(
   plan memory.planned_undo,
-  event memory.memory_events
+  event memory.memory_events,
+  as_of timestamptz
 )
   returns memory.planned_undo
   language plpgsql
@@ -1137,7 +1140,7 @@ begin
     order by (e.effect).seq desc
   );
   foreach v_event in array v_effects loop
-    v_effect := memory.plan_undo(v_event, false, v_going);
+    v_effect := memory.plan_undo(v_event, false, v_going, as_of);
     plan.memory_ids := plan.memory_ids || v_effect.memory_ids;
     if v_effect.code is not null then
       plan := memory.block_undo(plan, v_effect.code, v_effect.obstacle, v_effect.hint);
@@ -1153,7 +1156,9 @@ begin
 end;
 $$;
 
-comment on function memory.plan_review_undo(memory.planned_undo, memory.memory_events) is
+comment on function memory.plan_review_undo(
+  memory.planned_undo, memory.memory_events, timestamptz
+) is
 'How the review of proposals is undone: what accepting them did is undone, the last first, and '
 'they wait again.';
 
@@ -1182,7 +1187,10 @@ $$;
 
 comment on function memory.find_event(text, uuid) is 'An event by its id. Errors: PM001.';
 
-create or replace function memory.undo_preview_event(event_id uuid)
+create or replace function memory.undo_preview_event(
+  event_id uuid,
+  as_of timestamptz default now()
+)
   returns table (
     undone_event_id uuid,
     is_undoable boolean,
@@ -1201,21 +1209,19 @@ as $$
 #variable_conflict use_column
 declare
   v_plan memory.planned_undo := memory.plan_undo(
-    memory.find_event(memory.current_tenant(), undo_preview_event.event_id)
+    memory.find_event(memory.current_tenant(), undo_preview_event.event_id),
+    as_of => undo_preview_event.as_of
   );
 begin
+  perform memory.check_time('as_of', as_of);
   return query
   select
     v_plan.event_id, v_plan.code is null and v_plan.undone_at is null, v_plan.says,
-    coalesce(
-      (
-        select r.role
-        from unnest(v_plan.roles) with ordinality as r (role, place)
-        where pg_has_role(memory.acting_role(), r.role, 'usage')
-        order by r.place
-        limit 1
-      ),
-      v_plan.roles[1]
+    (
+      select regexp_replace(r.role, '^.*memory_', '')
+      from unnest(v_plan.roles) with ordinality as r (role, place)
+      order by not pg_has_role(memory.acting_role(), r.role, 'usage'), r.place
+      limit 1
     ),
     case when v_plan.undone_at is null then v_plan.obstacle end,
     case when v_plan.undone_at is null then v_plan.hint end,
@@ -1223,11 +1229,13 @@ begin
 end;
 $$;
 
-comment on function memory.undo_preview_event(uuid) is
+comment on function memory.undo_preview_event(uuid, timestamptz) is
 'What memory.undo_event of an event would do, changing nothing: the event that stands for the '
-'write (undone_event_id), whether it can be undone, how (inverse, in words; NULL: it has no inverse), the '
-'database role that it takes, what stands in the way (obstacle) and what to do about it (hint), '
-'and when it was undone. Errors: PM001 no such event.';
+'write (undone_event_id), whether it can be undone, how (inverse, in words; NULL: it has no '
+'inverse), the role that it takes (writer, worker or admin; the one that the caller has, if it may '
+'be one of several), what stands in the way (obstacle) and what to do about it (hint), both NULL '
+'if nothing does, and when it was undone (undone_at; NULL: not yet). Errors: PM001 no such event, '
+'PM002.';
 grant execute on function memory.undo_preview_event
 to memory_writer, memory_reader, memory_worker, memory_admin;
 

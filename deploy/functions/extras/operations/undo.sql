@@ -237,7 +237,9 @@ begin
       into v_going
       from memory.events_of_write(v_event) as e;
       v_effects := array(
-        select memory.plan_undo(memory.find_event(tenant_id, e.id::uuid), false, v_going)
+        select memory.plan_undo(
+          memory.find_event(tenant_id, e.id::uuid), false, v_going, carry_out_undo.as_of
+        )
         from jsonb_array_elements_text(plan.details -> 'effects') with ordinality as e (id, place)
         order by e.place
       );
@@ -332,7 +334,7 @@ begin
   perform from memory.memory_events as e
   where e.tenant_id = v_tenant_id and e.id = undone_event_id
   for no key update;
-  v_plan := memory.plan_undo(v_event);
+  v_plan := memory.plan_undo(v_event, as_of => undo_event.as_of);
   if v_plan.undone_at is not null then
     outcome := 'undone before';
     undo_event_id := v_plan.undo_event_id;
@@ -348,7 +350,7 @@ begin
         using errcode = 'PM008', hint = 'Have somebody undo it who may.';
     end if;
     perform memory.lock_undo(v_tenant_id, v_plan);
-    v_plan := memory.plan_undo(v_event);
+    v_plan := memory.plan_undo(v_event, as_of => undo_event.as_of);
   end if;
   if v_plan.code is not null then
     raise exception 'event % cannot be undone: %', undo_event.event_id, v_plan.obstacle
