@@ -120,12 +120,13 @@ select results_eq(
      ('memory.define_memory_function(text,text,text,text)'), ('memory.define_recorder(text)'), ('memory.define_union_view(name,text[],jsonb)'),
      ('memory.due_memories(text,memory.settings,timestamp with time zone)'),
      ('memory.grant_roles(name,text[])'),
+     ('memory.images_around(text,text,uuid,timestamp with time zone)'),
      ('memory.isolate_table(name)'),
      ('memory.list_memories(text[],text,text[],text[],text[],jsonb,text,text,uuid,text,uuid,text,text,'
       || 'double precision,double precision,timestamp with time zone,timestamp with time zone,'
       || 'timestamp with time zone,timestamp with time zone,text,text,integer,timestamp with time zone)'),
      ('memory.list_mentions(text,name,text[])'),
-     ('memory.lock_memory_tables(text)'),
+     ('memory.lock_memory_tables(text)'), ('memory.lock_undo(text,memory.planned_undo)'),
      ('memory.memories_as_of(timestamp with time zone,timestamp with time zone,text[],text,text[],jsonb,text,text,uuid,'
       || 'text,text,text,integer,timestamp with time zone)'), ('memory.read_export(text,jsonb,integer,text[],text,boolean,boolean,timestamp with time zone)'),
      ('memory.rebuild_vector_indexes(text,integer)'),
@@ -135,14 +136,13 @@ select results_eq(
      ('memory.refresh_type_names()'), ('memory.reindex_batch(memory.settings,integer)'), ('memory.replay_memory(text,uuid)'),
      ('memory.restore_kind(uuid,text,jsonb[],bigint[])'),
      ('memory.restore_memory(text,uuid,timestamp with time zone)'),
+     ('memory.reverse_change(text,text,uuid,timestamp with time zone,timestamp with time zone)'),
      ('memory.run_job(text,timestamp with time zone)'),
      ('memory.set_embedding(text,uuid,vector,uuid,text)'),
      ('memory.sweep_memories(text,memory.settings,timestamp with time zone)'),
-     ('memory.tenants_with_memories()'),
-     ('memory.try_settings(memory.settings,jsonb)'), ('memory.undo_import(text,timestamp with time zone)'),
-     ('memory.images_around(text,text,uuid,timestamp with time zone)'), ('memory.lock_undo(text,memory.planned_undo)'),
-     ('memory.reverse_change(text,text,uuid,timestamp with time zone,timestamp with time zone)'),
      ('memory.take_back(text,text,uuid[],timestamp with time zone)'),
+     ('memory.tenants_with_memories()'),
+     ('memory.try_settings(memory.settings,jsonb)'),
      ('memory.verify_erasure(text)'), ('memory.write_settings(memory.settings)') $$,
   'only functions that define schema objects, name the table of a type, know the columns of a table, '
   'or leave filters out that are not in use build SQL from strings'
