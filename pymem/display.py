@@ -527,7 +527,9 @@ def _outcome(memory: models.ExplainedMemory) -> str:
 def events(rows: Sequence[models.Event]) -> Listing:
     """Return the audit stream."""
     details = Column(
-        "details", lambda row: _pairs(row.payload), below=(Column("memory", "memory_id"),)
+        "details",
+        lambda row: _pairs(row.payload),
+        below=(Column("memory", "memory_id"), Column("id", "id")),
     )
     return tabulate(
         rows, "created_at", Column("event", "event_type"), "actor", "login", "request_id", details

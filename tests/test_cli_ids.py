@@ -94,7 +94,39 @@ def test_runs_and_tokens_are_found_by_their_first_digits(
 
     assert revoked == {"id": token["id"], "revoked": True}
     assert pymem("release", str(run)[:8]).stdout == "released\n"
-    assert "no run has an id" in pymem("undo", "abcd1234", code=1).stderr
+    assert "no event and no run has an id" in pymem("undo", "abcd1234", code=1).stderr
+
+
+def test_a_write_is_undone_by_the_first_digits_of_its_event(
+    pymem: Run,  # noqa: F811
+    world: None,
+    database: Database,
+) -> None:
+    state = "select lifecycle_state from memory.facts where id = %s"
+    pymem("forget", "fact", _FACTS[0])
+    [event] = parsed(pymem("events", "--type", "fact_retracted", "--json"))
+
+    listed = pymem("events", "--type", "fact_retracted").stdout
+    preview = pymem("undo", event["id"][:13], "--preview").stdout
+    before = database.value(state, _FACTS[0])
+    undone = pymem("undo", event["id"][:13]).stdout
+    after = database.value(state, _FACTS[0])
+    again = parsed(pymem("undo", event["id"], "--json"))
+    past = pymem("undo", event["id"], "--preview").stdout
+    [fact_undone] = parsed(pymem("events", "--type", "event_undone", "--json"))
+    refused = pymem("undo", fact_undone["id"], code=1).stderr
+    why = pymem("undo", fact_undone["id"], "--preview").stdout
+    unknown = pymem("undo", str(uuid4()), code=1).stderr
+
+    assert event["id"] in listed
+    assert preview == "would restore the fact, as writer\n"
+    assert (before, undone, after) == ("retracted", "undone\n", "active")
+    assert again["outcome"] == "undone before"
+    assert again["undo_event_id"] == fact_undone["id"]
+    assert past.startswith("undone before: ")
+    assert "is part of an undo [PM003]" in refused
+    assert why.startswith("cannot be undone: ")
+    assert "no event and no run has id" in unknown
 
 
 def test_memories_are_listed_newest_first(pymem: Run, database: Database) -> None:  # noqa: F811

@@ -72,6 +72,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "mark": "Report whether a rule helped or harmed",
         "forget": "Forget a memory that is wrong or unwanted",
         "restore": "Restore a forgotten, superseded or expired memory",
+        "undo": "Undo a write, or a consolidation run",
         "erase": "Delete everything about a subject for good",
         "contradictions": "List memories that contradict each other",
         "dismiss": "Say that two memories are both true",
@@ -86,7 +87,6 @@ SECTIONS: dict[str, dict[str, str]] = {
         "runs": "Show consolidation runs and their results",
         "release": "Release the episodes of a run that died",
         "review": "Accept or reject what consolidation proposes",
-        "undo": "Undo a consolidation run",
         "requeue": "Have failed episodes consolidated again",
     },
     "Operate": {

@@ -17,7 +17,14 @@ from pymem.cli.ids import Id
 from pymem.cli.llm_options import llm_options, require_llm
 from pymem.errors import NotFoundError
 from pymem.memory import Memory
-from pymem.models import ConsolidationRun, DueButler, Proposal
+from pymem.models import (
+    ConsolidationRun,
+    DueButler,
+    Proposal,
+    UndoEvent,
+    Undone,
+    UndoPreviewEvent,
+)
 
 if TYPE_CHECKING:
     from pymem.consolidation.worker import ConsolidationReport
@@ -345,11 +352,52 @@ async def _check_positions(memory: Memory, run_id: str, positions: set[int]) -> 
 
 
 @command()
-@click.argument("run_id", type=Id("run"))
-def undo(options: Options, run_id: str, json_: bool) -> None:
-    """Undo a consolidation run, except for memories that newer ones depend on."""
-    undone = run(options, lambda memory: memory.undo_consolidation(run_id))
-    render(undone, json_, display.tabulate(undone) if undone else "this run created no memories")
+@click.argument("id_", metavar="ID", type=Id("write"))
+@click.option("--preview", is_flag=True, help="Show what would be done, and change nothing.")
+def undo(options: Options, id_: str, preview: bool, json_: bool) -> None:
+    """Undo a write, by the id of one of its events, or a consolidation run by its own.
+
+    `pymem events` and `pymem runs` list the ids. What newer writes depend on stays as it is: an
+    event whose write cannot be undone is refused, a run keeps those of its memories.
+    """
+    done = run(options, lambda memory: _undo(memory, id_, preview))
+    if isinstance(done, list):
+        people: Any = display.tabulate(done) if done else "this run created no memories"
+    elif isinstance(done, UndoEvent):
+        people = done.outcome
+    else:
+        people = _preview_of(done)
+    render(done, json_, people)
+
+
+async def _undo(
+    memory: Memory, id_: str, preview: bool
+) -> UndoEvent | UndoPreviewEvent | list[Undone]:
+    """Undo the event, or else the run, that has an id; or look what that would do."""
+    try:
+        if preview:
+            return await memory.undo_preview_event(id_)
+        return await memory.undo_event(id_)
+    except NotFoundError:
+        pass
+    try:
+        if preview:
+            return await memory.undo_preview(id_)
+        return await memory.undo_consolidation(id_)
+    except NotFoundError as error:
+        raise NotFoundError(
+            f"no event and no run has id {id_}",
+            hint="Find ids with `pymem events` and `pymem runs`.",
+        ) from error
+
+
+def _preview_of(found: UndoPreviewEvent) -> str:
+    """Return in a sentence what undoing an event would do."""
+    if found.undone_at is not None:
+        return f"undone before: {display.moment(found.undone_at)}"
+    if not found.is_undoable:
+        return f"cannot be undone: {found.obstacle}\nhint: {found.hint}"
+    return f"would {found.inverse}, as {found.role}"
 
 
 @command()

@@ -38,6 +38,8 @@ _COMMANDS = {
     "store_episodes": "ingest",
     "undo_consolidation": "undo",
     "undo_entry_merge": "entries undo-merge",
+    "undo_event": "undo",
+    "undo_preview_event": "undo --preview",
     "verify_chain": "verify",
 }
 """The commands that call functions of which there is no tool."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -10,7 +11,7 @@ from uuid import UUID
 import click
 
 from pymem.cli.base import Options, run
-from pymem.errors import InvalidArgumentError, NotFoundError
+from pymem.errors import InvalidArgumentError, NotFoundError, TenantDeniedError
 from pymem.memory import Memory
 
 _DIGITS = re.compile(r"[0-9a-f-]{1,36}", re.IGNORECASE)
@@ -21,7 +22,10 @@ _LISTED_BY = {
     "entity": "pymem entity resolve",
     "run": "pymem runs",
     "token": "pymem token list",
+    "write": "pymem events",
 }
+
+_NAMES = {"write": "event and no run"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +39,8 @@ class Id(click.ParamType):  # type: ignore[type-arg]
     """An id, or the first digits of exactly one: then the whole id is passed on.
 
     Args:
-        kind: What it is the id of: episode, fact, rule, entry, entity, run or token; default: any
-            memory or entity.
+        kind: What it is the id of: episode, fact, rule, entry, entity, run, token, or write (an
+            event or a run); default: any memory or entity.
         kind_from: Name of the parameter before it that says the kind.
     """
 
@@ -60,7 +64,7 @@ class Id(click.ParamType):  # type: ignore[type-arg]
         found = run(ctx.ensure_object(Options), lambda memory: _find(memory, kind, digits))
         if not found:
             raise NotFoundError(
-                f"no {kind or 'memory'} has an id that begins with {text}",
+                f"no {_NAMES.get(kind or '', kind or 'memory')} has an id that begins with {text}",
                 hint=f"Find ids with `{_LISTED_BY.get(kind or '', 'pymem list')}`; what was "
                 "deleted is found by its whole id only.",
             )
@@ -86,8 +90,13 @@ def _is_whole(text: str) -> bool:
 async def _find(memory: Memory, kind: str | None, digits: str) -> list[_Found]:
     """Return what has an id with these first digits; the titles are for people."""
     if kind == "run":
-        runs = await memory.list_consolidation_runs(max_results=1000)
-        known = [_Found(kind, each.id, f"{each.butler}, {each.status}") for each in runs]
+        known = await _runs(memory)
+    elif kind == "write":
+        events = await memory.list_events(max_results=1000)
+        known = [_Found("event", each.id, each.event_type) for each in events]
+        # Writers may undo, and list no runs.
+        with suppress(TenantDeniedError):
+            known += await _runs(memory)
     elif kind == "token":
         tokens = await memory.list_access_tokens()
         known = [_Found(kind, each.id, each.name) for each in tokens]
@@ -96,3 +105,8 @@ async def _find(memory: Memory, kind: str | None, digits: str) -> list[_Found]:
         found = await memory.find_ids(digits, kinds=kinds, max_results=_SHOWN + 1)
         return [_Found(each.kind, each.id, each.title) for each in found]
     return [each for each in known if each.id.hex.startswith(digits)]
+
+
+async def _runs(memory: Memory) -> list[_Found]:
+    runs = await memory.list_consolidation_runs(max_results=1000)
+    return [_Found("run", each.id, f"{each.butler}, {each.status}") for each in runs]
