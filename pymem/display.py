@@ -529,7 +529,7 @@ def events(rows: Sequence[models.Event]) -> Listing:
     details = Column(
         "details",
         lambda row: _pairs(row.payload),
-        below=(Column("memory", "memory_id"), Column("id", "id")),
+        below=(Column("id", "id"), Column("memory", "memory_id")),
     )
     return tabulate(
         rows, "created_at", Column("event", "event_type"), "actor", "login", "request_id", details

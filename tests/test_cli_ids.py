@@ -104,16 +104,16 @@ def test_a_write_is_undone_by_the_first_digits_of_its_event(
 ) -> None:
     state = "select lifecycle_state from memory.facts where id = %s"
     pymem("forget", "fact", _FACTS[0])
-    [event] = parsed(pymem("events", "--type", "fact_retracted", "--json"))
+    [event] = parsed(pymem("events", "--event-type", "fact_retracted", "--json"))
 
-    listed = pymem("events", "--type", "fact_retracted").stdout
+    listed = pymem("events", "--event-type", "fact_retracted").stdout
     preview = pymem("undo", event["id"][:13], "--preview").stdout
     before = database.value(state, _FACTS[0])
     undone = pymem("undo", event["id"][:13]).stdout
     after = database.value(state, _FACTS[0])
     again = parsed(pymem("undo", event["id"], "--json"))
     past = pymem("undo", event["id"], "--preview").stdout
-    [fact_undone] = parsed(pymem("events", "--type", "event_undone", "--json"))
+    [fact_undone] = parsed(pymem("events", "--event-type", "event_undone", "--json"))
     refused = pymem("undo", fact_undone["id"], code=1).stderr
     why = pymem("undo", fact_undone["id"], "--preview").stdout
     unknown = pymem("undo", str(uuid4()), code=1).stderr

@@ -154,7 +154,7 @@ def test_a_pipe_gets_a_line_for_each_row(pipe: Run, stored: list[str], columns: 
     assert all(len(row) == len(heading) for row in rows)
     assert {row[-1] for row in rows} <= set(stored)
     assert [row[0] for row in rows] == [str(n) for n in range(1, len(rows) + 1)]
-    assert {len(row) for row in events} == {7}
+    assert {len(row) for row in events} == {8}
     assert {row[-1] for row in events} >= set(stored)
 
 

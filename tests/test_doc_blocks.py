@@ -102,7 +102,8 @@ SETTING = {
         names={
             "3f2a": "select left(id::text, 8) from memory.facts where content = 'tea'",
             "5d0c": "select left(id::text, 8) from memory.rules",
-            "8c17": "select left(id::text, 8) from memory.facts where content = 'green tea'",
+            "81c0": "select left(id::text, 13) from memory.memory_events"
+            " where event_type = 'rule_created'",
             "9a41": "select left(id::text, 8) from memory.episodes",
         },
         files={

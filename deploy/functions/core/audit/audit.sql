@@ -561,7 +561,7 @@ create or replace function memory.is_unmarking(
     from memory.memory_events as e
     where e.tenant_id = is_unmarking.tenant_id -- noqa: RF01
       and e.event_type = 'event_undone' and e.created_at = now()
-      and e.payload -> 'rule_application_ids' ? is_unmarking.application_id::text
+      and e.payload -> 'rule_application_ids' ? application_id::text -- noqa: RF03
   );
 
 comment on function memory.is_unmarking(text, uuid) is

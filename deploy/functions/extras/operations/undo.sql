@@ -377,14 +377,14 @@ end;
 $$;
 
 comment on function memory.undo_event(uuid, timestamptz) is
-'Undoes the write that an event comes from, whichever of its events it is: a memory that was stored '
-'is forgotten, and what it superseded comes back; a change, confirmation, mark or link is taken '
-'back; a merge is undone, and so are the review of proposals, a dismissed contradiction, a run of '
-'consolidation, an import, a change of settings. Writes an event, event_undone, with the id of the '
-'event that stands for the write. Returns undone, or, the second time, undone before, with both '
-'events. The inverse takes the role that the write took. Errors: PM001 no such event, PM002, PM003 '
-'it has no inverse, PM004 something newer depends on it, as the message says, PM008 another role '
-'may undo it.';
+'Undoes the write that an event comes from, whichever of its events it is: a memory that was '
+'stored is forgotten, and what it superseded is restored; a change, confirmation, mark or link is '
+'taken back; a merge is undone, and so are the review of proposals, a dismissed contradiction, a '
+'run of consolidation, an import, a change of settings. Writes an event, event_undone, with the id '
+'of the event that stands for the write. Returns undone, or, the second time, undone before, with '
+'both events. The inverse takes the role that the write took. Errors: PM001 no such event, PM002, '
+'PM003 it has no inverse, PM004 something newer depends on it, as the message says, PM008 another '
+'role may undo it.';
 grant execute on function memory.undo_event to memory_writer, memory_worker, memory_admin;
 
 commit;
