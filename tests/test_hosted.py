@@ -254,7 +254,9 @@ def test_scripts_name_nothing_that_the_renaming_does_not_know() -> None:
         for path in (ROOT / folder).rglob("*.sql"):
             text = path.read_text().replace("pg_catalog, memory, public, pg_temp", "")
             text = re.sub(r"(vector|pg_trgm) with schema public", "", text)
-            assert re.findall(r"\bpublic\.(?!vector|halfvec|l2_normalize|gin_trgm_ops)", text) == [], path
+            assert (
+                re.findall(r"\bpublic\.(?!vector|halfvec|l2_normalize|gin_trgm_ops)", text) == []
+            ), path
             unknown = r"'public'::regnamespace|schema public|nspname = 'public'"
             assert re.findall(unknown, text) == [], path
             # Names of roles that are put together need the prefix.

@@ -84,8 +84,9 @@ $$;
 comment on function memory.define_union_view(name, text[], jsonb) is
 'Makes a view that shows the memories of all types in one shape. columns: each a name and its '
 'type, in order; a later version may only add some at the end. is_live and is_decaying are the '
-'conditions of the type; another column is what memory.memory_types.shape says; else the expression, over a row m, where the table has all the '
-'columns that it names; else the column of that name, or NULL.';
+'conditions of the type; another column is what memory.memory_types.shape says; else the '
+'expression, over a row m, where the table has all the columns that it names; else the column of '
+'that name, or NULL.';
 
 create or replace function memory.refresh_searchable_memories()
   returns void

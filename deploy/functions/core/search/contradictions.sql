@@ -166,19 +166,19 @@ create or replace function memory.is_dismissed(
     where d.tenant_id = is_dismissed.tenant_id -- noqa: RF01
       and d.first_type = case
         when (one_type collate "C", one_id) < (other_type collate "C", other_id) -- noqa: RF03
-        then one_type else other_type
+        then one_type else other_type -- noqa: RF03
       end
       and d.first_id = case
         when (one_type collate "C", one_id) < (other_type collate "C", other_id) -- noqa: RF03
-        then one_id else other_id
+        then one_id else other_id -- noqa: RF03
       end
       and d.second_type = case
         when (one_type collate "C", one_id) < (other_type collate "C", other_id) -- noqa: RF03
-        then other_type else one_type
+        then other_type else one_type -- noqa: RF03
       end
       and d.second_id = case
         when (one_type collate "C", one_id) < (other_type collate "C", other_id) -- noqa: RF03
-        then other_id else one_id
+        then other_id else one_id -- noqa: RF03
       end
   );
 
