@@ -102,8 +102,9 @@ SETTING = {
         names={
             "3f2a": "select left(id::text, 8) from memory.facts where content = 'tea'",
             "5d0c": "select left(id::text, 8) from memory.rules",
-            "81c0": "select left(id::text, 13) from memory.memory_events"
-            " where event_type = 'rule_created'",
+            "81c0": "select left(e.id::text, 13) from memory.memory_events as e"
+            " join memory.facts as f on f.id = e.memory_id"
+            " where e.event_type = 'fact_created' and f.content = 'green tea'",
             "9a41": "select left(id::text, 8) from memory.episodes",
         },
         files={
