@@ -446,7 +446,8 @@ create or replace function memory.mentions_in_proposal(
   parallel safe
   return memory.mentions_any(
     concat_ws(
-      memory.text_boundary(), proposal.item::text, proposal.key, proposal.content, proposal.reason,
+      memory.text_boundary(), proposal.item::text, proposal.original_item::text, proposal.key,
+      proposal.content, proposal.reason,
       proposal.quotes::text, proposal.outcome
     ),
     names
