@@ -115,8 +115,10 @@ from pymem.models import (
     TokenHolder,
     TokenRole,
     Turn,
+    UndoEvent,
     Undone,
     UndoneImport,
+    UndoPreviewEvent,
     Unembedded,
     Unmerge,
     UpdatedEntry,
@@ -3590,6 +3592,39 @@ class Functions(Vectors):
         Errors: PM001 unknown import, PM002.
         """
         return await self._rows(UndoneImport, "undo_import", batch=batch, as_of=as_of)
+
+    # functions/extras/operations/plan_undo
+
+    async def undo_preview_event(
+        self, event_id: UUID | str, *, as_of: datetime | None = None
+    ) -> UndoPreviewEvent:
+        """What memory.undo_event of an event would do, changing nothing: the event that stands for
+        the write (undone_event_id), whether it can be undone, how (inverse, in words; NULL: it has
+        no inverse), the role that it takes (writer, worker or admin; the one that the caller has,
+        if it may be one of several), what stands in the way (obstacle) and what to do about it
+        (hint), both NULL if nothing does, and when it was undone (undone_at; NULL: not yet).
+
+        Errors: PM001 no such event, PM002.
+        """
+        return await self._row(
+            UndoPreviewEvent, "undo_preview_event", event_id=event_id, as_of=as_of
+        )
+
+    # functions/extras/operations/undo
+
+    async def undo_event(self, event_id: UUID | str, *, as_of: datetime | None = None) -> UndoEvent:
+        """Undoes the write that an event comes from, whichever of its events it is: a memory that
+        was stored is forgotten, and what it superseded is restored; a change, confirmation, mark or
+        link is taken back; a merge is undone, and so are the review of proposals, a dismissed
+        contradiction, a run of consolidation, an import, a change of settings. Writes an event,
+        event_undone, with the id of the event that stands for the write. Returns undone, or, the
+        second time, undone before, with both events. The inverse takes the role that the write
+        took.
+
+        Errors: PM001 no such event, PM002, PM003 it has no inverse, PM004 something newer depends
+        on it, as the message says, PM008 another role may undo it.
+        """
+        return await self._row(UndoEvent, "undo_event", event_id=event_id, as_of=as_of)
 
     # functions/extras/operations/jobs
 

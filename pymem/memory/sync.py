@@ -124,8 +124,10 @@ if TYPE_CHECKING:
         TokenHolder,
         TokenRole,
         Turn,
+        UndoEvent,
         Undone,
         UndoneImport,
+        UndoPreviewEvent,
         Unembedded,
         Unmerge,
         UpdatedEntry,
@@ -3333,6 +3335,20 @@ class SyncMemory(Blocking):
         """
         return self._wait(self.memory.undo_entry_merge(entry_id, as_of=as_of))
 
+    def undo_event(self, event_id: UUID | str, *, as_of: datetime | None = None) -> UndoEvent:
+        """Undoes the write that an event comes from, whichever of its events it is: a memory that
+        was stored is forgotten, and what it superseded is restored; a change, confirmation, mark or
+        link is taken back; a merge is undone, and so are the review of proposals, a dismissed
+        contradiction, a run of consolidation, an import, a change of settings. Writes an event,
+        event_undone, with the id of the event that stands for the write. Returns undone, or, the
+        second time, undone before, with both events. The inverse takes the role that the write
+        took.
+
+        Errors: PM001 no such event, PM002, PM003 it has no inverse, PM004 something newer depends
+        on it, as the message says, PM008 another role may undo it.
+        """
+        return self._wait(self.memory.undo_event(event_id, as_of=as_of))
+
     def undo_import(self, batch: str, *, as_of: datetime | None = None) -> list[UndoneImport]:
         """Forgets what an import, named or by its id, has stored (memory.restore_memory brings
         single memories back), unless something newer depends on it: what was confirmed, applied,
@@ -3352,6 +3368,19 @@ class SyncMemory(Blocking):
         Errors: PM001 unknown run, PM003 the run is not done.
         """
         return self._wait(self.memory.undo_preview(run_id))
+
+    def undo_preview_event(
+        self, event_id: UUID | str, *, as_of: datetime | None = None
+    ) -> UndoPreviewEvent:
+        """What memory.undo_event of an event would do, changing nothing: the event that stands for
+        the write (undone_event_id), whether it can be undone, how (inverse, in words; NULL: it has
+        no inverse), the role that it takes (writer, worker or admin; the one that the caller has,
+        if it may be one of several), what stands in the way (obstacle) and what to do about it
+        (hint), both NULL if nothing does, and when it was undone (undone_at; NULL: not yet).
+
+        Errors: PM001 no such event, PM002.
+        """
+        return self._wait(self.memory.undo_preview_event(event_id, as_of=as_of))
 
     def update_entry(
         self,

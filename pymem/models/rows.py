@@ -1684,6 +1684,28 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class UndoEvent:
+    """A row that memory.undo_event returns."""
+
+    outcome: str
+    undone_event_id: UUID
+    undo_event_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class UndoPreviewEvent:
+    """A row that memory.undo_preview_event returns."""
+
+    undone_event_id: UUID
+    is_undoable: bool
+    inverse: str | None
+    role: TokenRole
+    obstacle: str | None
+    hint: str | None
+    undone_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class Undone:
     """A row that memory.undo_consolidation returns."""
 

@@ -2,6 +2,7 @@
 
 begin;
 
+drop type memory.planned_undo;
 drop type memory.finding;
 drop type memory.chain_problem;
 

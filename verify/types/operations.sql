@@ -3,5 +3,6 @@
 begin;
 select
   'memory.chain_problem'::regtype,
-  'memory.finding'::regtype;
+  'memory.finding'::regtype,
+  'memory.planned_undo'::regtype;
 rollback;

@@ -5,6 +5,7 @@ begin;
 drop function memory.refuse_truncate();
 drop function memory.refuse_delete();
 drop function memory.refuse_loss_of_history();
+drop function memory.is_unmarking(text,uuid);
 drop function memory.is_erasing(text);
 drop function memory.refuse_change();
 drop function memory.audit_settings();

@@ -5,7 +5,7 @@ begin;
 drop function memory.list_consolidation_runs(text,integer,uuid,timestamp with time zone,uuid);
 drop function memory.apply_consolidation(uuid,jsonb,text,text,text,integer,integer,double precision,timestamp with time zone);
 drop function memory.exceeded_bound(text,jsonb,bigint,text[]);
-drop function memory.count_outcomes(text,uuid,text[],jsonb);
+drop function memory.count_outcomes(text,uuid,text[],jsonb,integer);
 drop function memory.read_actions(jsonb);
 drop function memory.try_action(memory.consolidation_runs,memory.settings,text,bigint,bigint,jsonb,memory.consolidation_proposals,timestamp with time zone);
 drop function memory.apply_action(memory.consolidation_runs,memory.settings,text,bigint,jsonb,memory.consolidation_proposals,timestamp with time zone);

@@ -4,6 +4,7 @@ begin;
 
 drop function memory.close_review(text,uuid);
 drop function memory.amend_proposal(uuid,bigint,jsonb,timestamp with time zone);
+drop function memory.change_proposal(memory.consolidation_runs,bigint,jsonb,timestamp with time zone);
 drop function memory.reject_proposals(uuid,bigint[],timestamp with time zone);
 drop function memory.accept_proposals(uuid,bigint[],timestamp with time zone);
 drop function memory.check_reviewer(memory.settings);

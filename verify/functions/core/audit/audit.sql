@@ -21,6 +21,7 @@ select
   'memory.audit_settings()'::regprocedure,
   'memory.refuse_change()'::regprocedure,
   'memory.is_erasing(text)'::regprocedure,
+  'memory.is_unmarking(text,uuid)'::regprocedure,
   'memory.refuse_loss_of_history()'::regprocedure,
   'memory.refuse_delete()'::regprocedure,
   'memory.refuse_truncate()'::regprocedure;

@@ -17,7 +17,7 @@ select
   'memory.apply_action(memory.consolidation_runs,memory.settings,text,bigint,jsonb,memory.consolidation_proposals,timestamp with time zone)'::regprocedure,
   'memory.try_action(memory.consolidation_runs,memory.settings,text,bigint,bigint,jsonb,memory.consolidation_proposals,timestamp with time zone)'::regprocedure,
   'memory.read_actions(jsonb)'::regprocedure,
-  'memory.count_outcomes(text,uuid,text[],jsonb)'::regprocedure,
+  'memory.count_outcomes(text,uuid,text[],jsonb,integer)'::regprocedure,
   'memory.exceeded_bound(text,jsonb,bigint,text[])'::regprocedure,
   'memory.apply_consolidation(uuid,jsonb,text,text,text,integer,integer,double precision,timestamp with time zone)'::regprocedure,
   'memory.list_consolidation_runs(text,integer,uuid,timestamp with time zone,uuid)'::regprocedure;

@@ -7,6 +7,7 @@ select
   'memory.check_reviewer(memory.settings)'::regprocedure,
   'memory.accept_proposals(uuid,bigint[],timestamp with time zone)'::regprocedure,
   'memory.reject_proposals(uuid,bigint[],timestamp with time zone)'::regprocedure,
+  'memory.change_proposal(memory.consolidation_runs,bigint,jsonb,timestamp with time zone)'::regprocedure,
   'memory.amend_proposal(uuid,bigint,jsonb,timestamp with time zone)'::regprocedure,
   'memory.close_review(text,uuid)'::regprocedure;
 rollback;
