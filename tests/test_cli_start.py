@@ -147,7 +147,7 @@ def test_a_command_that_waits_is_interrupted(database: Database) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("list", "--json"),
+        ("events", "--json"),
         ("list", "--limit", "x"),
         ("get", "fact", "no id"),
         ("--database-url", "postgresql://nobody@127.0.0.1:1/none", "stats"),

@@ -985,7 +985,8 @@ def test_a_login_that_cannot_serve_is_told_at_the_start(database: Database) -> N
         database.login(None, name="pymem_test_blind", roles="memory_writer, memory_gateway")
     )
     assert blind.returncode == 1
-    assert "grant memory_reader to pymem_test_blind" in blind.stderr
+    assert "login pymem_test_blind lacks the role memory_reader" in blind.stderr
+    assert "grant_login.sql" in blind.stderr
 
 
 def test_a_server_that_cannot_listen_says_so(shared: Shared) -> None:

@@ -707,7 +707,7 @@ async def test_each_method_is_a_function_with_the_same_arguments(
     )
     own = {
         *("connect", "finish", "close", "for_request", "without_engine"),
-        *("add", "set_embeddings"),
+        *("add", "set_embeddings", "transaction"),
     }
     for name, method in inspect.getmembers(Memory, inspect.isfunction):
         if name.startswith("_") or name in own:

@@ -17,7 +17,7 @@ for module in pkgutil.walk_packages(pymem.__path__, "pymem."):
     # A script that only the leader of a process group runs, and the SDK, which asks for the name
     # of the platform.
     if module.name.startswith(
-        ("pymem.consolidation.keeper", "pymem.mcp_server", "pymem.rest.routes")
+        ("pymem.consolidation.keeper", "pymem.mcp_server", "pymem.rest.routes", "pymem.ui")
     ):
         continue
     if not module.name.endswith(("__main__", "_backend")):

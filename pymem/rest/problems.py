@@ -64,6 +64,7 @@ _KINDS: Mapping[str, Kind] = {
     "PM006": Kind("immutable", 409, "This cannot be changed"),
     "PM007": Kind("invalid-query", 422, "The query cannot be read"),
     "PM008": Kind("policy", 403, "The policy of the scope does not allow this"),
+    "PM009": Kind("prerequisite", 500, "The database lacks what this needs"),
     "22": Kind("invalid-argument", 422, "An argument is not valid"),
     "54": Kind("invalid-argument", 422, "An argument is not valid"),
     "23": Kind("integrity", 409, "The values contradict what is stored"),

@@ -211,10 +211,18 @@ begin
   if v_unknown is not null then
     raise exception 'unknown setting: %', v_unknown
       using errcode = 'PM002',
-        hint = 'Known settings: ' || (
-          select string_agg(k.key, ', ' order by k.key)
-          from jsonb_object_keys(to_jsonb(defaults)) as k (key)
-          where k.key <> 'tenant_id'
+        hint = format(
+          'Those with the nearest names are %s; memory.describe_settings() lists all.',
+          (
+            select string_agg(n.key, ', ' order by n.nearness desc, n.key)
+            from (
+              select k.key, similarity(k.key, v_unknown) as nearness
+              from jsonb_object_keys(to_jsonb(defaults)) as k (key)
+              where k.key <> 'tenant_id'
+              order by nearness desc, k.key
+              limit 5
+            ) as n
+          )
         );
   end if;
 

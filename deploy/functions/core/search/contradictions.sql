@@ -406,6 +406,9 @@ as $$
 declare
   v_pair memory.dismissed_contradictions := case tg_op when 'DELETE' then old else new end;
 begin
+  if memory.is_restoring() then
+    return null;
+  end if;
   perform memory.write_event(
     v_pair.tenant_id,
     case tg_op

@@ -121,10 +121,10 @@ as $$
             when 'item' then '$5 is null or t.created_at <= $5' else 'true'
           end
       end
-    -- Only a whole memory, as it is, can undo a merge.
+    -- Only a whole memory, as it is, can undo a merge, or knows what else contradicts it.
     when export_condition.kind in (
       'entity_merge', 'entity_merge_fact', 'entry_consolidation', 'entry_merge',
-      'entry_merge_member'
+      'entry_merge_member', 'dismissal'
     ) then
       case when export_condition.scope is null and types is null and known_at is null then 'true' end
     when export_condition.kind = 'rule_application' then

@@ -372,10 +372,15 @@ create or replace function memory.restore_rows(lines text[])
 as $$
 #variable_conflict use_column
 declare
-  v_batch_id uuid := (memory.current_restore() ->> 'batch_id')::uuid;
+  v_batch_id uuid;
   v_group record;
   v_line record;
 begin
+  if lines is null then
+    raise exception 'lines is NULL'
+      using errcode = 'PM002', hint = 'Pass lines of an export.';
+  end if;
+  v_batch_id := (memory.current_restore() ->> 'batch_id')::uuid;
   set constraints memory.facts_tenant_id_supersedes_id_fkey deferred;
   perform set_config('memory.restoring', 'on', true);
   for v_group in

@@ -34,17 +34,22 @@ begin atomic
     ('item', 13, 'store_items', '{id}', '{}'),
     ('item_vector', 14, 'store_vectors', '{item_id,path}', '{}'),
     ('link', 15, 'memory_links', '{source_type,source_id,target_type,target_id}', '{}'),
-    ('tombstone', 16, 'tombstones', '{memory_type,memory_id}', '{}'),
-    ('history', 17, 'memory_history', '{memory_type,memory_id,known_from}', '{}'),
-    ('event', 18, 'memory_events', '{created_at,seq}', '{}')
+    (
+      'dismissal', 16, 'dismissed_contradictions',
+      '{first_type,first_id,second_type,second_id}', '{}'
+    ),
+    ('tombstone', 17, 'tombstones', '{memory_type,memory_id}', '{}'),
+    ('history', 18, 'memory_history', '{memory_type,memory_id,known_from}', '{}'),
+    ('event', 19, 'memory_events', '{created_at,seq}', '{}')
   ) as k (kind, position, table_name, key_columns, left_out);
 end;
 
 comment on function memory.transfer_kinds() is
 'What an export of a memory consists of: a kind of row for each table, in the order in which they '
 'are restored, and the key by which a table is read in batches. left_out: columns that follow from '
-'others. Not part of it: settings, logins and tokens, policies and approvals, runs of '
-'consolidation and what they propose, the hash chain, and what is computed from the rest.';
+'others. Not part of it: settings, logins, tokens and sessions, policies and approvals, runs of '
+'consolidation and what they propose, the hash chain and its verifications, and what is computed '
+'from the rest.';
 
 create or replace function memory.transfer_columns(
   table_name name,
