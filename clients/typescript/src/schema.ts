@@ -6,7 +6,7 @@ export interface OpenApi {
 
 /** What is wrong with a request, and what to do about it. */
 export interface Problem {
-  type: "urn:pymem:problem:malformed-request" | "urn:pymem:problem:unauthenticated" | "urn:pymem:problem:foreign-origin" | "urn:pymem:problem:unknown-path" | "urn:pymem:problem:wrong-method" | "urn:pymem:problem:request-timeout" | "urn:pymem:problem:too-large" | "urn:pymem:problem:unsupported-media-type" | "urn:pymem:problem:wrong-host" | "urn:pymem:problem:not-found" | "urn:pymem:problem:invalid-argument" | "urn:pymem:problem:invalid-transition" | "urn:pymem:problem:conflict" | "urn:pymem:problem:denied" | "urn:pymem:problem:immutable" | "urn:pymem:problem:invalid-query" | "urn:pymem:problem:policy" | "urn:pymem:problem:integrity" | "urn:pymem:problem:read-only" | "urn:pymem:problem:unavailable" | "urn:pymem:problem:model" | "urn:pymem:problem:internal";
+  type: "urn:pymem:problem:malformed-request" | "urn:pymem:problem:unauthenticated" | "urn:pymem:problem:foreign-origin" | "urn:pymem:problem:unknown-path" | "urn:pymem:problem:wrong-method" | "urn:pymem:problem:request-timeout" | "urn:pymem:problem:too-large" | "urn:pymem:problem:unsupported-media-type" | "urn:pymem:problem:wrong-host" | "urn:pymem:problem:not-found" | "urn:pymem:problem:invalid-argument" | "urn:pymem:problem:invalid-transition" | "urn:pymem:problem:conflict" | "urn:pymem:problem:denied" | "urn:pymem:problem:immutable" | "urn:pymem:problem:invalid-query" | "urn:pymem:problem:policy" | "urn:pymem:problem:prerequisite" | "urn:pymem:problem:integrity" | "urn:pymem:problem:read-only" | "urn:pymem:problem:unavailable" | "urn:pymem:problem:model" | "urn:pymem:problem:internal";
   /** What the type means. */
   title: string;
   /** The HTTP status. */
