@@ -56,7 +56,7 @@ SHOWN = {"search", "recall", "get", "related", "history", "query", "events"}
 """Commands that have shown escape sequences; here they show the text."""
 
 LEFT_OUT = {
-    *(("up",), ("down",), ("upgrade",), ("run",), ("deploy",), ("mcp",), ("psql",)),
+    *(("up",), ("down",), ("upgrade",), ("run",), ("deploy",), ("mcp",), ("psql",), ("ui",)),
     *(("entries", "edit"), ("entries", "sync")),
     # They write to the home directory: tests/test_hooks_agents.py runs them in another one.
     *(("hook", "install"), ("hook", "uninstall"), ("hook", "prompt"), ("hook", "stop")),
