@@ -23,6 +23,7 @@ from pymem.cli.base import (
     start_progress,
 )
 from pymem.errors import InvalidArgumentError
+from pymem.printing import printable
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -112,10 +113,15 @@ def export(
     write_export = writers[format_]
     if is_stdout:
         out = sys.stdout.buffer
+
+        # In UTF-8 whatever the terminal has, and nothing that it obeys.
+        def write(part: bytes) -> None:
+            out.write(printable(part.decode()).encode())
+
         with _counting("exporting") as progress:
             run(
                 options,
-                lambda memory: write_export(memory, out.write, selection, progress=progress),
+                lambda memory: write_export(memory, write, selection, progress=progress),
             )
         out.flush()
         return
