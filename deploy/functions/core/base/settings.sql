@@ -211,19 +211,16 @@ begin
   if v_unknown is not null then
     raise exception 'unknown setting: %', v_unknown
       using errcode = 'PM002',
-        hint = format(
-          'Those with the nearest names are %s; memory.describe_settings() lists all.',
-          (
-            select string_agg(n.key, ', ' order by n.nearness desc, n.key)
-            from (
-              select k.key, similarity(k.key, v_unknown) as nearness
-              from jsonb_object_keys(to_jsonb(defaults)) as k (key)
-              where k.key <> 'tenant_id'
-              order by nearness desc, k.key
-              limit 5
-            ) as n
-          )
-        );
+        hint = coalesce(
+          'There are ' || (
+            select string_agg(k.key, ', ' order by k.key)
+            from jsonb_object_keys(to_jsonb(defaults)) as k (key)
+            where k.key <> 'tenant_id'
+              and string_to_array(k.key, '_')
+                && regexp_split_to_array(lower(v_unknown), '[^a-z0-9]+')
+          ) || '. ',
+          ''
+        ) || 'memory.describe_settings() lists all.';
   end if;
 
   v_changes := read_settings.settings || coalesce(

@@ -150,7 +150,7 @@ begin
     return array_fill(0::float8, array[cardinality(names)]);
   end if;
   return array(
-    select similarity(n.name, n.other)
+    select similarity(n.name, n.other)::float8
     from unnest(names, others) with ordinality as n (name, other, position)
     order by n.position
   );

@@ -253,7 +253,8 @@ begin
   perform
     memory.check_word('memory_type', memory_type, memory.memory_type_names()),
     memory.check_number('points', points, 2, 1000),
-    memory.check_time('as_of', as_of);
+    memory.check_time('as_of', as_of),
+    memory.check_time('from_at', coalesce(from_at, as_of));
   select m.* into v_memory
   from memory.listed_memories as m
   where m.tenant_id = v_tenant_id
@@ -273,7 +274,7 @@ begin
   v_to := coalesce(to_at, greatest(
     as_of + interval '30 days', v_next.ends_at + (v_next.ends_at - v_from) / 20
   ));
-  perform memory.check_time('from_at', v_from), memory.check_time('to_at', v_to);
+  perform memory.check_time('to_at', v_to);
   if v_to <= v_from then
     raise exception 'to_at is %, and the curve begins at %', v_to, v_from
       using errcode = 'PM002', hint = 'Pass a to_at after from_at and the creation of the memory.';

@@ -50,7 +50,7 @@ create or replace function memory.check_unmerged(
 )
   returns void
   language plpgsql
-  stable
+  immutable
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare

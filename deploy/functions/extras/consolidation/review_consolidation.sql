@@ -332,7 +332,9 @@ declare
   v_run memory.consolidation_runs := memory.lock_run(
     memory.current_tenant(), amend_proposal.run_id
   );
-  v_known text[] := '{content,subject,predicate,scope,permanence,importance,confidence,tags}';
+  v_known text[] := '{
+    content,subject,predicate,scope,permanence,importance,confidence,tags
+  }'::text [];
 begin
   perform
     memory.check_reviewer(memory.current_settings()),

@@ -257,7 +257,7 @@ declare
   v_type text;
   v_places bigint[];
   v_part jsonb;
-  v_results jsonb := '[]';
+  v_results jsonb := '[]'::jsonb;
 begin
   perform
     memory.check_word(
@@ -322,7 +322,7 @@ begin
             order by j.ordinal
           );
           v_left bigint[] := array(
-            select p.place
+            select p.place::bigint
             from generate_series(1, cardinality(v_places)) as p (place)
             where v_judged[p.place] ->> 1 is null
             order by p.place

@@ -191,7 +191,7 @@ declare
   v_volatile constant text[] := '{
     reference_count,last_referenced_at,embedding,embedding_version_id,source_episode_id,
     supersedes_id
-  }';
+  }'::text [];
   v_versions text[] := string_to_array(
     nullif(current_setting('memory.restored_version', true), ''), ' '
   );
@@ -233,7 +233,7 @@ begin
   end if;
 
   if restore_kind.kind = 'embedding_version' then
-    return memory.restore_vectors(rows);
+    return memory.restore_vectors(rows)::bigint;
   elsif restore_kind.kind = 'event' then
     insert into memory.restored_events (tenant_id, batch_id, seq, event)
     select v_tenant_id, restore_kind.batch_id, (r.row ->> 'seq')::bigint, r.row

@@ -162,7 +162,7 @@ declare
   v_ids uuid[];
   v_predecessors uuid[];
   v_predecessor uuid;
-  v_restored bigint := 0;
+  v_restored bigint := 0::bigint;
   v_outcomes jsonb;
 begin
   perform
