@@ -256,11 +256,26 @@ def decay_chart(
             )
         )
         if label and not is_axis:
-            grid.append(element("text", label, class_="note", x=2, y=y(value) - 3))
+            # On the side where the curve does not cross it.
+            crossed = [x(mark.at) for mark in marks if mark.kind != "now" and mark.value <= value]
+            is_left = not crossed or min(crossed) > 0.5
+            grid.append(
+                element(
+                    "text",
+                    label,
+                    class_="note",
+                    x=2 if is_left else "100%",
+                    y=y(value) - 3,
+                    text_anchor="start" if is_left else "end",
+                )
+            )
     drawn = []
     for mark in marks:
         at = x(mark.at)
         anchor = "start" if at < 0.12 else "end" if at > 0.88 else "middle"
+        if mark.kind == "fades" and at < 0.55:
+            # Below the curve, which falls.
+            anchor = "start"
         if mark.kind == "now":
             drawn.append(
                 element(
@@ -289,7 +304,8 @@ def decay_chart(
                     mark.label,
                     class_="label",
                     x=percent(at),
-                    y=max(y(mark.value) - 9, 10),
+                    # That of now stands above the plot, where no curve is.
+                    y=10 if mark.kind == "now" else y(mark.value) - 9,
                     text_anchor=anchor,
                 )
             )

@@ -17,7 +17,15 @@ from starlette.responses import HTMLResponse
 
 from pymem.models import to_json
 from pymem.ui import PREFIX, charts, wording
-from pymem.ui.shown import clip, compare_words, editable, shown, visible, without_heading
+from pymem.ui.shown import (
+    clip,
+    compare_words,
+    editable,
+    keyed,
+    shown,
+    visible,
+    without_heading,
+)
 from pymem.ui.svg import element
 
 STATIC = {
@@ -105,9 +113,11 @@ def _make_environment() -> Environment:
     environment.globals.update(
         PREFIX=PREFIX,
         compare_words=compare_words,
+        keyed=keyed,
         listed=wording.listed,
         memory_link=memory_link,
         meter=charts.meter,
+        NAVIGATION=wording.NAVIGATION,
         patterns=charts.PATTERNS,
         plural=wording.plural,
         RELATIONS=wording.RELATIONS,

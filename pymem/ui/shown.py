@@ -42,6 +42,32 @@ def _shapes(text: str, at: int) -> bool:
     return False
 
 
+_KEY = re.compile(r"\[(.*)\] \[(.*)\](?:: (.*))?", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """A fact that the database has written as ``[subject] [predicate]: content``.
+
+    Attributes:
+        subject: Its subject.
+        predicate: Its predicate.
+        content: Its content; None where only the key is written.
+    """
+
+    subject: str
+    predicate: str
+    content: str | None
+
+
+def keyed(text: str) -> Keyed | None:
+    """Return the parts of a fact that is written as one text; None if it can be read two ways."""
+    found = _KEY.fullmatch(text)
+    if found is None or text.count("] [") != 1 or text.count("]: ") != (found[3] is not None):
+        return None
+    return Keyed(found[1], found[2], found[3])
+
+
 def _code(character: str) -> str:
     return f"⟦U+{ord(character):04X}⟧"
 

@@ -132,6 +132,56 @@ RELATIONS = {
 PLURALS = {"fact": "facts", "rule": "rules", "episode": "episodes", "entry": "entries"}
 
 
+NAVIGATION = (
+    ("", (("/", "Overview", "o"),)),
+    (
+        "Memory",
+        (
+            ("/facts", "Facts", "f"),
+            ("/rules", "Rules", "r"),
+            ("/episodes", "Episodes", "e"),
+            ("/entries", "Entries", "n"),
+            ("/entities", "Entities", "i"),
+        ),
+    ),
+    (
+        "Understand",
+        (
+            ("/search", "Search", "s"),
+            ("/context", "Context", "c"),
+            ("/at", "Time travel", "t"),
+        ),
+    ),
+    (
+        "Decide",
+        (
+            ("/review", "Review", "p"),
+            ("/contradictions", "Contradictions", "x"),
+        ),
+    ),
+    (
+        "Record",
+        (
+            ("/events", "Events", "v"),
+            ("/runs", "Runs", "u"),
+            ("/chain", "Chain", "h"),
+        ),
+    ),
+    (
+        "Operate",
+        (
+            ("/doctor", "Doctor", "d"),
+            ("/work", "Work", "w"),
+            ("/settings", "Settings", "k"),
+            ("/tokens", "Tokens", "y"),
+            ("/erase", "Erase", "z"),
+            ("/transfer", "Import and export", "m"),
+        ),
+    ),
+)
+"""The pages that every page leads to: their groups, and of each its path, name and key after g."""
+
+
 def words(name: str) -> str:
     """Return a name of the database in plain words."""
     return name.replace("_", " ")

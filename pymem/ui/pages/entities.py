@@ -184,7 +184,7 @@ async def create(page: Page) -> Response:
         ),
         page.viewer.role_of("store"),
     )
-    return page.done("store", back=memory_link("entity", made))
+    return page.done("create_entity", back=memory_link("entity", made), parts=0)
 
 
 PAGES = (

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from starlette.responses import Response
 
-from pymem.models import Finding
+from pymem.models import Event, Finding, FoundId
 from pymem.ui import PREFIX, charts
 from pymem.ui.page import Page
 from pymem.ui.viewer import ADMIN, Loaded, Viewer
 from pymem.ui.wording import PLURALS, is_healthy, plural
 
-MEMORIES = frozenset({*PLURALS, "entity", "item"})
+_TITLED = frozenset({*PLURALS, "entity"})
+MEMORIES = _TITLED | {"item"}
 _READ, _SHOWN = 40, 8
 _DAYS = 30
 _EXPIRING = timedelta(days=14)
@@ -64,6 +67,7 @@ async def show_overview(page: Page) -> Response:
         _tokens(viewer),
     )
     stored = newest.value or ()
+    changes = [row for row in events.value or () if row.memory_type in MEMORIES][:_SHOWN]
     return page.render(
         "overview.html",
         headline=is_healthy(stats.value, stored[0].created_at if stored else None, viewer.now)
@@ -84,13 +88,25 @@ async def show_overview(page: Page) -> Response:
             if loaded.failed
         ],
         is_late=any(loaded.is_late for loaded in (findings, contradictions, proposals, stats)),
-        events=Loaded(
-            [row for row in events.value if row.memory_type in MEMORIES][:_SHOWN]
-            if events.value is not None
-            else None,
-            events.problem,
-        ),
+        events=Loaded(None if events.value is None else changes, events.problem),
+        titles=await _titles(viewer, changes),
     )
+
+
+async def _titles(viewer: Viewer, events: Sequence[Event]) -> dict[UUID, str]:
+    """Return a line for each memory and entity that events are of, where it can be read."""
+    kinds = {row.memory_id: row.memory_type for row in events if row.memory_id is not None}
+
+    async def read(memory_id: UUID, kind: str | None) -> list[FoundId]:
+        if kind not in _TITLED:
+            return []
+        found = await viewer.load(
+            viewer.reading.find_ids(memory_id.hex, kinds=[kind], max_results=1)
+        )
+        return found.value or []
+
+    found = await asyncio.gather(*(read(*each) for each in kinds.items()))
+    return {row.id: row.title for rows in found for row in rows}
 
 
 def _first_day(now: datetime) -> datetime:

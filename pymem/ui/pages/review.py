@@ -13,6 +13,7 @@ from pymem.errors import InvalidArgumentError, PymemError
 from pymem.models import Proposal
 from pymem.ui.page import Page, require
 from pymem.ui.viewer import Viewer
+from pymem.ui.wording import sentence
 
 _SHOWN = 50
 _EVIDENCE = 60
@@ -26,6 +27,26 @@ ACTIONS_IN_WORDS = {
     "withdrawn_rule": "A rule is withdrawn",
     "confirmation": "A memory is confirmed",
 }
+
+
+_REMARKS = {
+    "would be superseded": "Accepted, it replaces what is known.",
+    "would end": "Accepted, the fact ends.",
+    "would be replaced": "Accepted, it replaces the rule.",
+    "would be withdrawn": "Accepted, the rule is withdrawn.",
+    "would be confirmed": "Accepted, the memory is confirmed.",
+    "known: would be confirmed": "It is known already: accepted, that is confirmed.",
+    "new": "Accepted, it is stored beside what is known.",
+}
+
+
+def _consequence(row: Proposal) -> str:
+    """Return what accepting a proposal would do, as a sentence."""
+    remark, _, why = row.remark.partition("; ")
+    text = _REMARKS.get(remark)
+    if text is None:
+        return sentence([row.remark])
+    return " ".join([text, sentence([why])]).strip()
 
 
 async def show_review(page: Page) -> Response:
@@ -54,6 +75,7 @@ async def show_review(page: Page) -> Response:
             (row.source_run_id, row.position): _other_quotes(row, evidence) for row in rows[:_SHOWN]
         },
         actions=ACTIONS_IN_WORDS,
+        consequence=_consequence,
         run_id=run_id,
     )
 
@@ -98,7 +120,7 @@ async def accept(page: Page) -> Response:
     await viewer.turn(
         viewer.acting("accept", 0).accept_proposals(run_id, positions), viewer.role_of("accept")
     )
-    return page.done("accept", parts=1)
+    return page.done("accept")
 
 
 async def reject(page: Page) -> Response:
@@ -108,7 +130,7 @@ async def reject(page: Page) -> Response:
     await viewer.turn(
         viewer.acting("reject", 0).reject_proposals(run_id, positions), viewer.role_of("reject")
     )
-    return page.done("reject", parts=1)
+    return page.done("reject")
 
 
 async def amend(page: Page) -> Response:
@@ -123,7 +145,7 @@ async def amend(page: Page) -> Response:
         viewer.acting("amend", 0).amend_proposal(run_id, positions[0], changes),
         viewer.role_of("amend"),
     )
-    return page.done("amend", parts=0)
+    return page.done("amend")
 
 
 PAGES = (("/review", show_review),)

@@ -188,7 +188,7 @@ async def import_file(page: Page) -> Response:
         return await _page(page, report, key, upload.name)
     UPLOADS.drop(key)
     created = sum(counts["created"] for counts in report.outcomes.values())
-    return page.done("import", done=created, parts=0)
+    return page.done("import", done=created)
 
 
 def _of_upload(error: PymemError, upload: Upload) -> PymemError:

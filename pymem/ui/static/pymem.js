@@ -176,6 +176,9 @@
 
   // Once
 
+  for (const box of document.querySelectorAll("[data-center]")) {
+    box.scrollLeft = (box.scrollWidth - box.clientWidth) / 2;
+  }
   showCopies();
   if (!window.isSecureContext) {
     for (const place of document.querySelectorAll("[data-insecure]")) place.hidden = false;
