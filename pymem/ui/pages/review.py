@@ -69,7 +69,7 @@ async def show_review(page: Page) -> Response:
         proposals=proposals,
         rows=rows[:_SHOWN],
         count=len(rows),
-        runs=list(dict.fromkeys(row.source_run_id for row in rows)),
+        runs=list(dict.fromkeys(row.source_run_id for row in rows[:_SHOWN])),
         evidence=evidence,
         quotes={
             (row.source_run_id, row.position): _other_quotes(row, evidence) for row in rows[:_SHOWN]
@@ -101,22 +101,24 @@ def _other_quotes(row: Proposal, evidence: dict[UUID, str | None]) -> list[str]:
     return [quote for quote in row.quotes if not any(quote in text for text in texts)]
 
 
-def _position(page: Page) -> tuple[UUID, list[int] | None]:
+def _positions(page: Page) -> tuple[UUID, list[int] | None]:
     try:
         run_id = UUID(page.parameter("run_id"))
     except ValueError as error:
         raise InvalidArgumentError("this is no id of a run") from error
-    position = page.fields.text("position")
-    if not position:
-        return run_id, None
-    require(position.isdecimal(), "this is no number of a proposal")
-    return run_id, [int(position)]
+    positions = page.fields.all("position")
+    for position in positions:
+        require(
+            position.isascii() and position.isdecimal() and len(position) <= 9,
+            "this is no number of a proposal",
+        )
+    return run_id, [int(position) for position in positions] or None
 
 
 async def accept(page: Page) -> Response:
-    """Accept a proposal, or all that wait of a run."""
+    """Accept proposals, or all that wait of a run."""
     viewer = page.viewer
-    run_id, positions = _position(page)
+    run_id, positions = _positions(page)
     await viewer.turn(
         viewer.acting("accept", 0).accept_proposals(run_id, positions), viewer.role_of("accept")
     )
@@ -124,9 +126,9 @@ async def accept(page: Page) -> Response:
 
 
 async def reject(page: Page) -> Response:
-    """Reject a proposal, or all that wait of a run."""
+    """Reject proposals, or all that wait of a run."""
     viewer = page.viewer
-    run_id, positions = _position(page)
+    run_id, positions = _positions(page)
     await viewer.turn(
         viewer.acting("reject", 0).reject_proposals(run_id, positions), viewer.role_of("reject")
     )
@@ -136,7 +138,7 @@ async def reject(page: Page) -> Response:
 async def amend(page: Page) -> Response:
     """Change what a proposal says, before it is decided."""
     viewer = page.viewer
-    run_id, positions = _position(page)
+    run_id, positions = _positions(page)
     require(positions is not None, "this is no number of a proposal")
     assert positions is not None  # noqa: S101 - required above
     changes: dict[str, Any] = {"content": page.fields.long_text("content")}
