@@ -18,7 +18,7 @@ from tests import hostile_texts
 from tests.browsers import DESKTOP, PHONE, PICTURES, Watched, chromium, needs_browser, signed_in
 from tests.conftest import Server, fresh_database
 from tests.test_mcp_http import make_token, revoke
-from tests.test_ui_pages import Sql, every_page
+from tests.test_ui_pages import FILES, Sql, every_page, unvisited
 from tests.ui import Dashboard, Visitor, dashboard
 from tests.ui_world import World, furnish
 
@@ -120,9 +120,11 @@ def test_every_page_is_quiet_accessible_and_fits(
     PICTURES.mkdir(parents=True, exist_ok=True)
     problems: dict[str, Any] = {}
     for name, path in every_page(world).items():
-        if name in ("csv", "text"):
+        if name in FILES:
             continue
         page = watched.open(path)
+        # What takes long is there, too.
+        expect(page.locator(".late")).to_have_count(0)
         found = AXE.run(page).response["violations"]
         problems[name] = [
             (each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in found
@@ -500,6 +502,7 @@ def store_hostile(connection: psycopg.Connection[Any]) -> dict[str, list[str]]:
         ),
     )
     each("select id from memory.create_access_token(%s, 'reader')", names[:30])
+    runs = propose_hostile(connection, texts)
     each(
         "select memory.configure(jsonb_build_object('consolidation_instructions', %s::text))",
         names[:1],
@@ -510,7 +513,50 @@ def store_hostile(connection: psycopg.Connection[Any]) -> dict[str, list[str]]:
         "episode": episodes,
         "entry": entries,
         "entity": entities,
+        "run": runs,
     }
+
+
+def propose_hostile(connection: psycopg.Connection[Any], texts: list[str]) -> list[str]:
+    """Have runs of consolidation propose hostile texts, and answer so; return their ids."""
+    connection.execute("select memory.configure('{\"consolidation_review\": true}')")
+    runs = []
+    for number in range(4):
+        claimed = connection.execute(
+            """select run_id::text, episode_id::text
+               from memory.claim_episodes((select butler from memory.list_due_consolidations()
+                                           where waiting > 0 order by butler offset %s limit 1))""",
+            (number,),
+        ).fetchall()
+        some = [text for text in texts[number::4] if 0 < len(text.strip()) < 4000][:12]
+        connection.execute(
+            """select memory.apply_consolidation(
+                 %s::uuid, %s::jsonb, model => %s, prompt_version => '<b>7', answer => %s)""",
+            (
+                claimed[0][0],
+                json.dumps(
+                    {
+                        "new_facts": [
+                            {
+                                "subject": text[:100],
+                                "predicate": text[:60],
+                                "content": text,
+                                "evidence": [claimed[0][1]],
+                            }
+                            for text in some
+                        ],
+                        "new_rules": [
+                            {"content": text, "evidence": [claimed[0][1]]} for text in some
+                        ],
+                    }
+                ),
+                some[0][:100],
+                some[-1],
+            ),
+        )
+        runs.append(claimed[0][0])
+    connection.execute("select memory.configure('{\"consolidation_review\": null}')")
+    return runs
 
 
 @pytest.fixture(scope="module")
@@ -522,9 +568,13 @@ def hostile(shared: Dashboard) -> dict[str, str]:
         [(changing,)] = connection.execute(
             "select id from memory.list_memories(subject => 'changing', predicate => 'p3')"
         )
+        [(event,)] = connection.execute(
+            "select id from memory.list_events(event_type => 'fact_created', max_results => 1)"
+        )
     markup = "%3Cscript%3Ewindow.pwned%3D1%3C%2Fscript%3E%E2%80%AE"
     attribute = "%22%3E%3Cimg+src%3Dx+onerror%3Dwindow.pwned%3D1%3E"
-    return {
+    one, other = ids["entity"][:2]
+    addresses = {
         "overview": "/",
         **{f"{kind}, newest": f"/{kind}" for kind in ("facts", "rules", "episodes", "entries")},
         "facts, oldest": "/facts?order=oldest",
@@ -540,26 +590,40 @@ def hostile(shared: Dashboard) -> dict[str, str]:
         "versions": f"/m/fact/{changing}/chain",
         "edit": f"/m/fact/{ids['fact'][3]}/edit",
         "edit of an entry": f"/m/entry/{ids['entry'][5]}/edit",
+        "edit of a rule": f"/m/rule/{ids['rule'][5]}/edit",
+        "new": "/new/fact",
         "search": "/search?q=script+window+alert&limit=50",
         "search for markup": f"/search?q={markup}",
         "filter by markup": f"/facts?q={attribute}&subject={markup}",
         "filters with markup": f"/facts?from={attribute}&confidence={markup}",
         "context": "/context?prompt=script+window&butler=x&episodes=1&entries=1&budget=20000",
         "past": "/at?known_at=2026-01-01",
+        "merge": f"/entities/merge?source={one}&target={other}",
         "entities": "/entities",
         "contradictions": "/contradictions",
         "events": f"/events?actor={attribute}",
         "all events": "/events",
+        "undo": f"/events/{event}",
         "settings": "/settings",
         "tokens": "/tokens",
         "erase": f"/erase?subject={markup}",
         "review": "/review",
-        "runs": f"/runs?butler={attribute}",
+        "runs": "/runs",
+        "runs of a butler": f"/runs?butler={attribute}",
+        **{f"run {run}": f"/runs/{run}" for run in ids["run"]},
         "doctor": "/doctor",
         "work": "/work",
         "chain": "/chain",
         "transfer": "/transfer",
+        "help": "/help",
     }
+    # What is left are files.
+    assert unvisited(addresses.values()) == {
+        "/m/{memory_type}/{memory_id}/text",
+        "/transfer/memory.{kind}",
+        "/{kind:str}.csv",
+    }
+    return addresses
 
 
 FOREIGN = """() => ({
@@ -592,6 +656,7 @@ def test_no_stored_text_runs_shows_as_markup_or_breaks_a_page(
     wrong: dict[str, Any] = {}
     for name, path in hostile.items():
         page = watched.open(path)
+        expect(page.locator(".late")).to_have_count(0)
         expected: Any = {"pwned": None, "foreign": [], "mains": 1, "nav": True, "title": True}
         if (found := page.evaluate(FOREIGN)) != expected:
             wrong[name] = found

@@ -6,11 +6,12 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import psycopg
 import pytest
+from starlette.routing import compile_path
 
 from pymem.ui.routes import PAGES, WRITES
 from pymem.ui.viewer import ACTIONS
@@ -100,6 +101,10 @@ def db(shared: Dashboard, tenant: str) -> Sql:
 # What every page has
 
 
+FILES = ("csv", "text", "export")
+"""Of these addresses, those of files."""
+
+
 def every_page(world: World) -> dict[str, str]:
     """An address for each page."""
     fact = world.facts["Mira", "favorite_tea"]
@@ -140,6 +145,7 @@ def every_page(world: World) -> dict[str, str]:
         "run-proposed": f"/runs/{world.run_id}",
         "events": "/events",
         "events-followed": "/events?follow=1",
+        "undo": f"/events/{world.event_id}",
         "chain": "/chain",
         "doctor": "/doctor",
         "work": "/work",
@@ -148,6 +154,7 @@ def every_page(world: World) -> dict[str, str]:
         "erase": "/erase?subject=Tomasz",
         "transfer": "/transfer",
         "csv": "/facts.csv?state=any",
+        "export": "/transfer/memory.jsonl",
         "help": "/help",
     }
 
@@ -156,7 +163,7 @@ def test_every_page_opens_whole(looking: Visitor, world: World) -> None:
     for name, path in every_page(world).items():
         answer = looking.get(path)
         page = answer.text
-        if name not in ("csv", "text"):
+        if name not in FILES:
             assert page.count("<main") == page.count("</main>") == 1, name
             assert page.count("<h1") == 1, name
             assert "Not shown" not in page, (name, text_of(answer))
@@ -182,6 +189,19 @@ def test_looking_counts_nothing_and_changes_nothing(
         sql.value("select count(*) from memory.memory_events where tenant_id = 'world'"),
     )
     assert after == before
+
+
+def test_every_page_is_among_those_that_are_tried(world: World) -> None:
+    assert not unvisited(every_page(world).values())
+
+
+def unvisited(addresses: Iterable[str]) -> set[str]:
+    """Return the pages that none of some addresses leads to."""
+    seen = set()
+    for address in addresses:
+        path = address.partition("?")[0]
+        seen.add(next(page for page, _ in PAGES if compile_path(page)[0].fullmatch(path)))
+    return {page for page, _ in PAGES} - seen
 
 
 def test_every_page_and_form_has_a_way_in() -> None:
@@ -592,6 +612,169 @@ def test_an_earlier_version_becomes_the_known_one_again(visitor: Visitor, db: Sq
     ]
 
 
+NO_UNDO = {
+    "/bulk": "each of its actions is one of a memory, too",
+    "/chain": "it changes no memory",
+    "/entities": "an entity is merged into the right one",
+    "/erase": "it says so before",
+    "/events/{event_id}/undo": "it is one",
+    "/runs/{run_id}/release": "the run has ended",
+    "/runs/{run_id}/requeue": "what is learned is undone",
+    "/runs/{run_id}/undo": "it is one; its episodes can be learned from again",
+    "/tokens": "the token can be revoked on the page that shows it",
+    "/tokens/revoke": "it says so before",
+    "/transfer/undo": "it is one",
+    "/undo": "it is one",
+    "/work": "jobs do what is due",
+}
+"""Forms whose answer has no undo, and why."""
+
+
+def test_every_write_answers_with_its_undo(shared: Dashboard, tenant: str, db: Sql) -> None:
+    world = furnish(shared.database, tenant)
+    visitor = shared.visitor(tenant)
+    fact = world.facts["Mira", "favorite_tea"]
+    # One that does not fade: what fades comes back active, to fade again.
+    rule = world.rules["Set a lock timeout before every migration of the timetable service."]
+    entry = next(iter(world.entries.values()))
+    episode = next(iter(world.episodes.values()))
+    earlier = db.value(
+        "select h.id::text from memory.fact_history(%s::uuid) as h where h.position = 1", fact
+    )
+    inverted = db.value(
+        "select id::text from memory.list_memories(types => '{rule}', maturities => '{anti_pattern}') limit 1"
+    )
+    thomas, tomasz = world.entities["Thomas Zielinski"], world.entities["Tomasz Zielinski"]
+    [(one, other)] = db.rows(
+        """select source_id::text, target_id::text from memory.list_contradictions()
+           where kind = 'contradicts'"""
+    )
+    pair = {"first_type": "fact", "first_id": one, "second_type": "fact", "second_id": other}
+    forgotten = world.facts["release bot", "token"]
+    proposal = f"/review/{world.run_id}"
+    edited = {"content": "says something else", "tags": "a, b", "importance": "7"}
+    writes: list[tuple[str, dict[str, str]]] = [
+        ("/new/fact", {"subject": "s", "predicate": "p", "content": "c", "permanence": "stable"}),
+        # Replaces what is known.
+        (
+            "/new/fact",
+            {
+                "subject": "Mira",
+                "predicate": "favorite_tea",
+                "content": "mate",
+                "permanence": "stable",
+            },
+        ),
+        ("/new/rule", {"content": "Offer mate"}),
+        ("/new/episode", {"content": "They had mate", "butler": "home"}),
+        ("/new/entry", {"content": "# Mate"}),
+        (f"/m/fact/{fact}/edit", {**edited, "permanence": "stable", "confidence": "0.5"}),
+        (f"/m/rule/{rule}/edit", edited),
+        (f"/m/entry/{entry}/edit", {**edited, "version": "1"}),
+        (f"/m/fact/{fact}/link", {"target": entry, "relation": "supports"}),
+        (f"/m/fact/{earlier}/reinstate", {}),
+        (f"/m/fact/{fact}/confirm", {}),
+        (f"/m/fact/{fact}/forget", {}),
+        (f"/m/fact/{forgotten}/restore", {}),
+        (f"/m/rule/{rule}/confirm", {}),
+        (f"/m/rule/{rule}/forget", {}),
+        (f"/m/rule/{rule}/mark_helpful", {}),
+        (f"/m/rule/{rule}/mark_harmful", {"reason": "too hot"}),
+        (f"/m/rule/{inverted}/revert_inversion", {}),
+        (f"/m/episode/{episode}/forget", {}),
+        (f"/m/entry/{entry}/confirm", {}),
+        (f"/m/entry/{entry}/forget", {}),
+        ("/entities/merge", {"source": thomas, "target": tomasz}),
+        (f"/entities/{tomasz}/rename", {"canonical_name": "Tom", "aliases": "T"}),
+        ("/contradictions", {"keep": "both", **pair}),
+        ("/contradictions", {"keep": "first", **pair}),
+        (f"{proposal}/amend", {"position": "0", "content": "says something else"}),
+        (f"{proposal}/accept", {"position": "0"}),
+        (f"{proposal}/reject", {"position": "0"}),
+        (f"{proposal}/accept", {}),
+        ("/settings", {"retrieval_limit": "7"}),
+    ]
+    first = min(
+        row[0]
+        for row in db.rows("select position from memory.preview_proposals(%s::uuid)", world.run_id)
+    )
+    tried = set()
+    for path, fields in writes:
+        given = {**fields, "position": str(first)} if "position" in fields else fields
+        before = whole_memory(db)
+        visitor.done(path, **given)
+        tried.add(form_of(path))
+        assert visitor.last_note[0], f"{path} offers no undo"
+        assert whole_memory(db) != before, f"{path} did nothing"
+        assert "Undone." in visitor.undo(), path
+        after = whole_memory(db)
+        for key in before.keys() | after.keys():
+            assert after.get(key) == before.get(key), f"{path} came back otherwise: {key}"
+    visitor.done("/entities/merge", source=thomas, target=tomasz)
+    before = whole_memory(db)
+    visitor.done(f"/entities/{thomas}/unmerge")
+    visitor.undo()
+    assert whole_memory(db) == before
+    before = whole_memory(db)
+    looked = upload(
+        visitor,
+        "new.jsonl",
+        lines({"type": "fact", "subject": "Ada", "predicate": "drinks", "content": "tea"}),
+    )
+    key = re.search(r'name="upload" value="([0-9a-f]+)"', looked.text)
+    assert key is not None
+    visitor.done(
+        "/transfer", do="import", upload=key[1], format="", become="", scope="", source="user"
+    )
+    assert whole_memory(db) != before
+    visitor.undo()
+    assert whole_memory(db) == before
+    tried |= {form_of(f"/entities/{thomas}/unmerge"), "/transfer"}
+    assert {path for path, _, _ in WRITES} - tried == NO_UNDO.keys()
+
+
+def form_of(address: str) -> str:
+    """Return the path of the form that an address leads to."""
+    return next(path for path, _, _ in WRITES if compile_path(path)[0].fullmatch(address))
+
+
+def whole_memory(db: Sql) -> dict[str, Any]:
+    """What the memory of a tenant says, apart from when it was changed."""
+    return dict(
+        db.rows(
+            """
+            select 'memory ' || m.memory_type || ' ' || m.id,
+              to_jsonb(m) - '{updated_at,cursor,effective_confidence,fades_at,ends_at,version,edited_at}'::text[]
+            from memory.list_memories(max_results => 1000) as m
+            union all
+            select 'proposal ' || p.run_id || ' ' || p.position, to_jsonb(p.status || p.content)
+            from memory.consolidation_proposals as p where p.tenant_id = memory.current_tenant()
+            union all
+            select 'entity ' || e.id, to_jsonb(e) - '{updated_at,search_vector}'::text[]
+            from memory.entities as e where e.tenant_id = memory.current_tenant()
+            union all
+            select 'pair ' || c.source_id || ' ' || c.target_id, to_jsonb(c.kind)
+            from memory.list_contradictions() as c
+            where c.kind <> 'proposal'
+            union all
+            -- What was taken back keeps its links, as it does when somebody forgets it.
+            select 'link ' || l.source_id || ' ' || l.target_id, to_jsonb(l.relation)
+            from memory.memory_links as l
+            join memory.list_memories(max_results => 1000) as m on m.id = l.source_id
+            where l.tenant_id = memory.current_tenant()
+            union all
+            select 'rule ' || r.id,
+              jsonb_build_object('helped', r.success_count, 'harmed', r.harmful_count,
+                'maturity', r.maturity, 'confirmed', r.last_confirmed_at)
+            from memory.rules as r where r.tenant_id = memory.current_tenant()
+              and r.lifecycle_state in ('active', 'fading')
+            union all
+            select 'setting ' || s.setting, s.value from memory.describe_settings() as s
+            """
+        )
+    )
+
+
 def test_an_undo_that_came_too_late_says_so(visitor: Visitor, db: Sql) -> None:
     fact = db.fact(content="black tea")
     visitor.done(
@@ -694,6 +877,37 @@ def test_proposals_are_accepted_changed_and_rejected(shared: Dashboard) -> None:
         "select content from memory.list_memories(subject => 'Rex', predicate => 'medicine')"
     )
     assert "nothing waits" in text_of(visitor.get("/review"))
+
+
+def test_all_that_are_accepted_are_those_that_were_shown(
+    shared: Dashboard, visitor: Visitor, db: Sql
+) -> None:
+    db.value("select memory.configure('{\"consolidation_review\": true}')")
+    for butler in ("health", "home", "work"):
+        episode = str(
+            db.value("select memory.store_episode('They spoke of tea', %s)::text", butler)
+        )
+        [(run_id,)] = db.rows("select distinct run_id::text from memory.claim_episodes(%s)", butler)
+        facts = [
+            {"subject": f"{butler} {n}", "predicate": "p", "content": "c", "evidence": [episode]}
+            for n in range(20)
+        ]
+        db.rows(
+            "select memory.apply_consolidation(%s::uuid, %s::jsonb)",
+            run_id,
+            json.dumps({"new_facts": facts}),
+        )
+    page = visitor.get("/review")
+    assert "60 proposals wait" in text_of(page)
+    assert "and 10 more, which come next" in text_of(page)
+    assert "Accept all 10" in text_of(page)
+    [form] = [each for each in page.text.split("<form") if "Accept all 10" in each]
+    [run_id] = re.findall(r"/review/([0-9a-f-]+)/accept", form)
+    visitor.done(f"/review/{run_id}/accept", position=re.findall(r'"position" value="(\d+)"', form))
+    assert db.value("select count(*) from memory.list_memories(types => '{fact}')") == 10
+    visitor.undo()
+    assert db.value("select count(*) from memory.list_memories(types => '{fact}')") == 0
+    assert "60 proposals wait" in text_of(visitor.get("/review"))
 
 
 def test_writers_review_where_the_setting_says_so(shared: Dashboard) -> None:
@@ -807,7 +1021,7 @@ def test_an_event_is_undone_from_the_audit(visitor: Visitor, db: Sql) -> None:
     db.rows("select memory.forget_memory('fact', %s::uuid)", fact)
     event = db.value("select id::text from memory.list_events(event_type => 'fact_retracted')")
     page = visitor.get(f"/events/{event}")
-    assert "restore the fact" in text_of(page)
+    assert "bring the fact back" in text_of(page)
     visitor.done(f"/events/{event}/undo")
     assert db.state("fact", fact) == "active"
     assert "undone" in text_of(visitor.get(f"/events/{event}"))

@@ -27,7 +27,7 @@ class Visitor:
     http: httpx2.Client
     cookies: dict[str, str] = field(default_factory=dict)
     csrf: str = ""
-    _note: tuple[str, str] = ("", "")
+    _note: tuple[str, str, str] = ("", "", "")
 
     @property
     def origin(self) -> str:
@@ -85,11 +85,11 @@ class Visitor:
     def undo(self) -> str:
         """Undo what was just done, by the button of the last page."""
         note = self.last_note
-        return self.do("/undo", request_id=note[1], parts=note[0])
+        return self.do("/undo", request_id=note[1], parts=note[0], count=note[2])
 
     @property
-    def last_note(self) -> tuple[str, str]:
-        """The parts and the request of the last thing that was done."""
+    def last_note(self) -> tuple[str, str, str]:
+        """The parts, the request and the number of things that were done last."""
         return self._note
 
     def done(self, path: str, /, **fields: Any) -> str:
@@ -99,10 +99,10 @@ class Visitor:
         page = self.ask("GET", answer.headers["location"])
         assert page.status_code == 200, text_of(page)
         found = re.search(
-            r'name="request_id" value="(ui-[0-9a-f]+)">\s*<input type="hidden" name="parts" value="(\d+)"',
+            r'name="request_id" value="(ui-[0-9a-f]+)">\s*<input type="hidden" name="parts" value="(\d+)">\s*<input type="hidden" name="count" value="(\d+)"',
             page.text,
         )
-        self._note = (found[2], found[1]) if found else ("", "")
+        self._note = (found[2], found[1], found[3]) if found else ("", "", "")
         return text_of(page)
 
     def sign_in(self, **fields: str) -> httpx2.Response:

@@ -457,6 +457,7 @@ class World:
         entities: Ids of entities by name.
         run_id: A run of consolidation with proposals.
         undoable_run_id: A run that changed something.
+        event_id: An event that can be undone.
     """
 
     facts: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -466,6 +467,7 @@ class World:
     entities: dict[str, str] = field(default_factory=dict)
     run_id: str = ""
     undoable_run_id: str = ""
+    event_id: str = ""
 
 
 def _call(database: Database, tenant: str, actor: str, statement: str, *given: Any) -> Any:
@@ -589,6 +591,11 @@ def furnish(database: Database, tenant: str) -> World:
     database.query("select memory.run_decay_sweep()", tenant=tenant)
     _spread_events(database, tenant)
     database.query("select memory.seal_events()", tenant=tenant)
+    world.event_id = str(
+        database.value(
+            "select id from memory.list_events(event_type => 'fact_retracted')", tenant=tenant
+        )
+    )
     return world
 
 

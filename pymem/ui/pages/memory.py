@@ -469,7 +469,9 @@ async def undo(page: Page) -> Response:
             failed, last = failed + 1, error
     if not done:
         raise last or NotFoundError("nothing of this is in the audit", hint="It cannot be undone.")
-    return page.done("undo", done=done, failed=failed, parts=0)
+    # Of what a person did as one thing, there may be several parts.
+    count = min(page.fields.whole("count"), done) if page.fields.text("count") else done
+    return page.done("undo", done=done if failed else count, failed=failed, parts=0)
 
 
 async def undo_one(viewer: Viewer, event_id: UUID) -> None:
