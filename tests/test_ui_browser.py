@@ -103,6 +103,15 @@ SMALL = """() => [...document.querySelectorAll('main button, main select, main i
   .map(each => each.outerHTML.slice(0, 160))"""
 
 
+MOVING = """() => [...document.querySelectorAll('*')]
+  .filter(each => {
+    const style = getComputedStyle(each);
+    return style.animationName !== 'none' || /[1-9]/.test(style.transitionDuration)
+      || style.scrollBehavior === 'smooth';
+  })
+  .slice(0, 3).map(each => each.outerHTML.slice(0, 160))"""
+
+
 @pytest.mark.parametrize("look", ["light", "dark"])
 def test_every_page_is_quiet_accessible_and_fits(
     shared: Dashboard, world: World, browser: Browser, look: str
@@ -130,6 +139,7 @@ def test_every_page_is_quiet_accessible_and_fits(
             (each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in found
         ]
         problems[f"{name}: too wide"] = overflow(page)
+        problems[f"{name}: moves"] = page.evaluate(MOVING)
         if is_phone:
             problems[f"{name}: small"] = page.evaluate(SMALL)
         if is_phone:
@@ -141,6 +151,33 @@ def test_every_page_is_quiet_accessible_and_fits(
             page.emulate_media(color_scheme="light")
     context.close()
     assert {name: found for name, found in problems.items() if found} == {}
+
+
+def test_every_page_is_there_without_a_script(
+    shared: Dashboard, world: World, browser: Browser
+) -> None:
+    context, watched = signed_in(
+        browser, shared.visitor("world"), viewport=PHONE, java_script_enabled=False
+    )
+    for name, path in every_page(world).items():
+        if name in FILES:
+            continue
+        page = watched.open(path)
+        expect(page.locator("main h1")).to_have_count(1)
+        for _ in range(20):
+            again = page.get_by_role("link", name="Look again")
+            if not again.count():
+                break
+            again.first.click()
+        assert page.get_by_role("link", name="Look again").count() == 0, name
+        # Buttons that only a script can press are not there.
+        for button in page.locator("main button").all():
+            assert not button.is_visible() or button.get_attribute("type") != "button", name
+    page = watched.open("/facts")
+    page.get_by_role("button", name="Menu").click()
+    page.get_by_role("link", name="Rules", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Rules")
+    context.close()
 
 
 def test_pages_that_say_no_are_accessible_too(
