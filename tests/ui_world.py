@@ -587,8 +587,8 @@ def furnish(database: Database, tenant: str) -> World:
         )
     _confirm_and_forget(database, tenant, world)
     _learn(database, tenant, world)
-    database.query("select memory.run_rule_hygiene()", tenant=tenant)
-    database.query("select memory.run_decay_sweep()", tenant=tenant)
+    for job in ("run_rule_hygiene", "run_decay_sweep"):
+        _call(database, tenant, "nightly", f"(select count(*) from memory.{job}())")
     _spread_events(database, tenant)
     database.query("select memory.seal_events()", tenant=tenant)
     world.event_id = str(
@@ -597,6 +597,26 @@ def furnish(database: Database, tenant: str) -> World:
         )
     )
     return world
+
+
+def live_on(database: Database, tenant: str, world: World) -> None:
+    """Do what somebody does on a day, after all else."""
+    for actor, statement, *given in (
+        (
+            "home",
+            """memory.store_fact('living room', 'heating', '22 \u00b0C from six in the evening, 18 \u00b0C at night',
+                 tags => '["home"]', source_butler => 'home')""",
+        ),
+        ("mira", "memory.confirm_memory('fact', %s::uuid)", world.facts["Rex", "medicine"]),
+        ("mira", "(memory.mark_helpful(%s::uuid)).id", next(iter(world.rules.values()))),
+        (
+            "assistant",
+            """memory.store_fact('Mira', 'dentist', 'Dr. Faria, moved to 3 December at 09:20',
+                 tags => '["health"]', source_butler => 'assistant')""",
+        ),
+        ("mira", "memory.confirm_memory('fact', %s::uuid)", world.facts["Mira", "running_goal"]),
+    ):
+        _call(database, tenant, actor, statement, *given)
 
 
 def _spread_events(database: Database, tenant: str) -> None:
