@@ -482,6 +482,9 @@ def test_editing_a_fact_replaces_it_and_can_be_undone(visitor: Visitor, db: Sql)
     assert "Undone." in visitor.undo()
     assert db.state("fact", fact) == "active"
     assert db.state("fact", new) == "retracted"
+    # Each says which of them is known.
+    assert "What is known now" not in text_of(visitor.get(f"/m/fact/{fact}"))
+    assert "What is known now: black tea" in text_of(visitor.get(f"/m/fact/{new}"))
 
 
 def test_hidden_characters_survive_an_edit_that_leaves_them(visitor: Visitor, db: Sql) -> None:

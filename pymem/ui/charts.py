@@ -259,12 +259,15 @@ def decay_chart(
             # On the side where the curve does not cross it.
             crossed = [x(mark.at) for mark in marks if mark.kind != "now" and mark.value <= value]
             is_left = not crossed or min(crossed) > 0.5
+            # And not on the line of now.
+            beside = x(now) if is_left and x(now) < 0.12 else 0.0
             grid.append(
                 element(
                     "text",
                     label,
                     class_="note",
-                    x=2 if is_left else "100%",
+                    x=percent(beside) if is_left else "100%",
+                    dx=(5 if beside else 2) if is_left else None,
                     y=y(value) - 3,
                     text_anchor="start" if is_left else "end",
                 )
@@ -305,7 +308,7 @@ def decay_chart(
                     class_="label",
                     x=percent(at),
                     # That of now stands above the plot, where no curve is.
-                    y=10 if mark.kind == "now" else y(mark.value) - 9,
+                    y=7 if mark.kind == "now" else y(mark.value) - 9,
                     text_anchor=anchor,
                 )
             )

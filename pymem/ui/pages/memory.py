@@ -24,6 +24,7 @@ from pymem.ui.wording import PLURALS, RELATIONS, day, distance, plural
 
 DECAYING = ("fact", "rule", "entry")
 _CONFIRMABLE = ("fact", "rule", "entry")
+_KNOWN = ("active", "fading")
 _TITLES = 40
 _MOST_AT_ONCE = 100
 _RELATIONS = ("supports", "contradicts", "related_to", "derived_from", "supersedes")
@@ -95,6 +96,9 @@ async def show_memory(page: Page) -> Response:
         states=states,
         events=events,
         chain=chain,
+        known_now=None
+        if peek["state"] in _KNOWN
+        else next((row for row in chain.value or () if row.lifecycle_state in _KNOWN), None),
         relations=_RELATIONS,
     )
 

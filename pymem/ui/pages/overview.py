@@ -19,7 +19,9 @@ from pymem.ui.wording import PLURALS, is_healthy, plural
 
 _TITLED = frozenset({*PLURALS, "entity"})
 MEMORIES = _TITLED | {"item"}
-_READ, _SHOWN = 40, 8
+_ALONGSIDE = ("event_undone", "fact_superseded", "link_created")
+"""Events that come with those which say what has changed."""
+_READ, _SHOWN = 60, 6
 _DAYS = 30
 _EXPIRING = timedelta(days=14)
 _SERIES = (
@@ -67,7 +69,11 @@ async def show_overview(page: Page) -> Response:
         _tokens(viewer),
     )
     stored = newest.value or ()
-    changes = [row for row in events.value or () if row.memory_type in MEMORIES][:_SHOWN]
+    changes = [
+        row
+        for row in events.value or ()
+        if row.memory_type in MEMORIES and row.event_type not in _ALONGSIDE
+    ][:_SHOWN]
     return page.render(
         "overview.html",
         headline=is_healthy(stats.value, stored[0].created_at if stored else None, viewer.now)
