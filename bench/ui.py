@@ -24,7 +24,7 @@ import psycopg
 
 from bench.corpus import load_facts
 from bench.report import arguments_of, console, keep, machine, table, times
-from bench.scratch import scratch_database
+from bench.scratch import cpu_seconds, scratch_database
 from pymem.ui import PREFIX
 
 TENANT = "one"
@@ -47,8 +47,8 @@ select memory.seal_events();
 
 
 @contextmanager
-def serving(url: str) -> Iterator[str]:
-    """Serve the dashboard in a process of its own and return its origin."""
+def serving(url: str) -> Iterator[tuple[str, int]]:
+    """Serve the dashboard in a process of its own; return its origin and the id of the process."""
     process = subprocess.Popen(
         [sys.executable, "-m", "pymem.cli", "mcp", "--transport", "http", "--port", "0", "--ui"],
         env={**os.environ, "PYMEM_DATABASE_URL": url, "PYMEM_NO_EMBEDDINGS": "1"},
@@ -57,7 +57,7 @@ def serving(url: str) -> Iterator[str]:
     )
     try:
         assert process.stdout is not None
-        yield process.stdout.readline().split()[-1].removesuffix("/mcp")
+        yield process.stdout.readline().split()[-1].removesuffix("/mcp"), process.pid
     finally:
         process.kill()
         process.wait()
@@ -135,7 +135,10 @@ def main() -> None:
             assert row is not None
             addresses = pages(connection)
         measured: dict[str, list[float]] = defaultdict(list)
-        with serving(scratch.url) as origin, httpx2.Client(base_url=origin, timeout=60) as http:
+        with (
+            serving(scratch.url) as (origin, server),
+            httpx2.Client(base_url=origin, timeout=60) as http,
+        ):
             headers = sign_in(http, row[0])
 
             def timed(name: str, path: str) -> str:
@@ -146,6 +149,10 @@ def main() -> None:
                 assert "Not shown" not in answer.text, path
                 return answer.text
 
+            def used() -> tuple[float, float]:
+                return cpu_seconds(server), scratch.cpu_seconds()
+
+            used_before = used()
             for _ in range(arguments.rounds):
                 for name, path in addresses.items():
                     timed(name, PREFIX + path)
@@ -157,6 +164,9 @@ def main() -> None:
                 )
                 following = following.replace("&amp;", "&")
                 timed("next page of the facts", following)
+            pages_cpu, database_cpu = (
+                after - before for after, before in zip(used(), used_before, strict=True)
+            )
     result = table(
         f"Pages with {arguments.facts:,} facts of a tenant, milliseconds", "page", "p50", "p95"
     )
@@ -166,6 +176,11 @@ def main() -> None:
         is_over = figure.p95 > limit and "not counted" not in name
         result.add_row(name, f"{figure.p50:.1f}", f"{figure.p95:.1f}{' !' if is_over else ''}")
     console.print(result)
+    requests = sum(map(len, measured.values()))
+    console.print(
+        f"processor time per request: {1000 * pages_cpu / requests:.1f} ms of the pages, "
+        f"{1000 * database_cpu / requests:.1f} ms of PostgreSQL; load {os.getloadavg()[0]:.1f}"
+    )
     console.print(machine())
     keep(arguments, figures)
 
