@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
 from bench.scratch import Scratch, scratch_database
 from tests.browsers import chromium
@@ -25,7 +25,7 @@ from tests.conftest import ROOT, Database, Server
 from tests.ui_world import World, furnish, live_on
 
 TENANT = "mira"
-SIZE = {"width": 1280, "height": 820}
+SIZE: ViewportSize = {"width": 1280, "height": 820}
 
 
 def pictures(world: World) -> dict[str, tuple[str, Literal["light", "dark"]]]:

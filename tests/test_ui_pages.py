@@ -724,10 +724,10 @@ def test_every_write_answers_with_its_undo(shared: Dashboard, tenant: str, db: S
         "new.jsonl",
         lines({"type": "fact", "subject": "Ada", "predicate": "drinks", "content": "tea"}),
     )
-    key = re.search(r'name="upload" value="([0-9a-f]+)"', looked.text)
-    assert key is not None
+    sent = re.search(r'name="upload" value="([0-9a-f]+)"', looked.text)
+    assert sent is not None
     visitor.done(
-        "/transfer", do="import", upload=key[1], format="", become="", scope="", source="user"
+        "/transfer", do="import", upload=sent[1], format="", become="", scope="", source="user"
     )
     assert whole_memory(db) != before
     visitor.undo()

@@ -23,8 +23,19 @@ from pymem.ui.forms import Fields, Query
 from pymem.ui.guard import Attempts, is_from_own_page
 from pymem.ui.page import NOTES, Note, own_address
 from pymem.ui.rendering import ENVIRONMENT, static_file
-from pymem.ui.shown import Piece, compare_words, csv_cell, editable, read_edited, shown, visible
+from pymem.ui.shown import (
+    Keyed,
+    Piece,
+    compare_words,
+    csv_cell,
+    editable,
+    keyed,
+    read_edited,
+    shown,
+    visible,
+)
 from pymem.ui.svg import element
+from pymem.ui.wording import NAVIGATION
 from tests.conftest import ROOT
 
 NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
@@ -130,6 +141,30 @@ def test_no_cell_is_a_formula(value: object, cell: str) -> None:
 
 
 # Differences
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[Mira] [tea]: jasmine", Keyed("Mira", "tea", "jasmine")),
+        ("[Mira] [tea]", Keyed("Mira", "tea", None)),
+        ("[a] b] [c]: d\ne", Keyed("a] b", "c", "d\ne")),
+        # Whoever chooses a subject does not choose how the rest is read.
+        ("[a] [b]: c] [p]: content", None),
+        ("[a] [b]: see [x]: y", None),
+        ("a rule", None),
+        ("", None),
+    ],
+)
+def test_a_fact_in_one_text_is_parted_where_it_can_be_read_one_way(
+    text: str, expected: Keyed | None
+) -> None:
+    assert keyed(text) == expected
+
+
+def test_navigation_has_each_path_and_key_once() -> None:
+    links = [link for _, group in NAVIGATION for link in group]
+    assert len({path for path, _, _ in links}) == len({key for _, _, key in links}) == len(links)
 
 
 def joined(pieces: list[Piece], *, changed: bool | None = None) -> str:
