@@ -14,7 +14,7 @@ begin
   from pg_class as c
   join pg_attribute as a on a.attrelid = c.oid and a.attname = 'tenant_id'
   where c.relnamespace = 'memory'::regnamespace and c.relkind = 'r'
-    and c.relname <> 'tenant_logins'
+    and c.relname not in ('tenant_logins', 'tenant_moves')
   order by c.relname;
 
   foreach v_table in array array[
@@ -28,13 +28,19 @@ begin
 end;
 $$;
 
--- current_tenant() itself reads tenant_logins, so its policy cannot call that function. Only the
--- owner has privileges on it.
+-- current_tenant() itself reads tenant_logins and tenant_moves, so their policies cannot call that
+-- function. Only the owner has privileges on them.
 alter table memory.tenant_logins enable row level security;
 
 alter table memory.tenant_logins force row level security;
 
 create policy owner on memory.tenant_logins to memory_owner using (true) with check (true);
+
+alter table memory.tenant_moves enable row level security;
+
+alter table memory.tenant_moves force row level security;
+
+create policy owner on memory.tenant_moves to memory_owner using (true) with check (true);
 
 alter table memory.transitions enable row level security;
 

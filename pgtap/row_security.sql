@@ -523,7 +523,7 @@ select is(
   'entry_comparisons entry_consolidations:{b} entry_merge_members entry_merges entry_numbers:{b} entry_policies:{b} episodes:{b} '
   'event_chain:{b} event_chain_heads:{b} fact_keys:{b} facts:{b} import_batches:{b} imported_memories:{b} job_runners:{b} job_runs:{b} listed_memories:{b} login_codes:{b} memory_events:{b} '
   'memory_history:{b} memory_links:{b} restored_events rule_applications:{b} rules:{b} searchable_memories:{b} sessions:{b} settings:{b} '
-  'staged_embeddings store_items:{b} store_vectors:{b} tenant_logins tenant_patterns:{b} tombstones:{b}',
+  'staged_embeddings store_items:{b} store_vectors:{b} tenant_logins tenant_moves tenant_patterns:{b} tombstones:{b}',
   'a reader with privileges on the tables sees only its tenant, and no login'
 );
 select isnt_empty(
@@ -646,7 +646,7 @@ set local session authorization row_security_stranger;
 select is(
   memory_test.tenants_seen(),
   'access_tokens approvals chain_verifications consolidation_proposals consolidation_runs corpus_deltas corpus_statistics dismissed_contradictions embedding_queue embedding_versions entities entity_merge_facts entity_merges entity_names entries entry_comparisons entry_consolidations entry_merge_members entry_merges entry_numbers entry_policies episodes event_chain '
-  'event_chain_heads fact_keys facts import_batches imported_memories job_runners job_runs listed_memories login_codes memory_events memory_history memory_links restored_events rule_applications rules searchable_memories sessions settings staged_embeddings store_items store_vectors tenant_logins tenant_patterns tombstones',
+  'event_chain_heads fact_keys facts import_batches imported_memories job_runners job_runs listed_memories login_codes memory_events memory_history memory_links restored_events rule_applications rules searchable_memories sessions settings staged_embeddings store_items store_vectors tenant_logins tenant_moves tenant_patterns tombstones',
   'a role without a policy sees nothing, even with privileges on the tables'
 );
 select is_empty(

@@ -12,7 +12,7 @@ select is_empty(
        and not exists (select from memory.transfer_kinds() as k where k.table_name = c.relname)
      except
      select * from unnest('{
-       settings,tenant_logins,access_tokens,sessions,login_codes,chain_verifications,approvals,entry_policies,tenant_patterns,
+       settings,tenant_logins,tenant_moves,access_tokens,sessions,login_codes,chain_verifications,approvals,entry_policies,tenant_patterns,
        consolidation_runs,consolidation_proposals,event_chain,event_chain_heads,job_runs,job_runners,
        import_batches,imported_memories,restored_events,
        fact_keys,entity_names,entry_numbers,entry_comparisons,embedding_queue,staged_embeddings,

@@ -104,6 +104,12 @@ class ReadOnlyError(UnavailableError):
     code = "25006"
 
 
+class MovingError(UnavailableError):
+    """The tenant is moving to another server, or is there; nothing was stored (PM010)."""
+
+    code = "PM010"
+
+
 class LLMError(PymemError):
     """The LLM gave no usable answer: it failed, hung or wrote too much (SQLSTATE 38000)."""
 
@@ -137,6 +143,7 @@ _BY_SQLSTATE: tuple[tuple[str, type[PymemError]], ...] = (
     ("PM007", InvalidQueryError),
     ("PM008", PolicyError),
     ("PM009", PrerequisiteError),
+    ("PM010", MovingError),
     ("25006", ReadOnlyError),
     ("28", TenantDeniedError),
     ("42501", TenantDeniedError),

@@ -13,7 +13,7 @@ from typing import Any
 from pymem.consolidation.answer import LLM
 from pymem.consolidation.worker import ConsolidationWorker
 from pymem.embedding import EmbeddingEngine
-from pymem.errors import PymemError, TenantDeniedError, UnavailableError
+from pymem.errors import MovingError, PymemError, TenantDeniedError, UnavailableError
 from pymem.maintenance import clean_up_episodes
 from pymem.memory import Memory
 from pymem.models import ConsolidationRun
@@ -217,17 +217,20 @@ class Runner:
 
     async def _sign_off(self) -> None:
         for memory in await self._memories():
-            await memory.sign_off_runner()
+            with suppress(MovingError):
+                await memory.sign_off_runner()
 
     async def _run_jobs(self) -> None:
         for memory in await self._memories():
-            for due in await memory.find_due_jobs():
-                if self._stopping.is_set():
-                    return
-                key = (memory.tenant_id, due.job)
-                if self._suspended.get(key, 0) < time.monotonic():
-                    await self._run_job(memory, due.job)
-            await self._reindex(memory)
+            # It is worked for where it moves to.
+            with suppress(MovingError):
+                for due in await memory.find_due_jobs():
+                    if self._stopping.is_set():
+                        return
+                    key = (memory.tenant_id, due.job)
+                    if self._suspended.get(key, 0) < time.monotonic():
+                        await self._run_job(memory, due.job)
+                await self._reindex(memory)
 
     async def _reindex(self, memory: Memory) -> None:
         """Go on with what a change of language has left, in batches."""
@@ -249,6 +252,8 @@ class Runner:
             if job == "run_episode_cleanup" and result[0]["due"] > 0:
                 # The job deletes one batch: the others each get a transaction of their own.
                 await clean_up_episodes(acting)
+        except MovingError:
+            raise
         except PymemError as error:
             if isinstance(error, UnavailableError) and error.code.startswith(_AWAY):
                 raise
@@ -263,9 +268,11 @@ class Runner:
         for memory in await self._memories():
             worker = EmbeddingWorker(memory.for_request(actor="embedding-worker"), self._engine)
             begun = time.monotonic()
-            while not self._stopping.is_set() and (count := await worker.run_once()):
-                self._on_done(Done(memory.tenant_id, "embedding", count, time.monotonic() - begun))
-                begun = time.monotonic()
+            with suppress(MovingError):
+                while not self._stopping.is_set() and (count := await worker.run_once()):
+                    seconds = time.monotonic() - begun
+                    self._on_done(Done(memory.tenant_id, "embedding", count, seconds))
+                    begun = time.monotonic()
 
     async def _consolidate(self) -> None:
         if self._llm is None:
@@ -273,6 +280,7 @@ class Runner:
         for memory in await self._memories():
             # What it makes is embedded as any other memory.
             worker = ConsolidationWorker(memory.without_engine(), self._llm)
-            await worker.run(
-                only_due=True, progress=self._on_run, should_stop=self._stopping.is_set
-            )
+            with suppress(MovingError):
+                await worker.run(
+                    only_due=True, progress=self._on_run, should_stop=self._stopping.is_set
+                )

@@ -52,7 +52,7 @@ WRONG_HOST = Kind("wrong-host", 421, "The server is not known under this name", 
 AWAY = Kind("unavailable", 503, "The memory is not available now", "08000", 5)
 FAILED = Kind("internal", 500, "The memory failed", "XX000")
 
-_CONFLICTED = Kind("unavailable", 503, AWAY.title, "40001", 1)
+_AGAIN = Kind("unavailable", 503, AWAY.title, "40001", 1)
 
 # Of tools, by SQLSTATE: the longest matching prefix decides.
 _KINDS: Mapping[str, Kind] = {
@@ -65,14 +65,15 @@ _KINDS: Mapping[str, Kind] = {
     "PM007": Kind("invalid-query", 422, "The query cannot be read"),
     "PM008": Kind("policy", 403, "The policy of the scope does not allow this"),
     "PM009": Kind("prerequisite", 500, "The database lacks what this needs"),
+    "PM010": _AGAIN,
     "22": Kind("invalid-argument", 422, "An argument is not valid"),
     "54": Kind("invalid-argument", 422, "An argument is not valid"),
     "23": Kind("integrity", 409, "The values contradict what is stored"),
     "28": Kind("denied", 403, "The token does not allow this"),
     "42501": Kind("denied", 403, "The token does not allow this"),
     "25006": Kind("read-only", 503, "The memory can be read now, but not written", retry_after=30),
-    "40": _CONFLICTED,
-    "55P03": _CONFLICTED,
+    "40": _AGAIN,
+    "55P03": _AGAIN,
     "08": AWAY,
     "53": AWAY,
     "57": AWAY,

@@ -17,6 +17,7 @@ from pymem.errors import (
     IntegrityError,
     InvalidArgumentError,
     LLMError,
+    MovingError,
     NotFoundError,
     PymemError,
     ReadOnlyError,
@@ -203,7 +204,8 @@ def error_for_agents(error: PymemError, tools: Sequence[Tool[Any]] | None = None
         error: The error.
         tools: The enabled tools; default: the core tools.
     """
-    if error.code.startswith("PM"):
+    # Where a tenant is, is for the operator.
+    if error.code.startswith("PM") and not isinstance(error, MovingError):
         hint = error.hint and _hint_for_agents(
             error.hint, select_tools() if tools is None else tools
         )

@@ -523,6 +523,15 @@ create or replace function memory.refuse_change()
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 begin
+  -- The rows of a tenant that is on another server go as a whole (memory.delete_rows).
+  if tg_op = 'DELETE' then
+    if exists (
+      select from memory.tenant_moves as m
+      where m.tenant_id = old.tenant_id and m.access = 'none'
+    ) then
+      return old;
+    end if;
+  end if;
   raise exception '% is append-only: % refused', tg_table_name, tg_op
     using errcode = 'PM006',
       hint = coalesce(tg_argv[0], 'Recorded history cannot change; insert a new row instead.');
@@ -530,8 +539,8 @@ end;
 $$;
 
 comment on function memory.refuse_change() is
-'Trigger: rejects UPDATE, DELETE and TRUNCATE on an append-only table. Optional argument: the '
-'hint. Errors: PM006.';
+'Trigger: rejects UPDATE, DELETE and TRUNCATE on an append-only table, but for the DELETE of rows '
+'of a tenant that is on another server. Optional argument: the hint. Errors: PM006.';
 
 -- An event instead of a setting: whoever pretends to erase leaves one, which cannot be removed.
 create or replace function memory.is_erasing(tenant_id text)

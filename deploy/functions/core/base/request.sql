@@ -16,30 +16,38 @@ create or replace function memory.current_tenant()
 as $$
 declare
   v_tenant_id text;
+  v_access text;
 begin
-  select l.tenant_id into v_tenant_id
+  -- Few tenants are in tenant_moves: those that move, and those that have moved away.
+  select l.tenant_id, m.access into v_tenant_id, v_access
   from memory.tenant_logins as l
+  left join memory.tenant_moves as m on m.tenant_id = l.tenant_id
   where l.login = session_user;
-  if found then
-    return v_tenant_id;
+  if not found then
+    if not pg_has_role(session_user, 'memory_gateway', 'member') then
+      raise exception 'login % is not bound to a tenant', session_user
+        using errcode = '28000',
+          hint = 'An administrator can bind it with sql/grant_login.sql.';
+    end if;
+
+    -- A transaction-local setting reads as '' after the transaction, not as NULL.
+    v_tenant_id := nullif(current_setting('memory.tenant_id', true), '');
+    if v_tenant_id is null then
+      raise exception 'this transaction names no tenant'
+        using errcode = '28000',
+          hint = 'Call memory.set_request(tenant_id => ...) first, in the same transaction.';
+    end if;
+    if octet_length(v_tenant_id) > 128 then
+      raise exception 'the tenant name is % bytes long', octet_length(v_tenant_id)
+        using errcode = 'PM002', hint = 'Use a tenant name of at most 128 bytes.';
+    end if;
+    v_access := (
+      select m.access from memory.tenant_moves as m where m.tenant_id = v_tenant_id
+    );
   end if;
 
-  if not pg_has_role(session_user, 'memory_gateway', 'member') then
-    raise exception 'login % is not bound to a tenant', session_user
-      using errcode = '28000',
-        hint = 'An administrator can bind it with sql/grant_login.sql.';
-  end if;
-
-  -- A transaction-local setting reads as '' after the transaction, not as NULL.
-  v_tenant_id := nullif(current_setting('memory.tenant_id', true), '');
-  if v_tenant_id is null then
-    raise exception 'this transaction names no tenant'
-      using errcode = '28000',
-        hint = 'Call memory.set_request(tenant_id => ...) first, in the same transaction.';
-  end if;
-  if octet_length(v_tenant_id) > 128 then
-    raise exception 'the tenant name is % bytes long', octet_length(v_tenant_id)
-      using errcode = 'PM002', hint = 'Use a tenant name of at most 128 bytes.';
+  if v_access = 'none' then
+    perform memory.refuse_absent(v_tenant_id);
   end if;
   return v_tenant_id;
 end;
@@ -47,9 +55,84 @@ $$;
 
 comment on function memory.current_tenant() is
 'The tenant of this transaction: that of a bound login, otherwise the one that a member of '
-'memory_gateway named with set_request. Errors: 28000 no tenant.';
+'memory_gateway named with set_request. Errors: 28000 no tenant, PM010 it is on another server.';
 grant execute on function memory.current_tenant
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
+
+create or replace function memory.refuse_absent(tenant_id text)
+  returns void
+  language plpgsql
+  stable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  -- Who moves a tenant verifies the rows that have arrived before anybody else sees them.
+  if current_setting('memory.moving', true) = 'on'
+    and (select r.rolsuper from pg_roles as r where r.rolname = session_user)
+  then
+    return;
+  end if;
+  raise exception 'tenant % is on another server', quote_literal(tenant_id)
+    using errcode = 'PM010',
+      hint = 'Try again in a moment, through the pooler or with the address that the operator '
+        'names.';
+end;
+$$;
+
+comment on function memory.refuse_absent(text) is
+'Raises PM010, unless the session is that of a superuser who has set memory.moving to on.';
+
+create or replace function memory.refuse_frozen(tenant_id text)
+  returns boolean
+  language plpgsql
+  stable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if exists (
+    select from memory.tenant_moves as m
+    where m.tenant_id = refuse_frozen.tenant_id and m.access <> 'full'
+  ) then
+    raise exception 'tenant % is moving to another server and can only be read now',
+      quote_literal(tenant_id)
+      using errcode = 'PM010', hint = 'Nothing was stored; try again in a moment.';
+  end if;
+  return false;
+end;
+$$;
+
+comment on function memory.refuse_frozen(text) is
+'Raises PM010 if the rows of a tenant may not change here: it is moving to another server, or is '
+'there. Otherwise false. The policies of writing call it (memory.isolate_table).';
+
+-- Security definer, as a caller cannot read tenant_moves.
+create or replace function memory.can_write()
+  returns boolean
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  if current_setting('transaction_read_only') = 'on' then
+    return false;
+  end if;
+  -- Of those that are frozen hardly ever one is.
+  if not exists (select from memory.tenant_moves as m where m.access = 'read') then
+    return true;
+  end if;
+  return not exists (
+    select from memory.tenant_moves as m
+    where m.tenant_id = memory.current_tenant() and m.access = 'read'
+  );
+end;
+$$;
+
+comment on function memory.can_write() is
+'Whether this transaction may write: not on a standby, not in one that is read-only, and not for a '
+'tenant that is moving to another server. Readers ask it before they count what they read.';
 
 -- Any session can set memory.actor and the like without set_request, so malformed values count as
 -- not set: the audit stream holds nothing that these functions reject, and a butler always has a

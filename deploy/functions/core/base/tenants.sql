@@ -73,13 +73,20 @@ begin
           '(a member of memory_gateway).';
   end if;
   return query
-  select t.tenant_id from memory.tenants_with_memories() as t (tenant_id) order by t.tenant_id;
+  select t.tenant_id
+  from memory.tenants_with_memories() as t (tenant_id)
+  where not exists (
+    select from memory.tenant_moves as m
+    where m.tenant_id = t.tenant_id and m.access <> 'full'
+  )
+  order by t.tenant_id;
 end;
 $$;
 
 comment on function memory.list_tenants() is
-'Every tenant that has memories, for a worker that names the tenant of each transaction. Errors: '
-'PM005 the login may not act for all tenants.';
+'Every tenant that has memories, for a worker that names the tenant of each transaction; those '
+'that are moving to another server, or are there, are left out. Errors: PM005 the login may not '
+'act for all tenants.';
 grant execute on function memory.list_tenants to memory_worker;
 
 commit;

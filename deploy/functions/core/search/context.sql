@@ -415,9 +415,7 @@ declare
     embedding, embedding_version_id, include_entries, as_of
   );
 begin
-  if v_settings.context_counts_references
-    and current_setting('transaction_read_only') = 'off'
-  then
+  if v_settings.context_counts_references and memory.can_write() then
     perform memory.check_write_time('as_of', as_of);
     perform memory.count_references(
       array(select l.memory_type from unnest(v_lines) as l where l.is_taken order by l.id),

@@ -215,7 +215,7 @@ begin
   end loop;
 
   -- Retrieval must also work on a standby, where nothing can be counted.
-  if current_setting('transaction_read_only') = 'off' then
+  if memory.can_write() then
     perform memory.count_references(
       array(select 'entry' from unnest(v_ids)), v_ids, as_of
     );

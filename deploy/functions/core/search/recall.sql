@@ -102,9 +102,9 @@ begin
     v_ids := v_ids || v_memory.id;
   end loop;
 
-  -- Recall must also work on a standby, where nothing can be counted. A query about the past does
-  -- not use the memories of today.
-  if current_setting('transaction_read_only') = 'off' and known_at is null and valid_at is null then
+  -- Recall must also work where nothing can be counted: on a standby. A query about the past does not
+  -- use the memories of today.
+  if memory.can_write() and known_at is null and valid_at is null then
     perform memory.count_references(v_types, v_ids, as_of);
   end if;
 end;

@@ -177,7 +177,7 @@ begin
     'declare
        v_memory jsonb;
      begin
-       if current_setting(''transaction_read_only'') = ''off'' then
+       if memory.can_write() then
          begin
            case memory_type ' || memory.branch_by_type(
       'update {table} as m

@@ -268,7 +268,7 @@ as $$
 #variable_conflict use_column
 begin
   -- Reading must also work on a standby, where nothing is refreshed.
-  if ids = '{}' or current_setting('transaction_read_only') = 'on' then
+  if ids = '{}' or not memory.can_write() then
     return;
   end if;
   with due as (

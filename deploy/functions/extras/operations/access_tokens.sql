@@ -223,7 +223,7 @@ begin
 
   -- skip locked: a request never waits for another one or for a revocation.
   if coalesce(v_token.last_used_on, '-infinity') < v_today
-    and current_setting('transaction_read_only') = 'off'
+    and memory.can_write()
   then
     update memory.access_tokens as t
     set last_used_on = v_today

@@ -241,22 +241,22 @@ as $$
   where c.relnamespace = 'memory'::regnamespace and c.relkind in ('r', 'p')
     and not (c.relrowsecurity and c.relforcerowsecurity)
   union all
-  -- Except tenant_logins: only its owner may read it, and it determines the tenant.
+  -- Except tenant_logins and tenant_moves: only their owner may read them, and they determine the
+  -- tenant.
   select
     'error', 'row_security', format('memory.%I', c.relname),
     'no policy restricts a tenant to its own rows',
     format(
       'drop policy if exists tenant on memory.%1$I; '
-      'create policy tenant on memory.%1$I as restrictive to memory_owner, memory_writer, '
-      'memory_worker, memory_reader, memory_admin, memory_gateway '
-      'using (tenant_id = (select memory.current_tenant())) '
-      'with check (tenant_id = (select memory.current_tenant()));',
+      'drop policy if exists deletion on memory.%1$I; '
+      'drop policy if exists access on memory.%1$I; '
+      'select memory.isolate_table(%1$L);',
       c.relname
     )
   from pg_class as c
   join pg_attribute as a on a.attrelid = c.oid and a.attname = 'tenant_id'
   where c.relnamespace = 'memory'::regnamespace and c.relkind in ('r', 'p')
-    and c.relname <> 'tenant_logins'
+    and c.relname not in ('tenant_logins', 'tenant_moves')
     and not exists (
       select from pg_policy as p
       where p.polrelid = c.oid and not p.polpermissive and p.polcmd = '*'
@@ -265,7 +265,7 @@ as $$
           'memory_gateway'
         ]::regrole[]::oid[]
         and pg_get_expr(p.polqual, p.polrelid) ~ '^\(tenant_id = .*\mcurrent_tenant\(\)'
-        and pg_get_expr(p.polwithcheck, p.polrelid) ~ '^\(tenant_id = .*\mcurrent_tenant\(\)'
+        and pg_get_expr(p.polwithcheck, p.polrelid) ~ '^\(+tenant_id = .*\mcurrent_tenant\(\)'
     );
 $$;
 

@@ -33,6 +33,12 @@ begin
   end if;
 
   perform memory.set_request(tenant_id => bind_login.tenant_id);
+  perform memory.refuse_frozen(t.tenant_id)
+  from (
+    select bind_login.tenant_id
+    union all
+    select l.tenant_id from memory.tenant_logins as l where l.login = bind_login.login
+  ) as t;
   insert into memory.tenant_logins as l (login, tenant_id)
   values (bind_login.login, bind_login.tenant_id)
   on conflict (login) do update set tenant_id = excluded.tenant_id
@@ -42,7 +48,8 @@ $$;
 
 comment on function memory.bind_login(name, text) is
 'Binds a database login to a tenant: from then on it can act only for that tenant. For the '
-'deployer. Errors: PM001 no such login role, PM002 a gateway or superuser.';
+'deployer. Errors: PM001 no such login role, PM002 a gateway or superuser, PM010 the tenant is '
+'moving.';
 
 create or replace function memory.grant_roles(
   login name,
@@ -110,6 +117,7 @@ begin
     return false;
   end if;
   perform memory.set_request(tenant_id => v_tenant_id);
+  perform memory.refuse_frozen(v_tenant_id);
   delete from memory.tenant_logins as l where l.login = unbind_login.login;
   return true;
 end;
@@ -117,7 +125,7 @@ $$;
 
 comment on function memory.unbind_login(name) is
 'Unbinds a login from its tenant, removing all access. For the deployer. Returns whether it was '
-'bound.';
+'bound. Errors: PM010 the tenant is moving.';
 
 create or replace function memory.current_login()
   returns table (
