@@ -69,6 +69,7 @@ class Function:
     row: Row | None
     estimate: int
     is_immutable: bool
+    is_volatile: bool
     words: dict[str, tuple[str, ...]]
     comment: str
     callers: tuple[str, ...]
@@ -120,7 +121,7 @@ def read_catalog(connection: psycopg.Connection[Any], origin: dict[str, str]) ->
 _FUNCTIONS = """
 select p.oid::text, p.proname::text,
   format_type(p.prorettype, null),
-  p.proretset, p.prorows::integer, p.provolatile = 'i', p.prosrc,
+  p.proretset, p.prorows::integer, p.provolatile::text, p.prosrc,
   coalesce(obj_description(p.oid, 'pg_proc'), ''),
   array(
     select distinct pg_get_userbyid(a.grantee)::text from aclexplode(p.proacl) as a
@@ -190,7 +191,7 @@ def _functions(
         result,
         is_set,
         rows,
-        immutable,
+        volatility,
         body,
         comment,
         callers,
@@ -219,7 +220,8 @@ def _functions(
                 result=result,
                 row=row,
                 estimate=rows if is_set else 0,
-                is_immutable=immutable,
+                is_immutable=volatility == "i",
+                is_volatile=volatility == "v",
                 words=_checked_words(body, constants),
                 comment=comment,
                 callers=tuple(callers),

@@ -9,6 +9,7 @@ from pathlib import Path
 from generator.catalog import Catalog, Column, Function, Row
 from generator.exceptions import (
     ARGUMENT_TYPES,
+    AT_PRIMARY,
     EXPRESSIONS,
     FIELD_TYPES,
     LEFT_OUT,
@@ -20,6 +21,7 @@ from generator.exceptions import (
     ONE_ROW_OR_NONE,
     POSITIONAL,
     QUERY_ARGUMENTS,
+    READS,
     RENDERED_ARGUMENTS,
     RESULT_TYPES,
     ROW_NAMES,
@@ -284,7 +286,7 @@ def _models(rows: list[str], words: list[str]) -> str:
 
 def _arguments(functions: tuple[Function, ...]) -> str:
     return (
-        f'{HEAD}\n"""Types of arguments, the same in every function, and which are required."""\n'
+        f'{HEAD}\n"""Arguments of functions, their types, which are required; what only reads."""\n'
         + "".join(
             f"\n{name} = frozenset({{{', '.join(map(repr, _arguments_of(functions, kind)))}}})\n"
             for name, kind in (("JSON_ARGUMENTS", "jsonb"), ("VECTOR_ARGUMENTS", "vector"))
@@ -295,7 +297,16 @@ def _arguments(functions: tuple[Function, ...]) -> str:
             for name, required in _required_arguments(functions)
         )
         + '}\n"""Arguments without a default, by function: the function judges None in them."""\n'
+        + f"\nREADING_FUNCTIONS = frozenset({{{', '.join(map(repr, _reading(functions)))}}})\n"
+        + '"""Functions that a standby may answer instead of the primary."""\n'
     )
+
+
+def _reading(functions: tuple[Function, ...]) -> list[str]:
+    volatile = {f.name for f in functions if f.is_volatile}
+    if not volatile >= READS:
+        raise SystemExit(f"not VOLATILE, or no functions: {sorted(READS - volatile)}")
+    return sorted(({f.name for f in functions} - volatile | READS) - AT_PRIMARY)
 
 
 def _required_arguments(functions: tuple[Function, ...]) -> list[tuple[str, set[str]]]:

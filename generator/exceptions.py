@@ -61,6 +61,23 @@ RENDERED_ARGUMENTS = {
 }
 """What memory.embedding_text makes the text of a memory from, by type; others: their content."""
 
+READS = {
+    # They count what they read, where the transaction may write.
+    *("recall", "context", "get_memory", "get_entry", "retrieve_entries"),
+    *("get_items", "search_items"),
+    # VOLATILE only for what they read or measure.
+    *("metrics", "measure_index_recall"),
+}
+"""VOLATILE functions that a standby answers, too; tests/test_readers.py finds them."""
+
+AT_PRIMARY = {
+    # A token that is revoked is refused at once.
+    "authenticate_token",
+    # Part of storing, which a standby that is behind would mislead.
+    *("active_embedding_version", "embedding_text"),
+}
+"""Functions that only read, but are asked where it is written."""
+
 # What functions return
 
 RESULT_TYPES = {

@@ -7,6 +7,7 @@ import contextlib
 import functools
 import json
 import random
+import time
 import warnings
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -25,20 +26,41 @@ from psycopg.types import TypeInfo
 from psycopg.types.json import Jsonb, set_json_loads
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from pymem.catalog import JSON_ARGUMENTS, REQUIRED_ARGUMENTS, VECTOR_ARGUMENTS
+from pymem.catalog import (
+    JSON_ARGUMENTS,
+    READING_FUNCTIONS,
+    REQUIRED_ARGUMENTS,
+    VECTOR_ARGUMENTS,
+)
 from pymem.connections import PREPARE_THRESHOLD, split_connection_string
 from pymem.errors import (
     RETRYABLE,
     InvalidArgumentError,
+    MovingError,
     PymemError,
+    TenantDeniedError,
     UnavailableError,
     translate,
+)
+from pymem.readers import (
+    FRESH_SECONDS,
+    HAS_REPLAYED,
+    POSITION,
+    Away,
+    BehindError,
+    Freshness,
+    Position,
+    Positions,
+    wait_for,
 )
 from pymem.sanitize import clean_json, clean_text, dump_json
 
 _ATTEMPTS = 4
 _RECONNECT_SECONDS = 1.0
 """How often calls that wait for a server that is away try to reach it."""
+
+_STANDBY_SECONDS = 1.0
+"""How long a read waits for a connection to a standby before the primary answers."""
 
 Row = TypeVar("Row")
 
@@ -80,6 +102,15 @@ class Database:
         prepare_threshold: How often a statement is made before the server prepares it; None: never,
             for poolers that do not keep prepared statements. The connection string may say so, too:
             ``prepare_threshold=none``.
+        read_url: Connection string of standbys of that database, for the same login. They answer
+            what only reads; the primary does while none of them is there. What they answer counts
+            no references.
+        freshness: What they promise.
+        fresh_within: Seconds that a fresh read waits for a standby before it asks the primary.
+        positions: How far the tenants have written, where several databases share it.
+
+    A call for a tenant that is moving to another server is repeated for as long as calls wait for a
+    connection: behind a pooler, the tenant is then where it has moved to.
 
     Nothing is kept in a session between two calls, so a pooler may give each transaction another
     one: the request, the role and that a transaction is read-only are set within it.
@@ -96,8 +127,34 @@ class Database:
         role: str | None = None,
         read_only: bool = False,
         prepare_threshold: int | None = PREPARE_THRESHOLD,
+        read_url: str | None = None,
+        freshness: Freshness = "fresh",
+        fresh_within: float = FRESH_SECONDS,
+        positions: Positions | None = None,
     ) -> None:
         self.url, settings = split_connection_string(url)
+        self._freshness = freshness
+        self._fresh_within = fresh_within
+        self._positions = Positions() if positions is None else positions
+        self._away = Away()
+        self._standbys = (
+            None
+            if read_url is None
+            else Database(
+                read_url,
+                min_size=min_size,
+                max_size=max_size,
+                timeout=timeout,
+                reach_timeout=min(timeout, _STANDBY_SECONDS),
+                role=role,
+                read_only=True,
+                prepare_threshold=prepare_threshold,
+            )
+        )
+        # A standby of a server that a tenant has left says so for ever.
+        self._patience = timeout
+        if self._standbys is not None:
+            self._standbys._patience = 0
         settings = {"prepare_threshold": prepare_threshold, **settings}
         self.read_only = read_only
         self._role = role
@@ -180,6 +237,8 @@ class Database:
             wait: Whether to check the connection now. If not, it is made in the background, and
                 calls raise UnavailableError while the database is unavailable.
         """
+        if self._standbys is not None:
+            await self._standbys.open(wait=False)
         if not wait:
             self._stop_with_loop()
             await self._pool.open()
@@ -194,6 +253,9 @@ class Database:
                 if self._role is not None:
                     async with probe.transaction():
                         await self._assume_role(probe)
+                if self._standbys is not None and self._freshness == "fresh":
+                    with contextlib.suppress(psycopg.errors.ObjectNotInPrerequisiteState):
+                        self._positions.begin(await _position(await probe.execute(POSITION)))
             finally:
                 await probe.close()
             self._stop_with_loop()
@@ -229,7 +291,12 @@ class Database:
                         await connection.set_read_only(True)
                     async with connection.transaction():
                         await self._assume_role(connection)
-                        yield _Transaction(self, connection)
+                        made = _Transaction(self, connection)
+                        yield made
+                    if self._standbys is not None and made.written:
+                        position = await _position(await connection.execute(POSITION))
+                        for tenant_id in made.written:
+                            self._positions.note(tenant_id, position)
                 finally:
                     self._in_use -= 1
                     if snapshot and not connection.closed:
@@ -242,6 +309,8 @@ class Database:
 
     async def close(self) -> None:
         """Close all connections."""
+        if self._standbys is not None:
+            await self._standbys.close()
         await self._pool.close()
         if self._guard is not None:
             self._guard.cancel()
@@ -266,7 +335,16 @@ class Database:
         """Call a function that returns one value; optional arguments that are None are omitted."""
         parameters = _parameters(function, arguments)
         query = _statement(function, tuple(parameters), None, _bookkeeping(function))
-        [value] = await self._execute(request, query, parameters, scalar_row)
+        [value] = await self._called(request, function, query, parameters, scalar_row)
+        return value
+
+    async def value_for(
+        self, caller: str, request: Request, function: str, /, **arguments: Any
+    ) -> Any:
+        """Call a function as in value, as a part of a call of another one, where that is made."""
+        parameters = _parameters(function, arguments)
+        query = _statement(function, tuple(parameters), None, False)
+        [value] = await self._called(request, caller, query, parameters, scalar_row)
         return value
 
     async def values(
@@ -288,6 +366,8 @@ class Database:
             async with connection.transaction():
                 await self._assume_role(connection)
                 await cursor.executemany(query, sets, returning=True)
+            if self._standbys is not None:
+                self._note(request, await _position(await connection.execute(POSITION)))
             found = await cursor.fetchall()
             while cursor.nextset():
                 found += await cursor.fetchall()
@@ -303,28 +383,86 @@ class Database:
         columns = _columns(row)  # type: ignore[arg-type]
         query = _statement(function, tuple(parameters), columns, _bookkeeping(function))
         # Columns have the order of the fields.
-        return await self._execute(request, query, parameters, args_row(row))
+        return await self._called(request, function, query, parameters, args_row(row))
 
-    async def _execute(
+    async def _called(
         self,
         request: Request,
+        function: str,
         query: str,
         parameters: dict[str, Any],
         row_factory: AsyncRowFactory[Any],
     ) -> list[Any]:
+        """Make a call, on a standby if it only reads and there is one that may answer."""
+        reads = function in READING_FUNCTIONS
+        call = _Call(request, query, parameters, row_factory)
+        if reads and self._standbys is not None and not self._away:
+            position = self._positions.of(request.tenant_id) if self._freshness == "fresh" else None
+            try:
+                return await self._standbys._read(call, position, self._fresh_within)
+            except BehindError:
+                pass
+            except UnavailableError as error:
+                if error.code.startswith(_LOST):
+                    self._away.begin()
+            except TenantDeniedError as error:
+                # A login that was bound a moment ago.
+                if error.code != "28000":
+                    raise
+        return await self._execute(call, notes=self._standbys is not None and not reads)
+
+    async def _read(self, call: _Call, position: Position | None, within: float) -> list[Any]:
+        """Make a call here, on a standby, once it has replayed up to a position.
+
+        Raises:
+            BehindError: It has not within so many seconds.
+        """
+        if position is None:
+            return await self._execute(call)
+        deadline = time.monotonic() + within
+
         async def run(connection: psycopg.AsyncConnection[Any]) -> list[Any]:
-            cursor = connection.cursor(row_factory=row_factory, binary=True)
-            given = {**parameters, **_request_parameters(request)}
-            if self._role is None and not self.read_only:
-                await cursor.execute(query, given)
-            else:
-                # In one round trip.
+            cursor = connection.cursor(row_factory=call.row_factory, binary=True)
+            for _ in range(2):
+                # In one round trip, as it has mostly been replayed. The check comes first: what
+                # follows it sees at least as much.
                 async with connection.pipeline(), connection.transaction():
+                    checked = await connection.execute(
+                        HAS_REPLAYED, (position.system, position.lsn)
+                    )
                     await self._assume_role(connection)
-                    await cursor.execute(query, given)
+                    await cursor.execute(call.query, call.given)
+                if (await checked.fetchone() or (False,))[0]:
+                    break
+                await wait_for(connection, position, deadline)
             return await cursor.fetchall()
 
         return await self._retried(run)
+
+    async def _execute(self, call: _Call, *, notes: bool = False) -> list[Any]:
+        """Make a call here; notes: ask afterwards how far the server is, for the standbys."""
+
+        async def run(connection: psycopg.AsyncConnection[Any]) -> list[Any]:
+            cursor = connection.cursor(row_factory=call.row_factory, binary=True)
+            asked = None
+            if self._role is None and not self.read_only and not notes:
+                await cursor.execute(call.query, call.given)
+            else:
+                # In one round trip.
+                async with connection.pipeline():
+                    async with connection.transaction():
+                        await self._assume_role(connection)
+                        await cursor.execute(call.query, call.given)
+                    if notes:
+                        asked = await connection.execute(POSITION)
+            if asked is not None:
+                self._note(call.request, await _position(asked))
+            return await cursor.fetchall()
+
+        return await self._retried(run)
+
+    def _note(self, request: Request, position: Position) -> None:
+        self._positions.note(request.tenant_id, position)
 
     async def _assume_role(self, connection: psycopg.AsyncConnection[Any]) -> None:
         """Set the role until the end of the transaction; a pooler may drop start-up options."""
@@ -337,6 +475,7 @@ class Database:
         self, run: Callable[[psycopg.AsyncConnection[Any]], Awaitable[list[Any]]]
     ) -> list[Any]:
         # By hand: tenacity takes as many lines and adds 30 microseconds to each call.
+        moving = _Moving(self._patience)
         attempt, waited = 1, 0.0
         while True:
             wait = (self._timeout if self._in_use else self._reach_timeout) - waited
@@ -355,6 +494,9 @@ class Database:
                     raise self._no_connection(error) from error
             except psycopg.Error as error:
                 sqlstate = getattr(error, "sqlstate", None)
+                if sqlstate == MovingError.code and await moving.pause():
+                    attempt = 1
+                    continue
                 if sqlstate not in RETRYABLE or attempt == _ATTEMPTS:
                     raise translate(error) from error
                 await asyncio.sleep(random.uniform(0.01, 0.05) * 2**attempt)  # noqa: S311
@@ -370,7 +512,29 @@ class _Transaction(Database):
         self.read_only = False
         self.url = owner.url
         self._pool = owner._pool
+        # Its own reads see what it has written.
+        self._standbys = None
         self._connection = connection
+        self.written: set[str | None] = set()
+        """Tenants for which it may have written."""
+
+    async def values(
+        self, request: Request, function: str, calls: Sequence[dict[str, Any]]
+    ) -> list[Any]:
+        self.written.add(request.tenant_id)
+        return await super().values(request, function, calls)
+
+    async def _called(
+        self,
+        request: Request,
+        function: str,
+        query: str,
+        parameters: dict[str, Any],
+        row_factory: AsyncRowFactory[Any],
+    ) -> list[Any]:
+        if function not in READING_FUNCTIONS:
+            self.written.add(request.tenant_id)
+        return await super()._called(request, function, query, parameters, row_factory)
 
     async def _retried(
         self, run: Callable[[psycopg.AsyncConnection[Any]], Awaitable[list[Any]]]
@@ -379,6 +543,42 @@ class _Transaction(Database):
             return await run(self._connection)
         except psycopg.Error as error:
             raise translate(error) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call of a function: the statement, and what it returns rows as."""
+
+    request: Request
+    query: str
+    parameters: dict[str, Any]
+    row_factory: AsyncRowFactory[Any]
+
+    @property
+    def given(self) -> dict[str, Any]:
+        return {**self.parameters, **_request_parameters(self.request)}
+
+
+class _Moving:
+    """The time that a call may wait for its tenant to move."""
+
+    def __init__(self, seconds: float) -> None:
+        self._deadline = time.monotonic() + seconds
+        self._pause = 0.02
+
+    async def pause(self) -> bool:
+        """Wait a moment; return False once the time is over."""
+        if time.monotonic() >= self._deadline:
+            return False
+        await asyncio.sleep(random.uniform(0.5, 1) * self._pause)  # noqa: S311
+        self._pause = min(2 * self._pause, 0.25)
+        return True
+
+
+async def _position(cursor: psycopg.AsyncCursor[Any]) -> Position:
+    row = await cursor.fetchone()
+    assert row is not None  # noqa: S101 - a function that returns one row
+    return Position(*row)
 
 
 async def _stop_when_cancelled(pool: AsyncConnectionPool[Any]) -> None:
@@ -442,6 +642,9 @@ async def _check(connection: psycopg.AsyncConnection[Any]) -> None:
     if connection.pgconn.status != ConnStatus.OK:
         raise psycopg.OperationalError("the server closed the connection")
 
+
+# The connection is lost, or there is none; not a canceled or conflicting statement.
+_LOST = ("08", "53", "57P")
 
 # These functions only write reference counts. Losing a count in a server crash is harmless, so
 # their commit need not wait for the disk.

@@ -53,6 +53,8 @@ _SETTINGS: Mapping[str, str] = {
     "max_wal_size": "'1GB'",
     "random_page_cost": "1.1",
     "jit": "off",
+    # A tenant can move to another server.
+    "wal_level": "logical",
     "logging_collector": "on",
     "log_directory": "'log'",
     "log_filename": "'postgresql-%a.log'",

@@ -15,6 +15,8 @@ __all__ = ["main", "start"]
 
 OPTIONS_WITH_VALUES = (
     "--database-url",
+    "--read-url",
+    "--freshness",
     "--data",
     "--tenant",
     "--actor",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pymem.errors import NotFoundError
     from pymem.memory import Memory
     from pymem.observing.exporter import MetricsListener
+    from pymem.readers import Freshness
     from pymem.server import EmbeddedServer
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -153,6 +154,12 @@ class Options:
     model: str | None = None
     dimensions: int | None = None
     config: Path | None = None
+    read_url: str | None = None
+    freshness: Freshness = "fresh"
+
+    def readers(self) -> dict[str, Any]:
+        """Return the arguments of Memory.connect that say who answers reads."""
+        return {"read_url": self.read_url, "freshness": self.freshness}
 
     def engine(self) -> EmbeddingEngine | None:
         """Return the engine that the options, variables or a butler.toml name, in this order.
@@ -306,6 +313,20 @@ _HANDLES_INTERRUPTS = "pymem.handles_interrupts"
     type=click.Path(path_type=Path, file_okay=False),
     envvar="PYMEM_DATA",
     help="Data folder of the embedded server.",
+)
+@click.option(
+    "--read-url",
+    envvar="PYMEM_READ_URL",
+    help="Connection string of standbys of the database, which then answer what only reads.",
+)
+@click.option(
+    "--freshness",
+    envvar="PYMEM_FRESHNESS",
+    type=click.Choice(["fresh", "stale"]),
+    default="fresh",
+    show_default=True,
+    help="What standbys promise. fresh: what was stored before the command began, and by it, is "
+    "there, or the primary answers; stale: the answer as it is.",
 )
 @click.option("--tenant", envvar="PYMEM_TENANT", help="Tenant, for a login that serves several.")
 @click.option(
@@ -480,7 +501,11 @@ def run(options: Options, work: Callable[[Memory], Awaitable[T]], *, embed: bool
 
     async def connected() -> T:
         async with await Memory.connect(
-            options.url(), engine=engine, request=options.request(), max_size=4
+            options.url(),
+            engine=engine,
+            request=options.request(),
+            max_size=4,
+            **options.readers(),
         ) as memory:
             return await work(memory)
 

@@ -304,6 +304,7 @@ def mcp(
                 tools=selected,
                 engine=engine,
                 butler=butler,
+                readers=options.readers(),
                 metrics=metrics_listener(metrics_port, metrics_host),
                 dashboard=dashboard or "off",  # type: ignore[arg-type]
                 announce=lambda address: click.echo(f"serving MCP at {address}"),
@@ -323,7 +324,12 @@ def mcp(
     async def serve() -> None:
         # The host must be able to start while the database is down, and an agent not wait for it.
         memory = await Memory.connect(
-            options.url(), engine=engine, request=request, wait=False, **WAITING
+            options.url(),
+            engine=engine,
+            request=request,
+            wait=False,
+            **WAITING,
+            **options.readers(),
         )
         await serve_stdio(memory, selected)
 

@@ -38,6 +38,7 @@ from pymem.memory import Memory
 from pymem.models import TokenHolder
 from pymem.observing.access import AccessLog
 from pymem.observing.exporter import MetricsListener, exporting
+from pymem.readers import Positions
 from pymem.rest.problems import PREFIX
 from pymem.rest.routes import is_path_of_rest, rest_app
 from pymem.tools import Tool
@@ -118,6 +119,7 @@ async def serve_http(
     tools: Sequence[Tool[Any]],
     engine: EmbeddingEngine | None = None,
     butler: str | None = None,
+    readers: Mapping[str, Any] | None = None,
     metrics: MetricsListener | None = None,
     dashboard: Literal["off", "on", "read-only"] = "off",
     announce: Callable[[str], None] = lambda _: None,
@@ -130,6 +132,7 @@ async def serve_http(
         tools: The enabled tools.
         engine: Embeds texts; None to search by keyword.
         butler: The agent that all clients act for; None for everything of their tenant.
+        readers: Who answers reads: read_url and freshness, as in Database.
         metrics: Where to serve metrics; None not to.
         dashboard: Whether to serve the pages of pymem.ui, too, and whether they change anything.
         announce: Called with the address once the server answers requests.
@@ -148,7 +151,7 @@ async def serve_http(
             f"{listener.path} cannot be the MCP path", hint="Pass --path such as /mcp."
         )
     async with (
-        connect_roles(url, engine, butler) as (login, memories),
+        connect_roles(url, engine, butler, readers) as (login, memories),
         exporting(metrics, login, {"login": login, **memories}),
     ):
         app = build_app(
@@ -324,9 +327,14 @@ async def answer_health(_: Request) -> Response:
 
 @asynccontextmanager
 async def connect_roles(
-    url: str, engine: EmbeddingEngine | None, butler: str | None
+    url: str,
+    engine: EmbeddingEngine | None,
+    butler: str | None,
+    readers: Mapping[str, Any] | None = None,
 ) -> AsyncIterator[tuple[Memory, dict[str, Memory]]]:
     """Connect as the login itself, and once for each role that it may assume."""
+    # What one role has written is there for another one, too.
+    positions = Positions()
     async with AsyncExitStack() as stack:
         memory = await stack.enter_async_context(
             await Memory.connect(url, butler=butler, max_size=4, **WAITING)
@@ -355,6 +363,8 @@ async def connect_roles(
                     read_only=role == "memory_reader",
                     min_size=0,
                     max_size=_CONNECTIONS_OF_ROLE,
+                    positions=positions,
+                    **(readers or {}),
                     **WAITING,
                 )
             )

@@ -210,12 +210,15 @@ class Client:
         arguments: dict[str, Any],
     ) -> Result:
         with seen_call(function, arguments) as seen:
-            result = await self._with_ids(call, arguments)
+            result = await self._with_ids(function, call, arguments)
             seen.answer(result)
             return result
 
     async def _with_ids(
-        self, call: Callable[[dict[str, Any]], Awaitable[Result]], arguments: dict[str, Any]
+        self,
+        function: str,
+        call: Callable[[dict[str, Any]], Awaitable[Result]],
+        arguments: dict[str, Any],
     ) -> Result:
         """Make a call; ids such as mem-2026-03-01-001 stand for uuids, datetime.max for never."""
         arguments = {
@@ -230,7 +233,9 @@ class Client:
         if not named:
             return await call(arguments)
         uuids = {
-            entry_id: await self._database.value(self._request, "get_entry_uuid", entry_id=entry_id)
+            entry_id: await self._database.value_for(
+                function, self._request, "get_entry_uuid", entry_id=entry_id
+            )
             for entry_id in sorted(set(named.values()))
         }
         try:
