@@ -100,7 +100,7 @@ begin
     raise exception 'tenant % is already in a move here: % %',
       quote_literal(begin_move.tenant_id), v_row.side, v_row.step
       using errcode = 'PM004',
-        hint = 'Finish or undo that move first: pymem tenant moves lists them.';
+        hint = 'Finish or undo that move first: pymem tenant list shows it.';
   end if;
 
   v_table := memory.find_rows(begin_move.tenant_id);
@@ -154,9 +154,10 @@ comment on function memory.find_rows(text) is
 create or replace function memory.set_move_step(
   tenant_id text,
   move_id uuid,
-  step text
+  step text,
+  since timestamptz default null
 )
-  returns void
+  returns timestamptz
   language plpgsql
   volatile
   set search_path = pg_catalog, memory, public, pg_temp
@@ -172,9 +173,13 @@ begin
   if not found then
     raise exception 'tenant % is not in the move %',
       quote_nullable(set_move_step.tenant_id), set_move_step.move_id
-      using errcode = 'PM001', hint = 'See pymem tenant moves.';
+      using errcode = 'PM001', hint = 'See pymem tenant list.';
   elsif v_row.step = set_move_step.step then
-    return;
+    return v_row.step_at;
+  elsif v_row.step_at <> since then
+    raise exception 'tenant % is % since %, not since %',
+      quote_literal(v_row.tenant_id), v_row.step, v_row.step_at, since
+      using errcode = 'PM004', hint = 'Another process moves it; see pymem tenant list.';
   elsif not exists (
     select from (values
       ('source', 'begun', 'frozen'), ('source', 'frozen', 'begun'), ('source', 'frozen', 'left'),
@@ -194,14 +199,36 @@ begin
   end if;
   update memory.tenant_moves as m
   set step = set_move_step.step, step_at = clock_timestamp()
-  where m.tenant_id = v_row.tenant_id;
+  where m.tenant_id = v_row.tenant_id
+  returning m.step_at into v_row.step_at;
+  return v_row.step_at;
 end;
 $$;
 
-comment on function memory.set_move_step(text, uuid, text) is
-'Takes one side of a move to another step (memory.tenant_moves); to that where it is, does '
-'nothing. From left the source may go back to begun, which is right only while the target has not '
-'arrived. Errors: PM001 no such move, PM003 not a step from there.';
+comment on function memory.set_move_step(text, uuid, text, timestamptz) is
+'Takes one side of a move to another step (memory.tenant_moves), and returns since when it is '
+'there; to that where it is, does nothing. since: only if it is at the present step since then. '
+'From left the source may go back to begun, which is right only while the target cannot arrive. '
+'Errors: PM001 no such move, PM003 not a step from there, PM004 another step since then.';
+
+create or replace function memory.get_move(tenant_id text)
+  returns table (
+    move_id uuid,
+    side text,
+    step text,
+    peer text
+  )
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select m.move_id, m.side, m.step, m.peer
+  from memory.tenant_moves as m
+  where m.tenant_id = get_move.tenant_id;
+$$;
+
+comment on function memory.get_move(text) is
+'The move that a tenant is in here, as in memory.tenant_moves; no row: none.';
 
 create or replace function memory.end_move(
   tenant_id text,
@@ -261,7 +288,7 @@ begin
   if not found then
     raise exception 'tenant % is in a move', quote_literal(begin_deletion.tenant_id)
       using errcode = 'PM004',
-        hint = 'Finish or undo that move first: pymem tenant moves lists them.';
+        hint = 'Finish or undo that move first: pymem tenant list shows it.';
   end if;
 end;
 $$;
@@ -292,14 +319,18 @@ as $$
     and a.pid <> pg_backend_pid()
     and a.backend_type <> all ('{walsender,autovacuum worker}'::text [])
     and (a.backend_xid is not null or a.backend_xmin is not null)
-  order by a.xact_start, a.pid;
+  union all
+  select 'prepared ' || x.gid, null, x.owner, null, x.prepared
+  from pg_prepared_xacts as x
+  where x.database = current_database()
+  order by 5, 2;
 $$;
 
 comment on function memory.list_writers() is
-'Transactions of this database that have a snapshot or have written, the oldest first. When all '
-'that are listed once a tenant is frozen have ended, none writes for it any more: what begins '
-'later, or takes a later snapshot, sees that it is frozen. Those that only read count, too, '
-'because nobody can tell.';
+'Transactions of this database that have a snapshot or have written, prepared ones included, the '
+'oldest first. When all that are listed once a tenant is frozen have ended, none writes for it '
+'any more: what begins later, or takes a later snapshot, sees that it is frozen. Those that only '
+'read count, too, because nobody can tell.';
 
 create or replace function memory.mark_freeze(tenant_id text)
   returns uuid

@@ -1,0 +1,1 @@
+"""Tenants on many servers: where each is, moving one while it works, copies of one in a file."""
