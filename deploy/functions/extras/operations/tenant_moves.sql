@@ -535,28 +535,38 @@ create or replace function memory.remember_digests(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
-  v_table record;
-  v_rows bigint;
+  v_table text;
+  v_columns text[];
+  -- Transactions before this one are over: later, their rows can only go.
+  v_horizon xid8 := pg_snapshot_xmin(pg_current_snapshot());
   v_total bigint := 0;
 begin
-  for v_table in
-    select
-      c.key as table_name, format('digests_of_%s', c.key) as remembered,
-      array(select jsonb_array_elements_text(c.value)) as columns
+  drop table if exists pg_temp.remembered_digests;
+  create temporary table remembered_digests (
+    table_name text primary key, horizon xid8, old_rows bigint, old_digest numeric
+  );
+  for v_table, v_columns in
+    select c.key, array(select jsonb_array_elements_text(c.value))
     from jsonb_each(remember_digests.columns) as c
     order by c.key
   loop
-    execute format('drop table if exists pg_temp.%I', v_table.remembered);
+    execute format('drop table if exists pg_temp.%I', 'digests_of_' || v_table);
     execute format(
-      'create temporary table %I as select t.ctid as place, t.xmin as version, %s as digest '
-      'from memory.%I as t where t.tenant_id = %L',
-      v_table.remembered,
-      memory.digest_expression(v_table.table_name, v_table.columns),
-      v_table.table_name, remember_digests.tenant_id
+      'create temporary table %I as select
+         t.ctid as place, t.xmin as version, %s as digest, age(t.xmin) > age(%L::xid) as is_old
+       from memory.%I as t where t.tenant_id = %L',
+      'digests_of_' || v_table, memory.digest_expression(v_table, v_columns),
+      v_horizon::xid, v_table, remember_digests.tenant_id
     );
-    get diagnostics v_rows = row_count;
-    v_total := v_total + v_rows;
-    execute format('analyze pg_temp.%I', v_table.remembered);
+    execute format(
+      'insert into remembered_digests '
+      'select %L, %L, count(*), coalesce(sum(r.digest), 0) from pg_temp.%I as r where r.is_old',
+      v_table, v_horizon, 'digests_of_' || v_table
+    );
+    execute format('select $1 + count(*) from pg_temp.%I', 'digests_of_' || v_table)
+    into v_total
+    using v_total;
+    execute format('analyze pg_temp.%I', 'digests_of_' || v_table);
   end loop;
   return v_total;
 end;
@@ -582,31 +592,58 @@ create or replace function memory.digest_tables(
 as $$
 declare
   v_columns text[];
-  v_remembered text;
+  v_expression text;
+  v_horizon xid8;
+  v_old_rows bigint;
+  v_old_digest numeric;
+  v_present bigint;
 begin
   for table_name, v_columns in
     select c.key, array(select jsonb_array_elements_text(c.value))
     from jsonb_each(digest_tables.columns) as c
     order by c.key
   loop
-    -- A version of a row never changes: the same place and transaction are the same row.
-    v_remembered := format('digests_of_%s', table_name);
-    execute case
-      when to_regclass(format('pg_temp.%I', v_remembered)) is null
-      then format(
+    v_expression := memory.digest_expression(table_name, v_columns);
+    v_horizon := null;
+    if to_regclass('pg_temp.remembered_digests') is not null then
+      execute 'select r.horizon, r.old_rows, r.old_digest from pg_temp.remembered_digests as r '
+        'where r.table_name = $1'
+      into v_horizon, v_old_rows, v_old_digest
+      using table_name;
+    end if;
+    if v_horizon is null then
+      execute format(
         'select count(*), coalesce(sum(%s), 0) from memory.%I as t where t.tenant_id = %L',
-        memory.digest_expression(table_name, v_columns), table_name, digest_tables.tenant_id
+        v_expression, table_name, digest_tables.tenant_id
       )
-      else format(
-        'select count(*), coalesce(sum(coalesce(r.digest, %s)), 0) '
-        'from memory.%I as t '
-        'left join pg_temp.%I as r on r.place = t.ctid and r.version = t.xmin '
-        'where t.tenant_id = %L',
-        memory.digest_expression(table_name, v_columns), table_name, v_remembered,
-        digest_tables.tenant_id
+      into row_count, digest;
+      return next;
+      continue;
+    end if;
+
+    -- As many rows from before as then are the same rows.
+    execute format(
+      'select
+         count(*),
+         count(*) filter (where age(t.xmin) > age(%1$L::xid)),
+         coalesce(sum(case when age(t.xmin) > age(%1$L::xid) then 0 else %2$s end), 0)
+       from memory.%3$I as t where t.tenant_id = %4$L',
+      v_horizon::xid, v_expression, table_name, digest_tables.tenant_id
+    )
+    into row_count, v_present, digest;
+    if v_present = v_old_rows then
+      digest := digest + v_old_digest;
+    else
+      -- A version of a row never changes: one at the same place, of the same transaction, is it.
+      execute format(
+        'select coalesce(sum(coalesce(r.digest, %s)), 0)
+         from memory.%I as t
+         left join pg_temp.%I as r on r.place = t.ctid and r.version = t.xmin
+         where t.tenant_id = %L',
+        v_expression, table_name, 'digests_of_' || table_name, digest_tables.tenant_id
       )
-    end
-    into row_count, digest;
+      into digest;
+    end if;
     return next;
   end loop;
 end;
