@@ -112,6 +112,9 @@ class Database:
     A call for a tenant that is moving to another server is repeated for as long as calls wait for a
     connection: behind a pooler, the tenant is then where it has moved to.
 
+    Attributes:
+        patience: Seconds for which such a call is repeated.
+
     Nothing is kept in a session between two calls, so a pooler may give each transaction another
     one: the request, the role and that a transaction is read-only are set within it.
     """
@@ -152,9 +155,9 @@ class Database:
             )
         )
         # A standby of a server that a tenant has left says so for ever.
-        self._patience = timeout
+        self.patience = timeout
         if self._standbys is not None:
-            self._standbys._patience = 0
+            self._standbys.patience = 0
         settings = {"prepare_threshold": prepare_threshold, **settings}
         self.read_only = read_only
         self._role = role
@@ -275,10 +278,13 @@ class Database:
         }
 
     @contextlib.asynccontextmanager
-    async def transaction(self, *, snapshot: bool = False) -> AsyncIterator[Database]:
+    async def transaction(
+        self, request: Request, *, snapshot: bool = False
+    ) -> AsyncIterator[Database]:
         """Yield a database that makes all calls in one transaction, which an exception undoes.
 
         Args:
+            request: Who they are made for.
             snapshot: Whether the calls only read, and all see the database as it is at the first.
         """
         wait = self._timeout if self._in_use else self._reach_timeout
@@ -475,7 +481,7 @@ class Database:
         self, run: Callable[[psycopg.AsyncConnection[Any]], Awaitable[list[Any]]]
     ) -> list[Any]:
         # By hand: tenacity takes as many lines and adds 30 microseconds to each call.
-        moving = _Moving(self._patience)
+        moving = Moving(self.patience)
         attempt, waited = 1, 0.0
         while True:
             wait = (self._timeout if self._in_use else self._reach_timeout) - waited
@@ -559,7 +565,7 @@ class _Call:
         return {**self.parameters, **_request_parameters(self.request)}
 
 
-class _Moving:
+class Moving:
     """The time that a call may wait for its tenant to move."""
 
     def __init__(self, seconds: float) -> None:

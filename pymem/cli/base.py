@@ -100,6 +100,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "mcp": "Serve the tools to MCP hosts",
         "hook": "Connect Claude Code and Codex",
         "token": "Create, list and revoke tokens for HTTP",
+        "tenant": "List and move tenants, copy one into a file",
         "configure": "Apply a butler.toml, and show what changed",
         "settings": "Show the settings",
         "doctor": "Check everything, and say how to fix problems",
@@ -135,6 +136,7 @@ _MODULES = {
     "running": ("run",),
     "serving": ("up", "down", "upgrade", "deploy", "mcp"),
     "storing": ("psql", "backup"),
+    "tenants": ("tenant",),
     "tokens": ("token",),
     "transferring": ("export", "import"),
     "vectors": ("ingest", "embed", "reembed", "reindex", "check-vectors", "calibrate"),
@@ -405,6 +407,29 @@ def metrics_listener(port: int | None, host: str) -> MetricsListener | None:
     return MetricsListener(
         port, host, lambda address: click.echo(f"serving metrics at {address}", err=True)
     )
+
+
+def servers_option(function: F) -> F:
+    """Add the option that names several servers."""
+    return click.option(
+        *("--server", "servers"),
+        multiple=True,
+        envvar="PYMEM_SERVERS",
+        metavar="URL",
+        help="Connection string of a server; may be repeated. Also PYMEM_SERVERS, with spaces "
+        "between them. Without any, --database-url names the only one.",
+    )(function)
+
+
+def tenant_map_option(function: F) -> F:
+    """Add the option that names the map of tenants."""
+    return click.option(
+        *("--map", "tenant_map"),
+        type=click.Path(path_type=Path, dir_okay=False),
+        envvar="PYMEM_TENANT_MAP",
+        metavar="FILE",
+        help="Map of tenants: a file with database entries of PgBouncer.",
+    )(function)
 
 
 def command(group: click.Group = main, name: str | None = None) -> Callable[[F], click.Command]:

@@ -22,6 +22,8 @@ from pymem.cli.base import (
     model_options,
     pass_options,
     render,
+    servers_option,
+    tenant_map_option,
 )
 from pymem.companion import Companion
 from pymem.database import Request
@@ -32,6 +34,7 @@ from pymem.memory import Memory
 from pymem.models import Finding
 from pymem.observing.spans import export_spans
 from pymem.printing import printable
+from pymem.tenants.places import Place
 
 
 @command()
@@ -149,11 +152,13 @@ def upgrade(options: Options, old_programs: Path | None, json_: bool) -> None:
     help="First deployment: the schema in which to create the extension vector if it is missing; "
     "default: public.",
 )
+@servers_option
 def deploy(
     options: Options,
     only_check: bool,
     login: str | None,
     login_tenant: str,
+    servers: tuple[str, ...],
     role_prefix: str | None,
     extensions_schema: str | None,
     json_: bool,
@@ -163,9 +168,10 @@ def deploy(
     First it checks what that needs of the database and of who deploys, and changes nothing if
     anything is missing; --check lists all of it, with the statements and who can run them, and
     exits with 1. Does nothing if the database already has this version; refuses to replace a newer
-    one.
+    one. Several servers are upgraded one after the other: meanwhile they may differ by one release.
     """
-    if options.database_url is None:
+    urls = list(servers) or ([options.database_url] if options.database_url else [])
+    if not urls:
         raise InvalidArgumentError(
             "no database was given",
             hint="Pass --database-url of who is to deploy; `pymem up` deploys to the embedded "
@@ -173,29 +179,43 @@ def deploy(
         )
     names = schema.Names(role_prefix, extensions_schema)
     if only_check:
-        missing = schema.check_deployment(options.database_url, names)
-        render(missing, json_, _list_requirements(missing))
-        if any(each.severity == "error" for each in missing):
+        missing = {url: schema.check_deployment(url, names) for url in urls}
+        lines = [f"{_at(url, urls)}{_list_requirements(found)}" for url, found in missing.items()]
+        render(missing[urls[0]] if len(urls) == 1 else _by_place(missing), json_, *lines)
+        if any(each.severity == "error" for found in missing.values() for each in found):
             sys.exit(EXIT_REFUSED)
         return
-    done = schema.deploy_schema(options.database_url, names)
-    if done.before is None:
-        told = f"version {done.after} deployed"
-    elif done.changed:
-        told = f"upgraded from version {done.before} to {done.after}"
-    else:
-        told = f"version {done.after} is already deployed"
-    click.echo(told, err=json_)
-    for each in done.warnings:
-        click.echo(f"warning: {printable(each.message)}", err=True)
-        click.echo(f"hint: As {printable(each.run_by)}: {printable(each.remedy)}", err=True)
-    if login is not None:
-        schema.create_login(options.database_url, login, login_tenant, LOGIN_ROLES)
-        click.echo(f"login {login} bound to tenant {login_tenant}", err=json_)
-    engine = _try_engine(options, options.database_url, Request(tenant_id=login_tenant))
-    if json_:
+    deployed = {}
+    for url in urls:
+        done = schema.deploy_schema(url, names)
+        if done.before is None:
+            told = f"version {done.after} deployed"
+        elif done.changed:
+            told = f"upgraded from version {done.before} to {done.after}"
+        else:
+            told = f"version {done.after} is already deployed"
+        click.echo(f"{_at(url, urls)}{told}", err=json_)
+        for each in done.warnings:
+            click.echo(f"warning: {printable(each.message)}", err=True)
+            click.echo(f"hint: As {printable(each.run_by)}: {printable(each.remedy)}", err=True)
+        if login is not None:
+            schema.create_login(url, login, login_tenant, LOGIN_ROLES)
+            click.echo(f"{_at(url, urls)}login {login} bound to tenant {login_tenant}", err=json_)
         tenant = None if login is None else login_tenant
-        render({**asdict(done), "login": login, "tenant": tenant, "engine": engine}, json_)
+        deployed[url] = {**asdict(done), "login": login, "tenant": tenant}
+    engine = _try_engine(options, urls[0], Request(tenant_id=login_tenant))
+    if json_:
+        found = {url: {**done, "engine": engine} for url, done in deployed.items()}
+        render(found[urls[0]] if len(urls) == 1 else _by_place(found), json_)
+
+
+def _at(url: str, urls: list[str]) -> str:
+    """Return the beginning of a line about one of several servers."""
+    return f"{Place.of(url)}: " if len(urls) > 1 else ""
+
+
+def _by_place(found: dict[str, Any]) -> dict[str, Any]:
+    return {str(Place.of(url)): each for url, each in found.items()}
 
 
 def _list_requirements(missing: list[schema.Requirement]) -> str:
@@ -265,6 +285,7 @@ def _list_requirements(missing: list[schema.Requirement]) -> str:
     flag_value="read-only",
     help="http: the same, but it changes nothing.",
 )
+@tenant_map_option
 @metrics_options
 @pass_options
 def mcp(
@@ -275,6 +296,7 @@ def mcp(
     butler: str | None,
     access_log: bool,
     dashboard: str | None,
+    tenant_map: Path | None,
     metrics_port: int | None,
     metrics_host: str,
     **http: Any,
@@ -282,7 +304,8 @@ def mcp(
     """Serve the tools to MCP hosts.
 
     Over HTTP each request carries a token (`pymem token create`) that determines its tenant, role
-    and actor. docs/mcp.md explains how to set up hosts.
+    and actor; with --map, it finds the server of the tenant. docs/mcp.md explains how to set up
+    hosts.
     """
     from pymem.tools import select_tools
 
@@ -305,6 +328,7 @@ def mcp(
                 engine=engine,
                 butler=butler,
                 readers=options.readers(),
+                tenant_map=tenant_map,
                 metrics=metrics_listener(metrics_port, metrics_host),
                 dashboard=dashboard or "off",  # type: ignore[arg-type]
                 announce=lambda address: click.echo(f"serving MCP at {address}"),

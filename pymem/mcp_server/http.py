@@ -12,6 +12,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import uvicorn
@@ -120,6 +121,7 @@ async def serve_http(
     engine: EmbeddingEngine | None = None,
     butler: str | None = None,
     readers: Mapping[str, Any] | None = None,
+    tenant_map: Path | None = None,
     metrics: MetricsListener | None = None,
     dashboard: Literal["off", "on", "read-only"] = "off",
     announce: Callable[[str], None] = lambda _: None,
@@ -133,6 +135,7 @@ async def serve_http(
         engine: Embeds texts; None to search by keyword.
         butler: The agent that all clients act for; None for everything of their tenant.
         readers: Who answers reads: read_url and freshness, as in Database.
+        tenant_map: Which server has which tenant; None: that of the URL has all.
         metrics: Where to serve metrics; None not to.
         dashboard: Whether to serve the pages of pymem.ui, too, and whether they change anything.
         announce: Called with the address once the server answers requests.
@@ -151,7 +154,7 @@ async def serve_http(
             f"{listener.path} cannot be the MCP path", hint="Pass --path such as /mcp."
         )
     async with (
-        connect_roles(url, engine, butler, readers) as (login, memories),
+        connect_roles(url, engine, butler, readers, tenant_map) as (login, memories),
         exporting(metrics, login, {"login": login, **memories}),
     ):
         app = build_app(
@@ -331,13 +334,14 @@ async def connect_roles(
     engine: EmbeddingEngine | None,
     butler: str | None,
     readers: Mapping[str, Any] | None = None,
+    tenant_map: Path | None = None,
 ) -> AsyncIterator[tuple[Memory, dict[str, Memory]]]:
     """Connect as the login itself, and once for each role that it may assume."""
     # What one role has written is there for another one, too.
     positions = Positions()
     async with AsyncExitStack() as stack:
         memory = await stack.enter_async_context(
-            await Memory.connect(url, butler=butler, max_size=4, **WAITING)
+            await Memory.connect(url, butler=butler, max_size=4, tenant_map=tenant_map, **WAITING)
         )
         login = await memory.current_login()
         if login.tenant_id is None and not login.is_gateway:
@@ -364,6 +368,7 @@ async def connect_roles(
                     min_size=0,
                     max_size=_CONNECTIONS_OF_ROLE,
                     positions=positions,
+                    tenant_map=tenant_map,
                     **(readers or {}),
                     **WAITING,
                 )

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from uuid import UUID
@@ -28,6 +29,14 @@ _IDS = frozenset({"memory_id", "source_id", "target_id"})
 ENTRY_ID = re.compile(r"mem-\d{4}-\d\d-\d\d-\d{3,9}", re.ASCII)
 # No memory has this id: a function that gets it does what it does for an unknown id.
 _NOBODY = UUID(int=0)
+
+
+def _database(url: str, tenant_map: str | Path | None, pool: dict[str, Any]) -> Database:
+    if tenant_map is None:
+        return Database(url, **pool)
+    from pymem.tenants.routing import RoutedDatabase
+
+    return RoutedDatabase(url, tenant_map, **pool)
 
 
 class Client:
@@ -66,6 +75,7 @@ class Client:
         butler: str | None = None,
         llm: LLM | None = None,
         wait: bool = True,
+        tenant_map: str | Path | None = None,
         **pool: Any,
     ) -> Self:
         """Connect to a database; use as ``async with await Memory.connect(url) as memory``.
@@ -79,9 +89,11 @@ class Client:
             butler: The agent to act for; overrides that of the request.
             llm: Extracts and consolidates what add stores; None if there is none.
             wait: As in Database.open.
+            tenant_map: A map of tenants: each call goes to the server of its tenant, with login
+                and password of the connection string.
             pool: Sizes and timeout of the pool, as in Database.
         """
-        database = await Database(url, **pool).open(wait=wait)
+        database = await _database(url, tenant_map, pool).open(wait=wait)
         return cls(database, engine=engine, request=request, llm=llm).for_request(butler=butler)
 
     async def finish(self, *, within: float | None = None) -> None:
@@ -176,7 +188,7 @@ class Client:
 
     @asynccontextmanager
     async def _transaction(self, snapshot: bool) -> AsyncIterator[Self]:
-        async with self._database.transaction(snapshot=snapshot) as database:
+        async with self._database.transaction(self._request, snapshot=snapshot) as database:
             copy = self.for_request()
             copy._database = database
             yield copy

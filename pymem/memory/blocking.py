@@ -7,6 +7,7 @@ import threading
 import warnings
 from collections.abc import Coroutine, Iterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -97,6 +98,7 @@ class Blocking:
         butler: str | None = None,
         llm: LLM | None = None,
         wait: bool = True,
+        tenant_map: str | Path | None = None,
         **pool: Any,
     ) -> Self:
         """Connect to a database; use as ``with SyncMemory.connect(url) as memory``.
@@ -108,6 +110,7 @@ class Blocking:
             butler: The agent to act for; overrides that of the request.
             llm: Extracts and consolidates what add stores; None if there is none.
             wait: As in Database.open.
+            tenant_map: As in Memory.connect.
             pool: Sizes and timeout of the pool, as in Database.
         """
         loop = _Loop()
@@ -120,6 +123,7 @@ class Blocking:
                     butler=butler,
                     llm=llm,
                     wait=wait,
+                    tenant_map=tenant_map,
                     **pool,
                 )
             )

@@ -68,6 +68,20 @@ async def digests(server: Server, tenant_id: str, columns: Columns) -> dict[str,
     return {row.table_name: (row.row_count, int(row.digest)) for row in rows}
 
 
+async def reference_digests(server: Server, tables: Mapping[str, Table]) -> dict[str, str]:
+    """Return a digest of each table with reference data."""
+    return {
+        table.name: await server.value(
+            sql.SQL(
+                "select md5(coalesce(string_agg(t::text, ',' order by t::text collate \"C\"), '')) "
+                "from memory.{} as t"
+            ).format(sql.Identifier(table.name))
+        )
+        for table in tables.values()
+        if table.kind == "reference"
+    }
+
+
 def as_json(columns: Columns) -> str:
     """Return columns as the functions of the schema take them."""
     return json.dumps({table: list(names) for table, names in columns.items()})

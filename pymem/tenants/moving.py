@@ -23,7 +23,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -42,10 +42,12 @@ from pymem.tenants.copying import (
     copy_rows,
     differences,
     digests,
+    reference_digests,
 )
 from pymem.tenants.guard import Guard
 from pymem.tenants.places import TenantMap
 from pymem.tenants.poolers import PauseError, Poolers
+from pymem.tenants.rows import create_login, delete_tenant_rows, problems_of, vacuum
 from pymem.tenants.servers import Server, Step, Table
 
 logger = logging.getLogger(__name__)
@@ -418,18 +420,13 @@ class Mover:
                 "are not compared"
             )
             return
-        for table in source.values():
-            if table.kind != "reference" or table.name not in target:
-                continue
-            query = sql.SQL(
-                "select md5(coalesce(string_agg(t::text, ',' order by t::text collate \"C\"), '')) "
-                "from memory.{} as t"
-            ).format(sql.Identifier(table.name))
-            if await self._source.value(query) != await self._target.value(query):
-                raise ConflictError(
-                    f"the reference data of {table.name} differ between source and target",
-                    hint="Make them the same on both servers first.",
-                )
+        here = await reference_digests(self._source, source)
+        there = await reference_digests(self._target, target)
+        if differing := sorted(name for name in here if here[name] != there.get(name)):
+            raise ConflictError(
+                f"the reference data of {differing[0]} differ between source and target",
+                hint="Make them the same on both servers first.",
+            )
 
     async def _begin(self, server: Server, other: Server, side: str, move_id: UUID) -> None:
         self._tell(f"beginning at the {side}")
@@ -472,7 +469,7 @@ class Mover:
                     await self._subscribe(writing, move_id)
                     self._tell("committing the copy")
             except psycopg.Error as error:
-                raise self._source._told(error) from error
+                raise self._source.told(error) from error
         self._is_verified = False
 
     async def _learn_columns(self) -> None:
@@ -627,16 +624,10 @@ class Mover:
 
     async def _verify(self) -> None:
         """Compare what verify_chain says: the target has no problem that the source has not."""
-        found: list[set[tuple[Any, ...]]] = []
-        for server in (self._source, self._target):
-            async with server.transaction():
-                await server.rows(
-                    "select set_config('memory.moving', 'on', true), "
-                    "memory.set_request(tenant_id => %s)",
-                    (self.plan.tenant_id,),
-                )
-                problems = await server.rows("select * from memory.verify_chain(null, null, 10000)")
-                found.append({tuple(problem) for problem in problems})
+        found = [
+            set(await problems_of(server, self.plan.tenant_id))
+            for server in (self._source, self._target)
+        ]
         if new := found[1] - found[0]:
             raise ConflictError(
                 f"verify_chain finds at the target what it does not at the source: "
@@ -871,59 +862,3 @@ def _step(found: Step | None, side: str) -> str | None:
     if found.side == side:
         return found.step
     return "left-behind" if found.step in ("kept", "deleted") else f"{found.side} {found.step}"
-
-
-async def delete_tenant_rows(server: Server, tenant_id: str) -> dict[str, int]:
-    """Delete all rows of a tenant that is closed at a server, in pieces.
-
-    Returns:
-        How many rows each table had, if any.
-
-    Raises:
-        PymemError: It is in use there.
-    """
-    total: dict[str, int] = {}
-    for table in (await server.tables()).values():
-        deleted = 1
-        while table.kind == "tenant" and deleted > 0:
-            async with server.transaction(past_triggers=True):
-                deleted = await server.value(
-                    "select memory.delete_rows(%s, %s)", (tenant_id, table.name)
-                )
-            if deleted:
-                total[table.name] = total.get(table.name, 0) + deleted
-    async with server.transaction(past_triggers=True):
-        await server.rows("select memory.copy_bindings(%s, '{}')", (tenant_id,))
-    return total
-
-
-async def vacuum(server: Server, tables: Iterable[str]) -> None:
-    """Remove the bytes of deleted rows, and let the planner know what is new."""
-    for table in tables:
-        await server.rows(sql.SQL("vacuum (analyze) memory.{}").format(sql.Identifier(table)))
-
-
-async def create_login(server: Server, login: str, password: str | None, roles: list[str]) -> bool:
-    """Create a login unless it exists, and grant it its roles of the schema.
-
-    Args:
-        server: Where.
-        login: Its name.
-        password: The verifier of its password, as PostgreSQL stores it; None for none.
-        roles: Roles of the schema.
-
-    Returns:
-        Whether it is new.
-    """
-    exists = await server.value("select exists (select from pg_roles where rolname = %s)", (login,))
-    name = sql.Identifier(login)
-    if not exists:
-        await server.rows(
-            sql.SQL("create role {} login").format(name)
-            if password is None
-            else sql.SQL("create role {} login password {}").format(name, sql.Literal(password))
-        )
-    if roles:
-        granted = sql.SQL(", ").join([sql.Identifier(role) for role in roles])
-        await server.rows(sql.SQL("grant {} to {}").format(granted, name))
-    return not exists

@@ -15,7 +15,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import namedtuple_row
 
 from pymem.connections import split_connection_string
-from pymem.errors import TenantDeniedError, UnavailableError, translate
+from pymem.errors import PymemError, TenantDeniedError, UnavailableError, translate
 from pymem.tenants.places import Place
 
 APPLICATION = "pymem tenant"
@@ -92,7 +92,7 @@ class Server:
                 **_KEEPALIVE,
             )
         except psycopg.Error as error:
-            raise self._told(error) from error
+            raise self.told(error) from error
         if connection.info.parameter_status("is_superuser") != "on":
             await connection.close()
             raise TenantDeniedError(
@@ -119,7 +119,7 @@ class Server:
             cursor = await connection.execute(statement, parameters)
             return await cursor.fetchall() if cursor.description else []
         except psycopg.Error as error:
-            raise self._told(error) from error
+            raise self.told(error) from error
 
     async def value(self, query: Statement, parameters: Sequence[Any] | None = None) -> Any:
         """Return the only value of the only row of a statement."""
@@ -140,9 +140,10 @@ class Server:
                     await connection.execute("set local session_replication_role = replica")
                 yield
         except psycopg.Error as error:
-            raise self._told(error) from error
+            raise self.told(error) from error
 
-    def _told(self, error: psycopg.Error) -> Exception:
+    def told(self, error: psycopg.Error) -> PymemError:
+        """Return the error of the package for one of psycopg, which names the server."""
         told = translate(error)
         if isinstance(told, UnavailableError):
             return UnavailableError(

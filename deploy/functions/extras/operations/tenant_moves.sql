@@ -284,7 +284,7 @@ begin
   on conflict (tenant_id) do update set
     move_id = excluded.move_id, side = excluded.side, step = excluded.step, peer = null,
     step_at = clock_timestamp()
-  where m.step in ('kept', 'deleted', 'deleting');
+  where m.step = 'deleting';
   if not found then
     raise exception 'tenant % is in a move', quote_literal(begin_deletion.tenant_id)
       using errcode = 'PM004',
@@ -294,8 +294,8 @@ end;
 $$;
 
 comment on function memory.begin_deletion(text, uuid) is
-'Closes a tenant here, so that all its rows can be deleted: one that is given up, or one that has '
-'moved away. Errors: PM002, PM004 it is in a move.';
+'Closes a tenant here that is given up, so that all its rows can be deleted. Errors: PM002, PM004 '
+'it is in a move.';
 
 -- The freeze
 
