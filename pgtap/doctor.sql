@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(134);
+select plan(138);
 
 -- What a check finds, without its hints.
 create function memory_test.found(
@@ -64,7 +64,7 @@ select results_eq(
   'select d.severity, d.check_name, d.subject, d.hint from memory.diagnose(true) as d',
   $$ select 'ok', c.name, null::text, null::text
      from unnest(
-       '{login,server,row_security,guards,definitions,privileges,indexes,statistics,embeddings,consolidation,jobs,settings,tokens}'
+       '{login,server,row_security,guards,definitions,privileges,indexes,statistics,moves,embeddings,consolidation,jobs,settings,tokens}'
        ::text[]
      ) with ordinality as c (name, position)
      order by c.position $$,
@@ -91,7 +91,7 @@ select is(
 select memory_test.as_tenant('') \g /dev/null
 select is(
   array(select d.check_name from memory.diagnose(true) as d where d.severity = 'ok'),
-  '{server,row_security,guards,definitions,privileges,indexes,statistics}',
+  '{server,row_security,guards,definitions,privileges,indexes,statistics,moves}',
   'without a tenant only the database is checked'
 );
 select matches(
@@ -326,6 +326,31 @@ select is(
 );
 reset session authorization;
 alter schema public owner to pg_database_owner;
+
+-- Moves that have stopped
+
+insert into memory.tenant_moves (tenant_id, move_id, side, step, peer, step_at)
+values
+('a', gen_random_uuid(), 'source', 'begun', 'other:5432/memory', now() - interval '3 hours'),
+('gone', gen_random_uuid(), 'source', 'deleted', 'other:5432/memory', now() - interval '3 hours');
+set session authorization doctor_reader;
+select is(
+  memory_test.found('moves'),
+  array['warning a: tenant ''a'' is on its way to other:5432/memory, and begun for 3 hours'],
+  'a tenant is warned when its move has stopped half-way'
+);
+select is(
+  memory_test.found('moves', now() - interval '150 minutes'), '{}', 'a move may take its time'
+);
+set session authorization doctor_gateway;
+select memory_test.as_tenant('b') \g /dev/null
+select is(memory_test.found('moves'), '{}', 'moves of other tenants are no findings');
+reset session authorization;
+select is(
+  (select count(*) from memory.diagnose() as d where d.check_name = 'moves'), 1::bigint,
+  'the owner of the schema is warned of every move that has stopped, and of none that is over'
+);
+delete from memory.tenant_moves;
 
 -- Dropped logins
 

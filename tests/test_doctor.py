@@ -19,8 +19,8 @@ from tests.conftest import Database, make_server_folder
 
 CHECKS = [
     *("schema", "login", "server", "row_security", "guards"),
-    *("definitions", "privileges", "indexes", "statistics", "embeddings", "consolidation", "jobs"),
-    *("settings", "tokens", "engine"),
+    *("definitions", "privileges", "indexes", "statistics", "moves", "embeddings"),
+    *("consolidation", "jobs", "settings", "tokens", "engine"),
 ]
 
 

@@ -385,6 +385,10 @@ class Mover:
         self._columns = await self._common_columns(source, target)
         await self._check_reference(source, target)
         await self._poolers.check()
+        if self._map is not None and self.plan.tenant_id not in self._map.entries():
+            # Only what has an entry can be paused.
+            self._map.set_place(self.plan.tenant_id, self._source.place)
+            await self._poolers.reload()
         if await self._source.value("show wal_level") != "logical":
             raise UnavailableError(
                 f"the source {self._source.place} has no wal_level logical",

@@ -39,6 +39,7 @@ begin
   ('privileges', false, 'roles, owners and privileges are as deployed'),
   ('indexes', false, 'every index exists and is valid'),
   ('statistics', false, 'autovacuum maintains every table'),
+  ('moves', false, 'no tenant has stopped on its way to another server'),
   ('embeddings', true, 'no memory has waited long for its embedding'),
   ('consolidation', true, 'no episode has waited long for consolidation'),
   (
@@ -113,6 +114,8 @@ begin
     select f.* from memory.examine_indexes() as f
     union all
     select f.* from memory.examine_statistics() as f
+    union all
+    select f.* from memory.examine_moves(v_settings.tenant_id, as_of) as f
     union all
     select f.* from memory.examine_embeddings(v_settings, as_of) as f
     union all

@@ -449,6 +449,52 @@ $$;
 
 comment on function memory.examine_indexes() is 'What memory.check_indexes finds.';
 
+create or replace function memory.examine_moves(
+  tenant_id text,
+  as_of timestamptz
+)
+  returns setof memory.finding
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_sees_all boolean := pg_has_role(session_user, 'memory_owner', 'member');
+begin
+  return query
+  select
+    'warning', 'moves', m.tenant_id,
+    format(
+      'tenant %L is on its way %s %s, and %s for %s', m.tenant_id,
+      case m.side when 'source' then 'to' else 'from' end, coalesce(m.peer, 'nowhere'), m.step,
+      memory.age_in_words(m.step_at, as_of)
+    ),
+    'Run the same pymem tenant move again, or undo it with --undo.'
+  from memory.tenant_moves as m
+  where m.step not in ('kept', 'deleted')
+    and m.step_at < as_of - interval '1 hour'
+    and (m.tenant_id = examine_moves.tenant_id or v_sees_all);
+
+  return query
+  select
+    'warning', 'moves', s.slot_name::text,
+    format('the replication slot %I, which nobody uses, keeps the write-ahead log', s.slot_name),
+    format('If no move goes on: select pg_drop_replication_slot(%L);', s.slot_name)
+  from pg_replication_slots as s
+  where s.slot_name like 'pymem\_move\_%' and not s.active
+    and s.database = current_database()
+    and v_sees_all
+    and not exists (
+      select from memory.tenant_moves as m
+      where 'pymem_move_' || replace(m.move_id::text, '-', '') = s.slot_name
+    );
+end;
+$$;
+
+comment on function memory.examine_moves(text, timestamptz) is
+'Moves of tenants to other servers that stopped half-way more than an hour ago: that of the '
+'tenant, or all for the owner, and replication slots that a move has left behind.';
+
 create or replace function memory.examine_statistics()
   returns setof memory.finding
   language sql
