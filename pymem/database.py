@@ -150,7 +150,8 @@ class Database:
                 timeout=timeout,
                 reach_timeout=min(timeout, _STANDBY_SECONDS),
                 role=role,
-                read_only=True,
+                # They are anyway; saying so would take a transaction block.
+                read_only=read_only,
                 prepare_threshold=prepare_threshold,
             )
         )
