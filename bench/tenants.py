@@ -271,6 +271,11 @@ async def move_under_load(
                 {
                     "seconds": round(told["seconds"], 2),
                     "pause_ms": round(1000 * told["pause_seconds"], 1),
+                    "pause_parts_ms": {
+                        part: round(1000 * seconds, 1)
+                        for part, seconds in told["pause_parts"].items()
+                    },
+                    "load_of_the_machine": os.getloadavg()[0],
                     "attempts": told["attempts"],
                     "rows": told["rows"],
                     "writes_per_second": round(

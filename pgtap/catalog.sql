@@ -112,18 +112,19 @@ select is_empty(
 select results_eq(
   $$ select f.name::text from memory_test.functions as f where f.code ~* '\mexecute\M' order by 1 $$,
   $$ values
-     ('memory.activate_embedding_version()'), ('memory.advance_sequences(text)'), ('memory.attach_triggers(text)'),
+     ('memory.activate_embedding_version()'), ('memory.advance_sequences(jsonb)'), ('memory.attach_triggers(text)'),
      ('memory.check_states(text)'),
      ('memory.count_memories(text[],text,text[],text[],text[],jsonb,text,text,uuid,text,uuid,text,text,'
       || 'double precision,double precision,timestamp with time zone,timestamp with time zone,'
       || 'timestamp with time zone,timestamp with time zone,integer,timestamp with time zone)'),
      ('memory.define_memory_function(text,text,text,text)'), ('memory.define_recorder(text)'), ('memory.define_union_view(name,text[],jsonb)'),
-     ('memory.delete_rows(text,text,integer)'), ('memory.digest_tables(text,jsonb)'),
+     ('memory.delete_rows(text,text,integer)'), ('memory.digest_remembered(text)'), ('memory.digest_tables(text,jsonb)'),
      ('memory.due_memories(text,memory.settings,timestamp with time zone)'),
      ('memory.find_rows(text)'),
      ('memory.grant_roles(name,text[])'),
      ('memory.images_around(text,text,uuid,timestamp with time zone)'),
      ('memory.isolate_table(name)'),
+     ('memory.last_numbers(text)'),
      ('memory.list_memories(text[],text,text[],text[],text[],jsonb,text,text,uuid,text,uuid,text,text,'
       || 'double precision,double precision,timestamp with time zone,timestamp with time zone,'
       || 'timestamp with time zone,timestamp with time zone,text,text,integer,timestamp with time zone)'),

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(79);
+select plan(82);
 
 -- list_tables
 
@@ -288,18 +288,21 @@ select cmp_ok(
   memory.remember_digests('a', :'columns'), '=', (select sum(d.row_count) from digests as d)::bigint,
   'remember_digests reads every row of the tenant'
 );
-select results_eq(
-  format($$ select * from memory.digest_tables('a', %L) $$, :'columns'), $$ select * from digests $$,
+select bag_eq(
+  $$ select * from memory.digest_remembered('a') $$, $$ select * from digests $$,
   'digests that are remembered are the same'
 );
 update memory.facts as f set importance = 9 where f.id = :'fact_of_a';
 select results_eq(
-  format(
-    $$ select t.table_name from memory.digest_tables('a', %L) as t join digests as d using (table_name)
-       where t.digest <> d.digest and t.row_count = d.row_count $$, :'columns'
-  ),
+  $$ select t.table_name from memory.digest_remembered('a') as t join digests as d using (table_name)
+     where t.digest <> d.digest and t.row_count = d.row_count $$,
   $$ values ('facts') $$,
   'a changed row changes the digest of its table, and no other'
+);
+select bag_eq(
+  $$ select * from memory.digest_remembered('a') $$,
+  format($$ select * from memory.digest_tables('a', %L) $$, :'columns'),
+  'digests that are remembered are those of all rows as they are'
 );
 select is_empty(
   format(
@@ -368,6 +371,16 @@ reset session authorization;
 select memory.set_move_step('a', :'other_move', 'copied');
 insert into memory.memory_events (tenant_id, seq, event_type)
 overriding system value values ('a', 5000000000, 'from another server');
+select is(
+  memory.last_numbers('a') ->> 'memory.memory_events_seq_seq', '5000000000',
+  'last_numbers finds the largest number of the tenant'
+);
+select memory.advance_sequences(memory.last_numbers('a'));
+select memory.advance_sequences('{"memory.memory_events_seq_seq": 7}');
+select cmp_ok(
+  (memory.last_numbers() ->> 'memory.memory_events_seq_seq')::bigint, '>', 5000000000,
+  'advance_sequences goes beyond it, and never back'
+);
 select memory.arrive('a', :'other_move', '{moves_a,moves_new}');
 select results_eq(
   $$ select l.login from memory.tenant_logins as l where l.tenant_id = 'a' order by 1 $$,

@@ -65,6 +65,15 @@ async def digests(server: Server, tenant_id: str, columns: Columns) -> dict[str,
     rows = await server.rows(
         "select * from memory.digest_tables(%s, %s::jsonb)", (tenant_id, as_json(columns))
     )
+    return _by_table(rows)
+
+
+async def digests_since(server: Server, tenant_id: str) -> dict[str, tuple[int, int]]:
+    """Return the same, faster, in a session that has remembered the digests of most rows."""
+    return _by_table(await server.rows("select * from memory.digest_remembered(%s)", (tenant_id,)))
+
+
+def _by_table(rows: Iterable[Any]) -> dict[str, tuple[int, int]]:
     return {row.table_name: (row.row_count, int(row.digest)) for row in rows}
 
 

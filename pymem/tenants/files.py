@@ -276,6 +276,7 @@ async def _read(server: Server, manifest: Manifest, file: Path) -> Imported:
             for login in manifest.logins
             if await create_login(server, login.login, None, login.roles)
         ]
+        await server.rows("select memory.advance_sequences(memory.last_numbers(%s))", (tenant_id,))
         await server.set_step(tenant_id, move_id, "copied")
         await server.rows(
             "select memory.arrive(%s, %s, %s::name[])",

@@ -25,7 +25,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -41,7 +41,7 @@ from pymem.tenants.copying import (
     columns_of,
     copy_rows,
     differences,
-    digests,
+    digests_since,
     reference_digests,
 )
 from pymem.tenants.guard import Guard
@@ -109,6 +109,8 @@ class Moved:
         rows: How many rows of all tables arrived.
         seconds: How long everything took.
         pause_seconds: How long nobody could write; None if an earlier run did that.
+        pause_parts: How long each part of that took: until the poolers had paused, the last
+            writer was done, its rows had arrived, both were compared, the tenant was open.
         attempts: How often the switch was tried.
         source_rows: kept or deleted, of the source.
     """
@@ -119,6 +121,7 @@ class Moved:
     rows: int = 0
     seconds: float = 0.0
     pause_seconds: float | None = None
+    pause_parts: dict[str, float] = field(default_factory=dict)
     attempts: int = 0
     source_rows: str = "deleted"
 
@@ -153,6 +156,7 @@ class Mover:
         self._lock: psycopg.AsyncConnection[Any] | None = None
         self._is_paused_since: float | None = None
         self._columns: Columns = {}
+        self._logins: set[str] = set()
         self._is_verified = False
 
     # What callers do
@@ -555,6 +559,8 @@ class Mover:
                 )
                 if try_out:
                     raise _TriedOutError
+        if not try_out:
+            self._logins = {login.login for login in bindings}
 
     # Following
 
@@ -659,27 +665,36 @@ class Mover:
         """
         tenant_id = self.plan.tenant_id
         await self._wait_for_long_transactions()
+        await self._advance_sequences()
         if self._guard is not None:
             self._guard.begin(self.plan)
         begun = self._is_paused_since = time.monotonic()
         deadline = begun + self.plan.pause
+        parts: dict[str, float] = {}
+
+        def passed(part: str) -> None:
+            parts[part] = time.monotonic() - begun - sum(parts.values())
+
         self._tell("pausing")
         try:
             await self._poolers.pause(tenant_id, self.plan.pause / 2)
         except PauseError:
             raise NotYetError("a client keeps a transaction open") from None
+        passed("paused")
         self._tell("freezing")
         frozen_since = await self._source.set_step(tenant_id, move_id, "frozen")
         self._tell("frozen")
         await self._wait_for_writers(deadline)
+        passed("written")
         mark = await self._source.value("select memory.mark_freeze(%s)", (tenant_id,))
         while not await self._target.value("select memory.has_event(%s, %s)", (tenant_id, mark)):
             if time.monotonic() > deadline:
                 raise NotYetError("the target is behind")
             await asyncio.sleep(_POLL_SECONDS)
+        passed("arrived")
         self._tell("arrived")
         here, there = await asyncio.gather(
-            *(digests(each, tenant_id, self._columns) for each in (self._source, self._target))
+            *(digests_since(each, tenant_id) for each in (self._source, self._target))
         )
         if differing := differences(here, there):
             raise ConflictError(
@@ -687,16 +702,32 @@ class Mover:
                 hint="Nothing was switched: the tenant works on at the source. Undo the move "
                 "(--undo), and report this.",
             )
+        passed("compared")
         self._moved.rows = sum(rows for rows, _ in here.values())
         if time.monotonic() > deadline:
             raise NotYetError("comparing took too long")
-        await self._copy_logins()
+        await self._check_sequences()
         self._tell("leaving")
         await self._source.set_step(tenant_id, move_id, "left", frozen_since)
         self._tell("left")
         await self._arrive(move_id)
         await self._publish()
-        self._moved.pause_seconds = time.monotonic() - begun
+        passed("opened")
+        self._moved.pause_parts = parts
+        self._moved.pause_seconds = sum(parts.values())
+
+    async def _advance_sequences(self) -> None:
+        """Let the target draw numbers beyond all that the source has drawn, and will until then."""
+        numbers = await self._source.value("select memory.last_numbers()::text")
+        await self._target.rows("select memory.advance_sequences(%s::jsonb)", (numbers,))
+
+    async def _check_sequences(self) -> None:
+        here, there = [
+            await server.value("select memory.last_numbers()")
+            for server in (self._source, self._target)
+        ]
+        if any(number >= there.get(name, number + 1) for name, number in here.items()):
+            raise NotYetError("the source has drawn more numbers than expected")
 
     async def _wait_for_long_transactions(self) -> None:
         """Wait for a while until nobody is at work who would make the pause long."""
@@ -744,6 +775,10 @@ class Mover:
     async def _arrive(self, move_id: UUID) -> None:
         tenant_id = self.plan.tenant_id
         bindings = await self._source.rows("select * from memory.list_bindings(%s)", (tenant_id,))
+        if new := [row for row in bindings if row.login not in self._logins]:
+            # Bound since the copy, or an earlier run has copied.
+            for row in new:
+                await create_login(self._target, row.login, row.password, row.roles)
         self._tell("arriving")
         async with self._target.transaction(past_triggers=True):
             await self._target.rows("set local synchronous_commit = on")

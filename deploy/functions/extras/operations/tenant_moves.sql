@@ -364,17 +364,16 @@ $$;
 
 comment on function memory.has_event(text, uuid) is 'Whether an event is here.';
 
-create or replace function memory.advance_sequences(tenant_id text)
-  returns void
+create or replace function memory.last_numbers(tenant_id text default null)
+  returns jsonb
   language plpgsql
-  volatile
+  stable
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
-  v_room bigint := 1000000;
   v_table record;
-  v_max bigint;
-  v_last bigint;
+  v_number bigint;
+  v_numbers jsonb := '{}';
 begin
   for v_table in
     select t.table_name, t.sequence_name, t.sequence_column
@@ -382,24 +381,53 @@ begin
     where t.kind = 'tenant' and t.sequence_name is not null
     order by t.table_name
   loop
-    execute format(
-      'select max(%I) from memory.%I where tenant_id = $1',
-      v_table.sequence_column, v_table.table_name
-    )
-    into v_max
-    using advance_sequences.tenant_id;
-    execute format('select last_value from %s', v_table.sequence_name) into v_last;
+    execute case
+      when last_numbers.tenant_id is null
+      then format('select last_value from %s', v_table.sequence_name)
+      else format(
+        'select max(%I) from memory.%I where tenant_id = %L',
+        v_table.sequence_column, v_table.table_name, last_numbers.tenant_id
+      )
+    end
+    into v_number;
+    v_numbers := v_numbers || jsonb_build_object(v_table.sequence_name, v_number);
+  end loop;
+  return v_numbers;
+end;
+$$;
+
+comment on function memory.last_numbers(text) is
+'By sequence, the number that it has drawn last, or the largest one in the rows of a tenant.';
+
+create or replace function memory.advance_sequences(beyond jsonb)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_room bigint := 1000000;
+  v_sequence record;
+  v_last bigint;
+begin
+  for v_sequence in
+    select t.sequence_name, (advance_sequences.beyond ->> t.sequence_name)::bigint as number
+    from memory.list_tables() as t
+    where t.kind = 'tenant' and t.sequence_name is not null
+    order by t.sequence_name
+  loop
+    execute format('select last_value from %s', v_sequence.sequence_name) into v_last;
     -- Others draw numbers meanwhile, but not as many as there is room: it never goes back.
-    if v_max >= v_last then
-      perform setval(v_table.sequence_name, v_max + v_room);
+    if v_sequence.number >= v_last then
+      perform setval(v_sequence.sequence_name, v_sequence.number + v_room);
     end if;
   end loop;
 end;
 $$;
 
-comment on function memory.advance_sequences(text) is
-'Takes the sequences beyond the numbers in the rows of a tenant, which another server has drawn: '
-'what is written next comes after them.';
+comment on function memory.advance_sequences(jsonb) is
+'Takes the sequences beyond the numbers that another server has drawn (memory.last_numbers), with '
+'room for a million more: what is written next for a tenant from there comes after its rows.';
 
 -- Arrival
 
@@ -416,7 +444,6 @@ as $$
 #variable_conflict use_column
 begin
   perform memory.set_move_step(arrive.tenant_id, arrive.move_id, 'arrived');
-  perform memory.advance_sequences(arrive.tenant_id);
   perform memory.copy_bindings(arrive.tenant_id, arrive.logins);
   insert into memory.memory_events (tenant_id, event_type)
   values (arrive.tenant_id, 'tenant_arrived');
@@ -536,17 +563,20 @@ create or replace function memory.remember_digests(
 as $$
 declare
   v_table text;
-  v_columns text[];
+  v_expression text;
   -- Transactions before this one are over: later, their rows can only go.
-  v_horizon xid8 := pg_snapshot_xmin(pg_current_snapshot());
+  v_horizon xid := pg_snapshot_xmin(pg_current_snapshot())::xid;
+  v_rows bigint;
   v_total bigint := 0;
 begin
   drop table if exists pg_temp.remembered_digests;
   create temporary table remembered_digests (
-    table_name text primary key, horizon xid8, old_rows bigint, old_digest numeric
+    table_name text primary key, expression text, horizon xid, old_rows bigint, old_digest numeric
   );
-  for v_table, v_columns in
-    select c.key, array(select jsonb_array_elements_text(c.value))
+  for v_table, v_expression in
+    select
+      c.key,
+      memory.digest_expression(c.key, array(select jsonb_array_elements_text(c.value)))
     from jsonb_each(remember_digests.columns) as c
     order by c.key
   loop
@@ -555,17 +585,16 @@ begin
       'create temporary table %I as select
          t.ctid as place, t.xmin as version, %s as digest, age(t.xmin) > age(%L::xid) as is_old
        from memory.%I as t where t.tenant_id = %L',
-      'digests_of_' || v_table, memory.digest_expression(v_table, v_columns),
-      v_horizon::xid, v_table, remember_digests.tenant_id
+      'digests_of_' || v_table, v_expression, v_horizon, v_table, remember_digests.tenant_id
     );
+    get diagnostics v_rows = row_count;
+    v_total := v_total + v_rows;
     execute format(
-      'insert into remembered_digests '
-      'select %L, %L, count(*), coalesce(sum(r.digest), 0) from pg_temp.%I as r where r.is_old',
-      v_table, v_horizon, 'digests_of_' || v_table
+      'insert into remembered_digests
+       select %L, %L, %L, count(*), coalesce(sum(r.digest), 0)
+       from pg_temp.%I as r where r.is_old',
+      v_table, v_expression, v_horizon, 'digests_of_' || v_table
     );
-    execute format('select $1 + count(*) from pg_temp.%I', 'digests_of_' || v_table)
-    into v_total
-    using v_total;
     execute format('analyze pg_temp.%I', 'digests_of_' || v_table);
   end loop;
   return v_total;
@@ -574,8 +603,8 @@ $$;
 
 comment on function memory.remember_digests(text, jsonb) is
 'Computes the digest of each row of a tenant and keeps it in temporary tables of the session, so '
-'that memory.digest_tables later computes only those of rows that were written since. columns: by '
-'table, the columns that count. Returns the number of rows.';
+'that memory.digest_remembered later computes only those of rows that were written since. columns: '
+'by table, the columns that count. Returns the number of rows.';
 
 create or replace function memory.digest_tables(
   tenant_id text,
@@ -590,57 +619,76 @@ create or replace function memory.digest_tables(
   volatile
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
-declare
-  v_columns text[];
-  v_expression text;
-  v_horizon xid8;
-  v_old_rows bigint;
-  v_old_digest numeric;
-  v_present bigint;
 begin
-  for table_name, v_columns in
-    select c.key, array(select jsonb_array_elements_text(c.value))
-    from jsonb_each(digest_tables.columns) as c
-    order by c.key
-  loop
-    v_expression := memory.digest_expression(table_name, v_columns);
-    v_horizon := null;
-    if to_regclass('pg_temp.remembered_digests') is not null then
-      execute 'select r.horizon, r.old_rows, r.old_digest from pg_temp.remembered_digests as r '
-        'where r.table_name = $1'
-      into v_horizon, v_old_rows, v_old_digest
-      using table_name;
-    end if;
-    if v_horizon is null then
-      execute format(
-        'select count(*), coalesce(sum(%s), 0) from memory.%I as t where t.tenant_id = %L',
-        v_expression, table_name, digest_tables.tenant_id
-      )
-      into row_count, digest;
-      return next;
-      continue;
-    end if;
-
-    -- As many rows from before as then are the same rows.
-    execute format(
-      'select
-         count(*),
-         count(*) filter (where age(t.xmin) > age(%1$L::xid)),
-         coalesce(sum(case when age(t.xmin) > age(%1$L::xid) then 0 else %2$s end), 0)
-       from memory.%3$I as t where t.tenant_id = %4$L',
-      v_horizon::xid, v_expression, table_name, digest_tables.tenant_id
+  return query execute (
+    select string_agg(
+      format(
+        'select %L, count(*), coalesce(sum(%s), 0) from memory.%I as t where t.tenant_id = %L',
+        c.key,
+        memory.digest_expression(c.key, array(select jsonb_array_elements_text(c.value))),
+        c.key, digest_tables.tenant_id
+      ),
+      ' union all ' order by c.key
     )
-    into row_count, v_present, digest;
-    if v_present = v_old_rows then
-      digest := digest + v_old_digest;
-    else
-      -- A version of a row never changes: one at the same place, of the same transaction, is it.
+    from jsonb_each(columns) as c
+  );
+end;
+$$;
+
+comment on function memory.digest_tables(text, jsonb) is
+'The number of rows of a tenant in each table and the sum of their digests '
+'(memory.digest_expression), whatever their order, to compare a copy with its original. It tells '
+'what is lost or changed, not what is forged. columns: by table, the columns that count.';
+
+create or replace function memory.digest_remembered(tenant_id text)
+  returns table (
+    table_name text,
+    row_count bigint,
+    digest numeric
+  )
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_table record;
+  v_query text;
+begin
+  -- One statement for all tables: most have few rows, if any.
+  execute
+    'select string_agg(
+       format(
+         ''select %1$L::text as name, count(*) as present,
+             count(*) filter (where age(t.xmin) > age(%2$L::xid)) as old,
+             coalesce(sum(case when age(t.xmin) > age(%2$L::xid) then 0 else %3$s end), 0) as fresh
+           from memory.%1$I as t where t.tenant_id = %4$L'',
+         r.table_name, r.horizon, r.expression, $1
+       ),
+       '' union all '' order by r.table_name
+     )
+     from pg_temp.remembered_digests as r'
+  into v_query
+  using tenant_id;
+  v_query := format(
+    'select f.name, f.present, r.old_rows = f.old as is_same, f.fresh + r.old_digest as digest,
+       r.expression
+     from (%s) as f
+     join pg_temp.remembered_digests as r on r.table_name = f.name',
+    v_query
+  );
+  for v_table in execute v_query loop
+    table_name := v_table.name;
+    row_count := v_table.present;
+    digest := v_table.digest;
+    -- As many rows from before as then are the same rows. Else some are gone: a version of a row
+    -- never changes, so that one at the same place, of the same transaction, is the same.
+    if not v_table.is_same then
       execute format(
         'select coalesce(sum(coalesce(r.digest, %s)), 0)
          from memory.%I as t
          left join pg_temp.%I as r on r.place = t.ctid and r.version = t.xmin
          where t.tenant_id = %L',
-        v_expression, table_name, 'digests_of_' || table_name, digest_tables.tenant_id
+        v_table.expression, table_name, 'digests_of_' || table_name, digest_remembered.tenant_id
       )
       into digest;
     end if;
@@ -649,10 +697,9 @@ begin
 end;
 $$;
 
-comment on function memory.digest_tables(text, jsonb) is
-'The number of rows of a tenant in each table and the sum of their digests '
-'(memory.digest_expression), whatever their order, to compare a copy with its original. It tells '
-'what is lost or changed, not what is forged. columns: by table, the columns that count.';
+comment on function memory.digest_remembered(text) is
+'What memory.digest_tables returns for the tenant and the columns for which this session has '
+'called memory.remember_digests.';
 
 create or replace function memory.delete_rows(
   tenant_id text,
