@@ -71,8 +71,8 @@ READS = {
 """VOLATILE functions that a standby answers, too; tests/test_readers.py finds them."""
 
 AT_PRIMARY = {
-    # A token that is revoked is refused at once.
-    "authenticate_token",
+    # A token that is revoked is refused at once, and so is what it has opened.
+    *("authenticate_token", "authenticate_session"),
     # Part of storing, which a standby that is behind would mislead.
     *("active_embedding_version", "embedding_text"),
 }

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(82);
+select plan(84);
 
 -- list_tables
 
@@ -13,14 +13,14 @@ select is_empty(
 select results_eq(
   $$ select t.kind, t.table_name from memory.list_tables() as t where t.kind <> 'tenant' $$,
   $$ values
-     ('server', 'definitions'), ('reference', 'memory_types'), ('reference', 'sensitive_patterns'),
-     ('server', 'tenant_logins'), ('server', 'tenant_moves'), ('reference', 'time_words'),
+     ('server', 'definitions'), ('local', 'login_codes'), ('reference', 'memory_types'),
+     ('reference', 'sensitive_patterns'), ('local', 'sessions'), ('server', 'tenant_logins'), ('server', 'tenant_moves'), ('reference', 'time_words'),
      ('reference', 'transitions') $$,
-  'all tables but reference data and those about the server hold rows of tenants'
+  'all tables move with a tenant but those of its browsers, reference data and those about the server'
 );
 select is_empty(
   $$ select t.table_name from memory.list_tables() as t
-     where t.kind = 'tenant' and t.key[1] is distinct from 'tenant_id' $$,
+     where t.kind in ('tenant', 'local') and t.key[1] is distinct from 'tenant_id' $$,
   'the key of each table of tenants begins with the tenant, so that replication can tell whose row goes'
 );
 select is_empty(
@@ -76,6 +76,11 @@ begin
   perform memory.store_rule('Offer tea');
   perform memory.put_items('[{"namespace": ["tea"], "key": "key", "value": {}}]');
   perform memory.seal_events();
+  insert into memory.login_codes
+    (tenant_id, code_digest, login, role, actor, created_at, expires_at)
+  values (
+    furnish.tenant_id, sha256('code'), 'moves_a', 'reader', 'Ada', now(), now() + interval '1 minute'
+  );
   return v_fact_id;
 end;
 $$;
@@ -333,10 +338,15 @@ select throws_ok(
 );
 create temporary table deleted as
 select t.table_name, memory.delete_rows('a', t.table_name) as row_count
-from memory.list_tables() as t where t.kind = 'tenant';
+from memory.list_tables() as t where t.kind in ('tenant', 'local');
 select is(memory.find_rows('a'), null, 'every row is deleted, events and seals included');
 select ok(
   (select d.row_count > 5 from deleted as d where d.table_name = 'memory_events'), 'which are rows of the tenant'
+);
+select results_eq(
+  $$ select d.table_name, d.row_count from deleted as d where d.table_name in ('sessions', 'login_codes') $$,
+  $$ values ('login_codes', 1::bigint), ('sessions', 0) $$,
+  'and codes for its browsers, which no copy has'
 );
 set local session_replication_role = origin;
 select is(
@@ -392,6 +402,11 @@ select results_eq(
      where e.tenant_id = 'a' order by e.seq desc limit 1 $$,
   $$ values ('tenant_arrived', true) $$,
   'its next event comes after all that have come with it'
+);
+select results_eq(
+  $$ select b.login, b.roles from memory.list_bindings('b') as b $$,
+  $$ values ('moves_b'::name, '{memory_admin,memory_reader,memory_worker,memory_writer}'::name[]) $$,
+  'bindings tell the roles of their logins, without a prefix'
 );
 select throws_ok(
   $$ select memory.copy_bindings('a', '{moves_b}') $$, 'PM004', null,

@@ -6,6 +6,7 @@ grant any role; since 16, only those it has made.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -15,16 +16,20 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
 from psycopg import conninfo
 
-from pymem import Memory, PrerequisiteError, __version__, schema
+from pymem import Memory, PrerequisiteError, TenantDeniedError, __version__, schema
 from pymem.backup import make_backup, restore_backup
 from pymem.bundles import write_bundles
 from pymem.mcp_server.http import connect_roles
 from pymem.schema import Names, Requirement
+from pymem.tenants.files import export_tenant, import_tenant
+from pymem.tenants.moving import MovePlan, Mover
+from pymem.tenants.rows import delete_tenant
 from pymem.ui.serving import make_code
 from tests import forked
 from tests.conftest import ROOT, Database, Server, create_database, running_server
@@ -331,6 +336,54 @@ def test_only_roles_of_the_memory_are_granted_to_logins(cluster: Cluster, named:
         complaints = cluster.grant_login("named", "postgres", "nobody", roles)
         assert "is no role of a login" in complaints
         assert "HINT:" in complaints
+
+
+# Tenants that move
+
+
+@pytest.mark.anyio
+async def test_a_tenant_moves_between_memories_with_other_names(
+    cluster: Cluster, hosted: Database, named: Database, app: str, tmp_path: Path
+) -> None:
+    cluster.ask("named", "first", "create role moving login password 'test'")
+    cluster.ask("named", "first", "select memory.bind_login('moving', 'moved')")
+    cluster.ask(
+        "named", "first", "select memory.grant_roles('moving', '{memory_writer,memory_reader}')"
+    )
+    vector = [float(axis == 1) for axis in range(384)]
+    url = cluster.server.url("named", "moving")
+    named.query("select memory.register_embedding_version('model', '1')", tenant="moved")
+    async with await Memory.connect(url) as memory:
+        await memory.store_fact("Ada", "drinks", "tea", embedding=vector)
+    plan = MovePlan("moved", named.superuser_url, hosted.superuser_url)
+
+    # Who deploys may not read past row security.
+    deployers = MovePlan("moved", cluster.server.url("named", "first"), hosted.superuser_url)
+    with pytest.raises(TenantDeniedError, match="is no superuser") as refused:
+        await Mover(deployers, guarded=False).move()
+    assert "pymem export" in str(refused.value.hint)
+
+    moved = await Mover(plan, guarded=False).move()
+    assert moved.rows > 3
+    async with await Memory.connect(cluster.server.url("hosted", "moving")) as memory:
+        [found] = await memory.semantic_search("fact", embedding=vector)
+        assert found.content == "tea"
+        await memory.store_fact("Ada", "eats", "rye")
+    assert hosted.query("select * from memory.verify_chain()", tenant="moved") == []
+    assert named.value("select memory.find_rows('moved')") is None
+    assert hosted.query("select roles from memory.list_bindings('moved')") == [
+        (["memory_reader", "memory_writer"],)
+    ]
+
+    # In a file, too, and back under the first names.
+    file = tmp_path / "moved.tenant"
+    await asyncio.to_thread(export_tenant, hosted.superuser_url, "moved", file)
+    await asyncio.to_thread(import_tenant, named.superuser_url, file)
+    await delete_tenant(hosted.superuser_url, "moved", uuid4())
+    async with await Memory.connect(url) as memory:
+        assert len(await memory.search("tea")) == 1
+    assert hosted.value("select memory.find_rows('moved')") is None
+    await delete_tenant(named.superuser_url, "moved", uuid4())
 
 
 # A deployer and what it lacks

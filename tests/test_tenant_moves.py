@@ -226,7 +226,17 @@ STEPS: tuple[str, ...] = (
 )
 MORE_STEPS = (
     *("checking", "beginning at the source", "beginning at the target", "publishing", "copying"),
-    *("verifying", "comparing", "pausing", "freezing", "arrived", "leaving", "arriving", "writing the map", "published"),
+    *(
+        "verifying",
+        "comparing",
+        "pausing",
+        "freezing",
+        "arrived",
+        "leaving",
+        "arriving",
+        "writing the map",
+        "published",
+    ),
     *("dropping the subscription", "dropping the publication", "deleting at the source"),
     *("ending the move",),
 )

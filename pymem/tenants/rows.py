@@ -23,7 +23,7 @@ async def delete_tenant_rows(server: Server, tenant_id: str) -> dict[str, int]:
     total: dict[str, int] = {}
     for table in (await server.tables()).values():
         deleted = 1
-        while table.kind == "tenant" and deleted > 0:
+        while table.kind in ("tenant", "local") and deleted > 0:
             async with server.transaction(past_triggers=True):
                 deleted = await server.value(
                     "select memory.delete_rows(%s, %s)", (tenant_id, table.name)
@@ -73,13 +73,13 @@ async def vacuum(server: Server, tables: Iterable[str]) -> None:
 
 
 async def create_login(server: Server, login: str, password: str | None, roles: list[str]) -> bool:
-    """Create a login unless it exists, and grant it its roles of the schema.
+    """Create a login unless it exists, and grant it its roles of the memory.
 
     Args:
         server: Where.
         login: Its name.
         password: The verifier of its password, as PostgreSQL stores it; None for none.
-        roles: Roles of the schema.
+        roles: Roles of the memory, which may have another prefix there.
 
     Returns:
         Whether it is new.
@@ -93,8 +93,7 @@ async def create_login(server: Server, login: str, password: str | None, roles: 
             else sql.SQL("create role {} login password {}").format(name, sql.Literal(password))
         )
     if roles:
-        granted = sql.SQL(", ").join([sql.Identifier(role) for role in roles])
-        await server.rows(sql.SQL("grant {} to {}").format(granted, name))
+        await server.rows("select memory.grant_roles(%s, %s::text[])", (login, roles))
     return not exists
 
 

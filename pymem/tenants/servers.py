@@ -98,7 +98,8 @@ class Server:
             raise TenantDeniedError(
                 f"the login at the {self.name} {self.place} is no superuser",
                 code="42501",
-                hint="Tenants are moved and copied by a superuser, past row security.",
+                hint="Tenants are moved and copied by a superuser, past row security and triggers. "
+                "Where nobody is one: pymem export, and pymem import at the other server.",
             )
         return connection
 

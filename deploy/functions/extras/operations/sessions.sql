@@ -338,7 +338,7 @@ begin
 
   -- skip locked: a request never waits for another one.
   if v_session.last_used_at <= v_now - interval '1 minute'
-    and current_setting('transaction_read_only') = 'off'
+    and memory.can_write()
   then
     update memory.sessions as s
     set last_used_at = v_now

@@ -24,6 +24,8 @@ as $$
   select
     c.relname::text,
     case
+      -- Sessions and codes are those of browsers that this server has let in.
+      when c.relname in ('sessions', 'login_codes') then 'local'
       when exists (
         select from pg_policy as p
         where p.polrelid = c.oid and p.polname = 'tenant' and not p.polpermissive
@@ -60,7 +62,8 @@ $$;
 
 comment on function memory.list_tables() is
 'All tables of the schema, from the catalog, by name. kind: tenant (each row belongs to a tenant '
-'and goes where it goes: memory.isolate_table), reference (the same for all tenants, part of the '
+'and goes where it goes: memory.isolate_table), local (each row belongs to a tenant, but is not '
+'copied, and goes when the tenant leaves), reference (the same for all tenants, part of the '
 'release), or server (about this server: the bindings of its logins, its definitions, the moves '
 'of tenants). key: the columns of the primary key. columns: those that are not computed, in '
 'order. sequence_column: the column that counts up, of all tenants, and sequence_name its '
@@ -135,7 +138,10 @@ declare
   v_found boolean;
 begin
   for v_table in
-    select t.table_name from memory.list_tables() as t where t.kind = 'tenant' order by 1
+    select t.table_name
+    from memory.list_tables() as t
+    where t.kind in ('tenant', 'local')
+    order by 1
   loop
     execute format('select exists (select from memory.%I where tenant_id = $1)', v_table)
     into v_found
@@ -504,11 +510,13 @@ as $$
   select
     l.login, a.rolpassword,
     array(
-      select r.rolname
+      select substr(r.rolname, length(memory.role_prefix()) + 1)::name
       from pg_auth_members as m
       join pg_roles as r on r.oid = m.roleid
-      where m.member = a.oid and starts_with(r.rolname, memory.role_prefix() || 'memory_')
-      order by r.rolname
+      join unnest('{writer,worker,reader,admin,gateway}'::text []) as k (kind)
+        on r.rolname = memory.role_prefix() || 'memory_' || k.kind
+      where m.member = a.oid
+      order by k.kind
     )
   from memory.tenant_logins as l
   left join pg_authid as a on a.rolname = l.login
@@ -518,7 +526,8 @@ $$;
 
 comment on function memory.list_bindings(text) is
 'The logins that are bound to a tenant, the verifiers of their passwords and their roles of the '
-'schema. For a superuser: only they may read verifiers.';
+'memory, without the prefix that these have here (memory.grant_roles). For a superuser: only they '
+'may read verifiers.';
 
 -- Copies
 
@@ -717,7 +726,7 @@ begin
   perform memory.check_number('max_rows', max_rows, 1, 10000000);
   if not exists (
     select from memory.list_tables() as t
-    where t.table_name = delete_rows.table_name and t.kind = 'tenant'
+    where t.table_name = delete_rows.table_name and t.kind in ('tenant', 'local')
   ) then
     raise exception 'memory.% is no table of tenants', quote_ident(table_name)
       using errcode = 'PM002', hint = 'memory.list_tables lists them.';
