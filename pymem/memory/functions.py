@@ -169,7 +169,8 @@ class Functions(Vectors):
     # functions/core/base/tenants
 
     async def list_tenants(self) -> list[Tenant]:
-        """Every tenant that has memories, for a worker that names the tenant of each transaction.
+        """Every tenant that has memories, for a worker that names the tenant of each transaction;
+        those that are moving to another server, or are there, are left out.
 
         Errors: PM005 the login may not act for all tenants.
         """

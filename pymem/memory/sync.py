@@ -2009,7 +2009,8 @@ class SyncMemory(Blocking):
         return self._wait(self.memory.list_sensitive_patterns())
 
     def list_tenants(self) -> list[Tenant]:
-        """Every tenant that has memories, for a worker that names the tenant of each transaction.
+        """Every tenant that has memories, for a worker that names the tenant of each transaction;
+        those that are moving to another server, or are there, are left out.
 
         Errors: PM005 the login may not act for all tenants.
         """

@@ -14,6 +14,9 @@ drop function memory.is_scope(text);
 drop function memory.is_reason_code(text);
 drop function memory.is_request_id(text);
 drop function memory.is_actor(text);
+drop function memory.can_write();
+drop function memory.refuse_frozen(text);
+drop function memory.refuse_absent(text);
 drop function memory.current_tenant();
 
 commit;

@@ -3,6 +3,7 @@
 begin;
 
 drop function memory.examine_statistics();
+drop function memory.examine_moves(text,timestamp with time zone);
 drop function memory.examine_indexes();
 drop function memory.examine_privileges(text,integer);
 drop function memory.examine_definitions();

@@ -3,6 +3,9 @@
 begin;
 select
   'memory.current_tenant()'::regprocedure,
+  'memory.refuse_absent(text)'::regprocedure,
+  'memory.refuse_frozen(text)'::regprocedure,
+  'memory.can_write()'::regprocedure,
   'memory.is_actor(text)'::regprocedure,
   'memory.is_request_id(text)'::regprocedure,
   'memory.is_reason_code(text)'::regprocedure,

@@ -11,5 +11,6 @@ select
   'memory.examine_definitions()'::regprocedure,
   'memory.examine_privileges(text,integer)'::regprocedure,
   'memory.examine_indexes()'::regprocedure,
+  'memory.examine_moves(text,timestamp with time zone)'::regprocedure,
   'memory.examine_statistics()'::regprocedure;
 rollback;
