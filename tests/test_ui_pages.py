@@ -452,7 +452,7 @@ def test_what_could_not_be_done_is_counted(visitor: Visitor, db: Sql) -> None:
     assert "1 done, 1 could not be" in said
     answer = visitor.send("/bulk", memory_type="fact", do="confirm")
     assert answer.status_code == 422
-    assert "nothing is selected" in text_of(answer)
+    assert "Nothing is selected" in text_of(answer)
 
 
 def test_editing_a_fact_replaces_it_and_can_be_undone(visitor: Visitor, db: Sql) -> None:
@@ -568,7 +568,7 @@ def test_new_memories_are_stored_by_whoever_is_signed_in(
 def test_an_empty_text_stores_nothing(visitor: Visitor, db: Sql) -> None:
     answer = visitor.send("/new/rule", content=" \r\n ")
     assert answer.status_code == 422
-    assert "the text is empty" in text_of(answer)
+    assert "The text is empty" in text_of(answer)
     assert db.rows("select id from memory.list_memories()") == []
 
 
@@ -1024,7 +1024,7 @@ def test_an_event_is_undone_from_the_audit(visitor: Visitor, db: Sql) -> None:
     db.rows("select memory.forget_memory('fact', %s::uuid)", fact)
     event = db.value("select id::text from memory.list_events(event_type => 'fact_retracted')")
     page = visitor.get(f"/events/{event}")
-    assert "bring the fact back" in text_of(page)
+    assert "restore the fact" in text_of(page)
     visitor.done(f"/events/{event}/undo")
     assert db.state("fact", fact) == "active"
     assert "undone" in text_of(visitor.get(f"/events/{event}"))
