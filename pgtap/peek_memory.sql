@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(36);
+select plan(37);
 
 select is(memory.peek_memory('fact', gen_random_uuid()), null, 'there is nothing to see of an unknown memory');
 
@@ -188,5 +188,15 @@ select throws_ok(
 from unnest(array['points => 1', 'points => 1001', 'to_at => ''2026-01-01Z''', 'from_at => ''infinity''', 'as_of => null']) with ordinality as c (arguments, position)
 order by c.position;
 
+select memory.undo_event(e.id)
+from memory.memory_events as e
+where e.memory_id = :'tea' and e.event_type = 'fact_created' \g /dev/null
+select is(
+  (
+    select array[p.peeked ->> 'state', p.peeked ->> 'superseded_by']
+    from memory.peek_memory('fact', :'coffee') as p (peeked)
+  ),
+  array['active', null], 'a fact that came back names no successor'
+);
 select * from finish();
 rollback;

@@ -130,7 +130,8 @@ begin
     (
       select l.source_id
       from memory.memory_links as l
-      where l.tenant_id = v_tenant_id
+      -- One that is live again was brought back from what superseded it.
+      where l.tenant_id = v_tenant_id and not v_memory.is_live
         and l.target_type = peek_memory.memory_type and l.target_id = peek_memory.memory_id
         and l.source_type = peek_memory.memory_type and l.relation = 'supersedes'
       order by l.created_at desc, l.source_id
