@@ -156,6 +156,7 @@ EVENTS |= {
         "fact_retracted* fact_restored* fact_confirmed* fact_updated* rule_retracted* "
         "rule_updated* link_deleted*"
     ),
+    "undo_event": "*",
     "dismiss_contradiction": "contradiction_dismissed{value} contradiction_updated?",
     "reopen_contradiction": "contradiction_reopened{value}",
     "create_session": "session_started{rows}",
@@ -375,12 +376,17 @@ def _lost_rows(connection: psycopg.Connection[Any], calls: Iterable[Call]) -> li
     problems = []
     created = Counter[str]()
     deleted: set[str] = set()
+    # What is undone gives its key up.
+    undone: set[str] = set()
     for memory_id, event_type in connection.execute(
         r"""select memory_id::text, event_type from memory.memory_events
-            where event_type ~ '^(episode|fact|rule|entity|entry)_(created|deleted|purged)$'"""
+            where event_type ~ '^(episode|fact|rule|entity|entry)_(created|deleted|purged)$'
+              or event_type = 'event_undone'"""
     ):
         if event_type.endswith("_created"):
             created[memory_id] += 1
+        elif event_type == "event_undone":
+            undone.add(memory_id)
         elif event_type != "entry_deleted":
             deleted.add(memory_id)
     tables = {
@@ -404,7 +410,7 @@ def _lost_rows(connection: psycopg.Connection[Any], calls: Iterable[Call]) -> li
         elif each in present[kind] and each in deleted:
             problems.append(f"{request_id}: {kind} {each} was deleted and is there")
     for (tenant, kind, key), found in keyed.items():
-        if len(found - deleted) > 1:
+        if len(found - deleted - undone) > 1:
             problems.append(f"{tenant}: {kind}s {sorted(found)} were stored under one key {key}")
     return problems
 

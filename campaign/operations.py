@@ -879,6 +879,11 @@ def undo_consolidation(w: World) -> Arguments:
 
 
 @operation(0.4)
+def undo_event(w: World) -> Arguments:
+    return {"event_id": w.id("event")}
+
+
+@operation(0.4)
 def accept_proposals(w: World) -> Arguments:
     return {"run_id": w.id("run"), **w.maybe(0.5, positions=[1, 2])}
 
@@ -1159,6 +1164,7 @@ _TAUGHT: dict[str, list[tuple[str, str | None]]] = {
     "claim_episodes": [("run", "run_id"), ("claimed", "episode_id"), ("episode", "episode_id")],
     "list_consolidation_runs": [("run", "id")],
     "preview_proposals": [("run", "run_id")],
+    "list_events": [("event", "id")],
 }
 
 

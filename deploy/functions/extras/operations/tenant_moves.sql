@@ -379,7 +379,7 @@ as $$
 declare
   v_table record;
   v_number bigint;
-  v_numbers jsonb := '{}';
+  v_numbers jsonb := '{}'::jsonb;
 begin
   for v_table in
     select t.table_name, t.sequence_name, t.sequence_column
@@ -412,7 +412,7 @@ create or replace function memory.advance_sequences(beyond jsonb)
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
-  v_room bigint := 1000000;
+  v_room bigint := 1000000::bigint;
   v_sequence record;
   v_last bigint;
 begin
@@ -576,7 +576,7 @@ declare
   -- Transactions before this one are over: later, their rows can only go.
   v_horizon xid := pg_snapshot_xmin(pg_current_snapshot())::xid;
   v_rows bigint;
-  v_total bigint := 0;
+  v_total bigint := 0::bigint;
 begin
   drop table if exists pg_temp.remembered_digests;
   create temporary table remembered_digests (
@@ -660,11 +660,12 @@ create or replace function memory.digest_remembered(tenant_id text)
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
-  v_table record;
   v_query text;
+  v_is_same boolean;
+  v_expression text;
 begin
   -- One statement for all tables: most have few rows, if any.
-  execute
+  v_query :=
     'select string_agg(
        format(
          ''select %1$L::text as name, count(*) as present,
@@ -675,9 +676,8 @@ begin
        ),
        '' union all '' order by r.table_name
      )
-     from pg_temp.remembered_digests as r'
-  into v_query
-  using tenant_id;
+     from pg_temp.remembered_digests as r';
+  execute v_query into v_query using tenant_id;
   v_query := format(
     'select f.name, f.present, r.old_rows = f.old as is_same, f.fresh + r.old_digest as digest,
        r.expression
@@ -685,19 +685,16 @@ begin
      join pg_temp.remembered_digests as r on r.table_name = f.name',
     v_query
   );
-  for v_table in execute v_query loop
-    table_name := v_table.name;
-    row_count := v_table.present;
-    digest := v_table.digest;
+  for table_name, row_count, v_is_same, digest, v_expression in execute v_query loop
     -- As many rows from before as then are the same rows. Else some are gone: a version of a row
     -- never changes, so that one at the same place, of the same transaction, is the same.
-    if not v_table.is_same then
+    if not v_is_same then
       execute format(
         'select coalesce(sum(coalesce(r.digest, %s)), 0)
          from memory.%I as t
          left join pg_temp.%I as r on r.place = t.ctid and r.version = t.xmin
          where t.tenant_id = %L',
-        v_table.expression, table_name, 'digests_of_' || table_name, digest_remembered.tenant_id
+        v_expression, table_name, 'digests_of_' || table_name, digest_remembered.tenant_id
       )
       into digest;
     end if;
