@@ -6,6 +6,7 @@ import asyncio
 import gc
 import inspect
 import json
+import random
 import socket
 import subprocess
 import sys
@@ -670,9 +671,11 @@ async def test_vector_indexes_are_rebuilt_and_checked(
     memory: Memory, database: conftest.Database
 ) -> None:
     await memory.register_embedding_version("model", "1")
+    chance = random.Random(7)
     for number in range(30):
-        vector = [float(number == place) + place % 7 for place in range(384)]
-        await memory.store_rule(f"rule {number}", embedding=vector)
+        await memory.store_rule(
+            f"rule {number}", embedding=[chance.gauss(0, 1) for _ in range(384)]
+        )
 
     assert await memory.rebuild_vector_indexes("hnsw") == "hnsw"
     [*_, rule] = await memory.measure_index_recall(sample=7, depth=5)

@@ -245,7 +245,8 @@ as $$
       ('memory_events', 'actor'), ('memory_events', 'request_id'), ('memory_events', 'reason'),
       ('access_tokens', 'name'), ('access_tokens', 'actor'), ('approvals', 'granted_by'),
       ('sessions', 'actor'), ('sessions', 'csrf_token'), ('login_codes', 'actor'),
-      ('chain_verifications', 'actor')
+      ('chain_verifications', 'actor'), ('tenant_moves', 'peer'), ('tenant_moves', 'step'),
+      ('tenant_moves', 'access')
     );
 $$;
 

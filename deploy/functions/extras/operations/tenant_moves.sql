@@ -198,10 +198,10 @@ begin
   ) then
     raise exception 'the % of a move cannot go from % to %',
       v_row.side, v_row.step, quote_nullable(set_move_step.step)
-      using errcode = 'PM003', hint = 'See the steps in the comment of memory.tenant_moves.';
+      using errcode = 'PM003', hint = 'The table of moves says in its comment which step follows which.';
   elsif set_move_step.step = 'deleted' and memory.find_rows(v_row.tenant_id) is not null then
     raise exception 'tenant % still has rows here', quote_literal(v_row.tenant_id)
-      using errcode = 'PM003', hint = 'Delete them first: memory.delete_rows.';
+      using errcode = 'PM003', hint = 'Delete them first: pymem tenant delete.';
   end if;
   update memory.tenant_moves as m
   set step = set_move_step.step, step_at = clock_timestamp()
@@ -482,7 +482,7 @@ declare
 begin
   if v_login is not null then
     raise exception 'the login % is bound to another tenant here', quote_ident(v_login)
-      using errcode = 'PM004', hint = 'Unbind it at one of the servers: memory.unbind_login.';
+      using errcode = 'PM004', hint = 'Unbind it at one of the servers, as its deployer.';
   end if;
   delete from memory.tenant_logins as l
   where l.tenant_id = copy_bindings.tenant_id and l.login <> all (copy_bindings.logins);
@@ -726,7 +726,7 @@ begin
     where t.table_name = delete_rows.table_name and t.kind in ('tenant', 'local')
   ) then
     raise exception 'memory.% is no table of tenants', quote_ident(table_name)
-      using errcode = 'PM002', hint = 'memory.list_tables lists them.';
+      using errcode = 'PM002', hint = 'Pass the name of a table whose rows belong to tenants.';
   elsif not exists (
     select from memory.tenant_moves as m
     where m.tenant_id = delete_rows.tenant_id and m.access = 'none'
