@@ -1043,7 +1043,7 @@ def _value(name: str, kind: str, w: World, paired: Arguments) -> Any:
         return paired[name]
     if kind == "uuid":
         named = name.removesuffix("_id").rpartition("_")[2]
-        return w.id(named) if named in ("fact", "entity", "run", "session") else None
+        return w.id(named) if named in ("fact", "entity", "run", "session", "event") else None
     if kind == "uuid[]":
         return [w.id("episode")]
     if kind == "vector" and name == "embedding":
