@@ -69,7 +69,7 @@ CORE: dict[str, tuple[list[str], dict[str, Any]]] = {
 OPTIONAL = {
     "history": ["memory_restore", "memory_fact_history", "entity_unmerge"],
     "graph": ["memory_related", "memory_contradictions", "entity_neighbors"],
-    "audit": ["memory_events", "memory_explain"],
+    "audit": ["memory_events", "memory_explain", "memory_undo"],
     "entries": [
         *("entry_create", "entry_get", "entry_retrieve", "entry_query", "memory_query"),
         *("entry_update", "entry_rate", "entry_delete", "entry_restore", "entry_related"),

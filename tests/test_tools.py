@@ -603,6 +603,24 @@ async def test_an_agent_follows_links_and_events(database: Database) -> None:
     assert {found["memory_type"] for found in explained["results"]} == {"fact"}
 
 
+async def test_an_agent_undoes_a_write_by_its_event(database: Database) -> None:
+    async with connected(database.login("a"), tools="core,audit") as client:
+        fact = {"subject": "Ada", "predicate": "drinks"}
+        tea = await call(client, "memory_store_fact", **fact, content="tea")
+        coffee = await call(client, "memory_store_fact", **fact, content="coffee")
+        events = await call(client, "memory_events", memory_id=coffee["id"])
+        event_id = events["events"][0]["id"]
+        preview = await call(client, "memory_undo", event_id=event_id, preview=True)
+        undone = await call(client, "memory_undo", event_id=event_id)
+        again = await call(client, "memory_undo", event_id=event_id)
+        known = await call(client, "memory_get", memory_type="fact", memory_id=tea["id"])
+
+    assert preview["is_undoable"]
+    assert preview["undone_event_id"] == undone["undone_event_id"]
+    assert (undone["outcome"], again["outcome"]) == ("undone", "undone before")
+    assert known["memory"]["validity"] == "active"
+
+
 async def test_consolidation_tells_an_agent_what_became_of_episodes_but_no_internals(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

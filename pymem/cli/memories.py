@@ -388,6 +388,7 @@ OTHERWISE = {
     "entry_update": "entries edit",
     "memory_add": "add",
     "memory_explain": "recall --explain",
+    "memory_undo": "undo",
     "memory_fact_history": "history",
     "memory_run_consolidation": "consolidate",
     "memory_run_episode_cleanup": "cleanup",

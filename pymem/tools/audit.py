@@ -8,7 +8,7 @@ from pydantic import Field
 
 from pymem.memory import Memory
 from pymem.models import to_json
-from pymem.tools.arguments import Limit, MemoryTypeWord, Relevance, SearchScope
+from pymem.tools.arguments import Limit, MemoryId, MemoryTypeWord, Relevance, SearchScope
 from pymem.tools.coercions import Labels, MemoryKey
 from pymem.tools.tool import Arguments, Group, tool
 
@@ -82,6 +82,43 @@ async def _explain(memory: Memory, arguments: _Explain) -> dict[str, Any]:
     return {"results": to_json(found), "count": len(found)}
 
 
+class _Undo(Arguments):
+    event_id: MemoryId = Field(
+        description="Id (UUID) of any event of the write, as memory_events lists it."
+    )
+    preview: bool | None = Field(
+        None, description="Only tell what would be done, and what stands in the way."
+    )
+
+
+@tool(
+    "memory_undo",
+    _Undo,
+    group="audit",
+    function="undo_event",
+    description="Undo one write, whatever it was: what was stored is forgotten and what it "
+    "superseded comes back; a change, confirmation, mark, link or merge is taken back. Use it when "
+    "a write was a mistake. What is newer and depends on it is in the way: undo that first.",
+    answer="undone_event_id: the event that stands for the write, and outcome (undone, or undone "
+    "before) with undo_event_id; with preview, is_undoable, inverse, role, obstacle, hint and "
+    "undone_at.",
+    example={"event_id": "6a0f3c5e-2b1d-4f7a-8c9e-0d1b2a3c4d5e"},
+    errors={
+        "PM001": "no event has this id",
+        "PM003": "the event has no inverse",
+        "PM004": "something newer depends on the write, as the message says",
+        "PM008": "undoing it takes another role",
+    },
+    repeats=True,
+)
+async def _undo(memory: Memory, arguments: _Undo) -> dict[str, Any]:
+    if arguments.preview:
+        return dict(to_json(await memory.undo_preview_event(arguments.event_id)))
+    return dict(to_json(await memory.undo_event(arguments.event_id)))
+
+
 AUDIT = Group(
-    "audit", "What happened to memories, and why recall returns them.", (_events, _explain)
+    "audit",
+    "What happened to memories, why recall returns them, and the undo of a write.",
+    (_events, _explain, _undo),
 )
