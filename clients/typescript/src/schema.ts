@@ -910,6 +910,31 @@ export interface MemoryExplainAnswer {
   [name: string]: any;
 }
 
+export interface MemoryUndoArguments {
+  /** Id (UUID) of any event of the write, as memory_events lists it. */
+  event_id: string;
+  /** Only tell what would be done, and what stands in the way. */
+  preview?: boolean;
+  /** For tracing only. */
+  request_context?: {
+    /** Returned in the answer and recorded in the audit stream. */
+    request_id?: string;
+    tenant_id?: string;
+  };
+}
+
+/**
+ * undone_event_id: the event that stands for the write, and outcome (undone, or undone before)
+ * with undo_event_id; with preview, is_undoable, inverse, role, obstacle, hint and undone_at.
+ */
+export interface MemoryUndoAnswer {
+  /** That of the request_context. */
+  request_id?: string;
+  /** Why this call knew words only, not meaning. */
+  meaning_off?: string;
+  [name: string]: any;
+}
+
 export interface EntryCreateArguments {
   /** Markdown, at most 1 MiB; its first heading, or else its first line, is the title. */
   content: string;
@@ -1381,6 +1406,7 @@ export interface Arguments {
   entity_neighbors: EntityNeighborsArguments;
   memory_events: MemoryEventsArguments;
   memory_explain: MemoryExplainArguments;
+  memory_undo: MemoryUndoArguments;
   entry_create: EntryCreateArguments;
   entry_get: EntryGetArguments;
   entry_retrieve: EntryRetrieveArguments;
@@ -1423,6 +1449,7 @@ export interface Answers {
   entity_neighbors: EntityNeighborsAnswer;
   memory_events: MemoryEventsAnswer;
   memory_explain: MemoryExplainAnswer;
+  memory_undo: MemoryUndoAnswer;
   entry_create: EntryCreateAnswer;
   entry_get: EntryGetAnswer;
   entry_retrieve: EntryRetrieveAnswer;
@@ -1453,6 +1480,7 @@ export const IDEMPOTENT = [
   "entity_neighbors",
   "memory_events",
   "memory_explain",
+  "memory_undo",
   "entry_query",
   "memory_query",
   "entry_delete",
