@@ -81,4 +81,6 @@ def keep(arguments: argparse.Namespace, figures: Any) -> None:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Path):
+        return value.name
     return asdict(value) if hasattr(value, "__dataclass_fields__") else str(value)
