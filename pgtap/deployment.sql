@@ -24,9 +24,9 @@ select ok(
 alter extension pg_trgm set schema public;
 
 select is(memory.role_prefix(), '', 'the roles have no prefix');
-alter role memory_owner rename to acme_memory_owner;
+alter role memory_owner rename to tap_memory_owner;
 select is(
-  memory.role_prefix(), 'acme_', 'the prefix of the roles is that of the owner of the schema'
+  memory.role_prefix(), 'tap_', 'the prefix of the roles is that of the owner of the schema'
 );
 
 select is(
