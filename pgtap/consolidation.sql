@@ -2,26 +2,6 @@ begin;
 \ir fixtures.sql
 select plan(99);
 
--- Undoes a run, and fails if the preview promised something else.
-create function memory_test.undo(run_id uuid, at timestamptz)
-  returns table (memory_type text, memory_id uuid, content text, outcome text)
-  language plpgsql
-as $$
-#variable_conflict use_column
-declare
-  v_previewed jsonb := (select jsonb_agg(to_jsonb(p) order by p.memory_type, p.memory_id, p.outcome) from memory.undo_preview(run_id) as p);
-  v_done jsonb;
-begin
-  create temp table undone on commit drop as select u.* from memory.undo_consolidation(run_id, at) as u;
-  v_done := (select jsonb_agg(to_jsonb(u) order by u.memory_type, u.memory_id, u.outcome) from undone as u);
-  if v_done is distinct from v_previewed then
-    raise exception 'previewed %, done %', v_previewed, v_done;
-  end if;
-  return query select u.* from undone as u;
-  drop table undone;
-end;
-$$;
-
 -- Claims
 
 select memory.store_episode('e' || n, 'home', created_at => '2026-01-01Z'::timestamptz + n * interval '1 hour', as_of => '2026-01-01Z')
@@ -568,7 +548,7 @@ select memory.apply_consolidation(
 select id as pet from memory.rules where content = 'Pet the cat' \gset
 select memory.mark_helpful(:'pet', as_of => '2026-01-09Z') \g /dev/null
 select results_eq(
-  format($$ select u.memory_type, u.content, u.outcome from memory_test.undo(%L, '2026-01-10Z') as u order by 1, 2 $$, :'undo_second'),
+  format($$ select u.memory_type, u.content, u.outcome from memory_test.undo_run(%L, '2026-01-10Z') as u order by 1, 2 $$, :'undo_second'),
   $$ values
      ('fact', '4', 'retracted'), ('fact', 'Kim', 'retracted, its predecessor restored'),
      ('rule', 'Feed the cat', 'retracted'), ('rule', 'Pet the cat', 'applied since') $$,
@@ -580,7 +560,7 @@ select results_eq(
   'undoing a run restores the facts it superseded'
 );
 select is_empty(
-  format($$ select u.* from memory_test.undo(%L, '2026-01-11Z') as u where u.outcome like 'retracted%%' and u.outcome <> 'retracted since' $$, :'undo_second'),
+  format($$ select u.* from memory_test.undo_run(%L, '2026-01-11Z') as u where u.outcome like 'retracted%%' and u.outcome <> 'retracted since' $$, :'undo_second'),
   'undoing a run again retracts nothing'
 );
 select is(
@@ -592,7 +572,7 @@ select is(
   'undone', 'a run that was undone cannot be applied again'
 );
 select results_eq(
-  format($$ select u.content, u.outcome from memory_test.undo(%L, '2026-01-12Z') as u $$, :'undo_first'),
+  format($$ select u.content, u.outcome from memory_test.undo_run(%L, '2026-01-12Z') as u $$, :'undo_first'),
   $$ values ('Tom', 'confirmed since') $$, 'undoing a run keeps a fact that was confirmed since'
 );
 select throws_ok(

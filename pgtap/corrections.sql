@@ -2,26 +2,6 @@ begin;
 \ir fixtures.sql
 select plan(100);
 
--- Undoes a run, and fails if the preview promised something else.
-create function memory_test.undo(run_id uuid, at timestamptz)
-  returns table (memory_type text, memory_id uuid, content text, outcome text)
-  language plpgsql
-as $$
-#variable_conflict use_column
-declare
-  v_previewed jsonb := (select jsonb_agg(to_jsonb(p) order by p.memory_type, p.memory_id, p.outcome) from memory.undo_preview(run_id) as p);
-  v_done jsonb;
-begin
-  create temp table undone on commit drop as select u.* from memory.undo_consolidation(run_id, at) as u;
-  v_done := (select jsonb_agg(to_jsonb(u) order by u.memory_type, u.memory_id, u.outcome) from undone as u);
-  if v_done is distinct from v_previewed then
-    raise exception 'previewed %, done %', v_previewed, v_done;
-  end if;
-  return query select u.* from undone as u;
-  drop table undone;
-end;
-$$;
-
 -- What consolidation may change, and what waits as a proposal.
 
 -- One episode, consolidated at once: each element of the answer has it as evidence unless it names
@@ -453,7 +433,7 @@ select is(
   'and what was valid before then still is found'
 );
 select results_eq(
-  format($$ select u.memory_id, u.outcome from memory_test.undo(%L, '2026-02-05Z') as u $$, :'said_id'),
+  format($$ select u.memory_id, u.outcome from memory_test.undo_run(%L, '2026-02-05Z') as u $$, :'said_id'),
   format($$ values (%L::uuid, 'restored') $$, :'tom'), 'undoing the run restores it'
 );
 select results_eq(
@@ -461,7 +441,7 @@ select results_eq(
   'it holds again without end'
 );
 select is_empty(
-  format($$ select u.* from memory_test.undo(%L, '2026-02-06Z') as u $$, :'said_id'), 'undoing again finds nothing'
+  format($$ select u.* from memory_test.undo_run(%L, '2026-02-06Z') as u $$, :'said_id'), 'undoing again finds nothing'
 );
 select (r).* from memory_test.tell(
   'I give the cat away on 1 May', memory_test.action('ended_facts', :'tom', '{"ended_at": "2026-05-01"}'), '2026-03-03Z'
@@ -471,13 +451,13 @@ select results_eq(
   'a fact that will end holds until then'
 );
 select results_eq(
-  format($$ select u.outcome from memory_test.undo(%L, '2026-03-05Z') as u $$, :'said_id'), $$ values ('restored') $$, 'which is undone too'
+  format($$ select u.outcome from memory_test.undo_run(%L, '2026-03-05Z') as u $$, :'said_id'), $$ values ('restored') $$, 'which is undone too'
 );
 select is((select f.valid_to from memory.facts as f where f.id = :'tom'), null, 'it has no end again');
 select (r).* from memory_test.tell('No cat', memory_test.action('ended_facts', :'tom'), '2026-03-06Z') as r \gset said_
 select memory.store_fact('Uma', 'cat', 'Kim', as_of => '2026-03-07Z') \g /dev/null
 select results_eq(
-  format($$ select u.outcome from memory_test.undo(%L, '2026-03-08Z') as u $$, :'said_id'), $$ values ('stored anew since') $$,
+  format($$ select u.outcome from memory_test.undo_run(%L, '2026-03-08Z') as u $$, :'said_id'), $$ values ('stored anew since') $$,
   'a fact whose key is taken stays ended'
 );
 
@@ -518,7 +498,7 @@ select results_eq(
   $$ values ('supersedes', 'Call after 18:00') $$, 'which is linked'
 );
 select results_eq(
-  format($$ select u.content, u.outcome from memory_test.undo(%L, '2026-02-03Z') as u order by 1 $$, :'said_id'),
+  format($$ select u.content, u.outcome from memory_test.undo_run(%L, '2026-02-03Z') as u order by 1 $$, :'said_id'),
   $$ values ('Call after 18:00', 'retracted'), ('Do not call before noon', 'restored'), ('Write letters', 'restored') $$,
   'undoing the run restores both'
 );
@@ -527,7 +507,7 @@ select (r).* from memory_test.tell(
 ) as r \gset said_
 select memory.mark_helpful((select r.id from memory.rules as r where r.content = 'Call after 19:00'), as_of => '2026-02-05Z') \g /dev/null
 select results_eq(
-  format($$ select u.content, u.outcome from memory_test.undo(%L, '2026-02-06Z') as u order by 1 $$, :'said_id'),
+  format($$ select u.content, u.outcome from memory_test.undo_run(%L, '2026-02-06Z') as u order by 1 $$, :'said_id'),
   $$ values ('Call after 19:00', 'applied since'), ('Do not call before noon', 'its successor stays') $$,
   'a rule whose successor was applied stays replaced'
 );
@@ -587,7 +567,7 @@ select results_eq(
   'it supersedes what was known under the name and under the entity'
 );
 select results_eq(
-  format($$ select u.content, u.outcome from memory_test.undo(%L, '2026-02-04Z') as u $$, :'said_id'),
+  format($$ select u.content, u.outcome from memory_test.undo_run(%L, '2026-02-04Z') as u $$, :'said_id'),
   $$ values ('Braga', 'retracted, its predecessor restored') $$, 'undoing it restores both'
 );
 select results_eq(
@@ -664,7 +644,7 @@ select is((select count(*) from memory.preview_proposals() as p where p.butler =
 
 select memory.store_fact('Wim', 'age', '20', as_of => '2026-01-01Z') \g /dev/null
 select (r).* from memory_test.tell('x', memory_test.fact('Wim', 'age', '21'), '2026-04-01Z', 'agent', 'wim') as r \gset said_
-select memory_test.undo(:'said_id', '2026-04-02Z') \g /dev/null
+select memory_test.undo_run(:'said_id', '2026-04-02Z') \g /dev/null
 select results_eq(
   format($$ select d.status, d.remark from memory.preview_proposals(%L) as d $$, :'said_id'), $$ values ('rejected', 'its run was undone') $$,
   'the proposals of a run that is undone are rejected'
@@ -672,7 +652,7 @@ select results_eq(
 select memory.store_fact('Wim', 'allergy', 'none', permanence => 'permanent', as_of => '2026-01-01Z') \g /dev/null
 select (r).id from memory_test.tell('x', memory_test.fact('Wim', 'allergy', 'nuts'), '2026-04-01Z', 'tool', 'wim') as r \gset said_
 select memory_test.tell('I am allergic to nuts', memory_test.fact('Wim', 'allergy', 'Nuts'), '2026-04-02Z', 'user', 'wim') \g /dev/null
-select memory_test.undo(:'said_id', '2026-04-02T02:00Z') \g /dev/null
+select memory_test.undo_run(:'said_id', '2026-04-02T02:00Z') \g /dev/null
 select results_eq(
   $$ select p.item ->> 'content', p.trust, p.observed_at, array(select e.content from memory.episodes as e where e.id = any (p.evidence))
      from memory_test.pending() as p where p.content like '[Wim] [allergy]%' $$,

@@ -100,3 +100,23 @@ as $$
     from jsonb_array_elements(l.value) with ordinality as i (item, place)
   ) as e;
 $$;
+
+-- Undoes a run, and fails if the preview promised something else.
+create function memory_test.undo_run(run_id uuid, at timestamptz)
+  returns table (memory_type text, memory_id uuid, content text, outcome text)
+  language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  v_previewed jsonb := (select jsonb_agg(to_jsonb(p) order by p.memory_type, p.memory_id, p.outcome) from memory.undo_preview(run_id) as p);
+  v_done jsonb;
+begin
+  create temp table undone on commit drop as select u.* from memory.undo_consolidation(run_id, at) as u;
+  v_done := (select jsonb_agg(to_jsonb(u) order by u.memory_type, u.memory_id, u.outcome) from undone as u);
+  if v_done is distinct from v_previewed then
+    raise exception 'previewed %, done %', v_previewed, v_done;
+  end if;
+  return query select u.* from undone as u;
+  drop table undone;
+end;
+$$;
