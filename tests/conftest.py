@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Generator, Iterator
@@ -40,6 +42,13 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
         (title, text.encode(errors="backslashreplace").decode()) for title, text in report.sections
     ]
     return report
+
+
+def catches(process: subprocess.Popen[str], number: signal.Signals) -> bool:
+    """Return whether a process has a handler for a signal by now, as /proc tells."""
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    caught = re.search(r"^SigCgt:\s*(\w+)$", status, re.MULTILINE)
+    return caught is not None and bool(int(caught[1], 16) & 1 << number - 1)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import pytest
 import pymem
 from pymem.cli.base import SECTIONS
 from tests import forked
-from tests.conftest import Database
+from tests.conftest import Database, catches
 
 _COMMAND = (sys.executable, "-m", "pymem.cli")
 
@@ -105,20 +105,14 @@ def test_a_shell_completes_commands(shell: str) -> None:
     assert option == "plain,--type\n"
 
 
-def _catches_interrupts(process: subprocess.Popen[str]) -> bool:
-    status = Path(f"/proc/{process.pid}/status").read_text()
-    caught = re.search(r"^SigCgt:\s*(\w+)$", status, re.MULTILINE)
-    return caught is not None and bool(int(caught[1], 16) & 1 << signal.SIGINT - 1)
-
-
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="looks into /proc")
 @pytest.mark.parametrize("seconds", [0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5])
 def test_an_interrupt_leaves_no_traceback(database: Database, seconds: float) -> None:
     process = start("--database-url", database.login("a"), "recall", "tea", "--explain")
     # What precedes the first line of the command belongs to Python.
-    while process.poll() is None and not _catches_interrupts(process):
+    while process.poll() is None and not catches(process, signal.SIGINT):
         pass
-    while process.poll() is None and _catches_interrupts(process):
+    while process.poll() is None and catches(process, signal.SIGINT):
         pass
     time.sleep(seconds)
     process.send_signal(signal.SIGINT)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT, Database
+from tests.conftest import ROOT, Database, catches
 
 JOBS = {
     *("run_decay_sweep", "run_episode_cleanup", "run_rule_hygiene", "seal_events"),
@@ -94,13 +93,6 @@ def run_and_end(process: subprocess.Popen[str], database: Database) -> list[dict
     late = "select count(*) from memory.job_runs where ran_at is null"
     until(lambda: database.value(late) == 0 and catches(process, signal.SIGTERM))
     return end(process)[0]
-
-
-def catches(process: subprocess.Popen[str], number: signal.Signals) -> bool:
-    """Return whether a process has a handler for a signal by now."""
-    status = Path(f"/proc/{process.pid}/status").read_text()
-    [caught] = re.findall(r"^SigCgt:\s*([0-9a-f]+)$", status, re.M)
-    return bool(int(caught, 16) >> (number - 1) & 1)
 
 
 def test_a_job_that_nobody_has_looked_for_waits_for_its_next_time(database: Database) -> None:
