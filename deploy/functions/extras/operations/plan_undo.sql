@@ -588,12 +588,8 @@ begin
 
   select string_agg(o.key, ', ' order by o.key) into v_names
   from jsonb_each(v_old) as o
-  where '^[0-9]+ octets$' in (
-    case when o.value #>> '{}' ~ '^[0-9]+ octets$' then '^[0-9]+ octets$' end,
-    case
-      when event.payload #>> array['new', o.key] ~ '^[0-9]+ octets$' then '^[0-9]+ octets$'
-    end
-  );
+  where o.value #>> '{}' ~ '^[0-9]+ octets$'
+    or event.payload #>> array['new', o.key] ~ '^[0-9]+ octets$';
   if v_names is not null then
     return memory.block_undo(
       plan, 'PM003', format('the audit does not have the text of %s', v_names),
