@@ -300,9 +300,16 @@ def furnished(shared: Shared, tenant: str) -> dict[str, str]:
     [(entry,)] = shared.database.query(
         "select entry_id from memory.create_entry('# Tea')", tenant=tenant
     )
+    song = shared.database.value(
+        "select memory.store_fact('Ada', 'sings', 'in the bath')", tenant=tenant
+    )
+    event = shared.database.value(
+        "select e.id::text from memory.list_events(memory_id => %s) as e", song, tenant=tenant
+    )
     return {
         "memory_type": "fact",
         "entry_id": entry,
+        "event_id": event,
         "fact_id": fact,
         "memory_id": fact,
         "rule_id": rule,
