@@ -55,7 +55,8 @@ from (
   select o.id, o.embedding <=> %(vector)s as distance
   from memory.entries as o
   where o.tenant_id = %(tenant)s and o.lifecycle_state = 'active' and o.embedding is not null {filter}
-  order by o.embedding <=> %(vector)s limit {limit}
+  order by l2_normalize(o.embedding)::halfvec(384) <=> l2_normalize(%(vector)s)::halfvec(384)
+  limit {limit}
 ) as n
 join memory.entries as e on e.tenant_id = %(tenant)s and e.id = n.id
 order by n.distance, e.id
