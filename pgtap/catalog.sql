@@ -373,7 +373,7 @@ select results_eq(
      ('memory.frequent_words(memory.corpus_size,tsquery[],boolean,text)'),
      ('memory.fuse_lists(text[],text,memory.keyword_query,vector,text,integer,double precision,integer,'
       || 'memory.settings,timestamp with time zone)'),
-     ('memory.judge_candidates(memory.fused_candidate[],text,tstzmultirange,boolean,double precision,'
+     ('memory.judge_candidates(memory.fused_candidate[],text,tstzmultirange,boolean,boolean,bigint,'
       || 'double precision,memory.settings)'),
      ('memory.keyword_matches(text,text,tsquery,bigint[],bigint[],text,integer,double precision,'
       || 'timestamp with time zone)'),

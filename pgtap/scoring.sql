@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(97);
+select plan(154);
 
 -- effective_confidence
 
@@ -174,18 +174,24 @@ select is_empty(
 -- required_evidence, required_relevance
 
 select is(
-  round(memory.required_evidence(v.min_evidence, v.documents)::numeric, 12), round(v.expected, 12),
+  round(memory.required_evidence(v.min_evidence, v.documents, v.in_general)::numeric, 12), round(v.expected, 12),
   format(
-    'the best of %s memories needs evidence of %s if a single one needs %s',
-    v.documents, v.expected, v.min_evidence
+    'the best of %s memories needs evidence of %s for a question %s if a single one needs %s',
+    v.documents, v.expected, case when v.in_general then 'in general' else 'about somebody' end, v.min_evidence
   )
 )
 from (values
-  (1, 0.1::float8, 0::bigint, 0.1), (2, 0.1, 1, 0.1), (3, 0.1, 10, 0.21), (4, 0.1, 100, 0.32),
-  (5, 0.1, 250, 0.1 * (1 + 1.1 * log(250.0))), (6, 0.1, 100000, 0.1 * (1 + 1.1 * log(250.0))), (7, 0.6, 1000, 1),
-  (8, 0, 1000, 0)
-) as v (position, min_evidence, documents, expected)
+  (1, 0.1::float8, 0::bigint, false, 0.1), (2, 0.1, 1, false, 0.1), (3, 0.1, 10, false, 0.185),
+  (4, 0.1, 100, false, 0.27), (5, 0.1, 250, false, 0.1 * (1 + 0.85 * log(250.0))),
+  (6, 0.1, 100000, false, 0.1 * (1 + 0.85 * log(250.0))), (7, 0.6, 1000, false, 1), (8, 0, 1000, false, 0),
+  (9, 0.1, 1, true, 0.1), (10, 0.1, 10, true, 0.28), (11, 0.1, 100000, true, 0.1 * (1 + 1.8 * log(250.0))),
+  (12, 0.3, 1000, true, 1)
+) as v (position, min_evidence, documents, in_general, expected)
 order by v.position;
+select is(
+  memory.required_evidence(0.1, 10), memory.required_evidence(0.1, 10, false),
+  'a question is about somebody unless it is said to be in general'
+);
 select is(
   round(memory.required_relevance(0.06, v.required, v.best)::numeric, 12), round(v.expected, 12),
   format(
@@ -283,6 +289,65 @@ select results_eq(
 );
 select is(memory.decay_rate_of('eternal'), null, 'an unknown permanence has no decay rate');
 
+-- asks_in_general
+
+select is(memory.asks_in_general(r.query), r.expected, r.what || ': ' || r.query)
+from (
+  select f.expected, f.what, c.query, f.position, c.number
+  from (values
+    (
+      1, true, 'an English question in general',
+      array[
+        'What does carpe diem mean?', 'how many players are on a cricket team', 'Tell me a joke about penguins.',
+        'Please explain to me what a black hole is', 'In which year did Rome fall?', 'WHO INVENTED PRINTING?',
+        'So, why is the sky red?', 'Where does Nora live?', 'What''s the code of the server room door?'
+      ]
+    ),
+    (
+      2, false, 'an English question about somebody',
+      array[
+        'Where did I park?', 'What''s my blood type?', 'Who are our customers?', 'When was she born?',
+        'How do I like to be helped?', 'What have we decided?', 'Could someone come over?', 'Where do they live?',
+        'What does the user drink?', 'Tell me what I''m allergic to', 'Tell me a joke about my boss'
+      ]
+    ),
+    (
+      3, false, 'what is no question',
+      array[
+        'tea', 'allergies', 'The server is down', 'Plan dinner for Ada', 'staging url', 'Fix the failing test', '', '?'
+      ]
+    ),
+    (
+      4, true, 'a German question in general',
+      array['Wie viele Spieler hat eine Mannschaft?', 'Erklär mir die Abseitsregel', 'In welchem Jahr fiel Rom?']
+    ),
+    (
+      5, false, 'a German question about somebody',
+      array['Wo wohne ich?', 'Wie heißt meine Ärztin?', 'Wann kommt er?', 'Was haben wir beschlossen?', 'Was trinkt sie?']
+    ),
+    (6, true, 'a French question in general', array['Qu''est-ce qu''un trou noir ?', 'Explique-moi la relativité', 'Où est le Nil ?']),
+    (
+      7, false, 'a French question about somebody',
+      array['Où est-ce que j''habite ?', 'Quel est mon groupe sanguin ?', 'Comment s''appelle-t-il ?']
+    ),
+    (8, true, 'a Dutch question in general', array['Hoe lang kookt een ei?', 'Welke rivier is het langst?']),
+    (9, false, 'a Dutch question about somebody', array['Wie is mijn huisarts?', 'Waar woont hij?']),
+    (
+      10, false, 'a question in a language whose verbs need no pronoun',
+      array['¿Qué medicina no debo tomar?', '¿Dónde vivo?', 'Dove abito?', 'Onde moro?']
+    )
+  ) as f (position, expected, what, queries)
+  cross join unnest(f.queries) with ordinality as c (query, number)
+) as r
+order by r.position, r.number;
+select is(memory.asks_in_general(null), null, 'no text is no question in general');
+select is(
+  array[
+    memory.asks_in_general('Why ' || repeat('x ', 490) || 'me'), memory.asks_in_general('Why ' || repeat('x ', 510) || 'me')
+  ],
+  '{f,t}'::boolean[], 'the first 1,000 characters of a text are read for who it asks about'
+);
+
 -- Volatility and range
 
 select is_empty(
@@ -291,7 +356,7 @@ select is_empty(
        and p.proname in (
          'effective_confidence', 'recency_score', 'rrf_score', 'relevance_score', 'composite_score',
          'days_between', 'decay_rate_of', 'meaning_score', 'words_score', 'weigh_evidence', 'required_evidence',
-         'required_relevance'
+         'required_relevance', 'asks_in_general'
        )
        and (p.provolatile <> 'i' or p.proparallel <> 's') $$,
   'the formulas are immutable and parallel safe'

@@ -36,6 +36,7 @@ REQUIRED_ARGUMENTS = {
     "amend_proposal": frozenset(["changes", "place", "run_id"]),
     "apply_consolidation": frozenset(["output", "run_id"]),
     "archive_entry": frozenset(["entry_id"]),
+    "asks_in_general": frozenset(["query"]),
     "asks_present": frozenset(["query"]),
     "asymmetric_score": frozenset(["harmful_count", "success_count"]),
     "authenticate_session": frozenset(["session_digest"]),
@@ -184,6 +185,7 @@ REQUIRED_ARGUMENTS = {
 
 READING_FUNCTIONS = frozenset(
     {
+        "asks_in_general",
         "asks_present",
         "asymmetric_score",
         "chain_status",

@@ -211,18 +211,27 @@ grant execute on function memory.weigh_evidence to memory_search;
 
 create or replace function memory.required_evidence(
   min_evidence float8,
-  documents bigint
+  documents bigint,
+  in_general boolean default false
 )
   returns float8
   language sql
   immutable
   parallel safe
-  return least(1.0, min_evidence * (1 + 1.1 * log(least(250.0::float8, greatest(1, documents)))));
+  return least(
+    1.0,
+    min_evidence * (
+      1 + case when in_general then 1.8 else 0.85 end
+      * log(least(250.0::float8, greatest(1, documents)))
+    )
+  );
 
-comment on function memory.required_evidence(float8, bigint) is
+comment on function memory.required_evidence(float8, bigint, boolean) is
 'The evidence that the best of so many memories must reach: the more memories, the better the best '
-'one matches by chance. min_evidence for one, 2.1 times that for ten, 3.6 times for 250 and more; '
-'a further increase would cost right answers (measured, docs/performance.md). Range 0..1.';
+'one matches by chance. min_evidence for one, 1.85 times that for ten, 3 times for 250 and more. A '
+'question in general (memory.asks_in_general), which a memory of somebody''s life rarely answers, '
+'needs more: 2.8 times for ten, 5.3 times for 250. A further increase would cost right answers '
+'(measured, docs/performance.md). Range 0..1.';
 grant execute on function memory.required_evidence to memory_search;
 
 create or replace function memory.required_relevance(

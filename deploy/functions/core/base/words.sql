@@ -49,4 +49,55 @@ comment on function memory.words_of(text) is
 grant execute on function memory.words_of
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 
+-- Languages that leave pronouns out, such as Spanish, cannot be told by them: their questions are
+-- never taken for general ones.
+create or replace function memory.asks_in_general(query text)
+  returns boolean
+  language sql
+  immutable
+  strict
+  parallel safe
+  return (
+    select
+      t.query ~ (
+        '^ *((and|but|so|please|in|at|on|to|for|from|since|until|by|with|of|und|aber|bitte|an|auf|'
+        'bis|fur|mit|seit|von|zu|et|mais|de|a|en|depuis|maar|op|met|sinds|tot|van|voor) ){0,2}'
+        '(who|whom|whose|what|which|when|where|why|how|is|are|was|were|do|does|did|can|could|will|'
+        'would|should|may|has|have|had|tell|explain|give|show|describe|list|write|'
+        'wer|wen|wem|wessen|was|welche[nmrs]?|wann|wo|woher|wohin|wie|warum|wieso|weshalb|ist|sind|'
+        'waren|hat|haben|kann|konnen|erklare?|erzahle?|zeige?|nenne?|beschreibe?|gibt|'
+        'qui|qu|quoi|quel(le)?s?|quand|ou|comment|pourquoi|combien|est|sont|explique[rz]?|'
+        'wat|welke?|wanneer|waar|waarom|hoe|zijn|heeft|hebben|kunnen|vertel|geef) '
+      )
+      and regexp_replace(
+        t.query,
+        ' (tell|show|give|explain|teach|write|erklare?|erzahle?|zeige?|nenne?|explique[rz]?|vertel|'
+        'geef)( to)? (me|us|mir|uns|moi|nous|mij|ons) ',
+        ' ', 'g'
+      ) !~ (
+        ' (i|me|my|mine|myself|we|us|our|ours|ourselves|he|him|his|she|her|hers|they|them|their|'
+        'theirs|someone|somebody|anyone|anybody|everyone|everybody|nobody|users?|'
+        'ich|mich|mir|mein(e[mnrs]?)?|wir|uns|unser(e[mnrs]?)?|er|ihn|ihm|sie|ihr(e[mnrs]?)?|ihnen|'
+        'seine[mnrs]?|jemand(em|en)?|niemand(em|en)?|nutzer(s|in)?|'
+        'je|j|m|moi|mon|ma|mes|nous|notre|nos|il|elle|lui|ils|elles|eux|leurs?|ses|quelqu|personne|'
+        'utilisateur|utilisatrice|'
+        'ik|mij|mijn|wij|ons|onze|hij|hem|haar|hun|hen|iemand|niemand|gebruiker) '
+      )
+    from (
+      select
+        regexp_replace(
+          ' ' || array_to_string(memory.words_of(left(query, 1000)), ' ') || ' ',
+          '[ .]+', ' ', 'g'
+        ) collate "C" as query
+    ) as t
+  );
+
+comment on function memory.asks_in_general(text) is
+'Whether a text is a question about the world, not about somebody: it begins like a question '
+'or a request to tell something, and its first 1,000 characters have no pronoun of a person, as '
+'"What does carpe diem mean?" and "Tell me a joke", but not "Where did I park?" or "when was she '
+'born". English, German, French and Dutch; false in other languages. NULL for NULL.';
+grant execute on function memory.asks_in_general
+to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
+
 commit;

@@ -490,7 +490,8 @@ create or replace function memory.judge_candidates(
   names text,
   period tstzmultirange,
   asks_present boolean,
-  required_evidence float8,
+  in_general boolean,
+  documents bigint,
   min_relevance float8,
   settings memory.settings
 )
@@ -504,13 +505,11 @@ begin atomic
     d.keyword_score, d.keyword_rank, d.rrf_score, d.meaning, d.words, d.by_neighbors,
     d.by_session, d.by_name, d.by_time, r.relevance,
     case
-      when d.best_evidence < judge_candidates.required_evidence then 'no match'
-      when r.relevance < coalesce(
-        judge_candidates.min_relevance,
-        memory.required_relevance(
-          (settings).min_relevance, judge_candidates.required_evidence, d.best_evidence
-        )
-      )
+      when judge_candidates.min_relevance is not null
+      then case when r.relevance < judge_candidates.min_relevance then 'below relevance' end
+      when d.best_evidence < q.evidence then 'no match'
+      when r.relevance
+        < memory.required_relevance((settings).min_relevance, q.evidence, d.best_evidence)
       then 'below relevance'
     end,
     r.relevance as score
@@ -519,7 +518,7 @@ begin atomic
       c.*,
       coalesce(b.by_neighbors, 0) as by_neighbors,
       coalesce(b.by_session, 0) as by_session,
-      n.by_name,
+      case when n.is_named then (settings).boost_named else 0 end as by_name,
       case
         when c.memory_type = 'episode' and period @> c.created_at then (settings).boost_time
         -- Its time alone can make an episode an answer; a fact or rule must also be relevant.
@@ -529,7 +528,7 @@ begin atomic
       end as by_time,
       -- Words weigh no more here than for facts, because conversations share many words.
       max(
-        1 - (1 - n.by_name) * (
+        1 - (1 - case when n.is_named then (settings).boost_named else 0 end) * (
           1 - memory.weigh_evidence(
             c.meaning, c.words,
             case c.memory_type
@@ -538,7 +537,8 @@ begin atomic
             (settings).words_weight
           )
         )
-      ) over () as best_evidence
+      ) over () as best_evidence,
+      bool_or(n.is_named) over () as is_named
     from unnest(candidates) as c
     left join lateral (
       select
@@ -560,27 +560,23 @@ begin atomic
     ) as m on true
     cross join lateral (
       select
-        case
-          when (settings).boost_named > 0 and exists (
-            select
-            from (
-              values (m.speaker), (m.subject)
-              union all
-              select e.canonical_name
-              from memory.entities as e
-              where e.tenant_id = (settings).tenant_id and e.id = m.entity_id
-              union all
-              select unnest(e.aliases)
-              from memory.entities as e
-              where e.tenant_id = (settings).tenant_id and e.id = m.entity_id
-            ) as n (name)
-            where position(nullif(memory.normalize_name(n.name), '  ') in names) > 0
-          )
-          then (settings).boost_named
-          else 0
-        end as by_name
+        exists (
+          select
+          from (
+            values (m.speaker), (m.subject)
+            union all
+            select e.canonical_name
+            from memory.entities as e
+            where e.tenant_id = (settings).tenant_id and e.id = m.entity_id
+            union all
+            select unnest(e.aliases)
+            from memory.entities as e
+            where e.tenant_id = (settings).tenant_id and e.id = m.entity_id
+          ) as n (name)
+          where position(nullif(memory.normalize_name(n.name), '  ') in names) > 0
+        ) as is_named
       from (values (1)) as one (row)
-      offset 0 -- computes the boost only once
+      offset 0 -- looks for names only once
     ) as n
     left join (
       select e.*
@@ -596,21 +592,28 @@ begin atomic
       1 - (1 - d.relevance)
         * (1 - d.by_neighbors) * (1 - d.by_session) * (1 - d.by_name) * (1 - d.by_time)
       as relevance
-  ) as r;
+  ) as r
+  cross join lateral (
+    select
+      memory.required_evidence(
+        (settings).min_evidence, documents, in_general and not d.is_named
+      ) as evidence
+  ) as q;
 end;
 
 -- noqa: enable=AL03,AM03,AM09,RF01,RF02,RF03,ST05,ST06,ST09
 
 comment on function memory.judge_candidates(
-  memory.fused_candidate[], text, tstzmultirange, boolean, float8, float8, memory.settings
+  memory.fused_candidate[], text, tstzmultirange, boolean, boolean, bigint, float8, memory.settings
 ) is
 'Adds boosts to weighed candidates, each combined with the relevance as a noisy-or: for an '
 'episode, the adjacent turns and its session; for any memory, a person (names: the query after '
 'memory.normalize_name) or a time (period) that the query mentions; for a fact, that it reports '
 'news, if the query asks about the present. The less relevant a fact or rule is, the smaller its '
-'time boost. outcome: "no match" for all if even the best has less than required_evidence by '
-'meaning, words and name; "below relevance" if the relevance is below min_relevance (NULL: '
-'memory.required_relevance).';
+'time boost. outcome: "no match" for all if even the best of so many documents has less evidence '
+'by meaning, words and name than memory.required_evidence says, for a question in general if it '
+'mentions nobody; "below relevance" if the relevance is less than memory.required_relevance. A '
+'min_relevance replaces both.';
 grant execute on function memory.judge_candidates to memory_owner;
 
 create or replace function memory.list_candidates(
@@ -645,7 +648,8 @@ declare
   v_names text;
   v_period tstzmultirange;
   v_asks_present boolean := false;
-  v_required float8 := 0.0::float8;
+  v_in_general boolean;
+  v_documents bigint;
 begin
   if mode <> 'semantic' then
     v_words := memory.read_query(
@@ -676,11 +680,9 @@ begin
     v_period := memory.read_period(list_candidates.query, settings.time_zone, as_of);
     v_asks_present := memory.asks_present(list_candidates.query);
   end if;
-  if min_relevance is null then
-    select memory.required_evidence(settings.min_evidence, sum(c.documents)::bigint)
-    into v_required
-    from unnest(v_corpus) as c;
-  end if;
+  v_in_general := coalesce(memory.asks_in_general(list_candidates.query), false);
+  select sum(c.documents) into v_documents
+  from unnest(v_corpus) as c;
   -- A variable, because judge_candidates is inlined and evaluates its argument at each use.
   v_candidates := memory.weigh_memories(
     memory_types, v_words, case when mode <> 'keyword' then list_candidates.embedding end,
@@ -690,8 +692,8 @@ begin
   return query
   select j.*
   from memory.judge_candidates(
-    v_candidates, v_names, v_period, v_asks_present, v_required, list_candidates.min_relevance,
-    settings
+    v_candidates, v_names, v_period, v_asks_present, v_in_general, v_documents,
+    list_candidates.min_relevance, settings
   ) as j;
 end;
 $$;

@@ -96,6 +96,7 @@ declare
   v_names text := memory.normalize_name(query);
   v_period tstzmultirange;
   v_asks_present boolean := false;
+  v_in_general boolean := coalesce(memory.asks_in_general(query), false);
   v_scale memory.embedding_versions;
 begin
   select v.* into v_scale
@@ -258,16 +259,11 @@ begin
       select j.*
       from weighed as w
       cross join (
-        select
-          case
-            when find_memories_at.min_relevance is null
-            then memory.required_evidence(settings.min_evidence, sum(c.documents)::bigint)
-            else 0
-          end as required
+        select sum(c.documents)::bigint as documents
         from corpus as c
       ) as e
       cross join lateral memory.judge_candidates(
-        w.candidates, v_names, v_period, v_asks_present, e.required,
+        w.candidates, v_names, v_period, v_asks_present, v_in_general, e.documents,
         find_memories_at.min_relevance, settings
       ) as j
       where j.outcome is null

@@ -120,14 +120,9 @@ begin
         from memory.judge_candidates(
           v_weighed, memory.normalize_name(topic),
           memory.read_period(topic, settings.time_zone, as_of), memory.asks_present(topic),
-          case
-            when min_relevance is not null then 0
-            else memory.required_evidence(
-              settings.min_evidence,
-              greatest(cardinality(v_ids), (select sum(c.documents) from unnest(v_corpus) as c))
-              ::bigint
-            )
-          end,
+          memory.asks_in_general(topic),
+          greatest(cardinality(v_ids), (select sum(c.documents) from unnest(v_corpus) as c))
+          ::bigint,
           min_relevance, settings
         ) as j
         where j.outcome is null

@@ -160,7 +160,9 @@ begin
     select
       w.*,
       max(w.relevance) over () as best,
-      memory.required_evidence(settings.min_evidence, c.documents) as required
+      memory.required_evidence(
+        settings.min_evidence, c.documents, memory.asks_in_general(rank_entries.query)
+      ) as required
     from weighed as w
     cross join corpus as c
   )

@@ -3,5 +3,6 @@
 begin;
 select
   'memory.fold_words(text)'::regprocedure,
-  'memory.words_of(text)'::regprocedure;
+  'memory.words_of(text)'::regprocedure,
+  'memory.asks_in_general(text)'::regprocedure;
 rollback;
