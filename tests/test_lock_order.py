@@ -136,3 +136,44 @@ def test_a_rebuild_of_the_indexes_never_waits_while_it_keeps_a_writer_waiting(
             writing.connection.commit()
             assert rebuilt.result() == [("hnsw",)]
             rebuilding.connection.rollback()
+
+
+@pytest.mark.parametrize(
+    "store",
+    [
+        "select memory.store_fact('Ada', 'lives in', 'Bern', valid_from => '2026-02-01')",
+        """select id from memory.store_facts('[{"subject": "Ada", "predicate": "lives in",
+             "content": "Bern", "valid_from": "2026-02-01T00:00:00Z"}]')""",
+    ],
+    ids=["one fact", "a batch"],
+)
+def test_a_fact_that_comes_late_locks_the_facts_of_its_key_in_the_order_of_all_functions(
+    database: Database, store: str
+) -> None:
+    """A batch of vectors for both, the worker's, may hold the one and wait for the other."""
+    with sessions(database, 2) as (worker, client):
+        [(version,)] = worker.run("select memory.register_embedding_version('m', '1')")
+        worker.connection.commit()
+        ended, active = 1, 0
+        while ended > active:
+            worker.connection.rollback()
+            [(ended,)] = worker.run(
+                "select memory.store_fact('Ada', 'lives in', 'Rome', valid_from => '2026-01-01')"
+            )
+            [(active,)] = worker.run(
+                "select memory.store_fact('Ada', 'lives in', 'Oslo', valid_from => '2026-03-01')"
+            )
+        worker.connection.commit()
+        vector = "[1" + ",0" * 383 + "]"
+        embed = "select memory.set_embedding('fact', %s, %s, %s)"
+
+        worker.run(embed, ended, vector, version)
+        storing = client.start(store)
+        worker.run(embed, active, vector, version)
+        worker.connection.commit()
+        storing.result()
+        client.connection.commit()
+
+        assert client.run(
+            "select content from memory.facts where valid_to is not null order by valid_from"
+        ) == [("Rome",), ("Bern",)]
