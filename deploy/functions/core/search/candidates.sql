@@ -560,7 +560,7 @@ begin atomic
     ) as m on true
     cross join lateral (
       select
-        exists (
+        exists(
           select
           from (
             values (m.speaker), (m.subject)
