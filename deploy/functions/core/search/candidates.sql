@@ -681,7 +681,7 @@ begin
     v_asks_present := memory.asks_present(list_candidates.query);
   end if;
   v_in_general := coalesce(memory.asks_in_general(list_candidates.query), false);
-  select sum(c.documents) into v_documents
+  select sum(c.documents)::bigint into v_documents
   from unnest(v_corpus) as c;
   -- A variable, because judge_candidates is inlined and evaluates its argument at each use.
   v_candidates := memory.weigh_memories(
