@@ -306,26 +306,28 @@ begin
     end if;
   end if;
 
+  -- A fact that comes late also ends earlier ones (end_earlier): all are locked here, because nobody
+  -- locks two facts against their order.
+  if v_valid_from < as_of and (store_fact.valid_to <= as_of) is not true then
+    perform
+    from memory.facts as f
+    where f.tenant_id = v_tenant_id and f.scope = v_scope and f.predicate_key = v_predicate_key
+      and (
+        f.entity_id = store_fact.entity_id
+        or store_fact.entity_id is null and f.entity_id is null and f.subject_key = v_subject_key
+      )
+      and (
+        f.validity = 'active'
+        or f.validity = 'superseded' and f.valid_from <= v_valid_from and f.valid_to > v_valid_from
+      )
+    order by f.id
+    for no key update;
+  end if;
+
   -- Two statements, one for each unique index. A fact whose validity has already ended supersedes
   -- nothing.
   if store_fact.valid_to <= as_of then
     v_validity := 'superseded';
-  elsif v_valid_from < as_of then
-    -- With the earlier facts that end_earlier may end: nobody locks two facts against their order.
-    select (array_agg(l.fact) filter (where (l.fact).validity = 'active'))[1].* into v_active
-    from (
-      select f as fact
-      from memory.facts as f
-      where f.tenant_id = v_tenant_id and f.scope = v_scope
-        and f.predicate_key = v_predicate_key
-        and (
-          f.entity_id = store_fact.entity_id
-          or store_fact.entity_id is null and f.entity_id is null and f.subject_key = v_subject_key
-        )
-        and (f.validity = 'active' or f.validity = 'superseded' and f.valid_to > v_valid_from)
-      order by f.id
-      for no key update
-    ) as l;
   elsif store_fact.entity_id is null then
     select f.* into v_active
     from memory.facts as f
@@ -662,18 +664,18 @@ begin
     and a.id = any (v_active_ids || array(
       select e.id
       from unnest(v_facts) with ordinality as f
-      join memory.facts as e
-        on e.tenant_id = v_tenant_id and e.subject_key = memory.spelling_key(f.subject)
-          and e.predicate_key = f.predicate_key and e.scope = f.scope and e.entity_id is null
-          and e.validity = 'superseded' and e.valid_to > f.valid_from
-      where v_active_ids[f.ordinality] is not null and f.entity_id is null and f.valid_from < as_of
-      union
-      select e.id
-      from unnest(v_facts) with ordinality as f
-      join memory.facts as e
-        on e.tenant_id = v_tenant_id and e.entity_id = f.entity_id
-          and e.predicate_key = f.predicate_key and e.scope = f.scope
-          and e.validity = 'superseded' and e.valid_to > f.valid_from
+      cross join lateral (
+        select e.id
+        from memory.facts as e
+        where e.tenant_id = v_tenant_id and e.scope = f.scope and e.predicate_key = f.predicate_key
+          and (
+            e.entity_id = f.entity_id
+            or f.entity_id is null and e.entity_id is null
+              and e.subject_key = memory.spelling_key(f.subject)
+          )
+          and e.validity = 'superseded' and e.valid_from <= f.valid_from and e.valid_to > f.valid_from
+        offset 0 -- looks up one key after the other
+      ) as e
       where v_active_ids[f.ordinality] is not null and f.valid_from < as_of
     ))
   order by a.id
