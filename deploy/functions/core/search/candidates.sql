@@ -518,7 +518,7 @@ begin atomic
       c.*,
       coalesce(b.by_neighbors, 0) as by_neighbors,
       coalesce(b.by_session, 0) as by_session,
-      case when n.is_named then (settings).boost_named else 0 end as by_name,
+      n.by_name,
       case
         when c.memory_type = 'episode' and period @> c.created_at then (settings).boost_time
         -- Its time alone can make an episode an answer; a fact or rule must also be relevant.
@@ -528,7 +528,7 @@ begin atomic
       end as by_time,
       -- Words weigh no more here than for facts, because conversations share many words.
       max(
-        1 - (1 - case when n.is_named then (settings).boost_named else 0 end) * (
+        1 - (1 - n.by_name) * (
           1 - memory.weigh_evidence(
             c.meaning, c.words,
             case c.memory_type
@@ -560,7 +560,10 @@ begin atomic
     ) as m on true
     cross join lateral (
       select
-        exists(
+        i.is_named,
+        case when i.is_named then (settings).boost_named else 0 end as by_name
+      from (
+        select exists(
           select
           from (
             values (m.speaker), (m.subject)
@@ -575,8 +578,9 @@ begin atomic
           ) as n (name)
           where position(nullif(memory.normalize_name(n.name), '  ') in names) > 0
         ) as is_named
-      from (values (1)) as one (row)
-      offset 0 -- looks for names only once
+        from (values (1)) as one (row)
+        offset 0 -- looks for names only once
+      ) as i
     ) as n
     left join (
       select e.*
@@ -680,7 +684,9 @@ begin
     v_period := memory.read_period(list_candidates.query, settings.time_zone, as_of);
     v_asks_present := memory.asks_present(list_candidates.query);
   end if;
-  v_in_general := coalesce(memory.asks_in_general(list_candidates.query), false);
+  if min_relevance is null then
+    v_in_general := memory.asks_in_general(list_candidates.query);
+  end if;
   select sum(c.documents)::bigint into v_documents
   from unnest(v_corpus) as c;
   -- A variable, because judge_candidates is inlined and evaluates its argument at each use.

@@ -96,7 +96,7 @@ declare
   v_names text := memory.normalize_name(query);
   v_period tstzmultirange;
   v_asks_present boolean := false;
-  v_in_general boolean := coalesce(memory.asks_in_general(query), false);
+  v_in_general boolean := memory.asks_in_general(query);
   v_scale memory.embedding_versions;
 begin
   select v.* into v_scale

@@ -88,6 +88,7 @@ declare
   v_candidates memory.fused_candidate[] := array[]::memory.fused_candidate[];
   v_types text[] := among_types;
   v_ids uuid[] := among_ids;
+  v_in_general boolean;
   v_tagged memory.linked_entry[];
   v_linked memory.linked_entry[] := array[]::memory.linked_entry[];
 begin
@@ -112,6 +113,7 @@ begin
     end if;
     if cardinality(v_ids) > 0 then
       v_corpus := memory.corpus_sizes(memory_types);
+      v_in_general := memory.asks_in_general(topic);
       v_weighed := memory.weigh_among(
         v_types, v_ids, v_words, v_embedding, v_depth, v_corpus, settings, as_of
       );
@@ -120,7 +122,7 @@ begin
         from memory.judge_candidates(
           v_weighed, memory.normalize_name(topic),
           memory.read_period(topic, settings.time_zone, as_of), memory.asks_present(topic),
-          memory.asks_in_general(topic),
+          v_in_general,
           greatest(cardinality(v_ids), (select sum(c.documents) from unnest(v_corpus) as c))
           ::bigint,
           min_relevance, settings

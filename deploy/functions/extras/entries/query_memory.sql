@@ -78,6 +78,7 @@ declare
     order by l.position
   );
   v_asks boolean := v_words.lexemes is not null or embedding is not null;
+  v_in_general boolean := memory.asks_in_general(query);
   v_version memory.embedding_versions;
 begin
   select v.* into v_version
@@ -160,9 +161,7 @@ begin
     select
       w.*,
       max(w.relevance) over () as best,
-      memory.required_evidence(
-        settings.min_evidence, c.documents, memory.asks_in_general(rank_entries.query)
-      ) as required
+      memory.required_evidence(settings.min_evidence, c.documents, v_in_general) as required
     from weighed as w
     cross join corpus as c
   )
