@@ -39,6 +39,7 @@ except ImportError:  # Windows
 SERVICE_USER = "pymem"
 """System user that runs the server if root starts it; PostgreSQL refuses to run as root."""
 
+_ACCOUNT_LOCK = Path("/run/pymem-account.lock")
 _SOCKET_PATH_LIMIT = 107
 _START_SECONDS = 60
 _ORPHAN_SECONDS = 2
@@ -235,23 +236,8 @@ class EmbeddedServer:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """Hold the lock that serializes starting and stopping this server."""
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        path = self.folder / "lock"
-        try:
-            lock = os.open(path, flags, 0o600)
-        except OSError as error:
-            raise UnavailableError(
-                f"cannot open {path}, which may be a link: {error.strerror}",
-                hint="Remove it while the server is down.",
-            ) from error
-        try:
-            # Others could hold a lock that they can read. Older versions made it readable.
-            if stat.S_IMODE(os.fstat(lock).st_mode) != 0o600:
-                os.fchmod(lock, 0o600)
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with _lock(self.folder / "lock"):
             yield
-        finally:
-            os.close(lock)
 
     # The server's files
 
@@ -472,11 +458,38 @@ def _is_root() -> bool:
     return hasattr(os, "geteuid") and os.geteuid() == 0
 
 
+@contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        lock = os.open(path, flags, 0o600)
+    except OSError as error:
+        raise UnavailableError(
+            f"cannot open {path}, which may be a link: {error.strerror}",
+            hint="Remove it while the server is down.",
+        ) from error
+    try:
+        # Others could hold a lock that they can read. Older versions made it readable.
+        if stat.S_IMODE(os.fstat(lock).st_mode) != 0o600:
+            os.fchmod(lock, 0o600)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
 def _account() -> _Account:
     if os.geteuid() != 0:
         return _Account(None, os.geteuid(), os.getegid())
+    # Of two useradd at once both may succeed, and the account of one of them is gone.
+    with _lock(_ACCOUNT_LOCK):
+        entry = _service_user()
+    return _Account(SERVICE_USER, entry.pw_uid, entry.pw_gid)
+
+
+def _service_user() -> pwd.struct_passwd:
     try:
-        entry = pwd.getpwnam(SERVICE_USER)
+        return pwd.getpwnam(SERVICE_USER)
     except KeyError:
         command = ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin"]
         try:
@@ -489,8 +502,7 @@ def _account() -> _Account:
                 hint=f"Create it manually ({' '.join(command)} {SERVICE_USER}), or run as an "
                 "ordinary user.",
             ) from error
-        entry = pwd.getpwnam(SERVICE_USER)
-    return _Account(SERVICE_USER, entry.pw_uid, entry.pw_gid)
+        return pwd.getpwnam(SERVICE_USER)
 
 
 def _require_reachable(folder: Path) -> None:

@@ -188,6 +188,25 @@ def test_many_starts_at_once_make_one_server(folder: Path) -> None:
     assert len({run.stdout for run in done}) == 1
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes accounts")
+def test_first_starts_at_once_make_one_account() -> None:
+    script = (
+        "from pymem import server; server.SERVICE_USER = 'pymem-test'; print(server._account())"
+    )
+    try:
+        started = [
+            subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
+            for _ in range(2)
+        ]
+        told = {process.communicate()[0].decode() for process in started}
+
+        account = pwd.getpwnam("pymem-test")
+        assert len(told) == 1
+        assert f"uid={account.pw_uid}," in told.pop()
+    finally:
+        subprocess.run(["userdel", "pymem-test"], check=True)
+
+
 def test_an_interrupted_first_start_is_made_up_for(folder: Path) -> None:
     half = folder / "postgres.new"
     half.mkdir()
