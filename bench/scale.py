@@ -2,11 +2,14 @@
 
 Loads facts of many tenants, most of them of the same size beside a few small and large ones, in
 random order of arrival: first a tenth of all, then the rest. After each, tenants of each size are
-called, one transaction a call, and timed by the server itself, so that no client counts.
+called, one transaction a call, and timed by the server itself, so that no client counts. Then comes
+what recurs: how long it takes to look whether any tenant has work, and a week, day by day with
+as_of. On each day every tenant stores, and is swept, cleaned up, folded and sealed, a transaction
+each; the dead rows and the disk at the end of each day tell whether anything grows that should not.
 
-    python bench/scale.py [--facts 1000000] [--tenants 1000] [--folder DIR] [--json FILE]
+    python bench/scale.py [--facts 1000000] [--tenants 1000] [--days 7] [--folder DIR] [--json FILE]
 
-A million facts take up to an hour to load, and 15 GB of disk.
+A million facts take five minutes to load, and 6 GB of disk.
 """
 
 from __future__ import annotations
@@ -15,15 +18,17 @@ import random
 import sys
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+import numpy as np
 import psycopg
 from pgvector.psycopg import register_vector
 
-from bench.corpus import load_facts, questions, sentence
+from bench.corpus import load_facts, questions, sentence, units
 from bench.report import Times, arguments_of, console, keep, machine, table, times
 from bench.scratch import Scratch, scratch_database
 
@@ -103,6 +108,102 @@ def measure(scratch: Scratch, groups: dict[int, list[str]], rounds: int) -> dict
     return figures
 
 
+# What a worker asks whenever it looks for work, of all tenants at once, and what it would ask of
+# each one otherwise.
+LOOKS = {
+    "jobs of all": "select count(*) from memory.find_due_jobs_all_tenants()",
+    "vectors of all": "select count(*) from memory.list_busy_tenants('embedding')",
+    "episodes of all": "select count(*) from memory.list_busy_tenants('consolidation')",
+    "jobs of one": "select count(*) from memory.find_due_jobs()",
+}
+
+# What a tenant does on a day, and what is then done for it, with the day as %(as_of)s.
+DAY = {
+    "store_fact": """
+        select memory.store_fact(
+          'user ' || n, 'said', %(words)s || n, embedding => %(vector)s, as_of => %(as_of)s
+        )
+        from generate_series(1, 3) as n""",
+    "store_episodes": """
+        select count(*) from memory.store_episodes(
+          (select jsonb_agg(jsonb_build_object('content', %(words)s || n, 'butler', 'home'))
+           from generate_series(1, 3) as n),
+          as_of => %(as_of)s
+        )""",
+    "recall": """
+        select count(*) from memory.recall(%(words)s, embedding => %(vector)s, as_of => %(as_of)s)""",
+    "sweep": "select count(*) from memory.run_decay_sweep(%(as_of)s)",
+    "cleanup": "select count(*) from memory.run_episode_cleanup(as_of => %(as_of)s)",
+    "fold": "select memory.fold_corpus_statistics()",
+    "seal": "select count(*) from memory.seal_events()",
+}
+
+DEAD = """
+select relname::text, n_dead_tup, n_live_tup
+from pg_stat_user_tables
+where schemaname = 'memory' and n_live_tup >= 1000 and n_dead_tup > 0.1 * n_live_tup
+order by n_dead_tup desc, relname
+"""
+
+
+def look(scratch: Scratch, tenants: Sequence[str], rounds: int) -> dict[str, Any]:
+    """Return the times of looking for work where there is none."""
+    figures: dict[str, Any] = {}
+    with psycopg.connect(scratch.url, autocommit=True) as connection:
+        connection.execute("select memory.find_due_jobs_all_tenants()")
+        for name, call in LOOKS.items():
+            taken = []
+            for n in range(rounds):
+                tenant = tenants[n % len(tenants)] if name == "jobs of one" else ""
+                connection.execute("select set_config('memory.tenant_id', %s, false)", (tenant,))
+                start = time.perf_counter()
+                connection.execute(call.encode())
+                taken.append((time.perf_counter() - start) * 1000)
+            figures[name] = times(taken)
+    return figures
+
+
+def live(
+    scratch: Scratch, superuser: psycopg.Connection[Any], tenants: Sequence[str], days: int
+) -> list[dict[str, Any]]:
+    """Let days pass; return of each how long everything took, what is dead, and the disk."""
+    passed = []
+    source, numbers = random.Random(days), np.random.default_rng(days)
+    today = datetime.now(UTC)
+    with psycopg.connect(scratch.url, autocommit=True) as connection:
+        register_vector(connection)
+        for day in range(1, days + 1):
+            taken: dict[str, list[float]] = {name: [] for name in DAY}
+            for tenant, vector in zip(tenants, units(numbers, len(tenants)), strict=True):
+                connection.execute("select set_config('memory.tenant_id', %s, false)", (tenant,))
+                # Nobody may store what happens tomorrow: the days end today.
+                given = {
+                    "words": sentence(source),
+                    "vector": vector,
+                    "as_of": today + timedelta(days=day - days),
+                }
+                for name, call in DAY.items():
+                    start = time.perf_counter()
+                    connection.execute(call.encode(), given)
+                    taken[name].append((time.perf_counter() - start) * 1000)
+            sizes = disk(superuser)
+            passed.append(
+                {
+                    "day": day,
+                    "seconds": round(sum(map(sum, taken.values())) / 1000),
+                    "ms": {name: times(each) for name, each in taken.items()},
+                    "longest_ms": {name: round(max(each), 1) for name, each in taken.items()},
+                    "dead": {name: [dead, rows] for name, dead, rows in superuser.execute(DEAD)},
+                    "mib": sum(sizes.values()),
+                }
+            )
+            console.print(
+                f"day {day}: {passed[-1]['seconds']} s, {passed[-1]['mib']:,} MiB, "
+                f"more than a tenth dead: {passed[-1]['dead'] or 'nowhere'}"
+            )
+    return passed
+
+
 def disk(superuser: psycopg.Connection[Any]) -> dict[str, int]:
     """Return the MiB of the tables that grew, their out-of-line values and each of their indexes."""
     return dict(
@@ -128,6 +229,7 @@ def main() -> None:
     parser = arguments_of(__doc__)
     parser.add_argument("--facts", type=int, default=1_000_000)
     parser.add_argument("--tenants", type=int, default=1_000)
+    parser.add_argument("--days", type=int, default=7)
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--folder", type=Path, help="where the server keeps its data")
     parser.add_argument("--shared-buffers", default="3GB")
@@ -143,7 +245,7 @@ def main() -> None:
             groups[size].append(name)
     groups = dict(sorted(groups.items()))
 
-    steps = []
+    steps: list[dict[str, Any]] = []
     with (
         scratch_database(arguments.shared_buffers, folder=arguments.folder) as scratch,
         psycopg.connect(scratch.superuser_url, autocommit=True) as superuser,
@@ -172,6 +274,12 @@ def main() -> None:
                 }
             )
             _print(steps[-1], list(groups))
+            steps[-1]["look_ms"] = look(scratch, [*dict.fromkeys(tenants)], 20)
+            for name, found in steps[-1]["look_ms"].items():
+                console.print(f"looking for {name}: {found} ms")
+        steps[-1]["days"] = live(scratch, superuser, [*sizes], arguments.days)
+        for name, found in steps[-1]["days"][-1]["ms"].items():
+            console.print(f"{name} on the last day: {found} ms")
     console.print(
         "Milliseconds in the server, median / 95th percentile, by the facts of the tenant. "
         + machine()

@@ -694,8 +694,18 @@ def run_job(w: World) -> Arguments:
     return {"job": w.pick(("seal_events", "run_decay_sweep", "expire_memory"))}
 
 
+@operation(0.2)
+def find_due_jobs_all_tenants(w: World) -> Arguments:
+    return {}
+
+
 @operation(0.05)
 def sign_off_runner(w: World) -> Arguments:
+    return {}
+
+
+@operation(0.05)
+def sign_off_runner_all_tenants(w: World) -> Arguments:
     return {}
 
 
@@ -1122,6 +1132,7 @@ BATCHES = frozenset({"store_facts"})
 CALM = frozenset({"rebuild_vector_indexes", "erase_subject", "measure_index_recall"})
 
 NOT_CALLED: dict[str, str] = {
+    "list_busy_tenants": "answers a login that may name the tenant, and tells of all",
     "list_tenants": "answers a login that may name the tenant, and tells of all",
     "start_restore": "cannot be committed alone",
     "restore_rows": "needs start_restore in the same transaction",

@@ -61,7 +61,7 @@ def llm() -> CommandLLM:
 async def embed_all(memory: Memory) -> int:
     """Embed what waits in all tenants, for each version that they have; return how many."""
     count = 0
-    for tenant in await memory.list_tenants():
+    for tenant in await memory.list_busy_tenants("embedding"):
         acting = memory.for_request(tenant_id=tenant.tenant_id, actor="embedding-worker")
         for version in await acting.current_embedding_versions():
             engine = cast(EmbeddingEngine, WordEngine(version.version))

@@ -4,8 +4,8 @@ begin;
 
 set local role memory_owner;
 
--- memory_search owns the ranked-retrieval functions and reads rows of every tenant; each of those
--- functions filters by tenant itself.
+-- memory_search owns the functions of ranked retrieval and those that find where work waits, and
+-- reads rows of every tenant; each of the former filters by tenant itself.
 do $$
 declare
   v_table name;
@@ -18,7 +18,8 @@ begin
   order by c.relname;
 
   foreach v_table in array array[
-    'episodes', 'facts', 'rules', 'entries', 'entities', 'entity_names', 'embedding_versions'
+    'episodes', 'facts', 'rules', 'entries', 'entities', 'entity_names', 'embedding_versions',
+    'embedding_queue', 'corpus_statistics', 'job_runs'
   ] loop
     execute format(
       'create policy ranked_retrieval on memory.%I for select to memory_search using (true)',
@@ -71,5 +72,11 @@ alter table memory.definitions enable row level security;
 alter table memory.definitions force row level security;
 
 create policy owner on memory.definitions to memory_owner using (true) with check (true);
+
+alter table memory.common_runner enable row level security;
+
+alter table memory.common_runner force row level security;
+
+create policy owner on memory.common_runner to memory_owner using (true) with check (true);
 
 commit;

@@ -71,8 +71,8 @@ select results_eq(
   $$ select
        (select count(*) from memory_test.tables), (select count(*) from memory_test.functions) > 60,
        (select count(*) from memory_test.indexes) > 40, (select count(*) from memory_test.foreign_keys) $$,
-  $$ values (51::bigint, true, true, 27::bigint) $$,
-  'the rules below look at 51 tables, their functions, indexes and foreign keys'
+  $$ values (52::bigint, true, true, 27::bigint) $$,
+  'the rules below look at 52 tables, their functions, indexes and foreign keys'
 );
 
 -- Comments
@@ -145,7 +145,7 @@ select results_eq(
      ('memory.set_embedding(text,uuid,vector,uuid,text)'),
      ('memory.sweep_memories(text,memory.settings,timestamp with time zone)'),
      ('memory.take_back(text,text,uuid[],timestamp with time zone)'),
-     ('memory.tenants_with_memories()'),
+     ('memory.tenants_in(name,text,timestamp with time zone)'),
      ('memory.try_settings(memory.settings,jsonb)'),
      ('memory.verify_erasure(text)'), ('memory.write_settings(memory.settings)') $$,
   'only functions that define schema objects, name the table of a type, know the columns of a table, '
@@ -218,13 +218,13 @@ select is_empty(
 );
 select is_empty(
   $$ select t.name from memory_test.tables as t
-     where t.name not in ('memory.transitions'::regclass, 'memory.time_words'::regclass, 'memory.memory_types'::regclass, 'memory.sensitive_patterns'::regclass, 'memory.definitions'::regclass)
+     where t.name not in ('memory.transitions'::regclass, 'memory.time_words'::regclass, 'memory.memory_types'::regclass, 'memory.sensitive_patterns'::regclass, 'memory.definitions'::regclass, 'memory.common_runner'::regclass)
        and not exists (
          select from pg_attribute as a
          where a.attrelid = t.oid and a.attname = 'tenant_id' and a.atttypid = 'text'::regtype
            and a.attnotnull
        ) $$,
-  'every row but those of transitions, time_words, memory_types, sensitive_patterns and definitions belongs to a tenant'
+  'every row but those of transitions, time_words, memory_types, sensitive_patterns, definitions and common_runner belongs to a tenant'
 );
 select is_empty(
   $$ select t.name from memory_test.tables as t
@@ -235,17 +235,18 @@ select is_empty(
   $$ select i.name from memory_test.indexes as i
      where i.indisunique and i.columns[1] <> 'tenant_id'
        and i.table_id not in (
-         'memory.transitions'::regclass, 'memory.time_words'::regclass, 'memory.memory_types'::regclass, 'memory.sensitive_patterns'::regclass, 'memory.definitions'::regclass, 'memory.tenant_logins'::regclass
+         'memory.transitions'::regclass, 'memory.time_words'::regclass, 'memory.memory_types'::regclass, 'memory.sensitive_patterns'::regclass, 'memory.definitions'::regclass, 'memory.tenant_logins'::regclass, 'memory.common_runner'::regclass
        ) $$,
   'every primary key and unique index leads with the tenant'
 );
 select results_eq(
   $$ select i.name::text, i.columns::text from memory_test.indexes as i
      where i.indisunique and i.table_id in (
-       'memory.transitions'::regclass, 'memory.time_words'::regclass, 'memory.memory_types'::regclass, 'memory.sensitive_patterns'::regclass, 'memory.definitions'::regclass, 'memory.tenant_logins'::regclass
+       'memory.transitions'::regclass, 'memory.time_words'::regclass, 'memory.memory_types'::regclass, 'memory.sensitive_patterns'::regclass, 'memory.definitions'::regclass, 'memory.tenant_logins'::regclass, 'memory.common_runner'::regclass
      )
      order by 1 $$,
   $$ values
+     ('memory.common_runner_pkey', '{is_common}'),
      ('memory.definitions_pkey', '{kind,identity}'),
      ('memory.memory_types_pkey', '{memory_type}'),
      ('memory.memory_types_position_key', '{position}'),
@@ -255,7 +256,7 @@ select results_eq(
      ('memory.time_words_folded_key', '{language,folded}'),
      ('memory.time_words_pkey', '{language,word,kind}'),
      ('memory.transitions_pkey', '{memory_type,aspect,from_state,to_state}') $$,
-  'the key of a login is its name, and types, transitions, words and patterns are the same for every tenant'
+  'the key of a login is its name, and types, transitions, words, patterns and who looks after all are the same for every tenant'
 );
 select is_empty(
   $$ select k.name from memory_test.foreign_keys as k
@@ -361,6 +362,7 @@ select results_eq(
       || 'memory.settings,text,double precision,timestamp with time zone)'),
      ('memory.boost_episodes(memory.fused_candidate[],memory.settings)'),
      ('memory.count_vectors(text)'),
+     ('memory.due_jobs(timestamp with time zone)'),
      ('memory.exact_neighbors(text,vector,text,integer,double precision,timestamp with time zone)'),
      ('memory.facts_with_terms(bigint[],text,integer)'),
      ('memory.filter_memories(memory.query_condition[],text[],text,boolean,memory.settings,'
@@ -391,14 +393,15 @@ select results_eq(
      ('memory.read_query(text,text,memory.settings)'),
      ('memory.tagged_entries(text[],text,timestamp with time zone)'),
      ('memory.tagged_facts(jsonb,text,integer)'),
-     ('memory.tenants_with_memories()'),
+     ('memory.tenants_in(name,text,timestamp with time zone)'), ('memory.tenants_with_memories()'),
+     ('memory.tenants_without_due_times()'),
      ('memory.use_approximate_index(text,integer)'),
      ('memory.vector_index(text)'),
      ('memory.weigh_among(text[],uuid[],memory.keyword_query,vector,integer,memory.corpus_size[],'
       || 'memory.settings,timestamp with time zone)'),
      ('memory.weigh_memories(text[],memory.keyword_query,vector,text,integer,double precision,'
       || 'memory.corpus_size[],memory.settings,timestamp with time zone)') $$,
-  'memory_search owns the functions of ranked retrieval, those that find names and tags, one that lists tenants, and no other'
+  'memory_search owns the functions of ranked retrieval, those that find names and tags, those that list tenants and where work waits, and no other'
 );
 select is_empty(
   $$ select f.name::text from memory_test.functions as f
@@ -442,7 +445,7 @@ select t.oid, t.name from memory_test.tables as t
 where t.name::text not in (
   'memory.memory_events', 'memory.transitions', 'memory.time_words', 'memory.memory_types', 'memory.sensitive_patterns', 'memory.definitions', 'memory.fact_keys', 'memory.embedding_queue',
   'memory.staged_embeddings', 'memory.corpus_statistics', 'memory.corpus_deltas', 'memory.tombstones',
-  'memory.job_runs', 'memory.job_runners', 'memory.login_codes', 'memory.tenant_moves',
+  'memory.job_runs', 'memory.job_runners', 'memory.common_runner', 'memory.login_codes', 'memory.tenant_moves',
   'memory.memory_history', 'memory.event_chain', 'memory.event_chain_heads',
   'memory.consolidation_runs',
   'memory.entity_names', 'memory.entity_merges', 'memory.entity_merge_facts',

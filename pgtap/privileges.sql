@@ -75,7 +75,7 @@ values
 -- rules that earn trust, and maintenance
 ('{memory_writer}', '{mark_helpful,mark_harmful}'),
 ('{memory_admin,memory_reader,memory_worker,memory_writer}', '{asymmetric_score,decayed_state}'),
-('{memory_worker}', '{list_tenants,run_decay_sweep,run_decay_sweep_all_tenants,run_episode_cleanup,
+('{memory_worker}', '{list_tenants,list_busy_tenants,find_due_jobs_all_tenants,sign_off_runner_all_tenants,run_decay_sweep,run_decay_sweep_all_tenants,run_episode_cleanup,
   run_rule_hygiene,run_entry_upkeep,maybe_consolidate_entries,seal_events}'),
 ('{memory_worker,memory_writer}', '{consolidate_entries,list_entry_clusters,undo_entry_merge,list_unsummarized_merges,summarize_entry_merge}'),
 ('{memory_admin}', '{revert_inversion,erase_subject,verify_erasure}'),
@@ -87,7 +87,7 @@ values
   job_status,chain_status,list_verifications}'),
 ('{memory_admin,memory_reader,memory_worker,memory_writer}', '{undo_preview_event}'),
 ('{memory_admin,memory_worker,memory_writer}', '{undo_event}'),
-('{memory_owner}', '{tenants_with_memories}'),
+('{memory_owner}', '{tenants_with_memories,tenants_in,tenants_without_due_times,due_jobs}'),
 
 -- embeddings
 (
@@ -289,12 +289,13 @@ select is_empty(
        and has_table_privilege(r.role, c.oid, v.privilege) <> (
          r.role = 'memory_search' and v.privilege = 'select'
          and c.relname in (
-           'episodes', 'facts', 'rules', 'entries', 'entities', 'entity_names', 'searchable_memories', 'memory_types'
+           'episodes', 'facts', 'rules', 'entries', 'entities', 'entity_names', 'searchable_memories', 'memory_types',
+           'job_runs'
          )
          or r.role = 'memory_reader' and v.privilege = 'select'
          and c.relname in ('memory_overview', 'event_feed', 'provenance', 'rule_outcomes')
        ) $$,
-  'ranking reads eight tables, dashboards read four views, and no role has other privileges'
+  'ranking and finding work read nine tables, dashboards read four views, and no role has other privileges'
 );
 select is_empty(
   $$ select a.attrelid::regclass, a.attname
@@ -305,10 +306,14 @@ select is_empty(
        and (p.grantee <> 'memory_reader'::regrole or p.privilege_type <> 'SELECT')
        and (
          p.grantee <> 'memory_search'::regrole or p.privilege_type <> 'SELECT' or p.is_grantable
-         or c.oid <> 'memory.embedding_versions'::regclass
-         or a.attname not in ('tenant_id', 'status', 'similarity_floor', 'similarity_ceiling')
+         or (c.relname, a.attname) not in (
+           ('embedding_versions', 'tenant_id'), ('embedding_versions', 'status'),
+           ('embedding_versions', 'similarity_floor'), ('embedding_versions', 'similarity_ceiling'),
+           ('embedding_queue', 'tenant_id'), ('embedding_queue', 'claimed_until'),
+           ('corpus_statistics', 'tenant_id'), ('corpus_statistics', 'former_languages')
+         )
        ) $$,
-  'no column privilege is granted beyond the dashboard views and the similarity scale'
+  'no column privilege is granted beyond the dashboard views, the similarity scale and where work waits'
 );
 select is_empty(
   $$ select r.role, c.oid::regclass

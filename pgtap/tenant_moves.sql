@@ -13,7 +13,7 @@ select is_empty(
 select results_eq(
   $$ select t.kind, t.table_name from memory.list_tables() as t where t.kind <> 'tenant' $$,
   $$ values
-     ('server', 'definitions'), ('local', 'login_codes'), ('reference', 'memory_types'),
+     ('server', 'common_runner'), ('server', 'definitions'), ('local', 'login_codes'), ('reference', 'memory_types'),
      ('reference', 'sensitive_patterns'), ('local', 'sessions'), ('server', 'tenant_logins'), ('server', 'tenant_moves'), ('reference', 'time_words'),
      ('reference', 'transitions') $$,
   'all tables move with a tenant but those of its browsers, reference data and those about the server'

@@ -8,12 +8,18 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from pymem.consolidation.answer import LLM
 from pymem.consolidation.worker import ConsolidationWorker
 from pymem.embedding import EmbeddingEngine
-from pymem.errors import MovingError, PymemError, TenantDeniedError, UnavailableError
+from pymem.errors import (
+    EmbeddingError,
+    MovingError,
+    PymemError,
+    TenantDeniedError,
+    UnavailableError,
+)
 from pymem.maintenance import clean_up_episodes
 from pymem.memory import Memory
 from pymem.models import ConsolidationRun
@@ -34,6 +40,8 @@ _RETRY_SECONDS = 300.0
 _TROUBLE_SECONDS = 60.0
 _LONGEST_BACKOFF = 30.0
 _SIGN_OFF_SECONDS = 2.0
+
+_Work = Literal["consolidation", "embedding", "reindexing"]
 
 # Lost connections, a full or restarting server; not a canceled statement or a deadlock.
 _AWAY = ("08", "53", "57P")
@@ -159,8 +167,7 @@ class Runner:
         backoff = 1.0
         while not self._stopping.is_set():
             try:
-                for memory in await self._memories():
-                    await memory.find_due_jobs()
+                await self._due_jobs()
             except UnavailableError as error:
                 self._lose(error)
                 await self._pause(backoff)
@@ -207,29 +214,41 @@ class Runner:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), seconds)
 
-    async def _memories(self) -> list[Memory]:
+    async def _waiting(self, work: _Work) -> list[Memory]:
+        """Return a memory for each tenant for which some work of list_busy_tenants may wait."""
         if not self._all_tenants:
             return [self._memory]
         return [
             self._memory.for_request(tenant_id=tenant.tenant_id)
-            for tenant in await self._memory.list_tenants()
+            for tenant in await self._memory.list_busy_tenants(work)
+        ]
+
+    async def _due_jobs(self) -> list[tuple[Memory, str]]:
+        if not self._all_tenants:
+            return [(self._memory, due.job) for due in await self._memory.find_due_jobs()]
+        return [
+            (self._memory.for_request(tenant_id=due.tenant_id), due.job)
+            for due in await self._memory.find_due_jobs_all_tenants()
         ]
 
     async def _sign_off(self) -> None:
-        for memory in await self._memories():
+        if self._all_tenants:
+            await self._memory.sign_off_runner_all_tenants()
+        else:
             with suppress(MovingError):
-                await memory.sign_off_runner()
+                await self._memory.sign_off_runner()
 
     async def _run_jobs(self) -> None:
-        for memory in await self._memories():
-            # It is worked for where it moves to.
+        # A tenant that moves is worked for where it moves to.
+        with suppress(MovingError):
+            for memory, job in await self._due_jobs():
+                if self._stopping.is_set():
+                    return
+                if self._suspended.get((memory.tenant_id, job), 0) < time.monotonic():
+                    with suppress(MovingError):
+                        await self._run_job(memory, job)
+        for memory in await self._waiting("reindexing"):
             with suppress(MovingError):
-                for due in await memory.find_due_jobs():
-                    if self._stopping.is_set():
-                        return
-                    key = (memory.tenant_id, due.job)
-                    if self._suspended.get(key, 0) < time.monotonic():
-                        await self._run_job(memory, due.job)
                 await self._reindex(memory)
 
     async def _reindex(self, memory: Memory) -> None:
@@ -265,19 +284,41 @@ class Runner:
     async def _embed(self) -> None:
         if self._engine is None:
             return
-        for memory in await self._memories():
-            worker = EmbeddingWorker(memory.for_request(actor="embedding-worker"), self._engine)
-            begun = time.monotonic()
-            with suppress(MovingError):
-                while not self._stopping.is_set() and (count := await worker.run_once()):
-                    seconds = time.monotonic() - begun
-                    self._on_done(Done(memory.tenant_id, "embedding", count, seconds))
-                    begun = time.monotonic()
+        has_embedded = True
+        while has_embedded and not self._stopping.is_set():
+            has_embedded = False
+            # A batch of each tenant, so that none waits until all of another one is embedded.
+            for memory in await self._waiting("embedding"):
+                if self._stopping.is_set():
+                    return
+                if self._suspended.get((memory.tenant_id, "embedding"), 0) < time.monotonic():
+                    has_embedded |= await self._embed_batch(memory, self._engine)
+
+    async def _embed_batch(self, memory: Memory, engine: EmbeddingEngine) -> bool:
+        worker = EmbeddingWorker(memory.for_request(actor="embedding-worker"), engine)
+        begun = time.monotonic()
+        try:
+            count = await worker.run_once()
+        except MovingError:
+            return False
+        except (UnavailableError, EmbeddingError, TenantDeniedError):
+            raise
+        except PymemError as error:
+            # A tenant with another model does not keep the others waiting.
+            if not self._all_tenants:
+                raise
+            logger.warning("the texts of %s are not embedded: %s", memory.tenant_id, error)
+            self._suspended[memory.tenant_id, "embedding"] = time.monotonic() + _RETRY_SECONDS
+            return False
+        if count:
+            seconds = time.monotonic() - begun
+            self._on_done(Done(memory.tenant_id, "embedding", count, seconds))
+        return count > 0
 
     async def _consolidate(self) -> None:
         if self._llm is None:
             return
-        for memory in await self._memories():
+        for memory in await self._waiting("consolidation"):
             # What it makes is embedded as any other memory.
             worker = ConsolidationWorker(memory.without_engine(), self._llm)
             with suppress(MovingError):

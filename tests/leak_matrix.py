@@ -423,7 +423,10 @@ check_indexes()
 # A login that names the tenant of each transaction may know which there are; others are refused.
 FOR_GATEWAYS = """
 list_tenants()
+list_busy_tenants('embedding'); list_busy_tenants('reindexing'); list_busy_tenants('consolidation')
 run_decay_sweep_all_tenants()
+find_due_jobs_all_tenants()
+sign_off_runner_all_tenants()
 metrics(all_tenants => true)
 """
 

@@ -100,7 +100,12 @@ def test_a_job_that_nobody_has_looked_for_waits_for_its_next_time(database: Data
 
     assert finish(start(url, "--once"))[0] == []
     # As if time had passed.
-    database.query("update memory.job_runs set known_since = known_since - interval '40 days'")
+    database.query(
+        """
+        update memory.job_runs
+        set known_since = known_since - interval '40 days', due_at = due_at - interval '40 days'
+        """
+    )
 
     assert {event["what"] for event in finish(start(url, "--once"))[0]} == JOBS
 
@@ -315,3 +320,50 @@ def test_a_gateway_runs_the_jobs_of_every_tenant(database: Database) -> None:
     assert {(event["tenant"], event["what"]) for event in told} == {
         (tenant, job) for tenant in ("a", "b") for job in JOBS
     }
+
+
+def test_a_tenant_with_another_model_does_not_keep_others_from_being_embedded(
+    database: Database,
+) -> None:
+    for tenant in ("a", "b"):
+        database.query("select memory.store_fact('user', 'likes', 'tea')", tenant=tenant)
+    database.query("select memory.register_embedding_version('another', '1')", tenant="a")
+
+    told, err = finish(
+        start(database.login(None), "--once", "--all-tenants", PYMEM_NO_EMBEDDINGS="")
+    )
+
+    assert [event["tenant"] for event in told if event["what"] == "embedding"] == ["b"]
+    assert err.count("the texts of a are not embedded: ") == 1
+
+
+def test_a_tenant_with_many_texts_does_not_keep_others_waiting(database: Database) -> None:
+    for tenant, texts in (("a", 150), ("b", 1)):
+        database.query(
+            """
+            select memory.store_episodes(
+              (select jsonb_agg(jsonb_build_object('content', 'tea ' || n, 'butler', 'home'))
+               from generate_series(1, %s) as n)
+            )
+            """,
+            texts,
+            tenant=tenant,
+        )
+
+    told, _ = finish(start(database.login(None), "--once", "--all-tenants", PYMEM_NO_EMBEDDINGS=""))
+
+    embedded = [
+        (event["tenant"], event["result"]) for event in told if event["what"] == "embedding"
+    ]
+    assert embedded == [("a", 64), ("b", 1), ("a", 64), ("a", 22)]
+
+
+def test_a_gateway_that_ends_is_not_missed(database: Database) -> None:
+    database.query("select memory.store_fact('user', 'likes', 'tea')")
+    row = "select count(*) from memory.common_runner"
+
+    process = start(database.login(None), "--all-tenants")
+    until(lambda: database.value(row) == 1 and catches(process, signal.SIGTERM))
+    end(process)
+
+    assert database.value(row) == 0

@@ -30,6 +30,7 @@ from pymem.models import (
     Direction,
     DueButler,
     DueJob,
+    DueTenantJob,
     EmbeddingBacklog,
     EmbeddingVersion,
     Entity,
@@ -175,6 +176,21 @@ class Functions(Vectors):
         Errors: PM005 the login may not act for all tenants.
         """
         return await self._rows(Tenant, "list_tenants")
+
+    async def list_busy_tenants(
+        self,
+        work: Literal["consolidation", "embedding", "reindexing"],
+        *,
+        as_of: datetime | None = None,
+    ) -> list[Tenant]:
+        """The tenants for which work waits: of memory.list_tenants those that a worker has to look
+        at. work: consolidation, of episodes that are pending or have failed; embedding, of memories
+        without a vector that nobody has claimed; or reindexing, of texts after a change of
+        language.
+
+        Errors: PM002 unknown work or invalid time, PM005 the login may not act for all tenants.
+        """
+        return await self._rows(Tenant, "list_busy_tenants", work=work, as_of=as_of)
 
     # functions/core/audit/history
 
@@ -3649,6 +3665,18 @@ class Functions(Vectors):
         """
         return await self._rows(DueJob, "find_due_jobs", as_of=as_of)
 
+    async def find_due_jobs_all_tenants(
+        self, *, as_of: datetime | None = None
+    ) -> list[DueTenantJob]:
+        """The jobs of all tenants that are due, as memory.find_due_jobs for each would find them,
+        those that are due longest first. It reads only these, and the jobs of tenants that are new
+        or whose settings have changed, at most 500 of these at a time. due_at is a second early
+        where a schedule counts seconds. Notes that somebody looks after every tenant.
+
+        Errors: PM002 invalid time, PM005 the login may not act for all tenants.
+        """
+        return await self._rows(DueTenantJob, "find_due_jobs_all_tenants", as_of=as_of)
+
     async def sign_off_runner(self) -> bool:
         """Tells that whoever called memory.find_due_jobs will no longer do so, and so is not missed
         by the doctor. Returns whether anybody had.
@@ -3656,6 +3684,14 @@ class Functions(Vectors):
         Errors: 28000 no tenant.
         """
         result: bool = await self._value("sign_off_runner")
+        return result
+
+    async def sign_off_runner_all_tenants(self) -> bool:
+        """As memory.sign_off_runner, for whoever called memory.find_due_jobs_all_tenants.
+
+        Errors: PM005 the login may not act for all tenants.
+        """
+        result: bool = await self._value("sign_off_runner_all_tenants")
         return result
 
     async def run_job(self, job: str, *, as_of: datetime | None = None) -> list[Any] | None:

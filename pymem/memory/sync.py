@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         Direction,
         DueButler,
         DueJob,
+        DueTenantJob,
         EmbeddingBacklog,
         EmbeddingVersion,
         Entity,
@@ -1362,6 +1363,16 @@ class SyncMemory(Blocking):
         """
         return self._wait(self.memory.find_due_jobs(as_of=as_of))
 
+    def find_due_jobs_all_tenants(self, *, as_of: datetime | None = None) -> list[DueTenantJob]:
+        """The jobs of all tenants that are due, as memory.find_due_jobs for each would find them,
+        those that are due longest first. It reads only these, and the jobs of tenants that are new
+        or whose settings have changed, at most 500 of these at a time. due_at is a second early
+        where a schedule counts seconds. Notes that somebody looks after every tenant.
+
+        Errors: PM002 invalid time, PM005 the login may not act for all tenants.
+        """
+        return self._wait(self.memory.find_due_jobs_all_tenants(as_of=as_of))
+
     def find_ids(
         self, prefix: str, *, kinds: Sequence[str] | None = None, max_results: int | None = None
     ) -> list[FoundId]:
@@ -1694,6 +1705,21 @@ class SyncMemory(Blocking):
         return self._wait(
             self.memory.list_approvals(only_open=only_open, max_results=max_results, as_of=as_of)
         )
+
+    def list_busy_tenants(
+        self,
+        work: Literal["consolidation", "embedding", "reindexing"],
+        *,
+        as_of: datetime | None = None,
+    ) -> list[Tenant]:
+        """The tenants for which work waits: of memory.list_tenants those that a worker has to look
+        at. work: consolidation, of episodes that are pending or have failed; embedding, of memories
+        without a vector that nobody has claimed; or reindexing, of texts after a change of
+        language.
+
+        Errors: PM002 unknown work or invalid time, PM005 the login may not act for all tenants.
+        """
+        return self._wait(self.memory.list_busy_tenants(work, as_of=as_of))
 
     def list_consolidation_runs(
         self,
@@ -3025,6 +3051,13 @@ class SyncMemory(Blocking):
         Errors: 28000 no tenant.
         """
         return self._wait(self.memory.sign_off_runner())
+
+    def sign_off_runner_all_tenants(self) -> bool:
+        """As memory.sign_off_runner, for whoever called memory.find_due_jobs_all_tenants.
+
+        Errors: PM005 the login may not act for all tenants.
+        """
+        return self._wait(self.memory.sign_off_runner_all_tenants())
 
     def start_reembedding(
         self,

@@ -289,6 +289,15 @@ class DueJob:
 
 
 @dataclass(frozen=True, slots=True)
+class DueTenantJob:
+    """A row that memory.find_due_jobs_all_tenants returns."""
+
+    tenant_id: str
+    job: str
+    due_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class EmbeddingBacklog:
     """A row that memory.embedding_backlog returns."""
 

@@ -2,6 +2,8 @@
 
 begin;
 
+drop table memory.common_runner;
+
 drop table memory.job_runners;
 
 drop table memory.job_runs;

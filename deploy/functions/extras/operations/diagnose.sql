@@ -50,10 +50,10 @@ begin
         then (
           select format(
             '; `pymem run` was last seen %s seconds ago',
-            greatest(0, extract(epoch from as_of - r.seen_at)::bigint)
+            greatest(0, extract(epoch from as_of - s.seen_at)::bigint)
           )
-          from memory.job_runners as r
-          where r.tenant_id = all_checks.tenant_id
+          from memory.runner_seen_at(all_checks.tenant_id) as s (seen_at)
+          where s.seen_at is not null
         )
       end,
       ''

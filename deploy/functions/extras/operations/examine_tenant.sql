@@ -343,12 +343,16 @@ begin
     'warning', 'jobs', 'pymem run',
     format(
       '`pymem run` was last seen %s ago and did not sign off',
-      memory.age_in_words(r.seen_at, as_of)
+      memory.age_in_words(s.seen_at, as_of)
     ),
     'Start it again (docs/operations.md); if something else runs the jobs from now on: '
-    'select memory.sign_off_runner();'
-  from memory.job_runners as r
-  where r.tenant_id = settings.tenant_id and r.seen_at < as_of - interval '10 minutes';
+    || case
+      when exists (select from memory.job_runners as r where r.tenant_id = settings.tenant_id)
+      then 'select memory.sign_off_runner();'
+      else 'select memory.sign_off_runner_all_tenants();'
+    end
+  from memory.runner_seen_at(settings.tenant_id) as s (seen_at)
+  where s.seen_at < as_of - interval '10 minutes';
 end;
 $$;
 

@@ -165,6 +165,23 @@ comment on function memory.list_jobs(name) is
 'pg_cron. Errors: PM001 no such login, PM002 the login lacks a role, PM005 it does not act for '
 'this tenant, 28000 no tenant.';
 
+create or replace function memory.due_from(
+  schedule text,
+  last_run timestamptz
+)
+  returns timestamptz
+  language sql
+  immutable
+  parallel safe
+  -- Schedulers that count seconds are not exact to the millisecond.
+  return
+    memory.next_run(schedule, last_run)
+    - case when schedule like '% seconds' then interval '1 second' else interval '0' end;
+
+comment on function memory.due_from(text, timestamptz) is
+'From when on a job is due with this schedule, which began its last run or became known at a time: '
+'its next time (memory.next_run), or a second before if the schedule counts seconds.';
+
 create or replace function memory.is_job_due(
   schedule text,
   last_run timestamptz,
@@ -174,15 +191,26 @@ create or replace function memory.is_job_due(
   language sql
   immutable
   parallel safe
-  -- Schedulers that count seconds are not exact to the millisecond.
-  return coalesce(
-    memory.next_run(schedule, last_run)
-    <= as_of + case when schedule like '% seconds' then interval '1 second' else interval '0' end,
-    false
-  );
+  return coalesce(memory.due_from(schedule, last_run) <= as_of, false);
 
 comment on function memory.is_job_due(text, timestamptz, timestamptz) is
 'Whether a job with this schedule, which began its last run or became known at a time, is due.';
+
+create or replace function memory.runner_seen_at(tenant_id text)
+  returns timestamptz
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select greatest(
+    (select r.seen_at from memory.job_runners as r where r.tenant_id = runner_seen_at.tenant_id),
+    (select c.seen_at from memory.common_runner as c)
+  );
+$$;
+
+comment on function memory.runner_seen_at(text) is
+'When a process of `pymem run` has last looked for jobs of a tenant, or of all; NULL: none has, or '
+'all have signed off.';
 
 create or replace function memory.job_status(as_of timestamptz default now())
   returns table (
@@ -204,6 +232,7 @@ as $$
 #variable_conflict use_column
 declare
   v_settings memory.settings := memory.current_settings();
+  v_seen_at timestamptz := memory.runner_seen_at(v_settings.tenant_id);
 begin
   perform memory.check_time('as_of', as_of);
   return query
@@ -211,10 +240,9 @@ begin
     j.job, j.schedule, j.role::text, r.ran_at, d.due_at, j.schedule = 'off',
     memory.is_job_due(j.schedule, coalesce(r.ran_at, r.known_since), as_of),
     coalesce(memory.next_run(j.schedule, d.due_at) <= as_of, false),
-    n.seen_at
+    v_seen_at
   from memory.all_jobs(v_settings) as j
   left join memory.job_runs as r on r.tenant_id = v_settings.tenant_id and r.job = j.job
-  left join memory.job_runners as n on n.tenant_id = v_settings.tenant_id
   cross join lateral (
     select memory.next_run(j.schedule, coalesce(r.ran_at, r.known_since, as_of)) as due_at
   ) as d
@@ -229,6 +257,70 @@ comment on function memory.job_status(timestamptz) is
 'well. runner_seen_at: when a process of pymem run has last looked for jobs. A job that nobody has '
 'looked for yet is due at its next time. Errors: PM002.';
 grant execute on function memory.job_status to memory_worker, memory_reader, memory_admin;
+
+create or replace function memory.note_jobs(
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  insert into memory.job_runs (tenant_id, job, known_since)
+  select settings.tenant_id, j.job, as_of
+  from memory.all_jobs(settings) as j
+  where j.schedule <> 'off'
+    and not exists (
+      select from memory.job_runs as r
+      where r.tenant_id = settings.tenant_id and r.job = j.job
+    )
+  on conflict do nothing;
+
+  with unknown as (
+    select r.job, memory.due_from(j.schedule, coalesce(r.ran_at, r.known_since)) as due_at
+    from memory.job_runs as r
+    left join memory.all_jobs(settings) as j on j.job = r.job
+    where r.tenant_id = settings.tenant_id and r.due_at is null
+    -- Who runs a job writes when it is due again.
+    for update of r skip locked
+  )
+  update memory.job_runs as r set due_at = coalesce(u.due_at, 'infinity')
+  from unknown as u
+  where r.tenant_id = settings.tenant_id and r.job = u.job;
+end;
+$$;
+
+comment on function memory.note_jobs(memory.settings, timestamptz) is
+'Notes the jobs of a tenant that nobody has looked for before, and from when on each one is due of '
+'which that is not known.';
+
+create or replace function memory.forget_due_times()
+  returns trigger
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  with changed as (
+    select r.job
+    from memory.job_runs as r
+    where r.tenant_id = coalesce(new.tenant_id, old.tenant_id) and r.due_at is not null
+    -- A job that runs keeps its schedule until it runs again, rather than keep anybody waiting.
+    for update of r skip locked
+  )
+  update memory.job_runs as r set due_at = null
+  from changed as c
+  where r.tenant_id = coalesce(new.tenant_id, old.tenant_id) and r.job = c.job;
+  return null;
+end;
+$$;
+
+comment on function memory.forget_due_times() is
+'Trigger: whoever looks next computes from when on the jobs of the tenant are due, because their '
+'schedules may have changed.';
 
 create or replace function memory.find_due_jobs(as_of timestamptz default now())
   returns table (
@@ -248,21 +340,13 @@ begin
   insert into memory.job_runners as r (tenant_id, seen_at)
   values (v_settings.tenant_id, as_of)
   on conflict (tenant_id) do update set seen_at = greatest(r.seen_at, excluded.seen_at);
-  insert into memory.job_runs (tenant_id, job, known_since)
-  select v_settings.tenant_id, j.job, as_of
-  from memory.all_jobs(v_settings) as j
-  where j.schedule <> 'off'
-    and not exists (
-      select from memory.job_runs as r
-      where r.tenant_id = v_settings.tenant_id and r.job = j.job
-    )
-  on conflict do nothing;
+  perform memory.note_jobs(v_settings, as_of);
 
   return query
   select j.job, memory.next_run(j.schedule, coalesce(r.ran_at, r.known_since)) as due_at
   from memory.all_jobs(v_settings) as j
   join memory.job_runs as r on r.tenant_id = v_settings.tenant_id and r.job = j.job
-  where memory.is_job_due(j.schedule, coalesce(r.ran_at, r.known_since), as_of)
+  where r.due_at <= as_of
   order by 2, 1;
 end;
 $$;
@@ -273,6 +357,100 @@ comment on function memory.find_due_jobs(timestamptz) is
 'job that nobody has looked for before is due at its next time. Errors: PM002 invalid time, 28000 '
 'no tenant.';
 grant execute on function memory.find_due_jobs to memory_worker;
+
+-- memory_search reads every tenant's rows: see functions/core/base/tenants.
+grant create on schema memory to memory_search;
+set local role memory_search;
+
+create or replace function memory.due_jobs(as_of timestamptz)
+  returns table (
+    tenant_id text,
+    job text,
+    due_at timestamptz
+  )
+  language sql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select r.tenant_id, r.job, r.due_at from memory.job_runs as r where r.due_at <= as_of;
+$$;
+
+comment on function memory.due_jobs(timestamptz) is
+'The jobs of all tenants that are due, as far as that is known (memory.job_runs.due_at).';
+grant execute on function memory.due_jobs to memory_owner;
+
+create or replace function memory.tenants_without_due_times()
+  returns setof text
+  language sql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select r.tenant_id from memory.job_runs as r where r.due_at is null
+  union
+  (
+    select t.tenant_id from memory.tenants_with_memories() as t (tenant_id)
+    except
+    select j.tenant_id from memory.tenants_in('job_runs', 'true', null) as j (tenant_id)
+  );
+$$;
+
+comment on function memory.tenants_without_due_times() is
+'The tenants with memories whose jobs nobody has looked for, or not since their settings have '
+'changed.';
+grant execute on function memory.tenants_without_due_times to memory_owner;
+
+set local role memory_owner;
+revoke create on schema memory from memory_search;
+
+create or replace function memory.find_due_jobs_all_tenants(as_of timestamptz default now())
+  returns table (
+    tenant_id text,
+    job text,
+    due_at timestamptz
+  )
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_before text := current_setting('memory.tenant_id', true);
+  v_tenant_id text;
+begin
+  perform memory.check_time('as_of', as_of), memory.check_acts_for_all();
+  insert into memory.common_runner as c (seen_at) values (as_of)
+  on conflict (is_common) do update set seen_at = greatest(c.seen_at, excluded.seen_at);
+
+  for v_tenant_id in
+    select t.tenant_id
+    from memory.tenants_without_due_times() as t (tenant_id)
+    where not memory.is_elsewhere(t.tenant_id)
+    order by t.tenant_id
+    limit 500 -- the others next time, so that no transaction takes long
+  loop
+    perform set_config('memory.tenant_id', v_tenant_id, true);
+    perform memory.note_jobs(memory.current_settings(), as_of);
+  end loop;
+  perform set_config('memory.tenant_id', coalesce(v_before, ''), true);
+
+  return query
+  select d.tenant_id, d.job, d.due_at
+  from memory.due_jobs(as_of) as d
+  where not memory.is_elsewhere(d.tenant_id)
+  order by d.due_at, d.tenant_id, d.job;
+end;
+$$;
+
+comment on function memory.find_due_jobs_all_tenants(timestamptz) is
+'The jobs of all tenants that are due, as memory.find_due_jobs for each would find them, those '
+'that are due longest first. It reads only these, and the jobs of tenants that are new or whose '
+'settings have changed, at most 500 of these at a time. due_at is a second early where a schedule '
+'counts seconds. Notes that somebody looks after every tenant. Errors: PM002 invalid time, PM005 '
+'the login may not act for all tenants.';
+grant execute on function memory.find_due_jobs_all_tenants to memory_worker;
 
 create or replace function memory.sign_off_runner()
   returns boolean
@@ -292,6 +470,25 @@ comment on function memory.sign_off_runner() is
 'doctor. Returns whether anybody had. Errors: 28000 no tenant.';
 grant execute on function memory.sign_off_runner to memory_worker;
 
+create or replace function memory.sign_off_runner_all_tenants()
+  returns boolean
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform memory.check_acts_for_all();
+  delete from memory.common_runner;
+  return found;
+end;
+$$;
+
+comment on function memory.sign_off_runner_all_tenants() is
+'As memory.sign_off_runner, for whoever called memory.find_due_jobs_all_tenants. Errors: PM005 the '
+'login may not act for all tenants.';
+grant execute on function memory.sign_off_runner_all_tenants to memory_worker;
+
 create or replace function memory.claim_job(
   job text,
   as_of timestamptz default now()
@@ -307,6 +504,7 @@ declare
   v_settings memory.settings := memory.current_settings();
   v_job record;
   v_is_new boolean;
+  v_is_due boolean;
   v_last_run timestamptz;
 begin
   perform memory.check_time('as_of', as_of);
@@ -317,6 +515,9 @@ begin
       using errcode = 'PM001', hint = 'docs/operations.md lists the periodic jobs.';
   end if;
   if v_job.schedule = 'off' then
+    update memory.job_runs as r set due_at = 'infinity'
+    where r.tenant_id = v_settings.tenant_id and r.job = claim_job.job
+      and r.due_at is distinct from 'infinity';
     return null;
   end if;
 
@@ -328,12 +529,19 @@ begin
   from memory.job_runs as r
   where r.tenant_id = v_settings.tenant_id and r.job = claim_job.job
   for update skip locked;
-  if not found or not (v_is_new or memory.is_job_due(v_job.schedule, v_last_run, as_of)) then
+  if not found then
     return null;
   end if;
-  update memory.job_runs as r set ran_at = as_of
+  v_is_due := v_is_new or memory.is_job_due(v_job.schedule, v_last_run, as_of);
+  if v_is_due then
+    v_last_run := as_of;
+  end if;
+  update memory.job_runs as r
+  set
+    ran_at = case when v_is_due then as_of else r.ran_at end,
+    due_at = coalesce(memory.due_from(v_job.schedule, v_last_run), 'infinity')
   where r.tenant_id = v_settings.tenant_id and r.job = claim_job.job;
-  return v_job.call;
+  return case when v_is_due then v_job.call end;
 end;
 $$;
 
