@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(28);
+select plan(29);
 
 create function memory_test.busy(work text, as_of timestamptz default now())
   returns text[]
@@ -92,7 +92,11 @@ select is(
 );
 select memory_test.as_tenant('d') \g /dev/null
 select memory.store_rule('Offer tea') \g /dev/null
-select memory_test.due('2026-03-01 14:00Z') \g /dev/null
+select is(
+  array(select d.tenant_id from memory.find_due_jobs_all_tenants('2026-03-01 14:00:50Z') as d where d.tenant_id = 'd'),
+  '{}', 'new tenants are looked for once a minute'
+);
+select memory_test.due('2026-03-01 14:01Z') \g /dev/null
 select is(
   array(
     select d.tenant_id from memory.find_due_jobs_all_tenants('2026-03-02 14:00Z') as d where d.job = 'run_decay_sweep'

@@ -394,7 +394,7 @@ select results_eq(
      ('memory.tagged_entries(text[],text,timestamp with time zone)'),
      ('memory.tagged_facts(jsonb,text,integer)'),
      ('memory.tenants_in(name,text,timestamp with time zone)'), ('memory.tenants_with_memories()'),
-     ('memory.tenants_without_due_times()'),
+     ('memory.tenants_without_due_times(boolean)'),
      ('memory.use_approximate_index(text,integer)'),
      ('memory.vector_index(text)'),
      ('memory.weigh_among(text[],uuid[],memory.keyword_query,vector,integer,memory.corpus_size[],'

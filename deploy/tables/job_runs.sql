@@ -41,7 +41,8 @@ comment on column memory.job_runners.seen_at is
 
 create table memory.common_runner (
   is_common boolean not null primary key default true check (is_common),
-  seen_at timestamptz not null check (isfinite(seen_at))
+  seen_at timestamptz not null check (isfinite(seen_at)),
+  searched_at timestamptz check (isfinite(searched_at))
 );
 
 comment on table memory.common_runner is
@@ -50,5 +51,7 @@ comment on table memory.common_runner is
 'writes it again.';
 comment on column memory.common_runner.is_common is 'True.';
 comment on column memory.common_runner.seen_at is 'As in memory.job_runners.';
+comment on column memory.common_runner.searched_at is
+'When it has last looked for tenants that are new, which it does once a minute.';
 
 commit;

@@ -10,7 +10,7 @@ select
 from memory.job_runners as r
 where false;
 select
-  c.is_common, c.seen_at
+  c.is_common, c.seen_at, c.searched_at
 from memory.common_runner as c
 where false;
 rollback;

@@ -380,7 +380,7 @@ comment on function memory.due_jobs(timestamptz) is
 'The jobs of all tenants that are due, as far as that is known (memory.job_runs.due_at).';
 grant execute on function memory.due_jobs to memory_owner;
 
-create or replace function memory.tenants_without_due_times()
+create or replace function memory.tenants_without_due_times(include_new boolean)
   returns setof text
   language sql
   stable
@@ -391,14 +391,15 @@ as $$
   union
   (
     select t.tenant_id from memory.tenants_with_memories() as t (tenant_id)
+    where include_new
     except
     select j.tenant_id from memory.tenants_in('job_runs', 'true', null) as j (tenant_id)
   );
 $$;
 
-comment on function memory.tenants_without_due_times() is
-'The tenants with memories whose jobs nobody has looked for, or not since their settings have '
-'changed.';
+comment on function memory.tenants_without_due_times(boolean) is
+'The tenants whose settings have changed since somebody last looked for their jobs, and those with '
+'memories whose jobs nobody has looked for (include_new).';
 grant execute on function memory.tenants_without_due_times to memory_owner;
 
 set local role memory_owner;
@@ -419,22 +420,29 @@ as $$
 declare
   v_before text := current_setting('memory.tenant_id', true);
   v_tenant_id text;
+  v_searches boolean;
+  v_noted integer := 0;
 begin
   perform memory.check_time('as_of', as_of), memory.check_acts_for_all();
   insert into memory.common_runner as c (seen_at) values (as_of)
-  on conflict (is_common) do update set seen_at = greatest(c.seen_at, excluded.seen_at);
+  on conflict (is_common) do update set seen_at = greatest(c.seen_at, excluded.seen_at)
+  returning (searched_at > as_of - interval '1 minute') is not true into v_searches;
 
   for v_tenant_id in
     select t.tenant_id
-    from memory.tenants_without_due_times() as t (tenant_id)
+    from memory.tenants_without_due_times(v_searches) as t (tenant_id)
     where not memory.is_elsewhere(t.tenant_id)
     order by t.tenant_id
     limit 500 -- the others next time, so that no transaction takes long
   loop
+    v_noted := v_noted + 1;
     perform set_config('memory.tenant_id', v_tenant_id, true);
     perform memory.note_jobs(memory.current_settings(), as_of);
   end loop;
   perform set_config('memory.tenant_id', coalesce(v_before, ''), true);
+  if v_searches and v_noted < 500 then
+    update memory.common_runner as c set searched_at = as_of;
+  end if;
 
   return query
   select d.tenant_id, d.job, d.due_at
@@ -446,8 +454,8 @@ $$;
 
 comment on function memory.find_due_jobs_all_tenants(timestamptz) is
 'The jobs of all tenants that are due, as memory.find_due_jobs for each would find them, those '
-'that are due longest first. It reads only these, and the jobs of tenants that are new or whose '
-'settings have changed, at most 500 of these at a time. due_at is a second early where a schedule '
+'that are due longest first. It reads only these, and the jobs of tenants whose settings have '
+'changed or, once a minute, that are new: at most 500 of them at a time. due_at is a second early where a schedule '
 'counts seconds. Notes that somebody looks after every tenant. Errors: PM002 invalid time, PM005 '
 'the login may not act for all tenants.';
 grant execute on function memory.find_due_jobs_all_tenants to memory_worker;

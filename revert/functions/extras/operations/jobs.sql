@@ -7,7 +7,7 @@ drop function memory.claim_job(text,timestamp with time zone);
 drop function memory.sign_off_runner_all_tenants();
 drop function memory.sign_off_runner();
 drop function memory.find_due_jobs_all_tenants(timestamp with time zone);
-drop function memory.tenants_without_due_times();
+drop function memory.tenants_without_due_times(boolean);
 drop function memory.due_jobs(timestamp with time zone);
 drop function memory.find_due_jobs(timestamp with time zone);
 drop function memory.forget_due_times();

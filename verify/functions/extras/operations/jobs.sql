@@ -12,7 +12,7 @@ select
   'memory.forget_due_times()'::regprocedure,
   'memory.find_due_jobs(timestamp with time zone)'::regprocedure,
   'memory.due_jobs(timestamp with time zone)'::regprocedure,
-  'memory.tenants_without_due_times()'::regprocedure,
+  'memory.tenants_without_due_times(boolean)'::regprocedure,
   'memory.find_due_jobs_all_tenants(timestamp with time zone)'::regprocedure,
   'memory.sign_off_runner()'::regprocedure,
   'memory.sign_off_runner_all_tenants()'::regprocedure,
