@@ -29,12 +29,14 @@ from pymem import (
     Memory,
     MovingError,
     NotFoundError,
+    PrerequisiteError,
     Request,
     TenantDeniedError,
     UnavailableError,
 )
 from pymem.tenants.moving import MovePlan, Mover
 from pymem.tenants.places import Place, TenantMap
+from pymem.tenants.poolers import Poolers
 from pymem.tenants.rows import delete_tenant
 from tests import forked
 from tests.clusters import POOLERS, Cluster, Pooler, pooling, running
@@ -318,6 +320,29 @@ async def test_a_transaction_that_stays_open_puts_the_switch_off(world: World) -
     assert "process" in reason
     world.acknowledged.add("slow")
     arrived(world)
+
+
+async def test_a_map_that_pgbouncer_reads_slowly_is_refused_before_anything_is_done(
+    world: World,
+) -> None:
+    path = world.pooler.map_path
+    kept = path.read_bytes()
+
+    def moves() -> list[Any]:
+        query = "select * from memory.get_move('acme')"
+        return [server.database.query(query) for server in world.servers]
+
+    before = moves()
+    many = "".join(f"other{n} = host=/tmp dbname=memory\n" for n in range(15_000))
+    path.write_bytes(kept.rstrip(b"\n") + b"\n" + many.encode())
+    try:
+        with pytest.raises(PrerequisiteError, match="to read its map"):
+            await Mover(world.plan(pause=0.2)).move()
+    finally:
+        path.write_bytes(kept)
+        await Poolers([world.pooler.console]).reload()
+
+    assert moves() == before
 
 
 async def test_what_differs_is_not_switched(world: World) -> None:

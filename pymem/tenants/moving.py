@@ -34,7 +34,13 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from pymem.connections import split_connection_string
-from pymem.errors import ConflictError, InvalidArgumentError, PymemError, UnavailableError
+from pymem.errors import (
+    ConflictError,
+    InvalidArgumentError,
+    PrerequisiteError,
+    PymemError,
+    UnavailableError,
+)
 from pymem.tenants.copying import (
     Columns,
     as_json,
@@ -392,7 +398,8 @@ class Mover:
         if self._map is not None and self.plan.tenant_id not in self._map.entries():
             # Only what has an entry can be paused.
             self._map.set_place(self.plan.tenant_id, self._source.place)
-            await self._poolers.reload()
+        if self._map is not None:
+            await self._check_reload()
         if await self._source.value("show wal_level") != "logical":
             raise UnavailableError(
                 f"the source {self._source.place} has no wal_level logical",
@@ -400,6 +407,19 @@ class Mover:
                 hint="Set wal_level = logical in its postgresql.conf, and restart it.",
             )
         await self._copy_logins(try_out=True)
+
+    async def _check_reload(self) -> None:
+        """Let PgBouncer read the map, as it will in the pause; refuse one that takes too long."""
+        begun = time.monotonic()
+        await self._poolers.reload()
+        seconds = time.monotonic() - begun
+        if self._poolers and seconds > self.plan.pause / 2:
+            raise PrerequisiteError(
+                f"PgBouncer takes {seconds:.1f} seconds to read its map, too long for a pause of "
+                f"{self.plan.pause:g}",
+                hint="Keep at most 10,000 tenants in the map of one PgBouncer, or pass a longer "
+                "--pause.",
+            )
 
     async def _common_columns(
         self, source: Mapping[str, Table], target: Mapping[str, Table]

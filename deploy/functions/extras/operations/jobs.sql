@@ -455,9 +455,9 @@ $$;
 comment on function memory.find_due_jobs_all_tenants(timestamptz) is
 'The jobs of all tenants that are due, as memory.find_due_jobs for each would find them, those '
 'that are due longest first. It reads only these, and the jobs of tenants whose settings have '
-'changed or, once a minute, that are new: at most 500 of them at a time. due_at is a second early where a schedule '
-'counts seconds. Notes that somebody looks after every tenant. Errors: PM002 invalid time, PM005 '
-'the login may not act for all tenants.';
+'changed or, once a minute, that are new: at most 500 of them at a time. due_at is a second early '
+'where a schedule counts seconds. Notes that somebody looks after every tenant. Errors: PM002 '
+'invalid time, PM005 the login may not act for all tenants.';
 grant execute on function memory.find_due_jobs_all_tenants to memory_worker;
 
 create or replace function memory.sign_off_runner()
