@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(65);
+select plan(66);
 
 -- Bob and Robert turn out to be the same person.
 
@@ -409,6 +409,19 @@ select is_empty(
 select is(
   (select f.object_entity_id from memory.facts as f where f.id = :'a_knows'), null,
   'facts about others no longer name an erased entity'
+);
+
+select memory.entity_create('Eve', 'person') as eve \gset
+select memory.entity_create('Eva', 'person') as eva \gset
+select memory.entity_create('Zebulon', 'person') as zebulon \gset
+select memory.store_fact('Eve', 'knows', 'somebody', entity_id => :'eve', object_entity_id => :'zebulon') as e_knows \gset
+select memory.entity_merge(:'eve', :'eva') \g /dev/null
+select memory.erase_subject('Zebulon') \g /dev/null
+select memory.entity_unmerge(:'eve') \g /dev/null
+select results_eq(
+  format('select f.entity_id, f.object_entity_id from memory.facts as f where f.id = %L', :'e_knows'),
+  format('values (%L::uuid, null::uuid)', :'eve'),
+  'a fact that returns names no entity that was erased after the merge'
 );
 select * from finish();
 rollback;

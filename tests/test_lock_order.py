@@ -177,3 +177,39 @@ def test_a_fact_that_comes_late_locks_the_facts_of_its_key_in_the_order_of_all_f
         assert client.run(
             "select content from memory.facts where valid_to is not null order by valid_from"
         ) == [("Rome",), ("Bern",)]
+
+
+def test_a_switch_to_another_model_locks_memories_in_the_order_of_their_ids(
+    database: Database,
+) -> None:
+    database.query("select memory.register_embedding_version('m', '1')")
+    with sessions(database, 1) as (storing,):
+        first, second = 0, 1
+        while first < second:
+            storing.connection.rollback()
+            [(first,)], [(second,)] = (
+                storing.run("select memory.store_episode(%s, 'home')", text)
+                for text in ("tea", "milk")
+            )
+        storing.connection.commit()
+    version = database.value("select memory.start_reembedding('m', '2')")
+    for each in (first, second):
+        database.query(
+            "select memory.set_embedding('episode', %s, %s, %s)",
+            each,
+            "[1" + ",0" * 383 + "]",
+            version,
+        )
+
+    with sessions(database, 2) as (holding, switching):
+        lock = "select from memory.episodes where id = %s for update nowait"
+        holding.run(lock, second)
+        # As the planner would read many memories: in the order in which they lie there.
+        for path in ("nestloop", "mergejoin", "indexscan", "bitmapscan"):
+            switching.run(f"set enable_{path} = off")
+        switched = switching.start("select memory.activate_embedding_version()")
+        assert not switched.done()
+        # It waits for the lower id, and so does not hold the other one yet.
+        holding.run(lock, first)
+        holding.connection.rollback()
+        assert switched.result() == [(version,)]

@@ -217,6 +217,18 @@ begin
     where t.is_searched
     order by t.position
   loop
+    -- In the order of their ids, as everybody locks them.
+    execute format(
+      'select from memory.%I as m
+       where m.tenant_id = $1 and exists (
+         select from memory.staged_embeddings as s
+         where s.tenant_id = $1 and s.embedding_version_id = $2 and s.memory_type = $3
+           and s.memory_id = m.id
+       )
+       order by m.id
+       for no key update',
+      v_type.table_name
+    ) using v_tenant_id, v_new_id, v_type.memory_type;
     execute format(
       'update memory.%I as m
        set embedding = s.embedding, embedding_version_id = s.embedding_version_id

@@ -518,8 +518,12 @@ begin
         entity_id = case when u.is_moved then v_source.id else f.entity_id end,
         object_entity_id = case
           when u.is_object and f.object_entity_id = v_target.id then v_source.id
-          when f.object_entity_id is null and (u.is_moved or u.is_object) then
-            (u.image ->> 'object_entity_id')::uuid
+          -- What it was about may have been erased since.
+          when f.object_entity_id is null and (u.is_moved or u.is_object) then (
+            select e.id
+            from memory.entities as e
+            where e.tenant_id = v_tenant_id and e.id = (u.image ->> 'object_entity_id')::uuid
+          )
           else f.object_entity_id
         end,
         supersedes_id = case when not u.is_unchained then f.supersedes_id end,
