@@ -36,7 +36,7 @@ STOP_SECONDS = 8.0
 """How long what is at work may take to finish; container runtimes kill after ten seconds."""
 
 _RETRY_SECONDS = 300.0
-"""When a job that failed is tried again."""
+"""When what failed of a tenant is tried again."""
 _TROUBLE_SECONDS = 60.0
 _LONGEST_BACKOFF = 30.0
 _SIGN_OFF_SECONDS = 2.0
@@ -101,7 +101,7 @@ class Runner:
         self._stopping = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._is_away = False
-        # When a job that failed is tried again, by tenant and job.
+        # When what failed is tried again, by tenant and job, or embedding.
         self._suspended: dict[tuple[str | None, str], float] = {}
 
     def stop(self) -> None:
@@ -238,15 +238,20 @@ class Runner:
             with suppress(MovingError):
                 await self._memory.sign_off_runner()
 
+    def _is_suspended(self, memory: Memory, what: str) -> bool:
+        return self._suspended.get((memory.tenant_id, what), 0) >= time.monotonic()
+
+    def _suspend(self, memory: Memory, what: str) -> None:
+        self._suspended[memory.tenant_id, what] = time.monotonic() + _RETRY_SECONDS
+
     async def _run_jobs(self) -> None:
         # A tenant that moves is worked for where it moves to.
         with suppress(MovingError):
             for memory, job in await self._due_jobs():
                 if self._stopping.is_set():
                     return
-                if self._suspended.get((memory.tenant_id, job), 0) < time.monotonic():
-                    with suppress(MovingError):
-                        await self._run_job(memory, job)
+                if not self._is_suspended(memory, job):
+                    await self._run_job(memory, job)
         for memory in await self._waiting("reindexing"):
             with suppress(MovingError):
                 await self._reindex(memory)
@@ -272,12 +277,12 @@ class Runner:
                 # The job deletes one batch: the others each get a transaction of their own.
                 await clean_up_episodes(acting)
         except MovingError:
-            raise
+            return
         except PymemError as error:
             if isinstance(error, UnavailableError) and error.code.startswith(_AWAY):
                 raise
             logger.warning("%s failed: %s", job, error)
-            self._suspended[memory.tenant_id, job] = time.monotonic() + _RETRY_SECONDS
+            self._suspend(memory, job)
             return
         self._on_done(Done(memory.tenant_id, job, result, time.monotonic() - begun))
 
@@ -291,7 +296,7 @@ class Runner:
             for memory in await self._waiting("embedding"):
                 if self._stopping.is_set():
                     return
-                if self._suspended.get((memory.tenant_id, "embedding"), 0) < time.monotonic():
+                if not self._is_suspended(memory, "embedding"):
                     has_embedded |= await self._embed_batch(memory, self._engine)
 
     async def _embed_batch(self, memory: Memory, engine: EmbeddingEngine) -> bool:
@@ -308,7 +313,7 @@ class Runner:
             if not self._all_tenants:
                 raise
             logger.warning("the texts of %s are not embedded: %s", memory.tenant_id, error)
-            self._suspended[memory.tenant_id, "embedding"] = time.monotonic() + _RETRY_SECONDS
+            self._suspend(memory, "embedding")
             return False
         if count:
             seconds = time.monotonic() - begun

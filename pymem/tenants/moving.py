@@ -413,7 +413,7 @@ class Mover:
         begun = time.monotonic()
         await self._poolers.reload()
         seconds = time.monotonic() - begun
-        if self._poolers and seconds > self.plan.pause / 2:
+        if seconds > self.plan.pause / 2:
             raise PrerequisiteError(
                 f"PgBouncer takes {seconds:.1f} seconds to read its map, too long for a pause of "
                 f"{self.plan.pause:g}",
