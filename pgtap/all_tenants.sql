@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(29);
+select plan(35);
 
 create function memory_test.busy(work text, as_of timestamptz default now())
   returns text[]
@@ -103,6 +103,37 @@ select is(
   ),
   '{b,d}', 'a tenant that comes later is looked after as well'
 );
+
+-- As a job leaves it that ran while its schedule was changed.
+select memory_test.only('a', '{"event_seal_schedule": "50 * * * *"}') \g /dev/null
+update memory.job_runs as r set due_at = '2026-03-02 14:10Z' where r.tenant_id = 'a' and r.job = 'seal_events';
+select memory.run_job('seal_events', '2026-03-02 14:00Z') \g /dev/null
+update memory.job_runs as r set due_at = '2026-03-02 14:10Z' where r.tenant_id = 'a' and r.job = 'seal_events';
+select is(memory.run_job('seal_events', '2026-03-02 14:20Z'), null, 'a job is not run before the time of its new schedule');
+select is(
+  array(select t.due from unnest(memory_test.due('2026-03-02 14:51Z')) as t (due) where t.due like 'a %'),
+  '{"a seal_events 02 14:50:00"}', 'and found when that has come'
+);
+select memory.configure('{"event_seal_schedule": "off"}') \g /dev/null
+update memory.job_runs as r set due_at = '2026-03-02 14:55Z' where r.tenant_id = 'a' and r.job = 'seal_events';
+select is(memory.run_job('seal_events', '2026-03-02 15:00Z'), null, 'a job that is off by now is not run');
+select is(
+  array(select t.due from unnest(memory_test.due('2026-03-02 16:00Z')) as t (due) where t.due like 'a %'), '{}', 'nor found again'
+);
+
+-- Many tenants at once
+select memory_test.as_tenant('many ' || n), memory.store_rule('Offer tea') from generate_series(1, 501) as n \g /dev/null
+select memory_test.due('2026-03-02 17:00Z') \g /dev/null
+select is(
+  (select count(distinct r.tenant_id) from memory.job_runs as r where r.tenant_id like 'many %'), 500::bigint,
+  'of many new tenants 500 are noted at a time'
+);
+select memory_test.due('2026-03-02 17:00:10Z') \g /dev/null
+select is(
+  (select count(distinct r.tenant_id) from memory.job_runs as r where r.tenant_id like 'many %'), 501::bigint,
+  'and the others next time, within the minute'
+);
+select memory_test.as_tenant('d') \g /dev/null
 select throws_ok(
   $$ select memory.find_due_jobs_all_tenants('infinity') $$, 'PM002', null, 'an infinite time is refused when all are asked for'
 );
@@ -110,12 +141,12 @@ select throws_ok(
 -- Who looks
 
 select is(
-  (select max(s.runner_seen_at) from memory.job_status() as s), '2026-03-02 14:00Z'::timestamptz,
+  (select max(s.runner_seen_at) from memory.job_status() as s), '2026-03-02 17:00:10Z'::timestamptz,
   'who looks after all tenants is seen by each'
 );
 select is(
   array(
-    select d.subject || ': ' || d.hint from memory.diagnose(as_of => '2026-03-02 15:00Z') as d
+    select d.subject || ': ' || d.hint from memory.diagnose(as_of => '2026-03-02 18:00:10Z') as d
     where d.check_name = 'jobs' and d.message like '%was last seen 60 minutes ago%'
   ),
   array['pymem run: Start it again (docs/operations.md); if something else runs the jobs from now on: select memory.sign_off_runner_all_tenants();'],

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(84);
+select plan(86);
 
 -- list_tables
 
@@ -208,10 +208,21 @@ select lives_ok(
 select lives_ok(
   $$ select memory.erase_subject('nobody') $$, 'other tenants delete meanwhile'
 );
+reset session authorization;
+insert into memory.job_runs (tenant_id, job, known_since, due_at)
+select t.tenant_id, 'seal_events', now(), now() from unnest('{a,b}'::text[]) as t (tenant_id);
 set local session authorization moves_all;
 select results_eq(
   $$ select t.tenant_id from memory.list_tenants() as t $$, $$ values ('b') $$,
   'workers leave out a tenant that is frozen'
+);
+select results_eq(
+  $$ select t.tenant_id from memory.list_busy_tenants('embedding') as t $$, $$ values ('b') $$,
+  'also where work of it waits'
+);
+select results_eq(
+  $$ select distinct d.tenant_id from memory.find_due_jobs_all_tenants() as d $$,
+  $$ values ('b') $$, 'and where its jobs are due'
 );
 reset session authorization;
 select throws_ok(

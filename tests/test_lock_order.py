@@ -213,3 +213,23 @@ def test_a_switch_to_another_model_locks_memories_in_the_order_of_their_ids(
         holding.run(lock, first)
         holding.connection.rollback()
         assert switched.result() == [(version,)]
+
+
+def test_a_change_of_settings_and_a_second_scheduler_do_not_wait_for_a_job_that_runs(
+    database: Database,
+) -> None:
+    database.query("select memory.find_due_jobs(now() - interval '40 days')")
+    with sessions(database, 2) as (running, other):
+        running.run("select memory.run_job('seal_events')")
+        changed = other.start("""select memory.configure('{"event_seal_schedule": "off"}')""")
+        assert changed.done()
+        other.connection.commit()
+        second = other.start("select memory.run_job('seal_events')")
+        assert second.done()
+        assert second.result() == [(None,)]
+        running.connection.commit()
+        other.connection.commit()
+    due = "select d.job from memory.find_due_jobs(now() + interval '1 year') as d"
+    assert ("seal_events",) in database.query(due)  # as its schedule was when it ran
+    assert database.value("select memory.run_job('seal_events', now() + interval '1 year')") is None
+    assert ("seal_events",) not in database.query(due)

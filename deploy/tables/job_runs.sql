@@ -9,7 +9,7 @@ create table memory.job_runs (
   job text not null check (job ~ '^[a-z_]{1,40}$'),
   known_since timestamptz not null check (isfinite(known_since)),
   ran_at timestamptz check (isfinite(ran_at)),
-  due_at timestamptz,
+  due_at timestamptz check (due_at > '-infinity'),
   primary key (tenant_id, job)
 );
 

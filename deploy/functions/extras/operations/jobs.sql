@@ -262,7 +262,7 @@ create or replace function memory.note_jobs(
   settings memory.settings,
   as_of timestamptz
 )
-  returns void
+  returns boolean
   language plpgsql
   volatile
   set search_path = pg_catalog, memory, public, pg_temp
@@ -289,12 +289,13 @@ begin
   update memory.job_runs as r set due_at = coalesce(u.due_at, 'infinity')
   from unknown as u
   where r.tenant_id = settings.tenant_id and r.job = u.job;
+  return found;
 end;
 $$;
 
 comment on function memory.note_jobs(memory.settings, timestamptz) is
 'Notes the jobs of a tenant that nobody has looked for before, and from when on each one is due of '
-'which that is not known.';
+'which that is not known. Returns whether there was any.';
 
 create or replace function memory.forget_due_times()
   returns trigger
@@ -433,11 +434,12 @@ begin
     from memory.tenants_without_due_times(v_searches) as t (tenant_id)
     where not memory.is_elsewhere(t.tenant_id)
     order by t.tenant_id
-    limit 500 -- the others next time, so that no transaction takes long
   loop
-    v_noted := v_noted + 1;
     perform set_config('memory.tenant_id', v_tenant_id, true);
-    perform memory.note_jobs(memory.current_settings(), as_of);
+    if memory.note_jobs(memory.current_settings(), as_of) then
+      v_noted := v_noted + 1;
+    end if;
+    exit when v_noted = 500; -- The others next time, so that no transaction takes long.
   end loop;
   perform set_config('memory.tenant_id', coalesce(v_before, ''), true);
   if v_searches and v_noted < 500 then
@@ -512,7 +514,6 @@ declare
   v_settings memory.settings := memory.current_settings();
   v_job record;
   v_is_new boolean;
-  v_is_due boolean;
   v_last_run timestamptz;
 begin
   perform memory.check_time('as_of', as_of);
@@ -522,15 +523,9 @@ begin
     raise exception 'no job is named %', quote_nullable(job)
       using errcode = 'PM001', hint = 'docs/operations.md lists the periodic jobs.';
   end if;
-  if v_job.schedule = 'off' then
-    update memory.job_runs as r set due_at = 'infinity'
-    where r.tenant_id = v_settings.tenant_id and r.job = claim_job.job
-      and r.due_at is distinct from 'infinity';
-    return null;
-  end if;
 
   insert into memory.job_runs (tenant_id, job, known_since)
-  values (v_settings.tenant_id, claim_job.job, as_of)
+  select v_settings.tenant_id, claim_job.job, as_of where v_job.schedule <> 'off'
   on conflict do nothing;
   v_is_new := found;
   select coalesce(r.ran_at, r.known_since) into v_last_run
@@ -540,16 +535,16 @@ begin
   if not found then
     return null;
   end if;
-  v_is_due := v_is_new or memory.is_job_due(v_job.schedule, v_last_run, as_of);
-  if v_is_due then
-    v_last_run := as_of;
+  if v_is_new or memory.is_job_due(v_job.schedule, v_last_run, as_of) then
+    update memory.job_runs as r
+    set ran_at = as_of, due_at = coalesce(memory.due_from(v_job.schedule, as_of), 'infinity')
+    where r.tenant_id = v_settings.tenant_id and r.job = claim_job.job;
+    return v_job.call;
   end if;
-  update memory.job_runs as r
-  set
-    ran_at = case when v_is_due then as_of else r.ran_at end,
-    due_at = coalesce(memory.due_from(v_job.schedule, v_last_run), 'infinity')
-  where r.tenant_id = v_settings.tenant_id and r.job = claim_job.job;
-  return case when v_is_due then v_job.call end;
+  -- While it ran, its schedule has changed (memory.forget_due_times).
+  update memory.job_runs as r set due_at = null
+  where r.tenant_id = v_settings.tenant_id and r.job = claim_job.job and r.due_at <= as_of;
+  return null;
 end;
 $$;
 
