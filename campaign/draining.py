@@ -4,53 +4,60 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from campaign.llm import answer
+from campaign.operations import TENANTS
 from campaign.worker import WordEngine
 from pymem import LLMError, Memory, PymemError
 from pymem.consolidation.worker import ConsolidationWorker
 
-LONGEST = 3600.0
+LONGEST = 300.0
+"""Seconds without any progress after which the rest is taken to wait forever."""
+LONGEST_EMBEDDING = 3600.0
+"""Seconds after which the memories of a tenant are taken to be embedded again and again."""
 
 
 def drain(url: str) -> list[str]:
-    """Work until nothing waits; return what kept waiting."""
+    """Work until nothing waits; return what kept waiting, and why."""
     return asyncio.run(_drain(url))
 
 
 async def _drain(url: str) -> list[str]:
-    deadline = time.monotonic() + LONGEST
     problems: list[str] = []
     async with await Memory.connect(url) as memory:
-        for acting in [tenant async for tenant in _tenants(memory)]:
+        for acting in _tenants(memory):
             # So that no change waits to be reviewed.
             await acting.configure(
                 {"consolidation_review": False, "consolidation_episode_threshold": 1}
             )
-            while not await _consolidate(acting):
+            deadline = time.monotonic() + LONGEST
+            while not (round_ := await _consolidate(acting)).is_done:
+                if round_.runs:
+                    deadline = time.monotonic() + LONGEST
                 if time.monotonic() > deadline:
-                    problems.append(f"{acting.tenant_id}: episodes keep waiting")
+                    problems.append(f"{acting.tenant_id}: episodes keep waiting: {round_.why}")
                     break
                 await asyncio.sleep(0.2)
             while await acting.reindex_texts():
                 pass
-        for acting in [tenant async for tenant in _tenants(memory)]:
+        for acting in _tenants(memory):
+            deadline = time.monotonic() + LONGEST_EMBEDDING
             while await _embed(acting):
                 if time.monotonic() > deadline:
                     problems.append(f"{acting.tenant_id}: vectors keep waiting")
                     break
-        for acting in [tenant async for tenant in _tenants(memory)]:
+        for acting in _tenants(memory):
             await acting.fold_corpus_statistics()
             while (await acting.seal_events()).sealed:
                 pass
     return problems
 
 
-async def _tenants(memory: Memory) -> AsyncIterator[Memory]:
-    for tenant in await memory.list_tenants():
-        yield memory.for_request(tenant_id=tenant.tenant_id, actor="campaign")
+def _tenants(memory: Memory) -> list[Memory]:
+    # Also those that have settings and no memories, which workers leave alone.
+    return [memory.for_request(tenant_id=tenant, actor="campaign") for tenant in TENANTS]
 
 
 async def _embed(acting: Memory) -> int:
@@ -80,10 +87,23 @@ async def _ask(prompt: str, _: str) -> str:
     return told
 
 
-async def _consolidate(acting: Memory) -> bool:
-    """Consolidate what waits now; return whether nothing of it is left."""
+@dataclass(frozen=True)
+class _Round:
+    """A round of consolidation: its runs, whether nothing is left, and what went wrong."""
+
+    runs: int
+    is_done: bool
+    why: str
+
+
+async def _consolidate(acting: Memory) -> _Round:
+    """Consolidate what waits now."""
     try:
         report = await ConsolidationWorker(acting, _ask, model="storm", batch_size=100).run()
-    except PymemError:
-        return False
-    return not any(due.waiting or due.is_running for due in report.left)
+    except PymemError as error:
+        return _Round(0, False, str(error))
+    return _Round(
+        len(report.runs),
+        not any(due.waiting or due.is_running for due in report.left),
+        f"{report.errors} {report.unreachable} {report.left}",
+    )

@@ -337,7 +337,7 @@ def fuzz(seed: str, seconds: float) -> Piece:
     """Call for so many seconds, after a short storm that leaves something to call for."""
     begun = time.monotonic()
     with cluster("fuzz") as made:
-        plan = Plan("fuzz", f"furnish-{seed}", 6, processes=2, workers=1, checks=False)
+        plan = Plan("fuzz", f"furnish-{seed}", 20, processes=2, workers=1, checks=False)
         Storm(made, plan).run()
         piece = attack(made, seed, seconds)
     piece.seconds = round(time.monotonic() - begun, 1)
@@ -375,9 +375,21 @@ def attack(made: Cluster, seed: str, seconds: float) -> Piece:
             (refused,),
         ):
             piece.violations.append(f"a refused call left an event: {row}")
+        _end_leases(superuser)
         piece.violations += invariants.check(superuser, {}, made.url(GATEWAY), chance)
     piece.seconds = round(time.monotonic() - begun, 1)
     return piece
+
+
+def _end_leases(superuser: psycopg.Connection[Any]) -> None:
+    """Let no claim last any longer: calls that were kept may have claimed for days to come."""
+    superuser.execute(
+        """update memory.consolidation_runs set leased_until = now()
+           where status = 'running' and leased_until > now()"""
+    )
+    superuser.execute(
+        "update memory.embedding_queue set claimed_until = now() where claimed_until > now()"
+    )
 
 
 _IDS = {
