@@ -285,7 +285,7 @@ class Fuzzer:
         if depth and isinstance(value, list) and value and self.chance.random() < 0.8:
             place = self.chance.randrange(len(value))
             if self.chance.random() < 0.1:
-                return value * self.chance.choice((2, 200))
+                return value * self.chance.choice((2, 30))
             value[place] = self._spoil_inside(value[place], depth - 1)
             return value
         return self.json(2)

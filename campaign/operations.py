@@ -1109,7 +1109,7 @@ class Repertoire:
             if each.function in functions and not (calm and each.function in CALM)
         ]
         self._weights = [
-            each.weight * (6 if batches and each.function in BATCHES else 1)
+            each.weight * (3 if batches and each.function in BATCHES else 1)
             for each in self._changing
         ]
         self._reading = [

@@ -3357,8 +3357,8 @@ class Functions(Vectors):
         counted again). With an embedding the nearest come first, by the greatest cosine similarity
         of their vectors, which is score, -1 to 1; items without a vector of that model come last
         and have none. Otherwise those that were written last come first. Items that have expired
-        are not returned. ordinal is the number of the element, from 1. Exact: every item below the
-        prefix is compared.
+        are not returned. ordinal is the number of the element, from 1. Exact: for each search every
+        item below its prefix is compared, so many searches take as much longer.
 
         Errors: PM002.
         """

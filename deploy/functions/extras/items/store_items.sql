@@ -498,7 +498,8 @@ comment on function memory.search_items(jsonb, timestamptz) is
 'by the greatest cosine similarity of their vectors, which is score, -1 to 1; items without a '
 'vector of that model come last and have none. Otherwise those that were written last come first. '
 'Items that have expired are not returned. ordinal is the number of the element, from 1. Exact: '
-'every item below the prefix is compared. Errors: PM002.';
+'for each search every item below its prefix is compared, so many searches take as much longer. '
+'Errors: PM002.';
 grant execute on function memory.search_items to memory_writer, memory_reader;
 
 create or replace function memory.matches_labels(
