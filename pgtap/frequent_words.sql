@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(13);
+select plan(14);
 
 select memory_test.as_tenant('many');
 -- Ids are random: half of the notes say it's a river, one of a hundred a ferry, three an otter.
@@ -128,6 +128,14 @@ select is(
 )
 from led as l
 where l.place <= 3;
+select is(
+  count(m.keyword_score) filter (where m.content like 'river%'),
+  count(*) filter (where m.content like 'river%'),
+  'a frequent word counts in the memories that an approximate index finds, beside a rare one, too'
+)
+from memory.search(
+  'river otter', embedding => memory_test.axis(1), min_relevance => 0, as_of => '2026-01-05Z'
+) as m;
 
 select * from finish();
 rollback;

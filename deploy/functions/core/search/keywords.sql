@@ -120,7 +120,8 @@ begin
     from (
       select
         w.*,
-        corpus.documents * sum(w.share) over (order by w.share, w.position) > 3000
+        corpus.documents * sum(w.share) over (order by w.share, w.position)
+        > case when keeps_rarest then 3000 else 1000 end
         and (
           not keeps_rarest or row_number() over (order by w.share, w.position) > 1
         ) as is_frequent
@@ -134,8 +135,9 @@ $$;
 comment on function memory.frequent_words(memory.corpus_size, tsquery[], boolean, text) is
 'The words of a query that are too frequent among the memories of a type to look up all that '
 'contain them: at the place of each, the share of the memories that contain it, 0..1, estimated '
-'from about 256 of them, always the same ones; NULL for the others: as many of the rarest as about '
-'3000 memories contain, and with keeps_rarest at least one. NULL if all can be looked up.';
+'from about 256 of them, always the same ones; NULL for the others: with keeps_rarest at least '
+'one, and as many of the rarest as about 3000 memories contain; without, where meaning leads to '
+'memories, too, as about 1000 do. NULL if all can be looked up.';
 
 create or replace function memory.bm25_matches(
   corpus memory.corpus_size[],
@@ -180,7 +182,7 @@ declare
   v_frequent float8[];
   v_extra float8[] := array_fill(0.0::float8, array[cardinality(corpus)]);
   v_keys bigint[] := words.any_terms;
-  v_near_types text[] := array[]::text[]; -- those of which no word leads to a memory
+  v_near_types text[] := array[]::text[]; -- those of which not every word leads to its memories
   v_first integer[] := array_fill(1, array[cardinality(corpus)]);
   v_last integer[] := array_fill(v_words, array[cardinality(corpus)]);
 begin
@@ -199,7 +201,7 @@ begin
       where k.share is null
     );
     v_last[v_type] := cardinality(v_keys);
-    if v_last[v_type] < v_first[v_type] then
+    if corpus[v_type].memory_type = any (near_types) then
       v_near_types := v_near_types || corpus[v_type].memory_type;
     end if;
     v_extra[v_type] := (
@@ -251,6 +253,11 @@ begin
       offset 0 -- keeps this a look-up of one memory
     ) as m
     where n.memory_type = any (v_near_types)
+      -- Those that a word leads to are there already.
+      and not memory.search_terms(v_tenant_id, m.search_vector) && v_keys[
+        v_first[array_position(v_memory_types, n.memory_type)]
+        : v_last[array_position(v_memory_types, n.memory_type)]
+      ]
     offset 0 -- computes is_eligible only once per memory
   ),
   occurrences as (
@@ -322,8 +329,9 @@ comment on function memory.bm25_matches(
 'of them. Of a type with more than exact_scan_limit memories, those that contain only frequent '
 'words of the query (memory.frequent_words) are left out: these words count, but do not lead to a '
 'memory. Of near_types, near has the memories that are candidates whatever they contain (live '
-'ones, already in scope). If all words of the query are frequent in such a type, only these are '
-'weighed; in any other type, the rarest word always leads to memories.';
+'ones, already in scope): these are weighed if they contain frequent words only, too. If all words '
+'of the query are frequent in such a type, only these are weighed; in any other type, the rarest '
+'word always leads to memories.';
 
 -- begin atomic instead of SET search_path, so that the planner inlines the function.
 -- noqa: disable=RF01,RF03,AM03,ST06
