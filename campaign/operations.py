@@ -36,7 +36,7 @@ WORDS = tuple(
 )
 OF_TYPE = {"episode": "episode", "fact": "fact", "rule": "rule", "entry": "entry"}
 SUBJECTS, PEOPLE, PATTERNS, ITEMS = 24, 40, 4, 40
-_LARGE = (100, 200, 300)
+_LARGE = (50, 100, 200)
 
 
 class World:
