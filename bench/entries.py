@@ -73,6 +73,20 @@ FLOORS = {
 }
 """Statements by hand: only the nearest by the approximate index, without words, links or scores."""
 
+PARTS = {
+    "of which by meaning": """
+select count(*)
+from memory.nearest_neighbors('entry', %(vector)s, null, 20, 0, 10000, now())""",
+    "of which by words": """
+select count(*)
+from memory.current_settings() as s
+cross join lateral memory.bm25_matches(
+  memory.corpus_sizes('{entry}'), memory.read_query(%(words)s, 'any', s), '{entry}', '{}', s,
+  null, 0, now()
+)""",
+}
+"""What any retrieval has to do, alone: the candidates by meaning, and those by words."""
+
 
 class Texts:
     """Made-up entries: the vectors of entries about one of many topics are near each other."""
@@ -159,6 +173,7 @@ async def measure(url: str, superuser_url: str, rounds: int) -> dict[str, list[f
     async with superuser, await Memory.connect(url, max_size=1) as gateway:
         await register_vector_async(superuser)
         superuser.prepare_threshold = 0
+        await superuser.execute("select set_config('memory.tenant_id', %s, false)", (TENANT,))
         memory = gateway.for_request(tenant_id=TENANT)
 
         async def timed(name: str, work: Callable[[], Awaitable[Any]]) -> Any:
@@ -172,7 +187,7 @@ async def measure(url: str, superuser_url: str, rounds: int) -> dict[str, list[f
                 taken.clear()  # the first rounds only warm up
             words, vector = sentence(texts.random, 6), texts.vector()
             some = texts.random.sample(TAGS, 2)
-            values = {"vector": vector, "tenant": TENANT, "tags": some}
+            values = {"vector": vector, "tenant": TENANT, "tags": some, "words": words}
             expression = (
                 f"{words} AND (tag:{some[0]} OR tag:{some[1]}) AND confidence:>0.7 "
                 "AND created:last_month"
@@ -202,6 +217,8 @@ async def measure(url: str, superuser_url: str, rounds: int) -> dict[str, list[f
             await timed("filter", lambda: memory.query(f"tag:{some[0]} AND type:note"))
             for name, statement in FLOORS.items():
                 await timed(f"{name}, floor", lambda: superuser.execute(statement, values))
+            for name, statement in PARTS.items():
+                await timed(name, lambda: superuser.execute(statement, values))
     return taken
 
 
