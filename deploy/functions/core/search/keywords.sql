@@ -177,12 +177,14 @@ declare
   -- word in the language of few texts: then all lexemes count alike, one for each word.
   v_languages float8 := words.languages::float8;
   -- For each type in turn: its frequent words, as memory.frequent_words returns them; what these
-  -- add to the highest possible score; and where its keys begin and end among all keys.
+  -- add to the highest possible score; the words that lead to memories; and where their keys begin
+  -- and end among all keys.
   v_shares float8[] := array[]::float8[];
   v_frequent float8[];
   v_extra float8[] := array_fill(0.0::float8, array[cardinality(corpus)]);
   v_keys bigint[] := words.any_terms;
   v_near_types text[] := array[]::text[]; -- those of which not every word leads to its memories
+  v_leading tsquery[] := array_fill(null::tsquery, array[cardinality(corpus)]); -- where not all do
   v_first integer[] := array_fill(1, array[cardinality(corpus)]);
   v_last integer[] := array_fill(v_words, array[cardinality(corpus)]);
 begin
@@ -201,6 +203,11 @@ begin
       where k.share is null
     );
     v_last[v_type] := cardinality(v_keys);
+    v_leading[v_type] := (
+      select string_agg(t.term::text, ' | ' order by t.term::text)::tsquery
+      from unnest(v_terms, v_frequent) as t (term, share)
+      where t.share is null
+    );
     if corpus[v_type].memory_type = any (near_types) then
       v_near_types := v_near_types || corpus[v_type].memory_type;
     end if;
@@ -254,10 +261,7 @@ begin
     ) as m
     where n.memory_type = any (v_near_types)
       -- Those that a word leads to are there already.
-      and not memory.search_terms(v_tenant_id, m.search_vector) && v_keys[
-        v_first[array_position(v_memory_types, n.memory_type)]
-        : v_last[array_position(v_memory_types, n.memory_type)]
-      ]
+      and (m.search_vector @@ v_leading[array_position(v_memory_types, n.memory_type)]) is not true
     offset 0 -- computes is_eligible only once per memory
   ),
   occurrences as (
