@@ -203,11 +203,9 @@ begin
       where k.share is null
     );
     v_last[v_type] := cardinality(v_keys);
-    v_leading[v_type] := (
-      select string_agg(t.term::text, ' | ' order by t.term::text)::tsquery
-      from unnest(v_terms, v_frequent) as t (term, share)
-      where t.share is null
-    );
+    v_leading[v_type] := memory.any_lexeme(array(
+      select l.lexeme from unnest(words.lexemes, v_frequent) as l (lexeme, share) where l.share is null
+    ));
     if corpus[v_type].memory_type = any (near_types) then
       v_near_types := v_near_types || corpus[v_type].memory_type;
     end if;
