@@ -814,7 +814,8 @@ as $$
 begin
   perform memory_test.as_tenant(told_to.tenant_id);
   perform memory.configure(
-    to_jsonb(memory.default_settings(told_to.tenant_id)) - 'tenant_id' || '{"retrieval_limit": 7}'
+    -- Of the forty rules, which differ only in their ids, 21 cannot all be warnings.
+    to_jsonb(memory.default_settings(told_to.tenant_id)) - 'tenant_id' || '{"retrieval_limit": 21}'
   );
   return memory_test.told(300, prompt => 'tea', as_of => '2026-01-02Z');
 end;
@@ -825,7 +826,7 @@ select is(
   'memories that differ only in their ids have one order, however they were stored'
 );
 select ok(
-  :'told_to_shares' like '%## Key Facts%' and :'told_to_shares' ~ '## (Active Rules|Warnings)',
+  :'told_to_shares' like '%## Key Facts%## Active Rules%',
   'the texts that are compared have facts and rules'
 );
 
