@@ -4,7 +4,8 @@ Five invented lives (bench/lives): 60 facts and rules each with 20 episodes besi
 that mostly share no word with their answer, updates, and questions about something else. Each life
 is cut into memories of some size; the largest are filled up with other people's matters. All
 questions of a memory are asked one after another, twice, and what is recalled counts as used, as in
-daily use; then the updates are stored and asked for; then what is not there.
+daily use; then the updates are stored and asked for, and all else once more, which they must not
+push aside; then what is not there.
 
 Beside recall stands exact search by meaning alone: cosine similarity over all that is stored.
 
@@ -66,6 +67,7 @@ class Tally:
     )
     below_floor: list[bool] = field(default_factory=list)
     updates: list[bool] = field(default_factory=list)
+    beside_updates: list[tuple[bool, bool]] = field(default_factory=list)
     off_topic: list[int] = field(default_factory=list)
     misses: list[str] = field(default_factory=list)
 
@@ -80,6 +82,9 @@ class Tally:
             "lost to the floor": _share(self.below_floor),
             "updates": len(self.updates),
             "updates first": _share(self.updates),
+            "beside updates": len(self.beside_updates),
+            "first without updates": _share(before for before, _ in self.beside_updates),
+            "first beside updates": _share(after for _, after in self.beside_updates),
             "off topic": len(self.off_topic),
             "off topic answered": _share(number > 0 for number in self.off_topic),
             "memories per answer off topic": round(
@@ -230,10 +235,12 @@ async def live(gateway: Memory, world: World, system: str, vectors: Vectors, tal
         )
         return expected in [names.get(one.id) for one in found]
 
+    first: dict[str, bool] = {}
     for _ in range(2):
         for line in world.memories:
             for question in line.get("questions", ()):
                 answer = await answers(question["text"], line["id"])
+                first[question["text"]] = answer[0]
                 tally.asked[question["kind"]].append(answer)
                 tally.below_floor.append(
                     system == "recall"
@@ -244,6 +251,12 @@ async def live(gateway: Memory, world: World, system: str, vectors: Vectors, tal
     for line in world.updates:
         for question in line["questions"]:
             tally.updates.append((await answers(question["text"], line["id"]))[0])
+    updated = {line["updates"] for line in world.updates}
+    for line in world.memories if updated else ():
+        for question in line.get("questions", ()):
+            if line["id"] not in updated:
+                after = (await answers(question["text"], line["id"]))[0]
+                tally.beside_updates.append((first[question["text"]], after))
     for question in world.off_topic:
         tally.off_topic.append(len(await ask(memory, system, question, vectors[question])))
 

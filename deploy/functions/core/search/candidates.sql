@@ -714,6 +714,33 @@ comment on function memory.list_candidates(
 'keyword_match: NULL means the default of the ranking.';
 grant execute on function memory.list_candidates to memory_owner;
 
+create or replace function memory.replaced_by_news(news_id uuid)
+  returns uuid
+  language sql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_generic_plan
+as $$
+  with recursive replaced as (
+    select p.id, p.supersedes_id, memory.tells_update(p.content) as is_news, 1 as steps
+    from memory.facts as n
+    join memory.facts as p on p.tenant_id = n.tenant_id and p.id = n.supersedes_id
+    where n.tenant_id = memory.current_tenant() and n.id = news_id
+    union all
+    select p.id, p.supersedes_id, memory.tells_update(p.content), r.steps + 1
+    from replaced as r
+    join memory.facts as p
+      on p.tenant_id = memory.current_tenant() and p.id = r.supersedes_id
+    where r.is_news and r.steps < 16
+  )
+  select r.id from replaced as r where not r.is_news;
+$$;
+
+comment on function memory.replaced_by_news(uuid) is
+'The fact that a fact which reports news (memory.tells_update) has superseded: itself, or through '
+'up to 15 other news. NULL if there is none.';
+
 create or replace function memory.find_memories(
   memory_types text[],
   mode text,
@@ -746,7 +773,15 @@ declare
   v_updates_first boolean := composite and not v_listed and settings.updates_first;
 begin
   return query
-  with scored as materialized (
+  with candidates as materialized (
+    select l.*
+    from memory.list_candidates(
+      memory_types, mode, find_memories.query, find_memories.embedding, find_memories.scope,
+      v_depth, find_memories.min_confidence, find_memories.min_relevance,
+      find_memories.keyword_match, listed, settings, as_of
+    ) as l
+  ),
+  scored as materialized (
     select
       m.memory_type, m.id, m.scope, m.subject, m.predicate, m.content, m.importance, m.confidence,
       p.effective_confidence, m.permanence, m.maturity, m.effectiveness_score, m.entity_id,
@@ -767,11 +802,7 @@ begin
       case when v_updates_first and m.memory_type = 'fact' then m.embedding end as embedding
     from (
       select l.*
-      from memory.list_candidates(
-        memory_types, mode, find_memories.query, find_memories.embedding, find_memories.scope,
-        v_depth, find_memories.min_confidence, find_memories.min_relevance,
-        find_memories.keyword_match, listed, settings, as_of
-      ) as l
+      from candidates as l
       where l.outcome is null
       order by
         l.score desc, l.semantic_rank, case when not v_listed then l.similarity end desc nulls last,
@@ -797,29 +828,56 @@ begin
       offset 0 -- computes both only once
     ) as p
   ),
-  -- A fact that reports news ranks above the older facts it resembles, unless it fits far worse.
-  -- News is rarely stored under the key of the fact it replaces, so the older fact is not
+  -- A fact that reports news ranks above the older fact that it resembles, unless it fits far
+  -- worse. News is rarely stored under the key of the fact it replaces, so the older fact is not
   -- superseded.
+  older as materialized (
+    select
+      n.id, n.content, n.embedding, n.held_from, o.id as older_id, o.score,
+      n.embedding <=> o.embedding as distance
+    from scored as n
+    join scored as o
+      on n.memory_type = 'fact' and o.memory_type = 'fact' and o.held_from < n.held_from
+      and o.score > n.score and o.relevance <= n.relevance + 0.4
+      and case
+        when n.embedding is null or o.embedding is null then lower(n.subject) = lower(o.subject)
+        else (n.embedding <=> o.embedding) <= 0.5
+      end
+    where v_updates_first
+  ),
+  news as materialized (
+    select n.id, r.distance
+    from (
+      select distinct on (o.id) o.id, o.content, o.embedding, o.held_from
+      from older as o
+      order by o.id
+      offset 0 -- tells_update is expensive: runs it only for these rows
+    ) as n
+    -- It is about what it resembles most: an older fact, even one that does not answer the query,
+    -- or the one that it has superseded, where it has nothing left to do.
+    cross join lateral (
+      select min(n.embedding <=> f.embedding) as distance
+      from memory.facts as f
+      join memory.facts as o on o.tenant_id = f.tenant_id and o.id = n.id
+      where f.tenant_id = settings.tenant_id
+        and f.id in (
+          select c.id from candidates as c where c.memory_type = 'fact'
+          union all
+          select memory.replaced_by_news(n.id)
+        )
+        and f.embedding_version_id = o.embedding_version_id
+        and coalesce(f.valid_from, f.created_at) < n.held_from
+    ) as r
+    where memory.tells_update(n.content)
+  ),
   updates as (
     select
-      a.id,
-      max(a.score) as score,
-      (array_agg(a.updates_id order by a.score desc, a.updates_id))[1] as updates_id
-    from (
-      select n.id, n.content, o.score, o.id as updates_id
-      from scored as n
-      join scored as o
-        on n.memory_type = 'fact' and o.memory_type = 'fact' and o.held_from < n.held_from
-        and o.score > n.score and o.relevance <= n.relevance + 0.45
-        and case
-          when n.embedding is null or o.embedding is null then lower(n.subject) = lower(o.subject)
-          else (n.embedding <=> o.embedding) <= 0.5
-        end
-      where v_updates_first
-      offset 0 -- tells_update is expensive: runs it only for these rows
-    ) as a
-    where memory.tells_update(a.content)
-    group by a.id
+      n.id,
+      max(o.score) as score,
+      (array_agg(o.older_id order by o.score desc, o.older_id))[1] as updates_id
+    from news as n
+    join older as o on o.id = n.id and (o.distance <= n.distance + 0.06) is not false
+    group by n.id
   )
   select
     s.memory_type, s.id, s.scope, s.subject, s.predicate, s.content, s.importance, s.confidence,
