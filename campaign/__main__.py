@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import os
 import signal
 import sys
 import time
@@ -29,6 +30,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print JSON instead of lines")
     parser.add_argument("--again", action="store_true", help="try the mutants that survived again")
     parser.add_argument("--count", type=int, default=220, help="how many mutants")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="mutants at a time")
     arguments = parser.parse_args()
     # That connections are lost is what this is about.
     logging.disable(logging.WARNING)
@@ -38,7 +40,9 @@ def main() -> int:
     if arguments.part == "mutants":
         from campaign import mutants
 
-        return mutants.main(arguments.seed, arguments.count, again=arguments.again)
+        return mutants.main(
+            arguments.seed, arguments.count, again=arguments.again, jobs=arguments.jobs
+        )
     if arguments.part == "page":
         from campaign import page
 

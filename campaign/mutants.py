@@ -14,15 +14,19 @@ more: tests/test_leaks.py is about those.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import re
 import subprocess
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import psycopg
@@ -314,7 +318,13 @@ def _conjuncts(
 
 
 class Laboratory:
-    """A server with a database to copy, and what pgTAP calls in it."""
+    """A server with a database to copy, and what pgTAP calls in it.
+
+    Attributes:
+        seconds: How long each file of pgTAP takes.
+        called: The functions that each file calls.
+        callers: Of each function, those that name it.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.server = EmbeddedServer(
@@ -334,7 +344,7 @@ class Laboratory:
         self.callers: dict[str, set[str]] = {}
 
     def prepare(self) -> None:
-        """Make the database, and run each file once to see what it calls."""
+        """Make the database."""
         schema.create_database(self.server.url(), _TEMPLATE)
         schema.deploy(self.server.url(_TEMPLATE))
         with psycopg.connect(self.server.url(_TEMPLATE), autocommit=True) as connection:
@@ -344,6 +354,9 @@ class Laboratory:
             connection.execute("set search_path = tap, public")
             connection.execute((ROOT / ".build" / "pgtap.sql").read_bytes())
             self.callers = _callers(connection)
+
+    def survey(self) -> None:
+        """Run each file once to see what it calls."""
         self.copy()
         for path in self.files:
             with psycopg.connect(self.server.url(_COPY), autocommit=True) as connection:
@@ -468,7 +481,7 @@ def candidates(connection: psycopg.Connection[Any], seed: str) -> list[Mutant]:
     return sorted(found.values(), key=lambda mutant: _digest(seed, mutant.key))
 
 
-def main(seed: str, count: int, *, again: bool = False) -> int:
+def main(seed: str, count: int, *, again: bool = False, jobs: int = 1) -> int:
     """Try mutants until there are results of so many; return the exit code.
 
     Results are kept and not made again, so that a run can be interrupted.
@@ -477,31 +490,28 @@ def main(seed: str, count: int, *, again: bool = False) -> int:
         seed: Chooses the mutants.
         count: How many.
         again: Whether to try those once more that have survived.
+        jobs: How many are tried at the same time.
     """
     known = {result.key: result for result in _read(seed)}
     if again:
         known = {key: each for key, each in known.items() if each.noticed_by is not None}
-    folder = make_folder("mutants")
-    try:
-        laboratory = Laboratory(folder)
-        laboratory.prepare()
-        with psycopg.connect(laboratory.server.url(_TEMPLATE)) as connection:
+    with _laboratories(jobs) as laboratories:
+        with psycopg.connect(laboratories[0].server.url(_TEMPLATE)) as connection:
             found = candidates(connection, seed)
         print(f"{len(found)} mutants of {len({each.function for each in found})} functions")
-        for mutant in found:
-            if len(known) >= count:
-                break
-            if mutant.key not in known and laboratory.deploy(mutant):
-                known[mutant.key] = _try(laboratory, mutant, seed, at_last=False)
+        untried = iter([mutant for mutant in found if mutant.key not in known])
+        # Some are not accepted, and others take their places.
+        while some := list(itertools.islice(untried, max(0, count - len(known)))):
+            known |= _try_all(laboratories, some, seed, at_last=False)
         # What has survived all tests that reach it is tried against the others, too.
-        for mutant in found:
-            result = known.get(mutant.key)
-            if result is not None and result.noticed_by is None and not result.is_final:
-                laboratory.deploy(mutant)
-                known[mutant.key] = _try(laboratory, mutant, seed, at_last=True)
-    finally:
-        laboratory.server.stop()
-        remove_folder(folder)
+        some = [
+            mutant
+            for mutant in found
+            if mutant.key in known
+            and known[mutant.key].noticed_by is None
+            and not known[mutant.key].is_final
+        ]
+        known |= _try_all(laboratories, some, seed, at_last=True)
     survivors = [result for result in known.values() if result.noticed_by is None]
     for each in sorted(survivors, key=lambda each: each.function):
         print(f"survived: {each.function}: {each.before} -> {each.after or 'nothing'}")
@@ -509,6 +519,45 @@ def main(seed: str, count: int, *, again: bool = False) -> int:
     noticed = len(known) - len(survivors)
     print(f"{noticed} of {len(known)} mutants noticed ({noticed / max(1, len(known)):.1%})")
     return 0 if noticed >= 0.95 * len(known) else 1
+
+
+@contextmanager
+def _laboratories(number: int) -> Iterator[list[Laboratory]]:
+    """Yield so many servers that are alike: roles belong to a server, so no two tests share one."""
+    with ExitStack() as stack:
+        made = []
+        for _ in range(number):
+            folder = make_folder("mutants")
+            stack.callback(remove_folder, folder)
+            laboratory = Laboratory(folder)
+            stack.callback(laboratory.server.stop)
+            laboratory.prepare()
+            made.append(laboratory)
+        made[0].survey()
+        for other in made[1:]:
+            other.seconds, other.called = made[0].seconds, made[0].called
+        yield made
+
+
+def _try_all(
+    laboratories: Sequence[Laboratory], mutants: Sequence[Mutant], seed: str, *, at_last: bool
+) -> dict[str, Result]:
+    """Try mutants, one in each laboratory; return the results of those that PostgreSQL accepts."""
+    free: SimpleQueue[Laboratory] = SimpleQueue()
+    for laboratory in laboratories:
+        free.put(laboratory)
+
+    def attempt(mutant: Mutant) -> Result | None:
+        laboratory = free.get()
+        try:
+            if laboratory.deploy(mutant):
+                return _try(laboratory, mutant, seed, at_last=at_last)
+            return None
+        finally:
+            free.put(laboratory)
+
+    with ThreadPoolExecutor(len(laboratories)) as pool:
+        return {result.key: result for result in pool.map(attempt, mutants) if result is not None}
 
 
 def _try(laboratory: Laboratory, mutant: Mutant, seed: str, *, at_last: bool) -> Result:
