@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import MINYEAR, UTC, date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -20,6 +20,7 @@ from pymem import models
 from pymem.console import SafeConsole
 from pymem.models import to_json
 from pymem.printing import printable
+from pymem.times import is_far
 
 
 def make_console(*, stderr: bool = False) -> SafeConsole:
@@ -56,7 +57,11 @@ def what(
 
 def moment(value: datetime | None) -> str:
     """Return a time to the minute, in UTC."""
-    return "–" if value is None else value.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
+    if value is None:
+        return "–"
+    if is_far(value):
+        return "long ago" if value.year == MINYEAR else "never"
+    return value.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
 
 
 def _interval(start: datetime, end: datetime | None) -> str:

@@ -68,6 +68,22 @@ async def test_a_command_turns_episodes_into_facts(memory: Memory, database: Dat
     assert (await ConsolidationWorker(memory, python(SENSIBLE)).run()).runs == []
 
 
+async def test_what_is_from_before_christ_is_consolidated(
+    memory: Memory, database: Database
+) -> None:
+    database.query(
+        """select memory.store_fact('Caesar', 'killed', 'by Brutus', valid_from => '0044-03-15 BC'),
+             (select s.id from memory.store_episodes(
+               '[{"content": "Caesar is dead", "butler": "home", "created_at": "0044-03-15 BC"}]'
+             ) as s)""",
+        tenant="a",
+    )
+
+    report = await ConsolidationWorker(memory, python(SENSIBLE)).run()
+
+    assert [(run.status, run.facts_created) for run in report.runs] == [("done", 1)]
+
+
 async def test_a_dry_run_only_counts(memory: Memory, database: Database) -> None:
     await memory.store_episode("tea", "home")
 

@@ -177,6 +177,32 @@ async def test_the_times_that_a_question_names_are_read(memory: Memory) -> None:
         await memory.read_period("What happened on 3 May?", "Atlantis", as_of=now)
 
 
+async def test_times_that_no_datetime_can_be_are_read_as_the_nearest(
+    memory: Memory, database: conftest.Database
+) -> None:
+    fact = database.value(
+        """select memory.store_fact(
+             'Caesar', 'killed', 'by Brutus', valid_from => '0044-03-15 BC', valid_to => '12000-01-01'
+           )""",
+        tenant="a",
+    )
+    episode = database.value(
+        """select s.id from memory.store_episodes(
+             '[{"content": "They spoke of Gaul", "butler": "home", "created_at": "0050-01-01 BC"}]'
+           ) as s""",
+        tenant="a",
+    )
+
+    [state] = await memory.fact_history(fact)
+    assert (state.valid_from, state.valid_to) == tuple(
+        moment.replace(tzinfo=UTC) for moment in (datetime.min, datetime.max)
+    )
+    assert [one.id for one in await memory.recall("Who killed Caesar?")] == [fact]
+    await memory.configure({"consolidation_episode_threshold": 1})
+    [claimed] = await memory.claim_episodes()
+    assert (claimed.episode_id, claimed.created_at.year) == (episode, 1)
+
+
 async def test_a_faded_fact_is_recalled_no_more(memory: Memory) -> None:
     await memory.store_fact("user", "had_for_lunch", "noodles", permanence="ephemeral")
 

@@ -260,6 +260,18 @@ def test_a_part_that_takes_long_comes_when_it_is_there(
 # Lists
 
 
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo"])
+def test_a_fact_of_long_ago_has_its_pages(visitor: Visitor, db: Sql, zone: str) -> None:
+    db.rows("select memory.configure(jsonb_build_object('time_zone', %s::text))", zone)
+    fact = db.value(
+        """select memory.store_fact(
+             'Caesar', 'killed', 'by Brutus', valid_from => '0044-03-15 BC', valid_to => '12000-01-01'
+           )::text"""
+    )
+    for path in (f"/m/fact/{fact}", f"/m/fact/{fact}/chain", f"/m/fact/{fact}/edit", "/facts"):
+        assert "by Brutus" in text_of(visitor.get(path)), path
+
+
 @pytest.mark.parametrize(
     ("address", "expected"),
     [

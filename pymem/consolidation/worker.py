@@ -34,6 +34,7 @@ from pymem.errors import (
 from pymem.memory import Memory
 from pymem.models import ClaimedEpisode, ConsolidationRun, DueButler
 from pymem.sanitize import clean_text
+from pymem.times import parse_time
 from pymem.worker import EmbeddingWorker
 
 logger = logging.getLogger(__name__)
@@ -359,7 +360,7 @@ def make_prompt(
                 fact["content"],
                 fact["permanence"],
                 fact["scope"],
-                datetime.fromisoformat(fact["since"]),
+                parse_time(fact["since"]),
                 fact["origin"],
             )
             for fact in known["facts"]
@@ -384,7 +385,7 @@ def _claimed(episode: dict[str, Any]) -> ClaimedEpisode:
             **episode,
             "run_id": UUID(episode["run_id"]),
             "episode_id": UUID(episode["episode_id"]),
-            "created_at": datetime.fromisoformat(episode["created_at"]),
+            "created_at": parse_time(episode["created_at"]),
             "session_id": None if session_id is None else UUID(session_id),
         }
     )

@@ -13,6 +13,7 @@ from uuid import UUID, uuid5
 
 from pymem.errors import InvalidArgumentError
 from pymem.sanitize import clean_json, clean_text
+from pymem.times import parse_time
 from pymem.transfer.sources import Source
 
 As = Literal["episodes", "facts"]
@@ -40,7 +41,7 @@ class Element:
     def created_at(self) -> datetime | None:
         """When it came about there."""
         text = self.value.get("created_at")
-        return None if text is None else datetime.fromisoformat(text)
+        return None if text is None else parse_time(text)
 
 
 @dataclass(slots=True)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from pymem.entries import markdown
 from pymem.errors import InvalidArgumentError
 from pymem.models import ExportedEntry
+from pymem.times import parse_time
 from pymem.transfer.exporting import Selection, rows
 
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ class _Writer:
         expires_at = _time(row["expires_at"])
         if expires_at is not None and expires_at <= self._as_of:
             return False
-        happened = datetime.fromisoformat(row["created_at"])
+        happened = parse_time(row["created_at"])
         day = f"{happened:%Y-%m-%d}"
         name = f"episodes/{_folder_name(row['butler'])}/{day}.md"
         self._days[name] = (row["butler"], day)
@@ -244,7 +245,7 @@ def _folder_name(butler: str) -> str:
 
 
 def _time(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
+    return None if text is None else parse_time(text)
 
 
 def _entry_of(row: dict[str, Any]) -> ExportedEntry:

@@ -10,9 +10,10 @@ import uuid
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
+from pymem.times import parse_time
 from pymem.transfer.exporting import Selection, rows
 from pymem.version import __version__
 
@@ -156,7 +157,7 @@ def _memory(type_: str, line: dict[str, Any]) -> dict[str, Any]:
         "temporal": {
             "created_at": _time(row["created_at"]),
             # A clock of a client may have been ahead of another's.
-            "updated_at": _time(max(row["updated_at"], row["created_at"], key=_read)),
+            "updated_at": _time(max(row["updated_at"], row["created_at"], key=parse_time)),
             "valid_from": _time(row.get("valid_from")),
             "valid_until": _time(row.get("valid_to")),
             "superseded_by": line.get("superseded_by") if status == "superseded" else None,
@@ -214,15 +215,11 @@ def _tags(tags: list[str]) -> list[str]:
     return list(dict.fromkeys(filter(None, short)))
 
 
-def _read(text: str) -> datetime:
-    return datetime.fromisoformat(text)
-
-
 def _time(text: str | None) -> str | None:
     """Return a time of the database as PAM has it."""
     if text is None:
         return None
-    return _read(text).astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"
+    return parse_time(text).astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"
 
 
 def _json(value: Any) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import MINYEAR, UTC, date, datetime, timedelta, tzinfo
 from functools import cache
 from typing import Any
 from zoneinfo import ZoneInfo
+
+from pymem.times import is_far
 
 # Times
 
@@ -49,15 +51,15 @@ def moment(at: datetime | date, zone: tzinfo) -> str:
     """Return a time to the minute, with its time zone."""
     if not isinstance(at, datetime):
         return at.isoformat()
-    if at.year >= 9999 or at.year <= 1:
-        return "never"
+    if is_far(at):
+        return "long ago" if at.year == MINYEAR else "never"
     return at.astimezone(zone).strftime("%Y-%m-%d %H:%M %Z")
 
 
 def day(at: datetime | date, zone: tzinfo) -> str:
     """Return the day of a time."""
     if isinstance(at, datetime):
-        at = at.astimezone(zone).date()
+        at = at.date() if is_far(at) else at.astimezone(zone).date()
     return at.strftime("%a, %-d %b %Y")
 
 
