@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(48);
+select plan(53);
 
 -- The titles say which entries are found.
 
@@ -184,6 +184,46 @@ select is(
   ),
   'Beta', 'filters given as values: any type, any tag, ranges, ids'
 );
+-- Alternatives
+
+create function memory_test.alternatives(query text)
+  returns text
+  language sql
+  return (
+    select string_agg(
+      concat_ws(
+        ' ', 'all of ' || c.tags::text, 'any of ' || c.any_tags::text, c.kinds::text,
+        'about ' || c.topic_required::text
+      ), '; ' order by c
+    )
+    from unnest(
+      memory.join_alternatives(
+        memory.parse_query(query, memory.current_settings(), '2026-03-18Z')
+      )
+    ) as c
+  );
+select is(
+  memory_test.alternatives('(tag:a OR tag:B OR tag:c) AND type:note'), 'any of {a,b,c} {entry.note} about false',
+  'alternatives that differ in one tag are met together'
+);
+select is(
+  memory_test.alternatives('tag:a type:note OR tag:b'), 'all of {a} {entry.note} about false; all of {b} about false',
+  'others are not'
+);
+select is(
+  memory_test.alternatives('tag:a tag:b OR tag:c OR type:note'),
+  '{entry.note} about false; all of {a,b} about false; all of {c} about false',
+  'neither are those with several tags, or with none'
+);
+select is(
+  memory_test.alternatives('tag:a tea OR tag:b OR tag:c tea'), 'all of {b} about false; any of {a,c} about true',
+  'a topic is kept'
+);
+select is(
+  memory_test.found('(tag:python OR tag:"two words") AND confidence:>0.7'), 'Alpha',
+  'what meets alternatives that differ in one tag is found once'
+);
+
 select throws_ok(
   $$ select memory.filters_condition(types => '{idea}') $$, 'PM002', null, 'an unknown type is refused'
 );

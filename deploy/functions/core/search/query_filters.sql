@@ -196,6 +196,62 @@ comment on function memory.has_literals(text, text[], text[]) is
 'memory.normalize_name.';
 grant execute on function memory.has_literals to memory_search;
 
+create or replace function memory.with_tags(
+  condition memory.query_condition,
+  tags text[],
+  any_tags text[]
+)
+  returns memory.query_condition
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  condition.tags := with_tags.tags;
+  condition.any_tags := with_tags.any_tags;
+  return condition;
+end;
+$$;
+
+comment on function memory.with_tags(memory.query_condition, text[], text[]) is
+'A condition with other tags and any_tags.';
+grant execute on function memory.with_tags to memory_search;
+
+create or replace function memory.join_alternatives(conditions memory.query_condition[])
+  returns memory.query_condition[]
+  language sql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select array(
+    select memory.with_tags(
+      a.rest,
+      case when cardinality(a.tags) = 1 then a.tags end,
+      case when cardinality(a.tags) > 1 then a.tags end
+    )
+    from (
+      select
+        memory.with_tags(c, null, null) as rest,
+        array_agg(distinct c.tags[1] order by c.tags[1]) as tags
+      from unnest(conditions) as c
+      where cardinality(c.tags) = 1 and c.any_tags is null
+      group by memory.with_tags(c, null, null)
+    ) as a
+    union all
+    select c
+    from unnest(conditions) as c
+    where (cardinality(c.tags) = 1 and c.any_tags is null) is not true
+    order by 1
+  );
+$$;
+
+comment on function memory.join_alternatives(memory.query_condition[]) is
+'Alternatives that mean the same, fewer of them: those that differ in a single tag become one that '
+'asks for any of the tags.';
+grant execute on function memory.join_alternatives to memory_search;
+
 -- memory_search owns what reads memories: see neighbors.sql.
 grant create on schema memory to memory_search;
 set local role memory_search;
@@ -468,17 +524,21 @@ create or replace function memory.filter_memories(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 #variable_conflict use_column
+declare
+  v_conditions memory.query_condition[] := case
+    when cardinality(conditions) = 1 then conditions else memory.join_alternatives(conditions)
+  end;
 begin
-  if cardinality(conditions) = 1 then
+  if cardinality(v_conditions) = 1 then
     return query
-    select m.memory_type, m.id, conditions[1].topic_required
+    select m.memory_type, m.id, v_conditions[1].topic_required
     from memory.meet_condition(
-      conditions[1], memory_types, filter_memories.scope, include_archived, settings, as_of
+      v_conditions[1], memory_types, filter_memories.scope, include_archived, settings, as_of
     ) as m;
   else
     return query
     select m.memory_type, m.id, bool_and(c.topic_required)
-    from unnest(conditions) as c
+    from unnest(v_conditions) as c
     cross join lateral memory.meet_condition(
       c, memory_types, filter_memories.scope, include_archived, settings, as_of
     ) as m

@@ -7,6 +7,8 @@ select
   'memory.read_phrase(text,text)'::regprocedure,
   'memory.read_phrase_in(text[],text)'::regprocedure,
   'memory.has_literals(text,text[],text[])'::regprocedure,
+  'memory.with_tags(memory.query_condition,text[],text[])'::regprocedure,
+  'memory.join_alternatives(memory.query_condition[])'::regprocedure,
   'memory.meet_condition(memory.query_condition,text[],text,boolean,memory.settings,timestamp with time zone)'::regprocedure,
   'memory.filter_memories(memory.query_condition[],text[],text,boolean,memory.settings,timestamp with time zone)'::regprocedure;
 rollback;
