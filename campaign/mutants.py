@@ -73,6 +73,8 @@ _SWAPS = {
     "<@": "@>",
 }
 _COMPARISONS = frozenset({"=", "<>", "!=", "<", "<=", ">", ">=", "@>", "<@", "in", "("})
+# Rows that a statement only locks.
+_LOCKS = re.compile(r" for (no key update|update|key share|share)\b")
 # What ends a WHERE clause at its own depth.
 _AFTER_WHERE = frozenset(
     "group order limit for returning union except intersect window having loop on ;".split()
@@ -237,6 +239,10 @@ def _skipped(words: list[str], depths: list[int]) -> set[int]:
             end = next((n for n in range(place, len(words)) if words[n] == ";"), len(words))
             # In a message; its arguments may be expressions, which nobody depends on.
             skipped.update(range(place, end))
+        elif word == "perform":
+            end = next((n for n in range(place, len(words)) if words[n] == ";"), len(words))
+            if _LOCKS.search(" ".join(words[place:end])):
+                skipped.update(range(place, end))
         elif word == "set":
             for n in range(place + 1, len(words)):
                 if depths[n] < depths[place] or (
@@ -499,6 +505,8 @@ def main(seed: str, count: int, *, again: bool = False, jobs: int = 1) -> int:
         with psycopg.connect(laboratories[0].server.url(_TEMPLATE)) as connection:
             found = candidates(connection, seed)
         print(f"{len(found)} mutants of {len({each.function for each in found})} functions")
+        # Others are of functions that have changed.
+        known = {mutant.key: known[mutant.key] for mutant in found if mutant.key in known}
         untried = iter([mutant for mutant in found if mutant.key not in known])
         # Some are not accepted, and others take their places.
         while some := list(itertools.islice(untried, max(0, count - len(known)))):
