@@ -81,8 +81,8 @@ from memory.nearest_neighbors('entry', %(vector)s, null, 20, 0, 10000, now())"""
 select count(*)
 from memory.current_settings() as s
 cross join lateral memory.bm25_matches(
-  memory.corpus_sizes('{entry}'), memory.read_query(%(words)s, 'any', s), '{entry}', '{}', s,
-  null, 0, now()
+  memory.corpus_sizes('{entry}'), memory.read_query(%(words)s, 'any', s), '{entry}', '{}', false,
+  s, null, 0, now()
 )""",
 }
 """What any retrieval has to do, alone: the candidates by meaning, and those by words."""

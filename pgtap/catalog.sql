@@ -358,7 +358,7 @@ select results_eq(
      where f.proowner = 'memory_search'::regrole order by 1 $$,
   $$ values
      ('memory.approximate_neighbors(text,vector,text,integer,double precision,timestamp with time zone)'),
-     ('memory.bm25_matches(memory.corpus_size[],memory.keyword_query,text[],memory.word_match[],'
+     ('memory.bm25_matches(memory.corpus_size[],memory.keyword_query,text[],memory.word_match[],boolean,'
       || 'memory.settings,text,double precision,timestamp with time zone)'),
      ('memory.boost_episodes(memory.fused_candidate[],memory.settings)'),
      ('memory.count_vectors(text)'),

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(99);
+select plan(100);
 
 -- Claims
 
@@ -167,6 +167,13 @@ select results_eq(
   $$ select d.butler, d.waiting, d.is_running, d.is_due from memory.list_due_consolidations('2026-01-02T00:15:30Z') as d $$,
   $$ values ('home', 5::bigint, true, false), ('work', 1, true, false) $$,
   'a butler with an unfinished run is not due'
+);
+select results_eq(
+  $$ select d.is_running, d.leased_until
+     from (select max(r.leased_until) as ends_at from memory.consolidation_runs as r where r.status = 'running' and r.butler = 'home') as l
+     cross join lateral memory.list_due_consolidations(l.ends_at) as d
+     where d.butler = 'home' $$,
+  $$ values (false, null::timestamptz) $$, 'a lease that ends now is over'
 );
 select memory.store_episode('n' || n, 'new', as_of => '2026-01-03Z') from generate_series(1, 3) as n \g /dev/null
 select is(

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(100);
+select plan(101);
 
 -- What consolidation may change, and what waits as a proposal.
 
@@ -459,6 +459,14 @@ select memory.store_fact('Uma', 'cat', 'Kim', as_of => '2026-03-07Z') \g /dev/nu
 select results_eq(
   format($$ select u.outcome from memory_test.undo_run(%L, '2026-03-08Z') as u $$, :'said_id'), $$ values ('stored anew since') $$,
   'a fact whose key is taken stays ended'
+);
+
+select memory.store_fact('Uma', 'dog', 'Rex', as_of => '2026-03-07Z') as rex \gset
+select (r).* from memory_test.tell('No dog', memory_test.action('ended_facts', :'rex'), '2026-03-08Z') as r \gset said_
+select memory.restore_memory('fact', :'rex', '2026-03-09Z') \g /dev/null
+select results_eq(
+  format($$ select u.outcome from memory_test.undo_run(%L, '2026-03-10Z') as u $$, :'said_id'), $$ values ('restored since') $$,
+  'a fact that was restored by hand holds already'
 );
 
 -- Rules

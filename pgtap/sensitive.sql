@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(185);
+select plan(186);
 
 -- Check digits: examples that the authorities, networks or encyclopedias publish.
 
@@ -189,8 +189,11 @@ from (values
 -- What a tenant adds
 
 select is(
-  memory.add_sensitive_pattern('customer', 'number', '\mC-\d{6}\M', required_words => '{c-}'), true,
+  memory.add_sensitive_pattern('customer', 'number', '\mC-\d{6}\M', required_words => '{"", C-, " "}'), true,
   'a tenant adds a pattern'
+);
+select results_eq(
+  $$ select t.required_words from memory.tenant_patterns as t $$, $$ values ('{c-}'::text[]) $$, 'in lower case, without blank words'
 );
 select is(memory_test.found('Ask for C-123456'), 'customer number 9', 'which is found from then on');
 select memory_test.as_tenant('b');

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(166);
+select plan(168);
 
 -- Ends a write as a commit would: what comes later has another time. Returns its newest event.
 create function memory_test.written()
@@ -404,6 +404,12 @@ select is((select count(*) from memory.preview_proposals(:'run', '2026-01-05Z') 
 select is(array(select f.lifecycle_state from memory.facts as f where f.subject = 'Hal' order by f.content), '{active,retracted,retracted}', 'what they stored is forgotten, and what it superseded holds');
 select is(memory_test.image('rule', :'quick'), :'quick_before'::jsonb, 'the rule is not confirmed');
 select is_empty(format('select from memory.get_links(%L, %L)', 'rule', :'quick'), 'and has no evidence');
+select memory.amend_proposal(:'run', 2, '{"content": "Kim"}', '2026-01-05Z') \g /dev/null
+select memory_test.written() as amended \gset
+select memory.accept_proposals(:'run', '{2}', '2026-01-05Z') \g /dev/null
+select memory_test.written() as accepted_one \gset
+select is(memory_test.undo(:'accepted_one'), 'undone', 'an amended proposal waits again, too');
+select is(memory_test.undo(:'amended'), 'undone', 'and what was decided and undone does not keep its amendment');
 select memory.accept_proposals(:'run', as_of => '2026-01-06Z') \g /dev/null
 select memory_test.written() as accepted \gset
 select is((select r.facts_created from memory.consolidation_runs as r where r.id = :'run'), 2, 'they can be accepted after all');
@@ -482,10 +488,13 @@ select is((select v.status from memory.embedding_versions as v where v.id = :'ve
 
 -- Items and imports
 
+select memory.put_items('[{"namespace": ["b"], "key": "other", "value": {"x": 1}}]', '2026-01-01Z') \g /dev/null
+select memory.put_items('[{"namespace": ["b"], "key": "other", "value": {"x": 2}}]', '2026-01-02Z') \g /dev/null
+select memory_test.written() \g /dev/null
 select memory.put_items('[{"namespace": ["a"], "key": "k", "value": {"x": 1}}]', '2026-01-01Z') \g /dev/null
 select memory_test.written() as put \gset
 select is(memory_test.undo(:'put'), 'undone', 'an item that was stored is deleted');
-select is_empty($$ select from memory.store_items $$, 'by undoing that');
+select is((select string_agg(i.key collate "default", ',') from memory.store_items as i), 'other', 'by undoing that, and no other one');
 select matches(memory_test.undo(memory_test.event_of('item_deleted')), '^PM003: .*is part of an undo$', 'for good');
 select memory.put_items('[{"namespace": ["a"], "key": "k", "value": {"x": 1}}]', '2026-01-01Z') \g /dev/null
 select memory_test.written() as put \gset

@@ -385,7 +385,7 @@ begin
     with matching as materialized (
       select b.*
       from memory.bm25_matches(
-        corpus, words, v_approximate, v_near, settings, weigh_memories.scope,
+        corpus, words, v_approximate, v_near, false, settings, weigh_memories.scope,
         weigh_memories.min_confidence, as_of
       ) as b
       where words.any_terms is not null

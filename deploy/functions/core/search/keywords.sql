@@ -144,6 +144,7 @@ create or replace function memory.bm25_matches(
   words memory.keyword_query,
   near_types text[],
   near memory.word_match[],
+  only_near boolean,
   settings memory.settings,
   scope text,
   min_confidence float8,
@@ -187,6 +188,10 @@ declare
   v_leading tsquery[] := array_fill(null::tsquery, array[cardinality(corpus)]); -- where not all do
   v_first integer[] := array_fill(1, array[cardinality(corpus)]);
   v_last integer[] := array_fill(v_words, array[cardinality(corpus)]);
+  -- With only_near: how many memories contain each word that leads to memories, and the highest
+  -- possible score.
+  v_documents bigint[];
+  v_possible float8[] := array_fill(null::float8, array[cardinality(corpus)]);
 begin
   for v_type in 1 .. cardinality(corpus) loop
     continue when corpus[v_type].documents <= settings.exact_scan_limit
@@ -220,6 +225,34 @@ begin
     );
   end loop;
 
+  if only_near then
+    v_documents := array(
+      select case
+        when v_shares[(c.position - 1) * v_words + w.position] is not null
+        then (c.documents * v_shares[(c.position - 1) * v_words + w.position])::bigint
+        else (
+          select count(*)
+          from memory.searchable_memories as m
+          where m.is_live
+            and m.tenant_id collate "POSIX" = v_tenant_id
+            and m.memory_type = c.memory_type
+            and memory.search_terms(m.tenant_id, m.search_vector) && array[w.key]
+        )
+      end
+      from unnest(corpus) with ordinality as c (memory_type, documents, average_terms, position)
+      cross join unnest(words.any_terms) with ordinality as w (key, position)
+      order by c.position, w.position
+    );
+    for v_type in 1 .. cardinality(corpus) loop
+      v_possible[v_type] := (
+        select sum(memory.inverse_document_frequency(corpus[v_type].documents, d.documents))
+        from unnest(
+          v_documents[(v_type - 1) * v_words + 1 : v_type * v_words]
+        ) as d (documents)
+      );
+    end loop;
+  end if;
+
   return query
   with matching as (
     select
@@ -236,7 +269,8 @@ begin
           >= bm25_matches.min_confidence
       ) as is_eligible
     from memory.searchable_memories as m
-    where m.is_live
+    where not only_near
+      and m.is_live
       -- The hashed terms already belong to the tenant; this only makes sure of it, in a collation
       -- that keeps other indexes out of the plan.
       and m.tenant_id collate "POSIX" = v_tenant_id
@@ -257,9 +291,13 @@ begin
         and s.is_live
       offset 0 -- keeps this a look-up of one memory
     ) as m
-    where n.memory_type = any (v_near_types)
-      -- Those that a word leads to are there already.
-      and (m.search_vector @@ v_leading[array_position(v_memory_types, n.memory_type)]) is not true
+    where only_near
+      or (
+        n.memory_type = any (v_near_types)
+        -- Those that a word leads to are there already.
+        and (m.search_vector @@ v_leading[array_position(v_memory_types, n.memory_type)])
+          is not true
+      )
     offset 0 -- computes is_eligible only once per memory
   ),
   occurrences as (
@@ -267,7 +305,10 @@ begin
       m.type_position, m.id, m.created_at, m.is_eligible,
       memory.term_frequency(m.search_vector, t.term) as frequency,
       length(m.search_vector)::float8 as terms,
-      count(*) over (partition by m.type_position, t.position) as documents,
+      coalesce(
+        v_documents[(m.type_position - 1) * v_words + t.position],
+        count(*) over (partition by m.type_position, t.position)
+      ) as documents,
       v_shares[(m.type_position - 1) * v_words + t.position] as share
     from matching as m
     join unnest(v_terms) with ordinality as t (term, position) on m.search_vector @@ t.term
@@ -294,21 +335,24 @@ begin
   possible as (
     select
       w.*,
-      (v_k1 + 1) * case when v_languages > 1 then v_words / v_languages else (
-        v_extra[w.type_position]
-        + coalesce(
-          sum(w.weight / w.documents) filter (where w.share is null)
-            over (partition by w.type_position),
-          0
-        )
-        + (
-          v_words - coalesce(
-            sum(1.0::float8 / w.documents) filter (where w.share is null)
+      (v_k1 + 1) * case
+        when v_languages > 1 then v_words / v_languages
+        when only_near then v_possible[w.type_position]
+        else
+          v_extra[w.type_position]
+          + coalesce(
+            sum(w.weight / w.documents) filter (where w.share is null)
               over (partition by w.type_position),
             0
           )
-        ) * memory.inverse_document_frequency(w.all_documents, 0)
-      ) end as possible
+          + (
+            v_words - coalesce(
+              sum(1.0::float8 / w.documents) filter (where w.share is null)
+                over (partition by w.type_position),
+              0
+            )
+          ) * memory.inverse_document_frequency(w.all_documents, 0)
+      end as possible
     from weighed as w
   )
   select
@@ -321,8 +365,8 @@ end;
 $$;
 
 comment on function memory.bm25_matches(
-  memory.corpus_size[], memory.keyword_query, text[], memory.word_match[], memory.settings, text,
-  float8, timestamptz
+  memory.corpus_size[], memory.keyword_query, text[], memory.word_match[], boolean, memory.settings,
+  text, float8, timestamptz
 ) is
 'The live memories of the given types that contain lexemes of a query, unordered, with their BM25 '
 'score (Robertson and Zaragoza, 2009): for each lexeme inverse_document_frequency, counted over '
@@ -333,7 +377,8 @@ comment on function memory.bm25_matches(
 'memory. Of near_types, near has the memories that are candidates whatever they contain (live '
 'ones, already in scope): these are weighed if they contain frequent words only, too. If all words '
 'of the query are frequent in such a type, only these are weighed; in any other type, the rarest '
-'word always leads to memories.';
+'word always leads to memories. With only_near, no others than near are read: of each word, the '
+'memories that contain it are only counted.';
 
 -- begin atomic instead of SET search_path, so that the planner inlines the function.
 -- noqa: disable=RF01,RF03,AM03,ST06

@@ -138,7 +138,7 @@ begin
     matching as materialized (
       select b.memory_type, b.id, b.created_at, b.weight, b.share
       from memory.bm25_matches(
-        corpus, words, v_looked_up, v_wanted, settings, null, 0, as_of
+        corpus, words, v_looked_up, v_wanted, v_looked_up <> '{}', settings, null, 0, as_of
       ) as b
       where words.any_terms is not null and b.id in (select w.id from wanted as w)
       union all
