@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(210);
+select plan(211);
 
 -- The code of the error of a statement, its message and its hint, every id replaced by <id>.
 create function memory_test.error_of(statement text)
@@ -528,7 +528,7 @@ select is(
 )
 from (values
   (1, 'used', 0.7::float8, 0.72::float8), (2, 'used', 0.99, 1.0), (3, 'confirmed', 0.7, 0.8), (4, 'confirmed', 0.95, 1.0),
-  (5, 'contradicted', 0.7, 0.5), (6, 'contradicted', 0.1, 0.0), (7, 'outdated', 0.7, 0.4), (8, 'outdated', 0.0, 0.0)
+  (9, 'used', 0.1234564, 0.143456), (5, 'contradicted', 0.7, 0.5), (6, 'contradicted', 0.1, 0.0), (7, 'outdated', 0.7, 0.4), (8, 'outdated', 0.0, 0.0)
 ) as r (position, outcome, before, after)
 order by r.position;
 select c.entry_id as rated from memory.create_entry('rated', confidence => 1, as_of => '2026-02-01Z') as c \gset

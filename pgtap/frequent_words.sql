@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(14);
+select plan(15);
 
 select memory_test.as_tenant('many');
 -- Ids are random: half of the notes say it's a river, one of a hundred a ferry, three an otter.
@@ -54,6 +54,18 @@ select is(
   memory.frequent_words((memory.corpus_sizes('{rule}'))[1], '{river}'::tsquery[], true, 'many'),
   null, 'a single word is looked up, however frequent it is'
 );
+
+insert into memory.rules (tenant_id, id, scope, content, created_at)
+select
+  'uneven', (case when n % 4 < 2 then '0' else '8' end || substr(md5(n::text), 2))::uuid, 'global',
+  case when n % 4 < 2 then 'pelican ' else '' end || 'number' || n, '2026-01-01Z'
+from generate_series(1, 8000) as n;
+select memory_test.as_tenant('uneven');
+select is(
+  memory.frequent_words((memory.corpus_sizes('{rule}'))[1], '{pelican,number7}'::tsquery[], true, 'uneven'),
+  null, 'the sample is a range of ids: a word of others counts as rare'
+);
+select memory_test.as_tenant('many');
 
 select memory.configure('{"exact_scan_limit": 100}') \g /dev/null
 select is(

@@ -1,3 +1,13 @@
+-- Before anything of the session has named a tenant.
+do $$
+begin
+  perform memory.current_tenant();
+exception
+  when others then
+    create temporary table unnamed as select sqlstate as code;
+end;
+$$;
+
 -- One transaction must leave nothing behind for the next one on a pooled connection. This
 -- transaction is committed, because a rollback would undo every kind of setting.
 begin;
@@ -13,7 +23,7 @@ select
   coalesce(memory.current_reason(), '') as reason_after,
   coalesce(memory.current_butler(), '') as butler_after \gset
 \ir fixtures.sql
-select plan(81);
+select plan(82);
 
 -- The error code of a statement, or none.
 create function memory_test.code_of(statement text)
@@ -31,6 +41,7 @@ $$;
 
 select memory_test.share_results() \g /dev/null
 
+select is((select u.code from pg_temp.unnamed as u), '28000', 'a session that has named no tenant acts for none');
 select is(:'tenant_named'::text, 'leaked', 'a gateway acts for the tenant that it names');
 select is(:'tenant_after'::text, '', 'the tenant ends with the transaction');
 select is(:'actor_after', session_user::text, 'the actor ends with the transaction');

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(73);
+select plan(74);
 
 -- An element for put_items; the ttl in minutes.
 create function memory_test.put(
@@ -114,6 +114,12 @@ select is_empty(
   format($$ select from memory.memory_history as h where h.memory_id = %L $$, :'prefs'), 'its history goes with it'
 );
 select is(memory_test.store(memory_test.put('users/ada', 'prefs', null)), '0 0', 'deleting nothing changes nothing');
+select is(
+  array[
+    memory_test.store(memory_test.put('long', repeat('k', 1024), '{}')),
+    memory_test.store(memory_test.put('long', repeat('k', 1024), null))
+  ], '{1 0,0 1}', 'a key may have 1024 characters'
+);
 select throws_ok($$ truncate memory.store_items cascade $$, 'PM006', null, 'items are never truncated');
 
 select results_eq(
@@ -308,7 +314,8 @@ select is_empty(
        (21, 'list_item_namespaces(''[{"conditions": [{"match": "infix", "path": ["a"]}]}]'')'), (22, 'batch_items(''[{"op": "take"}]'')'),
        (23, 'batch_items(''[1]'')'), (24, 'delete_expired_items(''infinity'')'), (25, 'put_items(null)'),
        (26, 'list_item_namespaces(''[{"conditions": [{"path": ["a"]}]}]'')'),
-       (27, 'put_items(''[{"namespace": ["a"], "key": "k", "value": {}, "vectors": [{"path": "p"}]}]'')')
+       (27, 'put_items(''[{"namespace": ["a"], "key": "k", "value": {}, "vectors": [{"path": "p"}]}]'')'),
+       (28, 'put_items(jsonb_build_array(jsonb_build_object(''namespace'', array[''a''], ''key'', repeat(''k'', 1025), ''value'', jsonb_build_object())))')
      ) as c (place, call)
      cross join lateral (select memory_test.answer_code('select * from memory.' || c.call) as answer) as r
      where r.answer is distinct from 'PM002' $$,

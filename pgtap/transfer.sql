@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(45);
+select plan(47);
 
 -- What an export consists of
 
@@ -38,6 +38,11 @@ select results_eq(
   $$ values ('embedding_version'), ('entity'), ('entity_merge'), ('episode'), ('entity_merge_fact'),
        ('entry'), ('entry_consolidation'), ('entry_merge'), ('entry_merge_member'), ('event') $$,
   'kinds come in the order in which they refer to each other'
+);
+select results_eq(
+  $$ select k.position from memory.transfer_kinds() as k order by k.position $$,
+  $$ select n::integer from generate_series(1, (select count(*) from memory.transfer_kinds())) as n $$,
+  'each kind has a place of its own'
 );
 
 -- Batches
@@ -304,6 +309,19 @@ select results_eq(
 select is(
   (select count(*) from memory.list_memories() as m where m.content <> 'Porto'), 0::bigint,
   'and nothing of it is found'
+);
+
+select memory_test.as_tenant('since');
+select memory_test.import('[
+  {"type": "fact", "source_id": "f", "subject": "Ada", "predicate": "drinks", "content": "tea"},
+  {"type": "rule", "content": "Warm the pot."}, {"type": "rule", "content": "Wait."}
+]') \g /dev/null
+select memory.forget_memory('fact', f.id, as_of => '2026-03-02Z') from memory.facts as f where f.tenant_id = 'since' \g /dev/null
+select memory.confirm_memory('rule', r.id, as_of => '2026-03-02Z') from memory.rules as r where r.content = 'Wait.' \g /dev/null
+select results_eq(
+  $$ select u.memory_type, u.outcome, u.memories from memory.undo_import('one', '2026-03-03Z') as u order by 1, 2 $$,
+  $$ values ('fact', 'forgotten since', 1::bigint), ('rule', 'confirmed since', 1), ('rule', 'forgotten', 1) $$,
+  'undoing an import leaves what has happened to its memories since'
 );
 
 select memory_test.as_tenant('d');
