@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(637);
+select plan(641);
 
 -- The periods of a text with days as people write them. By default it is a Wednesday.
 create function memory_test.period_of(
@@ -42,6 +42,11 @@ $$;
 
 insert into memory_test.forms (expected, what, queries)
 values
+('2023-11-08..2023-11-16', 'two words for the past count as one', '{"What did I do this past week?",in the past last week}'),
+(
+  '2023-04-01..2023-05-01 2023-11-06..2023-11-13', 'a word after its unit makes no part of a month',
+  '{la semaine dernière d''avril,"la semana pasada, en abril"}'
+),
 (
   '2023-05-08..2023-05-09', 'a day is read in any format',
   '{2023-05-08,2023/05/08,"What happened at 2023-05-08T10:15:00Z?",8 May 2023,"on May 8, 2023",
