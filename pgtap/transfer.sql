@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(47);
+select plan(52);
 
 -- What an export consists of
 
@@ -327,6 +327,56 @@ select results_eq(
 select memory_test.as_tenant('d');
 select throws_ok(
   $$ select memory.undo_import('one') $$, 'PM001', null, 'an import of another tenant is unknown'
+);
+
+-- Vectors and items
+
+select memory_test.as_tenant('vectors');
+select memory.register_embedding_version('model', '1') \g /dev/null
+select memory.store_fact('Ada', 'drinks', 'tea', embedding => memory_test.axis(1), as_of => '2026-03-01Z') \g /dev/null
+select memory.put_items('[{"namespace": ["a"], "key": "k", "value": {"x": 1}}]', '2026-03-01Z') \g /dev/null
+create table memory_test.vectors as
+select k.position, e.line
+from memory.list_export_kinds() as k
+cross join lateral memory.export_all_memories(k.kind, batch_size => 100, include_vectors => true) as e
+where k.kind <> 'event';
+create table memory_test.vectors_header as
+select memory.describe_export(include_vectors => true, include_events => false) as header;
+create function memory_test.restore_vectors(tenant_id text, model text default null)
+  returns text
+  language plpgsql
+as $$
+begin
+  perform memory_test.as_tenant(tenant_id);
+  if model is not null then
+    perform memory.register_embedding_version(model, '1');
+  end if;
+  perform memory.start_restore((select h.header from memory_test.vectors_header as h), name => 'copy');
+  perform memory.restore_rows((select array_agg(v.line order by v.position, v.line) from memory_test.vectors as v));
+  perform memory.finish_restore();
+  return (
+    select concat_ws(
+      ' ', v.model, case when f.embedding is null then 'without vector' else 'with vector' end,
+      (select count(*) from memory.embedding_queue as q where q.tenant_id = f.tenant_id), 'waiting'
+    )
+    from memory.facts as f
+    left join memory.embedding_versions as v on v.id = f.embedding_version_id
+    where f.tenant_id = restore_vectors.tenant_id
+  );
+end;
+$$;
+select is(memory_test.restore_vectors('empty'), 'model with vector 0 waiting', 'a tenant without vectors takes those of an export');
+select is(memory_test.restore_vectors('same', 'model'), 'model with vector 0 waiting', 'so does one with the same model');
+select is(memory_test.restore_vectors('another', 'other'), 'without vector 1 waiting', 'with another model they are made anew');
+select results_eq(
+  $$ select u.memory_type, u.outcome, u.memories from memory.undo_import('copy', '2026-03-03Z') as u order by 1 $$,
+  $$ values ('fact', 'forgotten', 1::bigint), ('item', 'forgotten', 1) $$, 'a restore is undone with its items'
+);
+select memory_test.as_tenant('same');
+select memory.put_items('[{"namespace": ["a"], "key": "k", "value": {"x": 2}}]', now() + interval '1 minute') \g /dev/null
+select results_eq(
+  $$ select u.memory_type, u.outcome, u.memories from memory.undo_import('copy', '2026-03-03Z') as u where u.memory_type = 'item' $$,
+  $$ values ('item', 'changed since', 1::bigint) $$, 'but for those that have changed'
 );
 
 select * from finish();

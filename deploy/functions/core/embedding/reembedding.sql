@@ -8,14 +8,12 @@ create or replace function memory.enqueue_missing_embeddings(
   tenant_id text,
   embedding_version_id uuid
 )
-  returns bigint
+  returns void
   language plpgsql
   volatile
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 #variable_conflict use_column
-declare
-  v_count bigint;
 begin
   insert into memory.embedding_queue (tenant_id, target, memory_type, memory_id)
   select m.tenant_id, 'building', m.memory_type, m.id
@@ -29,17 +27,11 @@ begin
         and s.embedding_version_id = enqueue_missing_embeddings.embedding_version_id
     )
   on conflict do nothing;
-
-  select count(*) into v_count
-  from memory.embedding_queue as q
-  where q.tenant_id = enqueue_missing_embeddings.tenant_id and q.target = 'building';
-  return v_count;
 end;
 $$;
 
 comment on function memory.enqueue_missing_embeddings(text, uuid) is
-'Queues every memory of a tenant that lacks a vector of the version being built; returns how many '
-'are waiting.';
+'Queues every memory of a tenant that lacks a vector of the version being built.';
 
 create or replace function memory.start_reembedding(
   model text,
