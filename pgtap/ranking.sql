@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(117);
+select plan(119);
 
 -- BM25 by hand: four active documents of 2, 3, 2 and 1 lexemes, 2 on average.
 
@@ -931,6 +931,31 @@ select results_eq(
 select is_empty(
   $$ select * from memory_test.dated(settings => '{"boost_time": 0}') as d where d.boost <> 0 $$,
   'boost_time at 0 turns the boost of a time off'
+);
+
+-- Boosts choose among the 20 best by meaning and words, for up to ten results.
+
+select memory_test.as_tenant('depth');
+select memory.register_embedding_version('model', '1') as depth_version_id \gset
+select memory.entity_create('Bob', 'person') as bob \gset
+insert into memory.facts
+  (tenant_id, subject, predicate, content, entity_id, created_at, valid_from, embedding, embedding_version_id)
+select
+  'depth', 's', 'p' || n, 'fact ' || n, case when n in (20, 21) then :'bob'::uuid end, '2026-05-03Z', '2026-05-03Z',
+  memory_test.near(0.9 - 0.01 * n), :'depth_version_id'
+from generate_series(1, 25) as n;
+select memory.configure('{"boost_named": 1}') \g /dev/null
+select results_eq(
+  $$ select m.content from memory.search(
+       'Who is Bob?', embedding => memory_test.axis(1), max_results => 2, as_of => '2026-06-01Z'
+     ) as m $$,
+  $$ values ('fact 20'), ('fact 1') $$, 'of the facts that a boost would lift, the 20 best are candidates'
+);
+select results_eq(
+  $$ select m.content from memory.search(
+       'Who is Bob?', embedding => memory_test.axis(1), max_results => 11, as_of => '2026-06-01Z'
+     ) as m limit 3 $$,
+  $$ values ('fact 20'), ('fact 21'), ('fact 1') $$, 'for more results, twice as many are'
 );
 
 -- The present is a time as well.

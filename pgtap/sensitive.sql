@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(186);
+select plan(187);
 
 -- Check digits: examples that the authorities, networks or encyclopedias publish.
 
@@ -24,7 +24,7 @@ values
 ('iban', 'ES91 2100 0418 4502 0005 1332'), ('iban', 'MT84 MALT 0110 0001 2345 MTLC AST0 01S'),
 ('iban', 'de89 3704 0044 0532 0130 00'), ('iban', 'IT60 X054 2811 1010 0000 0123 456'),
 ('us_ssn', '123-45-6789'), ('us_ssn', '899-99-9999'), ('us_ssn', '001010001'),
-('de_tax_id', '86095742719'), ('de_tax_id', '47036892816'), ('de_tax_id', '65929970489'),
+('de_tax_id', '86095742719'), ('de_tax_id', '10234567880'), ('de_tax_id', '47036892816'), ('de_tax_id', '65929970489'),
 ('de_social_security', '15070649C103'), ('de_social_security', '15 070649 C 103'),
 ('fr_nir', '2 55 08 14 168 025 38'), ('fr_nir', '255081416802538'),
 ('es_dni', '12345678Z'), ('es_dni', '00000000T'), ('es_dni', 'X1234567L'),

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(94);
+select plan(96);
 
 -- Stored values
 
@@ -477,6 +477,8 @@ values
 (jsonb_build_object('scope', repeat('s', 129)), 'PM002 scope of fact 2 is 129 bytes long'),
 ('{"importance": 10.5}', 'PM002 importance of fact 2 is 10.5'),
 ('{"confidence": -0.1}', 'PM002 confidence of fact 2 is -0.1'),
+('{"confidence": 1.001}', 'PM002 confidence of fact 2 is 1.001'),
+('{"importance": -0.001}', 'PM002 importance of fact 2 is -0.001'),
 ('{"permanence": "eternal"}', $$PM002 unknown permanence of fact 2: 'eternal'$$),
 ('{"tags": [1]}', 'PM002 tags of fact 2 are not a JSON array of strings'),
 ('{"tags": [["a"]]}', 'PM002 tags of fact 2 are not a JSON array of strings'),
