@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(37);
+select plan(43);
 
 create table memory_test.seven as
 select '{
@@ -171,6 +171,24 @@ select set_eq(
   $$ select * from memory_test.outcomes('[{"content": "once", "idempotency_key": "k"}]') $$,
   $$ values ('mem-2026-03-02-001 unchanged 1') $$, 'and the same entry later'
 );
+
+-- Ranges
+
+select memory_test.as_tenant('ranges');
+select set_eq(
+  format(
+    $$ select i.outcome, i.reason from memory.import_entries(
+         jsonb_build_array(
+           jsonb_build_object('content', 'long', %L, repeat('x', %s)), jsonb_build_object('content', 'long', %1$L, repeat('x', %2$s + 1))
+         ), '2026-03-02Z'
+       ) as i $$, r.name, r.octets
+  ),
+  format($$ values ('created', null::text), ('rejected', '%s is %s bytes long') $$, r.name, r.octets + 1),
+  format('%s has up to %s bytes', r.name, r.octets)
+)
+from (values ('category', 128), ('user_id', 128), ('persona_id', 128), ('session_id', 128), ('path', 1024), ('front_matter', 16384)) as r (name, octets)
+order by r.name;
+select memory_test.as_tenant('a');
 
 -- Deletions
 

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(52);
+select plan(54);
 
 -- What an export consists of
 
@@ -182,6 +182,9 @@ create function memory_test.lines(kinds text default '%')
     from memory_test.export as e where e.line::jsonb ->> 'type' like kinds
   );
 create table memory_test.header as select memory.describe_export(include_events => false) as header;
+select throws_ok(
+  $$ select memory.restore_rows('{}') $$, 'PM003', null, 'no other write begins a restore'
+);
 select memory_test.as_tenant('b');
 select throws_ok(
   $$ select memory.restore_rows('{}') $$, 'PM003', null, 'rows are restored after a restore has begun'
@@ -361,11 +364,20 @@ begin
     )
     from memory.facts as f
     left join memory.embedding_versions as v on v.id = f.embedding_version_id
-    where f.tenant_id = restore_vectors.tenant_id
+    where f.tenant_id = restore_vectors.tenant_id and f.content = 'tea'
   );
 end;
 $$;
 select is(memory_test.restore_vectors('empty'), 'model with vector 0 waiting', 'a tenant without vectors takes those of an export');
+select memory_test.as_tenant('damaged');
+select memory.store_fact('Bob', 'drinks', 'ale') as ale \gset
+set local session_replication_role = replica;
+update memory.facts set content = 'gin' where id = :'ale';
+set local session_replication_role = origin;
+select is(
+  (select count(*) from regexp_matches(memory_test.restore_vectors('damaged'), 'model with vector') as m), 1::bigint,
+  'damage to other memories of the tenant does not keep it from taking an export'
+);
 select is(memory_test.restore_vectors('same', 'model'), 'model with vector 0 waiting', 'so does one with the same model');
 select is(memory_test.restore_vectors('another', 'other'), 'without vector 1 waiting', 'with another model they are made anew');
 select results_eq(
