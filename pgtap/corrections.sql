@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(101);
+select plan(102);
 
 -- What consolidation may change, and what waits as a proposal.
 
@@ -418,6 +418,14 @@ select results_eq($$ select memory_test.active('Uma') $$, $$ values ('cat: Tom')
 select results_eq(
   $$ select c.source_content from memory.list_contradictions(as_of => '2026-02-02Z') as c where c.kind = 'proposal' $$,
   $$ values ('[Uma] [cat]: Tom (no longer holds)') $$, 'its end waits as a proposal'
+);
+select memory_test.tell('The cat may be gone, ' || n, memory_test.action('ended_facts', :'tom'), '2026-02-01Z'::timestamptz + n * interval '1 minute', 'agent')
+from generate_series(1, 12) as n \g /dev/null
+select results_eq(
+  $$ select cardinality(p.evidence), p.quotes[1], cardinality(p.quotes), p.quotes[10]
+     from memory.consolidation_proposals as p where p.status = 'proposed' $$,
+  $$ values (13, 'The cat may be gone, 12', 10, 'The cat may be gone, 3') $$,
+  'what is proposed again has all evidence, and quotes the newest ten'
 );
 select memory_test.reject_all() \g /dev/null
 select (r).* from memory_test.tell(

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(27);
+select plan(29);
 
 -- Ada lived in Paris until she moved in May 2024; the memory learned of Rome in February 2026.
 
@@ -74,6 +74,13 @@ select is(memory_test.recalled(null, '2019-01-01Z'), '{}', 'nothing is known abo
 select is(
   memory_test.recalled(null, '2024-05-01Z'), '{Rome}',
   'an interval of validity includes its beginning'
+);
+select is(
+  memory_test.recalled(null, '2020-01-01Z'), '{Paris}', 'that of a fact which was superseded, too'
+);
+select is(
+  memory_test.recalled(null, '2024-05-01Z'::timestamptz - interval '1 microsecond'), '{Paris}',
+  'and excludes its end'
 );
 select memory.forget_memory('fact', :'rome', '2026-02-25Z') \g /dev/null
 select is(memory_test.recalled(null, '2024-06-01Z'), '{}', 'a retracted fact never held');

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(53);
+select plan(54);
 
 -- The titles say which entries are found.
 
@@ -184,6 +184,19 @@ select is(
   ),
   'Beta', 'filters given as values: any type, any tag, ranges, ids'
 );
+select results_eq(
+  $$ select 'Archived' = any (f.titles), 'Ancient' = any (f.titles), 'Alpha' = any (f.titles)
+     from (
+       select array_agg(e.title) as titles
+       from memory.filter_memories(
+         array[memory.filters_condition(confidence_min => 0)], '{entry}', null, false, memory.current_settings(),
+         '2026-03-18 12:00Z'
+       ) as f
+       join memory.entries as e on e.id = f.id
+     ) as f $$,
+  $$ values (false, false, true) $$, 'and find no archived entries'
+);
+
 -- Alternatives
 
 create function memory_test.alternatives(query text)
