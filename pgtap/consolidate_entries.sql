@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(84);
+select plan(87);
 
 -- What entries say
 
@@ -446,6 +446,41 @@ select memory_test.as_tenant('h') \g /dev/null
 select count(*) from generate_series(1, 5) as n cross join lateral memory.create_entry('Entry', metadata => jsonb_build_object('n', n), as_of => '2026-03-01Z') \g /dev/null
 select results_eq($$ select examined, merged from memory.consolidate_entries(max_entries => 2, as_of => '2026-03-02Z') $$, $$ values (2, 5) $$, 'a run compares some entries with all');
 select results_eq($$ select examined from memory.consolidate_entries(max_entries => 2, as_of => '2026-03-02Z') $$, $$ values (1) $$, 'and the next run, those that are left');
+
+-- Similar pairs, compared each with each and by their signs
+
+select memory_test.as_tenant('pairs');
+select memory.register_embedding_version('model', '1') as pairs_version \gset
+-- 100 pairs with a similarity of about 0.95, which have nothing to do with one another.
+insert into memory.entries
+  (tenant_id, entry_id, content, embedding, embedding_version_id, created_at, edited_at)
+select
+  'pairs', 'mem-2026-01-01-' || lpad(n::text, 6, '0'), translate(n::text, '0123456789', 'abcdefghij'),
+  (
+    select array_agg(sin(n / 2 * 71.3 * i + i * i) + 0.32 * sin(n * 37.7 * i + i * i * i) order by i)::vector
+    from generate_series(1, 384) as i
+  ),
+  :'pairs_version', '2026-01-01Z', '2026-01-01Z'
+from generate_series(0, 199) as n;
+select memory.refresh_entry_comparisons('pairs', '2026-01-02Z') \g /dev/null
+create function memory_test.pairs(max_comparisons bigint)
+  returns setof text
+  language sql
+  begin atomic
+    select least(o.entry_id, t.entry_id) || ' ' || greatest(o.entry_id, t.entry_id)
+    from memory.find_similar_entries(
+      'pairs', array(select e.id from memory.entries as e where e.tenant_id = 'pairs'), 0.9, max_comparisons
+    ) as s
+    join memory.entries as o on o.id = s.one_id
+    join memory.entries as t on t.id = s.other_id;
+  end;
+select results_eq(
+  $$ select count(*), count(distinct p), bool_and(right(split_part(p, ' ', 1), 6)::integer / 2 = right(p, 6)::integer / 2)
+     from memory_test.pairs(1000000) as p $$,
+  $$ values (100::bigint, 100::bigint, true) $$, 'each with each, all similar pairs are found once'
+);
+select cmp_ok((select count(*) from memory_test.pairs(0)), '>=', 97::bigint, 'by their signs, nearly all are');
+select is_empty('select memory_test.pairs(0) except select memory_test.pairs(1000000)', 'and no others');
 
 -- Arguments
 

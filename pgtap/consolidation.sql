@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(100);
+select plan(101);
 
 -- Claims
 
@@ -552,6 +552,10 @@ select memory.apply_consolidation(
     "new_rules": [{"content": "Feed the cat"}, {"content": "Pet the cat"}]}'),
   as_of => '2026-01-08Z'
 ) \g /dev/null
+select memory.store_fact('dog', 'name', 'Rex', scope => 'undo', as_of => '2026-01-07Z') as rex \gset
+select memory.store_fact('dog', 'name', 'Max', scope => 'undo', as_of => '2026-01-08Z') as max \gset
+select memory.forget_memory('fact', :'max', '2026-01-08Z') \g /dev/null
+select memory.create_link('fact', f.id, 'fact', :'rex', 'related_to') from memory.facts as f where f.content = 'Kim' \g /dev/null
 select id as pet from memory.rules where content = 'Pet the cat' \gset
 select memory.mark_helpful(:'pet', as_of => '2026-01-09Z') \g /dev/null
 select results_eq(
@@ -566,6 +570,7 @@ select results_eq(
   $$ values ('4', 'retracted'), ('Kim', 'retracted'), ('Tom', 'active') $$,
   'undoing a run restores the facts it superseded'
 );
+select is((select f.validity from memory.facts as f where f.id = :'rex'), 'superseded', 'and no fact that they name otherwise');
 select is_empty(
   format($$ select u.* from memory_test.undo_run(%L, '2026-01-11Z') as u where u.outcome like 'retracted%%' and u.outcome <> 'retracted since' $$, :'undo_second'),
   'undoing a run again retracts nothing'

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(211);
+select plan(212);
 
 -- The code of the error of a statement, its message and its hint, every id replaced by <id>.
 create function memory_test.error_of(statement text)
@@ -201,6 +201,15 @@ select is(memory.get_entry(:'four') -> 'related', jsonb_build_array(:'two'), 'an
 select memory.restore_memory('entry', memory.get_entry_uuid(:'three'), '2026-04-04Z') \g /dev/null
 select is(
   memory.get_entry(:'four') -> 'related', jsonb_build_array(:'two', :'three'), 'an entry that is restored is named again'
+);
+savepoint twin;
+insert into memory.facts (tenant_id, id, subject, predicate, content, valid_from)
+values (memory.current_tenant(), memory.get_entry_uuid(:'one'), 's', 'p', 'a fact with the id of an entry', '2026-01-01Z');
+select memory.create_link('entry', memory.get_entry_uuid(:'four'), 'fact', memory.get_entry_uuid(:'one'), 'related_to') \g /dev/null
+select memory.get_entry(:'four') -> 'related' as related_beside_fact \gset
+rollback to savepoint twin;
+select is(
+  :'related_beside_fact'::jsonb, jsonb_build_array(:'two', :'three'), 'only entries are named as related, whatever id another memory has'
 );
 select memory.update_entry(:'four', related => '{}') \g /dev/null
 select is(memory.get_entry(:'four') -> 'related', '[]', 'an update can clear what is related');

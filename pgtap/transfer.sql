@@ -283,9 +283,10 @@ select results_eq(
        {"type": "fact", "source_id": "f", "subject": "Ada", "predicate": "drinks", "content": "tea"},
        {"type": "fact", "subject": "ada", "predicate": "Drinks", "content": "tea"},
        {"type": "fact", "subject": "Ada", "predicate": "lives in", "content": "Lisbon"},
-       {"type": "rule", "source_id": "r", "content": "Warm the pot."}
+       {"type": "rule", "source_id": "r", "content": "Warm the pot."},
+       {"type": "link", "from": "r", "to": "f"}
      ]') $$,
-  $$ values ('1 fact known'), ('2 fact known'), ('3 fact conflict'), ('4 rule known') $$,
+  $$ values ('1 fact known'), ('2 fact known'), ('3 fact conflict'), ('4 rule known'), ('5 link known') $$,
   'what is known is not stored again, and what is stated is not overridden'
 );
 select throws_ok(

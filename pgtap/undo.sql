@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(168);
+select plan(169);
 
 -- Ends a write as a commit would: what comes later has another time. Returns its newest event.
 create function memory_test.written()
@@ -507,6 +507,9 @@ select memory_test.written() as imported \gset
 select is((select p.inverse from memory.undo_preview_event(memory_test.event_of('import_started')) as p), 'undo the import from a list', 'an import is undone as a whole');
 select is(memory_test.undo(memory_test.event_of('import_started')), 'undone', 'by the event of its beginning');
 select is((select b.status from memory.import_batches as b), 'undone', 'then it is undone');
+select memory.import_memories('[{"type": "fact", "subject": "Ida", "predicate": "age", "content": "6"}]', 'other', 'from another list', as_of => '2026-01-01Z') \g /dev/null
+select memory_test.written() \g /dev/null
+select is(memory_test.undo(memory_test.event_of('import_started')), 'undone', 'another import is undone on its own');
 
 -- Guarded entries
 

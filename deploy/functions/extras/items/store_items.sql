@@ -569,7 +569,7 @@ begin
       )
     from jsonb_array_elements(v_listing.conditions) with ordinality as c (condition, place);
     perform
-      memory.check_number('max_depth', coalesce(v_listing.max_depth, 32), 1, 1000000000),
+      memory.check_number('max_depth', coalesce(v_listing.max_depth, 1), 1, 1000000000),
       memory.check_number('limit', v_listing.max_results, 0, 1000000000),
       memory.check_number('offset', v_listing.skipped, 0, 1000000000);
 
@@ -577,7 +577,8 @@ begin
     select v_listing.place::bigint, n.namespace
     from (
       select distinct
-        i.namespace[1:least(coalesce(v_listing.max_depth, 32), 32)::integer] as namespace
+        i.namespace[1:coalesce(v_listing.max_depth, cardinality(i.namespace))::integer]
+          as namespace
       from memory.store_items as i
       where i.tenant_id = v_tenant_id and (i.expires_at <= as_of) is not true
         and not exists (
