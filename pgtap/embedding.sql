@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(127);
+select plan(130);
 
 -- What waits for a vector, oldest first.
 create function memory_test.queue()
@@ -717,6 +717,23 @@ select results_eq(
   'the same model can be built again with another rendering'
 );
 select memory.cancel_reembedding() \g /dev/null
+
+-- What waits although it is gone
+
+select memory_test.as_tenant('gone');
+select memory.register_embedding_version('model', '1') \g /dev/null
+select memory.store_rule('Wait') as waiting_rule \gset
+insert into memory.embedding_queue (tenant_id, target, memory_type, memory_id, enqueued_at)
+select 'gone', 'active', 'rule', gen_random_uuid(), '2020-01-01Z' from generate_series(1, 40);
+select is_empty($$ select from memory.claim_embedding_jobs(batch_size => 1, as_of => now() - interval '50 hours') as j where j.content <> 'Wait' $$, 'what is gone is claimed by nobody');
+select results_eq(
+  $$ select distinct c.content from generate_series(1, 50) as n, memory.claim_embedding_jobs(batch_size => 10, as_of => now() - interval '50 hours' + n * interval '1 hour') as c $$,
+  $$ values ('Wait') $$, 'what is there is claimed even if much before it is gone'
+);
+select results_eq(
+  $$ select q.memory_id from memory.embedding_queue as q where q.tenant_id = 'gone' $$,
+  format('values (%L::uuid)', :'waiting_rule'), 'only what is gone waits no longer'
+);
 
 select * from finish();
 rollback;

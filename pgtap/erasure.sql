@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(35);
+select plan(36);
 
 -- Ada, also called Countess; Bob; and memories that only mention them.
 
@@ -257,6 +257,23 @@ select is(
 select is_empty(
   $$ select v.* from memory.verify_erasure('Ada Lovelace') as v where v.remaining > 0 $$,
   'verify_erasure does not check the memories of another tenant'
+);
+
+-- What others are drawn from
+
+select memory_test.as_tenant('sources');
+select memory.store_episode('It rained all day', 'home') as rained \gset
+select memory.store_episode('Somebody likes cake', 'home') as liked \gset
+select memory.store_episode('She said so', 'home') as said \gset
+select memory.store_rule('Take an umbrella') as umbrella \gset
+select memory.create_link('rule', :'umbrella', 'episode', :'rained', 'derived_from') \g /dev/null
+select memory.store_fact('Bob', 'likes', 'cake', source_episode_id => :'liked') \g /dev/null
+select memory.store_fact('Ada', 'likes', 'tea', source_episode_id => :'said') \g /dev/null
+select count(*) from memory.erase_subject('Ada') \g /dev/null
+select results_eq(
+  $$ select e.content from memory.episodes as e where e.tenant_id = 'sources' order by 1 $$,
+  $$ values ('It rained all day'), ('Somebody likes cake') $$,
+  'of the episodes, only those that tell of the subject go'
 );
 
 select * from finish();

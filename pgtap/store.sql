@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(78);
+select plan(79);
 
 -- store_episode
 
@@ -411,6 +411,17 @@ select throws_ok(
 select throws_ok(
   $$ select memory.store_fact('s', 'p', 'c', embedding => array_fill(0, array[384])::vector) $$, 'PM002', null,
   'a zero vector is refused'
+);
+
+-- A fact that never held ends no other.
+
+select memory_test.as_tenant('never held');
+select memory.store_fact('Ada', 'lives in', 'Bonn', valid_from => '2026-01-07Z', valid_to => '2026-01-07Z', as_of => '2026-01-20Z') \g /dev/null
+select memory.store_fact('Ada', 'lives in', 'Rome', valid_from => '2026-01-10Z', as_of => '2026-01-20Z') \g /dev/null
+select memory.store_fact('Ada', 'lives in', 'Oslo', valid_from => '2026-01-05Z', as_of => '2026-01-21Z') \g /dev/null
+select is(
+  (select f.valid_to from memory.facts as f where f.content = 'Oslo' and f.tenant_id = 'never held'), '2026-01-10Z',
+  'a fact that comes late holds until the next one that held at all'
 );
 
 select * from finish();

@@ -169,7 +169,6 @@ as $$
     cross join lateral regexp_split_to_table(
       f.content collate "C", '[\x01-/:-@[-`{-\u00bf\u2000-\u206f\u3000-\u3004\u3008-\u3020]+'
     ) as w (word)
-    where w.word <> ''
   ),
   -- Each word is looked up once, however often the texts have it.
   vocabulary as materialized (
