@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(87);
+select plan(88);
 
 -- What entries say
 
@@ -239,6 +239,11 @@ select results_eq(
 select is_empty(
   $$ select from memory.list_unsummarized_merges(as_of => '2026-03-03Z') $$, 'a merge waits for a summary from when it was made'
 );
+savepoint expiring;
+update memory.entries as e set expires_at = '2026-03-06Z' from memory.entry_merges as m where m.merged_id = e.id;
+select count(*) as waiting from memory.list_unsummarized_merges(as_of => '2026-03-06Z') \gset
+rollback to savepoint expiring;
+select is(:waiting, 0, 'and until it expires');
 select is(
   memory.lost_details('Ada pays 30 EUR on Monday, not in May. It is late.', 'Each Monday 30 EUR are paid'),
   'month 5, name ada…, name may…, not', 'a summary has to keep numbers, dates, denials and names'

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(169);
+select plan(170);
 
 -- Ends a write as a commit would: what comes later has another time. Returns its newest event.
 create function memory_test.written()
@@ -423,6 +423,19 @@ select matches(memory_test.undo(:'accepted'), '^PM004: .*run .* is undone$', 'th
 select memory.requeue_run(:'run', '2026-01-07Z') \g /dev/null
 select memory_test.written() as requeued \gset
 select matches(memory_test.undo(:'requeued'), '^PM003: .*consolidation decides on the state of an episode$', 'an episode that waits again is not undone');
+
+-- Two rules marked in one write
+
+select memory.store_rule('Knock', as_of => '2026-01-01Z') as knock \gset
+select memory.store_rule('Ring', as_of => '2026-01-01Z') as ring \gset
+select memory_test.written() \g /dev/null
+select memory.mark_helpful(r.id, as_of => '2026-01-10Z') from unnest(array[:'knock', :'ring']::uuid[]) as r (id) \g /dev/null
+select memory_test.written() \g /dev/null
+select jsonb_array_length(p.details -> 'rule_application_ids') as marks
+from memory.memory_events as e
+cross join lateral memory.plan_change_undo(null, e, '{}') as p
+where e.memory_id = :'knock' and e.payload ? 'rule_application_id' \gset
+select is(:'marks'::integer, 1, 'a mark is undone without that of another rule');
 
 -- Entries that were merged
 

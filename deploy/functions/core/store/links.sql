@@ -180,11 +180,10 @@ begin
 
   select l.relation into stored_relation
   from memory.memory_links as l
-  where l.tenant_id = v_tenant_id
-    and l.source_type = create_link.source_type
-    and l.source_id = create_link.source_id
-    and l.target_type = create_link.target_type
-    and l.target_id = create_link.target_id;
+  where (l.tenant_id, l.source_type, l.source_id, l.target_type, l.target_id) = (
+    v_tenant_id, create_link.source_type, create_link.source_id, create_link.target_type,
+    create_link.target_id
+  );
   return next;
 end;
 $$;
