@@ -267,12 +267,14 @@ select memory.store_episode('Somebody likes cake', 'home') as liked \gset
 select memory.store_episode('She said so', 'home') as said \gset
 select memory.store_rule('Take an umbrella') as umbrella \gset
 select memory.create_link('rule', :'umbrella', 'episode', :'rained', 'derived_from') \g /dev/null
-select memory.store_fact('Bob', 'likes', 'cake', source_episode_id => :'liked') \g /dev/null
+select memory.store_fact('Bob', 'likes', 'cake', source_episode_id => :'liked') as cake \gset
+select memory.store_episode('There was cake again', 'home') as again \gset
+select memory.create_link('episode', :'again', 'fact', :'cake', 'supports') \g /dev/null
 select memory.store_fact('Ada', 'likes', 'tea', source_episode_id => :'said') \g /dev/null
 select count(*) from memory.erase_subject('Ada') \g /dev/null
 select results_eq(
   $$ select e.content from memory.episodes as e where e.tenant_id = 'sources' order by 1 $$,
-  $$ values ('It rained all day'), ('Somebody likes cake') $$,
+  $$ values ('It rained all day'), ('Somebody likes cake'), ('There was cake again') $$,
   'of the episodes, only those that tell of the subject go'
 );
 
