@@ -39,6 +39,7 @@ from pymem import schema
 from pymem.server import EmbeddedServer
 
 RESULTS = ROOT / ".build" / "campaign" / "mutants.jsonl"
+PUBLISHED = ROOT / "campaign" / "results" / "mutants.jsonl"
 _TEMPLATE, _COPY = "mutants", "mutant"
 _TIMEOUT = "60s"
 
@@ -597,7 +598,11 @@ def _try(laboratory: Laboratory, mutant: Mutant, seed: str, *, at_last: bool) ->
 
 
 def _read(seed: str) -> list[Result]:
-    if not RESULTS.exists():
-        return []
-    results = [Result(**json.loads(line)) for line in RESULTS.read_text().splitlines()]
+    """Return the results of earlier runs: those of the repository, and those made here since."""
+    results = [
+        Result(**json.loads(line))
+        for path in (PUBLISHED, RESULTS)
+        if path.exists()
+        for line in path.read_text().splitlines()
+    ]
     return [result for result in results if result.seed == seed]

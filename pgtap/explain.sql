@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(19);
+select plan(20);
 
 select memory.register_embedding_version('model', '1') as version_id \gset
 insert into memory.facts
@@ -162,6 +162,13 @@ from unnest(array[
   $$'tea', max_results => 0$$, $$'tea', types => '{link}'$$, $$'tea', min_confidence => 'NaN'$$
 ]) with ordinality as b (arguments, position)
 order by b.position;
+
+select memory_test.as_tenant('at the limit');
+select memory.store_fact('Ada', 'drinks', 'tea', confidence => 0.5, permanence => 'permanent', as_of => '2026-01-01Z') \g /dev/null
+select results_eq(
+  $$ select x.outcome from memory.recall_explain('tea', min_confidence => 0.5, as_of => '2026-03-01Z') as x $$,
+  $$ values ('returned') $$, 'a memory with the confidence that is asked for is returned, and not dropped as well'
+);
 
 select * from finish();
 rollback;

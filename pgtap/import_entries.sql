@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(43);
+select plan(45);
 
 create table memory_test.seven as
 select '{
@@ -188,6 +188,21 @@ select set_eq(
 )
 from (values ('category', 128), ('user_id', 128), ('persona_id', 128), ('session_id', 128), ('path', 1024), ('front_matter', 16384)) as r (name, octets)
 order by r.name;
+select memory_test.as_tenant('days');
+select set_eq(
+  $$ select * from memory_test.outcomes(
+       '[{"content": "one", "created_at": "2026-02-01"}, {"content": "two", "created_at": "2026-02-02"},
+         {"content": "three", "created_at": "2026-02-02"}]'
+     ) $$,
+  $$ values ('mem-2026-02-01-001 created 1'), ('mem-2026-02-02-001 created 1'), ('mem-2026-02-02-002 created 1') $$,
+  'each day has numbers of its own'
+);
+select set_eq(
+  $$ select * from memory_test.outcomes(
+       '[{"content": "four", "created_at": "2026-02-01"}, {"content": "five", "created_at": "2026-02-02"}]'
+     ) $$,
+  $$ values ('mem-2026-02-01-002 created 1'), ('mem-2026-02-02-003 created 1') $$, 'which go on'
+);
 select memory_test.as_tenant('a');
 
 -- Deletions

@@ -13,6 +13,7 @@ $$;
 begin;
 select memory.set_request('leaked', 'leaked', 'leaked', 'leaked', 'leaked') \g /dev/null
 select memory.current_tenant() as tenant_named \gset
+select count(*) from memory.entity_resolve('nobody', enable_fuzzy => true) \g /dev/null
 commit;
 
 begin;
@@ -21,9 +22,10 @@ select
   memory.current_actor() as actor_after,
   coalesce(memory.current_request_id(), '') as request_id_after,
   coalesce(memory.current_reason(), '') as reason_after,
-  coalesce(memory.current_butler(), '') as butler_after \gset
+  coalesce(memory.current_butler(), '') as butler_after,
+  current_setting('pg_trgm.similarity_threshold') as threshold_after \gset
 \ir fixtures.sql
-select plan(82);
+select plan(83);
 
 -- The error code of a statement, or none.
 create function memory_test.code_of(statement text)
@@ -48,6 +50,7 @@ select is(:'actor_after', session_user::text, 'the actor ends with the transacti
 select is(:'request_id_after'::text, '', 'the request id ends with the transaction');
 select is(:'reason_after'::text, '', 'the reason ends with the transaction');
 select is(:'butler_after'::text, '', 'the butler ends with the transaction');
+select is(:'threshold_after'::float8, 0.3::float8, 'a search for similar names leaves no setting behind');
 
 select memory_test.a_login('request_bound', 'a', 'memory_writer') \g /dev/null
 select memory_test.a_login('request_other', 'b', 'memory_writer') \g /dev/null

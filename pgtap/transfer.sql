@@ -318,13 +318,14 @@ select is(
 select memory_test.as_tenant('since');
 select memory_test.import('[
   {"type": "fact", "source_id": "f", "subject": "Ada", "predicate": "drinks", "content": "tea"},
-  {"type": "rule", "content": "Warm the pot."}, {"type": "rule", "content": "Wait."}
+  {"type": "rule", "content": "Warm the pot."}, {"type": "rule", "content": "Wait."}, {"type": "entry", "content": "# Tea"}
 ]') \g /dev/null
+select memory.update_entry(e.entry_id, '# Green tea', as_of => '2026-03-02Z') from memory.entries as e where e.tenant_id = 'since' \g /dev/null
 select memory.forget_memory('fact', f.id, as_of => '2026-03-02Z') from memory.facts as f where f.tenant_id = 'since' \g /dev/null
 select memory.confirm_memory('rule', r.id, as_of => '2026-03-02Z') from memory.rules as r where r.content = 'Wait.' \g /dev/null
 select results_eq(
   $$ select u.memory_type, u.outcome, u.memories from memory.undo_import('one', '2026-03-03Z') as u order by 1, 2 $$,
-  $$ values ('fact', 'forgotten since', 1::bigint), ('rule', 'confirmed since', 1), ('rule', 'forgotten', 1) $$,
+  $$ values ('entry', 'changed since', 1::bigint), ('fact', 'forgotten since', 1), ('rule', 'confirmed since', 1), ('rule', 'forgotten', 1) $$,
   'undoing an import leaves what has happened to its memories since'
 );
 
