@@ -13,22 +13,19 @@ import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self, TypeVar
 from uuid import UUID
 
 import psycopg
 from pgvector import Vector
 from pgvector.psycopg.vector import register_vector_info
 from psycopg import IsolationLevel, sql
-from psycopg.abc import AdaptContext, Buffer
-from psycopg.adapt import Loader
-from psycopg.pq import ConnStatus, Format
+from psycopg.pq import ConnStatus
 from psycopg.rows import AsyncRowFactory, args_row, scalar_row
 from psycopg.types import TypeInfo
 from psycopg.types.json import Jsonb, set_json_loads
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from pymem import times
 from pymem.catalog import (
     JSON_ARGUMENTS,
     READING_FUNCTIONS,
@@ -57,6 +54,7 @@ from pymem.readers import (
     wait_for,
 )
 from pymem.sanitize import clean_json, clean_text, dump_json
+from pymem.times import load_times
 
 _ATTEMPTS = 4
 _RECONNECT_SECONDS = 1.0
@@ -635,8 +633,7 @@ async def _configure(connection: psycopg.AsyncConnection[Any]) -> None:
         )
     register_vector_info(connection, TypeInfo("vector", *found))
     set_json_loads(_load_json, connection)
-    for loader in (_TimeLoader, _BinaryTimeLoader):
-        connection.adapters.register_loader("timestamptz", loader)
+    load_times(connection)
 
 
 def _load_json(value: str | bytes) -> Any:
@@ -644,35 +641,6 @@ def _load_json(value: str | bytes) -> Any:
     if value in (b"{}", b"[]"):
         return {} if value == b"{}" else []
     return json.loads(value.decode() if isinstance(value, bytes) else value)
-
-
-class _TimeLoader(Loader):
-    """Loads a time; one that no datetime can be, before year 1 or after 9999, as the nearest."""
-
-    def __init__(self, oid: int, context: AdaptContext | None = None) -> None:
-        super().__init__(oid, context)
-        exact = psycopg.adapters.get_loader(oid, self.format)
-        assert exact is not None  # noqa: S101 - psycopg loads all built-in types
-        self._exact = exact(oid, context)
-
-    def load(self, data: Buffer) -> datetime:
-        try:
-            return cast(datetime, self._exact.load(data))
-        except psycopg.DataError:
-            return self._nearest_to(bytes(data))
-
-    @staticmethod
-    def _nearest_to(data: bytes) -> datetime:
-        return times.nearest_to(data.decode())
-
-
-class _BinaryTimeLoader(_TimeLoader):
-    format = Format.BINARY
-
-    @staticmethod
-    def _nearest_to(data: bytes) -> datetime:
-        # A negative number of microseconds since 2000 begins with a set bit.
-        return times.FIRST if data[0] >= 0x80 else times.LAST
 
 
 async def _check(connection: psycopg.AsyncConnection[Any]) -> None:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import MINYEAR, UTC, date, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -20,7 +20,7 @@ from pymem import models
 from pymem.console import SafeConsole
 from pymem.models import to_json
 from pymem.printing import printable
-from pymem.times import is_far
+from pymem.times import far_time
 
 
 def make_console(*, stderr: bool = False) -> SafeConsole:
@@ -59,9 +59,7 @@ def moment(value: datetime | None) -> str:
     """Return a time to the minute, in UTC."""
     if value is None:
         return "–"
-    if is_far(value):
-        return "long ago" if value.year == MINYEAR else "never"
-    return value.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
+    return far_time(value) or value.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
 
 
 def _interval(start: datetime, end: datetime | None) -> str:

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import re
 from datetime import MAXYEAR, MINYEAR, UTC, datetime
+from typing import Any, cast
 
-FIRST, LAST = (moment.replace(tzinfo=UTC) for moment in (datetime.min, datetime.max))
+import psycopg
+from psycopg.abc import AdaptContext, Buffer
+from psycopg.adapt import Loader
+from psycopg.pq import Format
+
+_FIRST, _LAST = (moment.replace(tzinfo=UTC) for moment in (datetime.min, datetime.max))
 
 _FAR = re.compile(r"-?infinity|\d{4,6}-\d\d-\d\d[T ][-+:.\d]+( BC)?")
 
 
-def is_far(moment: datetime) -> bool:
-    """Return whether a time stands for one that no datetime can be."""
-    return moment.year in (MINYEAR, MAXYEAR)
+def far_time(moment: datetime) -> str | None:
+    """Return what is said of a time that stands for one that no datetime can be, else None."""
+    return {MINYEAR: "long ago", MAXYEAR: "never"}.get(moment.year)
 
 
-def nearest_to(text: str) -> datetime:
-    """Return what stands for a time that no datetime can be, as PostgreSQL writes it."""
-    return FIRST if text.startswith("-") or text.endswith("BC") else LAST
+def _nearest_to(text: str) -> datetime:
+    return _FIRST if text.startswith("-") or text.endswith("BC") else _LAST
 
 
 def parse_time(text: str) -> datetime:
@@ -30,5 +35,38 @@ def parse_time(text: str) -> datetime:
         return datetime.fromisoformat(text)
     except ValueError:
         if _FAR.fullmatch(text):
-            return nearest_to(text)
+            return _nearest_to(text)
         raise
+
+
+def load_times(connection: psycopg.BaseConnection[Any]) -> None:
+    """Have a connection read a time that no datetime can be as the nearest."""
+    for loader in (_TimeLoader, _BinaryTimeLoader):
+        connection.adapters.register_loader("timestamptz", loader)
+
+
+class _TimeLoader(Loader):
+    def __init__(self, oid: int, context: AdaptContext | None = None) -> None:
+        super().__init__(oid, context)
+        exact = psycopg.adapters.get_loader(oid, self.format)
+        assert exact is not None  # noqa: S101 - psycopg loads all built-in types
+        self._exact = exact(oid, context)
+
+    def load(self, data: Buffer) -> datetime:
+        try:
+            return cast(datetime, self._exact.load(data))
+        except psycopg.DataError:
+            return self._nearest_to(bytes(data))
+
+    @staticmethod
+    def _nearest_to(data: bytes) -> datetime:
+        return _nearest_to(data.decode())
+
+
+class _BinaryTimeLoader(_TimeLoader):
+    format = Format.BINARY
+
+    @staticmethod
+    def _nearest_to(data: bytes) -> datetime:
+        # A negative number of microseconds since 2000 begins with a set bit.
+        return _FIRST if data[0] >= 0x80 else _LAST

@@ -447,6 +447,26 @@ def test_turns_of_another_repository_are_not_told(
     assert "Elsewhere." in str(hook("session-start", sent("claude-session-start", other)))
 
 
+def test_a_turn_of_long_ago_keeps_no_other_from_being_told(
+    hook: Hook, database: Database, repository: Path
+) -> None:
+    hook("stop", sent("claude-stop", repository, last_assistant_message="It is fixed."))
+    database.query(
+        """select s.id
+           from memory.episodes as e
+           cross join lateral memory.store_episodes(jsonb_build_array(jsonb_build_object(
+             'content', e.content || ' Caesar, too.', 'butler', e.butler,
+             'session_id', e.session_id, 'created_at', '0044-03-15 BC'
+           ))) as s""",
+        tenant="a",
+    )
+
+    told = str(hook("session-start", sent("claude-session-start", repository)))
+
+    assert "It is fixed." in told
+    assert "Caesar, too." in told
+
+
 def test_what_is_told_fits_into_the_bound_of_the_agent() -> None:
     lines = ["## Key Facts", *(f"- {n} {'😀 many ' * 30}" for n in range(60)), "## Nothing"]
 

@@ -18,6 +18,7 @@ import psycopg.conninfo
 from pymem.connections import check_connection_string
 from pymem.hooks.text import quote_line
 from pymem.sanitize import clean_text, dump_json
+from pymem.times import load_times
 
 _TITLE = "# Memory Context"
 _CONNECT_SECONDS = 2
@@ -97,6 +98,7 @@ class HookMemory:
             connect_timeout=_CONNECT_SECONDS,
             prepare_threshold=None,
         )
+        load_times(self._connection)
 
     def close(self) -> None:
         """Close the connection."""

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from pymem.models import to_json
-from pymem.times import is_far
+from pymem.times import far_time
 from pymem.ui import PREFIX, charts, wording
 from pymem.ui.shown import (
     clip,
@@ -67,8 +67,8 @@ def _time(at: datetime | date | None, now: datetime, zone: tzinfo) -> Markup | s
         return "–"
     if not isinstance(at, datetime):
         return element("time", wording.day(at, zone), datetime=at.isoformat())
-    if is_far(at):
-        return wording.moment(at, zone)
+    if said := far_time(at):
+        return said
     return element(
         "time",
         wording.ago(at, now),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from datetime import MINYEAR, UTC, date, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from pymem.times import is_far
+from pymem.times import far_time
 
 # Times
 
@@ -51,15 +51,13 @@ def moment(at: datetime | date, zone: tzinfo) -> str:
     """Return a time to the minute, with its time zone."""
     if not isinstance(at, datetime):
         return at.isoformat()
-    if is_far(at):
-        return "long ago" if at.year == MINYEAR else "never"
-    return at.astimezone(zone).strftime("%Y-%m-%d %H:%M %Z")
+    return far_time(at) or at.astimezone(zone).strftime("%Y-%m-%d %H:%M %Z")
 
 
 def day(at: datetime | date, zone: tzinfo) -> str:
     """Return the day of a time."""
     if isinstance(at, datetime):
-        at = at.date() if is_far(at) else at.astimezone(zone).date()
+        at = at.date() if far_time(at) else at.astimezone(zone).date()
     return at.strftime("%a, %-d %b %Y")
 
 

@@ -15,7 +15,7 @@ from pymem.errors import InvalidArgumentError, NotFoundError, PymemError
 from pymem.mcp_server.roles import ROLES
 from pymem.memory import Memory
 from pymem.models import MemoryType, Relation
-from pymem.times import is_far, parse_time
+from pymem.times import far_time, parse_time
 from pymem.ui import charts
 from pymem.ui.page import Page, require
 from pymem.ui.rendering import memory_link
@@ -170,7 +170,7 @@ def _draw(rows: Sequence[Any], peek: Mapping[str, Any], page: Page) -> Any:
 def time_of(value: Any) -> datetime | None:
     """Return a time of JSON; None for one that never comes, or was ever ago."""
     read = None if value is None else parse_time(str(value))
-    return None if read is None or is_far(read) else read
+    return None if read is None or far_time(read) else read
 
 
 def _draw_clocks(memory: Mapping[str, Any], page: Page) -> Any:
