@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(14);
+select plan(16);
 
 -- Queries point along axis 1, and news has a similarity of 0.4 to them. Another fact has some
 -- similarity to the query and some to the news; the rest of it lies along an axis of its own.
@@ -45,15 +45,10 @@ create function memory_test.answer()
     select string_agg(
       m.content || coalesce(' (updates ' || o.content || ')', ''), ', ' order by m.position
     )
-    from memory.rank_memories(
-      'zzz', embedding => memory_test.axis(1), as_of => '2026-06-01Z'
-    ) with ordinality as m (
-      memory_type, id, scope, subject, predicate, content, importance, confidence,
-      effective_confidence, permanence, maturity, effectiveness_score, entity_id, session_id, tags,
-      metadata, created_at, last_confirmed_at, last_referenced_at, reference_count, similarity,
-      semantic_rank, keyword_score, keyword_rank, rrf_score, meaning, words, neighbor_boost,
-      session_boost, named_boost, time_boost, relevance, recency, updates_id, score, position
-    )
+    from (
+      select r.content, r.updates_id, row_number() over () as position
+      from memory.rank_memories('zzz', embedding => memory_test.axis(1), as_of => '2026-06-01Z') as r
+    ) as m
     left join memory.facts as o on o.id = m.updates_id;
   end;
 
@@ -111,6 +106,21 @@ select is(
   memory_test.answer(), 'Bea, Graz from now on (updates Rome, Via Appia), Rome, Via Appia',
   'what resembles the news about as much as the fact that it superseded is updated too'
 );
+
+-- Each fact of a chain is followed through what it superseded.
+select memory_test.another_memory('chain') \g /dev/null
+select memory_test.tell('home', 'Rome', memory_test.near(0.9), '2026-01-01Z') as rome \gset
+create table memory_test.chain as
+select
+  n as steps,
+  memory_test.tell('home', 'town ' || n || ' from now on', memory_test.near(0.4), '2026-01-01Z'::timestamptz + n * interval '1 day') as id
+from generate_series(1, 17) as n;
+select results_eq(
+  $$ select c.steps, memory.replaced_by_news(c.id) from memory_test.chain as c where c.steps in (1, 2, 16, 17) order by 1 $$,
+  format($$ values (1, %L::uuid), (2, %1$L), (16, %1$L), (17, null) $$, :'rome'),
+  'what news replaced is found through up to 15 other news'
+);
+select is(memory.replaced_by_news(:'rome'), null, 'a fact that superseded none replaced none');
 
 select memory_test.another_memory('other key') \g /dev/null
 select memory_test.tell('home', 'Rome', memory_test.beside(0.6, 0.8, 3), '2026-01-01Z') \g /dev/null

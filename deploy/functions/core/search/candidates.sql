@@ -833,17 +833,14 @@ begin
   -- superseded.
   older as materialized (
     select
-      n.id, n.content, n.embedding, n.held_from, o.id as older_id, o.score,
-      n.embedding <=> o.embedding as distance
+      n.id, n.content, n.embedding, n.held_from, o.id as older_id, o.score, d.distance
     from scored as n
     join scored as o
       on n.memory_type = 'fact' and o.memory_type = 'fact' and o.held_from < n.held_from
       and o.score > n.score and o.relevance <= n.relevance + 0.4
-      and case
-        when n.embedding is null or o.embedding is null then lower(n.subject) = lower(o.subject)
-        else (n.embedding <=> o.embedding) <= 0.5
-      end
+    cross join lateral (select n.embedding <=> o.embedding as distance) as d
     where v_updates_first
+      and coalesce(d.distance <= 0.5, lower(n.subject) = lower(o.subject))
   ),
   news as materialized (
     select n.id, r.distance

@@ -191,7 +191,7 @@ declare
   -- With only_near: how many memories contain each word that leads to memories, and the highest
   -- possible score.
   v_documents bigint[];
-  v_possible float8[] := array_fill(null::float8, array[cardinality(corpus)]);
+  v_possible float8[];
 begin
   for v_type in 1 .. cardinality(corpus) loop
     continue when corpus[v_type].documents <= settings.exact_scan_limit
@@ -243,14 +243,17 @@ begin
       cross join unnest(words.any_terms) with ordinality as w (key, position)
       order by c.position, w.position
     );
-    for v_type in 1 .. cardinality(corpus) loop
-      v_possible[v_type] := (
-        select sum(memory.inverse_document_frequency(corpus[v_type].documents, d.documents))
-        from unnest(
-          v_documents[(v_type - 1) * v_words + 1 : v_type * v_words]
-        ) as d (documents)
-      );
-    end loop;
+    v_possible := array(
+      select sum(
+        memory.inverse_document_frequency(
+          c.documents, v_documents[(c.position - 1) * v_words + w.position]
+        )
+      )
+      from unnest(corpus) with ordinality as c (memory_type, documents, average_terms, position)
+      cross join generate_series(1, v_words) as w (position)
+      group by c.position
+      order by c.position
+    );
   end if;
 
   return query

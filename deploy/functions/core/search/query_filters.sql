@@ -237,7 +237,7 @@ as $$
         array_agg(distinct c.tags[1] order by c.tags[1]) as tags
       from unnest(conditions) as c
       where cardinality(c.tags) = 1 and c.any_tags is null
-      group by memory.with_tags(c, null, null)
+      group by 1
     ) as a
     union all
     select c
