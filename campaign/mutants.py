@@ -236,13 +236,10 @@ def _skipped(words: list[str], depths: list[int]) -> set[int]:
     """Return the places of what is no condition: messages, assignments, comparisons of tenants."""
     skipped: set[int] = set()
     for place, word in enumerate(words):
-        if word == "raise":
+        if word in ("raise", "perform"):
             end = next((n for n in range(place, len(words)) if words[n] == ";"), len(words))
             # In a message; its arguments may be expressions, which nobody depends on.
-            skipped.update(range(place, end))
-        elif word == "perform":
-            end = next((n for n in range(place, len(words)) if words[n] == ";"), len(words))
-            if _LOCKS.search(" ".join(words[place:end])):
+            if word == "raise" or _LOCKS.search(" ".join(words[place:end])):
                 skipped.update(range(place, end))
         elif word == "set":
             for n in range(place + 1, len(words)):
